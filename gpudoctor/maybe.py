@@ -16,7 +16,7 @@ class Unknown(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     unknown: str = "not gathered"
 
 
-Maybe = Union[T, Unknown]  # noqa: UP007 - `T | Unknown` cannot be subscripted: Maybe[int]
+Maybe = Union[T, Unknown]
 
 
 class UnknownFactError(Exception):

@@ -1,0 +1,66 @@
+"""The typed tree of facts: everything a check may judge, and nothing else."""
+
+from gpudoctor.facts.amd import Amd
+from gpudoctor.facts.docker import ContainerHost
+from gpudoctor.facts.framework import Device, Framework, Live, Need
+from gpudoctor.facts.gpu import Gpu, Process
+from gpudoctor.facts.host import Distribution, Folder, Group, Host, Kernel, Shm, User
+from gpudoctor.facts.log import Event, KernelLog
+from gpudoctor.facts.node import Node
+from gpudoctor.facts.nvidia import Cuda, CudaDevice, DiskModule, Dkms, Library, Nvidia, NvidiaKernel, Nvml
+from gpudoctor.facts.pci import PciDevice
+from gpudoctor.facts.python import (
+    CondaPackage,
+    Extension,
+    Overlap,
+    Package,
+    Python,
+    Remnant,
+    Shadow,
+    Unmet,
+)
+from gpudoctor.facts.toolkit import CudaHome, Nvcc, Toolkits
+from gpudoctor.facts.tree import SCHEMA, Facts
+
+__all__ = [
+    "SCHEMA",
+    "Amd",
+    "CondaPackage",
+    "ContainerHost",
+    "Cuda",
+    "CudaDevice",
+    "CudaHome",
+    "Device",
+    "DiskModule",
+    "Distribution",
+    "Dkms",
+    "Event",
+    "Extension",
+    "Facts",
+    "Folder",
+    "Framework",
+    "Gpu",
+    "Group",
+    "Host",
+    "Kernel",
+    "KernelLog",
+    "Library",
+    "Live",
+    "Need",
+    "Node",
+    "Nvcc",
+    "Nvidia",
+    "NvidiaKernel",
+    "Nvml",
+    "Overlap",
+    "Package",
+    "PciDevice",
+    "Process",
+    "Python",
+    "Remnant",
+    "Shadow",
+    "Shm",
+    "Toolkits",
+    "Unmet",
+    "User",
+]

@@ -1,0 +1,27 @@
+"""What this host offers to containers: Docker, the NVIDIA Container Toolkit, CDI."""
+
+import msgspec
+
+from gpudoctor.maybe import Maybe, Unknown
+
+NOT = Unknown()
+
+
+class ContainerHost(msgspec.Struct, frozen=True, kw_only=True):
+    """The container engines of this host and their NVIDIA configuration."""
+
+    docker: Maybe[str | None] = NOT  # path of the client; None: not installed
+    docker_version: Maybe[str | None] = NOT  # of the server
+    docker_runtimes: Maybe[tuple[str, ...] | None] = NOT  # as the daemon lists them
+    docker_default_runtime: Maybe[str | None] = NOT
+    docker_snap: Maybe[bool | None] = NOT
+    docker_rootless: Maybe[bool | None] = NOT
+    docker_desktop: Maybe[bool | None] = NOT
+    docker_cgroup_driver: Maybe[str | None] = NOT
+    docker_config_runtimes: Maybe[tuple[str, ...] | None] = NOT  # in /etc/docker/daemon.json
+    docker_config_error: str | None = None  # daemon.json that is no JSON
+    podman: Maybe[str | None] = NOT
+    toolkit: Maybe[str | None] = NOT  # version of nvidia-ctk, "installed" where it tells none; None: not installed
+    no_cgroups: Maybe[bool | None] = NOT  # nvidia-container-runtime/config.toml; None: no such file
+    cdi: Maybe[tuple[str, ...]] = NOT  # specifications under /etc/cdi and /var/run/cdi
+    cdi_driver: Maybe[str | None] = NOT  # driver version that the nvidia specification names

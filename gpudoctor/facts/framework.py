@@ -1,0 +1,81 @@
+"""A framework in a Python environment: what its files say, and what it says when it is imported."""
+
+import msgspec
+
+from gpudoctor.maybe import Maybe, Unknown
+
+NOT = Unknown()
+
+
+class Need(msgspec.Struct, frozen=True, kw_only=True):
+    """A shared library that a framework needs, and where it would come from.
+
+    `how` is the loader's reason (RPATH, LD_LIBRARY_PATH, RUNPATH, cache, default directory) or `wheel` where
+    the framework opens the nvidia-* wheels by itself.
+    """
+
+    soname: str
+    needed_by: str  # "torch/lib/libtorch_cuda.so"
+    path: str | None = None  # None: nowhere
+    how: str = ""
+    version: str | None = None  # of the file or of the wheel that brings it
+    copies: tuple[str, ...] = ()  # every other copy that lies on this machine's paths
+    wheel: str | None = None  # the copy in the environment's nvidia-* wheel, or in the framework's own lib folder
+    wheel_version: str | None = None
+
+
+class Device(msgspec.Struct, frozen=True, kw_only=True):
+    """A GPU as a framework lists it."""
+
+    index: int
+    name: Maybe[str | None] = NOT
+    capability: Maybe[str | None] = NOT
+    gfx: Maybe[str | None] = NOT
+    memory: Maybe[int | None] = NOT
+
+
+class Live(msgspec.Struct, frozen=True, kw_only=True):
+    """What the framework did when a child process imported it and asked for GPUs."""
+
+    stage: str = "start"  # the last stage begun: start, import, version, devices, init, libraries, done
+    hung: bool = False
+    died: str | None = None  # signal name
+    exit_code: int | None = None
+    import_error: str | None = None  # "ImportError: libcudnn.so.8: cannot open ..."
+    import_seconds: float | None = None
+    file: str | None = None  # module.__file__
+    version: Maybe[str | None] = NOT
+    built_for: Maybe[str | None] = NOT  # CUDA or ROCm release, as the module says
+    available: Maybe[bool] = NOT
+    count: Maybe[int] = NOT
+    devices: Maybe[tuple[Device, ...]] = NOT
+    error: Maybe[str | None] = NOT  # the exact text with which it refuses the GPU; None: none
+    error_code: Maybe[int | None] = NOT  # CUDA's number where the text or the exception names it
+    archs: Maybe[tuple[str, ...]] = NOT
+    cudnn: Maybe[str | None] = NOT  # version that was loaded
+    cudnn_error: str | None = None
+    providers: Maybe[tuple[str, ...] | None] = NOT  # ONNX Runtime: of a real session
+    warnings: tuple[str, ...] = ()
+    stderr: str = ""  # its last lines
+    libraries: Maybe[tuple[str, ...]] = NOT  # CUDA and ROCm libraries truly mapped
+
+
+class Framework(msgspec.Struct, frozen=True, kw_only=True):
+    """One framework in one environment."""
+
+    name: str  # torch, tensorflow, cupy, jax, onnxruntime
+    distribution: str | None = None  # "cupy-cuda12x"; None: the module is there without metadata
+    version: Maybe[str | None] = NOT
+    location: str | None = None  # the package's folder
+    others: tuple[tuple[str, str], ...] = ()  # further distributions of the same module: (name, version)
+    cuda: Maybe[str | None] = NOT  # CUDA release it was built for: "12.4" or "12"; None: not for CUDA
+    hip: Maybe[str | None] = NOT  # ROCm release; None: not for ROCm
+    variant: Maybe[str] = NOT  # cuda, rocm, cpu, xpu, mps
+    archs: Maybe[tuple[str, ...]] = NOT  # what it was compiled for: sm_80, compute_90, gfx1100
+    kernels: Maybe[tuple[str, ...]] = NOT  # what .nv_fatbin really holds in earnest
+    cudnn: Maybe[str | None] = NOT  # cuDNN it was built with or asks for: "9.1.0.70", "8"
+    needs: Maybe[tuple[Need, ...]] = NOT
+    plugin: Maybe[str | None] = NOT  # JAX: "jax-cuda12-plugin"; None: none
+    plugin_version: Maybe[str | None] = NOT
+    backend_version: Maybe[str | None] = NOT  # JAX: jaxlib
+    live: Live | None = None  # None: nobody asked for an import

@@ -1,0 +1,91 @@
+"""What machine this is, before any GPU is asked: distribution, kernel, container, memory, user."""
+
+import msgspec
+
+from gpudoctor.maybe import Maybe, Unknown
+
+NOT = Unknown()
+
+
+class Distribution(msgspec.Struct, frozen=True, kw_only=True):
+    """The distribution, from os-release."""
+
+    id: Maybe[str] = NOT  # "ubuntu"
+    like: tuple[str, ...] = ()  # ("debian",)
+    version: Maybe[str | None] = NOT  # "24.04"; None on rolling releases
+    codename: Maybe[str | None] = NOT  # "noble"
+    name: Maybe[str] = NOT  # "Ubuntu 24.04.3 LTS"
+
+
+class Kernel(msgspec.Struct, frozen=True, kw_only=True):
+    """The running kernel."""
+
+    release: Maybe[str] = NOT  # "6.8.0-60-generic"
+    compiler: Maybe[str | None] = NOT  # "gcc 12.3.0", from /proc/version
+    command_line: Maybe[str] = NOT
+    lockdown: Maybe[str | None] = NOT  # "none", "integrity", "confidentiality"; None: no lockdown in this kernel
+    secure_boot: Maybe[bool | None] = NOT  # None: no EFI
+    headers: Maybe[bool] = NOT  # /lib/modules/RELEASE/build holds a Makefile
+    reboot_required: Maybe[bool] = NOT  # /run/reboot-required
+
+
+class Shm(msgspec.Struct, frozen=True, kw_only=True):
+    """/dev/shm; sizes in bytes."""
+
+    size: Maybe[int | None] = NOT  # None: not mounted
+    free: Maybe[int | None] = NOT
+    mode: Maybe[str | None] = NOT  # "1777"
+    writable: Maybe[bool | None] = NOT
+
+
+class Folder(msgspec.Struct, frozen=True, kw_only=True):
+    """A folder in which something has to be written, and the room left there (bytes)."""
+
+    path: str
+    purpose: str
+    free: Maybe[int] = NOT
+    writable: Maybe[bool] = NOT
+
+
+class Group(msgspec.Struct, frozen=True, kw_only=True):
+    """A numeric group of the user; the name is None where /etc/group does not know the number."""
+
+    gid: int
+    name: str | None = None
+
+
+class User(msgspec.Struct, frozen=True, kw_only=True):
+    """Whose permissions are judged."""
+
+    uid: Maybe[int] = NOT
+    name: Maybe[str | None] = NOT
+    groups: Maybe[tuple[Group, ...]] = NOT  # of this process
+    known_groups: tuple[Group, ...] = ()  # of /etc/group: those that matter for GPUs (render, video ...)
+
+
+class Host(msgspec.Struct, frozen=True, kw_only=True):
+    """The machine as the operating system shows it."""
+
+    system: str = "Linux"
+    architecture: Maybe[str] = NOT  # "x86_64", "aarch64"
+    hostname: Maybe[str] = NOT
+    platform: Maybe[str] = NOT  # bare, laptop, vm, container, wsl, jetson, dgx-spark, grace
+    distribution: Distribution = Distribution()
+    kernel: Kernel = Kernel()
+    product: Maybe[str | None] = NOT  # "VMware, Inc. VMware7,1"
+    virtual: Maybe[str | None] = NOT  # hypervisor: "kvm", "vmware", "microsoft" ...; None: none
+    container: Maybe[str | None] = NOT  # docker, podman, containerd, kubernetes, lxc, apptainer; None: none
+    kubernetes: Maybe[bool] = NOT
+    wsl: Maybe[int | None] = NOT  # 1, 2; None: not WSL
+    cgroup: Maybe[int | None] = NOT  # 1, 2
+    memory: Maybe[int] = NOT  # bytes, of the machine
+    memory_available: Maybe[int] = NOT  # bytes
+    memory_limit: Maybe[int | None] = NOT  # bytes, of the cgroup; None: no limit
+    cpus: Maybe[float] = NOT  # usable cores, the cgroup's quota counted in
+    memlock: Maybe[int | None] = NOT  # bytes; None: unlimited
+    shm: Shm = Shm()
+    folders: tuple[Folder, ...] = ()  # caches: PyTorch, Triton, CuPy, CUDA, Hugging Face, TMPDIR
+    user: User = User()
+    selinux: Maybe[str | None] = NOT  # enforcing, permissive, disabled; None: not in this kernel
+    environment: dict[str, str] = {}  # the variables that matter for GPUs; tokens are masked
+    working_directory_shadows: tuple[str, ...] = ()  # torch.py, numpy/ ... in the working directory

@@ -1,0 +1,26 @@
+"""The kernel's log: the lines that matter, recognised."""
+
+import msgspec
+
+from gpudoctor.maybe import Maybe, Unknown
+
+NOT = Unknown()
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True):
+    """One recognised message; `kind` is an id of knowledge/kernel_log.toml."""
+
+    kind: str
+    text: str
+    seconds: float | None = None  # since boot
+    gpu: str | None = None  # PCI address "0000:07:00.0"
+    code: int | None = None  # Xid or SXid
+    what: dict[str, str] = {}  # other named parts of the message: module, branch, driver, pid ...
+
+
+class KernelLog(msgspec.Struct, frozen=True, kw_only=True):
+    """The kernel's log since boot."""
+
+    source: str | None = None  # /dev/kmsg, journalctl, dmesg
+    events: Maybe[tuple[Event, ...]] = NOT
+    first: Maybe[float | None] = NOT  # seconds of the oldest line: above some seconds the ring has wrapped

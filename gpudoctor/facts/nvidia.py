@@ -1,0 +1,122 @@
+"""NVIDIA's driver: the kernel's half, the user's half, and what each says when asked."""
+
+import msgspec
+
+from gpudoctor.facts.node import Node
+from gpudoctor.maybe import Maybe, Unknown
+
+NOT = Unknown()
+
+
+class DiskModule(msgspec.Struct, frozen=True, kw_only=True):
+    """nvidia.ko as it lies under /lib/modules for one kernel."""
+
+    kernel: str
+    path: str
+    version: Maybe[str | None] = NOT
+    flavour: Maybe[str | None] = NOT  # open, proprietary
+    signer: Maybe[str | None] = NOT  # None: not signed
+    vermagic: Maybe[str | None] = NOT  # the kernel release that it was built for
+
+
+class Dkms(msgspec.Struct, frozen=True, kw_only=True):
+    """One line of `dkms status`."""
+
+    module: str
+    version: str
+    kernel: str | None = None
+    state: str = ""  # added, built, installed, broken ...
+
+
+class NvidiaKernel(msgspec.Struct, frozen=True, kw_only=True):
+    """The kernel's half of NVIDIA's driver."""
+
+    loaded: Maybe[str | None] = NOT  # version of the loaded module; None: not loaded
+    flavour: Maybe[str | None] = NOT  # of the loaded module: open, proprietary
+    modules: Maybe[tuple[str, ...]] = (
+        NOT  # loaded modules that matter: nvidia, nvidia_uvm, nouveau, nova_core, mlx5_ib ...
+    )
+    on_disk: Maybe[tuple[DiskModule, ...]] = NOT  # for the running kernel
+    other_kernels: Maybe[tuple[DiskModule, ...]] = NOT
+    dkms: Maybe[tuple[Dkms, ...] | None] = NOT  # None: dkms is not installed
+    dkms_errors: tuple[str, ...] = ()  # the telling lines of make.log
+    installer: Maybe[str | None] = NOT  # runfile, package; None: no trace of an installation
+    blacklists: tuple[str, ...] = ()  # modules that /etc/modprobe.d or the kernel command line blacklists
+    options: dict[str, str] = {}  # module options in modprobe.d: {"nvidia.NVreg_OpenRmEnableUnsupportedGpus": "1"}
+    parameters: dict[str, str] = {}  # /proc/driver/nvidia/params of the loaded module
+    gpus: Maybe[tuple[str, ...]] = NOT  # PCI addresses under /proc/driver/nvidia/gpus
+    nodes: Maybe[tuple[Node, ...]] = NOT  # /dev/nvidia*, /dev/nvidia-caps/*, /dev/dxg
+    uvm_major: Maybe[int | None] = NOT  # of nvidia-uvm in /proc/devices; None: not registered
+    fabric_manager: Maybe[str | None] = NOT  # systemd's word: active, inactive, failed; None: not installed
+    fabric_manager_version: Maybe[str | None] = NOT
+    persistence_daemon: Maybe[str | None] = NOT
+    gridd: Maybe[str | None] = NOT  # vGPU licence daemon
+    licence: Maybe[str | None] = NOT  # vGPU licence state as nvidia-smi -q words it; None: no vGPU
+    bbswitch: Maybe[str | None] = NOT  # "ON", "OFF"; None: no bbswitch
+    prime: Maybe[str | None] = NOT  # prime-select's choice: nvidia, intel, on-demand; None: no prime-select
+    packages: Maybe[tuple[tuple[str, str, str], ...]] = (
+        NOT  # driver packages: (name, version, state: installed, half ...)
+    )
+
+
+class Library(msgspec.Struct, frozen=True, kw_only=True):
+    """A shared library as the dynamic loader finds it."""
+
+    soname: str  # "libcuda.so.1"
+    path: str
+    real: str  # links resolved
+    version: Maybe[str | None] = NOT  # from the file's name: "550.54.14"
+    why: str = ""  # LD_LIBRARY_PATH, cache, default directory, WSL ...
+    kind: str = "driver"  # driver, compat, stub, wsl, wheel, toolkit, system, other
+    size: int | None = None  # bytes; 0: an empty file
+
+
+class CudaDevice(msgspec.Struct, frozen=True, kw_only=True):
+    """A device as libcuda lists it, after CUDA_VISIBLE_DEVICES."""
+
+    index: int
+    name: Maybe[str] = NOT
+    uuid: Maybe[str | None] = NOT
+    capability: Maybe[str] = NOT
+    memory: Maybe[int] = NOT  # bytes
+    address: Maybe[str | None] = NOT
+
+
+class Cuda(msgspec.Struct, frozen=True, kw_only=True):
+    """What libcuda.so.1 answered in a child process."""
+
+    libraries: Maybe[tuple[Library, ...]] = NOT  # every libcuda.so.1 in the loader's order; empty: none
+    loaded: Maybe[str | None] = NOT  # the file that the child had mapped
+    code: Maybe[int | None] = NOT  # cuInit's result; None: there is no library to ask
+    name: Maybe[str | None] = NOT  # CUDA_ERROR_NO_DEVICE
+    text: Maybe[str | None] = NOT
+    version: Maybe[str | None] = NOT  # CUDA version of the driver: "12.4"
+    devices: Maybe[tuple[CudaDevice, ...]] = NOT
+    unmasked_code: Maybe[int | None] = NOT  # cuInit's result without CUDA_VISIBLE_DEVICES; None: not set
+    hung: str | None = None  # the stage in which the child stopped answering
+    died: str | None = None  # the signal that ended the child
+
+
+class Nvml(msgspec.Struct, frozen=True, kw_only=True):
+    """What libnvidia-ml.so.1 answered in a child process."""
+
+    libraries: Maybe[tuple[Library, ...]] = NOT
+    loaded: Maybe[str | None] = NOT
+    code: Maybe[int | None] = NOT  # nvmlInit's result; None: there is no library to ask
+    text: Maybe[str | None] = NOT
+    driver_version: Maybe[str | None] = NOT
+    cuda_version: Maybe[str | None] = NOT
+    count: Maybe[int | None] = NOT  # nvmlDeviceGetCount
+    hung: str | None = None
+    died: str | None = None
+    smi: Maybe[str | None] = NOT  # path of nvidia-smi on PATH; None: not on PATH
+    smi_elsewhere: Maybe[str | None] = NOT  # where it lies off PATH (/usr/lib/wsl/lib/nvidia-smi)
+
+
+class Nvidia(msgspec.Struct, frozen=True, kw_only=True):
+    """All of NVIDIA's driver."""
+
+    kernel: NvidiaKernel = NvidiaKernel()
+    cuda: Cuda = Cuda()
+    nvml: Nvml = Nvml()
+    other_libraries: tuple[Library, ...] = ()  # libnvidia-ptxjitcompiler.so.1, libnvidia-nvvm.so.4 ... as found

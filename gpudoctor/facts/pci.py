@@ -1,0 +1,37 @@
+"""The devices on the PCI bus that matter for GPU computing, as sysfs shows them."""
+
+import msgspec
+
+from gpudoctor.maybe import Maybe, Unknown
+
+NOT = Unknown()
+
+
+class PciDevice(msgspec.Struct, frozen=True, kw_only=True):
+    """One display, 3D or accelerator device, an NVSwitch, or a network adapter with RDMA.
+
+    Generations are PCIe generations (1: 2.5 GT/s, 2: 5, 3: 8, 4: 16, 5: 32, 6: 64 GT/s), widths are lanes.
+    """
+
+    address: str  # "0000:01:00.0"
+    vendor: str  # "10de", "1002", "8086"
+    device: str  # "2684"
+    class_code: str  # "030000"
+    role: str = "gpu"  # gpu, switch (NVSwitch), network
+    name: Maybe[str | None] = NOT  # from pci.ids: "AD102 [GeForce RTX 4090]"
+    subsystem: Maybe[str | None] = NOT  # "10de:165b"
+    revision: Maybe[str | None] = NOT  # "a1"
+    driver: Maybe[str | None] = NOT  # "nvidia", "nouveau", "vfio-pci", "NovaCore"; None: none bound
+    chip: Maybe[str | None] = NOT  # "AD102"
+    generation: Maybe[str | None] = NOT  # "Ada"
+    capability: Maybe[str | None] = NOT  # compute capability, "8.9"
+    gfx: Maybe[str | None] = NOT  # "gfx1100"
+    integrated: Maybe[bool] = NOT  # part of the processor
+    link_generation: Maybe[int | None] = NOT  # now; None: no PCIe link
+    link_width: Maybe[int | None] = NOT
+    link_generation_max: Maybe[int | None] = NOT
+    link_width_max: Maybe[int | None] = NOT
+    numa_node: Maybe[int | None] = NOT  # None: the machine has one node
+    power_state: Maybe[str | None] = NOT  # "D0", "D3cold"
+    runtime_status: Maybe[str | None] = NOT  # "active", "suspended"
+    bar1: Maybe[int | None] = NOT  # bytes of BAR1 (NVIDIA) or BAR0 (AMD): the CPU's window into the memory

@@ -1,0 +1,106 @@
+"""A Python environment: the interpreter, what is installed in it, and how it was put there."""
+
+import msgspec
+
+from gpudoctor.facts.framework import Framework
+from gpudoctor.maybe import Maybe, Unknown
+
+NOT = Unknown()
+
+
+class Package(msgspec.Struct, frozen=True, kw_only=True):
+    """One installed distribution; `name` is normalised (PEP 503)."""
+
+    name: str
+    version: str
+    folder: str  # the sys.path entry that holds it
+    installer: str | None = None  # pip, uv, conda, poetry
+    requires: tuple[str, ...] = ()  # only of the packages that matter for GPUs
+    files: int | None = None  # how many of its files RECORD names; None: no RECORD
+    missing: tuple[str, ...] = ()  # files of RECORD that are gone (only of packages that matter)
+    libraries: tuple[str, ...] = ()  # base names of its shared libraries (only of packages that matter)
+
+
+class Overlap(msgspec.Struct, frozen=True, kw_only=True):
+    """Files that several distributions claim."""
+
+    packages: tuple[str, ...]
+    files: tuple[str, ...]
+
+
+class Shadow(msgspec.Struct, frozen=True, kw_only=True):
+    """An import name that sys.path offers more than once; the first entry wins."""
+
+    module: str  # "torch"
+    wins: str  # the path that `import` takes
+    loses: tuple[str, ...]  # the others, in order
+    version: str | None = None  # of the distribution that wins
+    because: str = ""  # PYTHONPATH, user site, .pth, working directory
+
+
+class Remnant(msgspec.Struct, frozen=True, kw_only=True):
+    """A folder that looks like a package but is none any more."""
+
+    module: str
+    path: str
+    why: str  # "no __init__.py", "no metadata", "~orch"
+
+
+class Unmet(msgspec.Struct, frozen=True, kw_only=True):
+    """A requirement of an installed package that does not hold."""
+
+    package: str
+    version: str
+    requires: str  # "nvidia-cudnn-cu12==9.1.0.70"
+    found: str | None = None  # the installed version; None: not installed
+
+
+class CondaPackage(msgspec.Struct, frozen=True, kw_only=True):
+    """One record of conda-meta."""
+
+    name: str
+    version: str
+    build: str
+    channel: str = ""
+
+
+class Extension(msgspec.Struct, frozen=True, kw_only=True):
+    """A compiled extension of another package that links against a framework (flash-attn, vllm ...)."""
+
+    package: str
+    version: str
+    path: str
+    needed: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()  # needed libraries that the loader does not find
+    unresolved: tuple[str, ...] = ()  # undefined C++ symbols of the framework that no library of it defines
+
+
+class Python(msgspec.Struct, frozen=True, kw_only=True):
+    """One examined interpreter."""
+
+    path: str
+    why: str = ""  # --python, VIRTUAL_ENV, CONDA_PREFIX, this interpreter
+    error: str | None = None  # why it could not be asked at all
+    real: Maybe[str] = NOT
+    version: Maybe[str] = NOT  # "3.11.7"
+    implementation: Maybe[str] = NOT  # cpython
+    bits: Maybe[int] = NOT
+    prefix: Maybe[str] = NOT
+    base_prefix: Maybe[str] = NOT
+    kind: Maybe[str] = NOT  # venv, conda, system, pyenv, standalone
+    manager: Maybe[str] = NOT  # uv, pip, conda, pixi, poetry: who installs packages here
+    project: Maybe[str | None] = NOT  # folder of the pyproject.toml that uv or poetry works from; None: none
+    externally_managed: Maybe[bool] = NOT  # PEP 668
+    sys_path: Maybe[tuple[str, ...]] = NOT
+    user_site: Maybe[str | None] = NOT  # where it takes part in sys.path; None: it does not
+    site_packages: Maybe[str] = NOT
+    headers: Maybe[bool] = NOT  # Python.h
+    packages: Maybe[tuple[Package, ...]] = NOT
+    conda: Maybe[tuple[CondaPackage, ...] | None] = NOT  # None: no conda environment
+    shadows: tuple[Shadow, ...] = ()
+    remnants: tuple[Remnant, ...] = ()
+    overlaps: tuple[Overlap, ...] = ()
+    unmet: tuple[Unmet, ...] = ()
+    extensions: tuple[Extension, ...] = ()
+    frameworks: tuple[Framework, ...] = ()
+    startup: Maybe[float] = NOT  # seconds

@@ -1,0 +1,38 @@
+"""CUDA toolkits as build tools find them, and the host compiler."""
+
+import msgspec
+
+from gpudoctor.facts.nvidia import Library
+from gpudoctor.maybe import Maybe, Unknown
+
+NOT = Unknown()
+
+
+class Nvcc(msgspec.Struct, frozen=True, kw_only=True):
+    """One nvcc."""
+
+    path: str
+    real: str
+    version: Maybe[str | None] = NOT  # "12.4"
+    on_path: bool = False
+
+
+class CudaHome(msgspec.Struct, frozen=True, kw_only=True):
+    """The folder that torch.utils.cpp_extension would take as CUDA_HOME."""
+
+    path: str | None = None  # None: no toolkit found
+    why: str = ""  # CUDA_HOME, CUDA_PATH, nvcc on PATH, /usr/local/cuda
+    exists: Maybe[bool] = NOT
+    nvcc: Maybe[str | None] = NOT  # version of its bin/nvcc; None: it has none
+    headers: Maybe[bool] = NOT  # include/cuda_runtime.h
+
+
+class Toolkits(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything for building CUDA code, and CUDA's libraries outside the Python environment."""
+
+    nvccs: Maybe[tuple[Nvcc, ...]] = NOT
+    home: CudaHome = CudaHome()
+    installed: Maybe[tuple[tuple[str, str], ...]] = NOT  # (folder, version) of /usr/local/cuda*: links resolved
+    libraries: Maybe[tuple[Library, ...]] = NOT  # cudart, cublas, cudnn*, nccl ... that the loader finds
+    cxx: Maybe[str | None] = NOT  # path of the host compiler (cc, gcc or clang) on PATH
+    cxx_version: Maybe[str | None] = NOT  # "gcc 11.4.0"

@@ -1,0 +1,35 @@
+"""The root of the tree of facts."""
+
+import msgspec
+
+from gpudoctor.facts.amd import Amd
+from gpudoctor.facts.docker import ContainerHost
+from gpudoctor.facts.gpu import Gpu
+from gpudoctor.facts.host import Host
+from gpudoctor.facts.log import KernelLog
+from gpudoctor.facts.nvidia import Nvidia
+from gpudoctor.facts.pci import PciDevice
+from gpudoctor.facts.python import Python
+from gpudoctor.facts.toolkit import Toolkits
+from gpudoctor.maybe import Maybe, Unknown
+
+SCHEMA = "gpudoctor.facts/1"
+
+
+class Facts(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that was found out about one machine."""
+
+    schema: str = SCHEMA
+    version: str = ""  # of gpudoctor
+    created: str = ""  # ISO 8601, UTC
+    seconds: float = 0.0  # that gathering took
+    quick: bool = False  # frameworks were not imported
+    host: Host = Host()
+    pci: Maybe[tuple[PciDevice, ...]] = Unknown()
+    nvidia: Nvidia = Nvidia()
+    amd: Amd = Amd()
+    gpus: Maybe[tuple[Gpu, ...]] = Unknown()  # NVML's and KFD's
+    log: KernelLog = KernelLog()
+    containers: ContainerHost = ContainerHost()
+    toolkits: Toolkits = Toolkits()
+    pythons: tuple[Python, ...] = ()

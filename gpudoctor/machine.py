@@ -1,0 +1,257 @@
+"""The one door outside: files, directories, commands and environment of the machine that is examined."""
+
+import errno
+import os
+import stat
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from gpudoctor.child import Ended
+from gpudoctor.child import run as run_child
+
+# No file that a probe reads whole is larger; a larger one is refused rather than read for minutes.
+READ_LIMIT = 16 << 20
+# A set-up tool such as modinfo or systemctl answers in milliseconds; ten seconds are a hang.
+COMMAND_SECONDS = 10.0
+# Default of the whole examination, in seconds.
+TOTAL_SECONDS = 150.0
+
+
+class Status(NamedTuple):
+    """What stat(2) says of a file: permission bits, owner, group, size in bytes, device numbers."""
+
+    mode: int
+    uid: int
+    gid: int
+    size: int
+    major: int
+    minor: int
+    is_dir: bool
+
+
+class Space(NamedTuple):
+    """What statvfs(2) says of a file system, in bytes."""
+
+    size: int
+    free: int
+
+
+class Machine:
+    """The machine on which we run, or one whose file system is mounted under another root.
+
+    Args:
+        root: the folder under which the machine's file system lies; commands run only where it is "/".
+        env: the environment that is examined.
+        seconds: how long the whole examination may take; every command gets at most what is left.
+    """
+
+    def __init__(self, root: str = "/", env: Mapping[str, str] | None = None, seconds: float = TOTAL_SECONDS) -> None:
+        self.root = os.path.abspath(root)
+        self.env: Mapping[str, str] = dict(os.environ if env is None else env)
+        self._end = time.monotonic() + seconds
+
+    @property
+    def here(self) -> bool:
+        """Whether this is the running system, so that commands and libraries can be asked."""
+        return self.root == "/"
+
+    def left(self, most: float) -> float:
+        """The seconds that a step may take: at most `most`, and no longer than the examination has left."""
+        return max(0.1, min(most, self._end - time.monotonic()))
+
+    # -- files ---------------------------------------------------------------------------------------
+
+    def place(self, path: str) -> str:
+        """Where a path of the machine lies for us; links are followed inside the root.
+
+        Raises:
+            OSError: ELOOP where links go round in a circle.
+        """
+        if self.root == "/":
+            return path
+        return self._inside(path)
+
+    def _inside(self, path: str) -> str:
+        done, todo, links = "/", [p for p in path.split("/") if p], 0
+        while todo:
+            part = todo.pop(0)
+            if part == ".":
+                continue
+            if part == "..":
+                done = os.path.dirname(done)
+                continue
+            step = os.path.join(done, part)
+            try:
+                target = os.readlink(self.root + step)
+            except OSError:
+                done = step
+                continue
+            links += 1
+            if links > 40:  # the kernel's own limit, path_resolution(7)
+                raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
+            if target.startswith("/"):
+                done = "/"
+            todo = [p for p in target.split("/") if p] + todo
+        return self.root + done
+
+    def bytes(self, path: str, limit: int = READ_LIMIT) -> bytes:
+        """The content of a file.
+
+        Raises:
+            OSError: it cannot be read; EFBIG where it is larger than the limit.
+        """
+        with open(self.place(path), "rb") as file:
+            data = file.read(limit + 1)
+        if len(data) > limit:
+            raise OSError(errno.EFBIG, f"larger than {limit} bytes", path)
+        return data
+
+    def text(self, path: str, limit: int = READ_LIMIT) -> str:
+        """The content of a text file; bytes that are no UTF-8 are replaced.
+
+        Raises:
+            OSError: it cannot be read.
+        """
+        return self.bytes(path, limit).decode("utf-8", "replace")
+
+    def line(self, path: str) -> str | None:
+        """The stripped content of a small file such as those of sysfs; None where it cannot be read."""
+        try:
+            return self.text(path, 1 << 16).strip()
+        except OSError:
+            return None
+
+    def names(self, folder: str) -> list[str]:
+        """The sorted names in a folder; empty where it is missing or closed."""
+        try:
+            return sorted(os.listdir(self.place(folder)))
+        except OSError:
+            return []
+
+    def exists(self, path: str) -> bool:
+        """Whether a path exists, links followed."""
+        return self.status(path) is not None
+
+    def status(self, path: str) -> Status | None:
+        """What stat(2) says; None where the path does not exist or cannot be reached."""
+        try:
+            s = os.stat(self.place(path))
+        except (OSError, ValueError):
+            return None
+        return Status(
+            stat.S_IMODE(s.st_mode),
+            s.st_uid,
+            s.st_gid,
+            s.st_size,
+            os.major(s.st_rdev),
+            os.minor(s.st_rdev),
+            stat.S_ISDIR(s.st_mode),
+        )
+
+    def link(self, path: str) -> str | None:
+        """The target of a link as it is written; None where the path is no link."""
+        try:
+            parent, name = os.path.split(path.rstrip("/"))
+            return os.readlink(os.path.join(self.place(parent), name))
+        except OSError:
+            return None
+
+    def real(self, path: str) -> str:
+        """The path with all links resolved, as the machine names it."""
+        if self.root == "/":
+            return os.path.realpath(path)
+        try:
+            return self._inside(path)[len(self.root) :] or "/"
+        except OSError:
+            return path
+
+    def space(self, path: str) -> Space | None:
+        """Size and free bytes of the file system that holds a path."""
+        try:
+            s = os.statvfs(self.place(path))
+        except OSError:
+            return None
+        return Space(s.f_blocks * s.f_frsize, s.f_bavail * s.f_frsize)
+
+    def may_write(self, path: str) -> bool:
+        """Whether the user may create files in a folder (access(2), nothing is written)."""
+        try:
+            return os.access(self.place(path), os.W_OK | os.X_OK)
+        except OSError:
+            return False
+
+    def open_error(self, path: str) -> str | None:
+        """The errno's name with which open(2) for reading and writing refuses a device node; None: it opens."""
+        try:
+            fd = os.open(self.place(path), os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK)
+        except OSError as error:
+            return errno.errorcode.get(error.errno or 0, str(error.errno))
+        os.close(fd)
+        return None
+
+    # -- the running system --------------------------------------------------------------------------
+
+    def release(self) -> str:
+        """The kernel's release as uname(2) says."""
+        return os.uname().release
+
+    def architecture(self) -> str:
+        """The machine's architecture as uname(2) says: x86_64, aarch64."""
+        return os.uname().machine
+
+    def ids(self) -> tuple[int, int, tuple[int, ...]]:
+        """The effective user, the effective group, and all groups of this process."""
+        return os.geteuid(), os.getegid(), tuple(sorted({os.getegid(), *os.getgroups()}))
+
+    def memlock(self) -> int | None:
+        """The soft limit of locked memory in bytes; None: unlimited."""
+        import resource
+
+        soft = resource.getrlimit(resource.RLIMIT_MEMLOCK)[0]
+        return None if soft == resource.RLIM_INFINITY else soft
+
+    def which(self, name: str, also: Sequence[str] = ()) -> str | None:
+        """The first executable of a name on PATH, then in further folders; None: there is none."""
+        folders = [*self.env.get("PATH", "").split(":"), *also]
+        for folder in folders:
+            path = f"{folder.rstrip('/')}/{name}"
+            if folder.startswith("/") and self._executable(path):
+                return path
+        return None
+
+    def _executable(self, path: str) -> bool:
+        try:
+            there = self.place(path)
+            return os.path.isfile(there) and os.access(there, os.X_OK)
+        except OSError:
+            return False
+
+    def run(
+        self,
+        argv: Sequence[str],
+        seconds: float = COMMAND_SECONDS,
+        env: Mapping[str, str] | None = None,
+        on_line: Callable[[str], None] | None = None,
+        stdin: bytes = b"",
+    ) -> Ended:
+        """Run a program of this machine under a deadline; never raises, never waits longer.
+
+        A program given by name is looked up on the examined PATH, then in the system's sbin folders. Without
+        an environment of its own it gets the examined one, in the C locale, so that its words can be read.
+        """
+        program = argv[0] if "/" in argv[0] else self.which(argv[0], SBIN)
+        if not self.here or program is None:
+            why = "no such program" if self.here else "commands are not run under another root"
+            return Ended(argv=tuple(argv), missing=why)
+        return run_child(
+            [program, *argv[1:]],
+            timeout=self.left(seconds),
+            env=dict({**self.env, "LC_ALL": "C"} if env is None else env),
+            on_line=on_line,
+            stdin=stdin,
+        )
+
+
+# An ordinary user's PATH often lacks them, and modinfo, dkms and ldconfig live there.
+SBIN = ("/usr/sbin", "/sbin", "/usr/bin", "/bin")
