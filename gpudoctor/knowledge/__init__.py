@@ -1,0 +1,1 @@
+"""What changes with releases: tables with sources and dates, and typed access to them."""

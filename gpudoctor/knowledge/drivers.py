@@ -1,0 +1,79 @@
+"""Which NVIDIA driver branch reports, supports and runs which CUDA version."""
+
+from functools import cache
+
+import msgspec
+
+from gpudoctor.knowledge.table import Table, load
+
+
+class Drivers(Table, frozen=True):
+    """The table ``drivers.toml``."""
+
+    floor: dict[str, tuple[str, str]]
+    branch: dict[int, tuple[str, str, str]]
+    toolkit: dict[str, tuple[str, str]]
+
+
+class Branch(msgspec.Struct, frozen=True):
+    """A driver branch: the CUDA version it reports, NVIDIA's kind of it, and its end of life."""
+
+    number: int
+    cuda: str
+    kind: str | None
+    end_of_life: str | None
+
+
+@cache
+def drivers() -> Drivers:
+    """Return the table, read once."""
+    return load("drivers", Drivers)
+
+
+@cache
+def branch_of(number: int) -> Branch | None:
+    """Return what is known of the branch (the first number of a driver version), or None."""
+    row = drivers().branch.get(number)
+    return Branch(number, row[0], row[1] or None, row[2] or None) if row else None
+
+
+def cuda_of_branch(branch: int) -> str | None:
+    """Return the CUDA version that ``nvidia-smi`` shows for this driver branch, such as "12.4"."""
+    row = drivers().branch.get(branch)
+    return row[0] if row else None
+
+
+def minimum_driver(cuda: str, *, windows: bool = False) -> str | None:
+    """Return the oldest driver that runs applications of this CUDA version at all.
+
+    From CUDA 11 that is the floor of minor-version compatibility of its major; older
+    applications need the driver of their own toolkit. None where no table says.
+    """
+    floor = drivers().floor.get(cuda.partition(".")[0])
+    if floor:
+        return floor[windows]
+    return native_driver(cuda, windows=windows)
+
+
+def native_driver(cuda: str, *, windows: bool = False) -> str | None:
+    """Return the oldest driver with every feature of this toolkit ("12.4" means its first release)."""
+    wanted = cuda.split(".")
+    found = [v for v in drivers().toolkit if v.split(".")[: len(wanted)] == wanted]
+    if not found:
+        return None
+    return drivers().toolkit[min(found, key=_numbers)][windows] or None
+
+
+def branch_for_cuda_major(major: int) -> int | None:
+    """Return the oldest driver branch that runs applications of this CUDA major."""
+    branches = [n for n, row in drivers().branch.items() if _numbers(row[0])[0] == major]
+    return min(branches, default=None)
+
+
+def newest_branch() -> int:
+    """Return the newest branch of the table: a driver beyond it is newer than what is known here."""
+    return max(drivers().branch)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split("."))

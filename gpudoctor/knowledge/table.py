@@ -1,0 +1,47 @@
+"""Reads a table of this package and holds it against its type."""
+
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+
+class Meta(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """When a table was collected, and how far it can be trusted."""
+
+    collected: str
+    confidence: str
+
+
+class Source(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Where the entries of a table come from: a public page (url) or repository (repo)."""
+
+    id: str
+    what: str
+    date: str
+    url: str = ""
+    repo: str = ""
+
+
+class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What every table has besides its own entries."""
+
+    meta: Meta
+    source: list[Source]
+
+
+TableT = TypeVar("TableT", bound=Table)
+
+
+def load(name: str, kind: type[TableT]) -> TableT:
+    """Return the table ``name`` of this package as ``kind``.
+
+    Raises:
+        FileNotFoundError: no table has this name.
+        msgspec.ValidationError: the table does not fit its type.
+    """
+    # Imported here: most runs end before they need a table, and each import delays the start.
+    import tomllib
+
+    text = Path(__file__).with_name(f"{name}.toml").read_bytes().decode()
+    return msgspec.convert(tomllib.loads(text), kind, str_keys=True)

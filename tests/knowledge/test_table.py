@@ -1,0 +1,71 @@
+"""Every table parses, fits its type, and says where its entries come from."""
+
+import importlib
+import re
+import time
+import tomllib
+from pathlib import Path
+
+import msgspec
+import pytest
+
+import gpudoctor.knowledge
+from gpudoctor.knowledge.table import Table, load
+
+HERE = Path(gpudoctor.knowledge.__file__).parent
+TABLES = sorted(path.stem for path in HERE.glob("*.toml"))
+ON_EVERY_PATH = ("drivers", "generations", "kernel_log", "packages", "pci_ids", "rocm", "torch")
+
+
+def _parse(name: str) -> dict[str, object]:
+    return tomllib.loads((HERE / f"{name}.toml").read_text())
+
+
+def test_there_are_tables() -> None:
+    assert set(ON_EVERY_PATH) <= set(TABLES)
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_table_says_when_and_from_where(name: str) -> None:
+    table = msgspec.convert({k: v for k, v in _parse(name).items() if k in ("meta", "source")}, Table)
+    assert re.fullmatch(r"20\d\d-\d\d(-\d\d)?", table.meta.collected)
+    assert table.meta.confidence
+    assert table.source
+    for source in table.source:
+        assert re.match(r"20\d\d", source.date), source.id
+        assert source.url.startswith("https://") or re.fullmatch(r"[\w.-]+/[\w.-]+", source.repo), source.id
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_source_ids_are_unique(name: str) -> None:
+    ids = [s.id for s in msgspec.convert(_parse(name)["source"], list[gpudoctor.knowledge.table.Source])]
+    assert len(ids) == len(set(ids))
+
+
+@pytest.mark.parametrize("name", ON_EVERY_PATH)
+def test_a_table_of_every_run_parses_fast(name: str) -> None:
+    text = (HERE / f"{name}.toml").read_text()
+    best = min(_seconds(text) for _ in range(7))
+    assert best < 0.006, f"{name}.toml takes {best * 1000:.1f} ms; it should take under 3 ms on an idle machine"
+
+
+def _seconds(text: str) -> float:
+    start = time.perf_counter()
+    tomllib.loads(text)
+    return time.perf_counter() - start
+
+
+@pytest.mark.parametrize("path", sorted(p.stem for p in HERE.glob("*.py")))
+def test_every_module_has_one_sentence_that_says_its_job(path: str) -> None:
+    name = "gpudoctor.knowledge" if path == "__init__" else f"gpudoctor.knowledge.{path}"
+    assert (importlib.import_module(name).__doc__ or "").strip().endswith(".")
+
+
+def test_an_entry_that_the_type_does_not_know_is_refused() -> None:
+    with pytest.raises(msgspec.ValidationError):
+        load("drivers", Table)
+
+
+def test_a_table_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(FileNotFoundError):
+        load("nothing", Table)
