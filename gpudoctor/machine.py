@@ -95,7 +95,7 @@ class Machine:
             todo = [p for p in target.split("/") if p] + todo
         return self.root + done
 
-    def bytes(self, path: str, limit: int = READ_LIMIT) -> bytes:
+    def data(self, path: str, limit: int = READ_LIMIT) -> bytes:
         """The content of a file.
 
         Raises:
@@ -113,7 +113,7 @@ class Machine:
         Raises:
             OSError: it cannot be read.
         """
-        return self.bytes(path, limit).decode("utf-8", "replace")
+        return self.data(path, limit).decode("utf-8", "replace")
 
     def line(self, path: str) -> str | None:
         """The stripped content of a small file such as those of sysfs; None where it cannot be read."""

@@ -76,7 +76,7 @@ class RecordedMachine(Machine):
             number = getattr(errno, name)
             raise OSError(number, os.strerror(number), path)
 
-    def bytes(self, path: str, limit: int = 16 << 20) -> bytes:
+    def data(self, path: str, limit: int = 16 << 20) -> bytes:
         """The recorded content."""
         there = self.place(path)
         self._refuse(path, there)

@@ -34,7 +34,7 @@ class NvidiaKernel(msgspec.Struct, frozen=True, kw_only=True):
     loaded: Maybe[str | None] = NOT  # version of the loaded module; None: not loaded
     flavour: Maybe[str | None] = NOT  # of the loaded module: open, proprietary
     modules: Maybe[tuple[str, ...]] = (
-        NOT  # loaded modules that matter: nvidia, nvidia_uvm, nouveau, nova_core, mlx5_ib ...
+        NOT  # loaded ones that matter: nvidia, nvidia_uvm, nouveau, mlx5_ib ...
     )
     on_disk: Maybe[tuple[DiskModule, ...]] = NOT  # for the running kernel
     other_kernels: Maybe[tuple[DiskModule, ...]] = NOT
@@ -55,7 +55,7 @@ class NvidiaKernel(msgspec.Struct, frozen=True, kw_only=True):
     bbswitch: Maybe[str | None] = NOT  # "ON", "OFF"; None: no bbswitch
     prime: Maybe[str | None] = NOT  # prime-select's choice: nvidia, intel, on-demand; None: no prime-select
     packages: Maybe[tuple[tuple[str, str, str], ...]] = (
-        NOT  # driver packages: (name, version, state: installed, half ...)
+        NOT  # of the driver: (name, version, state)
     )
 
 
