@@ -1,0 +1,1 @@
+"""Readers of file formats and of commands' output: bytes or text in, values out, nothing else touched."""
