@@ -18,7 +18,7 @@ from gpudoctor.formats.torch_arch import torch_arch_list
 
 from .elves import fatbin, library
 
-FULL = {
+FULL: dict[str, Any] = {
     "soname": "libdemo.so.2",
     "needed": ("libcublas.so.12", "libc.so.6"),
     "rpath": "/opt/old",

@@ -1,0 +1,115 @@
+"""A distribution's own files are read fast, and broken ones do no harm."""
+
+import importlib.metadata
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpudoctor.formats.metadata import Head, normalise, read_head, read_installer, record_files
+
+TORCH = """Metadata-Version: 2.1
+Name: torch
+Version: 2.6.0+cu124
+Summary: Tensors: and dynamic networks
+Requires-Python: >=3.9.0
+Requires-Dist: filelock
+Requires-Dist: nvidia-cublas-cu12==12.4.5.8; platform_system == "Linux" and platform_machine == "x86_64"
+Provides-Extra: opt-einsum
+
+Name: not-this
+Requires-Dist: nor-this
+"""
+
+
+def test_head() -> None:
+    assert read_head(TORCH) == Head(
+        "torch",
+        "2.6.0+cu124",
+        ("filelock", 'nvidia-cublas-cu12==12.4.5.8; platform_system == "Linux" and platform_machine == "x86_64"'),
+        ">=3.9.0",
+    )
+    assert read_head(TORCH.replace("\n", "\r\n").encode()) == read_head(TORCH)
+
+
+@pytest.mark.parametrize(
+    ("content", "head"),
+    [
+        ("", Head()),
+        ("\n\nName: torch\n", Head()),
+        ("Version: 1\n", Head(None, "1")),
+        ("Name: torch", Head("torch")),
+        ("Name:\nVersion:   \n", Head()),
+        ("NAME: torch\nversion: 1", Head("torch", "1")),
+        ("Name: a\nName: b\nVersion: 1\n", Head("a", "1")),
+        ("Name: torch\nLicense: one\n  Name: two\nVersion: 1\n", Head("torch", "1")),
+        ("Name: a\nRequires-Dist: b\n  >=1\n", Head("a", None, ("b >=1",))),
+        ("no colon here\nName: a\n", Head("a")),
+        (b"\xef\xbb\xbfName: torch\nAuthor: \xe9\xff\nVersion: 1\n", Head("torch", "1")),
+        ("\ufeffName: torch\n", Head("torch")),
+        (b"\xff\xfeN\x00a\x00m\x00e\x00", Head()),
+        ("Name: a\n" + "X: y\n" * 1_000_000 + "Version: 1\n", Head("a")),
+        ("Name: " + "a" * 5_000_000, Head("a" * ((1 << 20) - 6))),
+    ],
+    ids=lambda value: repr(value)[:40],
+)
+def test_broken_heads(content: str | bytes, head: Head) -> None:
+    assert read_head(content) == head
+
+
+@settings(deadline=None)
+@given(st.one_of(st.text(), st.binary()))
+def test_noise_is_not_an_error(noise: str | bytes) -> None:
+    read_head(noise)
+    read_installer(noise)
+    record_files(noise)
+
+
+@pytest.mark.parametrize("distribution", ["pytest", "hypothesis", "msgspec"])
+def test_as_importlib_reads_it(distribution: str) -> None:
+    theirs = importlib.metadata.distribution(distribution)
+    head = read_head(theirs.read_text("METADATA") or "")
+    assert (head.name, head.version) == (theirs.name, theirs.version)
+    assert list(head.requires) == (theirs.requires or [])
+    assert list(record_files(theirs.read_text("RECORD") or "")) == [str(path) for path in theirs.files or ()]
+
+
+@pytest.mark.parametrize(
+    ("name", "normal"),
+    [("Torch", "torch"), ("nvidia_cublas.cu12", "nvidia-cublas-cu12"), ("a-_.b", "a-b"), ("", "")],
+)
+def test_normalise(name: str, normal: str) -> None:
+    assert normalise(name) == normal
+
+
+@pytest.mark.parametrize(
+    ("content", "installer"),
+    [
+        ("pip\n", "pip"),
+        (b"uv", "uv"),
+        ("\n\nconda\nmore", "conda"),
+        ("Poetry 1.8\n", "poetry 1.8"),
+        ("", None),
+        (" \n", None),
+    ],
+)
+def test_installer(content: str | bytes, installer: str | None) -> None:
+    assert read_installer(content) == installer
+
+
+@pytest.mark.parametrize(
+    ("content", "files"),
+    [
+        ("", ()),
+        ("torch/__init__.py,sha256=abc,12\ntorch/lib/x.so,,\n", ("torch/__init__.py", "torch/lib/x.so")),
+        ("../../bin/torchrun,,\r\n\r\n,,\n", ("../../bin/torchrun",)),
+        ('"a,b.py",sha256=x,1\nc.py,,\n', ("a,b.py", "c.py")),
+        ('"say ""hi"".py",,\n', ('say "hi".py',)),
+        ('"two\nlines.py",,\n', ("two\nlines.py",)),
+        (b"caf\xc3\xa9.py,,\n", ("café.py",)),
+        ('good.py,,\n"' + "x" * 200_000 + '",,\nlost.py,,\n', ("good.py",)),
+    ],
+    ids=lambda value: repr(value)[:40],
+)
+def test_record(content: str | bytes, files: tuple[str, ...]) -> None:
+    assert record_files(content) == files
