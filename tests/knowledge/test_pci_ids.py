@@ -1,5 +1,7 @@
 """Which chip a PCI device id stands for."""
 
+import itertools
+
 import pytest
 
 from gpudoctor.knowledge import pci_ids
@@ -109,4 +111,4 @@ def test_no_id_belongs_to_two_chips() -> None:
     table = pci_ids.pci_ids()
     for texts in ([*table.nvidia.values()], [i for _, i in (table.amd | table.amd_integrated).values()]):
         ranges = sorted(r for text in texts for r in pci_ids._ranges(text))
-        assert all(left[1] < right[0] for left, right in zip(ranges, ranges[1:], strict=False))
+        assert all(left[1] < right[0] for left, right in itertools.pairwise(ranges))

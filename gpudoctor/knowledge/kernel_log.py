@@ -1,0 +1,121 @@
+"""Recognises the lines of a kernel log that say something about GPUs and their drivers."""
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache
+
+import msgspec
+
+from gpudoctor.knowledge.table import Table, load
+
+_ADDRESS = r"(?:[0-9a-fA-F]{4,8}:)?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}(?:\.[0-7])?"
+
+
+class Rows(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The rows of the table: kind, gate, needle, regular expression."""
+
+    rows: tuple[tuple[str, str, str, str], ...]
+
+
+class KernelLog(Table, frozen=True):
+    """The table ``kernel_log.toml``."""
+
+    log: Rows
+
+
+class Event(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What one line says; a part that the line does not name is None.
+
+    gpu is a PCI address such as "0000:07:00.0". code is an Xid, an error number or a device id.
+    driver is a driver's name or version, branch the legacy branch that a message advises.
+    """
+
+    kind: str
+    gpu: str | None = None
+    code: str | None = None
+    module: str | None = None
+    branch: int | None = None
+    driver: str | None = None
+    pid: int | None = None
+    process: str | None = None
+    device: str | None = None
+    text: str | None = None
+
+    @property
+    def number(self) -> int | None:
+        """The code as a number: an Xid, an SXid, an errno; None where it is none."""
+        return int(self.code) if self.code and self.code.removeprefix("-").isdigit() else None
+
+
+@cache
+def kinds() -> tuple[tuple[str, re.Pattern[str]], ...]:
+    """Return every kind with its regular expression, in the order in which they are tried."""
+    return tuple((kind, _compiled(source)) for kind, _, _, source in _rows())
+
+
+def recognise(line: str) -> Event | None:
+    """Return what a line of the kernel log says, or None where it says nothing about GPUs."""
+    for gate, rows in _gates():
+        if gate in line:
+            for kind, needle, source in rows:
+                # Compiled when first needed: most logs need three of fifty expressions.
+                if needle in line and (match := _compiled(source).search(line)):
+                    return _event(kind, match)
+    return None
+
+
+def recognise_all(lines: Iterable[str]) -> Iterator[tuple[str, Event]]:
+    """Yield every line that says something, with what it says, in order."""
+    gates = [gate for gate, _ in _gates()]
+    for line in lines:
+        for gate in gates:
+            if gate in line:
+                event = recognise(line)
+                if event is not None:
+                    yield line, event
+                break
+
+
+def pci_address(text: str) -> str:
+    """Return an address as sysfs writes it: "07:00", "00000000:07:00.0" become "0000:07:00.0"."""
+    head, _, function = text.lower().partition(".")
+    parts = head.split(":")
+    domain = parts[0][-4:] if len(parts) == 3 and len(parts[0]) > 4 and parts[0][:-4].strip("0") == "" else None
+    if len(parts) == 2:
+        parts = ["0000", *parts]
+    elif domain is not None:
+        parts[0] = domain
+    return f"{':'.join(parts)}.{function or '0'}"
+
+
+@cache
+def _rows() -> tuple[tuple[str, str, str, str], ...]:
+    return load("kernel_log", KernelLog).log.rows
+
+
+@cache
+def _gates() -> tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...]:
+    """The rows by gate, so that a line without any gate costs one search per gate and no more."""
+    found: dict[str, list[tuple[str, str, str]]] = {}
+    for kind, gate, needle, source in _rows():
+        found.setdefault(gate, []).append((kind, needle, source))
+    return tuple((gate, tuple(rows)) for gate, rows in found.items())
+
+
+@cache
+def _compiled(source: str) -> re.Pattern[str]:
+    return re.compile(source.replace("<PCI>", _ADDRESS))
+
+
+def _event(kind: str, match: re.Match[str]) -> Event:
+    groups = {k: v.strip() for k, v in match.groupdict().items() if v and v.strip() != "<unknown>"}
+    address = groups.pop("gpu", None) or groups.pop("gpu2", None)
+    groups.pop("gpu2", None)
+    branch, pid = groups.pop("branch", None), groups.pop("pid", None)
+    return Event(
+        kind,
+        gpu=pci_address(address) if address else None,
+        branch=int(branch) if branch else None,
+        pid=int(pid) if pid else None,
+        **groups,
+    )

@@ -1,0 +1,35 @@
+"""Which compiled GPU code runs on which compute capability: the same rule for every framework."""
+
+from typing import Literal
+
+# Jetson chips run only what was compiled for exactly them (CUDA C++ programming guide, "Binary
+# compatibility": https://docs.nvidia.com/cuda/cuda-c-programming-guide/#binary-compatibility).
+_JETSON = frozenset({"5.3", "6.2", "7.2", "8.7"})
+
+
+def version(text: str) -> tuple[int, ...]:
+    """Return the numbers of a dotted version or capability, for comparisons: "12.0" is (12, 0)."""
+    return tuple(int(part) for part in text.split("."))
+
+
+def runs_on(compiled: str, capability: str) -> bool:
+    """Say whether machine code for ``compiled`` ("8.0") runs on a GPU of ``capability`` ("8.6").
+
+    Machine code runs within its major, on the same or a later minor.
+    """
+    if capability in _JETSON:
+        return compiled == capability
+    (major, minor), (own_major, own_minor) = version(compiled)[:2], version(capability)[:2]
+    return compiled not in _JETSON and major == own_major and minor <= own_minor
+
+
+def coverage(targets: str, capability: str) -> Literal["machine code", "ptx"] | None:
+    """Say what in a list such as "8.0 9.0 12.0+PTX" runs on a GPU of this capability, or None.
+
+    PTX runs on every later capability, after the driver has compiled it at first use.
+    """
+    words = targets.split()
+    if any(runs_on(word, capability) for word in words if "+" not in word):
+        return "machine code"
+    ptx = (word.removesuffix("+PTX") for word in words if "+" in word)
+    return "ptx" if any(version(word) <= version(capability) for word in ptx) else None

@@ -1,0 +1,169 @@
+"""Which PyTorch wheel has code for a GPU and runs on its driver."""
+
+from functools import cache
+
+import msgspec
+
+from gpudoctor.knowledge.drivers import drivers
+from gpudoctor.knowledge.kernels import coverage, version
+from gpudoctor.knowledge.table import Table, load
+
+
+class Index(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Where wheels are, and which variants to advise first."""
+
+    wheels: str
+    preferred: tuple[str, ...]
+
+
+class Release(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A minor release: its CUDA wheels with the capabilities compiled into each, and what else they need."""
+
+    version: str
+    python: tuple[str, str]
+    default: str
+    wheels: dict[str, str]
+    rocm: str = ""
+    assumed: str = ""
+    cudnn: dict[str, str] = {}
+
+
+class Torch(Table, frozen=True):
+    """The table ``torch.toml``."""
+
+    index: Index
+    aarch64: dict[str, str]
+    rocm_gfx: dict[str, str]
+    release: tuple[Release, ...]
+
+
+class TorchChoice(msgspec.Struct, frozen=True):
+    """A wheel to install: the minor release ("2.14") and the variant ("cu126", "rocm7.2")."""
+
+    version: str
+    variant: str
+
+    @property
+    def index(self) -> str:
+        """The address of the package index that has it."""
+        return index_of(self.variant)
+
+
+@cache
+def torch() -> Torch:
+    """Return the table, read once."""
+    return load("torch", Torch)
+
+
+def release(number: str) -> Release | None:
+    """Return the release of "2.9", "2.9.1" or "2.9.1+cu128", or None where it is unknown."""
+    minor = ".".join(number.partition("+")[0].split(".")[:2])
+    return next((r for r in torch().release if r.version == minor), None)
+
+
+def index_of(variant: str) -> str:
+    """Return the address of PyTorch's package index for a variant such as "cu126", "rocm7.2" or "cpu"."""
+    return torch().index.wheels.format(variant=variant)
+
+
+def cuda_of_variant(variant: str) -> str | None:
+    """Return the CUDA version of a variant: "cu126" is "12.6"; None for "cpu" and "rocm7.2"."""
+    digits = variant.removeprefix("cu")
+    return f"{digits[:-1]}.{digits[-1]}" if digits.isdigit() else None
+
+
+def targets_of(number: str, variant: str, machine: str = "x86_64") -> str | None:
+    """Return the capabilities compiled into a wheel ("7.5 8.0 12.0+PTX"), or None where it is unknown."""
+    found = release(number)
+    if found is None or variant not in found.wheels:
+        return None
+    return torch().aarch64.get(variant) if machine == "aarch64" else found.wheels[variant]
+
+
+def wheel_for(
+    capability: str, driver_cuda: str | None = None, python: str | None = None, machine: str = "x86_64"
+) -> TorchChoice | None:
+    """Return the newest wheel that has code for this GPU, runs on this driver and exists for this Python.
+
+    Args:
+        capability: compute capability, "8.6".
+        driver_cuda: the CUDA version that the driver reports, "12.4"; None: the driver can be changed.
+        python: "3.12"; None: any.
+        machine: "x86_64" or "aarch64".
+    """
+    fits = [c for c in _wheels(python) if _runs(c, capability, driver_cuda, machine)]
+    wanted = [c for c in fits if c.variant in torch().index.preferred]
+    return _newest(wanted or fits)
+
+
+def variants_covering(capability: str, machine: str = "x86_64") -> tuple[TorchChoice, ...]:
+    """Return every variant with code for this GPU, each with its newest release, newest first."""
+    newest: dict[str, TorchChoice] = {}
+    for choice in _wheels(None):
+        if _runs(choice, capability, None, machine):
+            newest.setdefault(choice.variant, choice)
+    return tuple(newest.values())
+
+
+def driver_runs(variant: str, driver_cuda: str) -> bool:
+    """Say whether a driver that reports ``driver_cuda`` runs wheels of this variant.
+
+    From CUDA 11 the major decides (minor-version compatibility); a newer driver runs older majors.
+    """
+    cuda = cuda_of_variant(variant)
+    if cuda is None:
+        return False
+    if cuda.partition(".")[0] in drivers().floor:
+        return version(driver_cuda)[0] >= version(cuda)[0]
+    return version(driver_cuda) >= version(cuda)
+
+
+def rocm_for(gfx: str) -> str | None:
+    """Return the newest ROCm version whose PyTorch wheels contain this gfx target, or None."""
+    found = [v for v, targets in torch().rocm_gfx.items() if gfx in targets.split()]
+    return max(found, key=version, default=None)
+
+
+def rocm_wheel_for(gfx: str, python: str | None = None) -> TorchChoice | None:
+    """Return the newest wheel for ROCm that contains this gfx target and exists for this Python."""
+    table = torch().rocm_gfx
+    for found in reversed(torch().release):
+        for rocm in sorted(found.rocm.split(), key=version, reverse=True):
+            if gfx in table.get(rocm, "").split() and _fits_python(found, python):
+                return TorchChoice(found.version, f"rocm{rocm}")
+    return None
+
+
+def _wheels(python: str | None) -> list[TorchChoice]:
+    """Every CUDA wheel that was seen to exist, newest release first."""
+    return [
+        TorchChoice(r.version, variant)
+        for r in reversed(torch().release)
+        if _fits_python(r, python)
+        for variant in reversed(r.wheels)
+        if variant not in r.assumed.split()
+    ]
+
+
+def _runs(choice: TorchChoice, capability: str, driver_cuda: str | None, machine: str) -> bool:
+    targets = targets_of(choice.version, choice.variant, machine)
+    if not targets or coverage(targets, capability) is None:
+        return False
+    return driver_cuda is None or driver_runs(choice.variant, driver_cuda)
+
+
+def _newest(choices: list[TorchChoice]) -> TorchChoice | None:
+    order = torch().index.preferred
+
+    def rank(choice: TorchChoice) -> tuple[tuple[int, ...], int]:
+        place = order.index(choice.variant) if choice.variant in order else len(order)
+        return version(choice.version), -place
+
+    return max(choices, key=rank, default=None)
+
+
+def _fits_python(found: Release, python: str | None) -> bool:
+    if python is None:
+        return True
+    lowest, highest = (version(v) for v in found.python)
+    return lowest <= version(python)[:2] <= highest

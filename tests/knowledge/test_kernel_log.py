@@ -1,0 +1,197 @@
+"""What the lines of a kernel log say."""
+
+import re
+import time
+
+import pytest
+
+from gpudoctor.knowledge import kernel_log
+from gpudoctor.knowledge.kernel_log import Event, pci_address, recognise, recognise_all
+
+LINES = [
+    ("NVRM: Xid (PCI:0000:07:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.",
+     Event("xid", gpu="0000:07:00.0", code="79", text="GPU has fallen off the bus.")),
+    ("NVRM: Xid (PCI:0000:03:00): 13, pid=1234, name=python3, Graphics Exception: ESR 0x504730=0x1",
+     Event("xid", gpu="0000:03:00.0", code="13", pid=1234, process="python3", text="Graphics Exception: ESR 0x504730=0x1")),
+    ("NVRM: Xid (PCI:0000:03:00): 31, pid=99, Ch 00000008, intr 10000000. MMU Fault",
+     Event("xid", gpu="0000:03:00.0", code="31", pid=99, text="Ch 00000008, intr 10000000. MMU Fault")),
+    ("NVRM: Xid (PCI:0000:4b:00 GPU-I:05): 43, pid=7, name=a.out, Ch 00000010",
+     Event("xid", gpu="0000:4b:00.0", code="43", pid=7, process="a.out", text="Ch 00000010")),
+    ("nvidia-nvswitch0: SXid (PCI:0000:c1:00.0): 20034, Fatal, Link 30 LTSSM Fault Up",
+     Event("sxid", gpu="0000:c1:00.0", code="20034", device="nvidia-nvswitch0", text="Fatal, Link 30 LTSSM Fault Up")),
+    ("NVRM: GPU 0000:02:00.0: GPU has fallen off the bus.",
+     Event("fallen-off-bus", gpu="0000:02:00.0", text="GPU has fallen off the bus")),
+    ("NVRM:  supported through the NVIDIA 470.xx Legacy drivers. Please", Event("nvrm-legacy", branch=470)),
+    ("NVRM: nvidia.ko because it does not include the required GPU", Event("nvrm-open-unsupported")),
+    ("NVRM: The NVIDIA GPU 0000:01:00.0 (PCI ID: 10de:1d16)", Event("nvrm-gpu-named", gpu="0000:01:00.0", code="1d16")),
+    ("NVRM: installed in this system requires use of the NVIDIA open kernel modules.", Event("nvrm-open-required")),
+    ("NVRM: API mismatch: the client has the version 570.148.08, but", Event("api-mismatch", driver="570.148.08")),
+    ("NVRM: API mismatch: the client 'nvidia-smi' (pid 812)", Event("api-mismatch", process="nvidia-smi", pid=812)),
+    ("NVRM: this kernel module has the version 570.148.06.  Please", Event("api-mismatch-module", driver="570.148.06")),
+    ("NVRM: This PCI I/O region assigned to your NVIDIA device is invalid:",
+     Event("bar-invalid", text="This PCI I/O region assigned to your NVIDIA device is invalid")),
+    ("NVRM: BAR1 is 0M @ 0x0 (PCI:0000:01:00.0)", Event("bar-invalid", gpu="0000:01:00.0", text="BAR1 is 0M @ 0x0")),
+    ("NVRM: GPU 0000:02:00.0: RmInitAdapter failed! (0x62:0x40:2168)",
+     Event("rm-init-failed", gpu="0000:02:00.0", code="0x62:0x40:2168")),
+    ("NVRM: GPU 0000:02:00.0: rm_init_adapter failed, device minor number 0", Event("rm-init-failed", gpu="0000:02:00.0")),
+    ("NVRM: kgspBootstrap_GB202: unexpected WPR2 already up, cannot proceed with booting GSP",
+     Event("gsp-wpr2", text="unexpected WPR2 already up")),
+    ("NVRM: RmInitAdapter: Cannot initialize GSP firmware RM", Event("gsp-failed", text="Cannot initialize GSP firmware RM")),
+    ("nvidia 0000:01:00.0: Direct firmware load for nvidia/570.86/gsp_ga10x.bin failed with error -2",
+     Event("gsp-failed", gpu="0000:01:00.0", text="Direct firmware load for nvidia/570.86/gsp_ga10x.bin failed with error -2")),
+    ("NVRM: GPU 0000:01:00.0 is already bound to NovaCore.", Event("already-bound", gpu="0000:01:00.0", driver="NovaCore")),
+    ("NVRM: No NVIDIA devices probed.", Event("no-device-probed", text="No NVIDIA devices probed")),
+    ("NVRM: None of the NVIDIA devices were initialized.",
+     Event("no-device-probed", text="None of the NVIDIA devices were initialized")),
+    ("NVRM: The NVIDIA probe routine was not called for 1 device(s).", Event("probe-not-called", text="1")),
+    ("NVRM: The NVIDIA probe routine failed for 2 device(s).", Event("probe-failed", text="2")),
+    ("nvidia 0000:01:00.0: probe with driver nvidia failed with error -1",
+     Event("probe-failed", gpu="0000:01:00.0", code="-1")),
+    ("nvidia: probe of 0000:01:00.0 failed with error -1", Event("probe-failed", gpu="0000:01:00.0", code="-1")),
+    ("NVRM: loading NVIDIA UNIX Open Kernel Module for x86_64  595.58.03  Release Build",
+     Event("nvidia-loaded", driver="595.58.03", text="Open Kernel Module")),
+    ("NVRM: loading NVIDIA UNIX x86_64 Kernel Module  535.129.03  Thu Oct 19 18:56:32 UTC 2023",
+     Event("nvidia-loaded", driver="535.129.03", text="x86_64 Kernel Module")),
+    ("nvidia-uvm: uvm_pmm_gpu.c:3326 devmem_alloc_pagemap[pid:1] request_free_mem_region() err -34",
+     Event("uvm-hmm", code="-34", text="request_free_mem_region() err -34")),
+    ("nouveau 0000:01:00.0: NVIDIA GM204 (124020a1)", Event("nouveau-init", gpu="0000:01:00.0", text="GM204")),
+    ("[drm] Initialized nouveau 1.3.1 20120801 for 0000:01:00.0 on minor 0", Event("nouveau-init", gpu="0000:01:00.0")),
+    ("NovaCore 0000:01:00.0: Probe Nova Core GPU driver.",
+     Event("nova-probe", gpu="0000:01:00.0", text="Probe Nova Core GPU driver.")),
+    ("Loading of unsigned module is rejected", Event("module-rejected", text="Loading of unsigned module is rejected")),
+    ("Loading of module with unavailable key is rejected",
+     Event("module-rejected", text="Loading of module with unavailable key is rejected")),
+    ("modprobe: ERROR: could not insert 'nvidia': Key was rejected by service",
+     Event("module-rejected", module="nvidia", text="Key was rejected by service")),
+    ("nvidia: module verification failed: signature and/or required key missing - tainting kernel",
+     Event("module-unsigned", module="nvidia", text="signature and/or required key missing - tainting kernel")),
+    ("Lockdown: modprobe: unsigned module loading is restricted; see man kernel_lockdown.7",
+     Event("lockdown-refused", process="modprobe", text="unsigned module loading is restricted")),
+    ("Kernel is locked down from EFI Secure Boot; see man kernel_lockdown.7", Event("locked-down", text="EFI Secure Boot")),
+    ("secureboot: Secure boot enabled", Event("secure-boot-on", text="Secure boot enabled")),
+    ("nvidia_peermem: disagrees about version of symbol ib_register_peer_memory_client",
+     Event("symbol-mismatch", module="nvidia_peermem", text="ib_register_peer_memory_client")),
+    ("nvidia: Unknown symbol drm_gem_object_free (err -2)",
+     Event("unknown-symbol", module="nvidia", text="drm_gem_object_free", code="-2")),
+    ("nvidia: version magic '6.8.0-31-generic SMP' should be '6.8.0-40-generic SMP'",
+     Event("vermagic", module="nvidia", text="6.8.0-31-generic SMP")),
+    ("bbswitch: Succesfully loaded. Discrete card 0000:01:00.0 is off",
+     Event("bbswitch-off", gpu="0000:01:00.0", text="Succesfully loaded. Discrete card 0000:01:00.0 is off")),
+    ("PM: suspend entry (deep)", Event("suspend", text="suspend entry (deep)")),
+    ("PM: hibernation: hibernation entry", Event("suspend", text="hibernation: hibernation entry")),
+    ("PM: suspend exit", Event("resume", text="suspend exit")),
+    ("PM: hibernation: hibernation exit", Event("resume", text="hibernation: hibernation exit")),
+    ("Out of memory: Killed process 4242 (python3) total-vm:90000kB",
+     Event("oom-kill", pid=4242, process="python3", text="total-vm:90000kB")),
+    ("Memory cgroup out of memory: Killed process 7 (a b) total-vm:1kB",
+     Event("oom-kill", pid=7, process="a b", text="total-vm:1kB")),
+    ("nvidia 0000:01:00.0: PCIe Bus Error: severity=Corrected, type=Physical Layer, (Receiver ID)",
+     Event("aer", gpu="0000:01:00.0", text="Corrected")),
+    ("pcieport 0000:00:01.0: AER: Uncorrected (Fatal) error received: 0000:01:00.0",
+     Event("aer", gpu="0000:01:00.0", text="Uncorrected (Fatal)")),
+    ("pcieport 0000:00:01.0: AER: Multiple Corrected error message received from 0000:02:00.0",
+     Event("aer", gpu="0000:02:00.0", text="Corrected")),
+    ("pci 0000:01:00.0: 31.504 Gb/s available PCIe bandwidth, limited by 16.0 GT/s PCIe x2 link at 0000:00:1d.0",
+     Event("pcie-bandwidth-limited", gpu="0000:01:00.0",
+           text="31.504 Gb/s available PCIe bandwidth, limited by 16.0 GT/s PCIe x2 link at 0000:00:1d.0")),
+    ("amdgpu 0000:03:00.0: amdgpu: ring gfx_0.0.0 timeout, signaled seq=10, emitted seq=12",
+     Event("amdgpu-ring-timeout", gpu="0000:03:00.0", text="gfx_0.0.0")),
+    ("[drm:amdgpu_job_timedout [amdgpu]] *ERROR* ring comp_1.0.0 timeout, signaled seq=1",
+     Event("amdgpu-ring-timeout", text="comp_1.0.0")),
+    ("amdgpu 0000:03:00.0: amdgpu: GPU reset begin!", Event("amdgpu-reset", gpu="0000:03:00.0", text="GPU reset begin!")),
+    ("amdgpu 0000:03:00.0: amdgpu: GPU reset(2) succeeded!",
+     Event("amdgpu-reset", gpu="0000:03:00.0", text="GPU reset(2) succeeded!")),
+    ("amdgpu 0000:03:00.0: amdgpu: [gfxhub0] no-retry page fault (src_id:0 ring:24 vmid:8, for process python3 pid 77 thread x)",
+     Event("amdgpu-fault", gpu="0000:03:00.0", device="gfxhub0", text="no-retry page fault", process="python3", pid=77)),
+    ("kfd kfd: amdgpu: skipped device 1002:67df, PCI rejects atomics 730<0",
+     Event("amdgpu-atomics", code="67df", text="PCI rejects atomics 730<0")),
+    ("kfd kfd: amdgpu: GC IP 0a0306 not supported in kfd", Event("kfd-skipped", text="GC IP 0a0306 not supported in kfd")),
+    ("amdgpu 0000:03:00.0: Direct firmware load for amdgpu/gc_12_0_1_pfp.bin failed with error -2",
+     Event("amdgpu-firmware", gpu="0000:03:00.0", text="Direct firmware load for amdgpu/gc_12_0_1_pfp.bin failed with error -2")),
+    ("amdgpu 0000:03:00.0: amdgpu: Fatal error during GPU init",
+     Event("amdgpu-init-failed", gpu="0000:03:00.0", text="Fatal error during GPU init")),
+    ("amdgpu 0000:83:00.0: amdgpu: 3 uncorrectable hardware errors detected in umc block",
+     Event("amdgpu-ras", gpu="0000:83:00.0", code="3", text="uncorrectable hardware errors detected in umc block")),
+    ('audit: type=1400 audit(1.1:8): avc:  denied  { read write } for  pid=44 comm="python3" name="nvidiactl" dev="devtmpfs"',
+     Event("selinux-denied", pid=44, process="python3", device="nvidiactl", text="read write")),
+]  # fmt: skip
+
+QUIET = [
+    "",
+    "usb 1-1: new high-speed USB device number 4 using xhci_hcd",
+    "nvidia: loading out-of-tree module taints kernel.",
+    "NVRM: GPU at PCI:0000:02:00: GPU-00000000-4a1b-2c3d-4e5f-abcdef000000",
+    "nvidia-nvlink: Nvlink Core is being initialized, major device number 510",
+    "bbswitch: Succesfully loaded. Discrete card 0000:01:00.0 is on",
+    "Lockdown: Xorg: raw io port access is restricted; see man kernel_lockdown.7",
+    'avc:  denied  { read } for  pid=44 comm="cat" name="shadow" dev="sda1"',
+    "amdgpu 0000:03:00.0: [drm] fb0: amdgpudrmfb frame buffer device",
+    "Memory: 32768K reserved",
+    "module: x86/modules: Skipping invalid relocation target",
+]
+
+
+@pytest.mark.parametrize(("line", "event"), LINES)
+def test_recognise(line: str, event: Event) -> None:
+    assert recognise(f"[   41.712001] {line}") == event
+
+
+@pytest.mark.parametrize(("line", "event"), LINES[:3])
+def test_the_journal_adds_words_before_a_line(line: str, event: Event) -> None:
+    assert recognise(f"Nov 20 10:00:01 host kernel: {line}") == event
+
+
+@pytest.mark.parametrize("line", QUIET)
+def test_other_lines_say_nothing(line: str) -> None:
+    assert recognise(line) is None
+
+
+def test_every_kind_has_a_line_here() -> None:
+    shown = {event.kind for _, event in LINES}
+    assert {kind for kind, _ in kernel_log.kinds()} - shown == {"amdgpu-bad-pages", "kfd-hang"}
+
+
+def test_recognise_all_keeps_the_order() -> None:
+    lines = [QUIET[1], LINES[0][0], QUIET[2], LINES[5][0]]
+    assert list(recognise_all(lines)) == [(LINES[0][0], LINES[0][1]), (LINES[5][0], LINES[5][1])]
+
+
+def test_number() -> None:
+    assert Event("xid", code="79").number == 79
+    assert Event("probe-failed", code="-1").number == -1
+    assert Event("rm-init-failed", code="0x62:0x40:2168").number is None
+    assert Event("xid").number is None
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        ("0000:07:00", "0000:07:00.0"),
+        ("07:00.1", "0000:07:00.1"),
+        ("00000000:C1:00.0", "0000:c1:00.0"),
+        ("0001:0a:00.0", "0001:0a:00.0"),
+        ("10000:01:00.0", "10000:01:00.0"),
+    ],
+)
+def test_pci_address(text: str, address: str) -> None:
+    assert pci_address(text) == address
+
+
+def test_every_row_can_match() -> None:
+    for kind, pattern in kernel_log.kinds():
+        assert re.fullmatch(r"[a-z0-9-]+", kind)
+        assert set(pattern.groupindex) <= {*Event.__struct_fields__, "gpu2"} - {"kind"}
+
+
+def test_ten_thousand_other_lines_are_fast() -> None:
+    lines = [
+        f"[ {n}.123456] usb 1-1.{n % 9}: new high-speed USB device number {n} using xhci_hcd" for n in range(10000)
+    ]
+    best = min(_seconds(lines) for _ in range(5))
+    assert best < 0.05, f"{best * 1000:.0f} ms; on an idle machine it is under 15 ms"
+
+
+def _seconds(lines: list[str]) -> float:
+    start = time.perf_counter()
+    assert not list(recognise_all(lines))
+    return time.perf_counter() - start
