@@ -33,9 +33,7 @@ class NvidiaKernel(msgspec.Struct, frozen=True, kw_only=True):
 
     loaded: Maybe[str | None] = NOT  # version of the loaded module; None: not loaded
     flavour: Maybe[str | None] = NOT  # of the loaded module: open, proprietary
-    modules: Maybe[tuple[str, ...]] = (
-        NOT  # loaded ones that matter: nvidia, nvidia_uvm, nouveau, mlx5_ib ...
-    )
+    modules: Maybe[tuple[str, ...]] = NOT  # loaded ones that matter: nvidia, nvidia_uvm, nouveau, mlx5_ib ...
     on_disk: Maybe[tuple[DiskModule, ...]] = NOT  # for the running kernel
     other_kernels: Maybe[tuple[DiskModule, ...]] = NOT
     dkms: Maybe[tuple[Dkms, ...] | None] = NOT  # None: dkms is not installed
@@ -54,9 +52,7 @@ class NvidiaKernel(msgspec.Struct, frozen=True, kw_only=True):
     licence: Maybe[str | None] = NOT  # vGPU licence state as nvidia-smi -q words it; None: no vGPU
     bbswitch: Maybe[str | None] = NOT  # "ON", "OFF"; None: no bbswitch
     prime: Maybe[str | None] = NOT  # prime-select's choice: nvidia, intel, on-demand; None: no prime-select
-    packages: Maybe[tuple[tuple[str, str, str], ...]] = (
-        NOT  # of the driver: (name, version, state)
-    )
+    packages: Maybe[tuple[tuple[str, str, str], ...]] = NOT  # of the driver: (name, version, state)
 
 
 class Library(msgspec.Struct, frozen=True, kw_only=True):

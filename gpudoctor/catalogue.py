@@ -1,0 +1,136 @@
+"""Finds the checks, our own and other packages', and selects among them by id or area."""
+
+import os
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from typing import Any
+
+from gpudoctor import checks
+from gpudoctor.facts import Facts
+from gpudoctor.judge import MACHINE, About, Check, Severity
+
+GROUP = "gpudoctor.checks"
+
+
+class SelectionError(ValueError):
+    """A selector that names no check; the message is one sentence with the nearest name."""
+
+
+def ids() -> list[str]:
+    """The ids of all checks, our own and other packages'."""
+    return [*checks.ids(), *(one.id for one in others())]
+
+
+def load(wanted: Iterable[str] | None = None) -> list[Check[Any]]:
+    """The checks with these ids, or all; one that does not import is a check that is BROKEN, never silence."""
+    foreign = {one.id: one for one in others()}
+    return [foreign[id_] if id_ in foreign else _load(id_) for id_ in (ids() if wanted is None else wanted)]
+
+
+def _load(id_: str) -> Check[Any]:
+    try:
+        return checks.load_one(id_)
+    except Exception as error:
+        return broken(id_, f"{type(error).__name__}: {error}")
+
+
+def broken(id_: str, why: str) -> Check[Any]:
+    """A check that stands for one that could not be loaded; asking it gives BROKEN with the reason."""
+
+    def each(_: Facts) -> Iterator[tuple[About, None]]:
+        yield MACHINE, None
+
+    def fails(_: None) -> None:
+        raise ImportError(why)
+
+    made: Check[Any] = Check(fails, title="A check could not be loaded", severity=Severity.ERROR, cause=why, each=each)
+    made.id, made.area = id_, id_.split(".")[0]
+    return made
+
+
+@cache
+def others() -> list[Check[Any]]:
+    """The checks that other installed packages offer by the entry-point group `gpudoctor.checks`."""
+    found: list[Check[Any]] = []
+    for name, value in _entry_points(sys.path):
+        try:
+            module, _, attribute = value.partition(":")
+            loaded = getattr(__import__(module.strip(), fromlist=["_"]), attribute.strip())
+            if not isinstance(loaded, Check):
+                raise TypeError(f"{value} is a {type(loaded).__name__}, no check")
+            found.append(loaded)
+        except Exception as error:
+            found.append(broken(name, f"{type(error).__name__}: {error}"))
+    return found
+
+
+def _entry_points(path: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Name and value of each entry point of our group; importlib.metadata would cost 35 ms on every start."""
+    for folder in path:
+        for info in _dist_infos(folder):
+            try:
+                with open(os.path.join(folder, info, "entry_points.txt"), encoding="utf-8") as file:
+                    text = file.read(1 << 20)
+            except (OSError, UnicodeDecodeError):
+                continue
+            yield from _of_group(text)
+
+
+def _dist_infos(folder: str) -> list[str]:
+    try:
+        return [name for name in os.listdir(folder) if name.endswith((".dist-info", ".egg-info"))] if folder else []
+    except OSError:
+        return []
+
+
+def _of_group(text: str) -> Iterator[tuple[str, str]]:
+    inside = False
+    for line in text.splitlines():
+        if line.startswith("["):
+            inside = line.strip() == f"[{GROUP}]"
+        elif inside and "=" in line:
+            name, _, value = line.partition("=")
+            yield name.strip(), value.strip()
+
+
+def select(
+    every: Sequence[str], only: Sequence[str] = (), skip: Sequence[str] = (), aliases: dict[str, str] | None = None
+) -> list[str]:
+    """The ids that are wanted: those of `only` (ids or areas; all where empty) without those of `skip`.
+
+    Raises:
+        SelectionError: a selector matches nothing, or nothing is left.
+    """
+    wanted = _matching(every, only, aliases or {}) if only else set(every)
+    wanted -= _matching(every, skip, aliases or {}) if skip else set()
+    if not wanted:
+        raise SelectionError("No check is left: --skip takes away everything that --only asks for.")
+    return [id_ for id_ in every if id_ in wanted]
+
+
+def _matching(every: Sequence[str], selectors: Sequence[str], aliases: dict[str, str]) -> set[str]:
+    found: set[str] = set()
+    for given in (part.strip() for selector in selectors for part in selector.split(",")):
+        selector = aliases.get(given, given)
+        hits = {i for i in every if i == selector or i.split(".")[0] == selector or _glob(i, selector)}
+        if not hits:
+            raise SelectionError(f'There is no check or area "{given}".{nearest(given, every)}')
+        found |= hits
+    return found
+
+
+def _glob(id_: str, selector: str) -> bool:
+    from fnmatch import fnmatchcase
+
+    return "*" in selector and fnmatchcase(id_, selector)
+
+
+def nearest(given: str, every: Sequence[str]) -> str:
+    """A sentence with the nearest id or area; empty where none is near."""
+    from difflib import get_close_matches
+
+    names = [*every, *sorted({i.split(".")[0] for i in every})]
+    tails = {i.split(".")[-1]: i for i in every}
+    close = get_close_matches(given, names, 1, 0.6) or [tails[t] for t in get_close_matches(given, list(tails), 1, 0.6)]
+    return f' Did you mean "{close[0]}"?' if close else " `gpudoctor checks` lists them all."

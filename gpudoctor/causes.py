@@ -1,0 +1,116 @@
+"""Orders causes before consequences: one root cause is one finding, with what follows from it under it."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from gpudoctor.judge import Outcome, Severity, Verdict
+
+# The order in which a machine is mended: what stands further left has to work first.
+AREAS = (
+    "device",
+    "driver",
+    "wsl",
+    "container",
+    "rocm",
+    "fabric",
+    "mig",
+    "visibility",
+    "link",
+    "health",
+    "python",
+    "libraries",
+    "cuda",
+    "pytorch",
+    "tensorflow",
+    "cupy",
+    "jax",
+    "onnxruntime",
+    "packages",
+    "host",
+    "smoke",
+)
+RANK = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.ADVICE: 2}
+
+
+class Finding(NamedTuple):
+    """A root cause and what follows from it."""
+
+    root: Verdict
+    severity: Severity  # the worst of root and consequences
+    consequences: tuple[Verdict, ...]
+    ruled_out: tuple[str, ...]
+
+
+def findings(verdicts: Iterable[Verdict]) -> tuple[list[Finding], list[Verdict]]:
+    """Sort problems into root causes with their consequences.
+
+    Returns:
+        The findings, root causes first, then by severity; and the unknown or broken verdicts that no
+        problem explains.
+    """
+    everything = list(verdicts)
+    problems = [v for v in everything if v.outcome is Outcome.PROBLEM]
+    roots = sorted((v for v in problems if not _causes(v, problems)), key=_order)
+    under: dict[int, list[Verdict]] = {id(v): [] for v in roots}
+    for verdict in sorted(problems, key=_order):
+        if id(verdict) in under:
+            continue
+        root = _root(verdict, problems, roots)
+        if root is None:  # causes that go round in a circle: the first of them stands for all
+            roots.append(verdict)
+            under[id(verdict)] = []
+        else:
+            under[id(root)].append(verdict)
+    found = [_finding(root, under[id(root)], everything) for root in roots]
+    open_ = [v for v in everything if v.outcome in (Outcome.UNKNOWN, Outcome.BROKEN) and not _explained(v, problems)]
+    return sorted(found, key=lambda f: (RANK[f.severity], *_order(f.root)[1:])), open_
+
+
+def _explained(verdict: Verdict, problems: list[Verdict]) -> bool:
+    return verdict.outcome is Outcome.UNKNOWN and bool(_causes(verdict, problems))
+
+
+def _causes(verdict: Verdict, problems: list[Verdict]) -> list[Verdict]:
+    """The problems that explain this one; of two that would explain each other, the deeper area wins."""
+    return [
+        other
+        for other in problems
+        if other is not verdict
+        and verdict.check.explains_through(other.check.id)
+        and other.about.touches(verdict.about)
+        and not _mutual(other, verdict)
+    ]
+
+
+def _mutual(cause: Verdict, verdict: Verdict) -> bool:
+    """Whether the supposed cause names this one as its own cause and stands after it."""
+    return cause.check.explains_through(verdict.check.id) and _order(cause)[1:] >= _order(verdict)[1:]
+
+
+def _root(verdict: Verdict, problems: list[Verdict], roots: list[Verdict]) -> Verdict | None:
+    """The first root cause that a chain of causes leads to."""
+    reached, todo = {id(verdict)}, [verdict]
+    while todo:
+        for cause in _causes(todo.pop(), problems):
+            if id(cause) not in reached:
+                reached.add(id(cause))
+                todo.append(cause)
+    return next((root for root in roots if id(root) in reached), None)
+
+
+def _order(verdict: Verdict) -> tuple[int, int, str, str]:
+    area = verdict.check.area
+    place = AREAS.index(area) if area in AREAS else len(AREAS)
+    return RANK[verdict.severity], place, verdict.check.id, verdict.about.label
+
+
+def _finding(root: Verdict, consequences: list[Verdict], everything: list[Verdict]) -> Finding:
+    worst = min((root, *consequences), key=lambda v: RANK[v.severity]).severity
+    return Finding(root, worst, tuple(sorted(consequences, key=_order)), _ruled_out(root, everything))
+
+
+def _ruled_out(root: Verdict, everything: list[Verdict]) -> tuple[str, ...]:
+    """The causes that were looked at and seen to be well."""
+    asked = {v.check.id for v in everything if v.outcome is Outcome.PASS}
+    not_well = {v.check.id for v in everything if v.outcome in (Outcome.PROBLEM, Outcome.UNKNOWN, Outcome.BROKEN)}
+    return tuple(sorted(i for i in asked - not_well if root.check.explains_through(i)))

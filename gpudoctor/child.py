@@ -1,0 +1,145 @@
+"""Runs a program under a deadline and says how it ended, without hanging or leaving a process behind."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import signal
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+import msgspec
+
+from gpudoctor.children.process import ABANDONED, CLOSING, LIVE, LOCK, Child, wait_for
+
+
+class Ended(msgspec.Struct, frozen=True, kw_only=True):
+    """How a child ended.
+
+    Exactly one of `code`, `signal` ("SIGSEGV") and `missing` (why it could not be started, in the kernel's
+    words) is set; none where nobody knows: the child was `abandoned` (it sleeps uninterruptibly, even after
+    SIGKILL), or `cancelled` before it started, or somebody else collected it. `out` and `err` are cut in the
+    middle where they are longer than 4 MiB. `seconds` is wall time.
+    """
+
+    argv: tuple[str, ...]
+    code: int | None = None
+    signal: str | None = None
+    timed_out: bool = False
+    cancelled: bool = False
+    abandoned: bool = False
+    missing: str | None = None
+    out: str = ""
+    err: str = ""
+    seconds: float = 0.0
+
+    @property
+    def ok(self) -> bool:
+        """Whether the program ran to its own end and returned 0."""
+        return self.code == 0 and not self.timed_out and not self.cancelled
+
+
+def run(
+    argv: Sequence[str],
+    *,
+    timeout: float,
+    env: Mapping[str, str] | None = None,
+    cwd: str = "/",
+    stdin: bytes = b"",
+    grace: float = 1.0,
+    on_line: Callable[[str], object] | None = None,
+) -> Ended:
+    """Run a program in a session of its own, for at most `timeout` + 2 `grace` + 0.5 seconds.
+
+    Past `timeout` its group gets SIGTERM, `grace` later SIGKILL, another `grace` later it is abandoned.
+    What is left of its group when it exits is killed, and so is the group when this process dies.
+    The caller bounds how many run at the same time.
+
+    Args:
+        argv: the program, looked up in the PATH of `env` where it has no slash, and its arguments.
+        timeout: seconds, starting the program included.
+        env: the whole environment; None passes this process's own.
+        cwd: the working directory; the root is never on a dead network mount.
+        stdin: what the program can read; it finds the end of file after that.
+        grace: seconds between two steps of ending the child.
+        on_line: gets each line of stdout that ended in a newline, without it, as it arrives; must be quick.
+
+    Raises:
+        ValueError: where an argument holds a null byte.
+        BaseException: KeyboardInterrupt, and whatever `on_line` raises; the child is killed first.
+    """
+    started = time.monotonic()
+    child = Child(tuple(argv), on_line)
+    try:
+        reap()
+        child.start(stdin, env, cwd, started + timeout)
+        child.conduct(started + timeout, grace)
+    except BaseException:
+        child.send(signal.SIGKILL)
+        wait_for((child,), grace)
+        raise
+    finally:
+        child.close()
+    return _ended(child, time.monotonic() - started)
+
+
+def end_all(*, grace: float = 1.0, closing: bool = False) -> None:
+    """End every running child, within 2 `grace` seconds, from any thread or signal handler.
+
+    Their `run` calls return with `cancelled` set. With `closing`, all later calls start nothing and return so.
+    """
+    if closing:
+        CLOSING.set()
+    with LOCK:
+        children = tuple(LIVE)
+    for child in children:
+        child.cancelled = True
+        child.send(signal.SIGTERM, signal.SIGCONT)
+    wait_for(children, grace)
+    for child in children:
+        child.send(signal.SIGKILL)
+    wait_for(children, grace)
+
+
+atexit.register(end_all, closing=True)
+
+
+def reap() -> int:
+    """Collect the abandoned children that have died since, and return how many have not."""
+    with LOCK:
+        ABANDONED[:] = [child for child in ABANDONED if not child.reap()]
+        return len(ABANDONED)
+
+
+def _ended(child: Child, seconds: float) -> Ended:
+    status = child.status
+    exited = status is not None and status.si_code == os.CLD_EXITED
+    return Ended(
+        argv=child.argv,
+        code=status.si_status if status and exited else None,
+        signal=_signal_name(status.si_status) if status and not exited else None,
+        timed_out=child.timed_out,
+        cancelled=child.cancelled,
+        abandoned=not child.gone,
+        missing=_why_missing(child),
+        out=child.out.text(),
+        err=child.err.text(),
+        seconds=seconds,
+    )
+
+
+def _why_missing(child: Child) -> str | None:
+    error = child.failure
+    if error is None:
+        return None
+    if not isinstance(error, OSError):
+        raise error
+    of = "" if error.filename in (None, child.argv[0]) else f": {error.filename}"
+    return f"{error.strerror}{of}"
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:  # only the first and the last real-time signal have names
+        return f"SIGRTMIN+{number - signal.SIGRTMIN}"

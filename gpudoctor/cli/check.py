@@ -1,0 +1,159 @@
+"""`gpudoctor check`: examine, judge, report."""
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from gpudoctor.cli import FAILED, INCOMPLETE, OK, UsageError, out
+
+if TYPE_CHECKING:
+    from gpudoctor.examine import Wishes
+    from gpudoctor.facts import Facts
+    from gpudoctor.machine import Machine
+    from gpudoctor.report.model import Report
+
+DESCRIPTION = """Examine this machine and say what is wrong, why, and what to type.
+Nothing is changed, nothing is sent anywhere."""
+
+
+def add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add the command to the parser."""
+    one = commands.add_parser("check", help="examine this machine and say what to mend", description=DESCRIPTION)
+    source(one)
+    one.add_argument("--json", action="store_true", help="write the report as one JSON document")
+    one.add_argument("--only", action="append", default=[], metavar="ID|AREA", help="ask only these checks")
+    one.add_argument("--skip", action="append", default=[], metavar="ID|AREA", help="do not ask these checks")
+    one.add_argument(
+        "--fail-on",
+        choices=("fail", "warn", "never"),
+        default="fail",
+        help="what makes the exit code 1 (default: fail); never: the exit code is always 0",
+    )
+    one.add_argument("--facts", metavar="FILE", help="judge facts that `gpudoctor facts` wrote (- is standard input)")
+    one.add_argument("--symptom", metavar="TEXT", help="an error message you saw: what fits it is shown first")
+    one.add_argument("--verbose", "-v", action="store_true", help="list what is unknown and ruled out, and sources")
+    one.set_defaults(run=run)
+
+
+def source(one: argparse.ArgumentParser) -> None:
+    """Add the options that say which machine and which Python are examined."""
+    one.add_argument(
+        "--python",
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="the interpreter, virtual environment or conda environment to examine; may be repeated "
+        "(default: the active environment)",
+    )
+    one.add_argument("--quick", action="store_true", help="import no framework: a second or less")
+    one.add_argument(
+        "--root", default="/", metavar="DIR", help="examine the file system under DIR (a host's, from a container)"
+    )
+    one.add_argument(
+        "--timeout", type=_seconds, metavar="SECONDS", help="end within this time, whatever hangs (default: 150)"
+    )
+
+
+def _seconds(text: str) -> float:
+    value = float(text)
+    if not 1 <= value <= 86400:
+        raise argparse.ArgumentTypeError("between 1 and 86400 seconds")
+    return value
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Examine and report; gives the exit code."""
+    from gpudoctor.catalogue import SelectionError
+
+    try:
+        report = examined(arguments)
+    except SelectionError as error:
+        raise UsageError(str(error)) from None
+    if arguments.symptom:
+        from gpudoctor.symptom import attach
+
+        report = attach(report, arguments.symptom)
+    out(rendered(report, arguments))
+    return exit_code(report, arguments.fail_on)
+
+
+def examined(arguments: argparse.Namespace) -> "Report":
+    """The report that the arguments ask for.
+
+    Raises:
+        UsageError: a given file, folder or interpreter cannot be used.
+        SelectionError: --only or --skip matches nothing.
+    """
+    from gpudoctor.cli.progress import Progress
+    from gpudoctor.examine import Done, examine
+
+    facts = facts_of(arguments)
+    machine = None if facts else machine_of(arguments)
+    with Progress() as progress:
+        for event in examine(machine, wishes_of(arguments, arguments.only, arguments.skip), facts):
+            progress.tell(event)
+            if isinstance(event, Done):
+                report = event.report
+    return report
+
+
+def wishes_of(arguments: argparse.Namespace, only: list[str], skip: list[str]) -> "Wishes":
+    """What the arguments wish for.
+
+    Raises:
+        UsageError: an interpreter is missing or is none.
+    """
+    from gpudoctor.examine import Wishes
+
+    return Wishes(pythons=tuple(arguments.python), quick=arguments.quick, only=tuple(only), skip=tuple(skip))
+
+
+def facts_of(arguments: argparse.Namespace) -> "Facts | None":
+    """The facts file that was given, read."""
+    if not arguments.facts:
+        return None
+    from gpudoctor.facts.file import FactsFileError, read
+
+    try:
+        return read(arguments.facts)
+    except FactsFileError as error:
+        raise UsageError(str(error)) from None
+
+
+def machine_of(arguments: argparse.Namespace) -> "Machine":
+    """The machine that is examined; given interpreters are looked at first, so that a wrong one is told at once."""
+    import os
+
+    from gpudoctor.machine import TOTAL_SECONDS, Machine
+    from gpudoctor.probes.python import InterpreterError, choose
+
+    if not os.path.isdir(arguments.root):
+        raise UsageError(f"--root {arguments.root} is no folder.")
+    machine = Machine(root=arguments.root, seconds=arguments.timeout or TOTAL_SECONDS)
+    try:
+        if arguments.python:
+            choose(machine, arguments.python)
+    except InterpreterError as error:
+        raise UsageError(str(error)) from None
+    return machine
+
+
+def rendered(report: "Report", arguments: argparse.Namespace) -> str:
+    """The report in the form that was asked for."""
+    if arguments.json:
+        from gpudoctor.report.json import render as as_json
+
+        return as_json(report)
+    from gpudoctor.cli.terminal import colours, columns
+    from gpudoctor.report.text import render as as_text
+
+    return as_text(report, columns(), colours(sys.stdout), arguments.verbose)
+
+
+def exit_code(report: "Report", fail_on: str) -> int:
+    """0 nothing failed, 1 something failed, 3 too little could be found out."""
+    if fail_on == "never":
+        return OK
+    if report.status == "fail" or (fail_on == "warn" and report.summary.warn):
+        return FAILED
+    return INCOMPLETE if report.status == "incomplete" else OK

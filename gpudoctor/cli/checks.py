@@ -1,0 +1,38 @@
+"""`gpudoctor checks`: all checks by area."""
+
+import argparse
+
+from gpudoctor.cli import OK, UsageError, out
+
+
+def add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add the command to the parser."""
+    one = commands.add_parser("checks", help="list all checks", description="List all checks by area.")
+    one.add_argument("selector", nargs="*", metavar="ID|AREA", help="only these")
+    one.add_argument("--json", action="store_true", help="as JSON")
+    one.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the list."""
+    from gpudoctor import catalogue
+
+    try:
+        wanted = catalogue.select(catalogue.ids(), arguments.selector)
+    except catalogue.SelectionError as error:
+        raise UsageError(str(error)) from None
+    found = catalogue.load(wanted)
+    if arguments.json:
+        import json
+
+        rows = [{"id": c.id, "title": c.title, "severity": c.severity.value, "affects": c.affects} for c in found]
+        out(json.dumps(rows, indent=2) + "\n")
+        return OK
+    area = ""
+    for one in found:
+        if one.area != area:
+            out(f"{'' if not area else chr(10)}{one.area}\n")
+            area = one.area
+        out(f"  {one.id:<40} {one.severity.value:<7} {one.title}\n")
+    out(f"\n{len(found)} checks. `gpudoctor explain ID` tells more of one.\n")
+    return OK

@@ -1,0 +1,39 @@
+"""Progress on standard error, where that is a terminal."""
+
+import os
+import sys
+from types import TracebackType
+
+from gpudoctor.examine import Event
+from gpudoctor.steps import StepEnded, StepStarted
+
+
+class Progress:
+    """One line that names the steps still running; gone when the report is written."""
+
+    def __init__(self) -> None:
+        self._shown = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+        self._running: dict[str, str] = {}
+
+    def __enter__(self) -> "Progress":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._write("")
+
+    def tell(self, event: Event) -> None:
+        """Take note of an event."""
+        if isinstance(event, StepStarted):
+            self._running[event.key] = event.label
+        elif isinstance(event, StepEnded):
+            self._running.pop(event.key, None)
+        self._write(f"Looking at {', '.join(self._running.values())} ..." if self._running else "")
+
+    def _write(self, line: str) -> None:
+        if self._shown:
+            from gpudoctor.cli.terminal import columns
+
+            sys.stderr.write("\r\x1b[K" + line[: columns() - 1])
+            sys.stderr.flush()

@@ -1,0 +1,74 @@
+"""Facts files: written whole or not at all, read strictly."""
+
+import os
+import sys
+
+import msgspec
+
+from gpudoctor.facts.tree import SCHEMA, Facts
+
+# A host with 8 GPUs and 500 packages gives 300 kB; a hundred times that is no facts file.
+LIMIT = 32 << 20
+
+
+class FactsFileError(ValueError):
+    """The file is no facts file; the message is one sentence."""
+
+
+def read(path: str) -> Facts:
+    """Read a facts file; "-" is standard input.
+
+    Raises:
+        FactsFileError: it cannot be read, is too large, or is not what it should be.
+    """
+    try:
+        if path == "-":
+            data = sys.stdin.buffer.read(LIMIT + 1)
+        else:
+            with open(path, "rb") as file:
+                data = file.read(LIMIT + 1)
+    except OSError as error:
+        raise FactsFileError(f"The facts file {path} cannot be read: {error.strerror or error}.") from None
+    if len(data) > LIMIT:
+        raise FactsFileError(f"The facts file {path} is larger than {LIMIT >> 20} MiB.")
+    return load(data, path)
+
+
+class _Head(msgspec.Struct):
+    schema: str = ""
+
+
+def load(data: bytes, name: str = "given") -> Facts:
+    """Facts from JSON.
+
+    Raises:
+        FactsFileError: the text is no JSON, no facts, or of another schema.
+    """
+    try:
+        schema = msgspec.json.decode(data, type=_Head).schema
+        if schema != SCHEMA:
+            raise FactsFileError(f"The facts file {name} has the schema {schema[:60]!r}; this version reads {SCHEMA}.")
+        return msgspec.json.decode(data, type=Facts)
+    except FactsFileError:
+        raise
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError) as error:
+        raise FactsFileError(f"The facts file {name} is not valid: {str(error)[:200]}.") from None
+
+
+def write(path: str, data: bytes) -> None:
+    """Write a file whole or not at all.
+
+    Raises:
+        OSError: it cannot be written; nothing is left behind then.
+    """
+    part = f"{path}.{os.getpid()}.part"
+    try:
+        with open(part, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(part, path)
+    except OSError:
+        if os.path.exists(part):
+            os.unlink(part)
+        raise

@@ -1,0 +1,30 @@
+"""Started as `PYTHON ask.py FRAMEWORK` in the examined interpreter: imports the framework and asks it for its GPUs."""
+
+import sys
+
+# Python puts this folder first; nothing of ours may hide a module of the environment. With PYTHONSAFEPATH it does not.
+if __name__ == "__main__" and not getattr(sys.flags, "safe_path", False):
+    del sys.path[0]
+
+import importlib.util  # noqa: E402
+
+
+def load(name):  # type: ignore[no-untyped-def]  # typing costs an import in each child
+    """Return a script of this folder as a module."""
+    spec = importlib.util.spec_from_file_location("_gpudoctor_" + name, __file__[: -len("ask.py")] + name + ".py")
+    module = importlib.util.module_from_spec(spec)  # type: ignore[arg-type]
+    spec.loader.exec_module(module)  # type: ignore[union-attr]
+    return module
+
+
+def main(framework):  # type: ignore[no-untyped-def]
+    """Ask one framework: torch, tensorflow, cupy, jax or onnxruntime."""
+    teller = load("common").Teller()
+    module = teller.bring(framework)
+    if module is not None:
+        load("ask_" + framework).ask(teller, module)
+    teller.finish()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

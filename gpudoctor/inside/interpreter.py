@@ -1,0 +1,75 @@
+"""Says what a Python interpreter is: run by that interpreter itself, standard library only, Python 3.8 and newer.
+
+Prints one line, MARK and a JSON object, after whatever the environment's own start-up files print.
+"""
+
+import sys
+
+MARK = "gpudoctor-interpreter "
+
+
+def describe():  # type: () -> dict[str, object]
+    """What the running interpreter is and where it imports from, in values that JSON knows."""
+    import os
+    import site
+    import sysconfig
+
+    system = os.uname()
+    paths = {name: sysconfig.get_path(name) for name in ("include", "purelib", "platlib", "stdlib", "platstdlib")}
+    user = site.getusersitepackages() if site.ENABLE_USER_SITE else None
+    return {
+        "executable": sys.executable or "",
+        "version": "%d.%d.%d" % sys.version_info[:3],
+        "full_version": sys.version.split()[0],
+        "implementation": sys.implementation.name,
+        "implementation_version": "%d.%d.%d" % sys.implementation.version[:3],
+        "bits": 64 if sys.maxsize > 2**32 else 32,
+        "prefix": sys.prefix,
+        "base_prefix": sys.base_prefix,
+        "sys_path": [entry for entry in sys.path if isinstance(entry, str)],
+        "user_site": user if user in sys.path else None,
+        "sites": list(getattr(site, "getsitepackages", list)()),
+        "include": paths["include"],
+        "purelib": paths["purelib"],
+        "libraries": [paths["stdlib"], paths["platstdlib"]],
+        "system": [system.sysname, system.release, system.version, system.machine],
+    }
+
+
+def answer():  # type: () -> dict[str, object]
+    """Describe this interpreter with a search path on which only the standard library can be imported.
+
+    The script's own folder goes, and for the while of our imports PYTHONPATH and site-packages too: a json.py
+    that lies there is none of ours.
+    """
+    import os
+    import time
+
+    began = time.time()
+    if not getattr(sys.flags, "safe_path", False):
+        del sys.path[0]
+    whole, library = list(sys.path), os.path.dirname(os.__file__)
+    sys.path[:] = [entry for entry in whole if entry in (library, library + "/lib-dynload")]
+    import json  # noqa: F401
+    import site  # noqa: F401
+    import sysconfig
+
+    sysconfig.get_path("include")
+    sys.path[:] = whole
+    said = describe()
+    said["spent"] = time.time() - began
+    return said
+
+
+def main():  # type: () -> None
+    """Print the answer; of an interpreter that is too old only its version."""
+    said = {"version": "%d.%d.%d" % sys.version_info[:3]}  # type: dict[str, object]
+    if sys.version_info >= (3, 8):
+        said = answer()
+    import json
+
+    print("\n" + MARK + json.dumps(said))
+
+
+if __name__ == "__main__":
+    main()

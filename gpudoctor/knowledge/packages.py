@@ -1,0 +1,192 @@
+"""What the packages of each distribution are called, and the commands that install them."""
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Literal, cast
+
+import msgspec
+
+from gpudoctor.knowledge.table import Table, load
+
+Family = Literal["debian", "fedora", "suse", "arch"]
+Flavour = Literal["open", "proprietary"]
+
+
+class Manager(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The commands of a family's package manager, and its names for common packages."""
+
+    ids: tuple[str, ...]
+    refresh: str
+    install: str
+    reinstall: str
+    remove: str
+    headers: str
+    compiler: tuple[str, ...]
+    python_headers: str
+    dkms: str
+    container_toolkit: str
+    firmware_amd: str
+    cuda_toolkit: str
+    fabric_manager: str | None = None
+
+
+class DriverRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The NVIDIA driver packages of some distributions, for a range of branches."""
+
+    family: Family
+    flavour: Flavour
+    names: tuple[str, ...]
+    distros: tuple[str, ...] = ()
+    lowest: int = 0
+    highest: int = 99999
+    origin: str = "distribution"
+    before: tuple[str, ...] = ()
+    dkms: str = ""
+    prebuilt: str = ""
+
+
+class Packages(Table, frozen=True):
+    """The table ``packages.toml``."""
+
+    family: dict[Family, Manager]
+    driver: tuple[DriverRow, ...]
+
+
+class Driver(msgspec.Struct, frozen=True):
+    """The packages of an NVIDIA driver.
+
+    names: what to install. dkms: the package that builds the module for the running kernel, or None.
+    prebuilt: the package with a signed module for this kernel, or None. before: commands that come first.
+    origin: "distribution", "RPM Fusion", "NVIDIA" or "AUR"; packages of the AUR are not installed by pacman.
+    """
+
+    names: tuple[str, ...]
+    origin: str
+    before: tuple[str, ...] = ()
+    dkms: str | None = None
+    prebuilt: str | None = None
+
+
+@cache
+def packages() -> Packages:
+    """Return the table, read once."""
+    return load("packages", Packages)
+
+
+def family(distro_id: str, like: Sequence[str] = ()) -> Family | None:
+    """Return the family of a distribution, from ID and ID_LIKE of its os-release, or None."""
+    for name in (distro_id, *like):
+        for key, manager in packages().family.items():
+            if name.lower() in manager.ids:
+                return key
+    return None
+
+
+def install_command(of: Family, names: Sequence[str], *, sudo: bool = True) -> str:
+    """Return the command that installs these packages."""
+    return _command(packages().family[of].install, names, sudo=sudo)
+
+
+def reinstall_command(of: Family, names: Sequence[str], *, sudo: bool = True) -> str:
+    """Return the command that installs these packages again over themselves."""
+    return _command(packages().family[of].reinstall, names, sudo=sudo)
+
+
+def remove_command(of: Family, names: Sequence[str], *, sudo: bool = True) -> str:
+    """Return the command that removes these packages with their configuration."""
+    return _command(packages().family[of].remove, names, sudo=sudo)
+
+
+def refresh_command(of: Family, *, sudo: bool = True) -> str:
+    """Return the command that reads the repositories' lists of packages again."""
+    return _command(packages().family[of].refresh, (), sudo=sudo)
+
+
+def driver_packages(
+    of: Family, distro_id: str, branch: int, flavour: Flavour, kernel: str | None = None
+) -> Driver | None:
+    """Return the packages of an NVIDIA driver, or None where this distribution has none for the branch.
+
+    Args:
+        of: the family of the distribution.
+        distro_id: ID of os-release.
+        branch: driver branch, 580. Families with one branch at a time give the nearest that they have.
+        flavour: "open" or "proprietary" kernel modules; from branch 590 there are only open ones.
+        kernel: release of the running kernel, for a module that is already built for it.
+    """
+    found = next((r for r in packages().driver if _fits(r, of, distro_id.lower(), branch, flavour)), None)
+    if found is None:
+        return None
+    words = {"branch": branch, "kernel": kernel or "$(uname -r)"}
+    return Driver(
+        names=tuple(name.format(**words) for name in found.names),
+        origin=found.origin,
+        before=tuple(command.format(**words) for command in found.before),
+        dkms=found.dkms.format(**words) or None,
+        prebuilt=found.prebuilt.format(**words) or None,
+    )
+
+
+def headers_package(of: Family, kernel: str) -> str:
+    """Return the package with the headers of the kernel of this release ("6.8.0-31-generic")."""
+    if of == "arch":
+        return _arch_headers(kernel)
+    return packages().family[of].headers.format(kernel=kernel, flavour=kernel.rpartition("-")[2])
+
+
+def compiler_packages(of: Family) -> tuple[str, ...]:
+    """Return the packages with a C and C++ compiler and make."""
+    return packages().family[of].compiler
+
+
+def python_headers_package(of: Family, python: str) -> str:
+    """Return the package with Python.h for the distribution's own Python ("3.12")."""
+    text = ".".join(python.split(".")[:2])
+    return packages().family[of].python_headers.format(python=text, py=text.replace(".", ""))
+
+
+def container_toolkit_package(of: Family) -> str:
+    """Return the package of the NVIDIA Container Toolkit."""
+    return packages().family[of].container_toolkit
+
+
+def fabric_manager_package(of: Family, branch: int) -> str | None:
+    """Return the package of the fabric manager, which must be of the driver's exact version, or None."""
+    name = packages().family[of].fabric_manager
+    return name.format(branch=branch) if name else None
+
+
+def cuda_toolkit_package(of: Family, cuda: str) -> str:
+    """Return the package with the CUDA toolkit of this version ("12.8"), from NVIDIA's repository."""
+    major, _, minor = cuda.partition(".")
+    return packages().family[of].cuda_toolkit.format(major=major, minor=minor.partition(".")[0] or "0")
+
+
+def amd_firmware_package(of: Family, distro_id: str = "") -> str:
+    """Return the package with the firmware of AMD GPUs; Ubuntu and its relatives have one for all devices."""
+    if of == "debian" and distro_id.lower() not in ("debian", "kali", "devuan", "raspbian", ""):
+        return "linux-firmware"
+    return packages().family[of].firmware_amd
+
+
+def _command(template: str, names: Sequence[str], *, sudo: bool) -> str:
+    return ("sudo " if sudo else "") + template.format(names=" ".join(names))
+
+
+def _fits(row: DriverRow, of: Family, distro_id: str, branch: int, flavour: Flavour) -> bool:
+    return (
+        (row.family, row.flavour) == (of, flavour)
+        and (not row.distros or distro_id in row.distros)
+        and row.lowest <= branch <= row.highest
+    )
+
+
+def _arch_headers(kernel: str) -> str:
+    """Arch names headers after the kernel package, whose name ends the release: "6.12.1-1-lts"."""
+    last = kernel.rpartition("-")[2]
+    special = "" if last.startswith("arch") or last.isdigit() or "." in last else last
+    found = special or next((w for w in ("zen", "hardened", "cachyos") if w in kernel), "")
+    return f"linux-{found}-headers" if found else "linux-headers"
+
+
+__all__ = [name for name in dir() if not name.startswith("_") and name not in ("cache", "cast", "load", "msgspec")]

@@ -1,0 +1,54 @@
+"""Which Python packages matter for GPUs, and which distributions bring which import name."""
+
+from functools import cache
+
+import msgspec
+
+from gpudoctor.knowledge.table import Table, load
+
+
+class Module(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An import name and the distributions that bring it; a last `*` stands for any ending."""
+
+    name: str
+    distributions: tuple[str, ...]
+
+
+class Wanted(Table, frozen=True):
+    """The table wanted.toml."""
+
+    prefixes: tuple[str, ...]
+    names: frozenset[str]
+    extensions: frozenset[str]
+    module: tuple[Module, ...]
+
+
+@cache
+def wanted() -> Wanted:
+    """Return the table, read once."""
+    return load("wanted", Wanted)
+
+
+def matters(name: str) -> bool:
+    """Whether the metadata of a distribution is worth reading; `name` is normalised (PEP 503)."""
+    table = wanted()
+    return name.startswith(table.prefixes) or name in table.names
+
+
+def modules() -> tuple[str, ...]:
+    """Return the import names for which sys.path is searched."""
+    return tuple(module.name for module in wanted().module)
+
+
+def module_of(name: str) -> str | None:
+    """Return the import name that a distribution brings, or None where the table does not know it."""
+    for module in wanted().module:
+        for pattern in module.distributions:
+            if name == pattern or (pattern.endswith("*") and name.startswith(pattern[:-1])):
+                return module.name
+    return None
+
+
+def is_extension(name: str) -> bool:
+    """Whether a distribution holds compiled code against PyTorch."""
+    return name in wanted().extensions

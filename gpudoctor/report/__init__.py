@@ -1,0 +1,1 @@
+"""The report: what a person or a machine is told, one file a format."""

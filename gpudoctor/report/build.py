@@ -1,0 +1,163 @@
+"""Makes the report out of facts and verdicts."""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import TypeVar
+
+from gpudoctor.causes import Finding, findings
+from gpudoctor.facts import Facts, Framework, Gpu, Python
+from gpudoctor.judge import Outcome, Severity, Verdict
+from gpudoctor.maybe import Maybe, Unknown
+from gpudoctor.report.closing import closing
+from gpudoctor.report.model import (
+    Consequence,
+    FindingEntry,
+    FrameworkEntry,
+    GpuEntry,
+    MachineEntry,
+    PythonEntry,
+    Report,
+    Summary,
+    UnknownEntry,
+)
+
+T = TypeVar("T")
+
+
+def build(facts: Facts, verdicts: Iterable[Verdict]) -> Report:
+    """The report on a machine."""
+    everything = list(verdicts)
+    found, open_ = findings(everything)
+    entries = tuple(_finding(f) for f in found)
+    unknown = tuple(_unknown(v) for v in open_)
+    status = _status(entries, unknown)
+    pythons = tuple(_python(p) for p in facts.pythons)
+    return Report(
+        version=facts.version,
+        status=status,
+        created=facts.created,
+        seconds=facts.seconds,
+        summary=_summary(everything, unknown),
+        machine=_machine(facts),
+        python=pythons[0] if pythons else None,
+        pythons=pythons,
+        gpus=tuple(_gpu(g) for g in or_none(facts.gpus) or ()),
+        frameworks=tuple(_framework(p, f) for p in facts.pythons for f in p.frameworks),
+        findings=entries,
+        unknown=unknown,
+        next=closing(facts, everything, status, entries),
+    )
+
+
+def or_none(fact: Maybe[T]) -> T | None:
+    """The fact, or None where it is unknown: for display only."""
+    return None if isinstance(fact, Unknown) else fact
+
+
+def _status(found: tuple[FindingEntry, ...], unknown: tuple[UnknownEntry, ...]) -> str:
+    worst = {entry.status for entry in found}
+    if "fail" in worst:
+        return "fail"
+    if any(entry.essential or entry.broken for entry in unknown):
+        return "incomplete"
+    return "warn" if "warn" in worst else "pass"
+
+
+def _summary(verdicts: list[Verdict], unknown: tuple[UnknownEntry, ...]) -> Summary:
+    count = Counter(v.severity.value for v in verdicts if v.outcome is Outcome.PROBLEM)
+    ends = Counter(v.outcome for v in verdicts)
+    return Summary(
+        fail=count[Severity.ERROR.value],
+        warn=count[Severity.WARNING.value],
+        advice=count[Severity.ADVICE.value],
+        unknown=sum(not entry.broken for entry in unknown),
+        passed=ends[Outcome.PASS],
+        skipped=ends[Outcome.SKIPPED],
+        broken=ends[Outcome.BROKEN],
+    )
+
+
+def _finding(found: Finding) -> FindingEntry:
+    check, problem = found.root.check, found.root.problem
+    return FindingEntry(
+        check=check.id,
+        status=found.severity.value,
+        subject=found.root.about.label,
+        title=check.title,
+        says=found.root.says,
+        cause=(problem.cause if problem else None) or check.cause,
+        evidence=problem.evidence if problem else (),
+        fixes=found.root.fixes,
+        consequences=tuple(
+            Consequence(check=v.check.id, says=v.says, status=v.severity.value, subject=v.about.label)
+            for v in found.consequences
+        ),
+        affects=check.affects,
+        ruled_out=found.ruled_out,
+        references=check.references,
+    )
+
+
+def _unknown(verdict: Verdict) -> UnknownEntry:
+    return UnknownEntry(
+        check=verdict.check.id,
+        subject=verdict.about.label,
+        why=verdict.says,
+        essential=verdict.check.essential,
+        broken=verdict.outcome is Outcome.BROKEN,
+    )
+
+
+def _machine(facts: Facts) -> MachineEntry:
+    host, kernel, nvidia = facts.host, facts.nvidia.kernel, facts.nvidia
+    return MachineEntry(
+        system=host.system,
+        distribution=or_none(host.distribution.name),
+        kernel=or_none(host.kernel.release),
+        architecture=or_none(host.architecture),
+        platform=or_none(host.platform),
+        container=or_none(host.container),
+        product=or_none(host.product),
+        driver=or_none(kernel.loaded) or or_none(nvidia.nvml.driver_version) or or_none(facts.amd.version),
+        driver_flavour=or_none(kernel.flavour),
+        driver_cuda=or_none(nvidia.cuda.version) or or_none(nvidia.nvml.cuda_version),
+        rocm=or_none(facts.amd.rocm),
+        toolkit=or_none(facts.toolkits.home.nvcc),
+    )
+
+
+def _python(python: Python) -> PythonEntry:
+    return PythonEntry(
+        path=python.path,
+        why=python.why,
+        version=or_none(python.version),
+        kind=or_none(python.kind),
+        manager=or_none(python.manager),
+        error=python.error,
+    )
+
+
+def _gpu(gpu: Gpu) -> GpuEntry:
+    return GpuEntry(
+        index=gpu.index,
+        vendor=gpu.vendor,
+        name=or_none(gpu.name),
+        address=or_none(gpu.address),
+        capability=or_none(gpu.capability),
+        gfx=or_none(gpu.gfx),
+        memory=or_none(gpu.memory),
+        status=or_none(gpu.status),
+    )
+
+
+def _framework(python: Python, framework: Framework) -> FrameworkEntry:
+    live = framework.live
+    return FrameworkEntry(
+        name=framework.name,
+        python=python.path,
+        version=or_none(framework.version),
+        variant=or_none(framework.variant),
+        built_for=or_none(framework.cuda) or or_none(framework.hip),
+        sees=or_none(live.count) if live and or_none(live.available) is not False else 0 if live else None,
+        error=(live.import_error or or_none(live.error)) if live else None,
+    )

@@ -1,0 +1,20 @@
+"""Makes strings from facts harmless: no control character and no direction override reaches a terminal."""
+
+import re
+
+# C0 and C1 controls without tab and newline, line and paragraph separators, and the characters that turn the
+# direction of writing (Unicode Technical Report 36, "bidirectional text spoofing").
+_HARMFUL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def clean(text: str) -> str:
+    """The text with each harmful character written as a backslash escape."""
+    return _HARMFUL.sub(lambda m: m[0].encode("unicode_escape").decode("ascii"), text)
+
+
+def clean_json(data: bytes) -> bytes:
+    """A JSON document in which harmful characters stand as JSON escapes, which lose nothing.
+
+    An encoder escapes C0 controls itself; what is left is DEL, C1 and the direction marks.
+    """
+    return _HARMFUL.sub(lambda m: f"\\u{ord(m[0]):04x}", data.decode("utf-8")).encode()

@@ -1,0 +1,46 @@
+"""The last lines of a report: what was proven, what to try next."""
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Verdict
+from gpudoctor.maybe import Unknown
+from gpudoctor.report.model import FindingEntry
+from gpudoctor.subjects import framework_name
+
+
+def closing(facts: Facts, verdicts: list[Verdict], status: str, entries: tuple[FindingEntry, ...]) -> tuple[str, ...]:
+    """Sentences for the end of the report."""
+    lines = [*_proven(facts)]
+    verify = next((fix.verify for entry in entries for fix in entry.fixes if fix.verify), None)
+    if status == "fail":
+        again = "After the first fix, run `gpudoctor check` again: what follows from that cause then goes away."
+        return (*lines, again if verify is None else f"{again} `{verify}` shows whether the fix helped.")
+    if status == "incomplete":
+        lines.append("Not everything could be found out: --verbose lists what is unknown, and what would permit it.")
+    elif not entries:
+        lines.append(f"None of the {len({v.check.id for v in verdicts})} checks found a problem.")
+    if facts.quick and any(p.frameworks for p in facts.pythons):
+        lines.append("No framework was imported (--quick): run `gpudoctor check` for what each one sees.")
+    if status == "pass" and not facts.quick:
+        lines.append(
+            "If a program still fails, run `gpudoctor check` in its own environment: with its Python "
+            "(--python PATH), as its user, in its container."
+        )
+    return tuple(lines)
+
+
+def _proven(facts: Facts) -> list[str]:
+    """What is known to work, because it was tried."""
+    lines = []
+    cuda = facts.nvidia.cuda
+    if cuda.code == 0 and isinstance(cuda.devices, tuple) and cuda.devices:
+        lines.append(f"The NVIDIA driver answers: CUDA starts and lists {_gpus(len(cuda.devices))}.")
+    for python in facts.pythons:
+        for framework in python.frameworks:
+            live = framework.live
+            if live and live.available is True and not isinstance(live.count, Unknown):
+                lines.append(f"{framework_name(framework)} was imported and sees {_gpus(live.count)}.")
+    return lines
+
+
+def _gpus(number: int) -> str:
+    return f"{number} GPU{'' if number == 1 else 's'}"

@@ -1,0 +1,102 @@
+"""The head of the text: the machine, the driver, the GPUs and what each framework sees, at a glance."""
+
+from rich.console import Console
+from rich.text import Text
+
+from gpudoctor.report.clean import clean
+from gpudoctor.report.model import FrameworkEntry, GpuEntry, PythonEntry, Report
+from gpudoctor.subjects import NAMES
+
+WIDE = 10
+
+
+def header(out: Console, report: Report) -> None:
+    """Print the head."""
+    _row(out, "gpudoctor", f"{report.version}")
+    _row(out, "machine", _machine(report))
+    _row(out, "driver", _driver(report))
+    _gpus(out, report.gpus)
+    pythons = report.pythons or ((report.python,) if report.python else ())
+    for python in pythons:
+        _python(out, python, [f for f in report.frameworks if f.python == python.path])
+
+
+def _row(out: Console, label: str, text: str, style: str = "") -> None:
+    for line in Text(clean(text), style).wrap(out, out.width - WIDE):
+        out.print(Text.assemble((f"{label:<{WIDE}}", "bold"), line))
+        label = ""
+
+
+def _machine(report: Report) -> str:
+    m = report.machine
+    parts = [m.distribution or m.system or "unknown system", m.kernel and f"kernel {m.kernel}", m.architecture]
+    if m.container:
+        parts.append(f"in a container ({m.container})")
+    elif m.platform not in (None, "bare"):
+        parts.append({"vm": "virtual machine", "wsl": "WSL"}.get(str(m.platform), str(m.platform)))
+    return ", ".join(p for p in parts if p)
+
+
+def _driver(report: Report) -> str:
+    m = report.machine
+    parts = []
+    if (m.driver and any(g.vendor == "nvidia" for g in report.gpus)) or m.driver_cuda or m.driver_flavour:
+        flavour = f" ({m.driver_flavour})" if m.driver_flavour else ""
+        parts.append(f"NVIDIA {m.driver or 'of unknown version'}{flavour}")
+        if m.driver_cuda:
+            parts.append(f"CUDA up to {m.driver_cuda}")
+    if m.rocm:
+        parts.append(f"ROCm {m.rocm}")
+    if m.toolkit:
+        parts.append(f"CUDA toolkit {m.toolkit}")
+    return ", ".join(parts) or "none that answers"
+
+
+def _gpus(out: Console, gpus: tuple[GpuEntry, ...]) -> None:
+    """Each GPU on a line; equal neighbours share one."""
+    if not gpus:
+        _row(out, "GPUs", "none that a driver lists")
+    groups: list[tuple[str, list[int]]] = []
+    for gpu in gpus:
+        text = _gpu(gpu)
+        if groups and groups[-1][0] == text:
+            groups[-1][1].append(gpu.index)
+        else:
+            groups.append((text, [gpu.index]))
+    for number, (text, indices) in enumerate(groups):
+        which = f"{indices[0]}" if len(indices) == 1 else f"{indices[0]}-{indices[-1]}"
+        _row(out, "GPUs" if number == 0 else "", f"{which}  {text}")
+
+
+def _gpu(gpu: GpuEntry) -> str:
+    parts = [gpu.name or f"{gpu.vendor} GPU"]
+    if gpu.memory:
+        parts.append(f"{gpu.memory / 2**30:.0f} GiB")
+    if gpu.capability:
+        parts.append(f"compute capability {gpu.capability}")
+    if gpu.gfx:
+        parts.append(gpu.gfx)
+    if gpu.status not in (None, "ok"):
+        parts.append(str(gpu.status))
+    return ", ".join(parts)
+
+
+def _python(out: Console, python: PythonEntry, frameworks: list[FrameworkEntry]) -> None:
+    about = ", ".join(p for p in (python.version, python.kind, python.manager and f"{python.manager} installs") if p)
+    _row(out, "Python", f"{python.path}" + (f" ({about})" if about else ""))
+    for framework in frameworks:
+        name = f"{NAMES.get(framework.name, framework.name)} {framework.version or '(version unknown)'}"
+        _row(out, "", f"{name:<24}{_built(framework):<14}{_sees(framework)}")
+    if not frameworks and python.error is None:
+        _row(out, "", "no framework of PyTorch, TensorFlow, CuPy, JAX, ONNX Runtime")
+
+
+def _built(framework: FrameworkEntry) -> str:
+    word = {"cuda": "CUDA", "rocm": "ROCm", "cpu": "CPU build"}.get(framework.variant or "", framework.variant or "")
+    return f"{word} {(framework.built_for or '').split('-')[0]}".strip()
+
+
+def _sees(framework: FrameworkEntry) -> str:
+    if framework.sees is None:
+        return "not importable" if framework.error else ""
+    return "sees no GPU" if framework.sees == 0 else f"sees {framework.sees} GPU{'s' if framework.sees > 1 else ''}"

@@ -1,0 +1,133 @@
+"""The report as a machine reads it; its field names are a contract (`gpudoctor.report/1`)."""
+
+import msgspec
+
+from gpudoctor.judge import Fix
+
+SCHEMA = "gpudoctor.report/1"
+
+
+class Summary(msgspec.Struct, frozen=True, kw_only=True, rename={"passed": "pass"}):
+    """How many verdicts ended how; consequences are counted with their own status."""
+
+    fail: int = 0
+    warn: int = 0
+    advice: int = 0
+    unknown: int = 0
+    passed: int = 0
+    skipped: int = 0
+    broken: int = 0
+
+
+class Consequence(msgspec.Struct, frozen=True, kw_only=True):
+    """A problem that the finding above it explains."""
+
+    check: str
+    says: str
+    status: str = "fail"
+    subject: str = ""
+
+
+class FindingEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """A root cause."""
+
+    check: str
+    status: str  # fail, warn, advice
+    subject: str
+    title: str
+    says: str
+    cause: str
+    evidence: tuple[str, ...] = ()
+    fixes: tuple[Fix, ...] = ()
+    consequences: tuple[Consequence, ...] = ()
+    affects: tuple[str, ...] = ()
+    ruled_out: tuple[str, ...] = ()
+    references: tuple[str, ...] = ()
+
+
+class UnknownEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """A question that could not be answered, and why."""
+
+    check: str
+    subject: str
+    why: str
+    essential: bool = False
+    broken: bool = False
+
+
+class GpuEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """A GPU, for a reader of the report; None where it is unknown or does not exist."""
+
+    index: int
+    vendor: str
+    name: str | None = None
+    address: str | None = None
+    capability: str | None = None
+    gfx: str | None = None
+    memory: int | None = None  # bytes
+    status: str | None = None
+
+
+class FrameworkEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """A framework, for a reader of the report."""
+
+    name: str
+    python: str
+    version: str | None = None
+    variant: str | None = None  # cuda, rocm, cpu
+    built_for: str | None = None  # CUDA or ROCm release
+    sees: int | None = None  # GPUs that it can use; None: not asked or unknown
+    error: str | None = None
+
+
+class PythonEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """An examined interpreter."""
+
+    path: str
+    why: str = ""
+    version: str | None = None
+    kind: str | None = None
+    manager: str | None = None
+    error: str | None = None
+
+
+class MachineEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """The machine, for a reader of the report."""
+
+    system: str | None = None
+    distribution: str | None = None
+    kernel: str | None = None
+    architecture: str | None = None
+    platform: str | None = None
+    container: str | None = None
+    product: str | None = None
+    driver: str | None = None  # loaded kernel module's version, or the library's where there is no module
+    driver_flavour: str | None = None
+    driver_cuda: str | None = None  # newest CUDA release that the driver runs
+    rocm: str | None = None
+    toolkit: str | None = None  # CUDA toolkit that build tools take
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """The whole answer."""
+
+    schema: str = SCHEMA
+    version: str = ""
+    status: str = "incomplete"  # fail, warn, pass, incomplete
+    created: str = ""
+    seconds: float = 0.0
+    summary: Summary = Summary()
+    machine: MachineEntry = MachineEntry()
+    python: PythonEntry | None = None
+    pythons: tuple[PythonEntry, ...] = ()
+    gpus: tuple[GpuEntry, ...] = ()
+    frameworks: tuple[FrameworkEntry, ...] = ()
+    findings: tuple[FindingEntry, ...] = ()
+    unknown: tuple[UnknownEntry, ...] = ()
+    smoke: tuple[dict[str, object], ...] = ()
+    next: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing failed and enough could be found out to say so."""
+        return self.status in ("pass", "warn")

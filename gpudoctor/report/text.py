@@ -1,0 +1,137 @@
+"""The report for a person at a terminal, or in a log."""
+
+from io import StringIO
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
+
+from gpudoctor.judge import Fix
+from gpudoctor.report.clean import clean
+from gpudoctor.report.header import header
+from gpudoctor.report.model import Consequence, FindingEntry, Report
+
+# A line longer than this is hard to read, however wide the terminal is.
+WIDEST = 100
+LABEL = {"fail": ("FAIL", "bold red"), "warn": ("WARN", "bold yellow"), "advice": ("ADVICE", "bold cyan")}
+INDENT = 8
+
+
+def render(report: Report, width: int | None = None, colour: bool = False, verbose: bool = False) -> str:
+    """The report as text.
+
+    Args:
+        report: what to show.
+        width: columns; None: 80.
+        colour: whether ANSI colours are wanted.
+        verbose: list what is unknown, what was ruled out, and references too.
+    """
+    out = Console(
+        file=StringIO(),
+        width=min(width or 80, WIDEST),
+        force_terminal=colour,
+        color_system="standard" if colour else None,
+        no_color=not colour,
+        markup=False,
+        highlight=False,
+        emoji=False,
+        legacy_windows=False,
+    )
+    header(out, report)
+    for entry in report.findings:
+        _finding(out, entry, verbose)
+    if verbose:
+        _unknown(out, report)
+    _counts(out, report)
+    for line in report.next:
+        out.print(Text(clean(line)))
+    text: str = out.file.getvalue()  # type: ignore[attr-defined]
+    return "\n".join(line.rstrip() for line in text.splitlines()) + "\n"
+
+
+def _finding(out: Console, entry: FindingEntry, verbose: bool) -> None:
+    word, style = LABEL[entry.status]
+    out.print()
+    head = Text.assemble((f"{word:<{INDENT}}", style), (clean(entry.title), "bold"))
+    out.print(Padding(head, 0)) if len(head) <= out.width else _hanging(out, word, style, entry.title)
+    _line(out, "", entry.says)
+    _line(out, "why", entry.cause)
+    for seen in entry.evidence:
+        _line(out, "seen", seen, "dim")
+    for number, fix in enumerate(entry.fixes):
+        _fix(out, fix, "fix" if number == 0 else "or")
+    _consequences(out, entry.consequences)
+    if verbose and entry.ruled_out:
+        _line(out, "not", "Looked at and well: " + ", ".join(entry.ruled_out) + ".", "dim")
+    for reference in entry.references if verbose else ():
+        _line(out, "see", reference, "dim")
+    _line(out, "id", f"{entry.check} ({entry.subject}); more: gpudoctor explain {entry.check}", "dim")
+
+
+def _hanging(out: Console, word: str, style: str, title: str) -> None:
+    """A title that needs several lines keeps its indent."""
+    body = Text(clean(title), "bold")
+    for number, line in enumerate(body.wrap(out, out.width - INDENT)):
+        label = (f"{word:<{INDENT}}", style) if number == 0 else (" " * INDENT, "")
+        out.print(Text.assemble(label, line))
+
+
+def _line(out: Console, label: str, text: str, style: str = "") -> None:
+    for paragraph in clean(text).splitlines() or [""]:
+        for line in Text(paragraph, style).wrap(out, out.width - INDENT, tab_size=4):
+            out.print(Text.assemble((f"{label:<{INDENT}}" if label else " " * INDENT, "bold blue"), line))
+            label = ""
+
+
+def _fix(out: Console, fix: Fix, label: str) -> None:
+    _line(out, label, fix.says)
+    for command in fix.commands:
+        for line in clean(command).splitlines():
+            out.print(Text(" " * INDENT + "  " + line, "green"), soft_wrap=True)
+    after = []
+    if fix.root:
+        after.append("needs root")
+    if fix.needs:
+        after.append(f"then: {fix.needs}")
+    if fix.impact in ("irreversible", "data loss"):
+        after.append(f"careful: {fix.impact}")
+    if fix.verify:
+        after.append(f"check with: {fix.verify}")
+    if after:
+        _line(out, "", f"({'; '.join(after)})", "dim")
+
+
+def _consequences(out: Console, consequences: tuple[Consequence, ...]) -> None:
+    """What follows from the cause; the same sentence for many subjects is said once."""
+    told: dict[str, int] = {}
+    for one in consequences:
+        told[one.says] = told.get(one.says, 0) + 1
+    for number, (says, times) in enumerate(told.items()):
+        _line(out, "so" if number == 0 else "", says if times == 1 else f"{says} ({times} times)")
+
+
+def _unknown(out: Console, report: Report) -> None:
+    if report.unknown:
+        out.print()
+        out.print(Text("Unknown", "bold"))
+    for entry in report.unknown:
+        word = "broken" if entry.broken else ""
+        _line(out, word, f"{entry.check} ({entry.subject}): {entry.why}")
+
+
+def _counts(out: Console, report: Report) -> None:
+    s = report.summary
+    parts = [
+        (s.fail, "failed"),
+        (s.warn, "warnings" if s.warn != 1 else "warning"),
+        (s.advice, "advice"),
+        (s.broken, "broken checks"),
+        (s.unknown, "unknown"),
+        (s.passed, "passed"),
+        (s.skipped, "not for this machine"),
+    ]
+    always = ("failed", "passed")
+    words = ", ".join(f"{n} {name}" for n, name in parts if n or name in always)
+    colour = {"fail": "bold red", "warn": "bold yellow", "pass": "bold green"}.get(report.status, "bold magenta")
+    out.print()
+    out.print(Text.assemble((report.status.upper(), colour), f"  {words} ({report.seconds:.1f} s)"))
