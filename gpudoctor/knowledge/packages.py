@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from functools import cache
-from typing import Literal, cast
+from typing import Literal
 
 import msgspec
 
@@ -111,7 +111,7 @@ def driver_packages(
         of: the family of the distribution.
         distro_id: ID of os-release.
         branch: driver branch, 580. Families with one branch at a time give the nearest that they have.
-        flavour: "open" or "proprietary" kernel modules; from branch 590 there are only open ones.
+        flavour: "open" or "proprietary" kernel modules; from branch 590 most have only open ones.
         kernel: release of the running kernel, for a module that is already built for it.
     """
     found = next((r for r in packages().driver if _fits(r, of, distro_id.lower(), branch, flavour)), None)
@@ -187,6 +187,3 @@ def _arch_headers(kernel: str) -> str:
     special = "" if last.startswith("arch") or last.isdigit() or "." in last else last
     found = special or next((w for w in ("zen", "hardened", "cachyos") if w in kernel), "")
     return f"linux-{found}-headers" if found else "linux-headers"
-
-
-__all__ = [name for name in dir() if not name.startswith("_") and name not in ("cache", "cast", "load", "msgspec")]

@@ -1,5 +1,7 @@
 """What the lines of a kernel log say."""
 
+# ruff: noqa: E501 - a line of a log stays one line.
+
 import re
 import time
 
