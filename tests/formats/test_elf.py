@@ -147,6 +147,12 @@ def test_damaged_libraries(damage: list[tuple[int, bytes]]) -> None:
     run_all(bytes(data))
 
 
+@pytest.mark.parametrize("noise", [b"\0", b"\0\0", b"\xff", b"\xff\xff", b"\x01\0"])
+def test_every_damaged_header_field(noise: bytes) -> None:
+    for at in range(16, 64 + 2 * 56):
+        run_all(WHOLE[:at] + noise + WHOLE[at + len(noise) :])
+
+
 def test_rodata_is_searched_by_section() -> None:
     data = library(named={".rodata": b"sm_80 sm_90\0", ".comment": b"elsewhere"})
     assert rodata_string(opened(data), rb"sm_\d+") == b"sm_80"

@@ -117,8 +117,8 @@ class ElfFile:
             return ()
         self._sane(width, layout, count)
         found = []
-        for at in range(start, start + max(count, 1) * width, width):
-            name, kind, _flags, _address, offset, size = self.unpack(layout, at)
+        for index in range(count):
+            name, kind, _flags, _address, offset, size = self.unpack(layout, start + index * width)
             found.append(Section(name, kind, offset, size))
         return tuple(found)
 
@@ -139,7 +139,8 @@ class ElfFile:
         start, width, count = self._programs
         layout = "IIQQQQ" if self.is_64 else "IIIII"
         self._sane(width, layout, count)
-        for at in range(start, start + count * width, width):
+        for index in range(count):
+            at = start + index * width
             if self.is_64:
                 kind, _flags, offset, address, _physical, size = self.unpack(layout, at)
             else:
