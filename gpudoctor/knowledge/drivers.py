@@ -70,6 +70,12 @@ def branch_for_cuda_major(major: int) -> int | None:
     return min(branches, default=None)
 
 
+@cache
+def advised_branch() -> int:
+    """Return the newest long-term branch: what to install where nothing asks for another."""
+    return max(number for number, row in drivers().branch.items() if row[1] == "LTSB")
+
+
 def newest_branch() -> int:
     """Return the newest branch of the table: a driver beyond it is newer than what is known here."""
     return max(drivers().branch)

@@ -1,0 +1,92 @@
+"""Fixes of the NVIDIA driver: which branch and flavour fit, and how this distribution installs it."""
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix
+from gpudoctor.knowledge import drivers, generations, packages
+from gpudoctor.maybe import Unknown
+from gpudoctor.remedies.system import family_of, kernel_of
+from gpudoctor.subjects import cards_of, gpus_of
+
+GUIDE = "https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/"
+
+
+def branch_of(version: str | None) -> int | None:
+    """The driver branch of a version: "550.54.14" is of branch 550."""
+    head = (version or "").split(".")[0]
+    return int(head) if head.isdigit() else None
+
+
+def generations_of(facts: Facts) -> set[generations.Generation]:
+    """The generations of the NVIDIA GPUs on this machine, as far as they are known."""
+    devices = [*cards_of(facts, "nvidia"), *gpus_of(facts, "nvidia")]
+    names = {d.generation for d in devices if isinstance(d.generation, str)}
+    found = {generations.generation_named(name) for name in names}
+    return {g for g in found if g is not None}
+
+
+def best_branch(facts: Facts, at_least: int = 0) -> int | None:
+    """The newest driver branch that drives every GPU here, from what is known; None: none does.
+
+    A machine with a card that newer branches dropped needs the last branch that still drives it; otherwise
+    the newest production or long-term branch is taken.
+    """
+    found = generations_of(facts)
+    last = min((g.last_driver for g in found if g.last_driver), default=None)
+    first = max((g.first_driver for g in found if g.first_driver), default=0)
+    branch = last if last is not None else drivers.advised_branch()
+    return branch if branch >= max(first, at_least) else None
+
+
+def flavour_for(facts: Facts) -> packages.Flavour | None:
+    """The kernel modules' flavour that drives every GPU here; None where no flavour drives them all."""
+    rules = {g.open_module for g in generations_of(facts)}
+    if {"no", "required"} <= rules:
+        return None
+    return "proprietary" if "no" in rules else "open"
+
+
+def install_driver(
+    facts: Facts, branch: int | None = None, flavour: packages.Flavour | None = None, says: str | None = None
+) -> Fix:
+    """Install the driver that fits this machine's GPUs, by this distribution's packages."""
+    branch = branch or best_branch(facts) or drivers.advised_branch()
+    flavour = flavour or flavour_for(facts) or "open"
+    family, distribution = family_of(facts), facts.host.distribution.id
+    words = "open kernel modules" if flavour == "open" else "proprietary kernel modules"
+    says = says or f"Install NVIDIA's driver of branch {branch} with the {words}, then restart."
+    found = None
+    if family is not None and isinstance(distribution, str):
+        found = packages.driver_packages(family, distribution, branch, flavour, kernel_of(facts))
+    if family is None or found is None:
+        return Fix(
+            f"{says} This distribution's way is in its own documentation; NVIDIA's guide: {GUIDE}",
+            action="reinstall-package",
+            root=True,
+            needs="reboot",
+            verify="nvidia-smi",
+        )
+    commands = (*found.before, *_commands(family, found))
+    return Fix(says, commands, "reinstall-package", root=True, needs="reboot", verify="nvidia-smi")
+
+
+def _commands(family: packages.Family, found: packages.Driver) -> tuple[str, ...]:
+    if found.origin == "AUR":
+        return (f"yay -S {' '.join(found.names)}",)
+    refresh = (packages.refresh_command(family),) if family == "debian" else ()
+    return (*refresh, packages.install_command(family, found.names))
+
+
+def loaded_version(facts: Facts) -> str | None:
+    """The loaded module's version; None where it is not loaded or unknown. For texts only."""
+    loaded = facts.nvidia.kernel.loaded
+    return None if isinstance(loaded, Unknown) else loaded
+
+
+def user_version(facts: Facts) -> str | None:
+    """The version of the NVIDIA libraries that programs load; None where it is unknown. For texts only."""
+    for found in (facts.nvidia.nvml.libraries, facts.nvidia.cuda.libraries):
+        if not isinstance(found, Unknown):
+            for library in found:
+                if isinstance(library.version, str) and library.kind in ("driver", "other", "wsl"):
+                    return library.version
+    return None

@@ -1,0 +1,58 @@
+"""Fixes by the distribution's package manager, and by restarting what holds the old state."""
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix
+from gpudoctor.knowledge import packages
+from gpudoctor.maybe import Unknown
+
+
+def family_of(facts: Facts) -> packages.Family | None:
+    """The family of the distribution; None where it is unknown or has no package manager that we know."""
+    distribution = facts.host.distribution
+    if isinstance(distribution.id, Unknown):
+        return None
+    return packages.family(distribution.id, distribution.like)
+
+
+def kernel_of(facts: Facts) -> str:
+    """The kernel's release, or the words that make the shell fill it in."""
+    release = facts.host.kernel.release
+    return "$(uname -r)" if isinstance(release, Unknown) else release
+
+
+def install(facts: Facts, *names: str) -> tuple[str, ...]:
+    """The commands that install system packages; none where the package manager is not known."""
+    family = family_of(facts)
+    return () if family is None else (packages.install_command(family, names),)
+
+
+def reinstall(facts: Facts, *names: str) -> tuple[str, ...]:
+    """The commands that install system packages again over themselves."""
+    family = family_of(facts)
+    return () if family is None else (packages.reinstall_command(family, names),)
+
+
+def remove(facts: Facts, *names: str) -> tuple[str, ...]:
+    """The commands that remove system packages."""
+    family = family_of(facts)
+    return () if family is None else (packages.remove_command(family, names),)
+
+
+def initramfs(facts: Facts) -> tuple[str, ...]:
+    """The command that makes the initial RAM disk anew, which keeps a copy of modules and blacklists."""
+    return {
+        "debian": ("sudo update-initramfs -u",),
+        "fedora": ("sudo dracut --force",),
+        "suse": ("sudo dracut --force",),
+        "arch": ("sudo mkinitcpio -P",),
+    }.get(family_of(facts) or "", ())
+
+
+def reboot(says: str = "Restart the computer.", verify: str | None = "nvidia-smi") -> Fix:
+    """Restart the machine."""
+    return Fix(says, ("sudo reboot",), action="reboot", root=True, needs="reboot", verify=verify)
+
+
+def relogin(says: str, commands: tuple[str, ...], undo: str | None = None, verify: str | None = None) -> Fix:
+    """A change of the user's groups, which holds from the next login on."""
+    return Fix(says, commands, action="relogin", root=True, needs="log out and in", undo=undo, verify=verify)
