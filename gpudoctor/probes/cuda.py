@@ -13,6 +13,7 @@ from gpudoctor.probes.staged import Told, ask, patience
 SCRIPT = "cuda_driver.py"
 MASK = "CUDA_VISIBLE_DEVICES"
 NO_DEVICE = 100  # CUDA_ERROR_NO_DEVICE
+TEXT, NUMBER = str | None | Unknown, int | None | Unknown
 
 
 def probe(machine: Machine, libraries: Maybe[tuple[Library, ...]], seconds: float | None = None) -> Cuda:
@@ -24,22 +25,22 @@ def probe(machine: Machine, libraries: Maybe[tuple[Library, ...]], seconds: floa
         seconds: after which it counts as hung; by default 8 and 2 more for each GPU after the first.
     """
     if not machine.here:
-        why = Unknown("libraries are not asked under another root")
-        return Cuda(
-            libraries=libraries, loaded=why, code=why, name=why, text=why, version=why, devices=why, unmasked_code=why
-        )
+        return _unasked(libraries)
     if libraries == ():
         return _without_library("there is no libcuda.so.1", libraries)
     limit = patience(machine) if seconds is None else seconds
     unmasked: list[Maybe[int | None]] = []
     second = Thread(target=lambda: unmasked.append(_unmasked(machine, limit)), daemon=True)
-    if MASK in machine.env:
-        second.start()
-    told = ask(machine, SCRIPT, row="device", seconds=limit)
-    if MASK in machine.env:
-        second.join()
-    return msgspec.structs.replace(
-        _answer(told, libraries), unmasked_code=(unmasked or [Unknown("not asked")])[0] if MASK in machine.env else None
+    second.start()
+    answer = _answer(ask(machine, SCRIPT, row="device", seconds=limit), libraries)
+    second.join()
+    return msgspec.structs.replace(answer, unmasked_code=unmasked[0] if unmasked else Unknown("the probe failed"))
+
+
+def _unasked(libraries: Maybe[tuple[Library, ...]]) -> Cuda:
+    why = Unknown("libraries are not asked under another root")
+    return Cuda(
+        libraries=libraries, loaded=why, code=why, name=why, text=why, version=why, devices=why, unmasked_code=why
     )
 
 
@@ -61,11 +62,11 @@ def _answer(told: Told, libraries: Maybe[tuple[Library, ...]]) -> Cuda:
         return _without_library(str(told.said["not_loaded"]), libraries)
     return Cuda(
         libraries=libraries,
-        loaded=_read(told, "loaded", Maybe[str | None]),
-        code=_read(told, "code", Maybe[int | None]),
-        name=_read(told, "name", Maybe[str | None]),
-        text=_read(told, "text", Maybe[str | None]),
-        version=_read(told, "version", Maybe[str | None]),
+        loaded=_read(told, "loaded", TEXT),
+        code=_read(told, "code", NUMBER),
+        name=_read(told, "name", TEXT),
+        text=_read(told, "text", TEXT),
+        version=_read(told, "version", TEXT),
         devices=_devices(told),
         hung=told.hung,
         died=told.died,
@@ -74,9 +75,12 @@ def _answer(told: Told, libraries: Maybe[tuple[Library, ...]]) -> Cuda:
 
 def _unmasked(machine: Machine, seconds: float) -> Maybe[int | None]:
     """The code of cuInit without the mask; a process can initialise only once, so another child asks."""
+    if MASK not in machine.env:
+        return None
     env = {name: value for name, value in machine.env.items() if name != MASK}
     told = ask(machine, SCRIPT, ["init"], row="device", seconds=seconds, env=env)
-    return None if "not_loaded" in told.said else _read(told, "code", Maybe[int | None])
+    code: Maybe[int | None] = None if "not_loaded" in told.said else _read(told, "code", NUMBER)
+    return code
 
 
 def _devices(told: Told) -> Maybe[tuple[CudaDevice, ...]]:
@@ -87,7 +91,8 @@ def _devices(told: Told) -> Maybe[tuple[CudaDevice, ...]]:
     if isinstance(code, int) and code != 0:
         return Unknown(f"cuInit failed with {told.said.get('name')} ({code})")
     if not isinstance(count, int):
-        return _read(told, "count", Maybe[tuple[CudaDevice, ...]])
+        unread: Maybe[tuple[CudaDevice, ...]] = _read(told, "count", Unknown)
+        return unread
     told_of = {row["index"]: row for row in told.rows}
     return tuple(_device(index, told_of.get(index), told.why) for index in range(count))
 
