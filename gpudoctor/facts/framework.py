@@ -55,6 +55,11 @@ class Live(msgspec.Struct, frozen=True, kw_only=True):
     cudnn: Maybe[str | None] = NOT  # version that was loaded
     cudnn_error: str | None = None
     providers: Maybe[tuple[str, ...] | None] = NOT  # ONNX Runtime: of a real session
+    listed: Maybe[tuple[str, ...] | None] = NOT  # ONNX Runtime: the providers that it was built with
+    driver_cuda: Maybe[str | None] = NOT  # CuPy: the driver's CUDA as it says, "12.4"; None: no driver
+    cuda_path: Maybe[str | None] = NOT  # CuPy: the CUDA installation that it takes
+    nvrtc: Maybe[str | None] = NOT  # CuPy: the version of its run-time compiler
+    nvrtc_error: str | None = None  # CuPy: why its run-time compiler does not load
     warnings: tuple[str, ...] = ()
     stderr: str = ""  # its last lines
     libraries: Maybe[tuple[str, ...]] = NOT  # CUDA and ROCm libraries truly mapped

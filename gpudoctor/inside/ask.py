@@ -6,10 +6,14 @@ import sys
 if __name__ == "__main__" and not getattr(sys.flags, "safe_path", False):
     del sys.path[0]
 
-import importlib.util  # noqa: E402
+import importlib.util
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import ModuleType
 
 
-def load(name):  # type: ignore[no-untyped-def]  # typing costs an import in each child
+def load(name: str) -> "ModuleType":
     """Return a script of this folder as a module."""
     spec = importlib.util.spec_from_file_location("_gpudoctor_" + name, __file__[: -len("ask.py")] + name + ".py")
     module = importlib.util.module_from_spec(spec)  # type: ignore[arg-type]
@@ -17,7 +21,7 @@ def load(name):  # type: ignore[no-untyped-def]  # typing costs an import in eac
     return module
 
 
-def main(framework):  # type: ignore[no-untyped-def]
+def main(framework: str) -> None:
     """Ask one framework: torch, tensorflow, cupy, jax or onnxruntime."""
     teller = load("common").Teller()
     module = teller.bring(framework)

@@ -17,7 +17,7 @@ def ask(teller: Teller, cupy: Any) -> None:
     teller.stage("devices")
     _count(teller, cupy, runtime, is_hip)
     teller.stage("init")
-    teller.fact("driver_cuda", lambda: None if is_hip else teller.release(runtime.driverGetVersion()))
+    teller.fact("driver_cuda", lambda: None if is_hip else _driver_cuda(teller, runtime))
     teller.fact("cuda_path", lambda: cupy.cuda.get_cuda_path())
     if not is_hip:
         _nvrtc(teller, cupy)
@@ -27,6 +27,12 @@ def _built_for(teller: Teller, runtime: Any, is_hip: bool) -> str:
     number = int(runtime.runtimeGetVersion())
     # HIP_VERSION: major * 10^7 + minor * 10^5 + patch (hip/hip_version.h).
     return f"{number // 10_000_000}.{number // 100_000 % 100}" if is_hip else teller.release(number)
+
+
+def _driver_cuda(teller: Teller, runtime: Any) -> str | None:
+    """The driver answers 0 where there is none: only that tells it from one that is too old."""
+    number = int(runtime.driverGetVersion())
+    return teller.release(number) if number else None
 
 
 def _count(teller: Teller, cupy: Any, runtime: Any, is_hip: bool) -> None:

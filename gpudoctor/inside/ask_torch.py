@@ -26,10 +26,9 @@ def ask(teller: Teller, torch: Any) -> None:
 
 def _door(teller: Teller, torch: Any) -> Any:
     """torch.xpu in a build for Intel GPUs, torch.cuda in every other one, builds for ROCm included."""
-    if not teller.find(torch, "version.cuda") and not teller.find(torch, "version.hip"):
-        if teller.find(torch, "version.xpu"):
-            return torch.xpu
-    return torch.cuda
+    is_cuda = teller.find(torch, "version.cuda") or teller.find(torch, "version.hip")
+    is_xpu = teller.find(torch, "version.xpu") and not is_cuda
+    return torch.xpu if is_xpu else torch.cuda
 
 
 def _init(teller: Teller, door: Any) -> None:

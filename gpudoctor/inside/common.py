@@ -129,7 +129,7 @@ class Teller:
         """A CUDA version's number as people write it: 12040 is "12.4"."""
         return f"{int(number) // 1000}.{int(number) % 1000 // 10}"
 
-    def _warned(self, message: Any, category: type, filename: str, lineno: int, file: Any = None, line: Any = None) -> None:
+    def _warned(self, message: Any, category: type, *_where: Any, **_more: Any) -> None:
         text = f"{category.__name__}: {str(message).strip()}"[:LONGEST_TEXT]
         if text not in self._warnings and len(self._warnings) < MOST_WARNINGS:
             self._warnings.append(text)

@@ -1,0 +1,142 @@
+"""Imports one framework in a child in the examined interpreter, and reads what it says about the GPUs."""
+
+import json
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import msgspec
+
+from gpudoctor.child import Ended
+from gpudoctor.facts.framework import Framework, Live
+from gpudoctor.facts.python import Python
+from gpudoctor.machine import Machine
+from gpudoctor.maybe import Unknown
+from gpudoctor.probes.refusals import number, plain, refusal
+
+# A first import without bytecode from a cold disk took 18 s (TensorFlow 2.21); five times that is a hang.
+SECONDS = 90.0
+TAIL = 40  # lines of stderr that are kept
+PREFIX = "gpudoctor:"  # as in inside/common.py
+_SCRIPT = Path(__file__).parent.parent / "inside" / "ask.py"
+
+# They make Python run or print more than the framework, and nobody's program needs them to find a GPU.
+_NOT_PASSED = (
+    "PYTHONBREAKPOINT",
+    "PYTHONDEBUG",
+    "PYTHONDEVMODE",
+    "PYTHONINSPECT",
+    "PYTHONPROFILEIMPORTTIME",
+    "PYTHONSTARTUP",
+    "PYTHONVERBOSE",
+    "PYTHONWARNINGS",
+)
+_SET = {
+    "PYTHONDONTWRITEBYTECODE": "1",  # a diagnosis leaves nothing behind
+    "PYTHONFAULTHANDLER": "1",  # a segmentation fault says on stderr where it happened
+    "XLA_PYTHON_CLIENT_PREALLOCATE": "false",  # JAX would take three quarters of the GPU's memory
+}
+
+
+def probe(machine: Machine, python: Python, framework: Framework, seconds: float = SECONDS) -> Live:
+    """Import the framework and ask it for its GPUs; never raises, and keeps what was told before a crash or a hang.
+
+    Args:
+        machine: where it runs, in the examined environment.
+        python: the interpreter.
+        framework: what `frameworks.static` found.
+        seconds: after which it counts as hung.
+    """
+    why = _not_asked(machine, framework)
+    if why:
+        return _empty(why)
+    env = {name: value for name, value in machine.env.items() if name not in _NOT_PASSED} | _SET
+    ended = machine.run([python.path, str(_SCRIPT), framework.name], seconds, env)
+    return read(framework.name, ended)
+
+
+def _not_asked(machine: Machine, framework: Framework) -> str | None:
+    if not machine.here:
+        return "programs are not run under another root"
+    if framework.location and framework.location.endswith(".py"):
+        # A user's own script of that name would do whatever it does.
+        return f"import would run {framework.location}, which is not the framework"
+    return None
+
+
+def _empty(why: str) -> Live:
+    return msgspec.structs.replace(Live(), **{name: Unknown(why) for name in _kinds() if _may_be_unknown(name)})
+
+
+def read(name: str, ended: Ended) -> Live:
+    """Make facts of what the child told.
+
+    Args:
+        name: the framework's import name.
+        ended: how the child ended, with its output.
+    """
+    said = _said(ended.out)
+    stage = str(said.get("stage", "start"))
+    if said.get("available") is False or said.get("count") == 0 or "error" in said:
+        error = said.get("error")
+        if isinstance(error, str | None):
+            said["error"] = refusal(name, ended.err, error)
+    if "error_code" not in said and isinstance(said.get("error"), str | None) and "error" in said:
+        said["error_code"] = number(said["error"])
+    why = f"import failed: {said['import_error']}" if said.get("import_error") else _why(ended, stage)
+    facts = {field: _fact(field, said, why) for field in _kinds()}
+    facts |= {"stage": stage, "hung": ended.timed_out, "stderr": _tail(ended.err), "exit_code": ended.code}
+    facts["died"] = None if ended.timed_out else ended.signal
+    return Live(**facts)
+
+
+def _said(out: str) -> dict[str, Any]:
+    """The union of all lines; a later one wins."""
+    said: dict[str, Any] = {}
+    for line in out.splitlines():
+        if not line.startswith(PREFIX):
+            continue
+        try:
+            told = json.loads(line[len(PREFIX) :])
+        except ValueError:  # cut short by the child's death
+            continue
+        said.update(told if isinstance(told, dict) else {})
+    return said
+
+
+def _kinds() -> dict[str, Any]:
+    return get_type_hints(Live)
+
+
+def _may_be_unknown(field: str) -> bool:
+    return Unknown in getattr(_kinds()[field], "__args__", ())
+
+
+def _fact(field: str, said: dict[str, Any], why: str) -> Any:
+    """One fact as its type wants it; Unknown, or the default, where the child did not tell it or told nonsense."""
+    default = Unknown(why) if _may_be_unknown(field) else getattr(Live(), field)
+    if field not in said:
+        return default
+    try:
+        return msgspec.convert(said[field], _kinds()[field])
+    except msgspec.ValidationError as error:
+        return Unknown(f"it told nonsense: {error}") if _may_be_unknown(field) else default
+
+
+def _why(ended: Ended, stage: str) -> str:
+    """Why what the child did not tell is unknown."""
+    if ended.missing:
+        return f"{ended.argv[0]} was not started: {ended.missing}"
+    if ended.timed_out:
+        return f"no answer within {ended.seconds:.0f} s in the stage {stage}"
+    if ended.signal:
+        return f"the process died of {ended.signal} in the stage {stage}"
+    if ended.cancelled:
+        return "the examination was ended"
+    if stage == "done":
+        return "the framework was not asked for it"
+    last = next((line for line in reversed(ended.err.splitlines()) if line.strip()), "it said nothing")
+    return f"the process ended in the stage {stage} with exit code {ended.code}: {last.strip()}"
+
+
+def _tail(text: str) -> str:
+    return "\n".join(plain(text).splitlines()[-TAIL:])
