@@ -18,8 +18,8 @@ def branch_of(version: str | None) -> int | None:
 
 def generations_of(facts: Facts) -> set[generations.Generation]:
     """The generations of the NVIDIA GPUs on this machine, as far as they are known."""
-    devices = [*cards_of(facts, "nvidia"), *gpus_of(facts, "nvidia")]
-    names = {d.generation for d in devices if isinstance(d.generation, str)}
+    said = [c.generation for c in cards_of(facts, "nvidia")] + [g.generation for g in gpus_of(facts, "nvidia")]
+    names = {name for name in said if isinstance(name, str)}
     found = {generations.generation_named(name) for name in names}
     return {g for g in found if g is not None}
 

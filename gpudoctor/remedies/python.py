@@ -76,7 +76,7 @@ def conda_install(python: Python, *specs: str, channel: str = "conda-forge") -> 
 
 
 def python_minor(python: Python) -> str | None:
-    """ "3.11" of "3.11.7"; None where it is unknown."""
+    """Major and minor of the interpreter's version, such as "3.11"; None where it is unknown."""
     return None if isinstance(python.version, Unknown) else ".".join(python.version.split(".")[:2])
 
 
