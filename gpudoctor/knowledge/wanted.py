@@ -20,6 +20,7 @@ class Wanted(Table, frozen=True):
     prefixes: tuple[str, ...]
     names: frozenset[str]
     extensions: frozenset[str]
+    frameworks: frozenset[str]
     module: tuple[Module, ...]
 
 
@@ -47,6 +48,11 @@ def module_of(name: str) -> str | None:
             if name == pattern or (pattern.endswith("*") and name.startswith(pattern[:-1])):
                 return module.name
     return None
+
+
+def is_framework(module: str) -> bool:
+    """Whether an import name is a framework's own, not a helper's."""
+    return module in wanted().frameworks
 
 
 def is_extension(name: str) -> bool:

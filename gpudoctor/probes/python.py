@@ -1,0 +1,134 @@
+"""Looks at a Python environment from outside: which interpreter, what is installed in it, and what quarrels there."""
+
+from collections.abc import Sequence
+
+from msgspec.structs import fields
+
+from gpudoctor.facts.python import Package, Python
+from gpudoctor.machine import Machine
+from gpudoctor.maybe import Unknown
+from gpudoctor.probes import (
+    python_conflicts,
+    python_extensions,
+    python_interpreter,
+    python_manager,
+    python_packages,
+    python_requirements,
+)
+from gpudoctor.probes.python_choice import InterpreterError, choose
+from gpudoctor.probes.python_interpreter import Said
+from gpudoctor.probes.python_packages import Entry, Names
+
+__all__ = ["InterpreterError", "choose", "probe"]
+
+
+def probe(machine: Machine, path: str, why: str = "", quick: bool = False) -> Python:
+    """All of one interpreter's facts except its frameworks.
+
+    Args:
+        machine: where it lies.
+        path: the interpreter.
+        why: what chose it, for people.
+        quick: leave out what reads symbols of large libraries.
+    """
+    said = python_interpreter.ask(machine, path)
+    if isinstance(said, str):
+        return _silent(path, why, machine.real(path), said)
+    if "/shims/" in path and said.executable:
+        path = said.executable  # pyenv's shim answers differently in every folder
+    names, folders = Names(machine), _folders(machine, said)
+    found = python_packages.find(machine, folders, names)
+    packages = tuple(each.package for each in found)
+    return Python(
+        path=path,
+        why=why,
+        real=machine.real(said.executable or path),
+        **_interpreter(machine, said),  # type: ignore[arg-type]
+        **_environment(machine, said, packages),  # type: ignore[arg-type]
+        packages=packages,
+        shadows=python_conflicts.shadows(machine, _with_working_directory(machine, folders), packages, names),
+        remnants=python_conflicts.remnants(machine, folders, found, names),
+        overlaps=python_conflicts.overlaps(found),
+        unmet=python_requirements.unmet(packages, _markers(said)),
+        extensions=() if quick else python_extensions.probe(machine, said.prefix, found, names),
+    )
+
+
+def _silent(path: str, why: str, real: str, error: str) -> Python:
+    unknown = {field.name: Unknown(error) for field in fields(Python) if isinstance(field.default, Unknown)}
+    return Python(**{**unknown, "path": path, "why": why, "real": real, "error": error})  # type: ignore[arg-type]
+
+
+def _interpreter(machine: Machine, said: Said) -> dict[str, object]:
+    header = f"{said.include}/Python.h"
+    library = next((part for part in said.libraries if part), None)
+    marked = library is not None and machine.exists(f"{library}/EXTERNALLY-MANAGED")
+    return {
+        "version": said.version,
+        "implementation": said.implementation,
+        "bits": said.bits,
+        "prefix": said.prefix,
+        "base_prefix": said.base_prefix,
+        "externally_managed": marked and said.prefix == said.base_prefix,
+        "sys_path": said.sys_path,
+        "user_site": said.user_site,
+        "site_packages": _site_packages(said),
+        "headers": machine.exists(header) if said.include else Unknown("sysconfig names no folder for headers"),
+        "startup": Unknown("it is the interpreter that runs gpudoctor") if said.startup is None else said.startup,
+    }
+
+
+def _site_packages(said: Said) -> str | Unknown:
+    """Where pip puts packages; Debian's old sysconfig names a folder that is not on sys.path."""
+    places = [place for place in (said.purelib, *said.sites) if place]
+    on_path = [place for place in places if place in said.sys_path]
+    return next(iter(on_path or places), Unknown("neither sysconfig nor site names one"))
+
+
+def _environment(machine: Machine, said: Said, packages: Sequence[Package]) -> dict[str, object]:
+    kind = python_manager.kind(machine, said.prefix)
+    found = python_manager.project(machine, said.prefix) if kind in ("venv", "conda") else None
+    folder, lock = found or (None, None)
+    return {
+        "kind": kind,
+        "manager": python_manager.manager(machine, said.prefix, kind, lock, packages),
+        "project": folder,
+        "conda": python_manager.conda(machine, said.prefix),
+    }
+
+
+def _folders(machine: Machine, said: Said) -> list[Entry]:
+    """The folders of sys.path less the standard library's, which hold no packages of ours."""
+    library = {part for part in said.libraries if part}
+    library |= {f"{part}/lib-dynload" for part in library}
+    path = [entry for entry in said.sys_path if entry.startswith("/") and entry not in library]
+    sites = [site for site in (said.purelib, *said.sites) if site]
+    return python_packages.entries(machine, path, machine.env.get("PYTHONPATH", ""), said.user_site, sites)
+
+
+def _with_working_directory(machine: Machine, folders: list[Entry]) -> list[Entry]:
+    """Put the shell's folder first, where `python -c` and `python -m` look first unless PYTHONSAFEPATH is set."""
+    here = machine.env.get("PWD", "")
+    known = {machine.real(entry.path) for entry in folders}
+    if not here.startswith("/") or machine.env.get("PYTHONSAFEPATH") or machine.real(here) in known:
+        return folders
+    return [Entry(here, frozenset(machine.names(here)), "working directory"), *folders]
+
+
+def _markers(said: Said) -> dict[str, str]:
+    """The environment markers, https://packaging.python.org/en/latest/specifications/dependency-specifiers/."""
+    system, release, version, machine = said.system
+    implementation = {"cpython": "CPython", "pypy": "PyPy", "graalpy": "GraalVM"}
+    return {
+        "implementation_name": said.implementation,
+        "implementation_version": said.implementation_version,
+        "os_name": "posix",
+        "platform_machine": machine,
+        "platform_python_implementation": implementation.get(said.implementation, said.implementation),
+        "platform_release": release,
+        "platform_system": system,
+        "platform_version": version,
+        "python_full_version": said.full_version.rstrip("+"),
+        "python_version": ".".join(said.version.split(".")[:2]),
+        "sys_platform": system.lower(),
+    }

@@ -1,0 +1,101 @@
+"""Chooses the interpreters to examine: those given, else the one that the user's shell would run."""
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+
+from gpudoctor.machine import Machine
+
+# Where uvx, `uv tool` and pipx keep the environments of single tools: nobody's frameworks live there.
+ISOLATED = ("/uv/tools/", "/pipx/venvs/", "/pipx/.cache/", "/archive-v0/", "/environments-v2/", "/pipx/shared/")
+_NAMES = ("python3", "python")
+_PYTHONS = ("python", "pypy", "graalpy")
+
+
+class InterpreterError(ValueError):
+    """An interpreter that the user named is not there, or is none."""
+
+
+def choose(machine: Machine, given: Sequence[str]) -> list[tuple[str, str]]:
+    """The interpreters to examine, each with what chose it.
+
+    Args:
+        machine: where they lie.
+        given: what the user named: a file, a folder of an environment, or a program on PATH. Empty: the active
+            environment, else the first Python on PATH where we run from a tool's own environment, else ours.
+
+    Raises:
+        InterpreterError: a given one is missing, is not executable, or is no Python.
+    """
+    if given:
+        chosen = {_named(machine, name): "--python" for name in given}
+        return list(chosen.items())
+    return [next(_offers(machine))]
+
+
+def _offers(machine: Machine) -> Iterator[tuple[str, str]]:
+    own = sys.executable or ""
+    isolated = _isolated()
+    for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):
+        prefix = machine.env.get(variable, "")
+        python = _in_prefix(machine, prefix) if prefix.startswith("/") else None
+        if python and not (isolated and machine.real(prefix) == machine.real(sys.prefix)):
+            yield python, variable
+    if isolated or not own or not machine.here:
+        yield from ((python, "the first Python on PATH") for python in _on_path(machine))
+    yield own or "/usr/bin/python3", "this interpreter"
+
+
+def _isolated() -> bool:
+    return any(part in f"{sys.prefix}/" for part in ISOLATED)
+
+
+def _on_path(machine: Machine) -> Iterator[str]:
+    """The Pythons of PATH, less our own tool environment's, which uvx puts in front."""
+    for folder in machine.env.get("PATH", "").split(":"):
+        if folder.startswith("/") and not f"{folder}/".startswith(f"{sys.prefix}/"):
+            yield from (f"{folder.rstrip('/')}/{name}" for name in _NAMES if _runs(machine, f"{folder}/{name}"))
+
+
+def _in_prefix(machine: Machine, prefix: str) -> str | None:
+    """The Python of an environment, be it a link into nowhere: then that is what is wrong with it."""
+    paths = (f"{prefix.rstrip('/')}/bin/{name}" for name in ("python", "python3"))
+    return next((path for path in paths if machine.exists(path) or machine.link(path)), None)
+
+
+def _runs(machine: Machine, path: str) -> bool:
+    status = machine.status(path)
+    return status is not None and not status.is_dir and bool(status.mode & 0o111)
+
+
+def _named(machine: Machine, name: str) -> str:
+    path = os.path.abspath(_expanded(machine, name))
+    status = machine.status(path)
+    if status is None and "/" not in name:
+        path = machine.which(name) or ""
+        status = machine.status(path) if path else None
+    if status is not None and status.is_dir:
+        path = _in_prefix(machine, path) or ""
+        if not path:
+            raise InterpreterError(f"The folder {name} holds no bin/python, so it is no Python environment.")
+    elif status is None and not machine.link(path):
+        kind = "file or folder" if "/" in name else "file, folder or program on PATH"
+        raise InterpreterError(f"There is no {kind} named {name}.")
+    _must_be_python(machine, path)
+    return path
+
+
+def _must_be_python(machine: Machine, path: str) -> None:
+    target = machine.link(path)
+    if target and not machine.exists(path):
+        raise InterpreterError(f"{path} is a link to {target}, which is not there.")
+    if not _runs(machine, path):
+        raise InterpreterError(f"{path} is not executable, so it is no Python interpreter.")
+    names = (os.path.basename(path), os.path.basename(machine.real(path)))
+    if not any(name.startswith(_PYTHONS) for name in names):
+        raise InterpreterError(f"{path} is no Python interpreter, by its name.")
+
+
+def _expanded(machine: Machine, name: str) -> str:
+    home = machine.env.get("HOME", "")
+    return home + name[1:] if home and (name == "~" or name.startswith("~/")) else name
