@@ -1,0 +1,68 @@
+"""NVIDIA's device nodes, and what the kernel answers when the user opens them."""
+
+import re
+
+from gpudoctor.facts import Node, PciDevice
+from gpudoctor.machine import Machine
+from gpudoctor.maybe import Maybe, Unknown, known_or
+
+_NODE = re.compile(
+    r"nvidia\d+|nvidiactl|nvidia-uvm|nvidia-uvm-tools|nvidia-modeset|nvidia-nvswitch\w+|nvidia-nvlink|dxg"
+)
+_GPU = re.compile(r"/dev/nvidia(\d+)")
+_FOLDERS = ("nvidia-caps", "nvidia-caps-imex-channels")
+# Computing needs none of these open for writing: nodes of MIG's rights are made for reading only.
+_LEFT_ALONE = re.compile(r"/dev/nvidia-(?:caps/|modeset|nvswitch|nvlink|uvm-tools)")
+
+
+def probe(machine: Machine, cards: tuple[PciDevice, ...]) -> tuple[Node, ...]:
+    """Return the nodes under /dev; those of sleeping GPUs are not opened, because that would wake them."""
+    names = [name for name in machine.names("/dev") if _NODE.fullmatch(name)]
+    paths = [f"/dev/{name}" for name in sorted(names, key=_by_number)]
+    paths += [f"/dev/{folder}/{name}" for folder in _FOLDERS for name in machine.names(f"/dev/{folder}")]
+    asleep = _asleep(machine, cards)
+    return tuple(_node(machine, path, asleep) for path in paths)
+
+
+def _by_number(name: str) -> tuple[str, int]:
+    number = re.search(r"\d+$", name)
+    return name.rstrip("0123456789"), int(number[0]) if number else -1
+
+
+def _node(machine: Machine, path: str, asleep: set[int] | None) -> Node:
+    status = machine.status(path)
+    error = _open(machine, path, asleep)
+    if status is None:
+        why = Unknown(f"{path} is a link to nothing")
+        return Node(path=path, mode=why, uid=why, gid=why, major=why, minor=why, error=error)
+    return Node(
+        path=path,
+        mode=f"{status.mode:o}",
+        uid=status.uid,
+        gid=status.gid,
+        major=status.major,
+        minor=status.minor,
+        error=error,
+    )
+
+
+def _open(machine: Machine, path: str, asleep: set[int] | None) -> Maybe[str | None]:
+    if _LEFT_ALONE.match(path):
+        return Unknown("not opened: computing does not need it")
+    gpu = _GPU.fullmatch(path)
+    if gpu and (asleep is None or int(gpu[1]) in asleep):
+        return Unknown("the GPU sleeps: not opened")
+    return machine.open_error(path)
+
+
+def _asleep(machine: Machine, cards: tuple[PciDevice, ...]) -> set[int] | None:
+    """Return the minor numbers of sleeping GPUs; None where a GPU sleeps and its number is not known."""
+    sleeping = [c.address for c in cards if known_or(c.runtime_status, None) == "suspended"]
+    minors: set[int] = set()
+    for address in sleeping:
+        text = machine.line(f"/proc/driver/nvidia/gpus/{address}/information") or ""
+        found = re.search(r"Device Minor:\s*(\d+)", text)
+        if found is None:
+            return None
+        minors.add(int(found[1]))
+    return minors
