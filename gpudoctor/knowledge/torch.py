@@ -25,7 +25,7 @@ class Release(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     wheels: dict[str, str]
     rocm: str = ""
     assumed: str = ""
-    cudnn: dict[str, str] = {}
+    cudnn: dict[str, str] = msgspec.field(default_factory=dict)
 
 
 class Torch(Table, frozen=True):
