@@ -32,6 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; the return value is the exit code."""
     for name in ("SIGTERM", "SIGHUP"):
         _end_on(name)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # inherited as ignored, the kernel would take our children's codes
     try:
         arguments = parser().parse_args(argv)
         code = int(arguments.run(arguments))
@@ -89,4 +90,4 @@ def _end_on(name: str) -> None:
 def _end_children() -> None:
     from gpudoctor.child import end_all
 
-    end_all()
+    end_all(closing=True)
