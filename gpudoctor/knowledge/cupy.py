@@ -1,0 +1,78 @@
+"""Which CuPy package is for which CUDA, and what it runs on."""
+
+from functools import cache
+from typing import Literal
+
+import msgspec
+
+from gpudoctor.knowledge.kernels import coverage, version
+from gpudoctor.knowledge.table import Table, load
+
+
+class Package(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A package: its CUDA major and range, releases from first to last ("" is still made), capabilities."""
+
+    name: str
+    major: int
+    cuda: tuple[str, str]
+    first: str
+    last: str
+    python: tuple[str, str]
+    targets: str
+    numpy: str = ""
+
+
+class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The newest release, the first with the extra that brings CUDA, and packages that exclude one another."""
+
+    newest: str
+    ctk_since: str
+    exclusive: tuple[str, ...]
+
+
+class Cupy(Table, frozen=True):
+    """The table ``cupy.toml``."""
+
+    package: tuple[Package, ...]
+    rules: Rules
+
+
+@cache
+def cupy() -> Cupy:
+    """Return the table, read once."""
+    return load("cupy", Cupy)
+
+
+def package(name: str) -> Package | None:
+    """Return what is known of a package such as "cupy-cuda12x", or None."""
+    return next((p for p in cupy().package if p.name == name), None)
+
+
+def package_for(cuda_major: int) -> Package | None:
+    """Return the package for a CUDA major, or None."""
+    return next((p for p in cupy().package if p.major == cuda_major), None)
+
+
+def package_for_gpu(capability: str, driver_cuda: str | None = None) -> Package | None:
+    """Return the newest package with code for this GPU that the driver ("12.4") can run, or None."""
+    for found in reversed(cupy().package):
+        runs = driver_cuda is None or version(driver_cuda)[0] >= found.major
+        if runs and coverage(found.targets, capability):
+            return found
+    return None
+
+
+def kernels_for(name: str, capability: str) -> Literal["machine code", "ptx"] | None:
+    """Say what in a package runs on this GPU, or None where nothing does or it is unknown."""
+    found = package(name)
+    return coverage(found.targets, capability) if found else None
+
+
+def has_ctk_extra(number: str) -> bool:
+    """Say whether a release has the extra [ctk], which brings the CUDA libraries."""
+    return version(number) >= version(cupy().rules.ctk_since)
+
+
+def exclusive() -> tuple[str, ...]:
+    """Return the packages of which exactly one may be installed."""
+    return cupy().rules.exclusive

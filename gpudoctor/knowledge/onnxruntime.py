@@ -1,0 +1,75 @@
+"""Which CUDA and cuDNN each ONNX Runtime release for GPUs needs."""
+
+from functools import cache
+from typing import Literal
+
+import msgspec
+
+from gpudoctor.knowledge.kernels import coverage, version
+from gpudoctor.knowledge.table import Table, load
+
+
+class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What holds from a release on: CUDA and cuDNN majors, Python range, capabilities, extras with CUDA."""
+
+    first: str
+    cuda: str
+    cudnn: str
+    python: tuple[str, str]
+    targets: str
+    extras: bool
+
+
+class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Rules for all releases."""
+
+    preload_since: str
+    last_rocm: str
+    exclusive: tuple[str, ...]
+
+
+class Onnxruntime(Table, frozen=True):
+    """The table ``onnxruntime.toml``."""
+
+    row: tuple[Row, ...]
+    rules: Rules
+
+
+@cache
+def onnxruntime() -> Onnxruntime:
+    """Return the table, read once."""
+    return load("onnxruntime", Onnxruntime)
+
+
+def release(number: str) -> Row | None:
+    """Return what a release of onnxruntime-gpu ("1.26.0") needs, or None where it is older than the table."""
+    wanted = version(".".join(number.split(".")[:2]))
+    return next((r for r in reversed(onnxruntime().row) if version(r.first) <= wanted), None)
+
+
+def newest_for(cuda_major: int) -> str | None:
+    """Return a bound for pip, such as "<1.27", for the newest releases of a CUDA major, or None.
+
+    "" where the newest release of all is one of them.
+    """
+    rows = onnxruntime().row
+    places = [place for place, row in enumerate(rows) if int(row.cuda) == cuda_major]
+    if not places:
+        return None
+    return "" if places[-1] == len(rows) - 1 else f"<{rows[places[-1] + 1].first}"
+
+
+def kernels_for(number: str, capability: str) -> Literal["machine code", "ptx"] | None:
+    """Say what in a release runs on this GPU, or None where nothing does or the release is unknown."""
+    found = release(number)
+    return coverage(found.targets, capability) if found else None
+
+
+def can_preload(number: str) -> bool:
+    """Say whether a release has ``preload_dlls()``, which loads the CUDA libraries of pip."""
+    return version(number) >= version(onnxruntime().rules.preload_since)
+
+
+def exclusive() -> tuple[str, ...]:
+    """Return the packages of which exactly one may be installed."""
+    return onnxruntime().rules.exclusive

@@ -1,0 +1,56 @@
+"""Rates of PCI Express links, in theory and as copies reach them."""
+
+from functools import cache
+
+import msgspec
+
+from gpudoctor.knowledge.table import Table, load
+
+
+class Generation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A generation: GT/s, GB/s of one lane in theory, usual and alarming GB/s of pinned copies over 16 lanes.
+
+    sure: the two rates of copies were measured, not estimated.
+    """
+
+    generation: int
+    gigatransfers: float
+    lane: float
+    sure: bool
+    good: float | None = None
+    low: float | None = None
+
+
+class Pcie(Table, frozen=True):
+    """The table ``pcie.toml``."""
+
+    generation: tuple[Generation, ...]
+
+
+@cache
+def generations() -> dict[int, Generation]:
+    """Return the generations by number."""
+    return {g.generation: g for g in load("pcie", Pcie).generation}
+
+
+def generation_of_rate(gigatransfers: float) -> int | None:
+    """Return the generation with this rate in GT/s (16.0 is 4), or None."""
+    return next((n for n, g in generations().items() if g.gigatransfers == gigatransfers), None)
+
+
+def bandwidth(generation: int, width: int) -> float | None:
+    """Return the theoretical GB/s (1e9 bytes per second) in one direction, or None where unknown."""
+    found = generations().get(generation)
+    return found.lane * width if found else None
+
+
+def usual_bandwidth(generation: int, width: int) -> float | None:
+    """Return the GB/s that large copies from pinned memory usually reach, or None where nobody measured."""
+    found = generations().get(generation)
+    return found.good * width / 16 if found and found.good is not None and found.sure else None
+
+
+def low_bandwidth(generation: int, width: int) -> float | None:
+    """Return the GB/s under which large copies from pinned memory are too slow, or None where unknown."""
+    found = generations().get(generation)
+    return found.low * width / 16 if found and found.low is not None and found.sure else None

@@ -1,0 +1,119 @@
+"""Which AMD GPUs a ROCm release supports, and where an override of the gfx target helps."""
+
+import re
+from functools import cache
+
+import msgspec
+
+from gpudoctor.knowledge.kernels import version
+from gpudoctor.knowledge.table import Table, load
+
+
+class Release(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A ROCm release: its official gfx targets, its amdgpu driver, and the releases tested on that driver."""
+
+    version: str
+    gfx: str
+    user_space: str
+    driver: str = ""
+
+
+class Rocm(Table, frozen=True):
+    """The table ``rocm.toml``."""
+
+    release: tuple[Release, ...]
+    override: dict[str, str]
+    cards: dict[str, str]
+
+
+@cache
+def rocm() -> Rocm:
+    """Return the table, read once."""
+    return load("rocm", Rocm)
+
+
+def release(number: str) -> Release | None:
+    """Return the release of "6.4" or "6.4.1", or None where it is unknown."""
+    minor = ".".join(number.split(".")[:2])
+    return next((r for r in rocm().release if r.version == minor), None)
+
+
+def supports(number: str, gfx: str) -> bool | None:
+    """Say whether a ROCm release names this gfx target as supported; None where the release is unknown."""
+    found = release(number)
+    return None if found is None else gfx in found.gfx.split()
+
+
+def releases_for(gfx: str) -> tuple[str, ...]:
+    """Return the releases that name this gfx target as supported, oldest first."""
+    return tuple(r.version for r in rocm().release if gfx in r.gfx.split())
+
+
+def driver_works(user_space: str, driver_release: str) -> bool | None:
+    """Say whether ROCm libraries work on the amdgpu driver that came with another ROCm release.
+
+    True: AMD tests the pair. False: the libraries are older than all that AMD tests on this driver.
+    None: nobody said, which is so for libraries that came out after the driver's list was written.
+    """
+    found, driver = release(user_space), release(driver_release)
+    if found is None or driver is None:
+        return None
+    tested = driver.user_space.split()
+    if found.version in tested:
+        return True
+    # From 7.14 on the pages of the driver name one release only and rule out none.
+    older = len(tested) > 1 and version(found.version) < version(tested[0])
+    return False if older else None
+
+
+def release_of_driver(driver: str) -> str | None:
+    """Return the ROCm release that an amdgpu driver belongs to: "30.10.1" is "7.0"; None where unknown."""
+    minor = ".".join(driver.split(".")[:2])
+    return next((r.version for r in rocm().release if minor in (r.driver, r.version)), None)
+
+
+def override_for(gfx: str) -> str | None:
+    """Return the HSA_OVERRIDE_GFX_VERSION that lets this target borrow a sibling's kernels, or None.
+
+    None also where people try it and it hangs or ends in INVALID_ISA (gfx1103, gfx115x).
+    """
+    return rocm().override.get(gfx)
+
+
+def cards_of(gfx: str) -> str | None:
+    """Return the products with this gfx target, for people, or None."""
+    return rocm().cards.get(gfx)
+
+
+def isa_family(gfx: str) -> str | None:
+    """Return the instruction set that a target shares with its siblings: "gfx1031" is "10.3".
+
+    Only targets of one family run one another's kernels. The gfx9 targets differ from each other
+    in their instructions, so each is a family of its own ("9.0.a"). None where it is no gfx target.
+    """
+    found = re.fullmatch(r"gfx(\d{1,2})(\d)([0-9a-f])", gfx)
+    if found is None:
+        return None
+    major, minor, step = found.groups()
+    return f"{major}.{minor}" if int(major) >= 10 else f"{major}.{minor}.{step}"
+
+
+def gfx_of_target_version(number: int) -> str | None:
+    """Return the gfx target of KFD's gfx_target_version (110000 is "gfx1100"); 0 is a processor: None."""
+    if number <= 0:
+        return None
+    major, minor, step = number // 10000, number // 100 % 100, number % 100
+    return f"gfx{major}{minor:x}{step:x}"
+
+
+def gfx_of_override(text: str) -> str | None:
+    """Return the gfx target that HSA_OVERRIDE_GFX_VERSION names: "10.3.0" is "gfx1030"; None if malformed."""
+    parts = text.split(".")
+    if len(parts) != 3 or not all(part.isdigit() for part in parts):
+        return None
+    return f"gfx{int(parts[0])}{int(parts[1]):x}{int(parts[2]):x}"
+
+
+def newest() -> str:
+    """Return the newest release of the table."""
+    return max((r.version for r in rocm().release), key=version)
