@@ -1,0 +1,83 @@
+"""Gathers the frameworks of an environment: what their files say, which libraries they would get, what they do."""
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+
+import msgspec
+
+from gpudoctor.facts.framework import Framework
+from gpudoctor.facts.python import Python
+from gpudoctor.machine import Machine
+from gpudoctor.maybe import Unknown
+from gpudoctor.probes.framework_found import Found, find
+
+
+def static(machine: Machine, python: Python, kernels: bool = False) -> tuple[Framework, ...]:
+    """Read what the frameworks' files say; nothing is imported.
+
+    Args:
+        machine: where they lie.
+        python: the environment.
+        kernels: count PyTorch's GPU code as well.
+    """
+    return tuple(_read(machine, python, found, kernels) for found in find(machine, python))
+
+
+def probe(machine: Machine, python: Python, live: bool = False, gpu: bool = False) -> tuple[Framework, ...]:
+    """Gather the frameworks of an environment.
+
+    Args:
+        machine: where they lie.
+        python: the environment.
+        live: import them too, each in a child of its own, at most as many at once as there are cores.
+        gpu: an NVIDIA GPU is there, so that a full examination counts the GPU code.
+    """
+    if not live:
+        return tuple(_with_needs(machine, python, each) for each in static(machine, python))
+    from gpudoctor.probes.live import probe as ask
+
+    with ThreadPoolExecutor(max_workers=max(1, len(os.sched_getaffinity(0)))) as pool:
+        found = static(machine, python)
+        lives = [pool.submit(ask, machine, python, each) for each in found]
+        # While the children import, this process reads the files.
+        read = [_with_needs(machine, python, each) for each in static(machine, python, kernels=gpu)]
+        return tuple(
+            msgspec.structs.replace(each, live=answer.result()) for each, answer in zip(read, lives, strict=True)
+        )
+
+
+def _with_needs(machine: Machine, python: Python, framework: Framework) -> Framework:
+    from gpudoctor.probes.needs import probe as needs
+
+    return msgspec.structs.replace(framework, needs=needs(machine, python, framework))
+
+
+def _read(machine: Machine, python: Python, found: Found, kernels: bool) -> Framework:
+    """One framework; a file that breaks a reader must not hide the other frameworks."""
+    try:
+        return _reader(machine, python, found, kernels)
+    except Exception as error:
+        why = Unknown(f"its files could not be read: {type(error).__name__}: {error}")
+        return Framework(name=found.name, location=found.location, version=why, cuda=why, hip=why, variant=why)
+
+
+def _reader(machine: Machine, python: Python, found: Found, kernels: bool) -> Framework:
+    if found.name == "torch":
+        from gpudoctor.probes import framework_torch
+
+        return framework_torch.read(machine, python, found, kernels)
+    if found.name == "tensorflow":
+        from gpudoctor.probes import framework_tensorflow
+
+        return framework_tensorflow.read(machine, found)
+    if found.name == "cupy":
+        from gpudoctor.probes import framework_cupy
+
+        return framework_cupy.read(machine, found)
+    if found.name == "jax":
+        from gpudoctor.probes import framework_jax
+
+        return framework_jax.read(found)
+    from gpudoctor.probes import framework_onnxruntime
+
+    return framework_onnxruntime.read(machine, found)
