@@ -1,0 +1,81 @@
+"""AMD's driver: the module, its device nodes, KFD, and what is installed of ROCm."""
+
+from collections.abc import Sequence
+
+from gpudoctor.facts.amd import Amd
+from gpudoctor.facts.host import Host
+from gpudoctor.facts.node import Node
+from gpudoctor.facts.pci import PciDevice
+from gpudoctor.machine import Machine
+from gpudoctor.maybe import Maybe, Unknown, known_or
+from gpudoctor.probes import amd_packages, rocm
+from gpudoctor.probes.kfd import NODES
+
+MODULE = "/sys/module/amdgpu"
+VENDOR = "0x1002"
+
+
+def probe(machine: Machine, host: Host, cards: Sequence[PciDevice]) -> Amd:
+    """Look at AMD's driver; programs are asked only where there is AMD's hardware or ROCm.
+
+    Args:
+        machine: where to look.
+        host: what machine it is.
+        cards: AMD's devices on the bus.
+    """
+    loaded = machine.exists(MODULE)
+    release, path = rocm.release(machine)
+    asked = bool(cards) or loaded or machine.exists("/dev/kfd") or path is not None
+    idle = Unknown("not asked: there is no AMD GPU and no ROCm here")
+    return Amd(
+        loaded=loaded if machine.exists("/sys/module") else Unknown("/sys is not mounted"),
+        version=machine.line(f"{MODULE}/version") if loaded else None,
+        kfd=(_node(machine, "/dev/kfd"),) if machine.exists("/dev/kfd") else (),
+        render=_render(machine, cards, loaded),
+        topology=bool(machine.names(NODES)),
+        dkms=amd_packages.dkms(machine) if asked else idle,
+        packages=amd_packages.packages(machine, host) if asked else idle,
+        rocm=release,
+        rocm_path=path,
+        blacklisted=_blacklisted(machine, host) if asked else idle,
+        dxg=machine.exists("/dev/dxg"),
+    )
+
+
+def _node(machine: Machine, path: str, *, asleep: bool = False) -> Node:
+    status = machine.status(path)
+    if status is None:
+        why = Unknown(f"stat(2) on {path} failed")
+        return Node(path=path, mode=why, uid=why, gid=why, major=why, minor=why, error=machine.open_error(path))
+    # Opening a render node powers the GPU up (amdgpu_driver_open_kms); /dev/kfd does not.
+    error = Unknown("not opened: the GPU sleeps, and opening would wake it") if asleep else machine.open_error(path)
+    return Node(
+        path=path,
+        mode=f"{status.mode:03o}",
+        uid=status.uid,
+        gid=status.gid,
+        major=status.major,
+        minor=status.minor,
+        error=error,
+    )
+
+
+def _render(machine: Machine, cards: Sequence[PciDevice], loaded: bool) -> tuple[Node, ...]:
+    """The render nodes of AMD's GPUs; where sysfs does not say whose one is, the loaded driver stands for it."""
+    sleeping = {card.address for card in cards if card.runtime_status == "suspended"}
+    found = []
+    for name in machine.names("/dev/dri"):
+        if not name.startswith("renderD"):
+            continue
+        device = f"/sys/class/drm/{name}/device"
+        vendor = machine.line(f"{device}/vendor")
+        if vendor == VENDOR or (vendor is None and loaded):
+            asleep = machine.real(device).rpartition("/")[2] in sleeping
+            found.append(_node(machine, f"/dev/dri/{name}", asleep=asleep))
+    return tuple(found)
+
+
+def _blacklisted(machine: Machine, host: Host) -> Maybe[bool]:
+    from gpudoctor.probes import modprobe_conf
+
+    return "amdgpu" in modprobe_conf.probe(machine, known_or(host.kernel.command_line, "")).blacklists
