@@ -4,6 +4,7 @@ from functools import cache
 
 import msgspec
 
+from gpudoctor.knowledge.kernels import version
 from gpudoctor.knowledge.table import Table, load
 
 
@@ -61,12 +62,12 @@ def native_driver(cuda: str, *, windows: bool = False) -> str | None:
     found = [v for v in drivers().toolkit if v.split(".")[: len(wanted)] == wanted]
     if not found:
         return None
-    return drivers().toolkit[min(found, key=_numbers)][windows] or None
+    return drivers().toolkit[min(found, key=version)][windows] or None
 
 
 def branch_for_cuda_major(major: int) -> int | None:
     """Return the oldest driver branch that runs applications of this CUDA major."""
-    branches = [n for n, row in drivers().branch.items() if _numbers(row[0])[0] == major]
+    branches = [n for n, row in drivers().branch.items() if version(row[0])[0] == major]
     return min(branches, default=None)
 
 
@@ -79,7 +80,3 @@ def advised_branch() -> int:
 def newest_branch() -> int:
     """Return the newest branch of the table: a driver beyond it is newer than what is known here."""
     return max(drivers().branch)
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split("."))

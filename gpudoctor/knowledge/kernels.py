@@ -1,5 +1,6 @@
 """Which compiled GPU code runs on which compute capability: the same rule for every framework."""
 
+import re
 from typing import Literal
 
 # Jetson chips run only what was compiled for exactly them (CUDA C++ programming guide, "Binary
@@ -8,8 +9,17 @@ _JETSON = frozenset({"5.3", "6.2", "7.2", "8.7"})
 
 
 def version(text: str) -> tuple[int, ...]:
-    """Return the numbers of a dotted version or capability, for comparisons: "12.0" is (12, 0)."""
-    return tuple(int(part) for part in text.split("."))
+    """Return the numbers of a dotted version or capability, for comparisons: "12.0" is (12, 0).
+
+    What follows the numbers does not count: "2.15.0rc1+cu132" is (2, 15, 0).
+
+    Raises:
+        ValueError: the text does not begin with a number.
+    """
+    found = re.match(r"\d+(?:\.\d+)*", text)
+    if found is None:
+        raise ValueError(f"not a version: {text!r}")
+    return tuple(int(part) for part in found.group().split("."))
 
 
 def runs_on(compiled: str, capability: str) -> bool:

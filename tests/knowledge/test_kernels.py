@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpudoctor.knowledge.kernels import coverage, runs_on
+from gpudoctor.knowledge.kernels import coverage, runs_on, version
 
 
 @pytest.mark.parametrize(
@@ -38,3 +38,17 @@ def test_machine_code_runs_within_its_major(compiled: str, capability: str, runs
 )
 def test_ptx_runs_on_later_capabilities(targets: str, capability: str, what: str | None) -> None:
     assert coverage(targets, capability) == what
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [("12.0", (12, 0)), ("2.15.0rc1+cu132", (2, 15, 0)), ("0.12.0.1", (0, 12, 0, 1)), ("3", (3,))],
+)
+def test_version(text: str, numbers: tuple[int, ...]) -> None:
+    assert version(text) == numbers
+
+
+@pytest.mark.parametrize("text", ["", "next", "v1.2"])
+def test_what_is_no_version_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="not a version"):
+        version(text)
