@@ -4,7 +4,7 @@ import errno
 import os
 import stat
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gpudoctor.child import Ended
@@ -12,6 +12,8 @@ from gpudoctor.child import run as run_child
 
 # No file that a probe reads whole is larger; a larger one is refused rather than read for minutes.
 READ_LIMIT = 16 << 20
+# The kernel's ring holds 128 KiB to a few MiB (CONFIG_LOG_BUF_SHIFT, log_buf_len); records are longer as text.
+KMSG_LIMIT = 8 << 20
 # A set-up tool such as modinfo or systemctl answers in milliseconds; ten seconds are a hang.
 COMMAND_SECONDS = 10.0
 # Default of the whole examination, in seconds.
@@ -190,6 +192,20 @@ class Machine:
         os.close(fd)
         return None
 
+    def kmsg(self, limit: int = KMSG_LIMIT) -> list[str]:
+        """The records of /dev/kmsg as they are written, oldest first, at most `limit` bytes of them.
+
+        Raises:
+            OSError: it cannot be opened: ENOENT in most containers, EPERM where the kernel restricts its log.
+        """
+        fd = os.open(self.place("/dev/kmsg"), os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        try:
+            if stat.S_ISREG(os.fstat(fd).st_mode):
+                return os.read(fd, limit).decode("utf-8", "replace").splitlines()
+            return list(_records(fd, limit))
+        finally:
+            os.close(fd)
+
     # -- the running system --------------------------------------------------------------------------
 
     def release(self) -> str:
@@ -255,3 +271,18 @@ class Machine:
 
 # An ordinary user's PATH often lacks them, and modinfo, dkms and ldconfig live there.
 SBIN = ("/usr/sbin", "/sbin", "/usr/bin", "/bin")
+
+
+def _records(fd: int, limit: int) -> Iterator[str]:
+    """Read /dev/kmsg to its present end: each read(2) gives one record (Documentation/ABI/testing/dev-kmsg)."""
+    while limit > 0:
+        try:
+            data = os.read(fd, 8192)
+        except BlockingIOError:
+            return
+        except BrokenPipeError:  # the ring has overtaken us; the next read gives the oldest record left
+            continue
+        if not data:
+            return
+        limit -= len(data)
+        yield data.decode("utf-8", "replace").rstrip("\n")

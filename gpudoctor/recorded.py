@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 
 from gpudoctor.child import Ended
-from gpudoctor.machine import Machine, Space, Status
+from gpudoctor.machine import KMSG_LIMIT, Machine, Space, Status
 
 
 class RecordedMachine(Machine):
@@ -87,6 +87,10 @@ class RecordedMachine(Machine):
         if len(data) > limit:
             raise OSError(errno.EFBIG, f"larger than {limit} bytes", path)
         return data
+
+    def kmsg(self, limit: int = KMSG_LIMIT) -> list[str]:
+        """The recorded lines of /dev/kmsg."""
+        return self.text("/dev/kmsg", limit).splitlines()
 
     def names(self, folder: str) -> list[str]:
         """What the recorded paths put into a folder."""
