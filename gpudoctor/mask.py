@@ -1,0 +1,70 @@
+"""Takes out of facts what identifies a person or a machine, so that a facts file can be handed to others."""
+
+import os
+import re
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from gpudoctor.facts import Facts, Gpu, Host, User
+
+MASK = "***"
+_TOKEN = re.compile(r"(?i)(hf_|ghp_|gho_|sk-|xox[bp]-|glpat-|AKIA)[A-Za-z0-9_\-]{8,}")
+_HOME = re.compile(r"(?<![\w.-])/(home|Users)/([^/\s:;,\"']+)")
+
+
+def masked(facts: Facts) -> Facts:
+    """The facts without serial numbers, names of user and host, home folders and tokens."""
+    words = _words(facts)
+
+    def replace(text: str) -> str:
+        text = _HOME.sub(r"/\1/user", _TOKEN.sub(MASK, text))
+        for pattern, instead in words:
+            text = pattern.sub(instead, text)
+        return text
+
+    found: Facts = _walk(facts, replace)
+    gpus = found.gpus
+    if isinstance(gpus, tuple):
+        gpus = tuple(msgspec.structs.replace(g, serial=_gone(g)) for g in gpus)
+    host = msgspec.structs.replace(found.host, hostname=_hidden(found.host), user=_nobody(found.host.user))
+    return msgspec.structs.replace(found, gpus=gpus, host=host)
+
+
+def _gone(gpu: Gpu) -> Any:
+    return MASK if isinstance(gpu.serial, str) else gpu.serial
+
+
+def _hidden(host: Host) -> Any:
+    return "host" if isinstance(host.hostname, str) else host.hostname
+
+
+def _nobody(user: User) -> User:
+    name = "user" if isinstance(user.name, str) and user.name != "root" else user.name
+    return msgspec.structs.replace(user, name=name)
+
+
+def _words(facts: Facts) -> list[tuple[re.Pattern[str], str]]:
+    """The host's name as a whole word, and the user's home where it is not under /home."""
+    words = []
+    host = facts.host.hostname
+    if isinstance(host, str) and len(host) > 2 and host not in ("localhost", "host"):
+        words.append((re.compile(rf"(?<![\w.-]){re.escape(host)}(?![\w-])"), "host"))
+    home = os.path.normpath(facts.host.environment.get("HOME", "/"))
+    if home.count("/") > 1 and not home.startswith(("/home/", "/Users/")):
+        words.append((re.compile(rf"{re.escape(home)}(?![\w-])"), "/home/user"))
+    return words
+
+
+def _walk(node: Any, replace: Callable[[str], str]) -> Any:
+    """The same tree with each string replaced; keys stay, because they are names of fields and variables."""
+    if isinstance(node, str):
+        return replace(node)
+    if isinstance(node, tuple):
+        return tuple(_walk(one, replace) for one in node)
+    if isinstance(node, dict):
+        return {key: _walk(one, replace) for key, one in node.items()}
+    if isinstance(node, msgspec.Struct):
+        return type(node)(**{name: _walk(getattr(node, name), replace) for name in node.__struct_fields__})
+    return node
