@@ -69,3 +69,7 @@ def test_branches_report_ever_newer_cuda_versions() -> None:
     reported = [tuple(map(int, table[number][0].split("."))) for number in sorted(table)]
     assert reported == sorted(reported)
     assert drivers.newest_branch() == max(table)
+
+
+def test_the_advised_branch_is_the_newest_long_term_one() -> None:
+    assert drivers.advised_branch() == 580
