@@ -1,7 +1,7 @@
 """Gathers, judges and reports, as a stream of events that ends in a Report: every face runs this."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -101,7 +101,7 @@ def report(machine: Machine | None = None, wishes: Wishes = ANYTHING, facts: Fac
     return done[-1].report
 
 
-def gather_events(machine: Machine, wishes: Wishes) -> Iterator[StepStarted | StepEnded]:
+def gather_events(machine: Machine, wishes: Wishes) -> Generator[StepStarted | StepEnded, None, Facts]:
     """Gather facts; the generator's value is the Facts.
 
     What decides which questions make sense comes first (host, then PCI); the rest runs side by side.

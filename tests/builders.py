@@ -37,7 +37,7 @@ def ask(check: Check[Any], facts: Facts) -> list[tuple[str, str]]:
 
 
 def change(facts: Facts, path: str, value: object) -> Facts:
-    """The facts with one thing changed: change(facts, "nvidia.kernel.loaded", None); tuples by index: "gpus.0.mig"."""
+    """Give the facts with the thing at a path changed: "nvidia.kernel.loaded", or in a tuple "gpus.0.mig"."""
     return _replaced(facts, path.split("."), value)  # type: ignore[no-any-return]
 
 

@@ -4,12 +4,11 @@ from collections.abc import Sequence
 
 from msgspec.structs import fields
 
-from gpudoctor.facts.python import Package, Python
+from gpudoctor.facts.python import Extension, Package, Python
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Unknown
 from gpudoctor.probes import (
     python_conflicts,
-    python_extensions,
     python_interpreter,
     python_manager,
     python_packages,
@@ -17,7 +16,7 @@ from gpudoctor.probes import (
 )
 from gpudoctor.probes.python_choice import InterpreterError, choose
 from gpudoctor.probes.python_interpreter import Said
-from gpudoctor.probes.python_packages import Entry, Names
+from gpudoctor.probes.python_packages import Entry, Found, Names
 
 __all__ = ["InterpreterError", "choose", "probe"]
 
@@ -50,8 +49,14 @@ def probe(machine: Machine, path: str, why: str = "", quick: bool = False) -> Py
         remnants=python_conflicts.remnants(machine, folders, found, names),
         overlaps=python_conflicts.overlaps(found),
         unmet=python_requirements.unmet(packages, _markers(said)),
-        extensions=() if quick else python_extensions.probe(machine, said.prefix, found, names),
+        extensions=() if quick else _extensions(machine, said.prefix, found, names),
     )
+
+
+def _extensions(machine: Machine, prefix: str, found: Sequence[Found], names: Names) -> tuple[Extension, ...]:
+    from gpudoctor.probes import python_extensions  # it reads symbol tables, which a quick run does not
+
+    return python_extensions.probe(machine, prefix, found, names)
 
 
 def _silent(path: str, why: str, real: str, error: str) -> Python:

@@ -38,8 +38,10 @@ def _broken(
         if not name or not matters(wanted):
             continue
         other = installed.get(wanted)
-        if _holds_plainly(requirement[name.end() :], other, markers) or (not other and _replaced(wanted, installed)):
+        if _holds_plainly(requirement[name.end() :], other, markers):
             continue
+        if other is None and (package.installer == "conda" or _replaced(wanted, installed)):
+            continue  # conda's own packages need no metadata of Python's
         broken = _judge(requirement, other.version if other else None, markers)
         if broken:
             yield broken, other.version if other else None
