@@ -1,0 +1,216 @@
+"""What this host offers to containers: Docker, Podman, the NVIDIA Container Toolkit and CDI."""
+
+import re
+from typing import NamedTuple
+
+from gpudoctor.facts import ContainerHost, Host
+from gpudoctor.formats.docker_info import DockerInfo, docker_info
+from gpudoctor.machine import Machine
+from gpudoctor.maybe import Maybe, Unknown, known_or
+
+# `docker info` answers in a tenth of a second; a daemon that hangs must not cost more than this.
+_INFO_SECONDS = 3.0
+_CLIENTS = ("/usr/bin", "/usr/local/bin", "/snap/bin")
+# GPU operators install the toolkit under /usr/local/nvidia/toolkit.
+_TOOLKIT = ("/usr/bin", "/usr/local/bin", "/usr/local/nvidia/toolkit")
+_TOOLKIT_PROGRAMS = ("nvidia-ctk", "nvidia-container-runtime", "nvidia-container-cli")
+_CONFIG = "/etc/nvidia-container-runtime/config.toml"
+_CDI = ("/etc/cdi", "/var/run/cdi")
+_INSIDE = Unknown("the host's: not visible from the container")
+_UNWANTED = Unknown("not asked: there is no GPU that a container could use")
+
+Runtimes = Maybe[tuple[str, ...] | None]
+
+
+class _Daemon(NamedTuple):
+    """Docker's daemon: what it says, or why it says nothing; None: there is no Docker."""
+
+    info: Maybe[DockerInfo | None]
+
+    def field(self, name: str) -> Maybe[str | None]:
+        if isinstance(self.info, DockerInfo):
+            return getattr(self.info, name) or Unknown(f"docker info does not print {name.replace('_', ' ')}")
+        return self.info
+
+
+def probe(machine: Machine, host: Host, wanted: bool) -> ContainerHost:
+    """Look at the container engines.
+
+    Args:
+        machine: the machine.
+        host: what it is; from inside a container nothing of this can be seen.
+        wanted: whether there is a GPU; the daemon is asked only then.
+    """
+    if known_or(host.container, None) is not None:
+        return _unknown(_INSIDE)
+    client = _client(machine)
+    daemon = _Daemon(_ask(machine, client) if wanted and client else _UNWANTED if client else None)
+    configured, error = _configured(machine, daemon)
+    specifications = _specifications(machine)
+    return ContainerHost(
+        docker=client,
+        docker_version=daemon.field("server_version"),
+        docker_runtimes=daemon.info.runtimes if isinstance(daemon.info, DockerInfo) else daemon.info,
+        docker_default_runtime=daemon.field("default_runtime"),
+        docker_snap=_snap(machine, client, daemon),
+        docker_rootless=_rootless(machine, client, daemon),
+        docker_desktop=_desktop(machine, client, daemon),
+        docker_cgroup_driver=daemon.field("cgroup_driver"),
+        docker_config_runtimes=configured,
+        docker_config_error=error,
+        podman=machine.which("podman", ("/usr/bin",)),
+        toolkit=_toolkit(machine, wanted),
+        no_cgroups=_no_cgroups(machine),
+        cdi=specifications,
+        cdi_driver=_cdi_driver(machine, specifications),
+    )
+
+
+def _unknown(why: Unknown) -> ContainerHost:
+    return ContainerHost(
+        docker=why,
+        docker_version=why,
+        docker_runtimes=why,
+        docker_default_runtime=why,
+        docker_snap=why,
+        docker_rootless=why,
+        docker_desktop=why,
+        docker_cgroup_driver=why,
+        docker_config_runtimes=why,
+        podman=why,
+        toolkit=why,
+        no_cgroups=why,
+        cdi=why,
+        cdi_driver=why,
+    )
+
+
+def _client(machine: Machine) -> str | None:
+    """Return Docker's client; the package podman-docker installs a script of the same name, which is Podman."""
+    path = machine.which("docker", _CLIENTS)
+    if path is None:
+        return None
+    try:
+        is_podman = b"podman" in machine.data(path, 4096)
+    except OSError:  # a program of some megabytes, hence none of such scripts
+        is_podman = False
+    return None if is_podman else path
+
+
+def _ask(machine: Machine, client: str) -> Maybe[DockerInfo]:
+    ended = machine.run([client, "info"], seconds=_INFO_SECONDS)
+    text = f"{ended.out}\n{ended.err}"
+    info = docker_info(text)
+    if info.server_version or info.runtimes:
+        return info
+    if ended.timed_out:
+        return Unknown(f"docker info did not answer within {_INFO_SECONDS:g} seconds")
+    if "permission denied" in text:
+        return Unknown("docker info: the user may not talk to the Docker daemon (root or the group docker may)")
+    why = info.error or ended.missing or next(iter(text.strip().splitlines()), f"ended with {ended.code}")
+    return Unknown(f"docker info: {why}")
+
+
+def _snap(machine: Machine, client: str | None, daemon: _Daemon) -> bool | None:
+    if client is None:
+        return None
+    root = daemon.info.root_dir if isinstance(daemon.info, DockerInfo) else None
+    return (
+        client.startswith("/snap/") or machine.real(client) == "/usr/bin/snap" or (root or "").startswith("/var/snap/")
+    )
+
+
+def _rootless(machine: Machine, client: str | None, daemon: _Daemon) -> Maybe[bool | None]:
+    if client is None:
+        return None
+    if isinstance(daemon.info, DockerInfo):
+        return daemon.info.is_rootless
+    named = f"{machine.env.get('DOCKER_HOST', '')} {_context(machine)}"
+    return True if "/run/user/" in named or "rootless" in named else daemon.info
+
+
+def _desktop(machine: Machine, client: str | None, daemon: _Daemon) -> Maybe[bool | None]:
+    if client is None:
+        return None
+    if isinstance(daemon.info, DockerInfo):
+        return "Docker Desktop" in (daemon.info.operating_system or "")
+    return True if _context(machine) == "desktop-linux" else daemon.info
+
+
+def _context(machine: Machine) -> str:
+    """Return the name of the context that the client uses: environment first, then its configuration."""
+    if machine.env.get("DOCKER_CONTEXT"):
+        return machine.env["DOCKER_CONTEXT"]
+    folder = machine.env.get("DOCKER_CONFIG") or f"{machine.env.get('HOME', '/root')}/.docker"
+    content, _error = _json(machine, f"{folder}/config.json")
+    name = content.get("currentContext") if isinstance(content, dict) else None
+    return name if isinstance(name, str) else ""
+
+
+def _configured(machine: Machine, daemon: _Daemon) -> tuple[Runtimes, str | None]:
+    """Return the runtimes in the daemon's configuration, and what is wrong with the file."""
+    path = "/etc/docker/daemon.json"
+    if isinstance(daemon.info, DockerInfo) and daemon.info.is_rootless:
+        folder = machine.env.get("XDG_CONFIG_HOME") or f"{machine.env.get('HOME', '/root')}/.config"
+        path = f"{folder}/docker/daemon.json"
+    content, error = _json(machine, path)
+    if isinstance(content, Unknown) or content is None:
+        return content, error
+    runtimes = content.get("runtimes") if isinstance(content, dict) else None
+    return tuple(runtimes) if isinstance(runtimes, dict) else (), error
+
+
+def _json(machine: Machine, path: str) -> tuple[object, str | None]:
+    """Return a JSON file's content, None where there is no file; and what is wrong with it."""
+    try:
+        text = machine.text(path, 1 << 20)
+    except (FileNotFoundError, NotADirectoryError):
+        return None, None
+    except OSError as error:
+        return Unknown(f"{path}: {error.strerror}"), None
+    import json
+
+    try:
+        content: object = json.loads(text) if text.strip() else {}
+    except ValueError as error:
+        return Unknown(f"{path} is no JSON: {error}"), f"{path}: {error}"
+    return ({} if content is None else content), None
+
+
+def _toolkit(machine: Machine, wanted: bool) -> str | None:
+    found = [path for name in _TOOLKIT_PROGRAMS if (path := machine.which(name, _TOOLKIT))]
+    if not found:
+        return None
+    ended = machine.run([found[0], "--version"]) if wanted else None
+    version = re.search(r"\bversion:? v?(\d+\.\d+(?:\.\d+)*\S*)", ended.out) if ended and ended.ok else None
+    return version[1] if version else "installed"
+
+
+def _no_cgroups(machine: Machine) -> Maybe[bool | None]:
+    try:
+        text = machine.text(_CONFIG, 1 << 20)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        return Unknown(f"{_CONFIG}: {error.strerror}")
+    return re.search(r"^\s*no-cgroups\s*=\s*true\b", text, re.MULTILINE) is not None
+
+
+def _specifications(machine: Machine) -> tuple[str, ...]:
+    paths = (f"{folder}/{name}" for folder in _CDI for name in machine.names(folder))
+    return tuple(path for path in paths if path.endswith((".yaml", ".yml", ".json")))
+
+
+def _cdi_driver(machine: Machine, specifications: tuple[str, ...]) -> Maybe[str | None]:
+    """Return the driver version among the libraries that NVIDIA's specification mounts; None: there is none."""
+    why: Unknown | None = None
+    for path in specifications:
+        try:
+            text = machine.text(path)
+        except OSError as error:
+            why = Unknown(f"{path}: {error.strerror}")
+            continue
+        found = re.search(r"lib(?:cuda|nvidia-ml)\.so\.(\d{3,4}\.\d+(?:\.\d+)*)", text)
+        if found and "nvidia.com/" in text:
+            return found[1]
+    return why
