@@ -91,7 +91,8 @@ def describe(machine: Machine, release: str, path: str) -> DiskModule:
     """Return what modinfo says of a module file, or what stands in the file where there is no modinfo."""
     asked = machine.run(["modinfo", path])
     if asked.missing:
-        return _of_fields(release, path, _strings(machine, path), asked.missing)
+        read = _strings(machine, path)
+        return _of_fields(release, path, read, None if read else asked.missing)
     fields = modinfo(asked.out)
     if "version" not in fields:
         fields |= dict(_single_fields(machine, path))
@@ -131,7 +132,7 @@ def _signer(fields: dict[str, str], missing: Unknown | None) -> Maybe[str | None
     if fields.get("signer"):
         return fields["signer"]
     if "sig_id" in fields or "signature" in fields:
-        return Unknown("modinfo shows a signature and no signer")
+        return Unknown("the module is signed, but modinfo does not name the signer")
     return missing
 
 

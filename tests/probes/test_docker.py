@@ -1,0 +1,168 @@
+"""Tests of the probe of container engines."""
+
+import pytest
+
+from gpudoctor.child import Ended
+from gpudoctor.facts import ContainerHost, Host
+from gpudoctor.maybe import Unknown
+from gpudoctor.probes import docker
+from gpudoctor.recorded import RecordedMachine
+
+BARE = Host(container=None, wsl=None)
+CLIENT = "/usr/bin/docker"
+ENV = {"PATH": "/usr/bin", "HOME": "/home/u"}
+INFO = """Client: Docker Engine - Community
+ Version:    27.3.1
+ Context:    default
+
+Server:
+ Containers: 2
+ Server Version: 27.3.1
+ Cgroup Driver: systemd
+ Cgroup Version: 2
+ Runtimes: io.containerd.runc.v2 nvidia runc
+ Default Runtime: runc
+ Security Options:
+  apparmor
+{option} cgroupns
+ Operating System: {system}
+ Docker Root Dir: {root}
+"""
+
+
+def info(option: str = "", system: str = "Ubuntu 24.04 LTS", root: str = "/var/lib/docker") -> str:
+    return INFO.format(option=option, system=system, root=root)
+
+
+def look(machine: RecordedMachine, host: Host = BARE, wanted: bool = True) -> ContainerHost:
+    return docker.probe(machine, host, wanted)
+
+
+def test_a_daemon_that_answers() -> None:
+    files = {CLIENT: "", "/etc/docker/daemon.json": '{"runtimes": {"nvidia": {"path": "nvidia-container-runtime"}}}'}
+    seen = look(RecordedMachine(files, env=ENV, commands={"docker info": info()}))
+    assert (seen.docker, seen.docker_version) == (CLIENT, "27.3.1")
+    assert seen.docker_runtimes == ("io.containerd.runc.v2", "nvidia", "runc")
+    assert (seen.docker_default_runtime, seen.docker_cgroup_driver) == ("runc", "systemd")
+    assert (seen.docker_snap, seen.docker_rootless, seen.docker_desktop) == (False, False, False)
+    assert (seen.docker_config_runtimes, seen.docker_config_error) == (("nvidia",), None)
+
+
+def test_no_docker_is_none_everywhere() -> None:
+    seen = look(RecordedMachine())
+    assert (seen.docker, seen.docker_version, seen.docker_runtimes, seen.docker_snap) == (None,) * 4
+    assert (seen.docker_rootless, seen.podman, seen.toolkit, seen.no_cgroups, seen.cdi_driver) == (None,) * 5
+    assert seen.cdi == ()
+
+
+def test_the_daemon_is_not_asked_without_a_gpu() -> None:
+    files = {CLIENT: "", "/usr/bin/nvidia-ctk": ""}
+    machine = RecordedMachine(files, env=ENV, commands={"docker info": info()})
+    seen = look(machine, wanted=False)
+    assert machine.ran == []
+    assert isinstance(seen.docker_version, Unknown)
+    assert (seen.docker, seen.toolkit) == (CLIENT, "installed")
+
+
+def test_a_container_does_not_see_its_hosts_engines() -> None:
+    seen = look(RecordedMachine({CLIENT: ""}, env=ENV), Host(container="podman"))
+    assert seen.docker == seen.toolkit == seen.cdi == Unknown("the host's: not visible from the container")
+
+
+@pytest.mark.parametrize(
+    ("ended", "why"),
+    [
+        (
+            Ended(argv=(), code=1, err="permission denied while trying to connect to the Docker daemon socket at unix"),
+            "docker info: the user may not talk to the Docker daemon (root or the group docker may)",
+        ),
+        (
+            Ended(argv=(), code=1, out="Client:\n Version: 27.3.1\n\nServer:\n", err="ERROR: Cannot connect to the "
+                  "Docker daemon at unix:///run/docker.sock. Is it running?\n"),
+            "docker info: Cannot connect to the Docker daemon at unix:///run/docker.sock. Is it running?",
+        ),
+        (Ended(argv=(), timed_out=True), "docker info did not answer within 3 seconds"),
+    ],
+)  # fmt: skip
+def test_a_daemon_that_cannot_be_asked(ended: Ended, why: str) -> None:
+    seen = look(RecordedMachine({CLIENT: ""}, env=ENV, commands={"docker": ended}))
+    assert seen.docker_version == seen.docker_runtimes == seen.docker_rootless == Unknown(why)
+
+
+@pytest.mark.parametrize(
+    ("machine", "snap"),
+    [
+        (RecordedMachine({"/snap/bin/docker": ""}, env={"PATH": "/snap/bin"}, commands={"docker info": info()}), True),
+        (RecordedMachine({CLIENT: ""}, env=ENV, commands={"docker": info(root="/var/snap/docker/common/x")}), True),
+        (RecordedMachine({CLIENT: ""}, env=ENV, commands={"docker": info()}), False),
+    ],
+)
+def test_docker_from_the_snap(machine: RecordedMachine, snap: bool) -> None:
+    assert look(machine).docker_snap is snap
+
+
+def test_a_rootless_daemon_has_its_own_configuration() -> None:
+    own = {"/home/u/.config/docker/daemon.json": '{"runtimes": {"nvidia": {}}}', "/etc/docker/daemon.json": "{}"}
+    commands = {"docker": info(option="  rootless\n ")}
+    seen = look(RecordedMachine({CLIENT: "", **own}, env=ENV, commands=commands))
+    assert (seen.docker_rootless, seen.docker_config_runtimes) == (True, ("nvidia",))
+
+
+def test_a_dead_rootless_daemon_is_known_by_its_address() -> None:
+    env = {**ENV, "DOCKER_HOST": "unix:///run/user/1000/docker.sock"}
+    dead = Ended(argv=(), code=1, err="Cannot connect to the Docker daemon at unix:///run/user/1000/docker.sock.")
+    assert look(RecordedMachine({CLIENT: ""}, env=env, commands={"docker": dead})).docker_rootless is True
+
+
+def test_docker_desktop_by_its_system_or_by_its_context() -> None:
+    answer = look(RecordedMachine({CLIENT: ""}, env=ENV, commands={"docker": info(system="Docker Desktop")}))
+    assert answer.docker_desktop is True
+    files = {CLIENT: "", "/home/u/.docker/config.json": '{"currentContext": "desktop-linux"}'}
+    assert look(RecordedMachine(files, env=ENV), wanted=False).docker_desktop is True
+
+
+def test_podmans_script_named_docker_is_not_docker() -> None:
+    files = {CLIENT: '#!/bin/sh\nexec /usr/bin/podman "$@"\n', "/usr/bin/podman": ""}
+    seen = look(RecordedMachine(files, env=ENV))
+    assert (seen.docker, seen.podman) == (None, "/usr/bin/podman")
+
+
+def test_a_broken_configuration_is_told() -> None:
+    path = "/etc/docker/daemon.json"
+    seen = look(RecordedMachine({path: '{"runtimes": '}))
+    assert seen.docker_config_error == f"{path}: Expecting value: line 1 column 14 (char 13)"
+    assert isinstance(seen.docker_config_runtimes, Unknown)
+    assert look(RecordedMachine({path: ""})).docker_config_runtimes == ()
+    assert look(RecordedMachine({path: "{}"}, errors={path: "EACCES"})).docker_config_runtimes == Unknown(
+        f"{path}: Permission denied"
+    )
+
+
+@pytest.mark.parametrize(
+    ("program", "out", "version"),
+    [
+        ("nvidia-ctk", "NVIDIA Container Toolkit CLI version 1.17.4\ncommit: 9b69590c7428\n",
+         "1.17.4"),
+        ("nvidia-container-cli", "cli-version: 1.17.4\nlib-version: 1.17.4\nbuild date: 2025-01-23\n", "1.17.4"),
+        ("nvidia-container-runtime", "", "installed"),
+    ],
+)  # fmt: skip
+def test_the_toolkits_version(program: str, out: str, version: str) -> None:
+    machine = RecordedMachine({f"/usr/bin/{program}": ""}, env=ENV, commands={program: out})
+    assert look(machine).toolkit == version
+
+
+@pytest.mark.parametrize(
+    ("line", "value"), [("no-cgroups = true", True), ("#no-cgroups = true", False), ("  no-cgroups=false", False)]
+)
+def test_no_cgroups_counts_only_uncommented(line: str, value: bool) -> None:
+    path = "/etc/nvidia-container-runtime/config.toml"
+    assert look(RecordedMachine({path: f"[nvidia-container-cli]\n{line}\n"})).no_cgroups is value
+
+
+def test_the_driver_that_cdi_specifications_name() -> None:
+    text = "cdiVersion: 0.5.0\nkind: nvidia.com/gpu\n- hostPath: /usr/lib/x86_64-linux-gnu/libcuda.so.570.133.20\n"
+    files = {"/etc/cdi/nvidia.yaml": text, "/var/run/cdi/other.json": "{}", "/etc/cdi/README": ""}
+    seen = look(RecordedMachine(files))
+    assert seen.cdi == ("/etc/cdi/nvidia.yaml", "/var/run/cdi/other.json")
+    assert seen.cdi_driver == "570.133.20"

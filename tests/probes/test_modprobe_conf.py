@@ -1,0 +1,35 @@
+"""Tests of reading modprobe's configuration."""
+
+from gpudoctor.probes import modprobe_conf
+from gpudoctor.recorded import RecordedMachine
+
+
+def test_forbidden_modules_from_files_and_from_the_command_line() -> None:
+    files = {
+        "/etc/modprobe.d/a.conf": "# blacklist nvidia_uvm\nblacklist nouveau\ninstall nova_core /bin/false\n",
+        "/usr/lib/modprobe.d/b.conf": "alias nvidia-drm off\ninstall nvidia /sbin/modprobe -i nvidia-current\n",
+        "/etc/modprobe.d/c.conf.disabled": "blacklist nvidia\n",
+    }
+    line = "ro modprobe.blacklist=amdgpu,floppy rd.driver.blacklist=nova-core module_blacklist=i915 quiet"
+    seen = modprobe_conf.probe(RecordedMachine(files), line)
+    assert seen.blacklists == ("nouveau", "nova_core", "nvidia_drm", "amdgpu", "i915")
+
+
+def test_a_file_hides_its_namesake_in_a_later_folder() -> None:
+    files = {"/etc/modprobe.d/nvidia.conf": "", "/usr/lib/modprobe.d/nvidia.conf": "blacklist nvidia\n"}
+    assert modprobe_conf.probe(RecordedMachine(files), "").blacklists == ()
+
+
+def test_options_from_files_and_from_the_command_line() -> None:
+    files = {
+        "/etc/modprobe.d/n.conf": 'options nvidia NVreg_EnableGpuFirmware=0 \\\n  NVreg_RegistryDwords="A=1"\n'
+        "options vfio-pci ids=10de:2204,10de:1aef\noptions snd_foo x=1\n"
+    }
+    seen = modprobe_conf.probe(RecordedMachine(files), "nvidia-drm.modeset=1 amdgpu.noretry=0 acpi=off root=a.b")
+    assert seen.options == {
+        "nvidia.NVreg_EnableGpuFirmware": "0",
+        "nvidia.NVreg_RegistryDwords": "A=1",
+        "vfio_pci.ids": "10de:2204,10de:1aef",
+        "nvidia_drm.modeset": "1",
+        "amdgpu.noretry": "0",
+    }

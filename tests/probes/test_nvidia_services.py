@@ -1,0 +1,107 @@
+"""Tests of the probe of NVIDIA's daemons and switches."""
+
+import pytest
+
+from gpudoctor.child import Ended
+from gpudoctor.facts import Host, PciDevice
+from gpudoctor.maybe import Unknown
+from gpudoctor.probes import nvidia_services
+from gpudoctor.recorded import RecordedMachine
+
+BARE = Host(container=None, wsl=None, virtual=None, platform="bare")
+GUEST = Host(container=None, wsl=None, virtual="kvm", platform="vm")
+LAPTOP = Host(container=None, wsl=None, virtual=None, platform="laptop")
+SWITCH = PciDevice(address="0000:86:00.0", vendor="10de", device="22a3", class_code="068000", role="switch")
+GEFORCE = PciDevice(address="0000:01:00.0", vendor="10de", device="2684", class_code="030000")
+UNIT = "/usr/lib/systemd/system/nvidia-fabricmanager.service"
+
+
+def ended(out: str, code: int, err: str = "") -> Ended:
+    return Ended(argv=(), code=code, out=out, err=err)
+
+
+def test_the_fabric_manager_is_asked_only_where_there_are_nvswitches() -> None:
+    machine = RecordedMachine(commands={"systemctl": "active\n"})
+    assert isinstance(nvidia_services.probe(machine, BARE, (GEFORCE,)).fabric_manager, Unknown)
+    assert machine.ran == []
+    assert nvidia_services.probe(machine, BARE, (SWITCH,)).fabric_manager == "active"
+
+
+@pytest.mark.parametrize(
+    ("answer", "files", "state"),
+    [
+        (ended("inactive\n", 3), {UNIT: ""}, "inactive"),
+        (ended("failed\n", 3), {}, "failed"),
+        (ended("inactive\n", 4), {}, None),
+        (Ended(argv=(), missing="no such program"), {}, None),
+        (
+            ended("", 1, "System has not been booted with systemd as init system\n"),
+            {UNIT: ""},
+            Unknown("systemctl is-active nvidia-fabricmanager: System has not been booted with systemd as init system"),
+        ),
+    ],
+)
+def test_systemds_word_for_the_fabric_manager(answer: Ended, files: dict[str, str], state: object) -> None:
+    machine = RecordedMachine(files, commands={"systemctl": answer})
+    assert nvidia_services.probe(machine, BARE, (SWITCH,)).fabric_manager == state
+
+
+def test_the_fabric_managers_version() -> None:
+    machine = RecordedMachine(
+        commands={"nv-fabricmanager": "Fabric Manager version is : 570.133.20\n", "systemctl": "active"}
+    )
+    assert nvidia_services.probe(machine, BARE, (SWITCH,)).fabric_manager_version == "570.133.20"
+
+
+def test_a_container_does_not_see_its_hosts_daemons() -> None:
+    host = Host(container="docker", wsl=None, virtual=None)
+    assert nvidia_services.probe(RecordedMachine(), host, (SWITCH,)).fabric_manager == nvidia_services.HOSTS
+
+
+@pytest.mark.parametrize(
+    ("files", "state"),
+    [
+        ({}, None),
+        ({"/lib/systemd/system/nvidia-persistenced.service": ""}, "inactive"),
+        ({"/run/nvidia-persistenced/socket": ""}, "active"),
+    ],
+)
+def test_the_persistence_daemon_is_known_by_its_socket(files: dict[str, str], state: str | None) -> None:
+    assert nvidia_services.probe(RecordedMachine(files), BARE, ()).persistence_daemon == state
+
+
+@pytest.mark.parametrize(
+    ("model", "virtual"),
+    [("GRID T4-8C", True), ("NVIDIA A40-48Q", True), ("NVIDIA A100-4-20C", True), ("NVIDIA A100-SXM4-40GB", False),
+     ("Tesla T4", False), ("NVIDIA H100-80C", True), ("NVIDIA GeForce RTX 4090", False),
+     ("NVIDIA H100 80GB HBM3", False)],
+)  # fmt: skip
+def test_a_virtual_gpu_is_known_by_its_profile(model: str, virtual: bool) -> None:
+    files = {"/proc/driver/nvidia/gpus/0000:01:00.0/information": f"Model: \t\t {model}\nIRQ:  \t\t 33\n"}
+    assert nvidia_services.is_vgpu(RecordedMachine(files), GUEST) is virtual
+    assert nvidia_services.is_vgpu(RecordedMachine(files), BARE) is False
+
+
+@pytest.mark.parametrize(
+    ("text", "licence"),
+    [
+        ("    vGPU Software Licensed Product\n        License Status                    : Unlicensed (Restricted)\n",
+         "Unlicensed (Restricted)"),
+        ("        License Status : Licensed (Expiry: 2026-3-1 9:0:0 GMT)\n", "Licensed (Expiry: 2026-3-1 9:0:0 GMT)"),
+        ("        License Status : Licensed (Expiry: N/A)\n        License Status : Unlicensed\n", "Unlicensed"),
+        ("        License Status : N/A\n", None),
+    ],
+)  # fmt: skip
+def test_the_licence_as_nvidia_smi_words_it(text: str, licence: str | None) -> None:
+    machine = RecordedMachine({"/etc/nvidia/gridd.conf": ""}, commands={"nvidia-smi": text, "systemctl": "active"})
+    seen = nvidia_services.probe(machine, GUEST, ())
+    assert (seen.licence, seen.gridd) == (licence, "active")
+
+
+def test_the_switches_of_laptops() -> None:
+    files = {"/proc/acpi/bbswitch": "0000:01:00.0 OFF\n"}
+    machine = RecordedMachine(files, commands={"prime-select": "intel\n"})
+    seen = nvidia_services.probe(machine, LAPTOP, ())
+    assert (seen.bbswitch, seen.prime) == ("OFF", "intel")
+    assert nvidia_services.probe(machine, BARE, ()).prime is None
+    assert nvidia_services.probe(RecordedMachine(), LAPTOP, ()).bbswitch is None

@@ -1,0 +1,84 @@
+"""Tests of the probe of CUDA toolkits."""
+
+import pytest
+
+from gpudoctor.child import Ended
+from gpudoctor.facts import CudaHome, Host, Toolkits
+from gpudoctor.maybe import Unknown
+from gpudoctor.probes import toolkits
+from gpudoctor.recorded import RecordedMachine
+
+VERSION = '{"cuda": {"name": "CUDA SDK", "version": "12.4.1"}, "nvcc": {"version": "12.4.131"}}'
+NVCC = "nvcc: NVIDIA (R) Cuda compiler driver\nCuda compilation tools, release 11.8, V11.8.89\n"
+TOOLKIT = {
+    "/usr/local/cuda-12.4/bin/nvcc": "",
+    "/usr/local/cuda-12.4/version.json": VERSION,
+    "/usr/local/cuda-12.4/include/cuda_runtime.h": "",
+}
+LINK = {"/usr/local/cuda": "cuda-12.4"}
+
+
+def look(machine: RecordedMachine, wanted: bool = True) -> Toolkits:
+    return toolkits.probe(machine, Host(), wanted)
+
+
+def test_one_toolkit_reached_over_two_names_is_one() -> None:
+    machine = RecordedMachine(TOOLKIT, links=LINK, env={"PATH": "/usr/local/cuda/bin:/usr/bin"})
+    seen = look(machine)
+    assert not isinstance(seen.nvccs, Unknown)
+    assert [(n.path, n.real, n.version, n.on_path) for n in seen.nvccs] == [
+        ("/usr/local/cuda/bin/nvcc", "/usr/local/cuda-12.4/bin/nvcc", "12.4", True)
+    ]
+    assert seen.installed == (("/usr/local/cuda-12.4", "12.4"),)
+    assert machine.ran == []
+
+
+def test_an_nvcc_without_version_file_is_asked_where_there_is_a_gpu() -> None:
+    machine = RecordedMachine({"/usr/bin/nvcc": ""}, env={"PATH": "/usr/bin"}, commands={"nvcc": NVCC})
+    assert isinstance(toolkits.probe(machine, Host(), False).nvccs, tuple)
+    assert machine.ran == []
+    seen = look(machine).nvccs
+    assert not isinstance(seen, Unknown)
+    assert [nvcc.version for nvcc in seen] == ["11.8"]
+
+
+def test_an_nvcc_that_fails_leaves_its_own_words() -> None:
+    failed = Ended(argv=(), code=127, err="nvcc: error while loading shared libraries\n")
+    seen = look(RecordedMachine({"/usr/bin/nvcc": ""}, env={"PATH": "/usr/bin"}, commands={"nvcc": failed})).nvccs
+    assert not isinstance(seen, Unknown)
+    assert seen[0].version == Unknown("/usr/bin/nvcc --version: nvcc: error while loading shared libraries")
+
+
+def test_old_toolkits_say_their_version_in_a_text_file() -> None:
+    files = {"/usr/local/cuda-10.2/version.txt": "CUDA Version 10.2.89\n", "/usr/local/cuda-9.0/bin/x": ""}
+    assert look(RecordedMachine(files)).installed == (("/usr/local/cuda-10.2", "10.2"), ("/usr/local/cuda-9.0", "9.0"))
+
+
+@pytest.mark.parametrize(
+    ("env", "path", "why"),
+    [
+        ({"CUDA_HOME": "/usr/local/cuda-12.4", "CUDA_PATH": "/x"}, "/usr/local/cuda-12.4", "CUDA_HOME"),
+        ({"CUDA_HOME": "", "CUDA_PATH": "/usr/local/cuda-12.4"}, "/usr/local/cuda-12.4", "CUDA_PATH"),
+        ({"PATH": "/usr/local/cuda-12.4/bin"}, "/usr/local/cuda-12.4", "nvcc on PATH"),
+        ({"CUDA_HOME": "", "PATH": "/usr/bin"}, "/usr/local/cuda", "/usr/local/cuda"),
+    ],
+)
+def test_cuda_home_by_the_rule_of_torch(env: dict[str, str], path: str, why: str) -> None:
+    seen = look(RecordedMachine(TOOLKIT, links=LINK, env=env)).home
+    assert seen == CudaHome(path=path, why=why, exists=True, nvcc="12.4", headers=True)
+
+
+def test_a_cuda_home_that_is_gone_or_empty() -> None:
+    stale = look(RecordedMachine(TOOLKIT, env={"CUDA_HOME": "/usr/local/cuda-11.7"})).home
+    assert stale == CudaHome(path="/usr/local/cuda-11.7", why="CUDA_HOME", exists=False, nvcc=None, headers=False)
+    assert look(RecordedMachine()).home == CudaHome(path=None, why="", exists=False, nvcc=None, headers=False)
+    assert look(RecordedMachine(TOOLKIT, links=LINK, env={"CUDA_PATH": ""})).home.path is None
+
+
+def test_the_host_compiler() -> None:
+    files = {"/usr/bin/gcc": ""}
+    commands = {"gcc --version": "gcc (Ubuntu 11.4.0-1ubuntu1~22.04) 11.4.0\n"}
+    machine = RecordedMachine(files, env={"PATH": "/usr/bin"}, commands=commands)
+    assert (look(machine).cxx, look(machine).cxx_version) == ("/usr/bin/gcc", "gcc 11.4.0")
+    assert isinstance(look(machine, wanted=False).cxx_version, Unknown)
+    assert (look(RecordedMachine()).cxx, look(RecordedMachine()).cxx_version) == (None, None)
