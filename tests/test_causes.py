@@ -1,0 +1,122 @@
+"""One root cause is one finding; what follows from it stands under it."""
+
+from typing import Any
+
+import pytest
+
+from gpudoctor.causes import findings
+from gpudoctor.facts import Facts
+from gpudoctor.judge import MACHINE, About, Check, Outcome, Severity, Verdict
+
+
+def check(id_: str, because: tuple[str, ...] = (), severity: Severity = Severity.ERROR) -> Check[Any]:
+    area, name = id_.replace("-", "_").split(".")
+
+    def function(_: Facts) -> None:
+        return None
+
+    function.__module__ = f"gpudoctor.checks.{area}.{name}"
+    return Check(
+        function, title=id_, severity=severity, cause="C", each=lambda f: iter([(MACHINE, f)]), because=because
+    )
+
+
+def problem(id_: str, because: tuple[str, ...] = (), about: About = MACHINE, **texts: Any) -> Verdict:
+    return Verdict(check(id_, because, **texts), about, Outcome.PROBLEM, f"{id_} says")
+
+
+def unknown(id_: str, because: tuple[str, ...] = (), about: About = MACHINE) -> Verdict:
+    return Verdict(check(id_, because), about, Outcome.UNKNOWN, "nobody could say")
+
+
+def passed(id_: str) -> Verdict:
+    return Verdict(check(id_), MACHINE, Outcome.PASS)
+
+
+def shape(verdicts: list[Verdict]) -> list[tuple[str, list[str]]]:
+    """Ids of roots and of what stands under each."""
+    found, _ = findings(verdicts)
+    return [(f.root.check.id, [c.check.id for c in f.consequences]) for f in found]
+
+
+def test_a_chain_ends_under_its_first_cause() -> None:
+    verdicts = [
+        problem("pytorch.no-gpu", ("driver.cuda-error",)),
+        problem("driver.cuda-error", ("driver.library-mismatch",)),
+        problem("driver.library-mismatch"),
+    ]
+    assert shape(verdicts) == [("driver.library-mismatch", ["driver.cuda-error", "pytorch.no-gpu"])]
+
+
+def test_an_area_can_be_named_whole() -> None:
+    verdicts = [problem("pytorch.no-gpu", ("driver.*",)), problem("driver.not-loaded")]
+    assert shape(verdicts) == [("driver.not-loaded", ["pytorch.no-gpu"])]
+
+
+def test_a_cause_on_another_gpu_explains_nothing() -> None:
+    verdicts = [
+        problem("link.narrow-pcie", ("device.fallen-off-the-bus",), About(gpu="a")),
+        problem("device.fallen-off-the-bus", (), About(gpu="b")),
+    ]
+    assert shape(verdicts) == [("device.fallen-off-the-bus", []), ("link.narrow-pcie", [])]
+
+
+def test_areas_stand_in_the_order_of_mending() -> None:
+    verdicts = [problem("pytorch.cpu-build"), problem("container.toolkit-missing"), problem("device.none")]
+    assert [root for root, _ in shape(verdicts)] == ["device.none", "container.toolkit-missing", "pytorch.cpu-build"]
+
+
+def test_a_warning_that_makes_something_fail_is_a_failure() -> None:
+    verdicts = [
+        problem("host.shm-small", severity=Severity.WARNING),
+        problem("pytorch.cpu-build"),
+        problem("jax.no-gpu", ("host.shm-small",)),
+    ]
+    found, _ = findings(verdicts)
+    assert [(f.root.check.id, f.severity) for f in found] == [
+        ("pytorch.cpu-build", Severity.ERROR),
+        ("host.shm-small", Severity.ERROR),
+    ]
+
+
+def test_causes_in_a_circle_still_give_one_finding() -> None:
+    verdicts = [
+        problem("driver.a", ("driver.b",)),
+        problem("driver.b", ("driver.c",)),
+        problem("driver.c", ("driver.a",)),
+    ]
+    ((root, under),) = shape(verdicts)
+    assert {root, *under} == {"driver.a", "driver.b", "driver.c"}
+
+
+def test_of_two_that_explain_each_other_the_deeper_area_wins() -> None:
+    verdicts = [problem("wsl.a", ("driver.*",)), problem("driver.b", ("wsl.*",))]
+    assert shape(verdicts) == [("driver.b", ["wsl.a"])]
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "open_"),
+    [
+        ([unknown("driver.cuda-error", ("driver.not-loaded",)), problem("driver.not-loaded")], []),
+        ([unknown("driver.cuda-error", ("driver.not-loaded",)), passed("driver.not-loaded")], ["driver.cuda-error"]),
+        (
+            [Verdict(check("driver.a", ("driver.b",)), MACHINE, Outcome.BROKEN, "KeyError"), problem("driver.b")],
+            ["driver.a"],
+        ),
+    ],
+)
+def test_unknowns_that_a_problem_explains_are_not_counted(verdicts: list[Verdict], open_: list[str]) -> None:
+    _, left = findings(verdicts)
+    assert [v.check.id for v in left] == open_
+
+
+def test_ruled_out_names_causes_that_are_well_everywhere() -> None:
+    verdicts = [
+        problem("pytorch.no-gpu", ("driver.*",)),
+        passed("driver.not-loaded"),
+        passed("driver.gpu-lost"),
+        unknown("driver.gpu-lost"),
+        passed("wsl.version-1"),
+    ]
+    found, _ = findings(verdicts)
+    assert found[0].ruled_out == ("driver.not-loaded",)
