@@ -1,0 +1,83 @@
+"""How CUDA's shared libraries are called in each CUDA major, and which wheels bring them."""
+
+from functools import cache
+
+import msgspec
+
+from gpudoctor.knowledge.kernels import version
+from gpudoctor.knowledge.table import Table, load
+
+
+class Library(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A library: the wheel that brings it without -cuNN, its folder under nvidia/, its soname by CUDA major."""
+
+    wheel: str
+    folder: str
+    soname: dict[str, str] = {}
+
+
+class Since(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"but": "except"}):
+    """Releases from the first one on, but for some minor releases."""
+
+    first: str
+    but: tuple[str, ...] = ()
+
+
+class Sonames(Table, frozen=True):
+    """The table ``sonames.toml``."""
+
+    opened: dict[str, tuple[str, ...]]
+    tensorflow_wheels: Since
+    cupy_wheels: Since
+    library: dict[str, Library]
+
+
+@cache
+def sonames() -> Sonames:
+    """Return the table, read once."""
+    return load("sonames", Sonames)
+
+
+def opened(framework: str, cuda_major: str, cudnn_major: str | None) -> tuple[str, ...]:
+    """Return the sonames that a framework opens by name, in its order.
+
+    Args:
+        framework: its import name.
+        cuda_major: "12".
+        cudnn_major: "9"; None: it needs no cuDNN, or nobody knows which.
+    """
+    found = (soname_of(stem, cuda_major, cudnn_major) for stem in sonames().opened.get(framework, ()))
+    return tuple(name for name in found if name)
+
+
+def soname_of(stem: str, cuda_major: str, cudnn_major: str | None = None) -> str | None:
+    """Return the name of a library ("libcublas") in a CUDA major, or None where it has none there."""
+    row = sonames().library.get(stem)
+    if row is None:
+        return None
+    if not row.soname:
+        return f"{stem}.so.{cudnn_major}" if cudnn_major else None
+    return row.soname.get(cuda_major)
+
+
+def library_of(soname: str) -> Library | None:
+    """Return the library of a soname; `libcudnn_ops.so.9` and `libcudart-d0da41ae.so.11.0` have theirs too."""
+    stem = soname.partition(".so")[0].partition("-")[0]
+    table = sonames().library
+    return table["libcudnn"] if stem.startswith("libcudnn_") else table.get(stem)
+
+
+def stems_of(wheel: str) -> tuple[str, ...]:
+    """Return the libraries of a wheel: "nvidia-cublas-cu12" brings libcublas and libcublasLt."""
+    return tuple(stem for stem, row in sonames().library.items() if wheel in (row.wheel, *_tagged(row.wheel)))
+
+
+def finds_wheels(framework: str, number: str) -> bool:
+    """Whether this release of tensorflow or cupy looks into the nvidia wheels by itself."""
+    table = {"tensorflow": sonames().tensorflow_wheels, "cupy": sonames().cupy_wheels}[framework]
+    minor = ".".join(number.split(".")[:2])
+    return version(minor) >= version(table.first) and minor not in table.but
+
+
+def _tagged(wheel: str) -> tuple[str, ...]:
+    return tuple(f"{wheel}-cu{major}" for major in (11, 12, 13))
