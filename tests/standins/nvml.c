@@ -1,0 +1,78 @@
+/* A libnvidia-ml.so.1 with STANDIN_DEVICES healthy GPUs without NVLink, MIG and ECC, and one that is STANDIN_BAD. */
+#include <stdio.h>
+#include "trouble.h"
+
+typedef unsigned U;
+typedef unsigned long long U64;
+typedef struct gpu { int index; } *Gpu;
+static struct gpu gpus[8] = {{0}, {1}, {2}, {3}, {4}, {5}, {6}, {7}};
+enum { NOT_SUPPORTED = 3 };
+#define BAD(g) ((g)->index == number("STANDIN_BAD", -1))
+#define SICK(g) if (BAD(g)) { trouble("STANDIN_GPU_TROUBLE"); if (number("STANDIN_GPU_CODE", 0)) return number("STANDIN_GPU_CODE", 0); }
+#define ONE(name, value) int name(Gpu g, U *v) { SICK(g); *v = (value); return 0; }
+#define TWO(name, value) int name(Gpu g, int which, U *v) { SICK(g); *v = (value); return 0; }
+#define TEXT(name, ...) int name(Gpu g, char *s, U n) { snprintf(s, n, __VA_ARGS__); return 0; }
+#define NONE(name) int name(void) { return NOT_SUPPORTED; }
+
+static int init(void) { trouble("STANDIN_NVML_TROUBLE"); return number("STANDIN_NVML", 0); }
+int nvmlInit_v2(void) { return init(); }
+const char *nvmlErrorString(int code) {
+    switch (code) {
+    case 3: return "Not Supported";
+    case 4: return "Insufficient Permissions";
+    case 9: return "Driver Not Loaded";
+    case 15: return "GPU is lost";
+    case 16: return "GPU requires reset";
+    case 17: return "GPU access blocked by the operating system";
+    case 18: return "Driver/library version mismatch";
+    default: return "Unknown Error"; /* as the driver says of 999 */
+    }
+}
+int nvmlSystemGetDriverVersion(char *s, U n) { snprintf(s, n, "550.54.14"); return 0; }
+int nvmlSystemGetCudaDriverVersion(int *v) { *v = 12040; return 0; }
+int nvmlDeviceGetCount_v2(U *n) { *n = (U)number("STANDIN_DEVICES", 2); return 0; }
+int nvmlDeviceGetHandleByIndex_v2(U i, Gpu *g) { *g = &gpus[i]; return i == (U)number("STANDIN_GONE", -1) ? 15 : 0; }
+TEXT(nvmlDeviceGetName, "NVIDIA GeForce RTX %d", 4090 + g->index)
+TEXT(nvmlDeviceGetUUID, "GPU-00000000-0000-0000-0000-00000000000%d", g->index)
+typedef struct { char legacy[16]; U domain, bus, device, id, subsystem; char text[32]; } Pci;
+int nvmlDeviceGetPciInfo_v3(Gpu g, Pci *p) {
+    p->domain = 0, p->bus = (U)(10 + g->index), p->device = 0, p->id = 0x268410de;
+    return 0;
+}
+int nvmlDeviceGetCudaComputeCapability(Gpu g, int *a, int *b) { SICK(g); *a = 8, *b = 9; return 0; }
+typedef struct { U64 total, free, used; } Memory;
+int nvmlDeviceGetMemoryInfo(Gpu g, Memory *m) {
+    SICK(g);
+    if (number("STANDIN_UNIFIED", 0)) return NOT_SUPPORTED;
+    m->total = 24ull << 30, m->used = 1ull << 30, m->free = 23ull << 30;
+    return 0;
+}
+int nvmlDeviceGetPowerUsage(Gpu g, U *v) { SICK(g); *v = 30500; return number("STANDIN_POWER", 0); }
+ONE(nvmlDeviceGetEnforcedPowerLimit, 450000)
+ONE(nvmlDeviceGetCurrPcieLinkGeneration, 1)
+ONE(nvmlDeviceGetMaxPcieLinkGeneration, 4)
+ONE(nvmlDeviceGetCurrPcieLinkWidth, 8)
+ONE(nvmlDeviceGetMaxPcieLinkWidth, 16)
+ONE(nvmlDeviceGetComputeMode, 3)
+ONE(nvmlDeviceGetPersistenceMode, 1)
+ONE(nvmlDeviceGetPerformanceState, 8)
+TWO(nvmlDeviceGetTemperature, 40)
+TWO(nvmlDeviceGetTemperatureThreshold, which == 1 ? 95 : 99)
+TWO(nvmlDeviceGetClockInfo, 210)
+TWO(nvmlDeviceGetMaxClockInfo, 2520)
+int nvmlDeviceGetCurrentClocksThrottleReasons(Gpu g, U64 *v) { SICK(g); *v = 0x800000000044ull; return 0; }
+NONE(nvmlDeviceGetEccMode)
+NONE(nvmlDeviceGetTotalEccErrors)
+NONE(nvmlDeviceGetMigMode)
+NONE(nvmlDeviceGetGpuFabricInfo)
+int nvmlDeviceGetNvLinkState(Gpu g, U link, U *on) { SICK(g); *on = link == 0; return link < (U)number("STANDIN_LINKS", 0) ? 0 : 2; }
+typedef struct { U pid; U64 used; U a, b; } Process;
+int nvmlDeviceGetComputeRunningProcesses_v3(Gpu g, U *n, Process *p) {
+    SICK(g);
+    U room = *n;
+    *n = 1;
+    if (room < 1) return 7;
+    p[0].pid = (U)number("STANDIN_PID", 1), p[0].used = 1 << 30;
+    return 0;
+}
+int nvmlDeviceGetGraphicsRunningProcesses_v3(Gpu g, U *n, Process *p) { (void)p; SICK(g); *n = 0; return 0; }
