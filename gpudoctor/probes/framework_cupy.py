@@ -7,7 +7,7 @@ import msgspec
 from gpudoctor.facts.framework import Framework
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
-from gpudoctor.probes.framework_found import Found, read_text
+from gpudoctor.probes.framework_found import Found, assignments, read_text
 
 _COMPILED = "CuPy compiles its kernels on the machine"
 
@@ -31,7 +31,7 @@ def read(machine: Machine, found: Found) -> Framework:
     return Framework(
         name="cupy",
         distribution=name or None,
-        version=found.package.version if found.package else Unknown("there is no metadata beside the module"),
+        version=_version(machine, found),
         location=found.location,
         others=tuple((p.name, p.version) for p in found.others),
         cuda=cuda,
@@ -44,6 +44,13 @@ def read(machine: Machine, found: Found) -> Framework:
         plugin_version=None,
         backend_version=None,
     )
+
+
+def _version(machine: Machine, found: Found) -> Maybe[str | None]:
+    """Of several distributions in one folder the one that wrote it last decides, so the module's own file comes first."""
+    text = read_text(machine, f"{found.location}/_version.py") if found.location else ""
+    said = {} if isinstance(text, Unknown) else assignments(text)
+    return said.get("__version__") or found.version
 
 
 def _cuda(machine: Machine, found: Found, name: str) -> Maybe[str | None]:

@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 from gpudoctor.facts.python import Package, Python
 from gpudoctor.knowledge.wanted import module_of
 from gpudoctor.machine import Machine
-from gpudoctor.maybe import Unknown, known_or
+from gpudoctor.maybe import Maybe, Unknown, known_or
 
 Name = Literal["torch", "tensorflow", "cupy", "jax", "onnxruntime"]
 # The slowest import first, so that it starts first where there are fewer cores than frameworks.
@@ -27,12 +27,13 @@ class Found(NamedTuple):
 
     @property
     def why_no_files(self) -> str:
-        """Why what its files would tell is unknown."""
-        return f"no folder on sys.path holds a module {self.name}" if self.location is None else self.location
+        """Why what its files would tell is unknown, where it has no location."""
+        return f"no folder on sys.path holds a module {self.name}"
 
-    def part(self, beginning: str) -> Package | None:
-        """The first distribution whose name begins so."""
-        return next((p for p in self.packages if p.name.startswith(beginning)), None)
+    @property
+    def version(self) -> Maybe[str | None]:
+        """The version that its metadata says."""
+        return self.package.version if self.package else Unknown("there is no metadata beside the module")
 
     def named(self, name: str) -> Package | None:
         """The first distribution of this name."""

@@ -23,7 +23,7 @@ def read(found: Found) -> Framework:
     return Framework(
         name="jax",
         distribution=found.package.name if found.package else None,
-        version=found.package.version if found.package else Unknown("there is no metadata beside the module"),
+        version=found.version,
         location=found.location,
         others=tuple((p.name, p.version) for p in found.others),
         cuda=cuda,

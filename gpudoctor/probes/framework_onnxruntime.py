@@ -26,7 +26,7 @@ def read(machine: Machine, found: Found) -> Framework:
     return Framework(
         name="onnxruntime",
         distribution=package.name if package else None,
-        version=said.get("__version__") or (package.version if package else Unknown("it has no metadata")),
+        version=said.get("__version__") or (package.version if package else found.version),
         location=found.location,
         others=tuple((p.name, p.version) for p in others),
         cuda=cuda,

@@ -21,7 +21,7 @@ def read(machine: Machine, found: Found) -> Framework:
     return Framework(
         name="tensorflow",
         distribution=found.package.name if found.package else None,
-        version=version or Unknown("there is no metadata beside the module"),
+        version=found.version,
         location=found.location,
         others=tuple((p.name, p.version) for p in found.others),
         cuda=_text(build, "is_cuda_build", "cuda_version"),

@@ -25,7 +25,7 @@ def read(machine: Machine, python: Python, found: Found, kernels: bool = False) 
     """
     text = _version_file(machine, found)
     said = {} if isinstance(text, Unknown) else assignments(text)
-    version = said.get("__version__") or (found.package.version if found.package else Unknown(found.why_no_files))
+    version = said.get("__version__") or found.version
     cuda, hip, xpu = (_platform(python, text, said, version, name) for name in ("cuda", "hip", "xpu"))
     variant = _variant(cuda, hip, xpu)
     on_gpu = variant in ("cuda", "rocm")

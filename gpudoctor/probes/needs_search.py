@@ -152,7 +152,7 @@ class Search:
             real = self.machine.real(copy)
             if real not in seen and self._exists(copy):
                 seen.add(real)
-                copies.append(copy)
+                copies.append(self._tidy(copy))
         return tuple(copies)
 
     def _further(self, need: Need, request: Request) -> list[Request]:
@@ -193,11 +193,10 @@ class Search:
             for name in self.machine.names(each)
             if re.match(r"libcudnn_\w+" + re.escape(end) + "$", name)
         )
-        order = self.order(dynamic, os.path.dirname(self.machine.real(need.path)), request.rpath)
-        parts = [
-            Request(name, self.short(need.path), order, request.rpath, last=((f"{folder}/{name}", "beside libcudnn"),))
-            for name in names
-        ]
+        # NVIDIA links cuDNN with $ORIGIN, so its own folder comes before the loader's cache (read in cuDNN 9.26).
+        origin = os.path.dirname(self.machine.real(need.path))
+        order = self.order(dynamic, origin, request.rpath, also=(folder,))
+        parts = [Request(name, self.short(need.path), order, request.rpath) for name in names]
         # A part that only some unreachable folder has belongs to a cuDNN that nobody loads.
         return [part for part in parts if self._resolve(part)[0]]
 
