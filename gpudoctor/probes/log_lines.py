@@ -7,8 +7,6 @@ from typing import NamedTuple
 from gpudoctor.facts.log import Event
 from gpudoctor.knowledge import kernel_log
 
-# "4,1187,5310021,-;text": priority, number, microseconds, flags (Documentation/ABI/testing/dev-kmsg).
-_RECORD = re.compile(r"\d+,\d+,(\d+),[^;]*;(.*)")
 # The kernel writes bytes below 32 and above 126 of a record as \x0a.
 _ESCAPED = re.compile(r"\\x([0-9a-f]{2})")
 # "[    5.310021] text" of dmesg, and journalctl's "[    5.310021] host kernel: text".
@@ -39,14 +37,24 @@ class Message(NamedTuple):
 
 
 def from_kmsg(records: Iterable[str]) -> list[Message]:
-    """Return the messages of /dev/kmsg's records; lines with a space in front hold keys and are passed over."""
+    """Return the messages of /dev/kmsg's records (Documentation/ABI/testing/dev-kmsg).
+
+    A record is "4,1187,5310021,-;text": priority, number, microseconds, flags. Lines with a space in front hold
+    keys of the record, and are passed over.
+    """
     pairs: list[tuple[float | None, str]] = []
     for record in records:
         for line in record.split("\n"):
-            found = _RECORD.fullmatch(line)
-            if found:
-                text = _ESCAPED.sub(lambda m: chr(int(m[1], 16)), found[2]) if "\\x" in found[2] else found[2]
-                pairs.extend((int(found[1]) / 1e6, part) for part in text.split("\n") if part.strip())
+            head, semicolon, text = line.partition(";")
+            numbers = head.split(",")
+            if not semicolon or len(numbers) < 3 or not numbers[2].isdigit():
+                continue
+            seconds = int(numbers[2]) / 1e6
+            if "\\x" in text:
+                text = _ESCAPED.sub(lambda m: chr(int(m[1], 16)), text)
+                pairs.extend((seconds, part) for part in text.split("\n") if part.strip())
+            else:
+                pairs.append((seconds, text))
     return joined(pairs)
 
 
@@ -89,8 +97,13 @@ def _belongs(before: list[str], line: str) -> bool:
 
 def recognised(message: Message) -> Iterator[Event]:
     """Yield what a message says: first as a whole, then what its lines say besides."""
+    if len(message.lines) == 1:  # nearly all are, of thousands
+        event = kernel_log.recognise(message.lines[0])
+        if event:
+            yield _fact(event, message)
+        return
     seen: dict[str, kernel_log.Event] = {}
-    for line in dict.fromkeys((message.text, *(message.lines if len(message.lines) > 1 else ()))):
+    for line in (message.text, *message.lines):
         event = kernel_log.recognise(line)
         if event and (event.kind not in seen or (event.gpu and not seen[event.kind].gpu)):
             seen[event.kind] = event

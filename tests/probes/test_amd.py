@@ -1,0 +1,144 @@
+"""AMD's driver: nodes and their errors, ROCm's release, packages and DKMS, and silence without AMD."""
+
+import pytest
+
+from gpudoctor.child import Ended
+from gpudoctor.facts import Distribution, Dkms, Host, Kernel, PciDevice
+from gpudoctor.machine import Status
+from gpudoctor.maybe import Unknown
+from gpudoctor.probes.amd import probe
+from gpudoctor.probes.amd_packages import NAMES, packages, parse
+from gpudoctor.probes.rocm import release
+from gpudoctor.recorded import RecordedMachine
+
+CARD = PciDevice(address="0000:03:00.0", vendor="1002", device="744c", class_code="030000", runtime_status="active")
+KFD = Status(0o660, 0, 992, 0, 235, 0, False)
+RENDER = Status(0o660, 0, 992, 0, 226, 128, False)
+UBUNTU = Host(distribution=Distribution(id="ubuntu", like=("debian",)), kernel=Kernel(command_line="quiet"))
+DRM = {
+    "/sys/class/drm/renderD128/device": "../../../0000:03:00.0",
+    "/sys/class/drm/renderD129/device": "../../../0000:00:02.0",
+}
+SYS = {
+    "/sys/module/amdgpu/refcnt": "1",
+    "/sys/0000:03:00.0/vendor": "0x1002\n",
+    "/sys/0000:00:02.0/vendor": "0x8086\n",
+}
+NODES = {"/dev/kfd": KFD, "/dev/dri/renderD128": RENDER, "/dev/dri/renderD129": RENDER}
+
+
+def test_nodes_and_what_opening_them_says() -> None:
+    machine = RecordedMachine(SYS, links=DRM, statuses=NODES, errors={"/dev/kfd": "EACCES"})
+    found = probe(machine, UBUNTU, [CARD])
+    assert (found.loaded, found.version, found.topology, found.dkms) == (True, None, False, None)
+    assert not isinstance(found.kfd, Unknown)
+    assert not isinstance(found.render, Unknown)
+    (kfd,), (render,) = found.kfd, found.render  # Intel's render node is none of ours
+    assert (kfd.mode, kfd.gid, kfd.major, kfd.error) == ("660", 992, 235, "EACCES")
+    assert (render.path, render.minor, render.error) == ("/dev/dri/renderD128", 128, None)
+
+
+def test_a_container_without_the_nodes() -> None:
+    found = probe(RecordedMachine(SYS, links=DRM), UBUNTU, [CARD])
+    assert (found.kfd, found.render) == ((), ())
+
+
+def test_a_sleeping_gpu_is_not_opened() -> None:
+    card = PciDevice(
+        address="0000:03:00.0", vendor="1002", device="744c", class_code="030000", runtime_status="suspended"
+    )
+    found = probe(RecordedMachine(SYS, links=DRM, statuses=NODES), UBUNTU, [card])
+    assert not isinstance(found.render, Unknown)
+    assert isinstance(found.render[0].error, Unknown)
+    assert not isinstance(found.kfd, Unknown)
+    assert found.kfd[0].error is None
+
+
+def test_nothing_is_run_without_amd() -> None:
+    machine = RecordedMachine(folders=("/sys/module/nvidia",), commands={"dkms": "x", "dpkg-query": "x"})
+    found = probe(machine, UBUNTU, [])
+    assert machine.ran == []
+    assert (found.loaded, found.kfd, found.render, found.rocm) == (False, (), (), None)
+    assert isinstance(found.packages, Unknown)
+    assert probe(RecordedMachine(), UBUNTU, []).loaded == Unknown("/sys is not mounted")
+
+
+def test_dkms_packages_and_blacklist() -> None:
+    machine = RecordedMachine(
+        {**SYS, "/etc/modprobe.d/amd.conf": "blacklist amdgpu\n"},
+        commands={
+            "dkms": "amdgpu/6.8.5-2009582.22.04, 6.8.0-60-generic, x86_64: installed\nnvidia/570.1: added\n",
+            "dpkg-query": Ended(
+                argv=(),
+                code=1,
+                out="amdgpu-dkms 1:6.8.5 ii \nrocm-core 6.2.0 ii \n",
+                err="dpkg-query: no packages found matching rock-dkms\n",
+            ),
+        },
+    )
+    found = probe(machine, UBUNTU, [CARD])
+    assert found.dkms == (
+        Dkms(module="amdgpu", version="6.8.5-2009582.22.04", kernel="6.8.0-60-generic", state="installed"),
+    )
+    assert found.packages == (("amdgpu-dkms", "1:6.8.5", "ii"), ("rocm-core", "6.2.0", "ii"))
+    assert found.blacklisted is True
+
+
+def test_spellings_of_package_lists() -> None:
+    listed = "ii  rocm-core:amd64  6.2.0  amd64  Radeon\niF  rock-dkms  1:3.7-20  all  rock-dkms driver\n"
+    assert parse(listed) == (("rocm-core", "6.2.0", "ii"), ("rock-dkms", "1:3.7-20", "iF"))
+    assert parse("rock-dkms\t1:3.7-20\n") == (("rock-dkms", "1:3.7-20", ""),)
+    assert parse("package rocm-core is not installed\namdgpu-dkms  un \n") == ()
+
+
+def test_a_state_that_was_not_printed_is_looked_up() -> None:
+    machine = RecordedMachine(
+        commands={
+            f"dpkg-query -l {' '.join(NAMES)}": "iF  rock-dkms  1:3.7-20  all  driver\n",
+            "dpkg-query": "rock-dkms\t1:3.7-20\nhsa-rocr-dev\t1.2\n",
+        }
+    )
+    assert packages(machine, UBUNTU) == (("rock-dkms", "1:3.7-20", "iF"), ("hsa-rocr-dev", "1.2", "ii"))
+
+
+def test_other_distributions() -> None:
+    rocky = Host(distribution=Distribution(id="rocky", like=("rhel", "centos", "fedora")))
+    machine = RecordedMachine(commands={"rpm": "amdgpu-dkms 6.8.5-1.el9 ii\npackage rock-dkms is not installed\n"})
+    assert packages(machine, rocky) == (("amdgpu-dkms", "6.8.5-1.el9", "ii"),)
+    assert isinstance(packages(RecordedMachine(), rocky), Unknown)
+    assert isinstance(packages(machine, Host(distribution=Distribution(id="arch"))), Unknown)
+
+
+@pytest.mark.parametrize(
+    ("files", "env", "expected"),
+    [
+        ({"/opt/rocm/.info/version": "6.3.4-104\n"}, {}, ("6.3.4", "/opt/rocm")),
+        ({"/opt/rocm-6.1.0/.info/version": "6.1.0-82\n"}, {}, ("6.1.0", "/opt/rocm-6.1.0")),
+        (
+            {"/opt/rocm-6.10.0/.info/version": "6.10.0\n", "/opt/rocm-6.9.0/.info/version": "6.9.0"},
+            {},
+            ("6.10.0", "/opt/rocm-6.10.0"),
+        ),
+        ({"/opt/rocm/core-7.9/.info/version": "7.9.0\n"}, {}, ("7.9.0", "/opt/rocm/core-7.9")),
+        (
+            {"/opt/rocm/.info/version": "6.3.4\n", "/sw/rocm/.info/version": "6.0.2-115\n"},
+            {"ROCM_PATH": "/sw/rocm/"},
+            ("6.0.2", "/sw/rocm"),
+        ),
+        ({"/opt/rocm-5.7.1/bin/rocminfo": ""}, {}, ("5.7.1", "/opt/rocm-5.7.1")),
+        (
+            {"/opt/rocm/bin/rocminfo": ""},
+            {},
+            (Unknown("/opt/rocm/.info/version is missing"), "/opt/rocm"),
+        ),
+        ({}, {"ROCM_PATH": "/gone"}, (None, None)),
+    ],
+)
+def test_release(files: dict[str, str], env: dict[str, str], expected: object) -> None:
+    assert release(RecordedMachine({**files}, env=env)) == expected
+
+
+def test_the_distributions_own_rocm() -> None:
+    found, folder = release(RecordedMachine({"/usr/bin/rocminfo": ""}))
+    assert isinstance(found, Unknown)
+    assert folder == "/usr"
