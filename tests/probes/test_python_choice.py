@@ -1,0 +1,94 @@
+"""Which interpreter is examined."""
+
+import sys
+
+import pytest
+
+from gpudoctor.machine import Status
+from gpudoctor.probes.python_choice import InterpreterError, choose
+from gpudoctor.recorded import RecordedMachine
+
+FILES = {
+    "/opt/env/bin/python": "",
+    "/opt/conda/bin/python": "",
+    "/usr/bin/python3": "",
+    "/usr/bin/ls": "",
+    "/home/me/.venv/bin/python": "",
+    "/home/me/bin/python3": "",
+    "/home/me/notes.txt": "",
+    "/empty/readme": "",
+}
+LINKS = {"/gone/bin/python": "/uninstalled/python3.9"}
+
+
+def host(**env: str) -> RecordedMachine:
+    return RecordedMachine(FILES, links=LINKS, env={"PATH": "/usr/bin:/bin", "HOME": "/home/me", **env})
+
+
+@pytest.mark.parametrize(
+    ("env", "chosen"),
+    [
+        ({"VIRTUAL_ENV": "/opt/env", "CONDA_PREFIX": "/opt/conda"}, ("/opt/env/bin/python", "VIRTUAL_ENV")),
+        ({"CONDA_PREFIX": "/opt/conda"}, ("/opt/conda/bin/python", "CONDA_PREFIX")),
+        ({"VIRTUAL_ENV": "/deleted", "CONDA_PREFIX": "/opt/conda"}, ("/opt/conda/bin/python", "CONDA_PREFIX")),
+        ({"VIRTUAL_ENV": "/gone"}, ("/gone/bin/python", "VIRTUAL_ENV")),
+        ({}, (sys.executable, "this interpreter")),
+    ],
+)
+def test_without_a_word_the_active_environment_counts(env: dict[str, str], chosen: tuple[str, str]) -> None:
+    assert choose(host(**env), []) == [chosen]
+
+
+@pytest.mark.parametrize("tool", ["/home/me/.local/share/uv/tools/gpudoctor-cli", "/home/me/.cache/uv/archive-v0/xyz"])
+def test_from_a_tools_own_environment_the_first_python_on_path_counts(
+    tool: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "prefix", tool)
+    machine = RecordedMachine({**FILES, f"{tool}/bin/python": ""}, env={"PATH": f"{tool}/bin:/home/me/bin:/usr/bin"})
+    assert choose(machine, []) == [("/home/me/bin/python3", "the first Python on PATH")]
+    machine = RecordedMachine({f"{tool}/bin/python": ""}, env={"PATH": f"{tool}/bin", "VIRTUAL_ENV": tool})
+    assert choose(machine, []) == [(sys.executable, "this interpreter")]
+
+
+@pytest.mark.parametrize(
+    ("given", "path"),
+    [
+        ("/opt/env", "/opt/env/bin/python"),
+        ("/opt/env/", "/opt/env/bin/python"),
+        ("/opt/env/bin/python", "/opt/env/bin/python"),
+        ("~/.venv", "/home/me/.venv/bin/python"),
+        ("python3", "/usr/bin/python3"),
+    ],
+)
+def test_a_file_a_folder_or_a_program_may_be_given(given: str, path: str) -> None:
+    assert choose(host(VIRTUAL_ENV="/opt/conda"), [given]) == [(path, "--python")]
+
+
+def test_an_interpreter_given_twice_is_examined_once() -> None:
+    assert choose(host(), ["/opt/env", "/opt/env/bin/python", "/opt/conda"]) == [
+        ("/opt/env/bin/python", "--python"),
+        ("/opt/conda/bin/python", "--python"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ("/nowhere/python", "There is no file or folder named /nowhere/python."),
+        ("python3.99", "There is no file, folder or program on PATH named python3.99."),
+        ("/empty", "The folder /empty holds no bin/python, so it is no Python environment."),
+        ("/home/me/notes.txt", "/home/me/notes.txt is not executable, so it is no Python interpreter."),
+        ("/usr/bin/ls", "/usr/bin/ls is no Python interpreter, by its name."),
+        ("/gone", "/gone/bin/python is a link to /uninstalled/python3.9, which is not there."),
+    ],
+)
+def test_what_is_no_interpreter_is_refused_in_one_sentence(given: str, says: str) -> None:
+    with pytest.raises(InterpreterError) as caught:
+        choose(host(), [given])
+    assert str(caught.value) == says
+
+
+def test_a_folder_of_the_users_is_not_executable_as_a_file() -> None:
+    machine = RecordedMachine(statuses={"/x/python": Status(0o644, 0, 0, 1, 0, 0, False)})
+    with pytest.raises(InterpreterError, match="not executable"):
+        choose(machine, ["/x/python"])

@@ -1,0 +1,110 @@
+"""Compiled extensions against the installed PyTorch."""
+
+from pathlib import Path
+
+import pytest
+
+from gpudoctor.facts import Extension
+from gpudoctor.probes.python_extensions import probe
+from gpudoctor.probes.python_packages import Names, entries, find
+from tests.formats.elves import library
+from tests.probes.environments import distribution, machine
+
+OLD = "_ZN3c105ErrorC2ENS_14SourceLocationESs"
+NEW = "_ZN3c105ErrorC2ENS_14SourceLocationENSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE"
+C10, CUDA = "torch/lib/libc10.so", "torch/lib/libtorch_cuda.so"
+
+
+def extensions(site: Path, **env: str) -> tuple[Extension, ...]:
+    here = machine(**env)
+    names = Names(here)
+    found = find(here, entries(here, [str(site)], "", None, [str(site)]), names)
+    return probe(here, str(site.parent), found, names)
+
+
+def lay(site: Path, name: str, path: str, data: bytes) -> None:
+    distribution(site, name, "1.0", (path,))
+    (site / path).write_bytes(data)
+
+
+def lay_torch(site: Path) -> None:
+    distribution(site, "torch", "2.7.0", (C10, CUDA))
+    (site / C10).write_bytes(library("libc10.so", defines=(NEW, "_ZN2at5emptyE")))
+    (site / CUDA).write_bytes(library("libtorch_cuda.so", needed=("libcudart.so.12", "libc10.so")))
+
+
+def test_an_extension_for_another_abi_lacks_symbols(tmp_path: Path) -> None:
+    lay_torch(tmp_path)
+    data = library(
+        needed=("libc10.so", "libcudart.so.12"), undefined=(OLD, "_ZN2at5emptyE", "cudaMalloc", "_ZN5other1xE")
+    )
+    lay(tmp_path, "flash-attn", "flash_attn_2_cuda.so", data)
+    (extension,) = extensions(tmp_path)
+    assert extension == Extension(
+        package="flash-attn",
+        version="1.0",
+        path=f"{tmp_path}/flash_attn_2_cuda.so",
+        needed=("libc10.so", "libcudart.so.12"),
+        missing=(),
+        unresolved=(OLD,),
+    )
+
+
+def test_a_library_that_torch_does_not_map_is_searched_as_the_loader_does(tmp_path: Path) -> None:
+    lay_torch(tmp_path)
+    needed = ("libc10.so", "libcudart.so.11.0", "libpng.so.16", "libpython3.11.so.1.0")
+    lay(tmp_path, "torchvision", "torchvision/_C.so", library(needed=needed, runpath="$ORIGIN/../torchvision.libs"))
+    (tmp_path / "torchvision.libs").mkdir()
+    (tmp_path / "torchvision.libs/libpng.so.16").write_bytes(library("libpng.so.16"))
+    (extension,) = extensions(tmp_path)
+    assert extension.missing == ("libcudart.so.11.0",)
+    (tmp_path / "cuda11").mkdir()
+    (tmp_path / "cuda11/libcudart.so.11.0").write_bytes(library("libcudart.so.11.0"))
+    (extension,) = extensions(tmp_path, LD_LIBRARY_PATH=f"{tmp_path}/cuda11")
+    assert extension.missing == ()
+
+
+def test_a_symbol_that_the_packages_own_library_defines_is_not_missed(tmp_path: Path) -> None:
+    lay_torch(tmp_path)
+    mine = "_ZN5torch4mine1fE"
+    lay(tmp_path, "vllm", "vllm/_C.so", library(needed=("libc10.so", "libmine.so"), undefined=(mine,), rpath="$ORIGIN"))
+    (tmp_path / "vllm/libmine.so").write_bytes(library("libmine.so", defines=(mine,)))
+    (extension,) = extensions(tmp_path)
+    assert (extension.missing, extension.unresolved) == ((), ())
+
+
+@pytest.mark.parametrize(
+    ("symbol", "counts"),
+    [
+        ("_ZNK3c1011StorageImpl27throw_data_ptr_access_errorEv", True),
+        ("_ZN5torch8autogradE", True),
+        ("_ZTVN5torch8autograd4NodeE", True),
+        ("_ZN6caffe28TypeMetaE", True),
+        ("_Z16THPVariable_WrapN2at10TensorBaseE", True),
+        ("aoti_torch_delete_tensor_object", True),
+        ("_ZN6vision4ops3nmsERKN2at6TensorE", False),
+        ("_ZN10torchaudio1fE", False),
+        ("_ZNSt6vectorIN2at6TensorEE", False),
+        ("PyObject_Call", False),
+    ],
+)
+def test_only_what_torch_should_define_counts(tmp_path: Path, symbol: str, counts: bool) -> None:
+    lay_torch(tmp_path)
+    lay(tmp_path, "xformers", "xformers/_C.so", library(needed=("libtorch_cpu.so",), undefined=(symbol,)))
+    (extension,) = extensions(tmp_path)
+    assert extension.unresolved == ((symbol,) if counts else ())
+
+
+def test_without_torch_or_its_libraries_nothing_is_said(tmp_path: Path) -> None:
+    lay(tmp_path, "xformers", "xformers/_C.so", library(needed=("libc10.so",)))
+    assert extensions(tmp_path) == ()
+    distribution(tmp_path, "torch", "2.7.0")
+    assert extensions(tmp_path) == ()
+
+
+def test_a_library_that_is_none_or_needs_no_torch_is_passed_over(tmp_path: Path) -> None:
+    lay_torch(tmp_path)
+    lay(tmp_path, "xformers", "xformers/_C.so", b"no library")
+    lay(tmp_path, "deepspeed", "deepspeed/aio.so", library(needed=("libaio.so.1",)))
+    lay(tmp_path, "requests", "requests/x.so", library(needed=("libc10.so",)))
+    assert extensions(tmp_path) == ()

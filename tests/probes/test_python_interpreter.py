@@ -1,0 +1,95 @@
+"""Asking interpreters, whole and broken ones."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from gpudoctor.child import Ended
+from gpudoctor.machine import Machine
+from gpudoctor.probes import python_interpreter
+from gpudoctor.probes.python_interpreter import Said, ask, child_environment, is_own
+from gpudoctor.recorded import RecordedMachine
+from tests.probes.environments import machine, script, venv
+
+PATH = "/opt/env/bin/python"
+
+
+def test_a_child_and_this_process_say_the_same(tmp_path: Path) -> None:
+    ours = Machine()
+    if not is_own(ours, sys.executable):
+        pytest.skip("these tests run with flags that the user's python would not have")
+    inside = ask(ours, sys.executable)
+    link = tmp_path / "python"
+    link.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    link.chmod(0o755)
+    child = ask(ours, str(link))
+    assert isinstance(inside, Said)
+    assert isinstance(child, Said)
+    assert inside.startup is None
+    assert child.startup is not None
+    different = ("spent", "startup", "sys_path")
+    for name in Said.__struct_fields__:
+        assert name in different or getattr(inside, name) == getattr(child, name), name
+    assert set(child.sys_path) <= set(inside.sys_path)
+
+
+def test_another_environment_is_not_our_own() -> None:
+    assert not is_own(Machine(env={**os.environ, "PYTHONPATH": "/elsewhere"}), sys.executable)
+    assert not is_own(Machine(root="/proc"), sys.executable)
+    assert not is_own(Machine(), "/usr/bin/env")
+
+
+def test_variables_that_run_code_are_not_passed_on() -> None:
+    env = child_environment(machine(PYTHONSTARTUP="/x.py", PYTHONINSPECT="1", PYTHONPATH="/kept", PWD="/work"))
+    assert "PYTHONSTARTUP" not in env
+    assert "PYTHONINSPECT" not in env
+    assert env["PYTHONPATH"] == "/kept"
+    assert env["PYTHONDONTWRITEBYTECODE"] == "1"
+    assert env["PYENV_DIR"] == "/work"
+
+
+def test_pythonpath_and_user_site_take_part(tmp_path: Path) -> None:
+    venv(tmp_path / "env")
+    (tmp_path / "mine").mkdir()
+    said = ask(machine(PYTHONPATH=str(tmp_path / "mine")), str(tmp_path / "env/bin/python"))
+    assert isinstance(said, Said)
+    assert said.sys_path[0] == str(tmp_path / "mine")
+    assert said.user_site is None
+    assert said.prefix == str(tmp_path / "env")
+    assert said.base_prefix == sys.base_prefix
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("echo hello", "does not answer like a Python interpreter: hello."),
+        ("true", "does not answer like a Python interpreter and without a word."),
+        ("kill -SEGV $$", "died of SIGSEGV as it started."),
+        ("echo 'Fatal: no module encodings' >&2; exit 1", "ended with exit code 1: Fatal: no module encodings."),
+        ("exit 3", "ended with exit code 3 and without a word."),
+        ('echo \'gpudoctor-interpreter {"version": "3.1\'', "does not answer like"),
+        ('echo \'gpudoctor-interpreter {"version": "x.y"}\'', "does not answer like"),
+        ('echo \'gpudoctor-interpreter {"version": "3.9.1"}\'', "does not answer like"),
+        ('echo \'gpudoctor-interpreter {"version": "2.7.18"}\'', "is Python 2.7.18, and gpudoctor can look into"),
+    ],
+)
+def test_a_broken_interpreter_gives_one_sentence(tmp_path: Path, text: str, says: str) -> None:
+    path = script(tmp_path / "python", text)
+    answer = ask(machine(), path)
+    assert isinstance(answer, str)
+    assert answer.startswith(path)
+    assert says in answer
+
+
+def test_a_hanging_interpreter_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(python_interpreter, "SECONDS", 0.3)
+    path = script(tmp_path / "python", "exec sleep 60")
+    assert ask(machine(), path) == f"{path} did not answer within 0.3 seconds."
+
+
+def test_an_interpreter_that_cannot_be_started_says_why() -> None:
+    missing = RecordedMachine(commands={"python": Ended(argv=(PATH,), missing="No such file or directory")})
+    assert ask(missing, PATH) == f"{PATH} cannot be started: No such file or directory."
+    assert ask(Machine(root="/proc"), PATH) == f"{PATH} cannot be started: commands are not run under another root."

@@ -1,0 +1,105 @@
+"""Distributions on sys.path."""
+
+from pathlib import Path
+
+from gpudoctor.probes.python_packages import Entry, Found, Names, entries, find
+from gpudoctor.recorded import RecordedMachine
+from tests.probes.environments import distribution, machine
+
+SITE = "/env/lib/python3.11/site-packages"
+
+
+def found(site: Path) -> list[Found]:
+    here = machine()
+    return find(here, entries(here, [str(site)], "", None, [str(site)]), Names(here))
+
+
+def test_a_package_that_matters_is_read_and_another_only_named(tmp_path: Path) -> None:
+    files = ("torch/__init__.py", "torch/lib/libc10.so", "torch/lib/libgomp.so.1", "torch/nn/__init__.py")
+    distribution(tmp_path, "torch", "2.5.1+cu124", files, ("numpy", "triton==3.1.0; sys_platform == 'linux'"), "uv")
+    (distribution(tmp_path, "Jinja2", "3.1.4", requires=("MarkupSafe",)) / "METADATA").unlink()
+    jinja, torch = found(tmp_path)
+    assert (jinja.package.name, jinja.package.version, jinja.package.requires) == ("jinja2", "3.1.4", ())
+    assert jinja.package.files is None
+    assert torch.package.version == "2.5.1+cu124"
+    assert torch.package.installer == "uv"
+    assert torch.package.requires == ("numpy", "triton==3.1.0; sys_platform == 'linux'")
+    assert torch.package.files == 5
+    assert torch.package.missing == ()
+    assert torch.package.libraries == ("libc10.so", "libgomp.so.1")
+    assert torch.claims == ("torch/__init__.py", "torch/lib/libc10.so", "torch/lib/libgomp.so.1")
+
+
+def test_files_of_record_that_are_gone_are_named(tmp_path: Path) -> None:
+    gone = ("torch/__init__.py", "torch/lib/libtorch_cuda.so", "torch/lib/x.h", "../../../bin/x.so", "torch/a.py")
+    distribution(tmp_path, "torch", "2.5.1", ("torch/lib/libc10.so",), gone=gone)
+    assert found(tmp_path)[0].package.missing == ("torch/__init__.py", "torch/lib/libtorch_cuda.so")
+
+
+def test_the_folder_that_many_share_counts_neither_as_missing_nor_as_claimed(tmp_path: Path) -> None:
+    distribution(
+        tmp_path, "nvidia-nccl-cu12", "2.21.5", ("nvidia/nccl/lib/libnccl.so.2",), gone=("nvidia/__init__.py",)
+    )
+    assert found(tmp_path)[0].claims == ("nvidia/nccl/lib/libnccl.so.2",)
+    assert found(tmp_path)[0].package.missing == ()
+
+
+def test_eggs_and_development_checkouts_are_distributions_too() -> None:
+    host = RecordedMachine(
+        {
+            f"{SITE}/numpy-1.21.5.egg-info/PKG-INFO": "Name: numpy\nVersion: 1.21.5\n",
+            f"{SITE}/PyYAML-5.4.1-py3.11.egg-info": "Name: PyYAML\n",
+            "/src/vllm/vllm.egg-info/PKG-INFO": "Name: vllm\nVersion: 0.7.2.dev3\n\nText",
+            "/env/eggs/cupy-11.0-py3.11-linux-x86_64.egg/EGG-INFO/PKG-INFO": "Name: cupy\nVersion: 11.0\n",
+        }
+    )
+    path = [SITE, "/src/vllm", "/env/eggs/cupy-11.0-py3.11-linux-x86_64.egg"]
+    packages = [each.package for each in find(host, entries(host, path, "", None, [SITE]), Names(host))]
+    assert [(p.name, p.version) for p in packages] == [
+        ("pyyaml", "5.4.1"),
+        ("numpy", "1.21.5"),
+        ("vllm", "0.7.2.dev3"),
+        ("cupy", "11.0"),
+    ]
+
+
+def test_a_package_in_two_folders_appears_twice_in_the_order_of_sys_path(tmp_path: Path) -> None:
+    one, two = tmp_path / "one", tmp_path / "two"
+    distribution(one, "torch", "2.0.1")
+    distribution(two, "torch", "2.8.0")
+    here = machine()
+    folders = entries(here, [str(one), str(two)], "", str(one), [str(two)])
+    assert [(f.package.version, f.package.folder) for f in find(here, folders, Names(here))] == [
+        ("2.0.1", str(one)),
+        ("2.8.0", str(two)),
+    ]
+    assert [(e.because, e.is_site) for e in folders] == [("user site", True), ("", True)]
+
+
+def test_a_folder_that_two_links_name_is_searched_once(tmp_path: Path) -> None:
+    distribution(tmp_path / "lib", "torch", "2.8.0")
+    (tmp_path / "lib64").symlink_to("lib")
+    here = machine()
+    both = [str(tmp_path / "lib64"), str(tmp_path / "lib"), str(tmp_path / "none")]
+    assert [entry.path for entry in entries(here, both, "", None, [str(tmp_path / "lib")])] == [both[0]]
+
+
+def test_entries_tell_how_they_came_there() -> None:
+    host = RecordedMachine({f"{folder}/a.py": "" for folder in ("/given", SITE, "/editable")})
+    found = entries(host, ["/given", SITE, "/editable"], "/given:/absent", None, [SITE])
+    assert found == [
+        Entry("/given", frozenset({"a.py"}), "PYTHONPATH"),
+        Entry(SITE, frozenset({"a.py"}), "", is_site=True),
+        Entry("/editable", frozenset({"a.py"}), ".pth"),
+    ]
+
+
+def test_a_leftover_of_pip_is_no_distribution(tmp_path: Path) -> None:
+    (tmp_path / "~orch-2.0.1.dist-info").mkdir()
+    assert found(tmp_path) == []
+
+
+def test_a_record_with_a_comma_in_a_path_is_read(tmp_path: Path) -> None:
+    place = distribution(tmp_path, "cupy-cuda12x", "13.0.0", ("cupy/a,b.so",))
+    (place / "RECORD").write_text('"cupy/a,b.so",sha256=x,1\n,,\n')
+    assert found(tmp_path)[0].claims == ("cupy/a,b.so",)

@@ -1,0 +1,105 @@
+"""Requirements that do not hold."""
+
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from packaging.specifiers import SpecifierSet
+
+from gpudoctor.facts import Package
+from gpudoctor.probes.python_requirements import _holds_plainly, unmet
+
+MARKERS = {
+    "implementation_name": "cpython",
+    "implementation_version": "3.11.7",
+    "os_name": "posix",
+    "platform_machine": "x86_64",
+    "platform_python_implementation": "CPython",
+    "platform_release": "6.8.0",
+    "platform_system": "Linux",
+    "platform_version": "#1",
+    "python_full_version": "3.11.7",
+    "python_version": "3.11",
+    "sys_platform": "linux",
+}
+
+
+def package(name: str, version: str = "1.0", *requires: str, installer: str = "pip") -> Package:
+    return Package(name=name, version=version, folder="/s", requires=requires, installer=installer)
+
+
+def broken(*packages: Package) -> list[tuple[str, str | None]]:
+    return [(each.requires, each.found) for each in unmet(packages, MARKERS)]
+
+
+@pytest.mark.parametrize(
+    ("requirement", "installed", "expected"),
+    [
+        ("nvidia-cudnn-cu12==8.9.2.26 ; platform_system == 'Linux'", "9.5.1.17", "nvidia-cudnn-cu12==8.9.2.26"),
+        ("nvidia-cudnn-cu12==9.5.1.17", "9.5.1.17", None),
+        ("nvidia-cudnn-cu12 (>=9.1,<10.0)", "9.5.1.17", None),
+        ("nvidia-cudnn-cu12<10.0,>=9.6", "9.5.1.17", "nvidia-cudnn-cu12<10.0,>=9.6"),
+        ("nvidia-cudnn-cu12~=9.1", "9.5.1.17", None),
+        ("nvidia-cudnn-cu12==9.*", "9.5", None),
+        ("nvidia-cudnn-cu12", None, "nvidia-cudnn-cu12"),
+        ("nvidia-cudnn-cu12==9; platform_machine == 'aarch64'", None, None),
+        ("nvidia-cudnn-cu12==9; sys_platform == 'win32' or platform_system == 'Linux'", None, "nvidia-cudnn-cu12==9"),
+        ("nvidia-cudnn-cu12==9; python_version < '3.9'", None, None),
+        ("nvidia-cudnn-cu12[x]==9; extra == 'and-cuda'", None, None),
+        ("nvidia-cudnn-cu12==9; extra == 'a' or extra == 'b'", None, None),
+        ("requests>=99", None, None),
+        ("!!! not a requirement", None, None),
+        ("nvidia-cudnn-cu12 >>= 3", "9", None),
+    ],
+)
+def test_one_requirement(requirement: str, installed: str | None, expected: str | None) -> None:
+    others = [package("nvidia-cudnn-cu12", installed)] if installed else []
+    assert broken(package("torch", "2.1.2", requirement), *others) == ([(expected, installed)] if expected else [])
+
+
+def test_local_versions_and_release_candidates_hold() -> None:
+    vision = package("torchvision", "0.20.1", "torch==2.5.1", "numpy>=2.0.0rc1")
+    assert broken(vision, package("torch", "2.5.1+cu124"), package("numpy", "2.1.0rc1")) == []
+    assert broken(vision, package("torch", "2.6.0+cu124"), package("numpy", "2.1")) == [("torch==2.5.1", "2.6.0+cu124")]
+
+
+def test_of_two_copies_the_first_counts() -> None:
+    vision = package("torchvision", "0.19.1", "torch==2.4.1")
+    assert broken(vision, package("torch", "2.4.1"), package("torch", "2.5.1")) == []
+    assert broken(vision, package("torch", "2.5.1"), package("torch", "2.4.1")) == [("torch==2.4.1", "2.5.1")]
+
+
+def test_another_distribution_of_the_module_stands_in() -> None:
+    whisper = package("faster-whisper", "1.1.0", "onnxruntime<2,>=1.14")
+    assert broken(whisper, package("onnxruntime-gpu", "1.22.0")) == []
+    assert broken(whisper) == [("onnxruntime<2,>=1.14", None)]
+
+
+def test_conda_meets_requirements_without_metadata() -> None:
+    assert broken(package("cudf", "25.2", "cuda-python>=12", installer="conda")) == []
+
+
+VERSIONS = st.lists(st.integers(0, 3), min_size=1, max_size=4).map(lambda parts: ".".join(map(str, parts)))
+CLAUSES = st.tuples(st.sampled_from(["==", ">=", "<=", "<", ">", "!=", "~="]), VERSIONS, st.sampled_from(["", ".*"]))
+
+
+@given(VERSIONS, st.sampled_from(["", "+cu124"]), st.lists(CLAUSES, min_size=1, max_size=3))
+def test_what_holds_plainly_holds_by_packaging_too(
+    version: str, local: str, clauses: list[tuple[str, str, str]]
+) -> None:
+    specifier = ",".join("".join(clause) for clause in clauses)
+    if _holds_plainly(specifier, package("torch", version + local), MARKERS):
+        assert SpecifierSet(specifier).contains(version + local, prereleases=True), specifier
+
+
+def test_a_healthy_environment_does_not_import_packaging() -> None:
+    code = (
+        "import sys; from gpudoctor.facts import Package; from gpudoctor.probes.python_requirements import unmet\n"
+        "def p(n, v, *r): return Package(name=n, version=v, folder='/s', requires=r)\n"
+        "found = unmet([p('torch', '2.5.1', 'triton==3.1.0; platform_system == \"Linux\"', 'filelock'),"
+        " p('triton', '3.1.0')], {'platform_system': 'Linux'})\n"
+        "assert found == () and 'packaging.requirements' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=30)
