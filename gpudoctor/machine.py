@@ -3,12 +3,16 @@
 import errno
 import os
 import stat
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+import msgspec
+
 from gpudoctor.child import Ended
 from gpudoctor.child import run as run_child
+from gpudoctor.maybe import Maybe, Unknown
 
 # No file that a probe reads whole is larger; a larger one is refused rather than read for minutes.
 READ_LIMIT = 16 << 20
@@ -16,6 +20,8 @@ READ_LIMIT = 16 << 20
 KMSG_LIMIT = 8 << 20
 # A set-up tool such as modinfo or systemctl answers in milliseconds; ten seconds are a hang.
 COMMAND_SECONDS = 10.0
+# A driver answers open(2) at once, and within three seconds where it has to start the GPU first.
+OPEN_SECONDS = 8.0
 # Default of the whole examination, in seconds.
 TOTAL_SECONDS = 150.0
 
@@ -183,28 +189,24 @@ class Machine:
         except OSError:
             return False
 
-    def open_error(self, path: str) -> str | None:
-        """The errno's name with which open(2) for reading and writing refuses a device node; None: it opens."""
-        try:
-            fd = os.open(self.place(path), os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK)
-        except OSError as error:
-            return errno.errorcode.get(error.errno or 0, str(error.errno))
-        os.close(fd)
-        return None
+    def open_errors(self, paths: Sequence[str]) -> dict[str, Maybe[str | None]]:
+        """The errno's name with which open(2) for reading and writing refuses each device node; None: it opens.
 
-    def kmsg(self, limit: int = KMSG_LIMIT) -> list[str]:
-        """The records of /dev/kmsg as they are written, oldest first, at most `limit` bytes of them.
-
-        Raises:
-            OSError: it cannot be opened: ENOENT in most containers, EPERM where the kernel restricts its log.
+        All are opened in one child, because the open of a wedged driver never returns: what comes after that
+        node is unknown.
         """
-        fd = os.open(self.place("/dev/kmsg"), os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-        try:
-            if stat.S_ISREG(os.fstat(fd).st_mode):
-                return os.read(fd, limit).decode("utf-8", "replace").splitlines()
-            return list(_records(fd, limit))
-        finally:
-            os.close(fd)
+        if not paths:
+            return {}
+        script = os.path.join(os.path.dirname(__file__), "inside", "open_nodes.py")
+        there = {self.place(path): path for path in paths}
+        argv = [sys.executable, "-I", "-S", script, *there]
+        ended = run_child(argv, timeout=self.left(OPEN_SECONDS), env=dict(self.env))
+        late = "opening it did not return" if ended.timed_out else "opening it could not be tried"
+        found: dict[str, Maybe[str | None]] = dict.fromkeys(paths, Unknown(f"{late} within {OPEN_SECONDS:g} s"))
+        for line in ended.out.splitlines():
+            path, error = msgspec.json.decode(line, type=tuple[str, str | None])
+            found[there[path]] = error
+        return found
 
     # -- the running system --------------------------------------------------------------------------
 

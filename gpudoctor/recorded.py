@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from gpudoctor.child import Ended
 from gpudoctor.machine import KMSG_LIMIT, Machine, Space, Status
+from gpudoctor.maybe import Maybe
 
 
 class RecordedMachine(Machine):
@@ -130,11 +131,9 @@ class RecordedMachine(Machine):
         """A recorded folder is writable unless an error is recorded for it."""
         return self.status(path) is not None and path not in self._errors
 
-    def open_error(self, path: str) -> str | None:
-        """The recorded error; ENOENT where nothing is recorded."""
-        if path in self._errors:
-            return self._errors[path]
-        return None if self.status(path) else "ENOENT"
+    def open_errors(self, paths: Sequence[str]) -> dict[str, Maybe[str | None]]:
+        """The recorded errors; ENOENT where nothing is recorded."""
+        return {p: self._errors.get(p) or (None if self.status(p) else "ENOENT") for p in paths}
 
     def release(self) -> str:
         """The recorded kernel release."""

@@ -1,1 +1,1 @@
-"""The tests; they mirror the package."""
+"""Tests."""

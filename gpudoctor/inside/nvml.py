@@ -1,6 +1,7 @@
 """Asks NVML about the driver and about each GPU, a JSON line a step, each question guarded by itself.
 
-It runs in a child, because NVML can hang on a driver or on one GPU. Standard library and nvidia-ml-py only.
+It runs in a child, because NVML can hang on a driver or on one GPU. Standard library and nvidia-ml-py only,
+Python 3.8 and newer.
 NVML may run the driver's own nvidia-modprobe, and it wakes a laptop's GPU that sleeps; nothing else is changed.
 
 Numbers that stand for something are told as NVML gives them; gpudoctor/knowledge/nvml.toml names them.
@@ -111,7 +112,9 @@ def known(value: Any) -> bool:
 
 def spread(names: tuple[str, ...], values: Any) -> dict[str, Any]:
     """Several facts of one answer; where there was none, each is as null or unknown as the answer."""
-    return dict(zip(names, values, strict=False)) if isinstance(values, tuple) else dict.fromkeys(names, values)
+    if isinstance(values, tuple):
+        return {name: values[at] for at, name in enumerate(names)}
+    return dict.fromkeys(names, values)
 
 
 def scaled(value: Any, factor: float) -> Any:
@@ -230,6 +233,8 @@ def health(nv: Nvml, handle: Any) -> dict[str, Any]:
 
     def recovery() -> int:
         field = py.nvmlDeviceGetFieldValues(handle, [py.NVML_FI_DEV_GET_GPU_RECOVERY_ACTION])[0]
+        if field.nvmlReturn == INVALID_ARGUMENT:  # a driver from before this field
+            raise py.NVMLError(FUNCTION_NOT_FOUND)
         if field.nvmlReturn:
             raise py.NVMLError(field.nvmlReturn)
         return int(field.value.uiVal)

@@ -8,7 +8,7 @@ from gpudoctor.facts.node import Node
 from gpudoctor.facts.pci import PciDevice
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown, known_or
-from gpudoctor.probes import amd_packages, rocm
+from gpudoctor.probes import amd_packages, nodes, rocm
 from gpudoctor.probes.kfd import NODES
 
 MODULE = "/sys/module/amdgpu"
@@ -30,7 +30,7 @@ def probe(machine: Machine, host: Host, cards: Sequence[PciDevice]) -> Amd:
     return Amd(
         loaded=loaded if machine.exists("/sys/module") else Unknown("/sys is not mounted"),
         version=machine.line(f"{MODULE}/version") if loaded else None,
-        kfd=(_node(machine, "/dev/kfd"),) if machine.exists("/dev/kfd") else (),
+        kfd=nodes.look(machine, ["/dev/kfd"], {}) if machine.exists("/dev/kfd") else (),
         render=_render(machine, cards, loaded),
         topology=bool(machine.names(NODES)),
         dkms=amd_packages.dkms(machine) if asked else idle,
@@ -42,37 +42,22 @@ def probe(machine: Machine, host: Host, cards: Sequence[PciDevice]) -> Amd:
     )
 
 
-def _node(machine: Machine, path: str, *, asleep: bool = False) -> Node:
-    status = machine.status(path)
-    if status is None:
-        why = Unknown(f"stat(2) on {path} failed")
-        return Node(path=path, mode=why, uid=why, gid=why, major=why, minor=why, error=machine.open_error(path))
-    # Opening a render node powers the GPU up (amdgpu_driver_open_kms); /dev/kfd does not.
-    error = Unknown("not opened: the GPU sleeps, and opening would wake it") if asleep else machine.open_error(path)
-    return Node(
-        path=path,
-        mode=f"{status.mode:03o}",
-        uid=status.uid,
-        gid=status.gid,
-        major=status.major,
-        minor=status.minor,
-        error=error,
-    )
-
-
 def _render(machine: Machine, cards: Sequence[PciDevice], loaded: bool) -> tuple[Node, ...]:
     """The render nodes of AMD's GPUs; where sysfs does not say whose one is, the loaded driver stands for it."""
     sleeping = {card.address for card in cards if card.runtime_status == "suspended"}
-    found = []
+    found, closed = [], {}
     for name in machine.names("/dev/dri"):
         if not name.startswith("renderD"):
             continue
         device = f"/sys/class/drm/{name}/device"
         vendor = machine.line(f"{device}/vendor")
         if vendor == VENDOR or (vendor is None and loaded):
-            asleep = machine.real(device).rpartition("/")[2] in sleeping
-            found.append(_node(machine, f"/dev/dri/{name}", asleep=asleep))
-    return tuple(found)
+            path = f"/dev/dri/{name}"
+            found.append(path)
+            # Opening a render node powers the GPU up (amdgpu_driver_open_kms); /dev/kfd does not.
+            if machine.real(device).rpartition("/")[2] in sleeping:
+                closed[path] = Unknown("not opened: the GPU sleeps, and opening would wake it")
+    return nodes.look(machine, found, closed)
 
 
 def _blacklisted(machine: Machine, host: Host) -> Maybe[bool]:

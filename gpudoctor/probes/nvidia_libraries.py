@@ -47,6 +47,7 @@ class _Search:
         self.cache, self.problem = _cache(machine, known_or(host.architecture, machine.architecture()))
         self.variable = machine.env.get("LD_LIBRARY_PATH", "")
         self.order = loader.search_order(self.variable, self.cache)
+        self.listed: dict[str, list[str]] = {}
         self.elsewhere = (*ELSEWHERE, *_toolkit_folders(machine))
 
     def copies(self, soname: str) -> Found:
@@ -65,12 +66,18 @@ class _Search:
         stem, listed = soname.removesuffix("1"), {library.real for library in known}
         found: dict[str, Library] = {}
         for folder in folders:
-            for name in self.machine.names(folder):
+            for name in self._names(folder):
                 path = f"{folder}/{name}"
                 real = self.machine.real(path) if name.startswith(stem) and driver_of_file(name) else None
                 if real and real not in listed:
                     found.setdefault(real, self._library(path, real, OFF_PATH))
         return tuple(found.values())
+
+    def _names(self, folder: str) -> list[str]:
+        """What of a driver lies in a folder; a system's folder has thousands of names and is read once."""
+        if folder not in self.listed:
+            self.listed[folder] = [n for n in self.machine.names(folder) if n.startswith(("libcuda.", "libnvidia-"))]
+        return self.listed[folder]
 
     def _bare(self, soname: str) -> list[str]:
         """A lone libcuda.so of LD_LIBRARY_PATH: programs that open that name (numba does) get it."""

@@ -4,7 +4,8 @@ import re
 
 from gpudoctor.facts import Node, PciDevice
 from gpudoctor.machine import Machine
-from gpudoctor.maybe import Maybe, Unknown, known_or
+from gpudoctor.maybe import Unknown, known_or
+from gpudoctor.probes import nodes
 
 _NODE = re.compile(
     r"nvidia\d+|nvidiactl|nvidia-uvm|nvidia-uvm-tools|nvidia-modeset|nvidia-nvswitch\w+|nvidia-nvlink|dxg"
@@ -21,7 +22,8 @@ def probe(machine: Machine, cards: tuple[PciDevice, ...]) -> tuple[Node, ...]:
     paths = [f"/dev/{name}" for name in sorted(names, key=_by_number)]
     paths += [f"/dev/{folder}/{name}" for folder in _FOLDERS for name in machine.names(f"/dev/{folder}")]
     asleep = _asleep(machine, cards)
-    return tuple(_node(machine, path, asleep) for path in paths)
+    why = {path: _left_closed(path, asleep) for path in paths}
+    return nodes.look(machine, paths, {path: reason for path, reason in why.items() if reason})
 
 
 def _by_number(name: str) -> tuple[str, int]:
@@ -29,30 +31,14 @@ def _by_number(name: str) -> tuple[str, int]:
     return name.rstrip("0123456789"), int(number[0]) if number else -1
 
 
-def _node(machine: Machine, path: str, asleep: set[int] | None) -> Node:
-    status = machine.status(path)
-    error = _open(machine, path, asleep)
-    if status is None:
-        why = Unknown(f"{path} is a link to nothing")
-        return Node(path=path, mode=why, uid=why, gid=why, major=why, minor=why, error=error)
-    return Node(
-        path=path,
-        mode=f"{status.mode:o}",
-        uid=status.uid,
-        gid=status.gid,
-        major=status.major,
-        minor=status.minor,
-        error=error,
-    )
-
-
-def _open(machine: Machine, path: str, asleep: set[int] | None) -> Maybe[str | None]:
+def _left_closed(path: str, asleep: set[int] | None) -> Unknown | None:
+    """Why a node is not opened; None where it is."""
     if _LEFT_ALONE.match(path):
         return Unknown("not opened: computing does not need it")
     gpu = _GPU.fullmatch(path)
     if gpu and (asleep is None or int(gpu[1]) in asleep):
         return Unknown("the GPU sleeps: not opened")
-    return machine.open_error(path)
+    return None
 
 
 def _asleep(machine: Machine, cards: tuple[PciDevice, ...]) -> set[int] | None:

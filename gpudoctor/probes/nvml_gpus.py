@@ -20,7 +20,17 @@ _NAMED = ("compute_mode", "virtualization", "fabric_state", "recovery_action")
 def gpus(machine: Machine, told: Told, count: int, wsl: bool) -> tuple[Gpu, ...]:
     """Return one GPU for each that NVML counted, known or not."""
     rows = {row["index"]: row for row in told.rows}
-    return tuple(_gpu(machine, index, dict(rows.get(index, {})), told.why, wsl) for index in range(count))
+    found = tuple(_gpu(machine, index, dict(rows.get(index, {})), told.why, wsl) for index in range(count))
+    return _placed(found, machine.names("/proc/driver/nvidia/gpus"))
+
+
+def _placed(found: tuple[Gpu, ...], addresses: list[str]) -> tuple[Gpu, ...]:
+    """Give the one GPU that cannot tell its address, for it is lost, the one that is left over in the kernel's list."""
+    free = set(addresses) - {gpu.address for gpu in found if isinstance(gpu.address, str)}
+    without = [gpu for gpu in found if isinstance(gpu.address, Unknown)]
+    if len(found) != len(addresses) or len(without) != 1 or len(free) != 1:
+        return found
+    return tuple(msgspec.structs.replace(g, address=next(iter(free))) if g is without[0] else g for g in found)
 
 
 def _gpu(machine: Machine, index: int, row: dict[str, Any], why: str, wsl: bool) -> Gpu:
@@ -56,9 +66,14 @@ def _chip(device: object, capability: object, architecture: object) -> dict[str,
     chip = nvidia_chip(device) if isinstance(device, str) else None
     found = generation_of_capability(capability) if isinstance(capability, str) else None
     found = found or next((g for g in generations() if g.nvml is not None and g.nvml == architecture), None)
-    unlisted = {"unknown": f"PCI device {device} is in no table"} if isinstance(device, str) else device
-    generation = {"unknown": f"compute capability {capability} is in no table"}
-    return {"chip": chip.code if chip else unlisted, "generation": found.name if found else generation}
+    return {
+        "chip": chip.code if chip else _unlisted("PCI device", device),
+        "generation": found.name if found else _unlisted("compute capability", capability),
+    }
+
+
+def _unlisted(what: str, told: object) -> object:
+    return {"unknown": f"{what} {told} is in no table"} if isinstance(told, str) else told
 
 
 def _memory_kind(memory: object) -> dict[str, Any]:

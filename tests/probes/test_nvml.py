@@ -25,6 +25,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
     return compile_into(tmp_path_factory.mktemp("nvml"), "nvml")
 
 
+@pytest.fixture(scope="module")
+def datacentre(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return compile_into(tmp_path_factory.mktemp("datacentre"), "nvml", "-DDATACENTRE")
+
+
 @pytest.fixture(autouse=True)
 def nothing_is_left() -> Iterator[None]:
     yield
@@ -103,6 +108,32 @@ def test_links_end_where_nvml_ends_them(folder: str) -> None:
 def test_a_gpu_without_memory_of_its_own_is_integrated(folder: str) -> None:
     gpu = all_of(asked(folder, STANDIN_UNIFIED="1")[1])[0]
     assert (gpu.memory, gpu.memory_used, gpu.integrated) == (None, None, True)
+
+
+@needs_gcc
+def test_a_data_centre_gpu_tells_its_health(datacentre: str) -> None:
+    gpu = all_of(asked(datacentre)[1])[0]
+    assert (gpu.ecc, gpu.ecc_pending, gpu.ecc_uncorrected, gpu.ecc_uncorrected_total) == (True, False, 2, 5)
+    assert (gpu.remapped_uncorrected, gpu.remap_pending, gpu.remap_failed) == (3, True, False)
+    assert (gpu.retired_pending, gpu.pcie_replays, gpu.serial) == (True, 17, "1650123450")
+    assert (gpu.recovery_action, gpu.virtualization) == ("drain-and-reset", "passthrough")
+
+
+@needs_gcc
+def test_a_data_centre_gpu_tells_its_fabric_and_mig_devices(datacentre: str) -> None:
+    gpu = all_of(asked(datacentre)[1])[0]
+    assert (gpu.fabric_state, gpu.fabric_status) == ("in-progress", 0)
+    assert (gpu.mig, gpu.mig_pending) == (True, True)
+    assert gpu.mig_devices == tuple(f"GPU-00000000-0000-0000-0000-00000000000{slot}" for slot in (5, 7))
+
+
+@needs_gcc
+@pytest.mark.parametrize(
+    ("code", "answer"),
+    [(2, Unknown("NVML: this driver is too old to tell")), (3, None), (999, Unknown("NVML: Unknown Error"))],
+)
+def test_a_field_that_fails_is_judged_by_its_own_code(datacentre: str, code: int, answer: object) -> None:
+    assert all_of(asked(datacentre, STANDIN_FIELD=str(code))[1])[0].recovery_action == answer
 
 
 @needs_gcc
@@ -228,3 +259,15 @@ def test_the_kernel_tells_numa_and_render_node() -> None:
     machine = RecordedMachine(files, folders=drm, commands={Path(sys.executable).name: ONE_GPU})
     gpu = all_of(nvml.probe(machine, SOME, Host(wsl=None))[1])[0]
     assert (gpu.numa_node, gpu.render_node) == (1, "/dev/dri/renderD129")
+
+
+def test_the_one_lost_gpu_gets_the_address_that_is_left_over() -> None:
+    told = """{"code": 0, "count": 2}
+{"gpu": {"index": 0, "status": "lost", "error": {"unknown": "NVML: GPU is lost"}}}
+{"gpu": {"index": 1, "status": "ok", "address": "0000:02:00.0"}}
+"""
+    folders = [f"/proc/driver/nvidia/gpus/0000:0{bus}:00.0" for bus in (1, 2)]
+    machine = RecordedMachine(folders=folders, commands={Path(sys.executable).name: told})
+    gpus = all_of(nvml.probe(machine, SOME, Host())[1])
+    assert [gpu.address for gpu in gpus] == ["0000:01:00.0", "0000:02:00.0"]
+    assert gpus[0].generation == Unknown("NVML: GPU is lost")

@@ -61,10 +61,32 @@ TWO(nvmlDeviceGetTemperatureThreshold, which == 1 ? 95 : 99)
 TWO(nvmlDeviceGetClockInfo, 210)
 TWO(nvmlDeviceGetMaxClockInfo, 2520)
 int nvmlDeviceGetCurrentClocksThrottleReasons(Gpu g, U64 *v) { SICK(g); *v = 0x800000000044ull; return 0; }
+#ifdef DATACENTRE
+TEXT(nvmlDeviceGetSerial, "165012345%d", g->index)
+ONE(nvmlDeviceGetRetiredPagesPendingStatus, 1)
+ONE(nvmlDeviceGetMaxMigDeviceCount, 3)
+ONE(nvmlDeviceGetPcieReplayCounter, 17)
+ONE(nvmlDeviceGetArchitecture, 9)
+int nvmlDeviceGetVirtualizationMode(Gpu g, U64 *v) { SICK(g); *v = 1; return 0; }
+int nvmlDeviceGetEccMode(Gpu g, U *now, U *next) { SICK(g); *now = 1, *next = 0; return 0; }
+int nvmlDeviceGetTotalEccErrors(Gpu g, int kind, int total, U64 *n) { SICK(g); *n = kind == 1 ? total ? 5 : 2 : 99; return 0; }
+int nvmlDeviceGetRemappedRows(Gpu g, U *a, U *b, U *c, U *d) { SICK(g); *a = 1, *b = 3, *c = 1, *d = 0; return 0; }
+int nvmlDeviceGetMigMode(Gpu g, U *now, U *next) { SICK(g); *now = *next = 1; return 0; }
+int nvmlDeviceGetMigDeviceHandleByIndex(Gpu g, U slot, Gpu *mig) { SICK(g); *mig = &gpus[5 + slot]; return slot == 1 ? 6 : 0; }
+typedef struct { U version; unsigned char cluster[16]; int status; U clique, state, health; } Fabric;
+int nvmlDeviceGetGpuFabricInfoV(Gpu g, Fabric *f) { SICK(g); f->status = 0, f->state = 2; return f->version == 0x02000024 ? 0 : 25; }
+typedef struct { U id, scope; long long at, took; U kind; int code; U64 value; } Field;
+int nvmlDeviceGetFieldValues(Gpu g, int n, Field *f) {
+    SICK(g);
+    f[0].code = n == 1 && f[0].id == 230 ? number("STANDIN_FIELD", 0) : 3, f[0].value = 4;
+    return 0;
+}
+#else
 NONE(nvmlDeviceGetEccMode)
 NONE(nvmlDeviceGetTotalEccErrors)
 NONE(nvmlDeviceGetMigMode)
 NONE(nvmlDeviceGetGpuFabricInfo)
+#endif
 int nvmlDeviceGetNvLinkState(Gpu g, U link, U *on) { SICK(g); *on = link == 0; return link < (U)number("STANDIN_LINKS", 0) ? 0 : 2; }
 typedef struct { U pid; U64 used; U a, b; } Process;
 int nvmlDeviceGetComputeRunningProcesses_v3(Gpu g, U *n, Process *p) {

@@ -1,0 +1,201 @@
+"""Fixes of NVIDIA's kernel module: load it, build it, finish its upgrade, and who has to do so for a container."""
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix
+from gpudoctor.knowledge import packages
+from gpudoctor.maybe import Unknown
+from gpudoctor.remedies import system
+from gpudoctor.subjects import in_container
+
+LOADED = "cat /proc/driver/nvidia/version"
+# The order in which the modules let go of each other.
+_ORDER = ("nvidia_drm", "nvidia_modeset", "nvidia_peermem", "nvidia_fs", "gdrdrv", "nvidia_uvm", "nvidia")
+_ARCHIVE = "https://download.nvidia.com/XFree86/Linux-x86_64/"
+
+
+def reload_module(facts: Facts) -> Fix:
+    """Unload the old module and load the one on disk, without a restart of the computer."""
+    loaded = facts.nvidia.kernel.modules
+    names = [m for m in _ORDER if isinstance(loaded, Unknown) or m in loaded or m == "nvidia"]
+    commands = ["sudo fuser -v /dev/nvidia*", f"sudo rmmod {' '.join(names)}", "sudo modprobe nvidia"]
+    return Fix(
+        "Or, without a restart: stop every program that uses the GPU (the desktop too), then reload the module.",
+        tuple(commands),
+        "reload-module",
+        root=True,
+        verify="nvidia-smi",
+    )
+
+
+def restart(says: str) -> Fix:
+    """Restart the computer, with the reason."""
+    return system.reboot(says)
+
+
+def node_reload(says: str) -> Fix:
+    """For a container: its host's module has to be loaded anew, and containers started again."""
+    return Fix(
+        says,
+        ("sudo reboot",),
+        "reboot",
+        root=True,
+        needs="restart of the containers",
+        impact="reversible",
+        verify="nvidia-smi",
+    )
+
+
+def on_the_host(says: str, *commands: str) -> Fix:
+    """What a container cannot mend: commands for its host."""
+    return Fix(says, commands, "reload-module" if commands else None, root=True, needs="restart of the container")
+
+
+def uses_runfile(facts: Facts) -> bool:
+    """Whether the driver came from NVIDIA's .run installer."""
+    return facts.nvidia.kernel.installer == "runfile"
+
+
+def run_installer(facts: Facts, version: str | None) -> tuple[str, ...]:
+    """The command that runs NVIDIA's installer again so that DKMS follows later kernels by itself."""
+    machine = facts.host.architecture if isinstance(facts.host.architecture, str) else "x86_64"
+    return (f"sudo sh NVIDIA-Linux-{machine}-{version or 'VERSION'}.run --dkms",)
+
+
+def headers(facts: Facts) -> tuple[str, ...]:
+    """The command that installs the running kernel's headers; none where the package manager is not known."""
+    family = system.family_of(facts)
+    if family is None:
+        return ()
+    return system.install(facts, packages.headers_package(family, system.kernel_of(facts)))
+
+
+def driver_packages(facts: Facts) -> tuple[str, ...]:
+    """Names of the driver's installed packages; empty where they are unknown."""
+    found = facts.nvidia.kernel.packages
+    return () if isinstance(found, Unknown) else tuple(name for name, _version, _state in found)
+
+
+def module_packages(facts: Facts) -> tuple[str, ...]:
+    """Names of the installed packages that bring or build the kernel module."""
+    words = ("dkms", "kernel", "akmod", "kmod", "-kmp", "linux-modules-nvidia", "linux-objects-nvidia")
+    return tuple(name for name in driver_packages(facts) if any(word in name for word in words))
+
+
+def build_commands(facts: Facts) -> tuple[str, ...]:
+    """The commands that build the installed driver's module for the running kernel; the headers come first."""
+    kernel, family = system.kernel_of(facts), system.family_of(facts)
+    if any("akmod" in name for name in driver_packages(facts)):
+        return (*headers(facts), f"sudo akmods --force --kernels {kernel}")
+    if family == "suse":
+        return (*headers(facts), *system.reinstall(facts, *module_packages(facts)))
+    return (*_headers_if_missing(facts), *_dkms(facts, kernel))
+
+
+def _headers_if_missing(facts: Facts) -> tuple[str, ...]:
+    return () if facts.host.kernel.headers is True else headers(facts)
+
+
+def _dkms(facts: Facts, kernel: str) -> tuple[str, ...]:
+    entries = facts.nvidia.kernel.dkms
+    known_entries = () if isinstance(entries, Unknown) or entries is None else entries
+    named = dict.fromkeys(f"{e.module}/{e.version}" for e in known_entries if e.state != "broken")
+    if len(named) == 1:
+        return (f"sudo dkms install {next(iter(named))} -k {kernel}",)
+    return (f"sudo dkms autoinstall -k {kernel}",)
+
+
+def rebuild(facts: Facts, version: str | None) -> tuple[Fix, ...]:
+    """Build the installed driver's module for the running kernel, by whoever installed the driver."""
+    kernel = system.kernel_of(facts)
+    if in_container(facts):
+        return (on_the_host(f"On the host: build NVIDIA's module for kernel {kernel}; a container cannot."),)
+    if uses_runfile(facts):
+        return (_installer_again(facts, version, kernel), _boot_the_other(facts))
+    if system.family_of(facts) is None:
+        return (_image(kernel),)
+    commands = (*build_commands(facts), "sudo modprobe nvidia")
+    says = f"Build the module for kernel {kernel}, then load it."
+    fixes = [Fix(says, commands, "reinstall-package", root=True, verify="nvidia-smi")]
+    prebuilt = _prebuilt(facts, version, kernel)
+    return (*fixes, prebuilt) if prebuilt else tuple(fixes)
+
+
+def _installer_again(facts: Facts, version: str | None, kernel: str) -> Fix:
+    says = (
+        f"Run NVIDIA's .run installer of driver {version or 'your version'} again on kernel {kernel}; "
+        f"with --dkms the module is rebuilt for later kernels by itself. Old installers: {_ARCHIVE}"
+    )
+    commands = (*_headers_if_missing(facts), *system.install(facts, "dkms"), *run_installer(facts, version))
+    return Fix(says, commands, "reinstall-package", root=True, verify="nvidia-smi")
+
+
+def _boot_the_other(facts: Facts) -> Fix:
+    others = facts.nvidia.kernel.other_kernels
+    name = others[-1].kernel if isinstance(others, tuple) and others else "that it was built for"
+    return Fix(f"Until then, start the kernel {name} from the boot menu.", (), "reboot", needs="reboot")
+
+
+def _image(kernel: str) -> Fix:
+    return Fix(
+        f"Install the image, extension or package of this distribution that brings NVIDIA's module for kernel {kernel}.",
+        (),
+        "reinstall-package",
+        root=True,
+        needs="reboot",
+        verify="nvidia-smi",
+    )
+
+
+def _prebuilt(facts: Facts, version: str | None, kernel: str) -> Fix | None:
+    """Ubuntu's kernels have a ready, signed module of the same branch."""
+    if facts.host.distribution.id != "ubuntu" or not version:
+        return None
+    flavour = "-open" if any(name.endswith("-open") for name in driver_packages(facts)) else ""
+    server = "-server" if any("-server" in name for name in driver_packages(facts)) else ""
+    name = f"linux-modules-nvidia-{version.split('.')[0]}{server}{flavour}-{kernel}"
+    return Fix(
+        "Or install Ubuntu's ready, signed module for this kernel.",
+        system.install(facts, name),
+        "reinstall-package",
+        root=True,
+        verify="modinfo -F version nvidia",
+    )
+
+
+def finish_upgrade(facts: Facts, version: str) -> tuple[Fix, ...]:
+    """Bring the module on disk to the libraries' version by the package manager, then restart.
+
+    Args:
+        facts: the facts.
+        version: the libraries' version.
+    """
+    family = system.family_of(facts)
+    if uses_runfile(facts) or family is None:
+        return (_installer_for(facts, version),)
+    says = f"Finish the upgrade so that the kernel module becomes {version} too, then restart."
+    commands = (
+        *_finish(facts, family),
+        f"sudo dkms autoinstall -k {system.kernel_of(facts)}",
+        "modinfo -F version nvidia",
+    )
+    return (
+        Fix(says, commands, "reinstall-package", root=True, needs="reboot", verify="modinfo -F version nvidia"),
+        restart(f"Restart only once `modinfo -F version nvidia` says {version}: before, a restart changes nothing."),
+    )
+
+
+def _finish(facts: Facts, family: packages.Family) -> tuple[str, ...]:
+    names = module_packages(facts)
+    if family == "debian":
+        again = (packages.install_command(family, names),) if names else ()
+        return ("sudo dpkg --configure -a", "sudo apt-get update", "sudo apt-get --fix-broken install", *again)
+    if family == "fedora":
+        return ("sudo dnf distro-sync '*nvidia*' 'cuda-drivers*'",)
+    if family == "suse":
+        return ("sudo zypper refresh", "sudo zypper update '*nvidia*'")
+    return ("sudo pacman -Syu",)
+
+
+def _installer_for(facts: Facts, version: str) -> Fix:
+    says = f"Install the kernel module of {version} too: run the installer of that version again, then restart."
+    return Fix(says, run_installer(facts, version), "reinstall-package", root=True, needs="reboot", verify="nvidia-smi")
