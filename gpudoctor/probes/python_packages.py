@@ -123,7 +123,7 @@ def _wanted(machine: Machine, package: Package, place: str, names: Names) -> Fou
         folder=package.folder,
         installer=metadata.read_installer(_text(machine, f"{place}/INSTALLER")),
         requires=head.requires,
-        files=sum(map(bool, record.splitlines())) if record else None,
+        files=record.count("\n") + (not record.endswith("\n")) if record else None,
         missing=_missing(package.folder, claims, names),
         libraries=tuple(dict.fromkeys(c.rpartition("/")[2] for c in claims if ".so" in c))[:_MOST_LIBRARIES],
     )
@@ -139,9 +139,19 @@ def _text(machine: Machine, path: str) -> str:
 
 def _claims(record: str) -> tuple[str, ...]:
     """RECORD's shared libraries and the __init__.py of its top folders; ../ leads to scripts, / to elsewhere."""
-    lines = (line for line in record.splitlines() if ".so" in line or "/__init__.py" in line)
-    paths = (path for line in lines if (path := _path(line))[0] not in "./")
+    lines = {start: line for part in (".so", "/__init__.py") for start, line in _lines_with(record, part)}
+    paths = (path for _, line in sorted(lines.items()) if (path := _path(line))[0] not in "./")
     return tuple(path for path in paths if _is_library(path) or _is_top(path))
+
+
+def _lines_with(text: str, part: str) -> Iterator[tuple[int, str]]:
+    """The lines that hold a part, each with its place; PyTorch's RECORD has 15 000 lines, and few of them matter."""
+    at = text.find(part)
+    while at >= 0:
+        start, end = text.rfind("\n", 0, at) + 1, text.find("\n", at)
+        end = end if end >= 0 else len(text)
+        yield start, text[start:end]
+        at = text.find(part, end)
 
 
 def _path(line: str) -> str:
