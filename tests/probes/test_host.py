@@ -182,6 +182,8 @@ def test_container(files: dict[str, str], env: dict[str, str], container: str | 
         ("6.1.21.2-own", {"/usr/lib/wsl/lib/x": "", "/proc/sys/fs/binfmt_misc/WSLInterop": ""}, {}, 2),
         ("6.1.21.2-own", {"/usr/lib/wsl/lib/x": ""}, {"WSL_DISTRO_NAME": "Ubuntu"}, 2),
         ("6.8.0-1021-azure", {}, {}, None),
+        # A Hyper-V guest with a share of the GPU is a virtual machine.
+        ("6.8.0-52-generic", {"/usr/lib/wsl/drivers/x": "", "/dev/dxg": ""}, {}, None),
         ("6.8.0-60-generic", {}, {"WSL_DISTRO_NAME": "left over"}, None),
     ],
 )
