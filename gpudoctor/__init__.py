@@ -1,3 +1,43 @@
 """Finds why a GPU does not work for machine learning, and says what to type to mend it."""
 
+from typing import TYPE_CHECKING, Any
+
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from gpudoctor.examine import Wishes as Wishes
+    from gpudoctor.examine import check as check
+    from gpudoctor.examine import gather as gather
+    from gpudoctor.facts import Facts as Facts
+    from gpudoctor.judge import Check as Check
+    from gpudoctor.judge import Fix as Fix
+    from gpudoctor.judge import Outcome as Outcome
+    from gpudoctor.judge import Problem as Problem
+    from gpudoctor.judge import Severity as Severity
+    from gpudoctor.judge import run as run
+    from gpudoctor.machine import Machine as Machine
+    from gpudoctor.maybe import Maybe as Maybe
+    from gpudoctor.maybe import Unknown as Unknown
+    from gpudoctor.maybe import known as known
+    from gpudoctor.report.model import Report as Report
+
+_HOMES = {
+    "gpudoctor.examine": ("Wishes", "check", "gather"),
+    "gpudoctor.facts": ("Facts",),
+    "gpudoctor.judge": ("Check", "Fix", "Outcome", "Problem", "Severity", "run"),
+    "gpudoctor.machine": ("Machine",),
+    "gpudoctor.maybe": ("Maybe", "Unknown", "known"),
+    "gpudoctor.report.model": ("Report",),
+}
+_HOME = {name: module for module, names in _HOMES.items() for name in names}
+
+__all__ = sorted([*_HOME, "__version__"])
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first asked for (PEP 562), so that `import gpudoctor` costs nothing."""
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_HOME[name]), name)

@@ -95,7 +95,7 @@ def gather(machine: Machine | None = None, wishes: Wishes = ANYTHING) -> Facts:
             return facts
 
 
-def report(machine: Machine | None = None, wishes: Wishes = ANYTHING, facts: Facts | None = None) -> Report:
+def check(machine: Machine | None = None, wishes: Wishes = ANYTHING, facts: Facts | None = None) -> Report:
     """The report on a machine, or on facts."""
     done = [event for event in examine(machine, wishes, facts) if isinstance(event, Done)]
     return done[-1].report

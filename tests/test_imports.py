@@ -1,0 +1,69 @@
+"""What is loaded when: `import gpudoctor` loads nothing heavy, and nobody but a child loads a framework."""
+
+import ast
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import gpudoctor
+
+ROOT = Path(gpudoctor.__file__).parent
+HEAVY = {"rich", "textual", "numpy", "torch", "tensorflow", "cupy", "jax", "psutil", "pynvml"}
+
+
+def loaded(code: str) -> set[str]:
+    """The top-level modules loaded after some code, in a fresh interpreter."""
+    code += "\nimport sys, json; print(json.dumps(sorted({m.split('.')[0] for m in sys.modules})))"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT.parent)
+    return set(json.loads(ended.stdout.splitlines()[-1]))
+
+
+def test_importing_the_package_loads_nothing_of_weight() -> None:
+    modules = loaded("import gpudoctor")
+    assert not modules & (HEAVY | {"msgspec", "argparse", "subprocess"})
+
+
+def test_a_quick_check_as_json_loads_no_face_and_no_framework() -> None:
+    code = (
+        "import contextlib, io, gpudoctor.cli as cli\n"
+        "with contextlib.redirect_stdout(io.StringIO()): cli.main(['check', '--quick', '--json'])"
+    )
+    assert not loaded(code) & HEAVY
+
+
+@pytest.mark.parametrize("name", gpudoctor.__all__)
+def test_public_names_are_there(name: str) -> None:
+    assert getattr(gpudoctor, name)
+
+
+def test_a_name_that_is_not_there() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = gpudoctor.nothing  # type: ignore[attr-defined]
+
+
+def _for_types_only(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+
+
+def test_the_scripts_for_other_interpreters_need_only_the_standard_library() -> None:
+    own = {p.stem for p in (ROOT / "inside").glob("*.py")}
+    frameworks = {"torch", "tensorflow", "cupy", "jax", "jaxlib", "onnxruntime", "pynvml", "numpy"}
+    for script in (ROOT / "inside").glob("*.py"):
+        tree = ast.parse(script.read_text())
+        typing = {id(n) for node in ast.walk(tree) if _for_types_only(node) for n in ast.walk(node)}
+        for node in (n for n in ast.walk(tree) if id(n) not in typing):
+            names = []
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                names = [node.module or ""]
+            for name in {n.split(".")[0] for n in names}:
+                assert name in sys.stdlib_module_names | own | frameworks, f"{script.name} imports {name}"
+
+
+def test_no_script_for_other_interpreters_is_named_like_a_package() -> None:
+    taken = {"torch", "tensorflow", "cupy", "jax", "onnxruntime", "numpy", "json", "common"} - {"common"}
+    assert not {p.stem for p in (ROOT / "inside").glob("*.py")} & (taken | set(sys.stdlib_module_names))
