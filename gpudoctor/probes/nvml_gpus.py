@@ -73,6 +73,8 @@ def _chip(device: object, capability: object, architecture: object) -> dict[str,
 
 
 def _unlisted(what: str, told: object) -> object:
+    if told is None:
+        return {"unknown": f"NVML tells no {what}"}
     return {"unknown": f"{what} {told} is in no table"} if isinstance(told, str) else told
 
 

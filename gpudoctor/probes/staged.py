@@ -56,6 +56,7 @@ def ask(
         seconds: after which it counts as hung.
         env: the environment.
     """
+    hurried = machine.left(seconds) < seconds  # then no answer says nothing about the driver
     ended = machine.run([*_program(script), *arguments], seconds, env)
     said: dict[str, Any] = {}
     rows: dict[int, dict[str, Any]] = {}
@@ -69,9 +70,9 @@ def ask(
     return Told(
         said=said,
         rows=tuple(rows[index] for index in sorted(rows)),
-        hung=stage if ended.timed_out else None,
-        died=None if ended.timed_out else ended.signal,
-        why=_why(ended, stage, seconds),
+        hung=stage if ended.timed_out and not hurried else None,
+        died=None if ended.timed_out or ended.cancelled else ended.signal,
+        why="the examination ran out of time" if ended.timed_out and hurried else _why(ended, stage, seconds),
     )
 
 
@@ -99,9 +100,9 @@ def _why(ended: Ended, stage: str, seconds: float) -> str:
     if ended.timed_out:
         deep = ", and the child cannot even be killed" if ended.abandoned else ""
         return f"no answer in stage {stage} within {seconds:g} s{deep}"
-    if ended.signal:
-        return f"the child died of {ended.signal} in stage {stage}"
     if ended.cancelled:
         return "the examination was cancelled"
+    if ended.signal:
+        return f"the child died of {ended.signal} in stage {stage}"
     last = next((line for line in reversed(ended.err.splitlines()) if line.strip()), "")
     return f"the child ended in stage {stage} with exit code {ended.code}: {last}".removesuffix(": ")
