@@ -208,6 +208,20 @@ class Machine:
             found[there[path]] = error
         return found
 
+    def kmsg(self, limit: int = KMSG_LIMIT) -> list[str]:
+        """The records of /dev/kmsg as they are written, oldest first, at most `limit` bytes of them.
+
+        Raises:
+            OSError: it cannot be opened: ENOENT in most containers, EPERM where the kernel restricts its log.
+        """
+        fd = os.open(self.place("/dev/kmsg"), os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        try:
+            if stat.S_ISREG(os.fstat(fd).st_mode):
+                return os.read(fd, limit).decode("utf-8", "replace").splitlines()
+            return list(_records(fd, limit))
+        finally:
+            os.close(fd)
+
     # -- the running system --------------------------------------------------------------------------
 
     def release(self) -> str:
