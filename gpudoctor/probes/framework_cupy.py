@@ -47,7 +47,7 @@ def read(machine: Machine, found: Found) -> Framework:
 
 
 def _version(machine: Machine, found: Found) -> Maybe[str | None]:
-    """Of several distributions in one folder the one that wrote it last decides, so the module's own file comes first."""
+    """Of several distributions in one folder the last one to write it decides, so the module's own file comes first."""
     text = read_text(machine, f"{found.location}/_version.py") if found.location else ""
     said = {} if isinstance(text, Unknown) else assignments(text)
     return said.get("__version__") or found.version

@@ -58,4 +58,12 @@ def _cudnn(plugin: Package | None) -> Maybe[str | None]:
     if plugin is None:
         return Unknown("this jaxlib brings its own CUDA support and names no cuDNN")
     asked = [match[1] for line in plugin.requires if (match := _CUDNN.match(line))]
-    return asked[0] if asked else Unknown(f"the metadata of {plugin.name} asks for no cuDNN")
+    return asked[0] if asked else _cudnn_of_release(plugin)
+
+
+def _cudnn_of_release(plugin: Package) -> Maybe[str | None]:
+    from gpudoctor.knowledge import jax
+
+    name = plugin.name.split("-")[1]
+    lowest = jax.lowest_cudnn(name, plugin.version) if name in ("cuda12", "cuda13") else None  # type: ignore[arg-type]
+    return lowest or Unknown(f"neither the metadata of {plugin.name} nor a table of releases names a cuDNN")

@@ -73,15 +73,16 @@ class Search:
             dynamic: its dynamic section; None: a program opens it that has none of its own to look at.
             origin: its folder.
             above: DT_RPATH of those that loaded it.
-            also: folders that count as its RUNPATH, or as its RPATH where it has one.
+            also: folders that count as its RUNPATH, or as RPATH where that is what it has.
         """
         runpath, rpath = (dynamic.runpath, dynamic.rpath) if dynamic else ((), ())
-        if rpath and not runpath:
-            rpath = (*rpath, *also)
+        chain = (*rpath, *above)
+        if chain and not runpath:
+            chain = (*chain, *also, *self.rpath)
         else:
             runpath = (*runpath, *also)
-        inherited = () if runpath else (*rpath, *above, *self.rpath)
-        return loader.search_order(self._ld_path, self._cache, tuple(dict.fromkeys(runpath)), inherited, origin)
+            chain = () if runpath else self.rpath
+        return loader.search_order(self._ld_path, self._cache, tuple(dict.fromkeys(runpath)), chain, origin)
 
     def of_file(self, path: str) -> list[Request]:
         """What a library links to, as far as it is CUDA's or ROCm's."""

@@ -37,6 +37,7 @@ _SENTENCES = {
 # What a program gets that insists on a GPU where JAX has none; whatever JAX logged says more.
 _EMPTY = ("Unknown backend", "AssertionError")
 
+_NAME = re.compile(r"\b(CUDA_ERROR_[A-Z_]+)\b")
 # torch "Error 802: ...", ONNX Runtime "CUDA failure 100: ...", TensorFlow "UNKNOWN ERROR (303)".
 _NUMBER = re.compile(r"\b(?:Error |CUDA failure |ERROR \()(\d{1,4})\b")
 
@@ -66,6 +67,17 @@ def refusal(framework: str, stderr: str, error: str | None) -> str | None:
 
 
 def number(text: str | None) -> int | None:
-    """CUDA's number of an error where the text has it; None where it has none."""
+    """CUDA's number of an error where the text has it or the name of the driver API's constant; None where neither."""
     found = _NUMBER.search(text or "")
-    return int(found[1]) if found else None
+    if found:
+        return int(found[1])
+    name = _NAME.search(text or "")
+    return _by_name(name[1]) if name else None
+
+
+def _by_name(name: str) -> int | None:
+    from gpudoctor.knowledge.errors import cuda_error
+
+    # The driver API's results end at 999, CUDA_ERROR_UNKNOWN.
+    codes = (code for code in range(1000) if (row := cuda_error(code)) and row.name == name)
+    return next(codes, None)
