@@ -15,7 +15,6 @@ from gpudoctor.facts import (
     Host,
     KernelLog,
     Nvidia,
-    NvidiaKernel,
     PciDevice,
     Python,
     Toolkits,
@@ -116,7 +115,6 @@ def gather_events(machine: Machine, wishes: Wishes) -> Generator[StepStarted | S
     pci: Maybe[tuple[PciDevice, ...]] = second["pci"] if second["pci"] is not None else Unknown("the probe failed")
     rest = yield from run_steps(_steps(machine, wishes, host, pci, interpreters))
     nvidia, gpus = rest["nvidia"] or (unanswered(Nvidia, "the probe failed"), Unknown("the probe failed"))
-    kernel = rest["nvidia kernel"] or unanswered(NvidiaKernel, "the probe failed")
     pythons = tuple(rest[f"python {i}"] for i in range(len(interpreters)) if rest[f"python {i}"])
     return Facts(
         version=__version__,
@@ -125,7 +123,7 @@ def gather_events(machine: Machine, wishes: Wishes) -> Generator[StepStarted | S
         quick=wishes.quick,
         host=host,
         pci=pci,
-        nvidia=msgspec.structs.replace(nvidia, kernel=kernel),
+        nvidia=nvidia,
         amd=rest["amd"] or unanswered(Amd, "the probe failed"),
         gpus=_together(gpus, rest["kfd"]),
         log=rest["log"] or unanswered(KernelLog, "the probe failed"),

@@ -6,7 +6,9 @@ This file alone knows which probe feeds which part of the facts.
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gpudoctor.facts import Amd, ContainerHost, Gpu, Host, KernelLog, Nvidia, NvidiaKernel, PciDevice, Toolkits
+import msgspec
+
+from gpudoctor.facts import Amd, ContainerHost, Gpu, Host, KernelLog, Nvidia, PciDevice, Toolkits
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe
 
@@ -18,15 +20,13 @@ def system_steps(machine: Machine, host: Host, devices: Sequence[PciDevice]) -> 
     nvidia = tuple(d for d in devices if d.vendor == "10de")
     amd = tuple(d for d in devices if d.vendor == "1002")
 
-    def kernel() -> NvidiaKernel:
-        from gpudoctor.probes import nvidia_kernel
+    def driver() -> tuple[Nvidia, Maybe[tuple[Gpu, ...]]]:
+        from gpudoctor.probes import nvidia_kernel, nvidia_user
 
-        return nvidia_kernel.probe(machine, host, nvidia)
-
-    def user() -> tuple[Nvidia, Maybe[tuple[Gpu, ...]]]:
-        from gpudoctor.probes import nvidia_user
-
-        return nvidia_user.probe(machine, host)
+        # The kernel's side first: cuInit and nvmlInit may run nvidia-modprobe, which makes missing nodes.
+        kernel = nvidia_kernel.probe(machine, host, nvidia)
+        user, gpus = nvidia_user.probe(machine, host)
+        return msgspec.structs.replace(user, kernel=kernel), gpus
 
     def amdgpu() -> Amd:
         from gpudoctor.probes import amd as probe
@@ -54,8 +54,7 @@ def system_steps(machine: Machine, host: Host, devices: Sequence[PciDevice]) -> 
         return probe.probe(machine, host, wanted=bool(devices))
 
     return [
-        ("nvidia kernel", "NVIDIA's kernel driver", kernel),
-        ("nvidia", "NVIDIA's libraries and GPUs", user),
+        ("nvidia", "NVIDIA's driver and GPUs", driver),
         ("amd", "AMD's driver", amdgpu),
         ("kfd", "AMD's GPUs", kfd),
         ("log", "the kernel's log", log),

@@ -13,6 +13,7 @@ from gpudoctor.probes.kfd import NODES
 
 MODULE = "/sys/module/amdgpu"
 VENDOR = "0x1002"
+KFD = "/dev/kfd"
 
 
 def probe(machine: Machine, host: Host, cards: Sequence[PciDevice]) -> Amd:
@@ -25,13 +26,14 @@ def probe(machine: Machine, host: Host, cards: Sequence[PciDevice]) -> Amd:
     """
     loaded = machine.exists(MODULE)
     release, path = rocm.release(machine)
-    asked = bool(cards) or loaded or machine.exists("/dev/kfd") or path is not None
+    asked = bool(cards) or loaded or machine.exists(KFD) or path is not None
     idle = Unknown("not asked: there is no AMD GPU and no ROCm here")
+    opened = _nodes(machine, cards, loaded)
     return Amd(
         loaded=loaded if machine.exists("/sys/module") else Unknown("/sys is not mounted"),
         version=machine.line(f"{MODULE}/version") if loaded else None,
-        kfd=nodes.look(machine, ["/dev/kfd"], {}) if machine.exists("/dev/kfd") else (),
-        render=_render(machine, cards, loaded),
+        kfd=tuple(n for n in opened if n.path == KFD),
+        render=tuple(n for n in opened if n.path != KFD),
         topology=bool(machine.names(NODES)),
         dkms=amd_packages.dkms(machine) if asked else idle,
         packages=amd_packages.packages(machine, host) if asked else idle,
@@ -42,10 +44,13 @@ def probe(machine: Machine, host: Host, cards: Sequence[PciDevice]) -> Amd:
     )
 
 
-def _render(machine: Machine, cards: Sequence[PciDevice], loaded: bool) -> tuple[Node, ...]:
-    """The render nodes of AMD's GPUs; where sysfs does not say whose one is, the loaded driver stands for it."""
+def _nodes(machine: Machine, cards: Sequence[PciDevice], loaded: bool) -> tuple[Node, ...]:
+    """/dev/kfd and the render nodes of AMD's GPUs, opened in one child.
+
+    Where sysfs does not say whose a render node is, the loaded driver stands for it.
+    """
     sleeping = {card.address for card in cards if card.runtime_status == "suspended"}
-    found, closed = [], {}
+    found, closed = [KFD] if machine.exists(KFD) else [], {}
     for name in machine.names("/dev/dri"):
         if not name.startswith("renderD"):
             continue

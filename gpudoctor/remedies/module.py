@@ -137,7 +137,7 @@ def _boot_the_other(facts: Facts) -> Fix:
 
 def _image(kernel: str) -> Fix:
     return Fix(
-        f"Install the image, extension or package of this distribution that brings NVIDIA's module for kernel {kernel}.",
+        f"Install this distribution's image, extension or package with NVIDIA's module for kernel {kernel}.",
         (),
         "reinstall-package",
         root=True,
@@ -172,28 +172,32 @@ def finish_upgrade(facts: Facts, version: str) -> tuple[Fix, ...]:
     family = system.family_of(facts)
     if uses_runfile(facts) or family is None:
         return (_installer_for(facts, version),)
-    says = f"Finish the upgrade so that the kernel module becomes {version} too, then restart."
-    commands = (
-        *_finish(facts, family),
-        f"sudo dkms autoinstall -k {system.kernel_of(facts)}",
-        "modinfo -F version nvidia",
+    says = (
+        f"Finish the upgrade so that the kernel module becomes {version} too; restart only once modinfo says "
+        f"{version}, because before that a restart loads the old module again."
     )
-    return (
-        Fix(says, commands, "reinstall-package", root=True, needs="reboot", verify="modinfo -F version nvidia"),
-        restart(f"Restart only once `modinfo -F version nvidia` says {version}: before, a restart changes nothing."),
-    )
+    commands = (*_finish(facts, family), "modinfo -F version nvidia")
+    return (Fix(says, commands, "reinstall-package", root=True, needs="reboot", verify="modinfo -F version nvidia"),)
 
 
 def _finish(facts: Facts, family: packages.Family) -> tuple[str, ...]:
     names = module_packages(facts)
     if family == "debian":
         again = (packages.install_command(family, names),) if names else ()
-        return ("sudo dpkg --configure -a", "sudo apt-get update", "sudo apt-get --fix-broken install", *again)
+        first = ("sudo dpkg --configure -a", "sudo apt-get update", "sudo apt-get --fix-broken install")
+        return (*first, *again, *_build(facts))
     if family == "fedora":
-        return ("sudo dnf distro-sync '*nvidia*' 'cuda-drivers*'",)
+        return ("sudo dnf distro-sync '*nvidia*' 'cuda-drivers*'", *_build(facts))
     if family == "suse":
         return ("sudo zypper refresh", "sudo zypper update '*nvidia*'")
     return ("sudo pacman -Syu",)
+
+
+def _build(facts: Facts) -> tuple[str, ...]:
+    kernel = system.kernel_of(facts)
+    if any("akmod" in name for name in driver_packages(facts)):
+        return (f"sudo akmods --force --kernels {kernel}",)
+    return (f"sudo dkms autoinstall -k {kernel}",) if facts.nvidia.kernel.dkms else ()
 
 
 def _installer_for(facts: Facts, version: str) -> Fix:

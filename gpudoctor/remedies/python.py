@@ -3,11 +3,12 @@
 import shlex
 from collections.abc import Sequence
 
-from gpudoctor.facts import Facts, Framework, Gpu, Python
+from gpudoctor.facts import CondaPackage, Facts, Framework, Gpu, Python
 from gpudoctor.judge import Fix
 from gpudoctor.knowledge import torch
 from gpudoctor.maybe import Unknown
-from gpudoctor.subjects import compute_gpus
+from gpudoctor.software import torch_gfx
+from gpudoctor.subjects import compute_gpus, in_container
 
 
 def manager_of(python: Python) -> str:
@@ -89,7 +90,8 @@ def torch_choice(facts: Facts, python: Python, gpu: Gpu | None = None) -> torch.
     if gpu is None:
         return None
     if gpu.vendor == "amd":
-        return torch.rocm_wheel_for(gpu.gfx, python_minor(python)) if isinstance(gpu.gfx, str) else None
+        gfx = torch_gfx(gpu.gfx) if isinstance(gpu.gfx, str) else None
+        return torch.rocm_wheel_for(gfx, python_minor(python)) if gfx else None
     if not isinstance(gpu.capability, str):
         return None
     machine = facts.host.architecture if isinstance(facts.host.architecture, str) else "x86_64"
@@ -110,27 +112,111 @@ def reinstall_torch(
     """Install the PyTorch build that fits this GPU, driver and Python; empty where none does.
 
     torchvision and torchaudio are compiled against one torch: those that are installed come along.
+
+    Args:
+        facts: the machine.
+        python: the environment.
+        framework: the PyTorch that is replaced.
+        gpu: the GPU that it has to run on; None: the first of the machine.
     """
+    if facts.host.platform == "jetson":
+        return (_jetson(python),)
     choice = torch_choice(facts, python, gpu)
     if choice is None:
         return ()
-    names = ["torch", *(n for n in ("torchvision", "torchaudio") if has(python, n))]
-    verify = f"{shlex.quote(python.path)} -c 'import torch; print(torch.version.cuda, torch.cuda.is_available())'"
-    manager = manager_of(python)
-    fixes = []
-    if manager in ("conda", "pixi"):
-        fixes.append(
-            Fix(
-                "Install conda-forge's GPU build of PyTorch.",
-                (conda_install(python, "pytorch-gpu"),),
-                "reinstall-package",
-                verify=verify,
-            )
-        )
+    names = torch_family(python)
+    if manager_of(python) in ("uv", "poetry") and isinstance(python.project, str):
+        return (_project(facts, python, choice, names),)
+    by_conda = [c for c in conda_of(python) if c.name in ("pytorch", "libtorch", "pytorch-mutex", "cpuonly")]
+    if by_conda or manager_of(python) == "pixi":
+        return (_by_conda(python, choice, {c.name for c in by_conda}),)
     commands = (uninstall(python, *names), install(python, *names, index=choice.index))
-    says = f"Install the {choice.variant} build of PyTorch, which fits this GPU, driver and Python."
-    fixes.append(Fix(says, commands, "reinstall-package", verify=verify))
-    return tuple(reversed(fixes)) if manager in ("conda", "pixi") and framework is None else tuple(fixes)
+    # pip's --extra-index-url lets a newer wheel of another build win, and an installed version satisfies it:
+    # so the old one goes first, and the index is the only one.
+    says = f"Install the {choice.variant} build of PyTorch, which fits {_fits(facts, choice)}.{lasting(facts)}"
+    return (Fix(says, commands, "reinstall-package", undo=_undo(python, framework), verify=torch_verify(python)),)
+
+
+def torch_family(python: Python) -> tuple[str, ...]:
+    """PyTorch and those installed packages that are compiled against exactly one release of it."""
+    return ("torch", *(name for name in ("torchvision", "torchaudio") if has(python, name)))
+
+
+def torch_verify(python: Python) -> str:
+    """The command that shows what PyTorch was built for and whether it finds a GPU."""
+    return f"{shlex.quote(python.path)} -c 'import torch; print(torch.version.cuda, torch.cuda.is_available())'"
+
+
+def lasting(facts: Facts) -> str:
+    """The sentence that a container's user needs: what is installed in it goes with it."""
+    return " Put it into the image's build file too, or it is gone with this container." if in_container(facts) else ""
+
+
+def conda_of(python: Python) -> tuple[CondaPackage, ...]:
+    """The packages that conda brought; none where that is unknown."""
+    return () if isinstance(python.conda, Unknown) or python.conda is None else python.conda
+
+
+def _fits(facts: Facts, choice: torch.TorchChoice) -> str:
+    if choice.variant.startswith("rocm"):
+        return "the AMD GPU and this Python"
+    driver = driver_cuda(facts)
+    return "this GPU, this Python and " + (f"the driver (CUDA {driver})" if driver else "a current driver")
+
+
+def _undo(python: Python, framework: Framework | None) -> str | None:
+    version = framework.version if framework else None
+    return install(python, f"torch=={version}") if isinstance(version, str) and "+" not in version else None
+
+
+def _project(facts: Facts, python: Python, choice: torch.TorchChoice, names: Sequence[str]) -> Fix:
+    """A project's lock file decides: what is installed beside it is undone by the next `uv sync` or `uv run`."""
+    name, folder = f"pytorch-{choice.variant}", str(python.project)
+    if manager_of(python) == "poetry":
+        commands = (
+            f"cd {shlex.quote(folder)}",
+            f"poetry source add --priority=explicit {name} {choice.index}",
+            f"poetry add --source {name} {' '.join(names)}",
+        )
+        says = f"In {folder}, take PyTorch from the index of its {choice.variant} builds, {choice.index}."
+        return Fix(says, commands, "reinstall-package", verify=torch_verify(python))
+    sources = "; ".join(f'{n} = {{ index = "{name}" }}' for n in names)
+    says = (
+        f"In {folder}/pyproject.toml, send {' and '.join(names)} to the index of PyTorch's {choice.variant} builds: "
+        f'under [[tool.uv.index]] name = "{name}", url = "{choice.index}", explicit = true, and under '
+        f"[tool.uv.sources] {sources}. Then lock and install again. (A plain `uv pip install` would be undone by the "
+        f"next `uv sync` or `uv run`.) The build fits {_fits(facts, choice)}."
+    )
+    reinstall = " ".join(f"--upgrade-package {n}" for n in names)
+    steps = (
+        f"cd {shlex.quote(folder)}",
+        f'grep -n -A4 "tool.uv" pyproject.toml   # url = "{choice.index}"',
+        f"uv lock {reinstall}",
+        "uv sync",
+    )
+    return Fix(says, steps, "reinstall-package", verify=torch_verify(python))
+
+
+def _by_conda(python: Python, choice: torch.TorchChoice, there: set[str]) -> Fix:
+    """conda-forge's metapackage pytorch-gpu excludes CPU builds; cpuonly and pytorch-mutex hold them in place."""
+    cuda = torch.cuda_of_variant(choice.variant)
+    specs = ["pytorch-gpu", *([f"cuda-version={cuda.partition('.')[0]}"] if cuda else [])]
+    keepers = [name for name in ("cpuonly", "pytorch-mutex") if name in there]
+    prefix = "" if isinstance(python.prefix, Unknown) else f" -p {shlex.quote(python.prefix)}"
+    commands = [f"conda remove{prefix} {' '.join(keepers)}"] if keepers else []
+    commands.append(conda_install(python, *specs))
+    says = "Install conda-forge's GPU build of PyTorch (pytorch-gpu)"
+    says += f", after removing {' and '.join(keepers)}, which hold the CPU build in place." if keepers else "."
+    return Fix(says, tuple(commands), "reinstall-package", verify=torch_verify(python))
+
+
+def _jetson(python: Python) -> Fix:
+    return Fix(
+        "Install the PyTorch wheel that NVIDIA builds for this JetPack release; those of PyPI and pytorch.org have no "
+        "code for Jetson: https://docs.nvidia.com/deeplearning/frameworks/install-pytorch-jetson-platform/",
+        action="reinstall-package",
+        verify=torch_verify(python),
+    )
 
 
 def has(python: Python, name: str) -> bool:

@@ -5,9 +5,10 @@ from collections.abc import Iterable
 from typing import TypeVar
 
 from gpudoctor.causes import Finding, findings
-from gpudoctor.facts import Facts, Framework, Gpu, Python
-from gpudoctor.judge import Outcome, Severity, Verdict
+from gpudoctor.facts import Facts, Framework, Gpu, PciDevice, Python
+from gpudoctor.judge import Outcome, Verdict
 from gpudoctor.maybe import Maybe, Unknown
+from gpudoctor.remedies.driver import user_version
 from gpudoctor.report.closing import closing
 from gpudoctor.report.model import (
     Consequence,
@@ -20,6 +21,7 @@ from gpudoctor.report.model import (
     Summary,
     UnknownEntry,
 )
+from gpudoctor.subjects import has_dxg
 
 T = TypeVar("T")
 
@@ -37,11 +39,11 @@ def build(facts: Facts, verdicts: Iterable[Verdict]) -> Report:
         status=status,
         created=facts.created,
         seconds=facts.seconds,
-        summary=_summary(everything, unknown),
+        summary=_summary(everything, entries, unknown),
         machine=_machine(facts),
         python=pythons[0] if pythons else None,
         pythons=pythons,
-        gpus=tuple(_gpu(g) for g in or_none(facts.gpus) or ()),
+        gpus=_gpus(facts),
         frameworks=tuple(_framework(p, f) for p in facts.pythons for f in p.frameworks),
         findings=entries,
         unknown=unknown,
@@ -63,13 +65,14 @@ def _status(found: tuple[FindingEntry, ...], unknown: tuple[UnknownEntry, ...]) 
     return "warn" if "warn" in worst else "pass"
 
 
-def _summary(verdicts: list[Verdict], unknown: tuple[UnknownEntry, ...]) -> Summary:
-    count = Counter(v.severity.value for v in verdicts if v.outcome is Outcome.PROBLEM)
+def _summary(verdicts: list[Verdict], found: tuple[FindingEntry, ...], unknown: tuple[UnknownEntry, ...]) -> Summary:
+    count = Counter(entry.status for entry in found)
     ends = Counter(v.outcome for v in verdicts)
     return Summary(
-        fail=count[Severity.ERROR.value],
-        warn=count[Severity.WARNING.value],
-        advice=count[Severity.ADVICE.value],
+        fail=count["fail"],
+        warn=count["warn"],
+        advice=count["advice"],
+        consequences=sum(len(entry.consequences) for entry in found),
         unknown=sum(not entry.broken for entry in unknown),
         passed=ends[Outcome.PASS],
         skipped=ends[Outcome.SKIPPED],
@@ -118,8 +121,9 @@ def _machine(facts: Facts) -> MachineEntry:
         platform=or_none(host.platform),
         container=or_none(host.container),
         product=or_none(host.product),
-        driver=or_none(kernel.loaded) or or_none(nvidia.nvml.driver_version) or or_none(facts.amd.version),
+        driver=or_none(kernel.loaded) or (or_none(nvidia.nvml.driver_version) if has_dxg(facts) else None),
         driver_flavour=or_none(kernel.flavour),
+        driver_libraries=user_version(facts),
         driver_cuda=or_none(nvidia.cuda.version) or or_none(nvidia.nvml.cuda_version),
         rocm=or_none(facts.amd.rocm),
         toolkit=or_none(facts.toolkits.home.nvcc),
@@ -134,6 +138,32 @@ def _python(python: Python) -> PythonEntry:
         kind=or_none(python.kind),
         manager=or_none(python.manager),
         error=python.error,
+    )
+
+
+def _gpus(facts: Facts) -> tuple[GpuEntry, ...]:
+    """What drivers list, then what only the PCI bus shows."""
+    listed = tuple(_gpu(g) for g in or_none(facts.gpus) or ())
+    known = {g.address for g in listed}
+    silent = [
+        d for d in or_none(facts.pci) or () if d.role == "gpu" and d.vendor in OF_VENDOR and d.address not in known
+    ]
+    return (*listed, *(_silent(len(listed) + i, d) for i, d in enumerate(silent)))
+
+
+# Vendors whose GPUs a framework of ours can use; others (a server's ASPEED VGA) are no GPUs for computing.
+OF_VENDOR = {"10de": "nvidia", "1002": "amd", "8086": "intel"}
+
+
+def _silent(index: int, device: PciDevice) -> GpuEntry:
+    return GpuEntry(
+        index=index,
+        vendor=OF_VENDOR[device.vendor],
+        name=or_none(device.name),
+        address=device.address,
+        capability=or_none(device.capability),
+        gfx=or_none(device.gfx),
+        status="no driver",
     )
 
 

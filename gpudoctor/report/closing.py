@@ -10,10 +10,8 @@ from gpudoctor.subjects import framework_name
 def closing(facts: Facts, verdicts: list[Verdict], status: str, entries: tuple[FindingEntry, ...]) -> tuple[str, ...]:
     """Sentences for the end of the report."""
     lines = [*_proven(facts)]
-    verify = next((fix.verify for entry in entries for fix in entry.fixes if fix.verify), None)
     if status == "fail":
-        again = "After the first fix, run `gpudoctor check` again: what follows from that cause then goes away."
-        return (*lines, again if verify is None else f"{again} `{verify}` shows whether the fix helped.")
+        return (*lines, "Mend the first finding, then run `gpudoctor check` again; `gpudoctor explain ID` tells more.")
     if status == "incomplete":
         lines.append("Not everything could be found out: --verbose lists what is unknown, and what would permit it.")
     elif not entries:

@@ -4,7 +4,7 @@ from rich.console import Console
 from rich.text import Text
 
 from gpudoctor.report.clean import clean
-from gpudoctor.report.model import FrameworkEntry, GpuEntry, PythonEntry, Report
+from gpudoctor.report.model import FrameworkEntry, GpuEntry, MachineEntry, PythonEntry, Report
 from gpudoctor.subjects import NAMES
 
 WIDE = 10
@@ -39,12 +39,7 @@ def _machine(report: Report) -> str:
 
 def _driver(report: Report) -> str:
     m = report.machine
-    parts = []
-    if (m.driver and any(g.vendor == "nvidia" for g in report.gpus)) or m.driver_cuda or m.driver_flavour:
-        flavour = f" ({m.driver_flavour})" if m.driver_flavour else ""
-        parts.append(f"NVIDIA {m.driver or 'of unknown version'}{flavour}")
-        if m.driver_cuda:
-            parts.append(f"CUDA up to {m.driver_cuda}")
+    parts = _nvidia(m) if m.driver or m.driver_libraries else []
     if m.rocm:
         parts.append(f"ROCm {m.rocm}")
     if m.toolkit:
@@ -52,10 +47,21 @@ def _driver(report: Report) -> str:
     return ", ".join(parts) or "none that answers"
 
 
+def _nvidia(m: MachineEntry) -> list[str]:
+    if m.driver is None:
+        parts = [f"NVIDIA {m.driver_libraries} (libraries only)"]
+    else:
+        differ = m.driver_libraries not in (None, m.driver)
+        words = [m.driver_flavour or "", f"libraries {m.driver_libraries}" if differ else ""]
+        about = ", ".join(word for word in words if word)
+        parts = [f"NVIDIA {m.driver}" + (f" ({about})" if about else "")]
+    return [*parts, f"CUDA up to {m.driver_cuda}"] if m.driver_cuda else parts
+
+
 def _gpus(out: Console, gpus: tuple[GpuEntry, ...]) -> None:
     """Each GPU on a line; equal neighbours share one."""
     if not gpus:
-        _row(out, "GPUs", "none that a driver lists")
+        _row(out, "GPUs", "none found")
     groups: list[tuple[str, list[int]]] = []
     for gpu in gpus:
         text = _gpu(gpu)
@@ -76,7 +82,9 @@ def _gpu(gpu: GpuEntry) -> str:
         parts.append(f"compute capability {gpu.capability}")
     if gpu.gfx:
         parts.append(gpu.gfx)
-    if gpu.status not in (None, "ok"):
+    if gpu.status == "no driver":
+        parts.append(f"at {gpu.address}, no driver lists it")
+    elif gpu.status not in (None, "ok"):
         parts.append(str(gpu.status))
     return ", ".join(parts)
 

@@ -8,12 +8,13 @@ SCHEMA = "gpudoctor.report/1"
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True, rename={"passed": "pass"}):
-    """How many verdicts ended how; consequences are counted with their own status."""
+    """How many findings there are of each status, and how the other verdicts ended."""
 
     fail: int = 0
     warn: int = 0
     advice: int = 0
-    unknown: int = 0
+    consequences: int = 0  # problems that follow from a finding
+    unknown: int = 0  # that no finding explains
     passed: int = 0
     skipped: int = 0
     broken: int = 0
@@ -56,7 +57,10 @@ class UnknownEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GpuEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """A GPU, for a reader of the report; None where it is unknown or does not exist."""
+    """A GPU, for a reader of the report; None where it is unknown or does not exist.
+
+    `status` is "ok", "lost" ..., or "no driver" where only the PCI bus shows the GPU.
+    """
 
     index: int
     vendor: str
@@ -101,8 +105,9 @@ class MachineEntry(msgspec.Struct, frozen=True, kw_only=True):
     platform: str | None = None
     container: str | None = None
     product: str | None = None
-    driver: str | None = None  # loaded kernel module's version, or the library's where there is no module
+    driver: str | None = None  # the driver's version: of the loaded module; on WSL, of Windows' driver
     driver_flavour: str | None = None
+    driver_libraries: str | None = None  # version of the NVIDIA libraries that programs load
     driver_cuda: str | None = None  # newest CUDA release that the driver runs
     rocm: str | None = None
     toolkit: str | None = None  # CUDA toolkit that build tools take

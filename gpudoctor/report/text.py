@@ -65,7 +65,7 @@ def _finding(out: Console, entry: FindingEntry, verbose: bool) -> None:
         _line(out, "not", "Looked at and well: " + ", ".join(entry.ruled_out) + ".", "dim")
     for reference in entry.references if verbose else ():
         _line(out, "see", reference, "dim")
-    _line(out, "id", f"{entry.check} ({entry.subject}); more: gpudoctor explain {entry.check}", "dim")
+    _line(out, "id", entry.check, "dim")
 
 
 def _hanging(out: Console, word: str, style: str, title: str) -> None:
@@ -125,6 +125,7 @@ def _counts(out: Console, report: Report) -> None:
         (s.fail, "failed"),
         (s.warn, "warnings" if s.warn != 1 else "warning"),
         (s.advice, "advice"),
+        (s.consequences, "that follow from these" if s.consequences != 1 else "that follows from these"),
         (s.broken, "broken checks"),
         (s.unknown, "unknown"),
         (s.passed, "passed"),

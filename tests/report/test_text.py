@@ -51,7 +51,7 @@ REPORT = Report(
     version="0.1.0",
     status="fail",
     seconds=1.26,
-    summary=Summary(fail=2, warn=1, passed=64, skipped=40),
+    summary=Summary(fail=1, warn=1, consequences=3, passed=64, skipped=40),
     machine=MachineEntry(
         system="Linux",
         distribution="Ubuntu 24.04.3 LTS",
@@ -107,10 +107,10 @@ fix     Restart the computer.
         (needs root; then: reboot; check with: nvidia-smi)
 so      PyTorch 2.5.1 sees no GPU.
         The same. (2 times)
-id      driver.library-mismatch (this machine); more: gpudoctor explain
-        driver.library-mismatch
+id      driver.library-mismatch
 
-FAIL  2 failed, 1 warning, 64 passed, 40 not for this machine (1.3 s)
+FAIL  1 failed, 1 warning, 3 that follow from these, 64 passed, 40 not for this
+machine (1.3 s)
 After the first fix, run `gpudoctor check` again.
 """
     )
@@ -146,6 +146,6 @@ def test_markup_and_control_characters_from_facts_are_shown_as_they_are() -> Non
 def test_a_machine_about_which_nothing_is_known() -> None:
     text = render(Report(version="0.1.0"))
     assert "machine   Linux" in text or "machine   unknown system" in text
-    assert "GPUs      none that a driver lists" in text
+    assert "GPUs      none found" in text
     assert "INCOMPLETE  0 failed, 0 passed" in text
     assert isinstance(StringIO(text).read(), str)

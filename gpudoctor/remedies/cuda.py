@@ -1,0 +1,45 @@
+"""Fixes between a framework's CUDA and the driver: which side has to move, and who can move it."""
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix
+from gpudoctor.knowledge import drivers
+from gpudoctor.remedies import driver
+from gpudoctor.software import is_data_centre, nvidia_gpus
+from gpudoctor.subjects import in_container, on_wsl
+
+FORWARD = "https://docs.nvidia.com/deploy/cuda-compatibility/forward-compatibility.html"
+
+
+def newer_driver(facts: Facts, cuda: str) -> tuple[Fix, ...]:
+    """Bring a driver that runs programs of this CUDA release ("13.0"); empty where no driver does for these GPUs.
+
+    The toolkit is never part of it: wheels bring their own CUDA libraries.
+    """
+    floor = drivers.minimum_driver(cuda)
+    branch = driver.best_branch(facts, at_least=driver.branch_of(floor) or 0)
+    if floor is None or branch is None:
+        return ()
+    verify = 'nvidia-smi   # "CUDA Version" in its head'
+    if on_wsl(facts):
+        says = f"Install a driver of version {floor} or newer in Windows, never inside WSL, then run `wsl --shutdown`."
+        return (Fix(says, action="reinstall-package", needs="a restart of WSL", verify=verify),)
+    if in_container(facts):
+        says = (
+            f"Or let the host's administrator install a driver of version {floor} or newer (branch {branch}) on the host; "
+            "a container takes its driver from there, so nothing is to be installed inside."
+        )
+        return (Fix(says, action="reinstall-package", needs="a restart of the container", verify=verify), *compat(facts))
+    says = f"Or install a driver of version {floor} or newer: branch {branch} runs CUDA {cuda}. Then restart."
+    return (driver.install_driver(facts, branch, says=says), *compat(facts))
+
+
+def compat(facts: Facts) -> tuple[Fix, ...]:
+    """CUDA's forward compatibility package, which serves data-centre GPUs alone; an option, and the last one."""
+    gpus = nvidia_gpus(facts)
+    if not gpus or not all(is_data_centre(g) for g in gpus):
+        return ()
+    says = (
+        "Or, as these are data-centre GPUs, use an image that carries the CUDA forward compatibility package "
+        f"(cuda-compat), where the driver cannot change: {FORWARD}"
+    )
+    return (Fix(says, action="change-environment"),)
