@@ -10,6 +10,7 @@ from gpudoctor.machine import Machine
 ISOLATED = ("/uv/tools/", "/pipx/venvs/", "/pipx/.cache/", "/archive-v0/", "/environments-v2/", "/pipx/shared/")
 _NAMES = ("python3", "python")
 _PYTHONS = ("python", "pypy", "graalpy")
+_FRAMEWORKS = ("torch", "tensorflow", "cupy", "jax", "onnxruntime")
 
 
 class InterpreterError(ValueError):
@@ -22,7 +23,8 @@ def choose(machine: Machine, given: Sequence[str]) -> list[tuple[str, str]]:
     Args:
         machine: where they lie.
         given: what the user named: a file, a folder of an environment, or a program on PATH. Empty: the active
-            environment, else the first Python on PATH where we run from a tool's own environment, else ours.
+            environment, else the first Python on PATH where ours is a tool's own environment or holds no
+            framework, else ours.
 
     Raises:
         InterpreterError: a given one is missing, is not executable, or is no Python.
@@ -41,13 +43,19 @@ def _offers(machine: Machine) -> Iterator[tuple[str, str]]:
         python = _in_prefix(machine, prefix) if prefix.startswith("/") else None
         if python and not (isolated and machine.real(prefix) == machine.real(sys.prefix)):
             yield python, variable
-    if isolated or not own or not machine.here:
+    if isolated or not own or not machine.here or not _holds_framework(machine):
         yield from ((python, "the first Python on PATH") for python in _on_path(machine))
     yield own or "/usr/bin/python3", "this interpreter"
 
 
 def _isolated() -> bool:
     return any(part in f"{sys.prefix}/" for part in ISOLATED)
+
+
+def _holds_framework(machine: Machine) -> bool:
+    """Whether our own environment is one to examine: a venv made for gpudoctor alone is nobody's workplace."""
+    sites = [folder for folder in sys.path if folder.endswith(("site-packages", "dist-packages"))]
+    return any(machine.exists(f"{site}/{name}") for site in sites for name in _FRAMEWORKS)
 
 
 def _on_path(machine: Machine) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """The last lines of a report: what was proven, what to try next."""
 
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Verdict
+from gpudoctor.judge import Outcome, Verdict
 from gpudoctor.maybe import Unknown
 from gpudoctor.report.model import FindingEntry
 from gpudoctor.subjects import framework_name
@@ -14,8 +14,8 @@ def closing(facts: Facts, verdicts: list[Verdict], status: str, entries: tuple[F
         return (*lines, "Mend the first finding, then run `gpudoctor check` again; `gpudoctor explain ID` tells more.")
     if status == "incomplete":
         lines.append("Not everything could be found out: --verbose lists what is unknown, and what would permit it.")
-    elif not entries:
-        lines.append(f"None of the {len({v.check.id for v in verdicts})} checks found a problem.")
+    elif not entries and (asked := {v.check.id for v in verdicts if v.outcome is Outcome.PASS}):
+        lines.append(f"None of the {len(asked)} checks that apply here found a problem.")
     if facts.quick and any(p.frameworks for p in facts.pythons):
         lines.append("No framework was imported (--quick): run `gpudoctor check` for what each one sees.")
     if status == "pass" and not facts.quick:

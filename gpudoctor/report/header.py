@@ -90,7 +90,9 @@ def _gpu(gpu: GpuEntry) -> str:
 
 
 def _python(out: Console, python: PythonEntry, frameworks: list[FrameworkEntry]) -> None:
-    about = ", ".join(p for p in (python.version, python.kind, python.manager and f"{python.manager} installs") if p)
+    why = python.why if python.why != "--python" else ""
+    words = (python.version, python.kind, python.manager and f"{python.manager} installs", why)
+    about = ", ".join(p for p in words if p)
     _row(out, "Python", f"{python.path}" + (f" ({about})" if about else ""))
     for framework in frameworks:
         name = f"{NAMES.get(framework.name, framework.name)} {framework.version or '(version unknown)'}"

@@ -32,11 +32,20 @@ def host(**env: str) -> RecordedMachine:
         ({"CONDA_PREFIX": "/opt/conda"}, ("/opt/conda/bin/python", "CONDA_PREFIX")),
         ({"VIRTUAL_ENV": "/deleted", "CONDA_PREFIX": "/opt/conda"}, ("/opt/conda/bin/python", "CONDA_PREFIX")),
         ({"VIRTUAL_ENV": "/gone"}, ("/gone/bin/python", "VIRTUAL_ENV")),
-        ({}, (sys.executable, "this interpreter")),
+        ({}, ("/usr/bin/python3", "the first Python on PATH")),
+        ({"PATH": "/nowhere"}, (sys.executable, "this interpreter")),
     ],
 )
 def test_without_a_word_the_active_environment_counts(env: dict[str, str], chosen: tuple[str, str]) -> None:
     assert choose(host(**env), []) == [chosen]
+
+
+def test_our_own_environment_counts_where_it_holds_a_framework(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", ["/own/lib/python3.11/site-packages"])
+    machine = RecordedMachine(
+        {**FILES, "/own/lib/python3.11/site-packages/torch/version.py": ""}, env={"PATH": "/usr/bin"}
+    )
+    assert choose(machine, []) == [(sys.executable, "this interpreter")]
 
 
 @pytest.mark.parametrize("tool", ["/home/me/.local/share/uv/tools/gpudoctor-cli", "/home/me/.cache/uv/archive-v0/xyz"])
