@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-QUOTES = "'\"“”‘’"
+QUOTES = "'\"\u201c\u201d\u2018\u2019"  # straight ones, and those that word processors make of them
 
 
 class Mask(NamedTuple):

@@ -1,0 +1,1 @@
+"""Checks of the variables that hide GPUs from programs."""

@@ -1,0 +1,25 @@
+"""CUDA_VISIBLE_DEVICES hides every GPU."""
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Problem, Severity, check
+from gpudoctor.masks import cuda_fixes, cuda_problem
+from gpudoctor.subjects import nvidia_machine
+
+
+@check(
+    title="CUDA_VISIBLE_DEVICES hides every GPU",
+    severity=Severity.ERROR,
+    cause="An empty CUDA_VISIBLE_DEVICES, -1, or an entry that is no index and no UUID hides every GPU: CUDA stops "
+    "reading the list at the first entry that is invalid. Quotation marks count as part of the value.",
+    fixes=cuda_fixes,
+    references=(
+        "https://docs.nvidia.com/cuda/cuda-c-programming-guide/#cuda-environment-variables",
+        "https://github.com/pytorch/pytorch/blob/main/torch/cuda/__init__.py",
+    ),
+    each=nvidia_machine,
+    because=("device.*", "driver.*", "container.*", "wsl.*"),
+    seen=("simulated 2026-11",),
+)
+def cuda_hides_all(facts: Facts) -> Problem | None:
+    """The variable is set, CUDA finds no device with it and finds devices without it."""
+    return cuda_problem(facts, "malformed", "negative")

@@ -1,0 +1,22 @@
+"""CUDA_VISIBLE_DEVICES names a GPU that is not there."""
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Problem, Severity, check
+from gpudoctor.masks import cuda_fixes, cuda_problem
+from gpudoctor.subjects import nvidia_machine
+
+
+@check(
+    title="CUDA_VISIBLE_DEVICES names a GPU that does not exist",
+    severity=Severity.ERROR,
+    cause="Indices count from 0 within the GPUs that this machine, job or container has. CUDA stops reading the list "
+    "at the first index that is out of range, so that this entry and all behind it name no GPU.",
+    fixes=cuda_fixes,
+    references=("https://docs.nvidia.com/cuda/cuda-c-programming-guide/#cuda-environment-variables",),
+    each=nvidia_machine,
+    because=("device.*", "driver.*", "container.*", "wsl.*"),
+    seen=("simulated 2026-11",),
+)
+def cuda_out_of_range(facts: Facts) -> Problem | None:
+    """The first invalid entry is an index beyond the last GPU."""
+    return cuda_problem(facts, "index")

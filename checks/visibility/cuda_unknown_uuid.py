@@ -1,0 +1,22 @@
+"""CUDA_VISIBLE_DEVICES names a UUID that no GPU has."""
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Problem, Severity, check
+from gpudoctor.masks import cuda_fixes, cuda_problem
+from gpudoctor.subjects import nvidia_machine
+
+
+@check(
+    title="CUDA_VISIBLE_DEVICES names a UUID that no GPU here has",
+    severity=Severity.ERROR,
+    cause="A UUID belongs to one board or one MIG instance. After a board is replaced, after MIG instances are made "
+    "anew or on another node, the old UUID names nothing, and CUDA stops reading the list there.",
+    fixes=cuda_fixes,
+    references=("https://docs.nvidia.com/cuda/cuda-c-programming-guide/#cuda-environment-variables",),
+    each=nvidia_machine,
+    because=("device.*", "driver.*", "container.*", "wsl.*"),
+    seen=("simulated 2026-11",),
+)
+def cuda_unknown_uuid(facts: Facts) -> Problem | None:
+    """The first invalid entry is a UUID that fits no GPU, or several."""
+    return cuda_problem(facts, "uuid", "ambiguous")

@@ -1,0 +1,38 @@
+"""A mask hides every AMD GPU."""
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Problem, Severity, check
+from gpudoctor.masks import amd_fixes, amd_masks, amd_wrong, is_multiplied
+from gpudoctor.subjects import amd_compute
+
+
+@check(
+    title="A mask hides every AMD GPU",
+    severity=Severity.ERROR,
+    cause="ROCR_VISIBLE_DEVICES filters first (an empty value hides all), and HIP_VISIBLE_DEVICES, or "
+    "CUDA_VISIBLE_DEVICES in its place, then counts within what is left. Each list is read up to its first "
+    "invalid entry: a negative number, a word, a UUID that no GPU has.",
+    fixes=amd_fixes,
+    references=(
+        "https://rocm.docs.amd.com/en/latest/conceptual/gpu-isolation.html",
+        "https://github.com/ROCm/clr/blob/amd-staging/rocclr/device/rocm/rocdevice.cpp",
+    ),
+    each=amd_compute,
+    because=("rocm.not-loaded", "rocm.no-topology"),
+    seen=("simulated 2026-11",),
+)
+def hip_hides_all(facts: Facts) -> Problem | None:
+    """One of the masks leaves nothing, and not by an index out of range."""
+    masks = amd_masks(facts)
+    if masks is None or masks.visible or is_multiplied(masks):
+        return None
+    by_rocr = not masks.first.visible
+    mask, name = (masks.first, "ROCR_VISIBLE_DEVICES") if by_rocr else (masks.then, masks.variable)
+    if mask.why == "index":
+        return None
+    value = masks.rocr if by_rocr else masks.hip
+    what = "is set to nothing (an empty string)" if value == "" else f"is {value!r}: {amd_wrong(mask)}"
+    return Problem(
+        f"{name} {what}. It hides every AMD GPU from HIP programs; the kernel shows {len(masks.gpus)}.",
+        evidence=masks.evidence,
+    )

@@ -1,0 +1,39 @@
+"""A mask names an AMD GPU that is not there."""
+
+from gpudoctor.facts import Facts
+from gpudoctor.formats.visible_devices import Mask
+from gpudoctor.judge import Problem, Severity, check
+from gpudoctor.masks import ROCR, amd_fixes, amd_masks, amd_wrong, is_multiplied
+from gpudoctor.subjects import amd_compute
+
+
+@check(
+    title="A mask names an AMD GPU that does not exist",
+    severity=Severity.ERROR,
+    cause="Indices count from 0 in the order in which the kernel's compute driver lists the GPUs; rocm-smi and "
+    "amd-smi may number them otherwise. The list is read up to the first entry that names no GPU.",
+    fixes=amd_fixes,
+    references=("https://rocm.docs.amd.com/en/latest/conceptual/gpu-isolation.html",),
+    each=amd_compute,
+    because=("rocm.not-loaded", "rocm.no-topology"),
+    seen=("simulated 2026-11",),
+)
+def hip_out_of_range(facts: Facts) -> Problem | None:
+    """An index lies beyond the last GPU: an ERROR where nothing is left, else a WARNING."""
+    masks = amd_masks(facts)
+    if masks is None or is_multiplied(masks):
+        return None
+    pairs: list[tuple[str, str | None, Mask]] = [
+        (ROCR, masks.rocr, masks.first),
+        (masks.variable, masks.hip, masks.then),
+    ]
+    for name, value, mask in pairs:
+        if mask.bad is None or (mask.why != "index" and not mask.visible):
+            continue
+        left = f"HIP programs see {len(masks.visible)} of {len(masks.gpus)} GPUs" if masks.visible else "no GPU is left"
+        return Problem(
+            f"{name} is {value!r}: {amd_wrong(mask)}; {left}.",
+            evidence=masks.evidence,
+            severity=Severity.WARNING if masks.visible else Severity.ERROR,
+        )
+    return None

@@ -1,0 +1,31 @@
+"""ROCR_VISIBLE_DEVICES and HIP_VISIBLE_DEVICES set together leave too few GPUs."""
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Problem, Severity, check
+from gpudoctor.masks import amd_fixes, amd_masks, is_multiplied
+from gpudoctor.subjects import amd_compute
+
+
+@check(
+    title="Two masks multiply: HIP's counts within what ROCr's leaves",
+    severity=Severity.ERROR,
+    cause="ROCR_VISIBLE_DEVICES filters first and renumbers what it leaves from 0. HIP_VISIBLE_DEVICES then counts "
+    "within that shorter list, so that the same index in both names nothing.",
+    fixes=amd_fixes,
+    references=("https://rocm.docs.amd.com/en/latest/conceptual/gpu-isolation.html",),
+    each=amd_compute,
+    because=("rocm.not-loaded", "rocm.no-topology"),
+    seen=("simulated 2026-11",),
+)
+def rocr_and_hip(facts: Facts) -> Problem | None:
+    """HIP's mask alone would show more GPUs than both together."""
+    masks = amd_masks(facts)
+    if masks is None or not is_multiplied(masks):
+        return None
+    left = len(masks.visible)
+    seen = "HIP programs see no GPU" if not left else f"HIP programs see {left} of {len(masks.gpus)} GPUs"
+    says = (
+        f"ROCR_VISIBLE_DEVICES={masks.rocr} leaves {len(masks.first.visible)} of {len(masks.gpus)} GPUs, numbered "
+        f"from 0, and {masks.variable}={masks.hip} counts within them: {seen}."
+    )
+    return Problem(says, evidence=masks.evidence, severity=Severity.WARNING if left else Severity.ERROR)
