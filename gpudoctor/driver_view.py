@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from gpudoctor.facts import Event, Facts, Gpu, Library, PciDevice
+from gpudoctor.facts import DiskModule, Event, Facts, Gpu, Library, PciDevice
 from gpudoctor.judge import MACHINE, About
 from gpudoctor.knowledge import generations
 from gpudoctor.maybe import Maybe, Unknown, known
@@ -63,6 +63,8 @@ HANGS = ("driver.nvml-no-answer", "driver.cuda-no-answer", "driver.crashes")
 NOT_LOADED = (*DEAD, *BUILD, *OTHER_DRIVERS, *REFUSED, *UNFIT, "driver.not-loaded")
 SURROUNDINGS = ("container.*", "wsl.*")
 
+# The modes of lockdown in which unsigned modules are refused (kernel_lockdown(7)).
+STRICT = ("integrity", "confidentiality")
 # What the probe says of a copy that the loader does not reach.
 OFF_PATH = "not on the loader's path"
 
@@ -99,6 +101,12 @@ def disk_version(facts: Facts) -> Maybe[str | None]:
     if isinstance(found, Unknown):
         return found
     return found[0].version if found else None
+
+
+def first_module(facts: Facts) -> DiskModule | None:
+    """The module file that modprobe would load; None where there is none or it is unknown."""
+    found = facts.nvidia.kernel.on_disk
+    return found[0] if isinstance(found, tuple) and found else None
 
 
 def user_library(facts: Facts) -> Library | None:

@@ -203,3 +203,17 @@ def _build(facts: Facts) -> tuple[str, ...]:
 def _installer_for(facts: Facts, version: str) -> Fix:
     says = f"Install the kernel module of {version} too: run the installer of that version again, then restart."
     return Fix(says, run_installer(facts, version), "reinstall-package", root=True, needs="reboot", verify="nvidia-smi")
+
+
+def hang_fixes(facts: Facts) -> tuple[Fix, ...]:
+    """What ends a call into the driver that never comes back."""
+    if in_container(facts):
+        says = "On the host: look at the last Xid and NVRM lines, then restart it."
+        return (on_the_host(says, "sudo dmesg | grep -E 'NVRM|Xid' | tail"),)
+    look = Fix(
+        "Look for the cause: programs in uninterruptible sleep (D), and the driver's last messages.",
+        ("ps -eo pid,stat,wchan:32,cmd | awk '$2 ~ /^D/'", "sudo dmesg | grep -E 'NVRM|Xid' | tail"),
+        impact="none",
+    )
+    again = restart("Restart the computer: a call that hangs in the kernel cannot be ended otherwise.")
+    return (look, again)

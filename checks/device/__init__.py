@@ -1,0 +1,1 @@
+"""The GPU itself: its power, its bus, its memory, its state."""

@@ -1,0 +1,52 @@
+"""modprobe.d or the kernel command line forbids NVIDIA's module."""
+
+from gpudoctor.driver_view import BUILD, DEAD, OTHER_DRIVERS, own_kernel
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Severity, check
+from gpudoctor.maybe import known, known_or
+from gpudoctor.remedies import system
+from gpudoctor.subjects import cards_of
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    if facts.nvidia.kernel.prime == "intel":
+        return (
+            Fix(
+                "Let prime-select give the NVIDIA GPU back, then restart.",
+                ("sudo prime-select on-demand", "sudo reboot"),
+                "reboot",
+                root=True,
+                needs="reboot",
+                undo="sudo prime-select intel",
+                verify="nvidia-smi",
+            ),
+        )
+    commands = ["grep -rn nvidia /etc/modprobe.d /usr/lib/modprobe.d /run/modprobe.d"]
+    says = "Delete the line that forbids nvidia in the file which this finds, then load the module."
+    if "nvidia" in known_or(facts.host.kernel.command_line, ""):
+        says += " It may also stand on the kernel command line (modprobe.blacklist=, module_blacklist=)."
+    return (Fix(says, (*commands, *system.initramfs(facts), "sudo modprobe nvidia"), "reload-module", root=True),)
+
+
+@check(
+    title="NVIDIA's kernel module is blacklisted",
+    severity=Severity.ERROR,
+    cause="A line in modprobe.d, or a switch such as prime-select, forbids the module nvidia, so nothing loads it at "
+    "boot.",
+    fixes=_fixes,
+    references=("https://man7.org/linux/man-pages/man5/modprobe.d.5.html",),
+    each=own_kernel,
+    because=(*DEAD, *BUILD, *OTHER_DRIVERS, "driver.refused-by-secure-boot", "driver.refused-by-lockdown"),
+    affects=("everything",),
+    seen=("simulated 2026-11",),
+)
+def blacklisted(facts: Facts) -> str | None:
+    """The module lies there, is not loaded, and is forbidden."""
+    kernel = facts.nvidia.kernel
+    if not cards_of(facts, "nvidia") or known(kernel.loaded) is not None or not known(kernel.on_disk):
+        return None
+    if "nvidia" not in kernel.blacklists and kernel.prime != "intel":
+        return None
+    if kernel.prime == "intel":
+        return "prime-select has chosen the Intel GPU, which forbids the module nvidia (blacklist)."
+    return "The module nvidia is blacklisted in modprobe.d or on the kernel command line, so it is not loaded."

@@ -1,0 +1,58 @@
+"""NVIDIA's module exists for other kernels than the running one."""
+
+from gpudoctor.driver_view import DEAD, OTHER_DRIVERS, events, library_version, own_kernel, texts
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known, known_or
+from gpudoctor.remedies import module, system
+from gpudoctor.subjects import cards_of
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    return module.rebuild(facts, library_version(facts))
+
+
+@check(
+    title="NVIDIA's kernel module was built for another kernel than the running one",
+    severity=Severity.ERROR,
+    cause="A kernel module fits only the kernel that it was compiled for. A new kernel was booted, and nobody built "
+    "the module for it: no DKMS, no headers for this kernel, or a kernel beside the distribution's.",
+    fixes=_fixes,
+    references=(
+        "https://download.nvidia.com/XFree86/Linux-x86_64/580.95.05/README/installdriver.html",
+        "https://github.com/dell/dkms",
+    ),
+    each=own_kernel,
+    because=(*DEAD, *OTHER_DRIVERS, "driver.headers-missing", "driver.dkms-build-failed"),
+    affects=("everything",),
+    seen=("simulated 2026-11",),
+)
+def built_for_another_kernel(facts: Facts) -> Problem | None:
+    """No nvidia.ko for the running kernel though another kernel has one, or one with a foreign vermagic."""
+    kernel = facts.nvidia.kernel
+    if not cards_of(facts, "nvidia") or known(kernel.loaded) is not None:
+        return None
+    release, disk = system.kernel_of(facts), known(kernel.on_disk)
+    if disk:
+        return _foreign(facts, release)
+    others = [m.kernel for m in known(kernel.other_kernels)]
+    others += [e.kernel for e in known_or(kernel.dkms, None) or () if e.kernel and e.state.startswith("installed")]
+    elsewhere = [name for name in dict.fromkeys(others) if name != release]
+    if not elsewhere:
+        return None
+    by = " by NVIDIA's .run installer without DKMS" if module.uses_runfile(facts) and not kernel.dkms else ""
+    return Problem(
+        f"The running kernel {release} has no NVIDIA module: it was built{by} only for {', '.join(elsewhere)}.",
+        tuple(m.path for m in known(kernel.other_kernels)),
+    )
+
+
+def _foreign(facts: Facts, release: str) -> Problem | None:
+    """A module file that lies in the running kernel's folder and was compiled for another."""
+    said = events(facts, "vermagic")
+    first = known(facts.nvidia.kernel.on_disk)[0]
+    magic = known_or(first.vermagic, None)
+    if not any("nvidia" in e.what.get("module", "nvidia") for e in said):
+        return None
+    built = f" for kernel {magic}" if magic else ""
+    return Problem(f"The module {first.path} was built{built}, not for the running kernel {release}.", texts(said))

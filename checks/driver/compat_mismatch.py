@@ -1,0 +1,79 @@
+"""A libcuda of a compatibility package, of another version than the module's, comes first: cuInit 803."""
+
+from gpudoctor.driver_view import CUDA_MISMATCH, OFF_PATH, SURROUNDINGS, loaded_libcuda
+from gpudoctor.facts import Facts, Library
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known, known_or
+from gpudoctor.subjects import in_container, nvidia_machine
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    found = loaded_libcuda(facts)
+    folder = found.path.rpartition("/")[0] if found else "the compat folder"
+    variable = facts.host.environment.get("LD_LIBRARY_PATH", "").split(":")
+    again = "restart of the container" if in_container(facts) else None
+    if folder in [part.rstrip("/") for part in variable]:
+        rest = ":".join(part for part in variable if part and part.rstrip("/") != folder)
+        command = f"export LD_LIBRARY_PATH={rest}" if rest else "unset LD_LIBRARY_PATH"
+        says = f"Remove {folder} from LD_LIBRARY_PATH, so that programs load the driver's own libcuda."
+        fixes = (Fix(says, (command,), "change-environment", verify="nvidia-smi"),)
+    else:
+        commands = (f"grep -rln {folder} /etc/ld.so.conf /etc/ld.so.conf.d | xargs -r sudo rm -v", "sudo ldconfig")
+        says = (
+            f"Take {folder} (package cuda-compat) out of the loader's configuration, here and in the image, so that "
+            "the "
+            "driver's own libcuda comes first."
+        )
+        fixes = (
+            Fix(says, commands, "change-environment", root=True, needs=again, verify="ldconfig -p | grep libcuda"),
+        )
+    return (*fixes, *_else(facts, found))
+
+
+def _else(facts: Facts, found: Library | None) -> tuple[Fix, ...]:
+    """An image without the package needs no setting at all."""
+    if not in_container(facts):
+        return ()
+    version = known_or(found.version, None) if found else None
+    says = (
+        "Or use an image whose cuda-compat is not older than the host's "
+        f"driver{f' (this one has {version})' if version else ''}."
+    )
+    return (Fix(says, (), "restart-process", needs="restart of the container"),)
+
+
+@check(
+    title="A compatibility libcuda hides the driver's own and does not fit it",
+    severity=Severity.ERROR,
+    cause="cuda-compat lets new CUDA run on an older driver. Where the driver is newer than the package, its libcuda "
+    "shadows the driver's own and does not match the kernel module: cuInit 803, system driver mismatch.",
+    fixes=_fixes,
+    references=(
+        "https://docs.nvidia.com/deploy/cuda-compatibility/",
+        "https://github.com/vllm-project/vllm/issues/34821",
+    ),
+    each=nvidia_machine,
+    because=("driver.stub-library", *SURROUNDINGS),
+    affects=("everything",),
+    seen=("simulated 2026-11",),
+)
+def compat_mismatch(facts: Facts) -> Problem | None:
+    """The result of cuInit is 803, and programs load a libcuda that is not of the module's version."""
+    if known(facts.nvidia.cuda.code) != CUDA_MISMATCH:
+        return None
+    found, module = loaded_libcuda(facts), known(facts.nvidia.kernel.loaded)
+    if found is None or module is None or found.version in (module, None):
+        return None
+    copies = known(facts.nvidia.cuda.libraries)
+    own = [one for one in copies if one.version == module and one is not found]
+    if found.kind not in ("compat", "toolkit", "wheel") and not own:
+        return None
+    if not own and "compat" not in found.real and found.why != "LD_LIBRARY_PATH":
+        return None  # the driver's own library: mixed-installation or library-mismatch
+    version = known_or(found.version, None) or "of another version"
+    says = (
+        f"Programs load {found.real} ({version}, found through {found.why}) instead of the driver's own libcuda; it "
+        "does "
+        f"not match the loaded kernel module {module} (cuInit 803)."
+    )
+    return Problem(says, tuple(f"{one.path} -> {one.real} ({one.why})" for one in copies if one.why != OFF_PATH))

@@ -1,0 +1,71 @@
+"""A libcuda of a compatibility package, newer than the module, on a GPU where that is not supported: cuInit 804."""
+
+from gpudoctor.driver_view import CUDA_COMPAT, SURROUNDINGS, branch, loaded_libcuda
+from gpudoctor.facts import Facts, Library
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known, known_or
+from gpudoctor.subjects import in_container, nvidia_machine
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    found = loaded_libcuda(facts)
+    folder = found.path.rpartition("/")[0] if found else "the compat folder"
+    variable = facts.host.environment.get("LD_LIBRARY_PATH", "").split(":")
+    again = "restart of the container" if in_container(facts) else None
+    if folder in [part.rstrip("/") for part in variable]:
+        rest = ":".join(part for part in variable if part and part.rstrip("/") != folder)
+        command = f"export LD_LIBRARY_PATH={rest}" if rest else "unset LD_LIBRARY_PATH"
+        says = f"Remove {folder} from LD_LIBRARY_PATH, so that programs load the driver's own libcuda."
+        fixes = (Fix(says, (command,), "change-environment", verify="nvidia-smi"),)
+    else:
+        commands = (f"grep -rln {folder} /etc/ld.so.conf /etc/ld.so.conf.d | xargs -r sudo rm -v", "sudo ldconfig")
+        says = (
+            f"Take {folder} (package cuda-compat) out of the loader's configuration, here and in the image, so that "
+            "the "
+            "driver's own libcuda comes first."
+        )
+        fixes = (
+            Fix(says, commands, "change-environment", root=True, needs=again, verify="ldconfig -p | grep libcuda"),
+        )
+    return (*fixes, *_else(facts, found))
+
+
+def _else(facts: Facts, found: Library | None) -> tuple[Fix, ...]:
+    """The driver's own libcuda may be too old for the programs: then the driver has to be newer."""
+    number = branch(known_or(found.version, None)) if found else None
+    where = "on the host " if in_container(facts) else ""
+    says = (
+        f"If programs then say that the driver is too old, install driver branch {number or 'of that CUDA'} or newer "
+        f"{where}or programs built for an older CUDA."
+    )
+    return (Fix(says, (), "reinstall-package", root=True),)
+
+
+@check(
+    title="Forward compatibility was tried on a GPU that does not support it",
+    severity=Severity.ERROR,
+    cause="Running a libcuda newer than the kernel module (cuda-compat, forward compatibility) works on data-centre "
+    "GPUs only; GeForce and others answer cuInit 804.",
+    fixes=_fixes,
+    references=(
+        "https://docs.nvidia.com/deploy/cuda-compatibility/",
+        "https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TYPES.html",
+    ),
+    each=nvidia_machine,
+    because=("driver.stub-library", *SURROUNDINGS),
+    affects=("everything",),
+    seen=(),
+)
+def compat_unsupported(facts: Facts) -> Problem | None:
+    """The result of cuInit is 804, with the libcuda that programs load."""
+    if known(facts.nvidia.cuda.code) != CUDA_COMPAT:
+        return None
+    found, module = loaded_libcuda(facts), known_or(facts.nvidia.kernel.loaded, None)
+    if found is None:
+        return Problem("cuInit answers 804: forward compatibility is not supported on this GPU.")
+    version = known_or(found.version, None) or "of unknown version"
+    says = (
+        f"Programs load the compatibility library {found.real} ({version}, found through {found.why}) over the older "
+        f"kernel module {module or ''}, which this GPU does not support (cuInit 804)."
+    )
+    return Problem(says.replace("module ,", "module,"))

@@ -1,0 +1,42 @@
+"""A library of the driver ends the program that calls it."""
+
+from gpudoctor.driver_view import DEAD, SURROUNDINGS, VERSIONS
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import Unknown, known
+from gpudoctor.remedies import module, system
+from gpudoctor.subjects import in_container, nvidia_machine
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    if in_container(facts):
+        says = "Start the container again from a clean image, so that the host's libraries are mounted anew."
+        return (Fix(says, (), "restart-process", needs="restart of the container", verify="nvidia-smi"),)
+    names = [n for n in module.driver_packages(facts) if "nvidia" in n or "cuda" in n][:12]
+    says = "Install the driver's packages again, so that all libraries are whole and of one version, then restart."
+    commands = system.reinstall(facts, *names) if names else ()
+    return (Fix(says, commands, "reinstall-package", root=True, needs="reboot", verify="nvidia-smi"),)
+
+
+@check(
+    title="A library of NVIDIA's driver crashes",
+    severity=Severity.ERROR,
+    cause="libcuda or NVML ended the child process that called it: damaged or mixed driver files, a preloaded "
+    "library, or a "
+    "memory limit (ulimit -v).",
+    fixes=_fixes,
+    references=("https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/",),
+    each=nvidia_machine,
+    because=(*DEAD, *VERSIONS, *SURROUNDINGS),
+    affects=("everything",),
+    seen=(),
+)
+def crashes(facts: Facts) -> Problem | None:
+    """The child that asked NVML or libcuda died by a signal."""
+    cuda, nvml = facts.nvidia.cuda, facts.nvidia.nvml
+    if cuda.died is None and nvml.died is None:
+        if isinstance(cuda.code, Unknown) and cuda.hung is None:
+            known(cuda.code)
+        return None
+    which = " and ".join(name for name, died in (("libcuda", cuda.died), ("NVML", nvml.died)) if died)
+    return Problem(f"{which} crashed when it was called ({cuda.died or nvml.died}).")

@@ -1,0 +1,72 @@
+"""cuInit fails with an error that nothing else explains: no CUDA program works."""
+
+from gpudoctor.driver_view import CUDA_NO_DEVICE, HANGS, NODES, NOT_LOADED, SURROUNDINGS, VERSIONS
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.knowledge.errors import cuda_error as meaning_of
+from gpudoctor.maybe import known, known_or
+from gpudoctor.subjects import nvidia_machine
+
+_FIX = Fix(
+    "Look at what nvidia-smi and the kernel's log say; this is the state that a bug report to NVIDIA needs.",
+    ("nvidia-smi", "sudo dmesg | grep -E 'NVRM|Xid|nvidia' | tail -n 30", "sudo nvidia-bug-report.sh"),
+)
+_UVM_HMM = "https://docs.nvidia.com/cuda/cuda-toolkit-release-notes/index.html"
+
+
+@check(
+    title="CUDA does not start: cuInit fails",
+    severity=Severity.ERROR,
+    cause="Every CUDA program begins with cuInit; what it answers decides for PyTorch, TensorFlow, JAX and all others.",
+    fixes=(_FIX,),
+    references=("https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TYPES.html",),
+    each=nvidia_machine,
+    because=(
+        *NOT_LOADED,
+        *VERSIONS,
+        *NODES,
+        *HANGS,
+        *SURROUNDINGS,
+        "driver.nvml-error",
+        "driver.no-devices",
+        "driver.gpus-missing",
+        "driver.hmm-without-room",
+        "device.exclusive-mode",
+        "device.prohibited-mode",
+        "device.vgpu-unlicensed",
+        "device.xid-hardware",
+        "device.xid-driver",
+        "device.nvlink-fault",
+        "device.ecc-uncorrected",
+        "device.row-remap-failed",
+        "device.hidden-but-sick",
+        "fabric.*",
+        "mig.*",
+        "visibility.*",
+        "host.*",
+    ),
+    affects=("everything",),
+    seen=("simulated 2026-11",),
+    essential=True,
+)
+def cuda_error(facts: Facts) -> Problem | None:
+    """The result of cuInit under the user's own mask; a mask that hides all GPUs is no fault of the driver."""
+    cuda = facts.nvidia.cuda
+    code = known(cuda.code)
+    if code is None or code == 0 or (code == CUDA_NO_DEVICE and cuda.unmasked_code == 0):
+        return None
+    found = meaning_of(code)
+    usual = f" Usual causes: {found.causes}." if found and found.causes else ""
+    name = known_or(cuda.name, None) or (found.name if found else "unknown")
+    text = known_or(cuda.text, None) or (found.meaning if found else "")
+    return Problem(f"cuInit answers {code} ({name}: {text}).{usual}", _evidence(facts))
+
+
+def _evidence(facts: Facts) -> tuple[str, ...]:
+    nvml = facts.nvidia.nvml
+    loaded = known_or(facts.nvidia.kernel.loaded, None)
+    return (
+        f"NVML: {known_or(nvml.code, None)}",
+        f"module: {loaded or 'not loaded'}",
+        f"libcuda: {facts.nvidia.cuda.loaded}",
+    )

@@ -1,0 +1,31 @@
+"""libcuda does not answer at all."""
+
+from gpudoctor.driver_view import DEAD, SURROUNDINGS
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Problem, Severity, check
+from gpudoctor.maybe import Unknown, known
+from gpudoctor.remedies.module import hang_fixes
+from gpudoctor.subjects import nvidia_machine
+
+
+@check(
+    title="CUDA does not answer: cuInit hangs",
+    severity=Severity.ERROR,
+    cause="A call into the kernel module does not come back: the GPU or its firmware (GSP) stopped, another program "
+    "holds "
+    "a lock, or the fabric manager never finishes.",
+    fixes=hang_fixes,
+    references=("https://docs.nvidia.com/deploy/xid-errors/",),
+    each=nvidia_machine,
+    because=(*DEAD, "driver.nvml-no-answer", "device.xid-hardware", "device.xid-driver", "fabric.*", *SURROUNDINGS),
+    affects=("everything",),
+    seen=("simulated 2026-11",),
+)
+def cuda_no_answer(facts: Facts) -> Problem | None:
+    """The child that asked libcuda had to be ended."""
+    cuda = facts.nvidia.cuda
+    if cuda.hung is None:
+        if isinstance(cuda.code, Unknown) and cuda.died is None:
+            known(cuda.code)
+        return None
+    return Problem(f"libcuda did not answer in time (in {cuda.hung}): every CUDA program hangs there.")

@@ -1,0 +1,57 @@
+"""The user may not open NVIDIA's device nodes."""
+
+from gpudoctor.driver_view import SURROUNDINGS, not_wsl
+from gpudoctor.facts import Facts, Node
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known, known_or
+from gpudoctor.remedies import module, system
+from gpudoctor.subjects import in_container
+
+
+def _closed(facts: Facts) -> tuple[Node, ...]:
+    """The nodes that computing needs and that answer EACCES: file permissions, not a cgroup."""
+    wanted = ("/dev/nvidiactl", "/dev/nvidia-uvm")
+    nodes = known(facts.nvidia.kernel.nodes)
+    ours = [n for n in nodes if n.path in wanted or n.path.removeprefix("/dev/nvidia").isdigit()]
+    return tuple(n for n in ours if n.error == "EACCES")
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    node = _closed(facts)[0]
+    if in_container(facts):
+        says = "Run the container with the node's group (--group-add), or let the host make the nodes readable for all."
+        return (module.on_the_host(says),)
+    gid, mode = known_or(node.gid, 0), known_or(node.mode, "")
+    name = _group_name(facts, gid)
+    if gid != 0 and mode[-2:-1] in ("6", "7"):
+        says = f"Add yourself to the group {name}, which may open the nodes, then log out and in."
+        return (system.relogin(says, (f"sudo usermod -aG {name} $USER",), verify=f"ls -l {node.path}"),)
+    option = "NVreg_DeviceFileMode=0666"
+    commands = (f"sudo chmod 666 {node.path}", "grep -rn NVreg_DeviceFile /etc/modprobe.d /usr/lib/modprobe.d")
+    says = f"Open the nodes again; if an option NVreg_DeviceFileMode or _GID forbids it, change it to {option}."
+    return (Fix(says, commands, "change-environment", root=True, verify=f"ls -l {node.path}"),)
+
+
+def _group_name(facts: Facts, gid: int) -> str:
+    return next((g.name for g in facts.host.user.known_groups if g.gid == gid and g.name), str(gid))
+
+
+@check(
+    title="You may not open NVIDIA's device nodes",
+    severity=Severity.ERROR,
+    cause="The nodes under /dev allow only root or a group (mode and group; errno EACCES), set by the module's option "
+    "NVreg_DeviceFileMode, by udev or by hand.",
+    fixes=_fixes,
+    references=("https://download.nvidia.com/XFree86/Linux-x86_64/580.95.05/README/faq.html",),
+    each=not_wsl,
+    because=("container.selinux-denied", *SURROUNDINGS),
+    affects=("everything",),
+    seen=(),
+)
+def device_nodes_closed(facts: Facts) -> Problem | None:
+    """Opening a node that computing needs gives EACCES."""
+    closed = _closed(facts)
+    if not closed:
+        return None
+    lines = tuple(f"{n.path} mode {known_or(n.mode, '?')} group {known_or(n.gid, -1)}: EACCES" for n in closed)
+    return Problem(f"{closed[0].path} cannot be opened: Permission denied (EACCES, mode {closed[0].mode}).", lines)

@@ -1,0 +1,43 @@
+"""The module runs and /dev/nvidiactl or /dev/nvidiaN is not there."""
+
+from gpudoctor.driver_view import SURROUNDINGS, own_kernel
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known, known_or
+
+_FIX = Fix(
+    "Create the device nodes; nvidia-modprobe does that as root, and nvidia-persistenced keeps them from boot on.",
+    ("sudo nvidia-modprobe -c 0", "sudo nvidia-modprobe -u -c 0", "sudo systemctl enable --now nvidia-persistenced"),
+    "reload-module",
+    root=True,
+    verify="ls -l /dev/nvidia*",
+)
+
+
+@check(
+    title="NVIDIA's device nodes are missing under /dev",
+    severity=Severity.ERROR,
+    cause="Programs reach the module through /dev/nvidiactl and /dev/nvidia0 ...; the set-uid tool nvidia-modprobe "
+    "or udev "
+    "makes them. Without it (minimal server installations) nobody does.",
+    fixes=(_FIX,),
+    references=("https://download.nvidia.com/XFree86/Linux-x86_64/580.95.05/README/faq.html",),
+    each=own_kernel,
+    because=("device.*", *SURROUNDINGS),
+    affects=("everything",),
+    seen=(),
+)
+def device_nodes_missing(facts: Facts) -> Problem | None:
+    """Fewer nodes than the module's GPUs, where NVML or CUDA fails."""
+    kernel, nvidia = facts.nvidia.kernel, facts.nvidia
+    if known(kernel.loaded) is None or (nvidia.nvml.code == 0 and nvidia.cuda.code == 0):
+        return None
+    paths = {node.path for node in known(kernel.nodes)}
+    numbered = [p for p in paths if p.removeprefix("/dev/nvidia").isdigit()]
+    wanted = len(known_or(kernel.gpus, ()))
+    if "/dev/nvidiactl" in paths and len(numbered) >= wanted:
+        return None
+    if "/dev/nvidiactl" not in paths:
+        return Problem(f"The module {kernel.loaded} is loaded, but /dev/nvidiactl is missing.", tuple(sorted(paths)))
+    says = f"The module has {wanted} GPUs, but only {len(numbered)} of their nodes /dev/nvidiaN are there."
+    return Problem(says, tuple(sorted(paths)))

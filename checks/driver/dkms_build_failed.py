@@ -1,0 +1,97 @@
+"""DKMS tried to build NVIDIA's module and the compiler or the kernel's headers refused."""
+
+import re
+
+from gpudoctor.driver_view import DEAD, branch, library_version, own_kernel
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known, known_or
+from gpudoctor.remedies import module, system
+from gpudoctor.remedies.driver import best_branch, install_driver
+from gpudoctor.subjects import cards_of
+
+_OPTION = re.compile(r"unrecognized command.line option|unknown argument|invalid option|-ftrivial-auto-var-init")
+_HEADERS = re.compile(r"kernel headers|linux/\S+\.h: No such file|No such file or directory.*\.h\b", re.IGNORECASE)
+
+
+def _compiler_differs(facts: Facts) -> str | None:
+    """The compiler that built the kernel ("gcc 12.3.0"), where DKMS's own one lacks an option of it."""
+    lines = "\n".join(facts.nvidia.kernel.dkms_errors)
+    built_by = known_or(facts.host.kernel.compiler, None)
+    return built_by if built_by and _OPTION.search(lines) else None
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    compiler = _compiler_differs(facts)
+    if compiler:
+        return (_matching_compiler(facts, compiler),)
+    newer = best_branch(facts)
+    have = branch(_tried(facts)) or branch(library_version(facts)) or 0
+    fixes = [] if newer is None or newer <= have else [install_driver(facts, newer, says=_newer(newer))]
+    older = "Or start an older kernel that this driver branch supports, and hold it until a fixed driver is out."
+    return (*fixes, Fix(older, (), "reboot", needs="reboot"))
+
+
+def _newer(branch: int) -> str:
+    return f"Install driver branch {branch}, which compiles against newer kernels, then restart."
+
+
+def _matching_compiler(facts: Facts, compiler: str) -> Fix:
+    name, _, version = compiler.partition(" ")
+    major = version.split(".")[0]
+    family = system.family_of(facts)
+    package = f"{name}-{major}" if family == "debian" else f"{name}{major}" if family == "suse" else name
+    use = (f"sudo update-alternatives --install /usr/bin/gcc gcc /usr/bin/gcc-{major} {major}",)
+    install = system.install(facts, package)
+    return Fix(
+        f"Install {name} {major}, with which the kernel was built, make it the default compiler, and build again.",
+        (*install, *(use if family in ("debian", "suse") and name == "gcc" else ()), *module.build_commands(facts)),
+        "reinstall-package",
+        root=True,
+        undo=f"sudo update-alternatives --remove gcc /usr/bin/gcc-{major}",
+        verify="dkms status",
+    )
+
+
+@check(
+    title="DKMS failed to build NVIDIA's kernel module",
+    severity=Severity.ERROR,
+    cause="DKMS compiles the module again for every kernel. It fails where the compiler is older than the one that "
+    "built the kernel (it lacks an option), or where the driver branch is older than the kernel.",
+    fixes=_fixes,
+    references=("https://github.com/dell/dkms", "https://github.com/pop-os/pop/issues/3117"),
+    each=own_kernel,
+    because=(*DEAD, "driver.headers-missing"),
+    affects=("everything",),
+    seen=("simulated 2026-11",),
+)
+def dkms_build_failed(facts: Facts) -> Problem | None:
+    """The telling lines of make.log, where the module is missing or older than the libraries."""
+    kernel = facts.nvidia.kernel
+    if not kernel.dkms_errors or not cards_of(facts, "nvidia"):
+        return None
+    loaded, user = known(kernel.loaded), library_version(facts)
+    if loaded is not None and loaded == user:
+        return None  # the build of a version that nobody uses
+    release, compiler = system.kernel_of(facts), _compiler_differs(facts)
+    tried = f" {_tried(facts)}" if _tried(facts) else ""
+    why = f" The kernel was built by {compiler}; the compiler that DKMS used is older or differs." if compiler else ""
+    says = f"DKMS could not build NVIDIA's module{tried} for kernel {release}.{why}"
+    cause = None if compiler or _HEADERS.search("\n".join(kernel.dkms_errors)) else _older_branch(facts, release)
+    return Problem(says, kernel.dkms_errors, cause)
+
+
+def _tried(facts: Facts) -> str | None:
+    """The version whose build failed: the entry that is not installed for the running kernel."""
+    entries = facts.nvidia.kernel.dkms if isinstance(facts.nvidia.kernel.dkms, tuple) else ()
+    release = system.kernel_of(facts)
+    well = {e.version for e in entries if e.kernel == release and e.state.startswith("installed")}
+    return next((e.version for e in reversed(entries) if e.version not in well), None)
+
+
+def _older_branch(facts: Facts, release: str) -> str:
+    version = _tried(facts) or "this driver"
+    return (
+        f"The source of {version} does not compile against kernel {release}: the driver branch is older than the "
+        "kernel."
+    )

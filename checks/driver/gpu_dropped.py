@@ -1,0 +1,99 @@
+"""The installed driver branch no longer supports this old GPU."""
+
+from gpudoctor.driver_view import (
+    branch,
+    card_name,
+    events,
+    generation_of,
+    library_version,
+    module_version,
+    texts,
+    works,
+)
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import Unknown
+from gpudoctor.remedies import module, system
+from gpudoctor.remedies.driver import install_driver
+from gpudoctor.subjects import OnCard, cards_of, gpus_of, in_container, nvidia_cards
+
+_LEGACY = "https://www.nvidia.com/en-us/drivers/unix/legacy-gpu/"
+
+
+def _version(on: OnCard) -> str | None:
+    user = None if isinstance(on.facts.nvidia.nvml.libraries, Unknown) else library_version(on.facts)
+    return module_version(on.facts) or user
+
+
+def last_branch(on: OnCard) -> int | None:
+    """The last branch that drives this card: by its generation, else as the log says it; None: no end is known."""
+    found = generation_of(on.card)
+    if found is not None:
+        return found.last_driver
+    said = [e.what.get("branch", "") for e in events(on.facts, "nvrm-legacy")]
+    numbers = [int(text) for text in said if text.isdigit()]
+    return numbers[0] if numbers and len(cards_of(on.facts, "nvidia")) == 1 else None
+
+
+def _fixes(on: OnCard) -> tuple[Fix, ...]:
+    last = last_branch(on) or 0
+    if in_container(on.facts):
+        says = f"On the host: install driver branch {last}, the last one for this GPU, or use another machine."
+        return (module.on_the_host(says),)
+    says = f"Install driver branch {last}, the last one that supports this GPU, then restart. Legacy drivers: {_LEGACY}"
+    package = install_driver(on.facts, last, "proprietary", says)
+    if package.commands:
+        return (package, _hold(last))
+    return (_by_hand(on, last), _hold(last))
+
+
+def _by_hand(on: OnCard, last: int) -> Fix:
+    if system.family_of(on.facts) is None:
+        says = (
+            "Use an image, system extension or kernel-module package of this operating system that ships driver "
+            "branch "
+            f"{last} (and a release whose kernel that branch still supports). Legacy drivers: {_LEGACY}"
+        )
+        return Fix(says, (), "reinstall-package", root=True, needs="reboot", verify="nvidia-smi")
+    says = (
+        f"Remove the driver, then install the newest {last} driver with NVIDIA's installer. Legacy drivers: {_LEGACY}"
+    )
+    commands = (*system.remove(on.facts, *module.driver_packages(on.facts)[:8]),) if _packaged(on) else ()
+    run = f"sudo sh NVIDIA-Linux-x86_64-{last}.*.run --dkms"
+    return Fix(says, (*commands, run), "reinstall-package", root=True, needs="reboot", verify="nvidia-smi")
+
+
+def _packaged(on: OnCard) -> bool:
+    return bool(module.driver_packages(on.facts)) and not module.uses_runfile(on.facts)
+
+
+def _hold(last: int) -> Fix:
+    return Fix(f"Keep branch {last} from being upgraded; it gets no more fixes and needs an older kernel one day.")
+
+
+@check(
+    title="This GPU is too old for the installed driver branch",
+    severity=Severity.ERROR,
+    cause="NVIDIA drops old generations from new driver branches; the kernel module then ignores the card (legacy).",
+    fixes=_fixes,
+    references=(_LEGACY, "https://github.com/siderolabs/talos/issues/8764"),
+    each=nvidia_cards,
+    because=("device.none", "driver.not-installed"),
+    affects=("everything",),
+    seen=("simulated 2026-11",),
+)
+def gpu_dropped(on: OnCard) -> Problem | None:
+    """The generation's last branch is older than the module's."""
+    last = last_branch(on)
+    if last is None or works(on.facts, on.card) or on.card.driver in ("vfio-pci", "nouveau"):
+        return None
+    version = _version(on)
+    have, said = branch(version), events(on.facts, "nvrm-legacy")
+    if have is None or have <= last:
+        return None
+    name = f"{on.card.generation} GPU" if isinstance(on.card.generation, str) else "GPU"
+    says = (
+        f"{card_name(on.card)} is a {name} that needs driver branch {last} or older; the installed driver {version} "
+        f"is too new and ignores it."
+    )
+    others = [g for g in gpus_of(on.facts, "nvidia") if g.status == "ok"]
+    return Problem(says, texts(said), severity=Severity.WARNING if others else None)

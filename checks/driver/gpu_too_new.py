@@ -1,0 +1,56 @@
+"""The GPU is newer than the installed driver branch."""
+
+from gpudoctor.driver_view import (
+    branch,
+    card_name,
+    events,
+    generation_of,
+    library_version,
+    module_version,
+    texts,
+    works,
+)
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import Unknown
+from gpudoctor.remedies import module
+from gpudoctor.remedies.driver import best_branch, install_driver
+from gpudoctor.subjects import OnCard, in_container, nvidia_cards
+
+
+def _fixes(on: OnCard) -> tuple[Fix, ...]:
+    found = generation_of(on.card)
+    first = (found.first_driver if found else None) or 0
+    if in_container(on.facts):
+        return (module.on_the_host(f"On the host: install a driver of branch {first} or newer."),)
+    return (install_driver(on.facts, best_branch(on.facts, first)),)
+
+
+@check(
+    title="This GPU is newer than the installed driver",
+    severity=Severity.ERROR,
+    cause="A driver knows only the GPUs that were out when its branch began; a newer card needs a newer branch.",
+    fixes=_fixes,
+    references=(
+        "https://docs.nvidia.com/datacenter/tesla/drivers/cuda-toolkit-driver-and-architecture-matrix.html",
+        "https://docs.nvidia.com/datacenter/tesla/drivers/",
+    ),
+    each=nvidia_cards,
+    because=("device.none", "driver.not-installed"),
+    affects=("everything",),
+    seen=("simulated 2026-11",),
+)
+def gpu_too_new(on: OnCard) -> Problem | None:
+    """The generation's first branch is newer than the module's."""
+    found = generation_of(on.card)
+    if found is None or found.first_driver is None or works(on.facts, on.card) or on.card.driver == "vfio-pci":
+        return None
+    version = module_version(on.facts)
+    if version is None and not isinstance(on.facts.nvidia.nvml.libraries, Unknown):
+        version = library_version(on.facts)
+    have = branch(version)
+    if have is None or have >= found.first_driver:
+        return None
+    says = (
+        f"{card_name(on.card)} ({found.name}) needs driver branch {found.first_driver} or newer; {version} is too old."
+    )
+    return Problem(says, texts(events(on.facts, "rm-init-failed", "probe-failed", "no-device-probed")))

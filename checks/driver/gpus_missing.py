@@ -1,0 +1,42 @@
+"""NVML lists some of the GPUs on PCI and not all."""
+
+from gpudoctor.driver_view import DEAD, OTHER_DRIVERS, UNFIT, card_name, events, own_kernel, texts
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.subjects import cards_of, gpus_of
+
+_FIX = Fix(
+    "Read what the driver says of this GPU; then restart, and if it stays away power-cycle and reseat the card.",
+    ("sudo dmesg | grep -E 'NVRM|Xid'",),
+    "reboot",
+    root=True,
+    needs="reboot",
+    verify="nvidia-smi -L",
+)
+
+
+@check(
+    title="The driver lists fewer GPUs than the PCI bus shows",
+    severity=Severity.ERROR,
+    cause="The driver could not initialise one of several GPUs, or somebody excluded or drained it.",
+    fixes=(_FIX,),
+    references=("https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceQueries.html",),
+    each=own_kernel,
+    because=(*DEAD, *OTHER_DRIVERS, *UNFIT, "device.xid-hardware"),
+    affects=("everything",),
+    seen=(),
+)
+def gpus_missing(facts: Facts) -> Problem | None:
+    """The cards that nvidia holds, without those that NVML lists or that are excluded by name."""
+    listed = {g.address for g in gpus_of(facts, "nvidia")}
+    if not listed or known(facts.nvidia.nvml.code) != 0:
+        return None
+    count, cards = known(facts.nvidia.nvml.count), cards_of(facts, "nvidia")
+    ours = [c for c in cards if c.driver == "nvidia" and c.address not in listed]
+    excluded = facts.nvidia.kernel.parameters.get("ExcludedGpus", "")
+    if not ours or excluded or count is None or count >= len(cards):
+        return None
+    names = " and ".join(card_name(card) for card in ours[:4])
+    says = f"PCI shows {len(cards)} NVIDIA GPUs, the driver lists {count}. Missing: {names}."
+    return Problem(says, texts(tuple(e for e in events(facts, "rm-init-failed", "probe-failed", "xid"))))

@@ -1,0 +1,43 @@
+"""Libraries newer or older than the module on disk, so that no restart can help."""
+
+from gpudoctor.driver_view import SURROUNDINGS, disk_version, events, library_version, own_kernel, texts
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.remedies import module
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    return module.finish_upgrade(facts, library_version(facts) or "the libraries' version")
+
+
+@check(
+    title="The driver is only half upgraded: the module on disk is not of the libraries' version",
+    severity=Severity.ERROR,
+    cause="The package manager replaced the libraries and not the kernel module, or DKMS did not build the new one. "
+    "The versions mismatch, and a restart would load the same old module again.",
+    fixes=_fixes,
+    references=("https://download.nvidia.com/XFree86/Linux-x86_64/580.95.05/README/commonproblems.html",),
+    each=own_kernel,
+    because=("driver.dkms-build-failed", "driver.headers-missing", "driver.mixed-installation", *SURROUNDINGS),
+    affects=("everything",),
+    seen=("simulated 2026-11",),
+)
+def half_upgraded(facts: Facts) -> Problem | None:
+    """Compare the module on disk with the libraries, where the loaded one already differs from them."""
+    loaded, user = known(facts.nvidia.kernel.loaded), library_version(facts)
+    if loaded is None or user is None or loaded == user:
+        return None
+    disk = known(disk_version(facts))
+    if disk is None or disk == user:
+        return None
+    same = "which is also loaded" if disk == loaded else f"and {loaded} is loaded: three versions that all differ"
+    says = f"The driver's libraries are {user}, but the module on disk is {disk}, {same}. A restart cannot mend this."
+    return Problem(says, (*_packages(facts), *texts(events(facts, "api-mismatch", "api-mismatch-module"))))
+
+
+def _packages(facts: Facts) -> tuple[str, ...]:
+    found = facts.nvidia.kernel.packages
+    if not isinstance(found, tuple):
+        return ()
+    return tuple(f"{name} {version} ({state})" for name, version, state in found[:12])

@@ -1,0 +1,43 @@
+"""DKMS or akmods cannot build the module because the running kernel's headers are not there."""
+
+from gpudoctor.driver_view import DEAD, OTHER_DRIVERS, own_kernel
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.remedies import module, system
+from gpudoctor.subjects import cards_of
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    commands = module.build_commands(facts)
+    if not module.headers(facts):
+        says = (
+            f"Install the headers (kernel-devel) of kernel {system.kernel_of(facts)}, then build the module with DKMS."
+        )
+        return (Fix(says, commands, "reinstall-package", root=True, verify="nvidia-smi"),)
+    says = "Install the running kernel's headers, build the module and load it."
+    return (Fix(says, (*commands, "sudo modprobe nvidia"), "reinstall-package", root=True, verify="nvidia-smi"),)
+
+
+@check(
+    title="The running kernel's headers are missing, so NVIDIA's module cannot be built",
+    severity=Severity.ERROR,
+    cause="DKMS and akmods compile the module against the headers of the running kernel; without them they skip it.",
+    fixes=_fixes,
+    references=("https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/", "https://github.com/dell/dkms"),
+    each=own_kernel,
+    because=(*DEAD, *OTHER_DRIVERS),
+    affects=("everything",),
+    seen=("simulated 2026-11",),
+)
+def headers_missing(facts: Facts) -> Problem | None:
+    """No module for this kernel, somebody who would build it, and no headers."""
+    kernel = facts.nvidia.kernel
+    if not cards_of(facts, "nvidia") or known(kernel.loaded) is not None or known(kernel.on_disk):
+        return None
+    builders = kernel.dkms or any("akmod" in name or "dkms" in name for name in module.driver_packages(facts))
+    if not builders or known(facts.host.kernel.headers):
+        return None
+    release = system.kernel_of(facts)
+    says = f"There is no NVIDIA module for kernel {release}, and it cannot be built: its headers are not installed."
+    return Problem(says, (f"/lib/modules/{release}/build holds no Makefile", *facts.nvidia.kernel.dkms_errors[:3]))

@@ -1,0 +1,46 @@
+"""nvidia_uvm found no room for heterogeneous memory management: cuInit 802 without any NVSwitch."""
+
+from gpudoctor.driver_view import CUDA_NOT_READY, events, own_kernel, texts
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.knowledge.pci_ids import needs_fabric
+from gpudoctor.maybe import known
+from gpudoctor.subjects import cards_of, switches_of
+
+_OPTION = "options nvidia_uvm uvm_disable_hmm=1"
+
+
+@check(
+    title="nvidia_uvm cannot use HMM on this kernel, and CUDA says that the system is not ready",
+    severity=Severity.ERROR,
+    cause="Heterogeneous memory management (HMM) needs free physical addresses; with KASLR the kernel may leave none "
+    "(request_free_mem_region), and cuInit answers 802 although there is no NVSwitch.",
+    fixes=(
+        Fix(
+            "Turn HMM off in nvidia_uvm and load it anew; or start the kernel with nokaslr.",
+            (
+                f"echo '{_OPTION}' | sudo tee /etc/modprobe.d/uvm.conf",
+                "sudo modprobe -r nvidia_uvm",
+                "sudo modprobe nvidia_uvm",
+            ),
+            "reload-module",
+            root=True,
+            impact="persistent",
+            undo="sudo rm /etc/modprobe.d/uvm.conf",
+            verify="sudo dmesg | grep request_free_mem_region",
+        ),
+    ),
+    references=("https://docs.nvidia.com/cuda/cuda-toolkit-release-notes/index.html",),
+    each=own_kernel,
+    because=("fabric.*",),
+    affects=("everything",),
+    seen=(),
+)
+def hmm_without_room(facts: Facts) -> Problem | None:
+    """The result 802 (or the log's own word) on a machine without NVSwitch boards."""
+    said, code = events(facts, "uvm-hmm"), known(facts.nvidia.cuda.code)
+    boards = switches_of(facts) or any(needs_fabric(c.device) for c in cards_of(facts, "nvidia"))
+    if code == 0 or code is None or (not said and (code != CUDA_NOT_READY or boards)):
+        return None
+    says = f"cuInit answers {code} on a machine without NVSwitch: nvidia_uvm could not set up HMM."
+    return Problem(says, texts(said))

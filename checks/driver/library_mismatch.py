@@ -1,0 +1,111 @@
+"""Driver libraries of another version than the loaded kernel module, where the module on disk is right or unknown."""
+
+from gpudoctor.driver_view import (
+    BUILD,
+    CUDA_MISMATCH,
+    NVML_MISMATCH,
+    SURROUNDINGS,
+    disk_version,
+    events,
+    library_version,
+    loaded_libcuda,
+    not_wsl,
+    texts,
+)
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import Unknown, known, known_or
+from gpudoctor.remedies import module
+from gpudoctor.subjects import in_container
+
+
+def _versions(facts: Facts) -> tuple[str | None, str | None]:
+    """Versions of the loaded module and of the libraries; the log's API mismatch names both where files do not."""
+    loaded = known_or(facts.nvidia.kernel.loaded, None)
+    user = None if isinstance(facts.nvidia.nvml.libraries, Unknown) else library_version(facts)
+    said = {e.kind: e.what.get("driver") for e in events(facts, "api-mismatch", "api-mismatch-module")}
+    return loaded or said.get("api-mismatch-module"), user or said.get("api-mismatch")
+
+
+def _refused(facts: Facts) -> bool:
+    """Whether NVML or libcuda itself says that the versions differ."""
+    libcuda = loaded_libcuda(facts)
+    cuda = facts.nvidia.cuda.code == CUDA_MISMATCH and (libcuda is None or libcuda.kind == "driver")
+    return facts.nvidia.nvml.code == NVML_MISMATCH or cuda
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    loaded, user = _versions(facts)
+    if in_container(facts):
+        return _inside(facts, loaded or "the host's version", user or "the libraries' version")
+    disk = known_or(disk_version(facts), None)
+    if disk is None and not isinstance(facts.nvidia.kernel.on_disk, Unknown):
+        says = "Restart the computer, so that it boots the kernel for which the new module is installed."
+        return (module.restart(says), *module.rebuild(facts, user)[:1])
+    return (module.restart(f"Restart the computer: it then loads module {disk or user}."), module.reload_module(facts))
+
+
+def _inside(facts: Facts, loaded: str, user: str) -> tuple[Fix, ...]:
+    exact = Fix(
+        f"Where the container carries driver libraries of its own: give it exactly {loaded}, the same version as "
+        "the host's module (a vGPU guest driver does not fit a vGPU host's module), or let the host mount its own.",
+        (),
+        "reinstall-package",
+        needs="restart of the container",
+        verify="nvidia-smi",
+    )
+    if facts.host.container == "lxc":
+        return (exact,)
+    node = module.node_reload(
+        f"On the host (node): restart it, or reload its module, so that it runs {user} too; then start the "
+        "container or pod again. Nothing inside the container can mend this.",
+    )
+    return (node, exact)
+
+
+@check(
+    title="The driver's libraries do not match the loaded kernel module",
+    severity=Severity.ERROR,
+    cause="NVIDIA's libraries talk only to a kernel module of exactly their own version. An upgrade replaced the "
+    "files, "
+    "and the kernel still runs the old module until it is reloaded (Driver/library version mismatch).",
+    fixes=_fixes,
+    references=(
+        "https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceEnumvs.html",
+        "https://download.nvidia.com/XFree86/Linux-x86_64/580.95.05/README/commonproblems.html",
+    ),
+    each=not_wsl,
+    because=("driver.half-upgraded", "driver.mixed-installation", "driver.compat-mismatch", *BUILD, *SURROUNDINGS),
+    affects=("everything",),
+    seen=("simulated 2026-11",),
+)
+def library_mismatch(facts: Facts) -> Problem | None:
+    """Compare the loaded module, the module on disk and the libraries."""
+    if facts.nvidia.nvml.code == 0 and facts.nvidia.cuda.code == 0:
+        return None
+    loaded, user = _versions(facts)
+    refused = _refused(facts)
+    if not refused:
+        known(facts.nvidia.kernel.loaded)
+        library_version(facts)
+    if (loaded is None or user is None or loaded == user) and not refused:
+        return None
+    disk = known_or(disk_version(facts), None)
+    if disk is not None and user is not None and disk != user and not in_container(facts):
+        return None  # a restart would not help: half-upgraded says so
+    return Problem(_says(loaded, disk, user, inside=in_container(facts)), _evidence(facts))
+
+
+def _says(loaded: str | None, disk: str | None, user: str | None, *, inside: bool) -> str:
+    if loaded is None or user is None or loaded == user:
+        return "NVML or libcuda says that the driver's libraries and the loaded kernel module differ in version."
+    where = "The host's loaded kernel module is" if inside else "The loaded kernel module is"
+    waits = f" Module {disk} lies on disk and waits to be loaded." if disk == user and not inside else ""
+    return f"{where} {loaded}, the driver's libraries are {user}: the versions do not match.{waits}"
+
+
+def _evidence(facts: Facts) -> tuple[str, ...]:
+    nvml, cuda = facts.nvidia.nvml, facts.nvidia.cuda
+    lines = [f"NVML: {nvml.text} ({nvml.code})"] if nvml.code == NVML_MISMATCH else []
+    lines += [f"cuInit: {cuda.name} ({cuda.code})"] if cuda.code == CUDA_MISMATCH else []
+    return (*lines, *texts(events(facts, "api-mismatch", "api-mismatch-module")))

@@ -1,0 +1,74 @@
+"""The kernel module runs and a library of the driver is not there."""
+
+from gpudoctor.driver_view import OFF_PATH, SURROUNDINGS, branch, own_kernel
+from gpudoctor.facts import Facts, Library
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known, known_or
+from gpudoctor.remedies import system
+from gpudoctor.remedies.driver import flavour_for, install_driver
+
+_WHAT = {"libcuda.so.1": "without it no program can use CUDA", "libnvidia-ml.so.1": "without it nvidia-smi fails"}
+
+
+def _package(facts: Facts, version: str) -> str | None:
+    """The package that brings libcuda (and with it libnvidia-ml) of the loaded module's branch."""
+    number, family = branch(version), system.family_of(facts)
+    debian = f"libnvidia-compute-{number}" if facts.host.distribution.id != "debian" else "libcuda1 libnvidia-ml1"
+    fedora = "xorg-x11-drv-nvidia-cuda" if facts.host.distribution.id == "fedora" else "nvidia-driver-cuda"
+    suse = "nvidia-compute-utils-G06"
+    return {"debian": debian, "fedora": fedora, "suse": suse, "arch": "nvidia-utils"}.get(family or "")
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    off = [one for one in _copies(facts) if one.why == OFF_PATH]
+    if off:
+        folder = off[0].path.rpartition("/")[0]
+        tell = (f"echo {folder} | sudo tee /etc/ld.so.conf.d/nvidia.conf", "sudo ldconfig")
+        says = f"Tell the loader of the folder {folder}, where the library lies."
+        return (Fix(says, tell, "change-environment", root=True, verify="ldconfig -p | grep libcuda"),)
+    version = known_or(facts.nvidia.kernel.loaded, None) or ""
+    package = _package(facts, version)
+    if package is None:
+        return (install_driver(facts, branch(version), flavour_for(facts)),)
+    says = f"Install the driver's libraries in exactly the module's version, {version}."
+    commands = system.install(facts, package)
+    return (Fix(says, commands, "reinstall-package", root=True, verify="nvidia-smi"),)
+
+
+@check(
+    title="A library of NVIDIA's driver is missing",
+    severity=Severity.ERROR,
+    cause="The driver's libraries come in packages of their own; headless or minimal installations leave them out. The "
+    "CUDA toolkit and Python's wheels do not bring them.",
+    fixes=_fixes,
+    references=("https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/",),
+    each=own_kernel,
+    because=("driver.not-installed", "driver.mixed-installation", *SURROUNDINGS),
+    affects=("everything",),
+    seen=(),
+)
+def library_missing(facts: Facts) -> Problem | None:
+    """A loaded module, and libcuda or libnvidia-ml nowhere in the loader's reach."""
+    loaded = known(facts.nvidia.kernel.loaded)
+    if loaded is None:
+        return None
+    found = {
+        "libcuda.so.1": known(facts.nvidia.cuda.libraries),
+        "libnvidia-ml.so.1": known(facts.nvidia.nvml.libraries),
+    }
+    missing = [name for name, copies in found.items() if not any(_counts(one) for one in copies)]
+    if not missing or (missing == ["libnvidia-ml.so.1"] and facts.nvidia.nvml.code == 0):
+        return None
+    if facts.nvidia.cuda.code == 0 and "libcuda.so.1" in missing:
+        return None
+    says = f"The kernel module {loaded} is loaded, but {missing[0]} is not found: {_WHAT[missing[0]]}."
+    return Problem(says, tuple(f"{one.path} ({one.why})" for one in _copies(facts)))
+
+
+def _counts(one: Library) -> bool:
+    return one.kind != "stub" and one.why != OFF_PATH and one.size != 0
+
+
+def _copies(facts: Facts) -> tuple[Library, ...]:
+    both = (*known_or(facts.nvidia.cuda.libraries, ()), *known_or(facts.nvidia.nvml.libraries, ()))
+    return tuple(one for one in both if one.kind != "stub")

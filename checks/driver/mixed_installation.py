@@ -1,0 +1,80 @@
+"""Two installations of the driver lie over each other."""
+
+from gpudoctor.driver_view import OFF_PATH, SURROUNDINGS, not_wsl
+from gpudoctor.facts import Facts, Library
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known, known_or
+from gpudoctor.remedies import module, system
+from gpudoctor.subjects import in_container
+
+_PLACES = ("/usr/lib/", "/usr/lib64/", "/lib/", "/lib64/")
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    if in_container(facts):
+        says = (
+            "Remove the driver's libraries (libcuda, libnvidia-*) from the image; the NVIDIA Container Toolkit mounts "
+            "the host's own when the container starts."
+        )
+        return (Fix(says, (), "reinstall-package", needs="restart of the container", verify="nvidia-smi"),)
+    if module.uses_runfile(facts):
+        commands = ("sudo nvidia-uninstall", *system.reinstall(facts, *module.driver_packages(facts)[:12]))
+        says = (
+            "Remove the .run installation, then install the distribution's driver packages again over it, and restart."
+        )
+        return (Fix(says, commands, "reinstall-package", root=True, needs="reboot", verify="nvidia-smi"),)
+    commands = ("ldconfig -p | grep -E 'libcuda|libnvidia-ml'", *_reinstall(facts))
+    says = "Remove the left-over libraries of the other version, install the driver's packages again, and restart."
+    return (Fix(says, commands, "reinstall-package", root=True, needs="reboot", verify="nvidia-smi"),)
+
+
+def _reinstall(facts: Facts) -> tuple[str, ...]:
+    names = [n for n in module.driver_packages(facts) if "nvidia" in n or "cuda" in n]
+    return system.reinstall(facts, *names[:12]) if names else ()
+
+
+@check(
+    title="Driver files of different versions lie over each other",
+    severity=Severity.ERROR,
+    cause="All of the driver's libraries and the kernel module must be of exactly one version. A .run installation "
+    "over "
+    "packages, an interrupted upgrade or a careless copy leaves a mixture.",
+    fixes=_fixes,
+    references=(
+        "https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/",
+        "https://download.nvidia.com/XFree86/Linux-x86_64/580.95.05/README/commonproblems.html",
+    ),
+    each=not_wsl,
+    because=("driver.half-upgraded", "container.driver-version-inside", *SURROUNDINGS),
+    affects=("everything",),
+    seen=(),
+)
+def mixed_installation(facts: Facts) -> Problem | None:
+    """Something fails, and libcuda and libnvidia-ml are of two versions, or one is an empty file."""
+    nvidia = facts.nvidia
+    if nvidia.nvml.code == 0 and nvidia.cuda.code in (0, None):
+        return None
+    cuda, nvml = _first(known(nvidia.cuda.libraries)), _first(known(nvidia.nvml.libraries))
+    empty = [one for one in (cuda, nvml) if one is not None and one.size == 0]
+    if empty:
+        return Problem(f"The driver's library {empty[0].path} is an empty file.", _lines(facts))
+    if cuda is None or nvml is None or not _system(cuda) or not _system(nvml):
+        return None
+    first, second = known_or(cuda.version, None), known_or(nvml.version, None)
+    if first is None or second is None or first == second:
+        return None
+    return Problem(f"libcuda is {first} ({cuda.real}), libnvidia-ml is {second} ({nvml.real}).", _lines(facts))
+
+
+def _first(found: tuple[Library, ...]) -> Library | None:
+    return next((one for one in found if one.why != OFF_PATH), None)
+
+
+def _system(one: Library) -> bool:
+    return one.real.startswith(_PLACES) and "compat/" not in one.real and one.why != "LD_LIBRARY_PATH"
+
+
+def _lines(facts: Facts) -> tuple[str, ...]:
+    nvidia = facts.nvidia
+    both = (*known_or(nvidia.cuda.libraries, ()), *known_or(nvidia.nvml.libraries, ()))
+    return tuple(f"{one.path} -> {one.real} ({one.why})" for one in both if one.why != OFF_PATH)[:8]

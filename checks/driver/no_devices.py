@@ -1,0 +1,60 @@
+"""The module is loaded and lists no GPU although the PCI bus shows one."""
+
+from gpudoctor.driver_view import (
+    DEAD,
+    NODES,
+    OTHER_DRIVERS,
+    SURROUNDINGS,
+    UNFIT,
+    VERSIONS,
+    events,
+    not_wsl,
+    owned_by,
+    texts,
+)
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.remedies import module
+from gpudoctor.subjects import cards_of, in_container
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    if in_container(facts):
+        return (
+            module.on_the_host("On the host: ask nvidia-smi there; if it lists the GPU, pass it to the container."),
+        )
+    look = Fix("Read what the driver says of the GPU.", ("sudo dmesg | grep -E 'NVRM|nvidia'",), impact="none")
+    off = Fix(
+        "Shut the computer down, take it off the mains for a minute (power cycle), and start it again.",
+        ("sudo poweroff",),
+        "power-cycle",
+        root=True,
+        needs="reboot",
+        verify="nvidia-smi",
+    )
+    return (look, off)
+
+
+@check(
+    title="The driver is loaded and finds no GPU",
+    severity=Severity.ERROR,
+    cause="The module runs, but it could not initialise the card: the wrong flavour of module, a GPU in a bad state, "
+    "or no "
+    "room for its memory windows (BARs). The kernel's log has the reason.",
+    fixes=_fixes,
+    references=("https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceQueries.html",),
+    each=not_wsl,
+    because=(*DEAD, *OTHER_DRIVERS, *UNFIT, *VERSIONS, *NODES, "device.xid-hardware", *SURROUNDINGS),
+    affects=("everything",),
+    seen=(),
+)
+def no_devices(facts: Facts) -> Problem | None:
+    """NVML answers and counts no GPU."""
+    cards = cards_of(facts, "nvidia")
+    if not cards or known(facts.nvidia.kernel.loaded) is None or facts.nvidia.nvml.code != 0:
+        return None
+    if known(facts.nvidia.nvml.count) != 0 or owned_by(facts, "vfio-pci"):
+        return None
+    says = f"NVML answers and lists no GPU, though PCI shows {len(cards)} ({cards[0].address})."
+    return Problem(says, texts(events(facts, "rm-init-failed", "probe-failed", "no-device-probed", "gsp-failed")))

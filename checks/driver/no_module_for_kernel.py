@@ -1,0 +1,72 @@
+"""NVIDIA's libraries without a kernel module for any kernel."""
+
+from gpudoctor.driver_view import DEAD, OTHER_DRIVERS, REFUSED, library_version, own_kernel
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.knowledge import packages
+from gpudoctor.maybe import known
+from gpudoctor.remedies import module, system
+from gpudoctor.remedies.driver import branch_of, flavour_for, install_driver
+from gpudoctor.subjects import cards_of
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    version = library_version(facts)
+    if module.uses_runfile(facts) or facts.nvidia.kernel.dkms:
+        return module.rebuild(facts, version)
+    brings = _module_package(facts, branch_of(version))
+    return (brings, *module.rebuild(facts, version)[1:]) if brings else (install_driver(facts, branch_of(version)),)
+
+
+def _module_package(facts: Facts, branch: int | None) -> Fix | None:
+    """The package of this distribution that builds the module which belongs to the installed libraries."""
+    family, distribution = system.family_of(facts), facts.host.distribution.id
+    if family is None or branch is None or not isinstance(distribution, str):
+        return None
+    found = packages.driver_packages(
+        family, distribution, branch, flavour_for(facts) or "open", system.kernel_of(facts)
+    )
+    names = (found.dkms or found.names[0],) if found and found.origin != "AUR" else ()
+    if not names:
+        return None
+    return Fix(
+        "Install the package that brings the kernel module, with the running kernel's headers.",
+        (*module.headers(facts), *system.install(facts, *names), "sudo modprobe nvidia"),
+        "reinstall-package",
+        root=True,
+        verify="nvidia-smi",
+    )
+
+
+@check(
+    title="NVIDIA's kernel module is not installed for the running kernel",
+    severity=Severity.ERROR,
+    cause="The driver has two halves: the libraries are there, the kernel module nvidia.ko is not.",
+    fixes=_fixes,
+    references=("https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/",),
+    each=own_kernel,
+    because=(
+        *DEAD,
+        *OTHER_DRIVERS,
+        "driver.not-installed",
+        "driver.headers-missing",
+        "driver.dkms-build-failed",
+        "driver.built-for-another-kernel",
+        *REFUSED,
+    ),
+    affects=("everything",),
+    seen=("simulated 2026-11",),
+)
+def no_module_for_kernel(facts: Facts) -> Problem | None:
+    """Libraries and a GPU, but no nvidia.ko under /lib/modules."""
+    kernel = facts.nvidia.kernel
+    if not cards_of(facts, "nvidia") or known(kernel.loaded) is not None or known(kernel.on_disk):
+        return None
+    user = library_version(facts)
+    if user is None and not kernel.dkms:
+        return None
+    release = system.kernel_of(facts)
+    what = f"The driver's libraries {user} are installed" if user else "DKMS knows NVIDIA's driver"
+    entries = kernel.dkms if isinstance(kernel.dkms, tuple) else ()
+    lines = tuple(f"dkms: {e.module}/{e.version} {e.kernel or ''} {e.state}".replace("  ", " ") for e in entries)
+    return Problem(f"{what}, but there is no kernel module nvidia.ko for the running kernel {release}.", lines)

@@ -1,0 +1,38 @@
+"""An NVIDIA GPU without any trace of NVIDIA's driver."""
+
+from gpudoctor.driver_view import DEAD, card_name, own_kernel, owned_by
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.remedies.driver import install_driver
+from gpudoctor.subjects import cards_of
+
+
+@check(
+    title="NVIDIA's driver is not installed",
+    severity=Severity.ERROR,
+    cause="CUDA needs NVIDIA's kernel module and libraries; the CUDA wheels of Python bring neither.",
+    fixes=lambda facts: (install_driver(facts),),
+    references=("https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/",),
+    each=own_kernel,
+    because=(*DEAD, "driver.vfio-in-the-way"),
+    affects=("everything",),
+    seen=("simulated 2026-11",),
+)
+def not_installed(facts: Facts) -> str | None:
+    """Look for module, libraries, DKMS entries and packages: one trace is enough to say that it is installed."""
+    kernel, cards = facts.nvidia.kernel, cards_of(facts, "nvidia")
+    if not cards or known(kernel.loaded) is not None or len(owned_by(facts, "vfio-pci")) == len(cards):
+        return None
+    libraries = (*known(facts.nvidia.nvml.libraries), *known(facts.nvidia.cuda.libraries))
+    if known(kernel.on_disk) or known(kernel.other_kernels) or any(one.kind == "driver" for one in libraries):
+        return None
+    if kernel.dkms or _module_package(facts):
+        return None
+    nouveau = " The free driver nouveau drives it, which runs no CUDA." if owned_by(facts, "nouveau") else ""
+    return f"{card_name(cards[0])} is there, but no part of NVIDIA's driver is installed.{nouveau}"
+
+
+def _module_package(facts: Facts) -> bool:
+    found = facts.nvidia.kernel.packages
+    return isinstance(found, tuple) and any(state == "installed" for _name, _version, state in found)

@@ -1,0 +1,42 @@
+"""The module is there for the running kernel and nothing is known to hold it back, but it is not loaded."""
+
+from gpudoctor.driver_view import NOT_LOADED, SURROUNDINGS, events, module_version, not_wsl, texts
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import Unknown, known
+from gpudoctor.remedies import module
+from gpudoctor.subjects import cards_of, in_container
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    if in_container(facts):
+        says = "On the host: load NVIDIA's module, or install its driver; then start the container again."
+        return (module.on_the_host(says, "sudo modprobe nvidia", "nvidia-smi"),)
+    says = "Load the module; if that fails, the last lines of the kernel's log say why."
+    commands = ("sudo modprobe nvidia", "sudo dmesg | tail -n 20")
+    return (Fix(says, commands, "reload-module", root=True, undo="sudo modprobe -r nvidia", verify="nvidia-smi"),)
+
+
+@check(
+    title="NVIDIA's kernel module is not loaded",
+    severity=Severity.ERROR,
+    cause="Without the kernel module nvidia nobody reaches the GPU: nvidia-smi couldn't communicate with the driver, "
+    "and cuInit finds no device.",
+    fixes=_fixes,
+    references=("https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceEnumvs.html",),
+    each=not_wsl,
+    because=(*(id_ for id_ in NOT_LOADED if id_ != "driver.not-loaded"), *SURROUNDINGS),
+    affects=("everything",),
+    seen=("simulated 2026-11",),
+)
+def not_loaded(facts: Facts) -> Problem | None:
+    """No /proc/driver/nvidia though a card and a module are there."""
+    kernel = facts.nvidia.kernel
+    if known(kernel.loaded) is not None or not cards_of(facts, "nvidia"):
+        return None
+    if not isinstance(kernel.on_disk, Unknown) and not kernel.on_disk:
+        return None
+    version = module_version(facts)
+    failed = texts(events(facts, "probe-failed", "no-device-probed", "unknown-symbol", "symbol-mismatch"))
+    where = "on the host" if in_container(facts) else f"(module {version} lies on disk)" if version else ""
+    return Problem(f"The kernel module nvidia is not loaded {where}".rstrip() + ".", failed)

@@ -1,0 +1,52 @@
+"""The kernel's new Rust driver nova_core holds the GPU although NVIDIA's driver is installed."""
+
+from gpudoctor.driver_view import BUILD, DEAD, card_name, events, module_at_hand, owned_by, texts
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.remedies import module, system
+from gpudoctor.subjects import in_container, nvidia_host
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    lines = "blacklist nova_core\\nblacklist nova_drm\\nblacklist nouveau\\n"
+    commands = (
+        f"printf '{lines}' | sudo tee /etc/modprobe.d/blacklist-nova.conf",
+        *system.initramfs(facts),
+        *_command_line(facts),
+        "sudo reboot",
+    )
+    says = "Blacklist nova_core (and nova_drm, nouveau), also in the initial RAM disk, then restart."
+    if in_container(facts):
+        return (module.on_the_host(f"On the host: {says}", *commands),)
+    undo = "sudo rm /etc/modprobe.d/blacklist-nova.conf"
+    return (Fix(says, commands, "reboot", root=True, needs="reboot", undo=undo, verify="lspci -k -d 10de:"),)
+
+
+def _command_line(facts: Facts) -> tuple[str, ...]:
+    """Fedora's and SUSE's initial RAM disks load display drivers early: there the command line decides."""
+    if system.family_of(facts) != "fedora":
+        return ()
+    modules = "nova_core,nova_drm,nouveau"
+    return (f'sudo grubby --update-kernel=ALL --args="rd.driver.blacklist={modules} modprobe.blacklist={modules}"',)
+
+
+@check(
+    title="The kernel's driver nova_core holds the GPU",
+    severity=Severity.ERROR,
+    cause="A PCI device has one driver at a time. The in-tree driver NovaCore (module nova_core) claims GPUs from "
+    "Turing on at boot; blacklisting nouveau alone does not hold it back.",
+    fixes=_fixes,
+    references=("https://docs.kernel.org/gpu/nova/index.html", "https://github.com/beclab/Olares/issues/3963"),
+    each=nvidia_host,
+    because=(*DEAD, *BUILD),
+    affects=("everything",),
+    seen=("simulated 2026-11",),
+)
+def nova_core_in_the_way(facts: Facts) -> Problem | None:
+    """The PCI function's driver is NovaCore, and a module of NVIDIA's is at hand."""
+    held = owned_by(facts, "NovaCore", "nova_core", "nova")
+    if not held or not module_at_hand(facts):
+        return None
+    cards = " and ".join(card_name(card) for card in held[:2])
+    says = f"{cards} is bound to {held[0].driver}, the kernel's free driver, so NVIDIA's module cannot claim it."
+    return Problem(says, texts(events(facts, "nova-probe", "already-bound", "no-device-probed")))

@@ -1,0 +1,42 @@
+"""NVML answers with an error that nothing else explains."""
+
+from gpudoctor.driver_view import HANGS, NODES, NOT_LOADED, SURROUNDINGS, VERSIONS
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.knowledge.errors import nvml_error as meaning_of
+from gpudoctor.maybe import known, known_or
+from gpudoctor.subjects import nvidia_machine
+
+_FIX = Fix("Read what the driver says in the kernel's log.", ("sudo dmesg | grep -E 'NVRM|Xid|nvidia' | tail -n 30",))
+
+
+@check(
+    title="NVML, which nvidia-smi uses, answers with an error",
+    severity=Severity.ERROR,
+    cause="NVML could not start. Its code says what it met; the usual causes of this code stand in the sentence.",
+    fixes=(_FIX,),
+    references=("https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceEnumvs.html",),
+    each=nvidia_machine,
+    because=(
+        *NOT_LOADED,
+        *VERSIONS,
+        *NODES,
+        *HANGS,
+        *SURROUNDINGS,
+        "device.xid-hardware",
+        "device.xid-driver",
+        "driver.no-devices",
+    ),
+    affects=("everything",),
+    seen=("simulated 2026-11",),
+)
+def nvml_error(facts: Facts) -> Problem | None:
+    """The result of nvmlInit; harmless for computing where cuInit succeeds."""
+    nvml = facts.nvidia.nvml
+    code = known(nvml.code)
+    if code is None or code == 0:
+        return None
+    found = meaning_of(code)
+    usual = f" Usual causes: {found.causes}." if found and found.causes else ""
+    says = f"NVML says: {known_or(nvml.text, None) or (found.meaning if found else 'error')} ({code}).{usual}"
+    return Problem(says, severity=Severity.WARNING if facts.nvidia.cuda.code == 0 else None)

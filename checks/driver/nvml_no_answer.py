@@ -1,0 +1,30 @@
+"""NVML, and with it nvidia-smi, does not answer at all."""
+
+from gpudoctor.driver_view import DEAD, SURROUNDINGS
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Problem, Severity, check
+from gpudoctor.maybe import Unknown, known
+from gpudoctor.remedies.module import hang_fixes
+from gpudoctor.subjects import nvidia_machine
+
+
+@check(
+    title="NVML does not answer: nvidia-smi hangs",
+    severity=Severity.ERROR,
+    cause="A call into the kernel module does not come back: the GPU or its firmware (GSP) stopped, the driver waits "
+    "for a lock, or the module is stuck.",
+    fixes=hang_fixes,
+    references=("https://docs.nvidia.com/deploy/xid-errors/",),
+    each=nvidia_machine,
+    because=(*DEAD, "device.xid-hardware", "device.xid-driver", *SURROUNDINGS),
+    affects=("everything",),
+    seen=("simulated 2026-11",),
+)
+def nvml_no_answer(facts: Facts) -> Problem | None:
+    """The child that asked NVML had to be ended."""
+    nvml = facts.nvidia.nvml
+    if nvml.hung is None:
+        if isinstance(nvml.code, Unknown) and nvml.died is None:
+            known(nvml.code)
+        return None
+    return Problem(f"NVML did not answer in time (in {nvml.hung}); nvidia-smi hangs as well.")

@@ -1,0 +1,65 @@
+"""The open kernel modules on a GPU without GPU System Processor."""
+
+from gpudoctor.driver_view import (
+    branch,
+    card_name,
+    events,
+    generation_of,
+    library_version,
+    module_flavour,
+    module_version,
+    texts,
+    works,
+)
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import Unknown
+from gpudoctor.remedies import module
+from gpudoctor.remedies.driver import install_driver
+from gpudoctor.subjects import OnCard, gpus_of, in_container, nvidia_cards
+
+
+def _fixes(on: OnCard) -> tuple[Fix, ...]:
+    found = generation_of(on.card)
+    version = module_version(on.facts)
+    if version is None and not isinstance(on.facts.nvidia.nvml.libraries, Unknown):
+        version = library_version(on.facts)
+    last = (found.last_driver if found else None) or 580
+    wanted = min(branch(version) or last, last)
+    if in_container(on.facts):
+        return (module.on_the_host(f"On the host: install the proprietary kernel modules of branch {wanted}."),)
+    says = f"Install the proprietary kernel modules (not the open ones) of driver branch {wanted}, then restart."
+    return (install_driver(on.facts, wanted, "proprietary", says),)
+
+
+@check(
+    title="The open kernel modules do not support this GPU",
+    severity=Severity.ERROR,
+    cause="NVIDIA's open kernel modules need the GPU System Processor (GSP), which GPUs have from Turing on. Maxwell, "
+    "Pascal and Volta need the proprietary modules.",
+    fixes=_fixes,
+    references=(
+        "https://github.com/NVIDIA/open-gpu-kernel-modules",
+        "https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/kernel-modules.html",
+    ),
+    each=nvidia_cards,
+    because=("device.none", "driver.not-installed", "driver.gpu-dropped"),
+    affects=("everything",),
+    seen=("simulated 2026-11",),
+)
+def open_module_unsupported(on: OnCard) -> Problem | None:
+    """The module's flavour against what the generation asks for; the log names the card too."""
+    if works(on.facts, on.card) or on.card.driver == "vfio-pci":
+        return None
+    refusals = events(on.facts, "nvrm-open-unsupported", "nvrm-gpu-named")
+    found = generation_of(on.card)
+    by_kind = found is not None and found.open_module == "no" and module_flavour(on.facts) == "open"
+    by_log = any(e.kind == "nvrm-open-unsupported" for e in refusals) and (found is None or found.open_module == "no")
+    if not by_kind and not by_log:
+        return None
+    name = f"{found.name} GPU" if found else "GPU"
+    says = (
+        f"{card_name(on.card)} is a {name} without GSP, which the installed open kernel modules "
+        f"({module_version(on.facts) or 'of unknown version'}) do not support."
+    )
+    others = [g for g in gpus_of(on.facts, "nvidia") if g.status == "ok"]
+    return Problem(says, texts(refusals), severity=Severity.WARNING if others else None)

@@ -1,0 +1,51 @@
+"""The proprietary kernel modules on a GPU that only the open ones drive."""
+
+from gpudoctor.driver_view import branch, card_name, events, generation_of, module_flavour, module_version, texts, works
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.remedies import module
+from gpudoctor.remedies.driver import best_branch, install_driver
+from gpudoctor.subjects import OnCard, in_container, nvidia_cards
+
+
+def _fixes(on: OnCard) -> tuple[Fix, ...]:
+    found = generation_of(on.card)
+    first = (found.first_driver if found else None) or 0
+    have = branch(module_version(on.facts)) or 0
+    wanted = have if have >= first and have else best_branch(on.facts, first)
+    if in_container(on.facts):
+        return (module.on_the_host(f"On the host: install the open kernel modules of driver branch {wanted}."),)
+    says = f"Install the open kernel modules of driver branch {wanted}, then restart."
+    return (install_driver(on.facts, wanted, "open", says),)
+
+
+@check(
+    title="This GPU needs NVIDIA's open kernel modules",
+    severity=Severity.ERROR,
+    cause="From Blackwell on only the open kernel modules drive a GPU; the proprietary ones refuse it at probe, and "
+    "nvidia-smi finds no devices.",
+    fixes=_fixes,
+    references=(
+        "https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/kernel-modules.html",
+        "https://developer.nvidia.com/blog/nvidia-transitions-fully-towards-open-source-gpu-kernel-modules/",
+    ),
+    each=nvidia_cards,
+    because=("device.none", "driver.not-installed", "driver.gpu-too-new"),
+    affects=("everything",),
+    seen=("simulated 2026-11",),
+)
+def proprietary_module_unsupported(on: OnCard) -> Problem | None:
+    """The module's flavour against what the generation asks for; the log names the card too."""
+    if works(on.facts, on.card) or on.card.driver == "vfio-pci":
+        return None
+    said = [e for e in events(on.facts, "nvrm-open-required") if e.gpu in (None, on.card.address)]
+    found = generation_of(on.card)
+    required = found is not None and found.open_module == "required"
+    by_kind = required and module_flavour(on.facts) == "proprietary"
+    if not by_kind and not (said and (found is None or required)):
+        return None
+    name = f"{found.name} GPU" if found else "GPU"
+    says = (
+        f"{card_name(on.card)} is a {name}, which only the open kernel modules drive; the installed module "
+        f"{module_version(on.facts) or ''} is the proprietary one."
+    )
+    return Problem(says.replace("  ", " "), texts(tuple(said)))

@@ -1,0 +1,73 @@
+"""Kernel lockdown or enforced signatures refuse NVIDIA's unsigned module, without Secure Boot having a say."""
+
+from gpudoctor.driver_view import BUILD, DEAD, OTHER_DRIVERS, STRICT, events, first_module, not_wsl, texts
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known, known_or
+from gpudoctor.subjects import cards_of
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    line = known_or(facts.host.kernel.command_line, "")
+    by_line = "lockdown=" in line or "sig_enforce=1" in line
+    signed = Fix(
+        "Use a variant of the operating system or a driver package whose NVIDIA modules are signed for this kernel "
+        "(Bottlerocket: the -nvidia variant, which has them in-tree).",
+        (),
+        "reinstall-package",
+        root=True,
+        needs="reboot",
+        verify="nvidia-smi",
+    )
+    where = "the kernel command line (lockdown=, module.sig_enforce=)" if by_line else "this system's settings"
+    off = Fix(
+        f"Or take lockdown out of {where} and restart; Bottlerocket calls it settings.kernel.lockdown, value none.",
+        (),
+        "reboot",
+        root=True,
+        needs="reboot",
+        impact="persistent",
+        undo="Put it back and restart.",
+        verify="cat /sys/kernel/security/lockdown",
+    )
+    return (signed, off)
+
+
+@check(
+    title="Kernel lockdown refuses NVIDIA's unsigned kernel module",
+    severity=Severity.ERROR,
+    cause="In lockdown (integrity or confidentiality), or with module.sig_enforce, the kernel loads signed modules "
+    "only "
+    "and answers EPERM (Operation not permitted) for all others.",
+    fixes=_fixes,
+    references=(
+        "https://man7.org/linux/man-pages/man7/kernel_lockdown.7.html",
+        "https://github.com/bottlerocket-os/bottlerocket/issues/4218",
+    ),
+    each=not_wsl,
+    because=(*DEAD, *OTHER_DRIVERS, *BUILD, "driver.refused-by-secure-boot"),
+    affects=("everything",),
+    seen=("simulated 2026-11",),
+)
+def refused_by_lockdown(facts: Facts) -> Problem | None:
+    """The log says that lockdown refused it, or lockdown is strict and nobody signed the module."""
+    if known(facts.nvidia.kernel.loaded) is not None or not cards_of(facts, "nvidia"):
+        return None
+    refused, found = events(facts, "lockdown-refused"), first_module(facts)
+    unsigned = found is not None and found.signer is None
+    enforced = "module.sig_enforce=1" in known_or(facts.host.kernel.command_line, "").split()
+    if refused:
+        return Problem(_says(facts, "the log says so"), texts((*events(facts, "locked-down"), *refused)))
+    if unsigned and enforced:
+        return Problem(
+            "NVIDIA's module is not signed, and module.sig_enforce=1 makes the kernel load signed ones only."
+        )
+    if unsigned and known(facts.host.kernel.lockdown) in STRICT:
+        return Problem(_says(facts, "the module is not signed"), texts(events(facts, "locked-down")))
+    return None
+
+
+def _says(facts: Facts, why: str) -> str:
+    mode = known_or(facts.host.kernel.lockdown, None)
+    name = f" ({mode})" if mode in STRICT else ""
+    return f"The kernel is in lockdown{name} and refuses to load NVIDIA's unsigned module: {why}."

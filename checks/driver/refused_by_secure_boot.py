@@ -1,0 +1,127 @@
+"""Secure Boot refuses NVIDIA's module because nobody signed it with a key that the firmware trusts."""
+
+from gpudoctor.driver_view import BUILD, DEAD, OTHER_DRIVERS, STRICT, events, first_module, not_wsl, texts
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import Unknown, known, known_or
+from gpudoctor.remedies import module, system
+from gpudoctor.subjects import cards_of, in_container
+
+_MOK = (
+    "Enrol the key (MOK) with which the module is signed: set a password, restart, choose Enroll MOK in the blue menu."
+)
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    if in_container(facts):
+        return _for_the_node()
+    return (*_signed(facts), _enrol(facts), _switch_off())
+
+
+def _for_the_node() -> tuple[Fix, ...]:
+    return (
+        Fix(
+            "On the node: use a signed driver: the distribution's signed NVIDIA modules on the host, or a precompiled, "
+            "signed driver container (GPU operator: driver.usePrecompiled=true).",
+            (),
+            "reinstall-package",
+            root=True,
+            verify="nvidia-smi",
+        ),
+        Fix(
+            "Or sign the module with a key of your own that is enrolled on the node as a Machine Owner Key (MOK), "
+            "or disable Secure Boot in the node's firmware.",
+            (),
+            "reboot",
+            root=True,
+            needs="reboot",
+            impact="persistent",
+        ),
+    )
+
+
+def _signed(facts: Facts) -> tuple[Fix, ...]:
+    """Ubuntu's own modules come signed by a key that every firmware trusts through its shim."""
+    version = first_module(facts)
+    number = known_or(version.version, None) if version else None
+    if facts.host.distribution.id != "ubuntu" or not number:
+        return ()
+    names = module.driver_packages(facts)
+    flavour = ("-server" if any("-server" in n for n in names) else "") + ("-open" if _is_open(facts) else "")
+    package = f"linux-modules-nvidia-{number.split('.')[0]}{flavour}-{system.kernel_of(facts)}"
+    says = "Install Ubuntu's signed module for this kernel, which Secure Boot accepts."
+    return (Fix(says, system.install(facts, package), "reinstall-package", root=True, verify="nvidia-smi"),)
+
+
+def _is_open(facts: Facts) -> bool:
+    found = first_module(facts)
+    return found is not None and found.flavour == "open"
+
+
+def _enrol(facts: Facts) -> Fix:
+    family = system.family_of(facts)
+    if any("akmod" in name for name in module.driver_packages(facts)):
+        commands: tuple[str, ...] = (
+            "sudo kmodgenca -a",
+            "sudo mokutil --import /etc/pki/akmods/certs/public_key.der",
+            f"sudo akmods --force --rebuild --kernels {system.kernel_of(facts)}",
+        )
+    elif facts.host.distribution.id == "ubuntu":
+        commands = ("sudo update-secureboot-policy --new-key", "sudo update-secureboot-policy --enroll-key")
+    elif family in ("debian", "fedora", "suse", "arch"):
+        commands = ("sudo mokutil --import /var/lib/dkms/mok.pub",)
+    else:
+        commands = ()
+    build = () if family is None or "akmods" in str(commands) else module.build_commands(facts)
+    return Fix(
+        _MOK,
+        (*commands, *build, "sudo reboot") if commands else (),
+        "reboot",
+        root=True,
+        needs="reboot",
+        impact="persistent",
+        undo="sudo mokutil --delete KEY",
+        verify="mokutil --list-enrolled",
+    )
+
+
+def _switch_off() -> Fix:
+    says = "Or disable Secure Boot in the firmware's set-up (UEFI), if nothing else here needs it."
+    return Fix(says, (), "reboot", needs="reboot", impact="persistent", undo="Enable it again in the firmware.")
+
+
+@check(
+    title="Secure Boot refuses NVIDIA's kernel module",
+    severity=Severity.ERROR,
+    cause="With Secure Boot the kernel loads only modules that are signed with a key it trusts; modules that DKMS or "
+    "the "
+    ".run installer built here are unsigned, or their key (MOK) is not enrolled (Key was rejected by service).",
+    fixes=_fixes,
+    references=(
+        "https://wiki.debian.org/SecureBoot",
+        "https://documentation.ubuntu.com/security/docs/security-features/platform-protections/secure-boot/",
+        "https://rpmfusion.org/Howto/Secure%20Boot",
+    ),
+    each=not_wsl,
+    because=(*DEAD, *OTHER_DRIVERS, *BUILD),
+    affects=("everything",),
+    seen=("simulated 2026-11",),
+)
+def refused_by_secure_boot(facts: Facts) -> Problem | None:
+    """Secure Boot is on, and the log says that the module was rejected or nobody signed it."""
+    if known(facts.nvidia.kernel.loaded) is not None or not cards_of(facts, "nvidia"):
+        return None
+    if isinstance(facts.nvidia.kernel.on_disk, tuple) and not facts.nvidia.kernel.on_disk:
+        return None
+    rejected, found = events(facts, "module-rejected"), first_module(facts)
+    unsigned = found is not None and found.signer is None
+    strict = facts.host.kernel.lockdown in STRICT
+    suspicious = rejected or (unsigned and strict)
+    if not suspicious or (isinstance(facts.host.kernel.secure_boot, Unknown) and not events(facts, "secure-boot-on")):
+        known(facts.host.kernel.secure_boot)
+        return None
+    if known_or(facts.host.kernel.secure_boot, True) is not True:
+        return None
+    how = "is not signed" if unsigned else "is signed with a key that is not enrolled" if found else "was rejected"
+    says = f"Secure Boot is on and NVIDIA's module {how}, so the kernel refuses to load it."
+    return Problem(says, texts((*events(facts, "secure-boot-on"), *rejected)))

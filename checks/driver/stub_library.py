@@ -1,0 +1,60 @@
+"""Programs load the toolkit's link stub in place of the driver's libcuda."""
+
+from gpudoctor.driver_view import CUDA_STUB, OFF_PATH, SURROUNDINGS, loaded_libcuda
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known, known_or
+from gpudoctor.subjects import nvidia_machine
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    folder = _folder(facts)
+    variable = facts.host.environment.get("LD_LIBRARY_PATH", "")
+    if folder and folder in variable.split(":"):
+        rest = ":".join(part for part in variable.split(":") if part and part.rstrip("/") != folder)
+        command = f"export LD_LIBRARY_PATH={rest}" if rest else "unset LD_LIBRARY_PATH"
+        says = (
+            f"Remove {folder} from LD_LIBRARY_PATH, here and in the shell or module file that sets it; stubs serve "
+            "the linker only."
+        )
+        return (Fix(says, (command,), "change-environment", verify="nvidia-smi"),)
+    commands = ("grep -rn stubs /etc/ld.so.conf /etc/ld.so.conf.d", "sudo ldconfig")
+    says = (
+        "Take the stubs folder out of the loader's configuration (or delete the link to the stub), then run ldconfig."
+    )
+    return (Fix(says, commands, "change-environment", root=True, verify="ldconfig -p | grep libcuda.so"),)
+
+
+def _folder(facts: Facts) -> str | None:
+    stubs = [one for one in known_or(facts.nvidia.cuda.libraries, ()) if one.kind == "stub" and one.why != OFF_PATH]
+    return stubs[0].path.rpartition("/")[0] if stubs else None
+
+
+@check(
+    title="The CUDA toolkit's stub hides the driver's libcuda",
+    severity=Severity.ERROR,
+    cause="The toolkit brings a stub libcuda.so to link against on machines without a driver. Where the loader finds "
+    "it "
+    "first (LD_LIBRARY_PATH with .../lib64/stubs), every call answers CUDA_ERROR_STUB_LIBRARY (34).",
+    fixes=_fixes,
+    references=(
+        "https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TYPES.html",
+        "https://github.com/numba/numba/issues/8985",
+    ),
+    each=nvidia_machine,
+    because=SURROUNDINGS,
+    affects=("everything",),
+    seen=("simulated 2026-11",),
+)
+def stub_library(facts: Facts) -> Problem | None:
+    """The result of cuInit is 34, or a stub lies where the loader looks: some programs (numba) open libcuda.so."""
+    loaded, code = loaded_libcuda(facts), known(facts.nvidia.cuda.code)
+    reached = [one for one in known_or(facts.nvidia.cuda.libraries, ()) if one.kind == "stub" and one.why != OFF_PATH]
+    stub = loaded if loaded is not None and loaded.kind == "stub" else next(iter(reached), None)
+    if code != CUDA_STUB and (stub is None or (code == 0 and stub.why != "LD_LIBRARY_PATH")):
+        return None
+    where = f"{stub.path}, found through {stub.why}," if stub else "in a stubs folder"
+    works = code == 0
+    who = f"Programs that open {stub.soname}" if works and stub else "Programs"
+    says = f"{who} load the toolkit's stub {where} in place of the driver's libcuda."
+    return Problem(says, (f"cuInit of libcuda.so.1: {code}",), severity=Severity.WARNING if works else None)

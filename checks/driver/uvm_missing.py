@@ -1,0 +1,75 @@
+"""The driver runs and its unified-memory half, nvidia-uvm, is not there: nvidia-smi works, CUDA does not."""
+
+from gpudoctor.driver_view import DEAD, SURROUNDINGS, VERSIONS, not_wsl
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.remedies import module
+from gpudoctor.subjects import in_container
+
+_NODE = "/dev/nvidia-uvm"
+_MAKE = ("sudo modprobe nvidia_uvm", "sudo nvidia-modprobe -c 0 -u")
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    if not in_container(facts):
+        says = "Load nvidia_uvm and make its device nodes."
+        boot = "echo nvidia_uvm | sudo tee /etc/modules-load.d/nvidia-uvm.conf"
+        return (
+            Fix(
+                says,
+                (*_MAKE, boot),
+                "reload-module",
+                root=True,
+                undo="sudo rmmod nvidia_uvm",
+                verify="ls -l /dev/nvidia-uvm",
+            ),
+        )
+    host = module.on_the_host(
+        "On the host: load nvidia_uvm and make its device nodes, then start the container again.", *_MAKE
+    )
+    device = "--device /dev/nvidia-uvm --device /dev/nvidia-uvm-tools"
+    passing = Fix(
+        f"Pass the nodes to the container too: {device}, or let the NVIDIA Container Toolkit (CDI: --device "
+        "nvidia.com/gpu=all) do it.",
+        (),
+        "restart-process",
+        needs="restart of the container",
+        verify="ls -l /dev/nvidia-uvm",
+    )
+    return (host, passing)
+
+
+@check(
+    title="nvidia-uvm is missing, so nvidia-smi works and CUDA does not",
+    severity=Severity.ERROR,
+    cause="CUDA needs a second kernel module, nvidia_uvm (Unified Virtual Memory), and its node /dev/nvidia-uvm. "
+    "NVML does "
+    "not, which is why nvidia-smi looks healthy. It is loaded at first use, by root or by the set-uid nvidia-modprobe.",
+    fixes=_fixes,
+    references=(
+        "https://download.nvidia.com/XFree86/Linux-x86_64/580.95.05/README/nvidia-uvm.html",
+        "https://github.com/pytorch/pytorch/issues/49081",
+    ),
+    each=not_wsl,
+    because=(*DEAD, *VERSIONS, "driver.not-loaded", "driver.device-nodes-missing", *SURROUNDINGS),
+    affects=("everything",),
+    seen=("simulated 2026-11",),
+)
+def uvm_missing(facts: Facts) -> Problem | None:
+    """CUDA fails, other nodes are there, and the node or the module of UVM is not."""
+    kernel, code = facts.nvidia.kernel, facts.nvidia.cuda.code
+    if known(kernel.loaded) is None or known(code) in (0, None):
+        return None
+    paths = {node.path for node in known(kernel.nodes)}
+    if "/dev/nvidiactl" not in paths:
+        return None
+    where = "the container" if in_container(facts) else "this machine"
+    node, loaded = _NODE in paths, not isinstance(kernel.modules, tuple) or "nvidia_uvm" in kernel.modules
+    if node and (loaded or kernel.uvm_major is not None):
+        return None
+    evidence = (f"/dev: {', '.join(sorted(p.removeprefix('/dev/') for p in paths))}", f"cuInit: {code}")
+    if not node:
+        also = "" if loaded else " The module nvidia_uvm is not loaded either."
+        return Problem(f"{_NODE} is missing in {where}, so CUDA cannot start (cuInit {code}).{also}", evidence)
+    return Problem(f"The module nvidia_uvm is not loaded, so CUDA cannot start (cuInit {code}).", evidence)

@@ -1,0 +1,76 @@
+"""nvidia_uvm did not survive suspend and resume: nvidia-smi works, cuInit says 999."""
+
+from gpudoctor.driver_view import (
+    CUDA_UNKNOWN,
+    DEAD,
+    SURROUNDINGS,
+    VERSIONS,
+    events,
+    not_wsl,
+    texts,
+)
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known, known_or
+from gpudoctor.remedies import module
+from gpudoctor.subjects import in_container
+
+_AGAIN = ("sudo rmmod nvidia_uvm", "sudo modprobe nvidia_uvm")
+_KEEP = "https://download.nvidia.com/XFree86/Linux-x86_64/580.95.05/README/powermanagement.html"
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    if in_container(facts):
+        says = "On the host: stop what uses the GPU, reload nvidia_uvm, then start the container again."
+        return (module.on_the_host(says, *_AGAIN),)
+    now = Fix(
+        "Close every program that has CUDA open (fuser names them), then reload nvidia_uvm; a restart helps as well.",
+        ("sudo fuser -v /dev/nvidia-uvm", *_AGAIN),
+        "reload-module",
+        root=True,
+        verify="nvidia-smi",
+    )
+    later = Fix(
+        "Let the driver save its memory over suspend, so that it does not come back.",
+        (
+            "echo 'options nvidia NVreg_PreserveVideoMemoryAllocations=1 NVreg_TemporaryFilePath=/var/tmp' "
+            "| sudo tee /etc/modprobe.d/nvidia-power-management.conf",
+            "sudo systemctl enable nvidia-suspend.service nvidia-hibernate.service nvidia-resume.service",
+        ),
+        "reboot",
+        root=True,
+        needs="reboot",
+        impact="persistent",
+        undo="sudo rm /etc/modprobe.d/nvidia-power-management.conf",
+    )
+    preserved = facts.nvidia.kernel.parameters.get("PreserveVideoMemoryAllocations", "0")
+    return (now, later) if preserved != "1" else (now,)
+
+
+@check(
+    title="nvidia_uvm is in a bad state, often after suspend and resume",
+    severity=Severity.ERROR,
+    cause="A CUDA program was open while the computer slept; the module nvidia_uvm comes back from suspend in a "
+    "stale state, "
+    "and cuInit answers 999 until the module is reloaded. NVML does not use it, so nvidia-smi works.",
+    fixes=_fixes,
+    references=("https://github.com/pytorch/pytorch/issues/88639", _KEEP),
+    each=not_wsl,
+    because=(*DEAD, *VERSIONS, "driver.uvm-missing", "device.xid-hardware", *SURROUNDINGS),
+    affects=("everything",),
+    seen=("simulated 2026-11",),
+)
+def uvm_stale(facts: Facts) -> Problem | None:
+    """The result of cuInit is 999 while NVML answers and the module is there; a resume in the log makes it certain."""
+    if known(facts.nvidia.cuda.code) != CUDA_UNKNOWN or facts.nvidia.nvml.code != 0:
+        return None
+    kernel = facts.nvidia.kernel
+    modules = known_or(kernel.modules, ())
+    if known(kernel.loaded) is None or not ("nvidia_uvm" in modules or isinstance(kernel.uvm_major, int)):
+        return None
+    slept = events(facts, "suspend", "resume")
+    after = " since the computer resumed from suspend" if slept else ""
+    says = (
+        f"cuInit answers 999 (unknown error){after} while NVML works: the loaded module nvidia_uvm is in a stale state."
+    )
+    return Problem(says, texts(slept[-2:]))

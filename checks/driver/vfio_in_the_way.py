@@ -1,0 +1,51 @@
+"""vfio-pci holds the GPU for a virtual machine."""
+
+from gpudoctor.driver_view import DEAD, any_works, card_name, events, owned_by, texts
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.remedies import module, system
+from gpudoctor.subjects import cards_of, in_container, nvidia_host
+
+_HOLDERS = ("vfio-pci", "pci-stub", "pciback", "xen-pciback")
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    held = owned_by(facts, *_HOLDERS)
+    commands = ["grep -rn vfio /etc/modprobe.d /etc/default/grub /proc/cmdline", *system.initramfs(facts)]
+    for card in held[:2]:
+        commands.append(f"echo {card.address} | sudo tee /sys/bus/pci/drivers/{card.driver}/unbind")
+        commands.append(f"echo | sudo tee /sys/bus/pci/devices/{card.address}/driver_override")
+    commands.append("sudo modprobe nvidia")
+    commands += [f"echo {card.address} | sudo tee /sys/bus/pci/drivers/nvidia/bind" for card in held[:2]]
+    says = (
+        "If a virtual machine is to have the GPU, leave it so and use the GPU inside that machine. To have it on this "
+        "host: shut the machine down, take the card's id out of the options of vfio-pci, and bind the GPU to nvidia."
+    )
+    if in_container(facts):
+        return (module.on_the_host(f"On the host: {says}"),)
+    return (Fix(says, tuple(commands), "reload-module", root=True, verify="lspci -k -d 10de:"),)
+
+
+@check(
+    title="A GPU is reserved for a virtual machine (vfio-pci)",
+    severity=Severity.WARNING,
+    cause="A PCI device has one driver at a time. vfio-pci holds the GPU so that a virtual machine can have it "
+    "(passthrough); this host's programs cannot use it meanwhile. This is often intended.",
+    fixes=_fixes,
+    references=("https://docs.kernel.org/driver-api/vfio.html",),
+    each=nvidia_host,
+    because=DEAD,
+    affects=("everything",),
+    seen=("simulated 2026-11",),
+)
+def vfio_in_the_way(facts: Facts) -> Problem | None:
+    """The PCI function's driver is vfio-pci; with another GPU for the host it is no more than a hint."""
+    held = owned_by(facts, *_HOLDERS)
+    if not held:
+        return None
+    rest = len(cards_of(facts, "nvidia")) > len(held) or any_works(facts)
+    cards = " and ".join(card_name(card) for card in held[:4])
+    says = (
+        f"{cards} is bound to {held[0].driver} for a virtual machine, so NVIDIA's driver cannot claim it on this host."
+    )
+    return Problem(says, texts(events(facts, "already-bound")), severity=Severity.ADVICE if rest else None)

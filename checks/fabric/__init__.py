@@ -1,0 +1,1 @@
+"""NVSwitch boards: the fabric manager and GPUDirect RDMA."""

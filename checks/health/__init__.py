@@ -1,0 +1,1 @@
+"""What slows a working GPU down."""

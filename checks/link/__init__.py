@@ -1,0 +1,1 @@
+"""PCIe links and NVLinks."""
