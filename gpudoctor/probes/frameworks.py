@@ -1,15 +1,19 @@
 """Gathers the frameworks of an environment: what their files say, which libraries they would get, what they do."""
 
 import os
-from concurrent.futures import ThreadPoolExecutor
+from threading import BoundedSemaphore, Thread
 
 import msgspec
 
-from gpudoctor.facts.framework import Framework
+from gpudoctor.facts.framework import Framework, Live
 from gpudoctor.facts.python import Python
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Unknown
 from gpudoctor.probes.framework_found import Found, find
+
+# Seconds that an import waits for one of the cores, and the share of what is left that it waits at most: no healthy
+# import from a warm disk takes so long, and those that hang use no core.
+PATIENCE, SHARE = 20.0, 3
 
 
 def static(machine: Machine, python: Python, kernels: bool = False) -> tuple[Framework, ...]:
@@ -29,21 +33,33 @@ def probe(machine: Machine, python: Python, live: bool = False, gpu: bool = Fals
     Args:
         machine: where they lie.
         python: the environment.
-        live: import them too, each in a child of its own, at most as many at once as there are cores.
+        live: import them too, each in a child of its own, at most as many at once as there are cores, unless
+            some of them hang.
         gpu: an NVIDIA GPU is there, so that a full examination counts the GPU code.
     """
     if not live:
         return tuple(_with_needs(machine, python, each) for each in static(machine, python))
+    from concurrent.futures import ThreadPoolExecutor
+
     from gpudoctor.probes.live import probe as ask
 
-    with ThreadPoolExecutor(max_workers=max(1, len(os.sched_getaffinity(0)))) as pool:
-        found = static(machine, python)
-        lives = [pool.submit(ask, machine, python, each) for each in found]
-        # While the children import, this process reads the files.
-        read = [_with_needs(machine, python, each) for each in static(machine, python, kernels=gpu)]
-        return tuple(
-            msgspec.structs.replace(each, live=answer.result()) for each, answer in zip(read, lives, strict=True)
-        )
+    found = static(machine, python)
+    slots, lives = BoundedSemaphore(max(1, len(os.sched_getaffinity(0)))), dict[str, Live]()
+
+    def import_one(one: Framework) -> None:
+        free = slots.acquire(timeout=min(PATIENCE, machine.left(PATIENCE * SHARE) / SHARE))
+        lives[one.name] = ask(machine, python, one)
+        if free:
+            slots.release()
+
+    threads = [Thread(target=import_one, args=(one,), daemon=True) for one in found]
+    for thread in threads:
+        thread.start()
+    # While the children import, this process reads the files.
+    read = [_with_needs(machine, python, each) for each in static(machine, python, kernels=gpu)]
+    for thread in threads:
+        thread.join()
+    return tuple(msgspec.structs.replace(each, live=lives.get(each.name)) for each in read)
 
 
 def _with_needs(machine: Machine, python: Python, framework: Framework) -> Framework:

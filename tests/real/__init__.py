@@ -1,0 +1,1 @@
+"""Tests with real frameworks in environments of their own; they run where `-m realenv` asks for them."""

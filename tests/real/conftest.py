@@ -1,0 +1,85 @@
+"""Makes the environments with uv, or takes those that are left in the folder GPUDOCTOR_REALENV from an earlier run."""
+
+import ctypes
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gpudoctor.facts import Framework
+from gpudoctor.machine import Machine
+from gpudoctor.probes import frameworks, python
+
+Look = Callable[..., tuple[Framework, ...]]
+_UV = Path(sys.executable).with_name("uv")
+# The wheels of PyTorch for CUDA and what they need have five gigabytes.
+_SECONDS = 1200
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the marker of the tests that download gigabytes."""
+    config.addinivalue_line("markers", "large: downloads several gigabytes")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave the tests out of an ordinary run, and on a machine with a driver, where other texts are right."""
+    asked = "realenv" in str(config.option.markexpr) or "GPUDOCTOR_REALENV" in os.environ
+    why = "there is an NVIDIA driver" if _has_driver() else "" if asked else "run with -m realenv"
+    for item in items:
+        if why and "realenv" in item.keywords:
+            item.add_marker(pytest.mark.skip(reason=why))
+
+
+def _has_driver() -> bool:
+    try:
+        ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return False
+    return True
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the environments lie."""
+    kept = os.environ.get("GPUDOCTOR_REALENV")
+    return Path(kept) if kept else tmp_path_factory.mktemp("environments")
+
+
+@pytest.fixture(scope="session")
+def interpreter(folder: Path) -> Callable[..., str]:
+    """Give the interpreter of an environment with these requirements, made where it is not there yet."""
+
+    def make(name: str, *requirements: str, pip: bool = False) -> str:
+        place = folder / name
+        path = place / "bin/python"
+        if not path.exists():
+            _run(str(_UV), "venv", "-q", "--python", sys.executable, str(place))
+            if pip:  # only pip reads find-links, where wheels for the CPU may lie
+                _run(str(_UV), "pip", "install", "-q", "--python", str(path), "pip")
+                _run(str(path), "-m", "pip", "install", "-q", *requirements)
+            else:
+                _run(str(_UV), "pip", "install", "-q", "--python", str(path), *requirements)
+        return str(path)
+
+    return make
+
+
+def _run(*argv: str) -> None:
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=_SECONDS)
+    if done.returncode:
+        pytest.skip(f"{' '.join(argv[-3:])}: {done.stderr.strip()[-300:]}")
+
+
+@pytest.fixture(scope="session")
+def look(interpreter: Callable[..., str]) -> Look:
+    """Give the frameworks of an environment, imported, by a probe with a bare process environment."""
+
+    def ask(name: str, *requirements: str, pip: bool = False, **env: str) -> tuple[Framework, ...]:
+        path = interpreter(name, *requirements, pip=pip)
+        machine = Machine(env={"PATH": "/usr/bin:/bin", "HOME": "/nonexistent", **env}, seconds=300)
+        return frameworks.probe(machine, python.probe(machine, path, quick=True), live=True, gpu=True)
+
+    return ask
