@@ -1,10 +1,12 @@
 """Finds why a GPU does not work for machine learning, and says what to type to mend it."""
 
-from typing import TYPE_CHECKING, Any
-
 __version__ = "0.1.0"
 
+TYPE_CHECKING = False  # typing's own would cost its import, and take re.py out of the folder that `python -m` runs in
+
 if TYPE_CHECKING:
+    from typing import Any
+
     from gpudoctor.examine import Wishes as Wishes
     from gpudoctor.examine import check as check
     from gpudoctor.examine import gather as gather
@@ -34,7 +36,7 @@ _HOME = {name: module for module, names in _HOMES.items() for name in names}
 __all__ = sorted([*_HOME, "__version__"])
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     """Import a public name when it is first asked for (PEP 562), so that `import gpudoctor` costs nothing."""
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -31,7 +31,7 @@ def load(wanted: Iterable[str] | None = None) -> list[Check[Any]]:
 def _load(id_: str) -> Check[Any]:
     try:
         return checks.load_one(id_)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         return broken(id_, f"{type(error).__name__}: {error}")
 
 
@@ -52,17 +52,24 @@ def broken(id_: str, why: str) -> Check[Any]:
 @cache
 def others() -> list[Check[Any]]:
     """The checks that other installed packages offer by the entry-point group `gpudoctor.checks`."""
-    found: list[Check[Any]] = []
+    found: dict[str, Check[Any]] = {}
     for name, value in _entry_points(sys.path):
         try:
-            module, _, attribute = value.partition(":")
-            loaded = getattr(__import__(module.strip(), fromlist=["_"]), attribute.strip())
-            if not isinstance(loaded, Check):
-                raise TypeError(f"{value} is a {type(loaded).__name__}, no check")
-            found.append(loaded)
-        except Exception as error:
-            found.append(broken(name, f"{type(error).__name__}: {error}"))
-    return found
+            loaded = _other(value)
+            if loaded.id in found or loaded.id in checks.ids():
+                raise ValueError(f"{value} has the id {loaded.id}, which another check has")
+        except (Exception, SystemExit) as error:
+            loaded = broken(name, f"{type(error).__name__}: {error}")
+        found[loaded.id] = loaded
+    return list(found.values())
+
+
+def _other(value: str) -> Check[Any]:
+    module, _, attribute = value.partition(":")
+    loaded = getattr(__import__(module.strip(), fromlist=["_"]), attribute.strip())
+    if not isinstance(loaded, Check):
+        raise TypeError(f"{value} is a {type(loaded).__name__}, no check")
+    return loaded
 
 
 def _entry_points(path: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -94,30 +101,34 @@ def _of_group(text: str) -> Iterator[tuple[str, str]]:
             yield name.strip(), value.strip()
 
 
-def select(
-    every: Sequence[str], only: Sequence[str] = (), skip: Sequence[str] = (), aliases: dict[str, str] | None = None
-) -> list[str]:
+def select(every: Sequence[str], only: Sequence[str] = (), skip: Sequence[str] = ()) -> list[str]:
     """The ids that are wanted: those of `only` (ids or areas; all where empty) without those of `skip`.
+
+    A former id of a check stands for it.
 
     Raises:
         SelectionError: a selector matches nothing, or nothing is left.
     """
-    wanted = _matching(every, only, aliases or {}) if only else set(every)
-    wanted -= _matching(every, skip, aliases or {}) if skip else set()
+    wanted = _matching(every, only) if only else set(every)
+    wanted -= _matching(every, skip) if skip else set()
     if not wanted:
         raise SelectionError("No check is left: --skip takes away everything that --only asks for.")
     return [id_ for id_ in every if id_ in wanted]
 
 
-def _matching(every: Sequence[str], selectors: Sequence[str], aliases: dict[str, str]) -> set[str]:
+def _matching(every: Sequence[str], selectors: Sequence[str]) -> set[str]:
     found: set[str] = set()
     for given in (part.strip() for selector in selectors for part in selector.split(",")):
-        selector = aliases.get(given, given)
-        hits = {i for i in every if i == selector or i.split(".")[0] == selector or _glob(i, selector)}
+        hits = {i for i in every if given in (i, i.split(".")[0]) or _glob(i, given)} or set(renamed(given))
         if not hits:
             raise SelectionError(f'There is no check or area "{given}".{nearest(given, every)}')
         found |= hits
     return found
+
+
+def renamed(given: str) -> list[str]:
+    """The check that had this id formerly; all checks are imported for it."""
+    return [one.id for one in load() if given in one.aliases] if "." in given else []
 
 
 def _glob(id_: str, selector: str) -> bool:

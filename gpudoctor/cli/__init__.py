@@ -1,22 +1,30 @@
 """The command line: one command a file."""
 
-import argparse
 import os
 import signal
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from gpudoctor import __version__
+
+if TYPE_CHECKING:
+    from gpudoctor.cli.parser import Parser
 
 # Exit codes; formats with a convention of their own keep theirs.
 OK, FAILED, USAGE, INCOMPLETE = 0, 1, 2, 3
 
 
-def parser() -> argparse.ArgumentParser:
+class UsageError(Exception):
+    """What the user gave cannot be used; the message is one sentence."""
+
+
+def parser() -> "Parser":
     """The parser of all commands; the page docs/cli.md is made from it."""
     from gpudoctor.cli import check, checks, explain, facts
+    from gpudoctor.cli.parser import Parser
 
-    top = argparse.ArgumentParser(
+    top = Parser(
         prog="gpudoctor",
         description="Finds why a GPU does not work for machine learning, and says what to type to mend it.",
         epilog="Exit codes: 0 nothing failed, 1 something failed, 2 wrong usage, 3 too little could be found out.",
@@ -30,49 +38,48 @@ def parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; the return value is the exit code."""
+    from gpudoctor.cli import output
+
+    output.fill_closed()
     for name in ("SIGTERM", "SIGHUP"):
         _end_on(name)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # inherited as ignored, the kernel would take our children's codes
     try:
-        arguments = parser().parse_args(argv)
-        code = int(arguments.run(arguments))
-        sys.stdout.flush()
+        code = _run(argv)
+        if sys.stdout:
+            sys.stdout.flush()
         return code
-    except BrokenPipeError:
-        return _closed()
+    except BrokenPipeError:  # whoever read our output has gone: nothing is wrong with us
+        return _end(128 + signal.SIGPIPE)
     except KeyboardInterrupt:
-        _end_children()
-        return 128 + signal.SIGINT
+        return _end(128 + signal.SIGINT)
     except UsageError as error:
-        return say(str(error))
+        output.complain(str(error))
+        return _end(USAGE)
     except OSError as error:
-        return say(f"{error.filename or 'Output'}: {error.strerror or error}.")
+        output.complain(f"{error.filename or 'Standard output'}: {error.strerror or error}.")
+        return _end(USAGE)
 
 
-class UsageError(Exception):
-    """What the user gave cannot be used; the message is one sentence."""
+def _run(argv: Sequence[str] | None) -> int:
+    try:
+        arguments = parser().parse_args(argv)
+    except SystemExit as end:  # --help and --version
+        return int(end.code or OK)
+    return int(arguments.run(arguments))
 
 
-def say(sentence: str) -> int:
-    """One sentence on standard error, and the exit code of wrong usage."""
-    from gpudoctor.report.clean import clean
+def _end(code: int) -> int:
+    """Leave nothing behind, neither children nor output that cannot be written."""
+    from gpudoctor.cli import output
 
-    print(f"gpudoctor: {clean(sentence)}", file=sys.stderr)  # noqa: T201 - the face
-    return USAGE
-
-
-def out(text: str) -> None:
-    """Write to standard output, whatever its encoding can hold."""
-    stream = sys.stdout
-    encoding = getattr(stream, "encoding", None) or "utf-8"
-    stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
-
-
-def _closed() -> int:
-    """Whoever read our output has gone: nothing more can be said, and nothing is wrong with us."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    try:
+        if sys.stdout:
+            sys.stdout.flush()
+    except OSError:
+        output.drop()
     _end_children()
-    return 128 + signal.SIGPIPE
+    return code
 
 
 def _end_on(name: str) -> None:

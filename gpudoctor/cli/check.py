@@ -4,7 +4,9 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from gpudoctor.cli import FAILED, INCOMPLETE, OK, UsageError, out
+from gpudoctor.cli import FAILED, INCOMPLETE, OK, UsageError
+from gpudoctor.cli.output import out, out_json
+from gpudoctor.cli.parser import Parser
 
 if TYPE_CHECKING:
     from gpudoctor.examine import Wishes
@@ -16,7 +18,7 @@ DESCRIPTION = """Examine this machine and say what is wrong, why, and what to ty
 Nothing is changed, nothing is sent anywhere."""
 
 
-def add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def add(commands: "argparse._SubParsersAction[Parser]") -> None:
     """Add the command to the parser."""
     one = commands.add_parser("check", help="examine this machine and say what to mend", description=DESCRIPTION)
     source(one)
@@ -35,7 +37,7 @@ def add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None
     one.set_defaults(run=run)
 
 
-def source(one: argparse.ArgumentParser) -> None:
+def source(one: Parser) -> None:
     """Add the options that say which machine and which Python are examined."""
     one.add_argument(
         "--python",
@@ -55,9 +57,12 @@ def source(one: argparse.ArgumentParser) -> None:
 
 
 def _seconds(text: str) -> float:
-    value = float(text)
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
     if not 1 <= value <= 86400:
-        raise argparse.ArgumentTypeError("between 1 and 86400 seconds")
+        raise UsageError(f"--timeout takes 1 to 86400 seconds, not {text}.")
     return value
 
 
@@ -73,7 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
         from gpudoctor.symptom import attach
 
         report = attach(report, arguments.symptom)
-    out(rendered(report, arguments))
+    (out_json if arguments.json else out)(rendered(report, arguments))
     return exit_code(report, arguments.fail_on)
 
 
@@ -109,9 +114,18 @@ def wishes_of(arguments: argparse.Namespace, only: list[str], skip: list[str]) -
 
 
 def facts_of(arguments: argparse.Namespace) -> "Facts | None":
-    """The facts file that was given, read."""
-    if not arguments.facts:
+    """The facts file that was given, read.
+
+    Raises:
+        UsageError: it cannot be read, or an option that looks at this machine was given beside it.
+    """
+    if arguments.facts is None:
         return None
+    if arguments.python or arguments.root != "/":
+        option = "--python" if arguments.python else "--root"
+        raise UsageError(f"{option} has no meaning with --facts: the file says what was found where it was written.")
+    if arguments.facts == "-" and sys.stdin is None:
+        raise UsageError("Standard input is closed, so there are no facts to read.")
     from gpudoctor.facts.file import FactsFileError, read
 
     try:
@@ -121,21 +135,37 @@ def facts_of(arguments: argparse.Namespace) -> "Facts | None":
 
 
 def machine_of(arguments: argparse.Namespace) -> "Machine":
-    """The machine that is examined; given interpreters are looked at first, so that a wrong one is told at once."""
+    """The machine that is examined.
+
+    Raises:
+        UsageError: the root is no folder, or a given interpreter does not run.
+    """
     import os
 
     from gpudoctor.machine import TOTAL_SECONDS, Machine
-    from gpudoctor.probes.python import InterpreterError, choose
 
     if not os.path.isdir(arguments.root):
         raise UsageError(f"--root {arguments.root} is no folder.")
     machine = Machine(root=arguments.root, seconds=arguments.timeout or TOTAL_SECONDS)
+    if arguments.python:
+        _must_answer(machine, arguments.python)
+    return machine
+
+
+def _must_answer(machine: "Machine", pythons: list[str]) -> None:
+    """Hold that each given interpreter runs: a wrong one is told at once, and by its own words."""
+    from gpudoctor.probes.python import InterpreterError, choose
+    from gpudoctor.probes.python_interpreter import ask
+
+    if not machine.here:
+        raise UsageError("--python cannot be used with --root: an interpreter is asked, and nothing runs there.")
     try:
-        if arguments.python:
-            choose(machine, arguments.python)
+        for path, _ in choose(machine, pythons):
+            said = ask(machine, path)
+            if isinstance(said, str):
+                raise UsageError(said)
     except InterpreterError as error:
         raise UsageError(str(error)) from None
-    return machine
 
 
 def rendered(report: "Report", arguments: argparse.Namespace) -> str:

@@ -2,10 +2,12 @@
 
 import argparse
 
-from gpudoctor.cli import OK, UsageError, out
+from gpudoctor.cli import OK, UsageError
+from gpudoctor.cli.output import out, out_json
+from gpudoctor.cli.parser import Parser
 
 
-def add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def add(commands: "argparse._SubParsersAction[Parser]") -> None:
     """Add the command to the parser."""
     one = commands.add_parser("checks", help="list all checks", description="List all checks by area.")
     one.add_argument("selector", nargs="*", metavar="ID|AREA", help="only these")
@@ -26,7 +28,7 @@ def run(arguments: argparse.Namespace) -> int:
         import json
 
         rows = [{"id": c.id, "title": c.title, "severity": c.severity.value, "affects": c.affects} for c in found]
-        out(json.dumps(rows, indent=2) + "\n")
+        out_json(json.dumps(rows, indent=2) + "\n")
         return OK
     area = ""
     for one in found:

@@ -2,10 +2,12 @@
 
 import argparse
 
-from gpudoctor.cli import OK, UsageError, out
+from gpudoctor.cli import OK, UsageError
+from gpudoctor.cli.output import out
+from gpudoctor.cli.parser import Parser
 
 
-def add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def add(commands: "argparse._SubParsersAction[Parser]") -> None:
     """Add the command to the parser."""
     text = "Explain a check: what it looks for, why it happens, how it is mended, where the rule comes from."
     one = commands.add_parser("explain", help="explain a check", description=text)
@@ -20,11 +22,9 @@ def run(arguments: argparse.Namespace) -> int:
     from gpudoctor.pages import check_page
 
     every = catalogue.ids()
-    wanted = arguments.id
-    if wanted not in every:
-        wanted = next((one.id for one in catalogue.load() if arguments.id in one.aliases), None)
-    if wanted is None:
+    wanted = [arguments.id] if arguments.id in every else catalogue.renamed(arguments.id)
+    if not wanted:
         hint = catalogue.nearest(arguments.id, every)
         raise UsageError(f'There is no check "{arguments.id}".{hint}')
-    out(check_page(catalogue.load([wanted])[0], width=min(columns(), 100)))
+    out(check_page(catalogue.load(wanted)[0], width=min(columns(), 100)))
     return OK

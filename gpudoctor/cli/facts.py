@@ -1,19 +1,17 @@
 """`gpudoctor facts`: what was found out, unjudged, as a file that any desk can judge."""
 
 import argparse
-from typing import TYPE_CHECKING
 
-from gpudoctor.cli import OK, UsageError, out
+from gpudoctor.cli import OK, UsageError
 from gpudoctor.cli.check import machine_of, source, wishes_of
-
-if TYPE_CHECKING:
-    from gpudoctor.facts import Facts
+from gpudoctor.cli.output import out_json
+from gpudoctor.cli.parser import Parser
 
 DESCRIPTION = """Write everything that was found out about this machine as JSON. Names of user and host, home folders,
 serial numbers and secrets are masked. `gpudoctor check --facts FILE` judges such a file on any machine."""
 
 
-def add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def add(commands: "argparse._SubParsersAction[Parser]") -> None:
     """Add the command to the parser."""
     one = commands.add_parser("facts", help="write what was found out, unjudged, as JSON", description=DESCRIPTION)
     source(one)
@@ -26,11 +24,14 @@ def add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None
 def run(arguments: argparse.Namespace) -> int:
     """Gather and write."""
     if arguments.schema:
-        out(schema())
+        out_json(schema())
         return OK
     from gpudoctor.examine import gather
+    from gpudoctor.mask import masked
+    from gpudoctor.report.clean import document
 
-    text = document(gather(machine_of(arguments), wishes_of(arguments, [], [])), mask=not arguments.no_mask)
+    facts = gather(machine_of(arguments), wishes_of(arguments, [], []))
+    text = document(facts if arguments.no_mask else masked(facts))
     if arguments.output:
         from gpudoctor.facts.file import write
 
@@ -39,19 +40,8 @@ def run(arguments: argparse.Namespace) -> int:
         except OSError as error:
             raise UsageError(f"{arguments.output} cannot be written: {error.strerror or error}.") from None
     else:
-        out(text)
+        out_json(text)
     return OK
-
-
-def document(facts: "Facts", mask: bool) -> str:
-    """The facts as indented JSON."""
-    import msgspec
-
-    from gpudoctor.mask import masked
-    from gpudoctor.report.clean import clean_json
-
-    data = msgspec.json.encode(masked(facts) if mask else facts)
-    return clean_json(msgspec.json.format(data, indent=2)).decode() + "\n"
 
 
 def schema() -> str:

@@ -4,6 +4,7 @@ import os
 import sys
 from types import TracebackType
 
+from gpudoctor.cli.terminal import columns, is_terminal
 from gpudoctor.examine import Event
 from gpudoctor.steps import StepEnded, StepStarted
 
@@ -12,7 +13,7 @@ class Progress:
     """One line that names the steps still running; gone when the report is written."""
 
     def __init__(self) -> None:
-        self._shown = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+        self._shown = is_terminal(sys.stderr) and os.environ.get("TERM") != "dumb"
         self._running: dict[str, str] = {}
 
     def __enter__(self) -> "Progress":
@@ -33,7 +34,5 @@ class Progress:
 
     def _write(self, line: str) -> None:
         if self._shown:
-            from gpudoctor.cli.terminal import columns
-
             sys.stderr.write("\r\x1b[K" + line[: columns() - 1])
             sys.stderr.flush()

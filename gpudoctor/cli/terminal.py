@@ -6,17 +6,22 @@ import sys
 from typing import TextIO
 
 
+def is_terminal(stream: TextIO | None) -> bool:
+    """Whether a stream is open and a terminal."""
+    return stream is not None and not stream.closed and stream.isatty()
+
+
 def columns() -> int:
     """The width to write in: the terminal's, or 80 in a log; COLUMNS overrules both."""
-    if os.environ.get("COLUMNS", "").isdigit() or sys.stdout.isatty():
+    if os.environ.get("COLUMNS", "").isdigit() or is_terminal(sys.stdout):
         return max(40, shutil.get_terminal_size((80, 24)).columns)
     return 80
 
 
-def colours(stream: TextIO) -> bool:
+def colours(stream: TextIO | None) -> bool:
     """Whether to use colours: by NO_COLOR (no-color.org), FORCE_COLOR, TERM=dumb and the terminal."""
     if os.environ.get("NO_COLOR"):
         return False
     if os.environ.get("FORCE_COLOR"):
         return True
-    return stream.isatty() and os.environ.get("TERM") != "dumb"
+    return is_terminal(stream) and os.environ.get("TERM") != "dumb"

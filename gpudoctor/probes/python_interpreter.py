@@ -100,12 +100,21 @@ def _own() -> Said:
 
 
 def _without_script(entries: tuple[str, ...]) -> tuple[str, ...]:
-    """sys.path less the entry of the running script, which the user's programs will not have."""
+    """sys.path less the entry of the running script, or what __main__ put there, which no program of the user's has."""
     if not entries or getattr(sys.flags, "safe_path", False):
         return entries
     script = sys.argv[0] if sys.argv else ""
-    ours = {"", os.getcwd(), os.path.dirname(os.path.abspath(script)), os.path.dirname(os.path.realpath(script))}
+    folders = {os.path.dirname(os.path.realpath(script)), os.path.dirname(os.__file__)}
+    ours = {"", _here(), os.path.normpath(os.path.join(_here(), os.path.dirname(script))), *folders}
     return entries[1:] if entries[0] in ours else entries
+
+
+def _here() -> str:
+    """The working directory; the root where it was deleted under us."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return "/"
 
 
 def _failure(path: str, ended: Ended) -> str | None:

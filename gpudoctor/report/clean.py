@@ -1,6 +1,7 @@
 """Makes strings from facts harmless: no control character and no direction override reaches a terminal."""
 
 import re
+from typing import Any
 
 # C0 and C1 controls without tab and newline, line and paragraph separators, and the characters that turn the
 # direction of writing (Unicode Technical Report 36, "bidirectional text spoofing").
@@ -10,6 +11,25 @@ _HARMFUL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u20
 def clean(text: str) -> str:
     """The text with each harmful character written as a backslash escape."""
     return _HARMFUL.sub(lambda m: m[0].encode("unicode_escape").decode("ascii"), text)
+
+
+def document(value: Any) -> str:
+    """A value of msgspec's as an indented JSON document, harmless, with a newline at its end."""
+    import msgspec
+
+    try:
+        data = msgspec.json.encode(value)
+    except UnicodeEncodeError:  # a path or a variable that is no UTF-8, which Python holds as lone surrogates
+        data = msgspec.json.encode(_without_surrogates(msgspec.to_builtins(value)))
+    return clean_json(msgspec.json.format(data, indent=2)).decode() + "\n"
+
+
+def _without_surrogates(node: Any) -> Any:
+    if isinstance(node, str):
+        return node.encode("utf-8", "backslashreplace").decode()
+    if isinstance(node, dict):
+        return {_without_surrogates(key): _without_surrogates(one) for key, one in node.items()}
+    return [_without_surrogates(one) for one in node] if isinstance(node, (list, tuple)) else node
 
 
 def clean_json(data: bytes) -> bytes:

@@ -1,0 +1,71 @@
+"""The argument parser: what is wrong is told in one sentence, with the nearest name."""
+
+import argparse
+from collections.abc import Iterator, Sequence
+from typing import Any, NoReturn
+
+from gpudoctor.cli import UsageError
+
+
+class Parser(argparse.ArgumentParser):
+    """An ArgumentParser that raises UsageError; options are not abbreviated, because a new one would change them."""
+
+    def __init__(self, **texts: Any) -> None:
+        super().__init__(allow_abbrev=False, **texts)
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse, and tell the first argument that nobody knows."""
+        found, rest = self.parse_known_args(args, namespace)
+        if rest:
+            self._refuse(rest[0], getattr(found, "command", None))
+        return found
+
+    def _refuse(self, given: str, command: str | None) -> NoReturn:
+        """Tell of an argument that is no option and has no place."""
+        if not given.startswith("-"):
+            self.error(f'The argument "{given}" is one too many.{_pages(self.prog, command)}')
+        options = [name for parser in (self.commands().get(command or "", self), self) for name in _options(parser)]
+        near = _near(given.partition("=")[0], options)
+        self.error(f'There is no option "{given}".{near or _pages(self.prog, command)}')
+
+    def commands(self) -> "dict[str, Parser]":
+        """The parsers of the commands by name."""
+        actions = (a for a in self._actions if isinstance(a, argparse._SubParsersAction))
+        return next((dict(action.choices) for action in actions), {})
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            names = list(action.choices)
+            what = "command" if isinstance(action, argparse._SubParsersAction) else f"{action.option_strings[0]} value"
+            near = _near(str(value), names) or f" There are {', '.join(names)}."
+            self.error(f'There is no {what} "{value}".{near}')
+
+    def _print_message(self, message: str, file: Any = None) -> None:  # noqa: ARG002 - only help and version are left
+        from gpudoctor.cli.output import out
+
+        out(message)
+
+    def error(self, message: str) -> NoReturn:
+        """Raise the sentence.
+
+        Raises:
+            UsageError: always.
+        """
+        text = message.removeprefix("argument ")
+        raise UsageError(text if text.endswith((".", "?")) else f"{text[0].upper()}{text[1:]}.")
+
+
+def _options(parser: argparse.ArgumentParser) -> Iterator[str]:
+    for action in parser._actions:
+        yield from action.option_strings
+
+
+def _near(given: str, names: Sequence[str]) -> str:
+    from difflib import get_close_matches
+
+    close = get_close_matches(given, names, 1, 0.7)
+    return f' Did you mean "{close[0]}"?' if close else ""
+
+
+def _pages(program: str, command: str | None) -> str:
+    return f" `{program} {command + ' ' if command else ''}--help` lists what there is."
