@@ -25,10 +25,13 @@ def newer_driver(facts: Facts, cuda: str) -> tuple[Fix, ...]:
         return (Fix(says, action="reinstall-package", needs="a restart of WSL", verify=verify),)
     if in_container(facts):
         says = (
-            f"Or let the host's administrator install a driver of version {floor} or newer (branch {branch}) on the host; "
-            "a container takes its driver from there, so nothing is to be installed inside."
+            f"Or let the host's administrator install a driver of version {floor} or newer (branch {branch}) on the "
+            "host; a container takes its driver from there, so nothing is to be installed inside."
         )
-        return (Fix(says, action="reinstall-package", needs="a restart of the container", verify=verify), *compat(facts))
+        return (
+            Fix(says, action="reinstall-package", needs="a restart of the container", verify=verify),
+            *compat(facts),
+        )
     says = f"Or install a driver of version {floor} or newer: branch {branch} runs CUDA {cuda}. Then restart."
     return (driver.install_driver(facts, branch, says=says), *compat(facts))
 

@@ -16,12 +16,12 @@ def branch_of(version: str | None) -> int | None:
     return int(head) if head.isdigit() else None
 
 
-def generations_of(facts: Facts) -> set[generations.Generation]:
+def generations_of(facts: Facts) -> tuple[generations.Generation, ...]:
     """The generations of the NVIDIA GPUs on this machine, as far as they are known."""
     said = [c.generation for c in cards_of(facts, "nvidia")] + [g.generation for g in gpus_of(facts, "nvidia")]
     names = {name for name in said if isinstance(name, str)}
-    found = {generations.generation_named(name) for name in names}
-    return {g for g in found if g is not None}
+    found = (generations.generation_named(name) for name in sorted(names))
+    return tuple(g for g in found if g is not None)
 
 
 def best_branch(facts: Facts, at_least: int = 0) -> int | None:

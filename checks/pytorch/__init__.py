@@ -1,0 +1,1 @@
+"""What keeps PyTorch from the GPU."""

@@ -1,0 +1,84 @@
+"""PyTorch without code for a GPU's compute capability."""
+
+from gpudoctor.facts import Gpu
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.kernels import covers, gpu_words, side, words
+from gpudoctor.maybe import Unknown, known
+from gpudoctor.remedies.cuda import newer_driver
+from gpudoctor.remedies.python import reinstall_torch
+from gpudoctor.software import visible_gpus
+from gpudoctor.subjects import OnFramework, torches
+
+
+def _archs(on: OnFramework) -> tuple[str, ...]:
+    """What the build was compiled for, by itself, by its files, or by the code that lies in them."""
+    live = on.framework.live
+    for said in (live.archs if live else (), on.framework.archs, on.framework.kernels):
+        if not isinstance(said, Unknown) and said:
+            return said
+    return known(on.framework.archs)
+
+
+def _uncovered(on: OnFramework) -> tuple[list[Gpu], int]:
+    """The GPUs without code, and how many have some."""
+    gpus = [g for g in visible_gpus(on.facts) if known(g.capability)]
+    ill = [g for g in gpus if covers(_archs(on), str(g.capability)) is None]
+    return ill, len(gpus) - len(ill)
+
+
+def _fixes(on: OnFramework) -> tuple[Fix, ...]:
+    gpu = _uncovered(on)[0][0]
+    wheel = reinstall_torch(on.facts, on.python, on.framework, gpu)
+    if wheel:
+        return wheel
+    newer = newer_driver(on.facts, "12.8") if side(_archs(on), str(gpu.capability)) == "newer" else ()
+    return newer or (
+        Fix(
+            "Build PyTorch from source for this compute capability, or use another GPU: no wheel for this Python and "
+            "driver has code for it. https://github.com/pytorch/pytorch#from-source"
+        ),
+    )
+
+
+_CAUSES = {
+    "newer": "GPU code runs only within the major compute capability that it was compiled for; this GPU is newer than "
+    "this build of PyTorch. A build for a newer CUDA has code for it. is_available() is True all the same.",
+    "older": "Builds for newer CUDA releases drop old GPUs, so one of this generation needs a build for an OLDER CUDA: "
+    "an upgrade makes it worse. The driver is not the cause.",
+    "between": "This build of PyTorch was compiled for other compute capabilities than this GPU's.",
+}
+
+
+@check(
+    title="PyTorch has no code for this GPU's compute capability",
+    severity=Severity.ERROR,
+    cause=_CAUSES["between"],
+    fixes=_fixes,
+    references=(
+        "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#binary-compatibility",
+        "https://github.com/pytorch/pytorch/blob/main/RELEASE.md#release-compatibility-matrix",
+        "https://github.com/Comfy-Org/ComfyUI/issues/8708",
+        "https://github.com/Kaggle/kaggle-cli/issues/1151",
+    ),
+    each=torches,
+    because=("python.*",),
+    affects=("wheels",),
+    seen=("simulated 2026-11",),
+)
+def arch_missing(on: OnFramework) -> Problem | None:
+    """No machine code and no PTX in the build runs on a GPU that CUDA shows."""
+    if known(on.framework.cuda) is None or not visible_gpus(on.facts):
+        return None
+    archs = _archs(on)
+    ill, well = _uncovered(on)
+    if not ill:
+        return None
+    gpu = ill[0]
+    more = f" and {len(ill) - 1} more" if len(ill) > 1 else ""
+    says = f"{on.name} has no kernels for {gpu_words(gpu)}{more}: {words(archs, str(gpu.capability))}."
+    return Problem(
+        says,
+        evidence=(f"compiled for: {' '.join(archs)}",),
+        cause=_CAUSES[side(archs, str(gpu.capability))],
+        severity=Severity.ADVICE if well else None,
+    )

@@ -1,0 +1,69 @@
+"""PyTorch without GPU support beside a GPU."""
+
+from gpudoctor.facts import Gpu, Python
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.knowledge import torch
+from gpudoctor.maybe import known
+from gpudoctor.remedies.python import conda_of, reinstall_torch
+from gpudoctor.software import amd_gpus, gpu_name, nvidia_gpus
+from gpudoctor.subjects import OnFramework, torches
+
+
+def _fixes(on: OnFramework) -> tuple[Fix, ...]:
+    gpu = _usable(on)
+    return reinstall_torch(on.facts, on.python, on.framework, gpu) if gpu else ()
+
+
+def _usable(on: OnFramework) -> Gpu | None:
+    """A GPU that some PyTorch wheel has code for; a CPU build beside any other is right."""
+    jetson = on.facts.host.platform == "jetson"
+    for gpu in nvidia_gpus(on.facts):
+        if jetson or not isinstance(gpu.capability, str) or torch.wheel_for(gpu.capability):
+            return gpu
+    return next(iter(amd_gpus(on.facts)), None)
+
+
+def _why(python: Python) -> tuple[str, str] | None:
+    """What holds conda's CPU build in place: the reason, and what was seen."""
+    there = {c.name: c for c in conda_of(python)}
+    mutex, build = there.get("pytorch-mutex"), there.get("pytorch")
+    seen = "; ".join(f"{c.name} {c.version} {c.build}" for c in (build, mutex, there.get("cpuonly")) if c)
+    if mutex and mutex.build.startswith("cpu"):
+        return (
+            "conda took the CPU build, as pytorch-mutex (cpu) and cpuonly select it; cudatoolkit does not.",
+            seen,
+        )
+    if build and "cpu" in build.build:
+        return "conda took the CPU build of PyTorch, as its build string says.", seen
+    return None
+
+
+@check(
+    title="PyTorch is a CPU-only build, though a GPU is there",
+    severity=Severity.ERROR,
+    cause="The installed build of PyTorch has no CUDA support compiled in, so no driver or toolkit can make it use the "
+    "GPU: it came from the CPU index, from a CPU variant of conda, or from an index that has no GPU build for this "
+    "machine.",
+    fixes=_fixes,
+    references=(
+        "https://pytorch.org/get-started/locally/",
+        "https://docs.astral.sh/uv/guides/integration/pytorch/",
+        "https://github.com/huggingface/lerobot/issues/4093",
+    ),
+    each=torches,
+    because=("python.*", "pytorch.wrong-vendor"),
+    affects=("wheels",),
+    seen=("simulated 2026-11",),
+)
+def cpu_build(on: OnFramework) -> Problem | None:
+    """A CPU build beside a GPU that some build could use."""
+    if known(on.framework.variant) != "cpu":
+        return None
+    known(on.facts.pci if not nvidia_gpus(on.facts) else ())
+    gpu = _usable(on)
+    if gpu is None:
+        return None
+    found = _why(on.python)
+    seen = [f"torch/version.py: version {on.framework.version}, cuda None"] + ([found[1]] if found else [])
+    says = f"{on.name} is a CPU-only build, without CUDA support, and {gpu_name(gpu)} lies idle."
+    return Problem(says, tuple(seen), cause=found[0] if found else None)

@@ -1,0 +1,39 @@
+"""PyTorch that refuses the cuDNN that it got."""
+
+from functools import partial
+
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.remedies.python import install, reinstall_torch, torch_verify
+from gpudoctor.software import first_line, wheels
+from gpudoctor.subjects import OnLive, lives
+
+
+def _fixes(on: OnLive) -> tuple[Fix, ...]:
+    cudnn = next(iter(wheels(on.python, "cudnn")), None)
+    if cudnn is None or not isinstance(on.framework.cudnn, str):
+        return reinstall_torch(on.facts, on.python, on.framework)
+    command = install(on.python, f"{cudnn.name}=={on.framework.cudnn}", force=True)
+    says = "Install the cuDNN that this PyTorch was built with."
+    return (Fix(says, (command,), "reinstall-package", verify=torch_verify(on.python)),)
+
+
+@check(
+    title="PyTorch got another cuDNN than the one it was built with",
+    severity=Severity.ERROR,
+    cause="PyTorch refuses a cuDNN of another major or an older minor version than its own.",
+    fixes=_fixes,
+    references=(
+        "https://github.com/pytorch/pytorch/blob/main/torch/backends/cudnn/__init__.py",
+        "https://github.com/facebookresearch/audiocraft/issues/186",
+    ),
+    each=partial(lives, name="torch"),
+    because=("libraries.*", "python.*"),
+    affects=("wheels",),
+    seen=("simulated 2026-11",),
+)
+def cudnn_mismatch(on: OnLive) -> Problem | None:
+    """torch.backends.cudnn.version() raises."""
+    if not on.live.cudnn_error:
+        return None
+    says = f"{on.name} refuses cuDNN: {first_line(on.live.cudnn_error)}"
+    return Problem(says, evidence=(on.live.cudnn_error[:1500],))

@@ -1,0 +1,34 @@
+"""PyTorch that counts fewer GPUs than CUDA shows."""
+
+from functools import partial
+
+from gpudoctor.judge import Fix, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.software import SYSTEM
+from gpudoctor.subjects import OnLive, lives
+
+
+@check(
+    title="PyTorch sees fewer GPUs than the driver shows",
+    severity=Severity.WARNING,
+    cause="Something between the driver and PyTorch hides GPUs: a variable that is set inside Python, a start file "
+    "of the environment (sitecustomize, a .pth file), or a GPU that fails when it is opened.",
+    fixes=(
+        Fix(
+            "Look what sets the mask inside the process.",
+            ("python -c 'import os; print(os.environ.get(\"CUDA_VISIBLE_DEVICES\"))'",),
+            impact="none",
+        ),
+    ),
+    references=("https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#env-vars",),
+    each=partial(lives, name="torch"),
+    because=(*SYSTEM, "pytorch.no-gpu"),
+    affects=("several-gpus",),
+)
+def fewer_gpus(on: OnLive) -> str | None:
+    """The count is lower than that of libcuda under the same mask."""
+    if on.framework.variant != "cuda" or on.live.import_error or known(on.live.available) is not True:
+        return None
+    devices = on.facts.nvidia.cuda.devices
+    shown, counted = len(known(devices)), known(on.live.count)
+    return f"{on.name} counts {counted} of the {shown} GPUs that CUDA shows." if counted < shown else None
