@@ -20,11 +20,17 @@ from gpudoctor.facts import (
     Toolkits,
 )
 from gpudoctor.judge import Verdict, judge
-from gpudoctor.machine import Machine
-from gpudoctor.maybe import Maybe, Unknown
+from gpudoctor.machine import TOTAL_SECONDS, Machine
+from gpudoctor.maybe import Maybe, Unknown, known_or
 from gpudoctor.report.build import build
 from gpudoctor.report.model import Report
-from gpudoctor.steps import Step, StepEnded, StepStarted, run_steps, unanswered
+from gpudoctor.steps import Later, Step, StepEnded, StepStarted, run_steps, unanswered
+
+NO_ANSWER = "the probe failed or did not end in time"
+# Seconds past the deadline: a child that has to be killed ends 2.5 s after its own (gpudoctor.child.run).
+LATE = 3.5
+
+Bus = Later[Maybe[tuple[PciDevice, ...]]]
 
 
 class Gathered(msgspec.Struct, frozen=True):
@@ -103,33 +109,43 @@ def check(machine: Machine | None = None, wishes: Wishes = ANYTHING, facts: Fact
 def gather_events(machine: Machine, wishes: Wishes) -> Generator[StepStarted | StepEnded, None, Facts]:
     """Gather facts; the generator's value is the Facts.
 
-    What decides which questions make sense comes first (host, then PCI); the rest runs side by side.
+    All steps begin at once; those that need to know what the machine is wait for it themselves.
     """
     from gpudoctor.probes import python as python_probe
 
     begun = time.monotonic()
     interpreters = python_probe.choose(machine, wishes.pythons) if machine.here or wishes.pythons else []
-    first: dict[str, Any] = yield from run_steps([Step("host", "the machine", lambda: _host(machine))])
-    host: Host = first["host"] or unanswered(Host, "the probe of the host failed")
-    second = yield from run_steps([Step("pci", "the PCI bus", lambda: _pci(machine, host))])
-    pci: Maybe[tuple[PciDevice, ...]] = second["pci"] if second["pci"] is not None else Unknown("the probe failed")
-    rest = yield from run_steps(_steps(machine, wishes, host, pci, interpreters))
-    nvidia, gpus = rest["nvidia"] or (unanswered(Nvidia, "the probe failed"), Unknown("the probe failed"))
-    pythons = tuple(rest[f"python {i}"] for i in range(len(interpreters)) if rest[f"python {i}"])
+    host = Later(lambda: _host(machine), unanswered(Host, NO_ANSWER))
+    pci: Bus = Later(lambda: _pci(machine, host.get()), Unknown(NO_ANSWER))
+    steps = [Step("host", "the machine", host.make), Step("pci", "the PCI bus", pci.make)]
+    steps += [
+        *_python_steps(machine, interpreters, wishes.quick, pci),  # they wait for children of their own: so first
+        *_system_steps(machine, host, pci),
+    ]
+    found = yield from run_steps(steps, machine.left(TOTAL_SECONDS) + LATE)
+    return _facts(wishes, interpreters, found, begun)
+
+
+def _facts(wishes: Wishes, interpreters: Sequence[tuple[str, str]], found: dict[str, Any], begun: float) -> Facts:
+    """The facts out of what the steps found; a step that failed or did not end leaves its part unknown."""
+    nvidia, gpus = found["nvidia"] or (unanswered(Nvidia, NO_ANSWER), Unknown(NO_ANSWER))
     return Facts(
         version=__version__,
         created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         seconds=round(time.monotonic() - begun, 3),
         quick=wishes.quick,
-        host=host,
-        pci=pci,
+        host=found["host"] or unanswered(Host, NO_ANSWER),
+        pci=Unknown(NO_ANSWER) if found["pci"] is None else found["pci"],
         nvidia=nvidia,
-        amd=rest["amd"] or unanswered(Amd, "the probe failed"),
-        gpus=_together(gpus, rest["kfd"]),
-        log=rest["log"] or unanswered(KernelLog, "the probe failed"),
-        containers=rest["containers"] or unanswered(ContainerHost, "the probe failed"),
-        toolkits=rest["toolkits"] or unanswered(Toolkits, "the probe failed"),
-        pythons=pythons,
+        amd=found["amd"] or unanswered(Amd, NO_ANSWER),
+        gpus=_together(gpus, found["kfd"]),
+        log=found["log"] or unanswered(KernelLog, NO_ANSWER),
+        containers=found["containers"] or unanswered(ContainerHost, NO_ANSWER),
+        toolkits=found["toolkits"] or unanswered(Toolkits, NO_ANSWER),
+        pythons=tuple(
+            found[f"python {i}"] or unanswered(Python, NO_ANSWER, {"path": path, "why": why, "error": NO_ANSWER})
+            for i, (path, why) in enumerate(interpreters)
+        ),
     )
 
 
@@ -153,31 +169,32 @@ def _together(nvidia: Maybe[tuple[Gpu, ...]], amd: Maybe[tuple[Gpu, ...]] | None
     return nvidia if isinstance(nvidia, Unknown) else () if amd is None else amd
 
 
-def _steps(
-    machine: Machine,
-    wishes: Wishes,
-    host: Host,
-    pci: Maybe[tuple[PciDevice, ...]],
-    interpreters: Sequence[tuple[str, str]],
-) -> list[Step]:
+def _devices(pci: Bus) -> tuple[PciDevice, ...]:
+    return known_or(pci.get(), ())
+
+
+def _system_steps(machine: Machine, host: Later[Host], pci: Bus) -> Iterator[Step]:
     from gpudoctor import probes
 
-    devices = pci if isinstance(pci, tuple) else ()
-    steps = [Step(name, label, function) for name, label, function in probes.system_steps(machine, host, devices)]
-    nvidia = any(d.vendor == "10de" and d.role == "gpu" for d in devices)
+    return (Step(*named) for named in probes.system_steps(machine, host.get, lambda: _devices(pci)))
+
+
+def _python_steps(machine: Machine, interpreters: Sequence[tuple[str, str]], quick: bool, pci: Bus) -> Iterator[Step]:
+    def nvidia() -> bool:
+        return any(d.vendor == "10de" and d.role == "gpu" for d in _devices(pci))
+
     for number, (path, why) in enumerate(interpreters):
-        steps.append(Step(f"python {number}", path, _python(machine, path, why, wishes.quick, nvidia)))
-    return steps
+        yield Step(f"python {number}", path, _python(machine, path, why, quick, nvidia))
 
 
-def _python(machine: Machine, path: str, why: str, quick: bool, nvidia: bool) -> Callable[[], Python]:
+def _python(machine: Machine, path: str, why: str, quick: bool, nvidia: Callable[[], bool]) -> Callable[[], Python]:
     def ask() -> Python:
         from gpudoctor.probes import frameworks, python
 
         found = python.probe(machine, path, why, quick=quick)
         if found.error is not None:
             return found
-        listed = frameworks.probe(machine, found, live=not quick, gpu=nvidia)
+        listed = frameworks.probe(machine, found, live=not quick, gpu=not quick and nvidia())
         return msgspec.structs.replace(found, frameworks=listed)
 
     return ask

@@ -20,10 +20,13 @@ READ_LIMIT = 16 << 20
 KMSG_LIMIT = 8 << 20
 # A set-up tool such as modinfo or systemctl answers in milliseconds; ten seconds are a hang.
 COMMAND_SECONDS = 10.0
+# One tool that hangs gets at most this share of a short examination, so that the rest is still asked.
+COMMAND_SHARE = 6
 # A driver answers open(2) at once, and within three seconds where it has to start the GPU first.
 OPEN_SECONDS = 8.0
 # Default of the whole examination, in seconds.
 TOTAL_SECONDS = 150.0
+OUT_OF_TIME = "the examination ran out of time"
 
 
 class Status(NamedTuple):
@@ -58,11 +61,17 @@ class Machine:
         self.root = os.path.abspath(root)
         self.env: Mapping[str, str] = dict(os.environ if env is None else env)
         self._end = time.monotonic() + seconds
+        self._longest = max(1.0, seconds / COMMAND_SHARE)
 
     @property
     def here(self) -> bool:
         """Whether this is the running system, so that commands and libraries can be asked."""
         return self.root == "/"
+
+    @property
+    def over(self) -> bool:
+        """Whether the time of the examination is used up: no further child is started."""
+        return time.monotonic() >= self._end
 
     def left(self, most: float) -> float:
         """The seconds that a step may take: at most `most`, and no longer than the examination has left."""
@@ -266,19 +275,30 @@ class Machine:
         env: Mapping[str, str] | None = None,
         on_line: Callable[[str], None] | None = None,
         stdin: bytes = b"",
+        patient: bool = False,
     ) -> Ended:
         """Run a program of this machine under a deadline; never raises, never waits longer.
 
         A program given by name is looked up on the examined PATH, then in the system's sbin folders. Without
         an environment of its own it gets the examined one, in the C locale, so that its words can be read.
+
+        Args:
+            argv: the program and its arguments.
+            seconds: after which it counts as hung.
+            env: its environment.
+            on_line: gets each line of its output as it comes.
+            stdin: what it can read.
+            patient: it is what the examination is about, and may use all of its time.
         """
         program = argv[0] if "/" in argv[0] else self.which(argv[0], SBIN)
         if not self.here or program is None:
             why = "no such program" if self.here else "commands are not run under another root"
             return Ended(argv=tuple(argv), missing=why)
+        if self.over:  # several commands that hang, one after another, must not take longer than one
+            return Ended(argv=tuple(argv), missing=OUT_OF_TIME)
         return run_child(
             [program, *argv[1:]],
-            timeout=self.left(seconds),
+            timeout=self.left(seconds if patient else min(seconds, self._longest)),
             env=dict({**self.env, "LC_ALL": "C"} if env is None else env),
             on_line=on_line,
             stdin=stdin,

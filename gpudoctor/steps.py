@@ -1,16 +1,18 @@
 """Runs the steps of an examination side by side, and tells of each when it begins and ends."""
 
 import time
-from collections.abc import Callable, Generator, Sequence
-from queue import SimpleQueue
-from threading import Thread
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Callable, Generator, Mapping, Sequence
+from queue import Empty, SimpleQueue
+from threading import Event, Thread
+from types import MappingProxyType
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 
 from gpudoctor.maybe import Unknown
 
 P = TypeVar("P", bound=msgspec.Struct)
+T = TypeVar("T")
 
 
 class Step(NamedTuple):
@@ -37,37 +39,72 @@ class StepEnded(msgspec.Struct, frozen=True):
     error: str | None = None
 
 
-def run_steps(steps: Sequence[Step]) -> Generator[StepStarted | StepEnded, None, dict[str, Any]]:
+class Later(Generic[T]):
+    """What one step finds out and others wait for.
+
+    Args:
+        make: finds it out.
+        otherwise: what the others get where that fails.
+    """
+
+    def __init__(self, make: Callable[[], T], otherwise: T) -> None:
+        self._make, self._value, self._there = make, otherwise, Event()
+
+    def make(self) -> T:
+        """Find it out: the function of the step."""
+        try:
+            self._value = self._make()
+            return self._value
+        finally:
+            self._there.set()
+
+    def get(self) -> T:
+        """Wait for it."""
+        self._there.wait()
+        return self._value
+
+
+def run_steps(steps: Sequence[Step], seconds: float) -> Generator[StepStarted | StepEnded, None, dict[str, Any]]:
     """Run steps in threads; the generator's value is what each returned, None where it failed.
 
-    Threads are enough: a step waits for files and children. Each child has its own deadline, so no step
-    waits for ever.
+    Threads are enough: a step waits for files and children. A child has its own deadline; a step that reads
+    from a dead network file system has none, and is left behind.
+
+    Args:
+        steps: what to do.
+        seconds: after which the steps that have not ended are left behind.
     """
-    results: dict[str, Any] = {}
-    if len(steps) == 1:  # a thread would only cost
-        yield StepStarted(steps[0].key, steps[0].label)
-        yield _run(steps[0], results)
-        return results
-    ended: SimpleQueue[StepEnded] = SimpleQueue()
+    results: dict[str, Any] = dict.fromkeys(step.key for step in steps)
+    ended: SimpleQueue[tuple[StepEnded, Any]] = SimpleQueue()
+    begun = time.monotonic()
     for step in steps:
         yield StepStarted(step.key, step.label)
-        Thread(target=lambda s=step: ended.put(_run(s, results)), daemon=True).start()
-    for _ in steps:
-        yield ended.get()
+        Thread(target=lambda s=step: ended.put(_run(s)), daemon=True).start()
+    running = {step.key: step for step in steps}
+    while running:
+        try:
+            event, result = ended.get(timeout=max(0.0, begun + seconds - time.monotonic()))
+        except Empty:
+            break
+        results[event.key] = result
+        del running[event.key]
+        yield event
+    for step in running.values():
+        yield StepEnded(step.key, step.label, round(time.monotonic() - begun, 4), "it did not end in time")
     return results
 
 
-def _run(step: Step, results: dict[str, Any]) -> StepEnded:
-    begun, error = time.monotonic(), None
-    results[step.key] = None
+def _run(step: Step) -> tuple[StepEnded, Any]:
+    begun, result, error = time.monotonic(), None, None
     try:
-        results[step.key] = step.function()
+        result = step.function()
     except Exception as failure:
         error = f"{type(failure).__name__}: {failure}"
-    return StepEnded(step.key, step.label, round(time.monotonic() - begun, 4), error)
+    return StepEnded(step.key, step.label, round(time.monotonic() - begun, 4), error), result
 
 
-def unanswered(part: type[P], why: str) -> P:
-    """A part of the facts in which everything that can be unknown is, with the reason."""
+def unanswered(part: type[P], why: str, known: Mapping[str, Any] = MappingProxyType({})) -> P:
+    """A part of the facts in which everything that can be unknown is, with the reason, except what is given."""
     fields = msgspec.structs.fields(part)
-    return part(**{f.name: Unknown(why) for f in fields if isinstance(f.default, Unknown)})
+    unknown = {f.name: Unknown(why) for f in fields if isinstance(f.default, Unknown)}
+    return part(**{**unknown, **known})

@@ -5,11 +5,11 @@ from typing import Any
 
 from gpudoctor.facts import Host, KernelLog
 from gpudoctor.maybe import Unknown
-from gpudoctor.steps import Step, StepEnded, StepStarted, run_steps, unanswered
+from gpudoctor.steps import Later, Step, StepEnded, StepStarted, run_steps, unanswered
 
 
-def drain(steps: list[Step]) -> tuple[list[Any], dict[str, Any]]:
-    events, generator = [], run_steps(steps)
+def drain(steps: list[Step], seconds: float = 10) -> tuple[list[Any], dict[str, Any]]:
+    events, generator = [], run_steps(steps, seconds)
     while True:
         try:
             events.append(next(generator))
@@ -35,12 +35,29 @@ def test_steps_run_side_by_side() -> None:
     assert sorted(results.values()) == [0, 1]
 
 
-def test_one_step_needs_no_thread() -> None:
-    _, results = drain([Step("a", "A", threading.get_ident)])
-    assert results == {"a": threading.get_ident()}
+def test_a_step_that_never_ends_is_left_behind() -> None:
+    for_ever = threading.Event()
+    events, results = drain([Step("a", "A", for_ever.wait), Step("b", "B", lambda: 2)], seconds=0.2)
+    assert results == {"a": None, "b": 2}
+    assert (events[-1].key, events[-1].error) == ("a", "it did not end in time")
+    for_ever.set()
+
+
+def test_a_step_waits_for_what_another_finds() -> None:
+    number = Later(lambda: 20, 0)
+    _, results = drain([Step("b", "B", lambda: number.get() + 1), Step("a", "A", number.make)])
+    assert results == {"a": 20, "b": 21}
+
+
+def test_who_waits_for_a_step_that_fails_gets_something_else() -> None:
+    number = Later(fails, None)
+    _, results = drain([Step("b", "B", lambda: repr(number.get())), Step("a", "A", number.make)])
+    assert results == {"a": None, "b": "None"}
 
 
 def test_a_part_that_could_not_be_gathered_says_why() -> None:
+    given = unanswered(KernelLog, "the probe failed", {"source": "dmesg"})
+    assert (given.source, given.events) == ("dmesg", Unknown("the probe failed"))
     log = unanswered(KernelLog, "the probe failed")
     assert log.events == Unknown("the probe failed")
     host = unanswered(Host, "the probe failed")

@@ -15,43 +15,50 @@ from gpudoctor.maybe import Maybe
 Named = tuple[str, str, Callable[[], Any]]
 
 
-def system_steps(machine: Machine, host: Host, devices: Sequence[PciDevice]) -> list[Named]:
-    """The probes of the system, each with its key in the facts and its name for people."""
-    nvidia = tuple(d for d in devices if d.vendor == "10de")
-    amd = tuple(d for d in devices if d.vendor == "1002")
+def system_steps(machine: Machine, host: Callable[[], Host], devices: Callable[[], Sequence[PciDevice]]) -> list[Named]:
+    """The probes of the system, each with its key in the facts and its name for people.
+
+    Args:
+        machine: where they look.
+        host: waits for what the machine is.
+        devices: waits for the devices on its PCI bus.
+    """
+
+    def of(vendor: str) -> tuple[PciDevice, ...]:
+        return tuple(device for device in devices() if device.vendor == vendor)
 
     def driver() -> tuple[Nvidia, Maybe[tuple[Gpu, ...]]]:
         from gpudoctor.probes import nvidia_kernel, nvidia_user
 
         # The kernel's side first: cuInit and nvmlInit may run nvidia-modprobe, which makes missing nodes.
-        kernel = nvidia_kernel.probe(machine, host, nvidia)
-        user, gpus = nvidia_user.probe(machine, host)
+        kernel = nvidia_kernel.probe(machine, host(), of("10de"))
+        user, gpus = nvidia_user.probe(machine, host())
         return msgspec.structs.replace(user, kernel=kernel), gpus
 
     def amdgpu() -> Amd:
         from gpudoctor.probes import amd as probe
 
-        return probe.probe(machine, host, amd)
+        return probe.probe(machine, host(), of("1002"))
 
     def kfd() -> Maybe[tuple[Gpu, ...]]:
         from gpudoctor.probes import kfd as probe
 
-        return probe.gpus(machine, amd)
+        return probe.gpus(machine, of("1002"))
 
     def log() -> KernelLog:
         from gpudoctor.probes import log as probe
 
-        return probe.probe(machine, host, frozenset(d.vendor for d in devices))
+        return probe.probe(machine, host(), frozenset(d.vendor for d in devices()))
 
     def containers() -> ContainerHost:
         from gpudoctor.probes import docker
 
-        return docker.probe(machine, host, wanted=bool(devices))
+        return docker.probe(machine, host(), wanted=bool(devices()))
 
     def toolkits() -> Toolkits:
         from gpudoctor.probes import toolkits as probe
 
-        return probe.probe(machine, host, wanted=bool(devices))
+        return probe.probe(machine, host(), wanted=bool(devices()))
 
     return [
         ("nvidia", "NVIDIA's driver and GPUs", driver),

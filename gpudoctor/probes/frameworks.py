@@ -1,6 +1,7 @@
 """Gathers the frameworks of an environment: what their files say, which libraries they would get, what they do."""
 
 import os
+from collections.abc import Callable, Sequence
 from threading import BoundedSemaphore, Thread
 
 import msgspec
@@ -39,27 +40,36 @@ def probe(machine: Machine, python: Python, live: bool = False, gpu: bool = Fals
     """
     if not live:
         return tuple(_with_needs(machine, python, each) for each in static(machine, python))
-    from concurrent.futures import ThreadPoolExecutor
-
-    from gpudoctor.probes.live import probe as ask
-
-    found = static(machine, python)
-    slots, lives = BoundedSemaphore(max(1, len(os.sched_getaffinity(0)))), dict[str, Live]()
-
-    def import_one(one: Framework) -> None:
-        free = slots.acquire(timeout=min(PATIENCE, machine.left(PATIENCE * SHARE) / SHARE))
-        lives[one.name] = ask(machine, python, one)
-        if free:
-            slots.release()
-
-    threads = [Thread(target=import_one, args=(one,), daemon=True) for one in found]
-    for thread in threads:
-        thread.start()
+    wait = _import(machine, python, static(machine, python))
     # While the children import, this process reads the files.
     read = [_with_needs(machine, python, each) for each in static(machine, python, kernels=gpu)]
+    lives = wait()
+    return tuple(msgspec.structs.replace(each, live=lives[each.name]) for each in read)
+
+
+def _import(machine: Machine, python: Python, found: Sequence[Framework]) -> Callable[[], dict[str, Live]]:
+    """Begin to import all; what is returned waits for the answers."""
+    from gpudoctor.probes.live import probe as ask
+
+    slots, lives = BoundedSemaphore(max(1, len(os.sched_getaffinity(0)))), dict[str, Live]()
+
+    def one(framework: Framework) -> None:
+        free = slots.acquire(timeout=machine.left(PATIENCE * SHARE) / SHARE)
+        try:
+            lives[framework.name] = ask(machine, python, framework)
+        finally:
+            if free:
+                slots.release()
+
+    def wait() -> dict[str, Live]:
+        for thread in threads:
+            thread.join()
+        return lives
+
+    threads = [Thread(target=one, args=(framework,), daemon=True) for framework in found]
     for thread in threads:
-        thread.join()
-    return tuple(msgspec.structs.replace(each, live=lives.get(each.name)) for each in read)
+        thread.start()
+    return wait
 
 
 def _with_needs(machine: Machine, python: Python, framework: Framework) -> Framework:

@@ -50,7 +50,7 @@ def probe(machine: Machine, python: Python, framework: Framework, seconds: float
     if why:
         return _empty(why)
     env = {name: value for name, value in machine.env.items() if name not in _NOT_PASSED} | _SET
-    ended = machine.run([python.path, str(_SCRIPT), framework.name], seconds, env)
+    ended = machine.run([python.path, str(_SCRIPT), framework.name], seconds, env, patient=True)
     return read(framework.name, ended)
 
 

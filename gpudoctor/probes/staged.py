@@ -56,8 +56,9 @@ def ask(
         seconds: after which it counts as hung.
         env: the environment.
     """
-    hurried = machine.left(seconds) < seconds  # then no answer says nothing about the driver
-    ended = machine.run([*_program(script), *arguments], seconds, env)
+    allowed = machine.left(seconds)
+    hurried = allowed < seconds  # then no answer says nothing about the driver
+    ended = machine.run([*_program(script), *arguments], seconds, env, patient=True)
     said: dict[str, Any] = {}
     rows: dict[int, dict[str, Any]] = {}
     for line in ended.out.splitlines():
@@ -72,7 +73,8 @@ def ask(
         rows=tuple(rows[index] for index in sorted(rows)),
         hung=stage if ended.timed_out and not hurried else None,
         died=None if ended.timed_out or ended.cancelled else ended.signal,
-        why="the examination ran out of time" if ended.timed_out and hurried else _why(ended, stage, seconds),
+        why=_why(ended, stage, allowed)
+        + (", all that the examination had left" if ended.timed_out and hurried else ""),
     )
 
 
@@ -99,7 +101,7 @@ def _why(ended: Ended, stage: str, seconds: float) -> str:
         return f"it was not asked: {ended.missing}"
     if ended.timed_out:
         deep = ", and the child cannot even be killed" if ended.abandoned else ""
-        return f"no answer in stage {stage} within {seconds:g} s{deep}"
+        return f"no answer in stage {stage} within {round(seconds, 1):g} s{deep}"
     if ended.cancelled:
         return "the examination was cancelled"
     if ended.signal:
