@@ -1,0 +1,89 @@
+"""Another package replaced the cuDNN that PyTorch pins."""
+
+from gpudoctor.facts import Package, Unmet
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.remedies.environment import own_environment
+from gpudoctor.remedies.python import install, reinstall_torch, torch_choice
+from gpudoctor.software import numbers, one_of, packages_of, release
+from gpudoctor.subjects import NAMES, OnPython, pythons
+
+
+def _broken(on: OnPython) -> Unmet | None:
+    pins = (u for u in on.python.unmet if u.requires.startswith("nvidia-cudnn") and u.found is not None)
+    return next((u for u in pins if "==" in u.requires), None)
+
+
+def _bringer(on: OnPython, broken: Unmet) -> Package | None:
+    """Another package that asks for cuDNN too, and most likely brought this version."""
+    others = (p for p in packages_of(on.python) if p.name != broken.package)
+    return next((p for p in others if any(line.startswith("nvidia-cudnn") for line in p.requires)), None)
+
+
+def _fixes(on: OnPython) -> tuple[Fix, ...]:
+    broken = _broken(on)
+    if broken is None:
+        return ()
+    other = _bringer(on, broken)
+    fixes = [_separate(on, other)] if other else []
+    torch = one_of(on.python, "torch")
+    choice = torch_choice(on.facts, on.python) if torch else None
+    found, pinned = numbers(broken.found or "")[:1], numbers(broken.requires.partition("==")[2])[:1]
+    if torch and choice and found > pinned:
+        wheel = reinstall_torch(on.facts, on.python, torch)
+        commands = wheel[0].commands if wheel else ()
+        says = f"Or install a newer PyTorch, which is built with cuDNN {found[0]}: torch>=2.4 is."
+        fixes.append(Fix(says, commands, "reinstall-package"))
+    says = f"Or give {broken.package} its cuDNN back{f', at the cost of {other.name}' if other else ''}."
+    fixes.append(Fix(says, (install(on.python, broken.requires),), "reinstall-package"))
+    return tuple(fixes)
+
+
+def _separate(on: OnPython, other: Package) -> Fix:
+    module = "jax" if other.name.startswith("jax") else other.name
+    plugin = other.name.split("-")[1] if other.name.startswith("jax-cuda") else ""
+    spec = f"jax[{plugin}]=={release(other.version)}" if plugin else f"{other.name}=={release(other.version)}"
+    return Fix(
+        f"Keep {NAMES.get(module, module)} and PyTorch in separate environments (a virtual environment of its own for "
+        "each): they need different versions of cuDNN, and only one fits into one environment.",
+        own_environment(on.python, spec),
+        "reinstall-package",
+    )
+
+
+@check(
+    title="PyTorch's cuDNN was replaced by another version",
+    severity=Severity.WARNING,
+    cause="All frameworks of an environment share the one nvidia-cudnn wheel; the package that was installed last "
+    "brought the version that it needs, against PyTorch's pin.",
+    fixes=_fixes,
+    references=(
+        "https://github.com/apple/axlearn/issues/858",
+        "https://docs.nvidia.com/deeplearning/cudnn/backend/latest/developer/forward-compatibility.html",
+    ),
+    each=pythons,
+    because=("python.*",),
+    affects=("wheels",),
+    seen=("simulated 2026-11",),
+)
+def cudnn_pin_broken(on: OnPython) -> Problem | None:
+    """PyTorch pins nvidia-cudnn to one version, and another is installed."""
+    broken = _broken(on)
+    if broken is None:
+        return None
+    other = _bringer(on, broken)
+    brought = f"; {other.name} {other.version} brought it" if other else ""
+    package, pin = broken.requires.split("==")[:2]
+    name = NAMES.get(broken.package, broken.package)
+    says = f"{name} {broken.version} is built with cuDNN {pin}, installed is {package} {broken.found}{brought}."
+    evidence = [f"{other.name} requires {line}" for line in other.requires if "cudnn" in line] if other else []
+    return Problem(says, (f"{broken.package} requires {broken.requires}", *evidence), severity=_severity(on, broken))
+
+
+def _severity(on: OnPython, broken: Unmet) -> Severity:
+    """Another major cannot be loaded, an older minor is refused, a newer minor works."""
+    torch = one_of(on.python, "torch")
+    found, pinned = numbers(broken.found or ""), numbers(broken.requires.partition("==")[2])
+    failed = torch is not None and torch.live is not None and "cudnn" in (torch.live.import_error or "")
+    if failed or found[:1] != pinned[:1]:
+        return Severity.ERROR
+    return Severity.WARNING if found[:2] < pinned[:2] else Severity.ADVICE

@@ -1,0 +1,45 @@
+"""NVIDIA wheels of a CUDA major that nothing in the environment needs."""
+
+from gpudoctor.facts import Package
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.remedies.python import uninstall
+from gpudoctor.software import packages_of, wheels
+from gpudoctor.subjects import OnPython, pythons
+
+
+def _leftovers(on: OnPython) -> list[Package]:
+    """Wheels named after a CUDA major that no framework is built for and no package asks for."""
+    majors = {str(f.cuda).partition(".")[0] for f in on.python.frameworks if isinstance(f.cuda, str)}
+    asked = " ".join(line for p in packages_of(on.python) for line in p.requires)
+    return [p for p in wheels(on.python) if _suffix(p.name) not in (majors | {""}) and p.name not in asked]
+
+
+def _suffix(name: str) -> str:
+    tail = name.rpartition("-cu")[2]
+    return tail if "-cu" in name and tail.isdigit() else ""
+
+
+@check(
+    title="CUDA libraries of a major that no framework here uses are left over",
+    severity=Severity.ADVICE,
+    cause="A framework for another CUDA major was here before; its libraries stayed. They take room, and some own the "
+    "same files as the new ones.",
+    fixes=lambda on: (
+        Fix(
+            "Remove the leftover wheels.",
+            (uninstall(on.python, *(p.name for p in _leftovers(on))),),
+            "reinstall-package",
+        ),
+    ),
+    references=("https://github.com/pytorch/pytorch/issues/186591",),
+    each=pythons,
+    because=("python.*", "libraries.overlapping-wheels"),
+    affects=("wheels",),
+)
+def mixed_cuda_majors(on: OnPython) -> Problem | None:
+    """Wheels of one CUDA major beside frameworks of another, which nobody asks for."""
+    left = _leftovers(on)
+    if len(left) < 3 or not any(isinstance(f.cuda, str) for f in on.python.frameworks):
+        return None
+    names = ", ".join(f"{p.name} {p.version}" for p in left[:4])
+    return Problem(f"{len(left)} NVIDIA wheels belong to a CUDA major that no framework here is built for: {names}.")

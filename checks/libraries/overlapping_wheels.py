@@ -1,0 +1,68 @@
+"""Two NVIDIA wheels that own the same files."""
+
+from gpudoctor.facts import Overlap, Python
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.remedies.python import install, uninstall
+from gpudoctor.software import packages_of, stem
+from gpudoctor.subjects import OnPython, pythons
+
+
+def _overlap(python: Python) -> Overlap | None:
+    """The first files that two majors of one NVIDIA wheel both claim."""
+    for overlap in python.overlaps:
+        stems = {stem(name) for name in overlap.packages}
+        if len(stems) == 1 and next(iter(stems)).startswith("nvidia-"):
+            return overlap
+    return None
+
+
+def _wanted(python: Python, overlap: Overlap) -> tuple[str, str]:
+    """The wheel that a framework pins, as a requirement; else the newest of them."""
+    for package in packages_of(python):
+        for line in package.requires:
+            pin = line.partition(";")[0].strip()
+            name = pin.partition("=")[0].partition("<")[0].partition(">")[0].partition("[")[0].strip(" (")
+            if name in overlap.packages and package.name not in overlap.packages and "extra" not in line:
+                return package.name, pin.replace("(", "").replace(")", "").replace(" ", "")
+    return "", sorted(overlap.packages)[-1]
+
+
+def _fixes(on: OnPython) -> tuple[Fix, ...]:
+    overlap = _overlap(on.python)
+    if overlap is None:
+        return ()
+    who, spec = _wanted(on.python, overlap)
+    says = (
+        f"Remove all of them, then install only {spec}{f', which {who} requires' if who else ''}: removing one alone "
+    )
+    says += "takes the shared files away."
+    commands = (uninstall(on.python, *overlap.packages), install(on.python, spec, force=True))
+    return (Fix(says, commands, "reinstall-package"),)
+
+
+@check(
+    title="Two NVIDIA wheels wrote the same library files",
+    severity=Severity.WARNING,
+    cause="The wheels for two CUDA majors have different names but the same folder, so pip keeps both, and the one "
+    "that was installed last overwrote the other's files.",
+    fixes=_fixes,
+    references=("https://github.com/pytorch/pytorch/issues/186591",),
+    each=pythons,
+    because=("python.interpreter-broken",),
+    affects=("wheels",),
+    seen=("simulated 2026-11",),
+)
+def overlapping_wheels(on: OnPython) -> Problem | None:
+    """The RECORDs of two majors of one wheel claim the same files."""
+    overlap = _overlap(on.python)
+    if overlap is None:
+        return None
+    versions = {p.name: p.version for p in packages_of(on.python)}
+    names = " and ".join(f"{n} {versions.get(n, '')}".strip() for n in overlap.packages)
+    says = f"{names} both own {overlap.files[0]}: one overwrote the other's copy."
+    live = [f.live for f in on.python.frameworks if f.live and f.live.import_error]
+    broken = live[0].import_error if live and live[0] else None
+    severity = Severity.ERROR if broken and "undefined symbol" in broken else None
+    return Problem(
+        says, (*(f"both claim {f}" for f in overlap.files[:4]), *((broken,) if broken else ())), severity=severity
+    )

@@ -1,0 +1,111 @@
+"""A library on LD_LIBRARY_PATH that wins over the one a framework brought."""
+
+from collections.abc import Iterator
+
+from gpudoctor.facts import Framework, Need
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import Unknown, known
+from gpudoctor.remedies.environment import without_library_path
+from gpudoctor.software import family, needs_of, numbers
+from gpudoctor.subjects import OnPython, framework_name, pythons
+
+
+def _shadowed(framework: Framework) -> Iterator[Need]:
+    """The libraries that LD_LIBRARY_PATH takes away from the wheels, in another version."""
+    for need in needs_of(framework):
+        if need.how == "LD_LIBRARY_PATH" and need.path and need.wheel and need.path != need.wheel and _differs(need):
+            yield need
+
+
+def _differs(need: Need) -> bool:
+    """Whether versions differ in what counts; where a file's name tells none, only an error can tell."""
+    if not need.version or not need.wheel_version:
+        return False
+    return numbers(need.version)[:3] != numbers(need.wheel_version)[:3]
+
+
+def _unnamed(framework: Framework) -> Iterator[Need]:
+    """Libraries of unknown version from LD_LIBRARY_PATH that the framework's own error names."""
+    words = _error(framework)
+    for need in needs_of(framework):
+        taken = need.how == "LD_LIBRARY_PATH" and need.path and need.wheel and need.path != need.wheel
+        if taken and not _differs(need) and words and need.soname.partition(".so")[0] in words:
+            yield need
+
+
+def _error(framework: Framework) -> str:
+    live = framework.live
+    if live is None:
+        return ""
+    said = (live.import_error, live.cudnn_error, live.error if isinstance(live.error, str) else None)
+    return " ".join(text for text in said if text)
+
+
+def _older(need: Need) -> bool:
+    return numbers(need.version or "")[:3] < numbers(need.wheel_version or "")[:3]
+
+
+def _severity(framework: Framework, needs: list[Need]) -> Severity | None:
+    """What this copy does to the framework; None: nothing that anybody would see."""
+    live = framework.live
+    if _error(framework):
+        return Severity.ERROR
+    split = any(family(n.soname).startswith("libcudnn") and n.soname.endswith(".so.8") for n in needs)
+    if live is None:
+        return Severity.WARNING if split or any(_older(n) for n in needs) else Severity.ADVICE
+    cudnn = [n for n in needs if family(n.soname).startswith("libcudnn")]
+    return Severity.WARNING if split or any(_older(n) for n in cudnn) else Severity.ADVICE
+
+
+def _found(on: OnPython) -> list[tuple[Framework, list[Need]]]:
+    found = []
+    for framework in on.python.frameworks:
+        needs = [*_shadowed(framework), *_unnamed(framework)]
+        if needs:
+            found.append((framework, needs))
+    return found
+
+
+def _fixes(on: OnPython) -> tuple[Fix, ...]:
+    folders = {str(n.path).rpartition("/")[0] for _, needs in _found(on) for n in needs}
+    return (without_library_path(on.facts, folders),)
+
+
+@check(
+    title="LD_LIBRARY_PATH puts another copy of a CUDA library before the framework's own",
+    severity=Severity.WARNING,
+    cause="The loader looks into LD_LIBRARY_PATH before the folders of the wheels, so an older or different copy "
+    "shadows the library that the framework was built with; parts of both get mixed.",
+    fixes=_fixes,
+    references=(
+        "https://man7.org/linux/man-pages/man8/ld.so.8.html",
+        "https://github.com/pytorch/pytorch/issues/111469",
+        "https://github.com/pytorch/pytorch/issues/119989",
+        "https://github.com/meta-llama/llama/issues/74",
+    ),
+    each=pythons,
+    because=("python.shadowed-module", "python.user-site-leaks", "python.interpreter-broken"),
+    affects=("wheels",),
+    seen=("simulated 2026-11",),
+)
+def shadowed_by_path(on: OnPython) -> Problem | None:
+    """A copy from LD_LIBRARY_PATH is taken in place of the wheel's, in another version."""
+    found = _found(on)
+    if not found:
+        for framework in on.python.frameworks:
+            if not isinstance(framework.variant, Unknown) and framework.variant != "cpu":
+                known(framework.needs)
+        return None
+    framework, needs = found[0]
+    first = next((n for n in needs if family(n.soname) in _error(framework)), needs[0])
+    own = f"{first.wheel_version} from {first.wheel}" if first.wheel_version else str(first.wheel)
+    says = (
+        f"{framework_name(framework)} gets {first.soname} {first.version or ''} from LD_LIBRARY_PATH "
+        f"({str(first.path).rpartition('/')[0]}) instead of its own {own}."
+    ).replace("  ", " ")
+    evidence = [
+        f"{n.soname}: {n.path} ({n.version or '?'}) wins over {n.wheel} ({n.wheel_version or '?'})" for n in needs
+    ]
+    evidence += [_error(framework)[:800]] if _error(framework) else []
+    severities = [s for f, n in found if (s := _severity(f, n))]
+    return Problem(says, tuple(evidence[:8]), severity=min(severities, key=list(Severity).index))

@@ -1,0 +1,97 @@
+"""A cuDNN wheel without one of its parts, completed by the system's cuDNN of another version."""
+
+from collections.abc import Iterator
+
+from gpudoctor.facts import Framework, Need
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.remedies import system
+from gpudoctor.remedies.environment import sudo
+from gpudoctor.remedies.python import install
+from gpudoctor.software import family, needs_of, numbers, wheels
+from gpudoctor.subjects import OnPython, framework_name, pythons
+
+
+def _mixed(framework: Framework) -> Iterator[tuple[Need, Need]]:
+    """The wheel's main library, and each part that comes from elsewhere in another version."""
+    parts = [n for n in needs_of(framework) if family(n.soname).startswith("libcudnn")]
+    main = next((n for n in parts if family(n.soname) == "libcudnn" and n.wheel and n.path == n.wheel), None)
+    for part in parts if main else ():
+        strange = part.path and part.wheel is None and part.how != "LD_LIBRARY_PATH"
+        if main and strange and part.version and numbers(part.version)[:3] != numbers(main.wheel_version or "")[:3]:
+            yield main, part
+
+
+def _found(on: OnPython) -> tuple[Framework, Need, Need] | None:
+    for framework in on.python.frameworks:
+        for main, part in _mixed(framework):
+            return framework, main, part
+    return None
+
+
+def _fixes(on: OnPython) -> tuple[Fix, ...]:
+    found = _found(on)
+    if found is None:
+        return ()
+    _, main, part = found
+    wheel = next(iter(wheels(on.python, "cudnn")), None)
+    fixes = []
+    commands = _removal(on)
+    if commands:
+        says = f"Remove the system's cuDNN {part.version}, if nothing else needs it; wheels bring their own."
+        fixes.append(Fix(says, commands, "reinstall-package", root=True, impact="reversible"))
+    if wheel:
+        major, minor = numbers(part.version or "")[:2]
+        spec = f"{wheel.name}=={major}.{minor}.*"
+        says = (
+            f"Or let the wheel be as new as the system's copy, so that all parts are of one version (pip will say that "
+            f"PyTorch pins {main.wheel_version}; a newer minor of cuDNN {major} works)."
+        )
+        fixes.append(Fix(says, (install(on.python, spec),), "reinstall-package"))
+    return tuple(fixes)
+
+
+def _removal(on: OnPython) -> tuple[str, ...]:
+    match system.family_of(on.facts):
+        case "debian":
+            return sudo(on.facts, ("sudo apt-get remove 'libcudnn9*' 'cudnn9*'",))
+        case "fedora":
+            return sudo(on.facts, ("sudo dnf remove 'libcudnn9*' 'cudnn9*'",))
+        case "suse":
+            return sudo(on.facts, ("sudo zypper remove 'libcudnn9*' 'cudnn9*'",))
+        case "arch":
+            return sudo(on.facts, ("sudo pacman -R cudnn",))
+    return ()
+
+
+@check(
+    title="Parts of two cuDNN versions are mixed: the wheel's and the system's",
+    severity=Severity.ERROR,
+    cause="The cuDNN wheel lacks a sub-library that it opens by bare name; the loader then takes the system's copy "
+    "from its default folders, of another version, and the first convolution ends in "
+    "CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH. LD_LIBRARY_PATH has no part in it.",
+    fixes=_fixes,
+    references=(
+        "https://github.com/pytorch/pytorch/issues/188892",
+        "https://github.com/pytorch/pytorch/issues/187824",
+    ),
+    each=pythons,
+    because=("python.*", "libraries.shadowed-by-path", "libraries.wheel-incomplete"),
+    affects=("wheels",),
+    seen=("simulated 2026-11",),
+)
+def system_cudnn_mixed(on: OnPython) -> Problem | None:
+    """An incomplete wheel is completed by a system copy of another version."""
+    for framework in on.python.frameworks:
+        if framework.name == "torch" and framework.variant == "cuda":
+            known(framework.needs)
+    found = _found(on)
+    if found is None:
+        return None
+    framework, main, part = found
+    says = (
+        f"{framework_name(framework)} takes {part.soname} from the system ({part.path}, cuDNN {part.version}) beside "
+        f"cuDNN {main.wheel_version} of its own wheel, which is incomplete: the versions differ."
+    )
+    evidence = (f"{main.soname}: {main.path}", f"{part.soname}: {part.path}, found by: {part.how}")
+    return Problem(says, evidence)

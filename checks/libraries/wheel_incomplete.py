@@ -1,0 +1,45 @@
+"""Installed packages whose library files are gone."""
+
+from gpudoctor.facts import Package
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.remedies.python import install
+from gpudoctor.software import packages_of, release
+from gpudoctor.subjects import OnPython, pythons
+
+_OURS = ("nvidia-", "torch", "tensorflow", "cupy", "jax", "onnxruntime", "triton")
+
+
+def _damaged(on: OnPython) -> list[Package]:
+    """Packages without some of their libraries; what conda installed keeps other records."""
+    found = (p for p in packages_of(on.python) if p.missing and p.name.startswith(_OURS) and p.installer != "conda")
+    return [p for p in found if any(".so" in name for name in p.missing)]
+
+
+def _fixes(on: OnPython) -> tuple[Fix, ...]:
+    specs = [f"{p.name}=={release(p.version)}" for p in _damaged(on)]
+    command = install(on.python, *specs, force=True, no_deps=True)
+    return (Fix(f"Install {' and '.join(specs)} again.", (command,), "reinstall-package"),)
+
+
+@check(
+    title="Files of an installed package are gone",
+    severity=Severity.WARNING,
+    cause="An installation was interrupted, another package that shares the folder was removed, or somebody deleted "
+    "the files to save room: the wheel is incomplete.",
+    fixes=_fixes,
+    references=("https://packaging.python.org/en/latest/specifications/recording-installed-packages/",),
+    each=pythons,
+    because=("python.*", "libraries.overlapping-wheels", "onnxruntime.both-packages", "cupy.several-packages"),
+    affects=("wheels",),
+)
+def wheel_incomplete(on: OnPython) -> Problem | None:
+    """RECORD names libraries that are not there."""
+    damaged = _damaged(on)
+    if not damaged:
+        return None
+    first = damaged[0]
+    more = f" (and {len(damaged) - 1} more packages)" if len(damaged) > 1 else ""
+    says = f"{first.name} {first.version} lacks {len(first.missing)} of its files{more}: {first.missing[0]} is gone."
+    asked = [f.live for f in on.python.frameworks if f.live]
+    works = bool(asked) and all(live.import_error is None and live.died is None for live in asked)
+    return Problem(says, tuple(first.missing[:5]), severity=Severity.ADVICE if works else None)

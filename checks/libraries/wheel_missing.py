@@ -1,0 +1,58 @@
+"""NVIDIA wheels that a framework requires and that are not installed."""
+
+from gpudoctor.facts import Framework, Unmet
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import Unknown
+from gpudoctor.remedies.python import install
+from gpudoctor.software import needs_of
+from gpudoctor.subjects import NAMES, OnPython, pythons
+
+
+def _lacking(on: OnPython) -> list[Unmet]:
+    return [u for u in on.python.unmet if u.found is None and u.requires.startswith("nvidia-")]
+
+
+def _framework(on: OnPython, name: str) -> Framework | None:
+    return next((f for f in on.python.frameworks if f.distribution == name), None)
+
+
+def _suffers(framework: Framework | None) -> bool:
+    """Whether the framework goes without a library, or could not be asked."""
+    if framework is None:
+        return False
+    if framework.live is not None and framework.live.import_error:
+        return True
+    if isinstance(framework.needs, Unknown):
+        return framework.live is None
+    return any(need.path is None for need in needs_of(framework))
+
+
+def _fixes(on: OnPython) -> tuple[Fix, ...]:
+    specs = [u.requires.replace(" ", "") for u in _lacking(on)]
+    says = f"Install what is missing: {', '.join(specs)}."
+    return (Fix(says, (install(on.python, *specs),), "reinstall-package"),)
+
+
+@check(
+    title="CUDA libraries that a framework requires are not installed",
+    severity=Severity.ERROR,
+    cause="The framework's wheel does not contain CUDA's libraries; it requires them as packages of their own, and "
+    "some are missing: installed without dependencies, or removed.",
+    fixes=_fixes,
+    references=("https://packaging.python.org/en/latest/specifications/core-metadata/#requires-dist",),
+    each=pythons,
+    because=("python.*", "libraries.wheel-incomplete"),
+    affects=("wheels",),
+    seen=("simulated 2026-11",),
+)
+def wheel_missing(on: OnPython) -> Problem | None:
+    """A pinned nvidia-* wheel is absent, and its library comes from nowhere else."""
+    lacking = [u for u in _lacking(on) if _suffers(_framework(on, u.package))]
+    if not lacking:
+        return None
+    first = lacking[0]
+    framework = _framework(on, first.package)
+    names = ", ".join(u.requires for u in lacking)
+    says = f"{NAMES.get(first.package, first.package)} {first.version} requires {names}, which is not installed."
+    live = framework.live if framework else None
+    return Problem(says, (live.import_error,) if live and live.import_error else ())
