@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from gpudoctor import __version__
 
 if TYPE_CHECKING:
-    from gpudoctor.cli.parser import Parser
+    from gpudoctor.cli.arguments import Parser
 
 # Exit codes; formats with a convention of their own keep theirs.
 OK, FAILED, USAGE, INCOMPLETE = 0, 1, 2, 3
@@ -22,7 +22,7 @@ class UsageError(Exception):
 def parser() -> "Parser":
     """The parser of all commands; the page docs/cli.md is made from it."""
     from gpudoctor.cli import check, checks, explain, facts
-    from gpudoctor.cli.parser import Parser
+    from gpudoctor.cli.arguments import Parser
 
     top = Parser(
         prog="gpudoctor",
@@ -70,15 +70,14 @@ def _run(argv: Sequence[str] | None) -> int:
 
 
 def _end(code: int) -> int:
-    """Leave nothing behind, neither children nor output that cannot be written."""
+    """Write what is buffered, or drop it; children that still run are ended as the process exits."""
     from gpudoctor.cli import output
 
     try:
         if sys.stdout:
             sys.stdout.flush()
     except OSError:
-        output.drop()
-    _end_children()
+        output.drop(sys.stdout)
     return code
 
 

@@ -5,8 +5,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from gpudoctor.cli import FAILED, INCOMPLETE, OK, UsageError
+from gpudoctor.cli.arguments import Parser
 from gpudoctor.cli.output import out, out_json
-from gpudoctor.cli.parser import Parser
 
 if TYPE_CHECKING:
     from gpudoctor.examine import Wishes

@@ -3,8 +3,8 @@
 import argparse
 
 from gpudoctor.cli import OK, UsageError
+from gpudoctor.cli.arguments import Parser
 from gpudoctor.cli.output import out
-from gpudoctor.cli.parser import Parser
 
 
 def add(commands: "argparse._SubParsersAction[Parser]") -> None:

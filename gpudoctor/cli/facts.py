@@ -3,9 +3,9 @@
 import argparse
 
 from gpudoctor.cli import OK, UsageError
+from gpudoctor.cli.arguments import Parser
 from gpudoctor.cli.check import machine_of, source, wishes_of
 from gpudoctor.cli.output import out_json
-from gpudoctor.cli.parser import Parser
 
 DESCRIPTION = """Write everything that was found out about this machine as JSON. Names of user and host, home folders,
 serial numbers and secrets are masked. `gpudoctor check --facts FILE` judges such a file on any machine."""

@@ -58,7 +58,9 @@ def complain(sentence: str) -> None:
 
     if sys.stderr:  # print would take standard output instead
         with suppress(OSError):
-            print(f"gpudoctor: {clean(sentence)}", file=sys.stderr)  # noqa: T201 - the face
+            print(f"gpudoctor: {clean(sentence)}", file=sys.stderr, flush=True)  # noqa: T201 - the face
+            return
+        drop(sys.stderr)
 
 
 def fill_closed() -> None:
@@ -69,7 +71,6 @@ def fill_closed() -> None:
     os.close(number)
 
 
-def drop() -> None:
+def drop(stream: TextIO) -> None:
     """Send what is still buffered nowhere, so that Python's last flush does not fail once more."""
-    if sys.stdout:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -62,13 +62,17 @@ def answer():  # type: () -> dict[str, object]
 
 
 def main():  # type: () -> None
-    """Print the answer; of an interpreter that is too old only its version."""
+    """Print the answer; of an interpreter that is too old only its version.
+
+    A path that this interpreter could not decode (an ASCII locale, a name that is no UTF-8) is made text here.
+    """
     said = {"version": "%d.%d.%d" % sys.version_info[:3]}  # type: dict[str, object]
     if sys.version_info >= (3, 8):
         said = answer()
     import json
 
-    print("\n" + MARK + json.dumps(said))
+    text = json.dumps(said, ensure_ascii=False).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    print("\n" + MARK + json.dumps(json.loads(text)))
 
 
 if __name__ == "__main__":

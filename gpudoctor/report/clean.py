@@ -1,5 +1,6 @@
 """Makes strings from facts harmless: no control character and no direction override reaches a terminal."""
 
+import os
 import re
 from typing import Any
 
@@ -26,7 +27,10 @@ def document(value: Any) -> str:
 
 def _without_surrogates(node: Any) -> Any:
     if isinstance(node, str):
-        return node.encode("utf-8", "backslashreplace").decode()
+        try:
+            return os.fsencode(node).decode("utf-8", "backslashreplace")
+        except UnicodeEncodeError:
+            return node.encode("utf-8", "backslashreplace").decode()
     if isinstance(node, dict):
         return {_without_surrogates(key): _without_surrogates(one) for key, one in node.items()}
     return [_without_surrogates(one) for one in node] if isinstance(node, (list, tuple)) else node

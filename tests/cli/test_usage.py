@@ -1,0 +1,128 @@
+"""Wrong usage is told in one sentence, with the nearest name, and exit code 2."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from gpudoctor.facts.file import LIMIT
+from tests.cli import gpudoctor
+from tests.cli.conftest import Run
+from tests.probes.environments import script
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("", "The following arguments are required: COMMAND."),
+        ("chek", 'There is no command "chek". Did you mean "check"?'),
+        ("zzz", 'There is no command "zzz". There are check, facts, explain, checks.'),
+        ("check --jsn", 'There is no option "--jsn". Did you mean "--json"?'),
+        ("check --pyton=x", 'There is no option "--pyton=x". Did you mean "--python"?'),
+        ("check --zzz", 'There is no option "--zzz". `gpudoctor check --help` lists what there is.'),
+        ("check --verb", 'There is no option "--verb". Did you mean "--verbose"?'),
+        ("check more", 'The argument "more" is one too many. `gpudoctor check --help` lists what there is.'),
+        ("check --python", "--python: expected one argument."),
+        ("check --fail-on wrn", 'There is no --fail-on value "wrn". Did you mean "warn"?'),
+        ("check --fail-on x", 'There is no --fail-on value "x". There are fail, warn, never.'),
+        ("check --timeout 0", "--timeout takes 1 to 86400 seconds, not 0."),
+        ("check --timeout soon", "--timeout takes 1 to 86400 seconds, not soon."),
+        ("check --timeout nan", "--timeout takes 1 to 86400 seconds, not nan."),
+        ("facts --timeout inf", "--timeout takes 1 to 86400 seconds, not inf."),
+        ("check --root /proc/none", "--root /proc/none is no folder."),
+        ("check --root /etc/hostname", "--root /etc/hostname is no folder."),
+        ("facts --root /proc/none", "--root /proc/none is no folder."),
+        ("check --only zzz", 'There is no check or area "zzz". `gpudoctor checks` lists them all.'),
+        ("check --only acme.fail", 'There is no check or area "acme.fail". Did you mean "acme.fails"?'),
+        ("check --skip acm", 'There is no check or area "acm". Did you mean "acme"?'),
+        ("check --only acme --skip acme", "No check is left: --skip takes away everything that --only asks for."),
+        ("check --only=", 'There is no check or area "". `gpudoctor checks` lists them all.'),
+        ("checks zzz", 'There is no check or area "zzz". `gpudoctor checks` lists them all.'),
+        ("explain", "The following arguments are required: ID."),
+        ("explain acme.fail", 'There is no check "acme.fail". Did you mean "acme.fails"?'),
+        ("explain fails", 'There is no check "fails". Did you mean "acme.fails"?'),
+        ("check --facts /proc/none", "The facts file /proc/none cannot be read: No such file or directory."),
+        ("check --facts /", "The facts file / cannot be read: Is a directory."),
+        ("facts --quick --output /proc/none/x", "/proc/none/x cannot be written: No such file or directory."),
+    ],
+)
+def test_one_sentence(run: Run, line: str, sentence: str) -> None:
+    assert run(*line.split()).sentence == sentence
+
+
+def test_options_that_contradict_each_other(run: Run, facts_file: str) -> None:
+    told = "has no meaning with --facts: the file says what was found where it was written."
+    assert run("check", "--facts", facts_file, "--root", "/tmp").sentence == f"--root {told}"
+    assert run("check", "--facts", facts_file, "--python", "python3").sentence == f"--python {told}"
+    told = "--python cannot be used with --root: an interpreter is asked, and nothing runs there."
+    assert run("check", "--root", "/tmp", "--python", "/usr/bin/python3").sentence == told
+
+
+def test_facts_files_that_are_none(run: Run, tmp_path: Path, facts_file: str) -> None:
+    path = tmp_path / "facts.json"
+    good = Path(facts_file).read_bytes()
+    for data, words in (
+        (b"", "is not valid"),
+        (good[:200], "is not valid: Input data was truncated."),
+        (b"{}", "has the schema ''; this version reads gpudoctor.facts/1."),
+        (good.replace(b'"index":0', b'"index":"\x1b[31m"'), "is not valid"),
+        (b"\x7fELF", "is not valid"),
+    ):
+        path.write_bytes(data)
+        assert words in run("check", "--facts", str(path)).sentence
+    with path.open("wb") as file:
+        file.truncate(LIMIT + 1)
+    assert run("check", "--facts", str(path)).sentence.endswith("is larger than 32 MiB.")
+
+
+def test_interpreters_that_are_none(run: Run, tmp_path: Path) -> None:
+    text = tmp_path / "python-notes"
+    text.write_text("no program\n")
+    (tmp_path / "dangling").symlink_to("/proc/none/python")
+    for given, words in (
+        (str(tmp_path / "none"), f"There is no file or folder named {tmp_path}/none."),
+        ("no-such-program", "There is no file, folder or program on PATH named no-such-program."),
+        (str(tmp_path), "holds no bin/python, so it is no Python environment."),
+        (str(text), "is not executable, so it is no Python interpreter."),
+        (str(tmp_path / "dangling"), "is a link to /proc/none/python, which is not there."),
+        ("/bin/sh", "is no Python interpreter, by its name."),
+    ):
+        assert words in run("check", "--quick", "--python", given).sentence
+        assert words in run("facts", "--quick", "--python", given).sentence
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("exit 3", "ended with exit code 3 and without a word."),
+        ("echo broken >&2; exit 1", "ended with exit code 1: broken."),
+        ("kill -SEGV $$", "died of SIGSEGV as it started."),
+        ("echo I am a shell", "does not answer like a Python interpreter: I am a shell."),
+    ],
+)
+def test_an_interpreter_that_was_named_and_does_not_run(run: Run, tmp_path: Path, body: str, words: str) -> None:
+    path = script(tmp_path / "python3", body)
+    assert run("check", "--quick", "--python", path).sentence == f"{path} {words}"
+
+
+def test_an_interpreter_of_no_format_and_one_whose_loader_is_gone(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "python3"
+    path.write_text("#!/nonexistent-loader\n")
+    path.chmod(0o755)
+    assert run("check", "--quick", "--python", str(path)).sentence == (
+        f"{path} cannot be started: No such file or directory."
+    )
+    path.write_bytes(os.urandom(64))
+    assert "cannot be started: Exec format error." in run("check", "--quick", "--python", str(path)).sentence
+
+
+def test_one_broken_interpreter_among_good_ones_is_named(run: Run, tmp_path: Path) -> None:
+    import sys
+
+    path = script(tmp_path / "python3", "exit 3")
+    assert run("check", "--quick", "--python", sys.executable, "--python", path).sentence.startswith(path)
+
+
+def test_names_with_control_characters_and_bytes_that_are_no_text() -> None:
+    ran = gpudoctor("check", "--python", "/tmp/\x1b[31m\udcff")
+    assert ran.sentence == "There is no file or folder named /tmp/\\x1b[31m\\udcff."
