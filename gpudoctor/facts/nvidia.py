@@ -53,6 +53,9 @@ class NvidiaKernel(msgspec.Struct, frozen=True, kw_only=True):
     bbswitch: Maybe[str | None] = NOT  # "ON", "OFF"; None: no bbswitch
     prime: Maybe[str | None] = NOT  # prime-select's choice: nvidia, intel, on-demand; None: no prime-select
     packages: Maybe[tuple[tuple[str, str, str], ...]] = NOT  # of the driver: (name, version, state)
+    # Folders of NVIDIA's Windows driver under /usr/lib/wsl/drivers; None: there is no such folder.
+    wsl_drivers: Maybe[tuple[str, ...] | None] = NOT
+    dxgdmal: Maybe[bool | None] = NOT  # libnvdxgdmal.so.1, which WSL's libcuda needs from 555 on; None: no WSL
 
 
 class Library(msgspec.Struct, frozen=True, kw_only=True):

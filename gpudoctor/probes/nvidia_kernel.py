@@ -4,7 +4,15 @@ from gpudoctor.facts import DiskModule, Host, NvidiaKernel, PciDevice
 from gpudoctor.formats.nvidia_version import driver_of_file, loaded_driver
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown, known_or
-from gpudoctor.probes import driver_packages, modprobe_conf, nvidia_dkms, nvidia_modules, nvidia_nodes, nvidia_services
+from gpudoctor.probes import (
+    driver_packages,
+    modprobe_conf,
+    nvidia_dkms,
+    nvidia_modules,
+    nvidia_nodes,
+    nvidia_services,
+    wsl_files,
+)
 from gpudoctor.probes.nvidia_services import HOSTS
 
 _PROC = "/proc/driver/nvidia"
@@ -62,6 +70,8 @@ def _unconcerned(now: NvidiaKernel) -> NvidiaKernel:
         bbswitch=None,
         prime=_UNCONCERNED,
         packages=_UNCONCERNED,
+        wsl_drivers=None,
+        dxgdmal=None,
     )
 
 
@@ -90,6 +100,8 @@ def _concerned(machine: Machine, host: Host, cards: tuple[PciDevice, ...], now: 
         nodes=nvidia_nodes.probe(machine, cards),
         uvm_major=_uvm_major(machine),
         packages=packages,
+        wsl_drivers=wsl_files.drivers(machine, host),
+        dxgdmal=wsl_files.dxgdmal(machine, host),
         **services._asdict(),
     )
 

@@ -1,0 +1,1 @@
+"""Checks of GPUs in containers, from the inside and on the host."""

@@ -1,0 +1,51 @@
+"""A CDI specification that was made for another driver."""
+
+from collections.abc import Iterator
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import MACHINE, About, Fix, Problem, Severity, check
+from gpudoctor.maybe import known, known_or
+from gpudoctor.remedies.driver import user_version
+from gpudoctor.subjects import has_nvidia, in_container, on_wsl
+
+
+def _hosts(facts: Facts) -> Iterator[tuple[About, Facts]]:
+    if has_nvidia(facts) and not in_container(facts) and not on_wsl(facts):
+        yield MACHINE, facts
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    path = next((p for p in known_or(facts.containers.cdi, ()) if "nvidia" in p), "/etc/cdi/nvidia.yaml")
+    return (
+        Fix(
+            "Make the specification anew; from toolkit 1.18 on a service does so after each upgrade.",
+            (f"sudo nvidia-ctk cdi generate --output={path}",),
+            "change-environment",
+            root=True,
+            needs="new containers",
+            verify="nvidia-ctk cdi list",
+        ),
+    )
+
+
+@check(
+    title="The CDI specification names another driver version than the one installed",
+    severity=Severity.WARNING,
+    cause="A CDI specification lists the driver's files by their full names. After an upgrade of the driver these "
+    "files are gone, and containers that ask for nvidia.com/gpu do not start or get libraries that do not fit.",
+    fixes=_fixes,
+    references=("https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/cdi-support.html",),
+    each=_hosts,
+    because=("driver.*", "device.*"),
+    affects=("containers",),
+    seen=(),
+)
+def cdi_stale(facts: Facts) -> Problem | None:
+    """The version in the specification is not that of the installed libraries."""
+    named = known(facts.containers.cdi_driver)
+    installed = user_version(facts)
+    if named is None or installed is None or named == installed:
+        return None
+    paths = [p for p in known(facts.containers.cdi) if "nvidia" in p]
+    says = f"The CDI specification is for driver {named}, the installed driver is {installed}."
+    return Problem(says, tuple(paths))

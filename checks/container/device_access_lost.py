@@ -1,0 +1,36 @@
+"""Device nodes that the container's control group does not let it open."""
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Problem, Severity, check
+from gpudoctor.maybe import known_or
+from gpudoctor.places import nvidia_container, refused
+from gpudoctor.remedies import container
+
+
+@check(
+    title="The container may not open the GPU's device nodes any more",
+    severity=Severity.ERROR,
+    cause="The device rules of the container's cgroup refuse the nodes (EPERM, Operation not permitted). The NVIDIA "
+    "hook grants them behind the engine's back: systemctl daemon-reload on the host makes systemd write its own rules "
+    "again, without them, and a running container loses the GPU. With no-cgroups = true they were never granted.",
+    fixes=container.lost_access,
+    references=(
+        container.TROUBLES,
+        "https://github.com/NVIDIA/nvidia-container-toolkit/issues/48",
+        "https://github.com/NVIDIA/nvidia-container-toolkit/issues/251",
+    ),
+    each=nvidia_container,
+    affects=("everything",),
+    seen=("simulated 2026-11",),
+)
+def device_access_lost(facts: Facts) -> Problem | None:
+    """A node that computing needs is there and answers EPERM."""
+    shut = refused(facts, "EPERM")
+    if not shut:
+        return None
+    names = ", ".join(n.path for n in shut)
+    nvml, text = facts.nvidia.nvml.code, known_or(facts.nvidia.nvml.text, None)
+    answers = f" NVML answers {nvml} ({text})." if isinstance(nvml, int) and nvml else ""
+    says = f"The container's cgroup denies access to {names}: they exist, but open() gives EPERM.{answers}"
+    lines = tuple(f"{n.path} mode {known_or(n.mode, '?')}, major {known_or(n.major, '?')}: EPERM" for n in shut)
+    return Problem(says, lines)

@@ -1,0 +1,47 @@
+"""Docker's configuration is no JSON."""
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import Unknown
+from gpudoctor.places import docker_host
+from gpudoctor.remedies import container
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    path = (facts.containers.docker_config_error or "").partition(":")[0]
+    return (
+        Fix(
+            f"Correct {path} (a comma too many or too few, a comment, two documents in a row), then restart Docker.",
+            (f"python3 -m json.tool {path}", f"sudo nano {path}", *container.restart_docker(facts)),
+            "change-environment",
+            root=True,
+            needs="restart of Docker",
+            verify=f"python3 -m json.tool {path} && docker info",
+        ),
+    )
+
+
+@check(
+    title="Docker's configuration file is not valid JSON",
+    severity=Severity.WARNING,
+    cause="dockerd refuses to start with a daemon.json that it cannot read; a daemon that still runs has the settings "
+    "from before and will not come back after its next restart.",
+    fixes=_fixes,
+    references=("https://docs.docker.com/engine/daemon/troubleshoot/",),
+    each=docker_host,
+    because=("driver.*", "device.*"),
+    affects=("containers",),
+    seen=(),
+)
+def docker_config_broken(facts: Facts) -> Problem | None:
+    """The file was read and is no JSON: an ERROR where the daemon does not answer."""
+    error = facts.containers.docker_config_error
+    if error is None:
+        return None
+    silent = isinstance(facts.containers.docker_runtimes, Unknown)
+    also = " The Docker daemon does not answer." if silent else ""
+    return Problem(
+        f"Docker's configuration is no JSON: {error}.{also}",
+        (error,),
+        severity=Severity.ERROR if silent else Severity.WARNING,
+    )

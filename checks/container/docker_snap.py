@@ -1,0 +1,60 @@
+"""Docker from the snap, which cannot use the host's NVIDIA Container Toolkit."""
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known, known_or
+from gpudoctor.places import docker_host
+from gpudoctor.remedies import container
+from gpudoctor.remedies.system import install
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    toolkit = container.install_toolkit(facts).commands
+    if known_or(facts.containers.toolkit, None) is not None:
+        toolkit = (container.CONFIGURE, *container.restart_docker(facts))
+    return (
+        Fix(
+            "Replace the snap by the distribution's Docker (or docker-ce from Docker's repository), which uses the "
+            "host's toolkit. Images and volumes of the snap are not taken along: export what you need first.",
+            ("sudo snap remove docker", *install(facts, "docker.io"), *toolkit),
+            "reinstall-package",
+            root=True,
+            impact="data loss",
+            needs="a new shell, so that the old path /snap/bin/docker is forgotten",
+            verify=container.PROOF,
+        ),
+        Fix(
+            "Or keep the snap and refresh it: newer revisions bring NVIDIA support of their own.",
+            ("sudo snap refresh docker --channel=latest/stable", "sudo snap restart docker"),
+            "reinstall-package",
+            root=True,
+            verify=container.PROOF,
+        ),
+    )
+
+
+@check(
+    title="Docker comes from the snap, which does not see the host's NVIDIA Container Toolkit",
+    severity=Severity.WARNING,
+    cause="The snap is confined: its daemon reads /var/snap/docker instead of /etc/docker/daemon.json and does not see "
+    "programs and libraries of the host, such as nvidia-container-runtime and libnvidia-ml.so.1.",
+    fixes=_fixes,
+    references=(
+        "https://github.com/canonical/docker-snap/issues/180",
+        "https://github.com/NVIDIA/nvidia-docker/issues/1637",
+        "https://github.com/NVIDIA/nvidia-container-toolkit/issues/522",
+    ),
+    each=docker_host,
+    because=("driver.*", "device.*"),
+    affects=("containers",),
+    seen=("simulated 2026-11",),
+)
+def docker_snap(facts: Facts) -> Problem | None:
+    """The daemon or its client is the snap's, and lists no nvidia runtime."""
+    if known(facts.containers.docker_snap) is not True:
+        return None
+    listed = known_or(facts.containers.docker_runtimes, None) or ()
+    if "nvidia" in listed:
+        return None
+    says = f"Docker ({facts.containers.docker}) is the snap: containers cannot get the GPU through the host's toolkit."
+    return Problem(says, (f"Runtimes of Docker: {', '.join(listed) or 'not known'}",))

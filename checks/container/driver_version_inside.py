@@ -1,0 +1,80 @@
+"""A container that carries driver libraries of its own, of another version than the host's module."""
+
+from gpudoctor.facts import Facts, Library
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known, known_or
+from gpudoctor.places import nvidia_container
+from gpudoctor.remedies.container import again, engine
+from gpudoctor.subjects import on_wsl
+
+# System containers hold a whole distribution with packages of its own; nobody injects libraries there.
+OWN = ("lxc", "systemd-nspawn")
+RUNFILE = "https://download.nvidia.com/XFree86/Linux-{machine}/{version}/NVIDIA-Linux-{machine}-{version}.run"
+
+
+def _copies(facts: Facts) -> tuple[Library, ...]:
+    both = (*known(facts.nvidia.nvml.libraries), *known(facts.nvidia.cuda.libraries))
+    return tuple(one for one in both if one.kind in ("driver", "other") and isinstance(one.version, str))
+
+
+def _strangers(facts: Facts) -> tuple[Library, ...]:
+    """Libraries of another version than the host's module that no runtime put there."""
+    loaded = known(facts.nvidia.kernel.loaded)
+    wrong = tuple(one for one in _copies(facts) if one.version != loaded)
+    mixed = len({one.version for one in _copies(facts)}) > 1
+    # One version alone, in an ordinary container, is what the host injected: then the host's halves differ.
+    return wrong if loaded and (engine(facts) in OWN or mixed or any(one.size == 0 for one in wrong)) else ()
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    version, machine = known_or(facts.nvidia.kernel.loaded, ""), known_or(facts.host.architecture, "x86_64")
+    exact = Fix(
+        f"Install the driver's libraries in the container in exactly the host's version, {version}, without kernel "
+        "module (packages of that version do as well; a vGPU host's version is in NVIDIA's licensing portal).",
+        (
+            f"curl -fLO {RUNFILE.format(machine=machine, version=version)}",
+            f"sudo sh NVIDIA-Linux-{machine}-{version}.run --no-kernel-module",
+        ),
+        "reinstall-package",
+        root=True,
+        needs="restart of the container",
+        verify="nvidia-smi",
+    )
+    if engine(facts) in OWN:
+        return (exact,)
+    paths = ", ".join(sorted({one.real for one in _strangers(facts)}))
+    says = (
+        f"Remove the driver's libraries from the image ({paths}): take packages such as libnvidia-compute and "
+        "nvidia-utils out of the Dockerfile, build it anew, and let the runtime inject the host's."
+    )
+    return (again(says, "docker build --no-cache ..."),)
+
+
+@check(
+    title="The container carries its own driver libraries, and they do not match the host's module",
+    severity=Severity.ERROR,
+    cause="A container shares its host's kernel module, and NVIDIA's libraries work only with a module of exactly the "
+    "same version. Libraries that are installed in the container stay behind, or ahead, when the host changes.",
+    fixes=_fixes,
+    references=(
+        "https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceEnumvs.html",
+        "https://github.com/NVIDIA/nvidia-container-toolkit/issues/289",
+    ),
+    each=nvidia_container,
+    because=("container.no-gpus-passed", "container.device-access-lost", "container.selinux-denied"),
+    affects=("everything",),
+    seen=("simulated 2026-11",),
+)
+def driver_version_inside(facts: Facts) -> Problem | None:
+    """The driver does not work, and libraries of the container's own have another version than the module."""
+    if on_wsl(facts) or (known(facts.nvidia.nvml.code) == 0 and known(facts.nvidia.cuda.code) == 0):
+        return None
+    found = _strangers(facts)
+    if not found:
+        return None
+    loaded, versions = facts.nvidia.kernel.loaded, sorted({str(one.version) for one in found})
+    says = (
+        f"The versions do not match: the host's kernel module is {loaded}, the container has libraries of "
+        f"{' and '.join(versions)} of its own."
+    )
+    return Problem(says, tuple(f"{one.real} ({one.version})" for one in found[:4]))

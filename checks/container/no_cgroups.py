@@ -1,0 +1,44 @@
+"""The NVIDIA container hook is told to leave cgroups alone, though Docker runs as root."""
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.places import docker_host
+from gpudoctor.subjects import on_wsl
+
+SET_FALSE = "sudo nvidia-ctk config --in-place --set nvidia-container-cli.no-cgroups=false"
+
+
+@check(
+    title="no-cgroups = true keeps Docker's containers from opening the GPU",
+    severity=Severity.WARNING,
+    cause="With no-cgroups = true the NVIDIA hook does not add the GPU to the device rules of the container's cgroup. "
+    "That is right for rootless engines alone; under a Docker daemon that runs as root, containers get EPERM on "
+    "/dev/nvidiactl from the first second, and NVML says Unknown Error.",
+    fixes=(
+        Fix(
+            "Set no-cgroups = false in /etc/nvidia-container-runtime/config.toml, restart Docker, and start the "
+            "containers anew.",
+            (SET_FALSE, "sudo systemctl restart docker"),
+            "change-environment",
+            root=True,
+            needs="restart of Docker and new containers",
+            undo="sudo nvidia-ctk config --in-place --set nvidia-container-cli.no-cgroups=true",
+            verify="docker run --rm --gpus all ubuntu nvidia-smi",
+        ),
+    ),
+    references=(
+        "https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html#rootless-mode",
+        "https://github.com/NVIDIA/nvidia-container-toolkit/issues/85",
+    ),
+    each=docker_host,
+    because=("driver.*", "device.*"),
+    affects=("containers",),
+    seen=(),
+)
+def no_cgroups(facts: Facts) -> Problem | None:
+    """The setting is true, Docker is not rootless, and this is not WSL (wsl.no-cgroups)."""
+    if on_wsl(facts) or known(facts.containers.no_cgroups) is not True or known(facts.containers.docker_rootless):
+        return None
+    line = "/etc/nvidia-container-runtime/config.toml: no-cgroups = true"
+    return Problem("no-cgroups is true in the toolkit's configuration, and Docker runs as root.", (line,))

@@ -1,0 +1,41 @@
+"""A container with NVML but without libcuda."""
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Problem, Severity, check
+from gpudoctor.maybe import known, known_or
+from gpudoctor.places import nvidia_container
+from gpudoctor.remedies import container
+
+OFF_PATH = "not on the loader's path"
+
+
+@check(
+    title="libcuda was not injected into the container",
+    severity=Severity.ERROR,
+    cause="NVIDIA_DRIVER_CAPABILITIES chooses which driver libraries the runtime injects: utility brings nvidia-smi "
+    "and NVML, compute brings libcuda.so.1. Without compute nvidia-smi works and no program can use CUDA.",
+    fixes=container.compute_capability,
+    references=(
+        "https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/docker-specialized.html#driver-capabilities",
+        "https://github.com/AbdBarho/stable-diffusion-webui-docker/issues/348",
+    ),
+    each=nvidia_container,
+    because=("container.no-gpus-passed",),
+    affects=("everything",),
+    seen=("simulated 2026-11",),
+)
+def no_compute_capability(facts: Facts) -> Problem | None:
+    """NVML's library is there and libcuda is not."""
+    nvml, cuda = known(facts.nvidia.nvml.libraries), known(facts.nvidia.cuda.libraries)
+    if not any(one.kind in ("driver", "wsl") for one in nvml):
+        return None
+    if any(one.kind in ("driver", "wsl", "compat") and one.why != OFF_PATH for one in cuda):
+        return None
+    value = facts.host.environment.get("NVIDIA_DRIVER_CAPABILITIES")
+    setting = "not set" if value is None else f"{value!r}"
+    says = (
+        "libnvidia-ml.so.1 is in the container, but libcuda.so.1 was not injected: the compute capability was not "
+        f"requested (NVIDIA_DRIVER_CAPABILITIES is {setting})."
+    )
+    text = known_or(facts.nvidia.cuda.text, None)
+    return Problem(says, (*(f"{one.path}" for one in nvml[:1]), *((text,) if text else ())))

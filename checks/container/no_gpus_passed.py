@@ -1,0 +1,75 @@
+"""A container that was started without the GPU."""
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Problem, Severity, check
+from gpudoctor.maybe import known, known_or
+from gpudoctor.places import gpu_nodes, nvidia_container, wishes_gpu
+from gpudoctor.remedies import container
+from gpudoctor.subjects import cards_of, on_wsl
+
+
+def _sees_gpu(facts: Facts) -> bool:
+    """Whether the host's running driver shows through: its module in /proc, or a GPU in sysfs that it drives."""
+    return isinstance(facts.nvidia.kernel.loaded, str) or any(c.driver == "nvidia" for c in cards_of(facts, "nvidia"))
+
+
+def _severity(facts: Facts) -> Severity | None:
+    """ERROR where a GPU is there and wanted, less where only one of both is so; None: nothing to say."""
+    off = facts.host.environment.get("NVIDIA_VISIBLE_DEVICES") in ("", "none", "void")
+    if on_wsl(facts) or _sees_gpu(facts):
+        return Severity.ADVICE if not wishes_gpu(facts) else Severity.WARNING if off else Severity.ERROR
+    # Without a trace of the hardware only the variable speaks, and NVIDIA's images set it everywhere.
+    return None if cards_of(facts, "nvidia") else Severity.WARNING
+
+
+@check(
+    title="The container was started without the GPU",
+    severity=Severity.ERROR,
+    cause="The container runtime has to inject NVIDIA's device nodes and driver libraries when the container starts. "
+    "This one was started without the nvidia runtime or without a request for GPUs, so nothing was passed in.",
+    fixes=container.pass_gpus,
+    references=(
+        "https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/docker-specialized.html",
+        "https://github.com/NVIDIA/k8s-device-plugin/issues/23",
+    ),
+    each=nvidia_container,
+    affects=("everything",),
+    seen=("simulated 2026-11",),
+)
+def no_gpus_passed(facts: Facts) -> Problem | None:
+    """No node of a GPU is in the container, though its host has one or somebody asks for it."""
+    nodes = known(facts.nvidia.kernel.nodes)
+    if gpu_nodes(facts) or any(n.path == "/dev/dxg" for n in nodes):
+        return None
+    severity = _severity(facts)
+    if severity is None:
+        return None
+    return Problem(_says(facts), _evidence(facts), cause=_cause(facts), severity=severity)
+
+
+def _says(facts: Facts) -> str:
+    libraries = known_or(facts.nvidia.cuda.libraries, ())
+    what = "the node /dev/dxg" if on_wsl(facts) else "a device node such as /dev/nvidia0"
+    also = "" if libraries else " and no driver library (libcuda.so.1) was injected"
+    where = "pod" if facts.host.kubernetes is True else "container"
+    return f"This {where} ({container.engine(facts)}) has no GPU: {what} was not passed in{also}."
+
+
+def _cause(facts: Facts) -> str | None:
+    value = facts.host.environment.get("NVIDIA_VISIBLE_DEVICES")
+    if value in ("", "none", "void"):
+        shown = "set to nothing" if value == "" else value
+        return (
+            f"NVIDIA_VISIBLE_DEVICES is {shown}, with which the NVIDIA container runtime injects no GPU; Kubernetes "
+            "and some images set it on purpose where no GPU was requested."
+        )
+    return None
+
+
+def _evidence(facts: Facts) -> tuple[str, ...]:
+    env, loaded = facts.host.environment, facts.nvidia.kernel.loaded
+    lines = [f"/proc/driver/nvidia/version of the host: {loaded}"] if isinstance(loaded, str) else []
+    lines += [f"PCI: {c.address} {known_or(c.name, None) or c.device}" for c in cards_of(facts, "nvidia")[:1]]
+    lines += [f"{n}={env[n]}" for n in ("NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES") if n in env]
+    paths = [n.path for n in known_or(facts.nvidia.kernel.nodes, ())]
+    return (*lines, f"/dev/nvidia*: {', '.join(paths) or 'none'}")

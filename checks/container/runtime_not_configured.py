@@ -1,0 +1,61 @@
+"""The NVIDIA Container Toolkit is installed, and Docker does not know its runtime."""
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known, known_or
+from gpudoctor.places import docker_host
+from gpudoctor.remedies import container
+
+
+def _in_config(facts: Facts) -> bool:
+    return "nvidia" in (known_or(facts.containers.docker_config_runtimes, None) or ())
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    if facts.containers.docker_rootless is True:
+        commands = (
+            "nvidia-ctk runtime configure --runtime=docker --config=$HOME/.config/docker/daemon.json",
+            "systemctl --user restart docker",
+            "sudo nvidia-ctk config --in-place --set nvidia-container-cli.no-cgroups=true",
+        )
+        says = "Tell the rootless Docker daemon, which has a configuration of its own, of the nvidia runtime."
+        return (Fix(says, commands, "change-environment", verify=container.PROOF),)
+    restart = container.restart_docker(facts)
+    says = "Restart Docker: its configuration names the runtime, the running daemon does not know it yet."
+    if not _in_config(facts):
+        says = "Tell Docker of the nvidia runtime, and restart it."
+        restart = (container.CONFIGURE, *restart)
+    needs = "restart of Docker, which restarts its containers"
+    return (Fix(says, restart, "change-environment", root=True, needs=needs, verify=container.PROOF),)
+
+
+@check(
+    title="Docker does not know the nvidia runtime, though the NVIDIA Container Toolkit is installed",
+    severity=Severity.WARNING,
+    cause="The toolkit's runtime has to be written into the configuration of the daemon that is in use, and the daemon "
+    "restarted. Without it --runtime=nvidia and runtime: nvidia end in 'unknown or invalid runtime name: nvidia'.",
+    fixes=_fixes,
+    references=(container.GUIDE,),
+    each=docker_host,
+    because=(
+        "container.docker-snap",
+        "container.docker-config-broken",
+        "container.toolkit-missing",
+        "driver.*",
+        "device.*",
+    ),
+    affects=("containers",),
+    seen=(),
+)
+def runtime_not_configured(facts: Facts) -> Problem | None:
+    """The daemon lists no nvidia runtime; CDI, which needs none, is not set up either."""
+    found = facts.containers
+    if found.docker_snap is True or known(found.toolkit) is None or known_or(found.cdi, ()):
+        return None
+    listed = known(found.docker_runtimes)
+    if listed is None or "nvidia" in listed:
+        return None
+    how = "rootless Docker daemon" if found.docker_rootless is True else "Docker daemon"
+    where = "is in daemon.json, but the daemon was not restarted since" if _in_config(facts) else "is in no daemon.json"
+    says = f"The {how} lists the runtimes {', '.join(listed)} and not nvidia; the runtime {where}."
+    return Problem(says, (f"NVIDIA Container Toolkit {found.toolkit}", f"Runtimes: {', '.join(listed)}"))

@@ -1,0 +1,46 @@
+"""SELinux forbids the container to use the GPU's device nodes."""
+
+from gpudoctor.facts import Event, Facts, Node
+from gpudoctor.judge import Problem, Severity, check
+from gpudoctor.maybe import Unknown, known_or
+from gpudoctor.places import nvidia_container, refused
+from gpudoctor.remedies import container
+
+
+def _open_to_all(node: Node) -> bool:
+    """Whether the mode lets everybody read and write: then not the mode refuses, but a security module."""
+    return isinstance(node.mode, str) and node.mode[-1:] in ("6", "7")
+
+
+def _denials(facts: Facts) -> list[Event]:
+    events = () if isinstance(facts.log.events, Unknown) else facts.log.events
+    return [e for e in events if e.kind == "selinux-denied" and "nvidia" in e.what.get("device", e.text)]
+
+
+@check(
+    title="SELinux denies the container the GPU's device nodes",
+    severity=Severity.ERROR,
+    cause="SELinux confines containers (type container_t) and does not let them use device nodes of other types, "
+    "whatever the nodes' mode says: open() gives EACCES although the mode is 0666. Modes and groups change nothing.",
+    fixes=container.selinux,
+    references=(
+        "https://github.com/containers/container-selinux",
+        "https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/cdi-support.html",
+        "https://github.com/redhat-et/triton-dev-containers/issues/61",
+    ),
+    each=nvidia_container,
+    affects=("everything",),
+    seen=("simulated 2026-11",),
+)
+def selinux_denied(facts: Facts) -> Problem | None:
+    """Nodes that are open to all answer EACCES on a host with SELinux."""
+    shut, denials = [n for n in refused(facts, "EACCES") if _open_to_all(n)], _denials(facts)
+    state = facts.host.selinux
+    # Engines hide SELinux's state from containers; what is left then is the label of this process.
+    if not shut or (state != "enforcing" and not denials and not isinstance(state, Unknown)):
+        return None
+    how = "SELinux is enforcing" if state == "enforcing" else "this process carries an SELinux label"
+    node = shut[0]
+    says = f"{node.path} has mode {known_or(node.mode, '?')}, and open() gives EACCES: {how} and denies the container."
+    evidence = [f"{n.path} mode {n.mode}: EACCES" for n in shut[:2]] + [e.text for e in denials[:2]]
+    return Problem(says, tuple(evidence))

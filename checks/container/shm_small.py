@@ -1,0 +1,42 @@
+"""A container with the small /dev/shm that engines give by default."""
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Problem, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.places import has_framework, size
+from gpudoctor.remedies import container
+from gpudoctor.subjects import gpus_of, in_container, machine
+
+# What docker, podman and containerd mount by default: docker run --shm-size.
+DEFAULT = 64 << 20
+
+
+@check(
+    title="The container's shared memory is too small for PyTorch and NCCL",
+    severity=Severity.WARNING,
+    cause="Engines mount /dev/shm with 64 MiB by default. NCCL puts its buffers between GPUs there, and PyTorch's "
+    "DataLoader hands batches over through it: they fail with a bus error (SIGBUS) or 'No space left on device'.",
+    fixes=container.larger_shm,
+    references=(
+        "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html#shared-memory",
+        "https://github.com/pytorch/pytorch#docker-image",
+        "https://github.com/pytorch/pytorch/issues/5040",
+    ),
+    each=machine,
+    because=("driver.*", "device.*"),
+    affects=("several-gpus", "containers"),
+    seen=("simulated 2026-11",),
+)
+def shm_small(facts: Facts) -> Problem | None:
+    """/dev/shm is no larger than the default, and several GPUs or PyTorch are there."""
+    gpus = len(gpus_of(facts))
+    if not in_container(facts) or not gpus or not (gpus > 1 or has_framework(facts, "torch")):
+        return None
+    total = known(facts.host.shm.size)
+    if total is None or total > DEFAULT:
+        return None
+    what = f"{gpus} GPUs that talk through it" if gpus > 1 else "PyTorch's data loaders"
+    return Problem(
+        f"/dev/shm (shared memory) has {size(total)}, the engine's default: too little for {what}.",
+        (f"df /dev/shm: {size(total)}",),
+    )

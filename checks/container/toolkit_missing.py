@@ -1,0 +1,39 @@
+"""Docker on a GPU host without the NVIDIA Container Toolkit."""
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known, known_or
+from gpudoctor.places import docker_host
+from gpudoctor.remedies import container
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    return (container.install_toolkit(facts),)
+
+
+@check(
+    title="Docker cannot give GPUs to containers: the NVIDIA Container Toolkit is not installed",
+    severity=Severity.WARNING,
+    cause="Docker itself knows nothing of GPUs. docker run --gpus needs the NVIDIA Container Toolkit on the host; "
+    'without it Docker says: could not select device driver "" with capabilities: [[gpu]]. The driver on the host is '
+    "enough; no CUDA toolkit is needed there.",
+    fixes=_fixes,
+    references=(container.GUIDE, "https://github.com/NVIDIA/dcgm-exporter/issues/33"),
+    each=docker_host,
+    because=("container.docker-snap", "driver.*", "device.*"),
+    affects=("containers",),
+    seen=("simulated 2026-11",),
+)
+def toolkit_missing(facts: Facts) -> Problem | None:
+    """Docker is there, and none of the toolkit's programs is."""
+    if facts.containers.docker_snap is True or known(facts.containers.toolkit) is not None:
+        return None
+    listed = known_or(facts.containers.docker_runtimes, None) or ()
+    configured = known_or(facts.containers.docker_config_runtimes, None) or ()
+    if "nvidia" in listed and "nvidia" not in configured:
+        return None  # the daemon runs elsewhere, or has its runtime from a place of its own
+    version = known_or(facts.containers.docker_version, None)
+    name = f"Docker {version}" if version else "Docker"
+    also = " /etc/docker/daemon.json names the runtime nvidia, whose program is not there." * ("nvidia" in configured)
+    says = f"{name} is installed, the NVIDIA Container Toolkit is not: containers cannot get the GPU.{also}"
+    return Problem(says, (f"Runtimes of Docker: {', '.join(listed) or 'not known'}",))
