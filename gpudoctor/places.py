@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from gpudoctor.facts import Facts, Node
 from gpudoctor.judge import MACHINE, About
 from gpudoctor.maybe import Unknown, known
-from gpudoctor.subjects import asked_for_nvidia, cards_of, gpus_of, in_container, wants_nvidia
+from gpudoctor.subjects import asked_for_nvidia, cards_of, gpus_of, has_dxg, in_container, wants_nvidia
 
 Subjects = Iterator[tuple[About, Facts]]
 
@@ -13,6 +13,12 @@ Subjects = Iterator[tuple[About, Facts]]
 def nvidia_container(facts: Facts) -> Subjects:
     """The container on whose machine NVIDIA hardware, its driver or a wish for it is there."""
     if in_container(facts) and facts.host.platform != "jetson" and wants_nvidia(facts):
+        yield MACHINE, facts
+
+
+def windows_gpu(facts: Facts) -> Subjects:
+    """WSL, 1 or 2, and Hyper-V guests with a share of the GPU: the driver is Windows's."""
+    if isinstance(facts.host.wsl, int) or has_dxg(facts):
         yield MACHINE, facts
 
 

@@ -13,14 +13,19 @@ _FOLDERS = ("/usr/lib/wsl/lib", "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-l
 
 def drivers(machine: Machine, host: Host) -> tuple[str, ...] | None:
     """Return the folders of NVIDIA's driver under /usr/lib/wsl/drivers; None where that folder is not there."""
-    if known_or(host.wsl, None) is None or not machine.exists(DRIVERS):
+    if not _concerned(machine, host) or not machine.exists(DRIVERS):
         return None
     return tuple(name for name in machine.names(DRIVERS) if name.startswith(PREFIX) and ".inf_" in name)
 
 
 def dxgdmal(machine: Machine, host: Host) -> bool | None:
     """Return whether libnvdxgdmal.so.1 is there; the container toolkit mounts it into the folders of the image."""
-    if known_or(host.wsl, None) is None:
+    if not _concerned(machine, host):
         return None
     beside = any(machine.exists(f"{folder}/{DXGDMAL}") for folder in _FOLDERS)
     return beside or any(machine.exists(f"{DRIVERS}/{name}/{DXGDMAL}") for name in drivers(machine, host) or ())
+
+
+def _concerned(machine: Machine, host: Host) -> bool:
+    """WSL 1 and 2, and guests of Hyper-V that reach the host's GPU by /dev/dxg."""
+    return known_or(host.wsl, None) is not None or machine.exists("/dev/dxg")

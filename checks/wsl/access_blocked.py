@@ -1,0 +1,69 @@
+"""NVML says that the operating system blocks the GPU."""
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.places import windows_gpu
+from gpudoctor.remedies import wsl
+from gpudoctor.remedies.container import again
+from gpudoctor.subjects import in_container
+
+BLOCKED = 17  # NVML_ERROR_OPERATING_SYSTEM
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    if in_container(facts):
+        says = (
+            "In the WSL distribution that runs Docker, set no-cgroups = false in "
+            "/etc/nvidia-container-runtime/config.toml, restart Docker and start the container anew."
+        )
+        command = "sudo nvidia-ctk config --in-place --set nvidia-container-cli.no-cgroups=false"
+        return (again(says, command, "sudo service docker restart"),)
+    model = Fix(
+        "On Windows, in an administrator's prompt, look at the driver model, and set WDDM where it says TCC (0 is "
+        "WDDM; cards without it, such as some Tesla boards, need NVIDIA's vGPU/GRID driver or MCDM).",
+        ("nvidia-smi", "nvidia-smi -g 0 -dm 0"),
+        "change-environment",
+        root=True,
+        needs="restart of Windows",
+        undo="nvidia-smi -g 0 -dm 1",
+        verify="/usr/lib/wsl/lib/nvidia-smi",
+    )
+    update = wsl.update_wsl("Update WSL, and restart it")
+    driver = wsl.windows_driver("Install NVIDIA's current driver on Windows.")
+    first = (wsl.own_kernel(),) if wsl.has_own_kernel(facts) and not wsl.is_guest(facts) else ()
+    return (*first, model, update, driver)
+
+
+@check(
+    title="Windows blocks the GPU for WSL (NVML error 17)",
+    severity=Severity.ERROR,
+    cause="NVML says 'GPU access blocked by the operating system' where it cannot reach the Windows driver through "
+    "/dev/dxg: the card runs in the driver model TCC instead of WDDM (usual for Tesla and L40S, on Windows Server), "
+    "the WSL kernel is a custom one, the Windows driver is too old, or a container may not open the node.",
+    fixes=_fixes,
+    references=(
+        wsl.CUDA_ON_WSL,
+        "https://github.com/microsoft/WSL/issues/11865",
+        "https://github.com/microsoft/WSL/issues/12835",
+        "https://github.com/microsoft/WSL/issues/9938",
+    ),
+    each=windows_gpu,
+    because=(
+        "wsl.version-1",
+        "wsl.no-dxg",
+        "wsl.linux-driver-installed",
+        "wsl.host-files-incomplete",
+        "container.no-gpus-passed",
+        "libraries.shadowed-by-path",
+    ),
+    affects=("everything",),
+    seen=(),
+)
+def access_blocked(facts: Facts) -> Problem | None:
+    """NVML answers 17."""
+    if known(facts.nvidia.nvml.code) != BLOCKED:
+        return None
+    where = "in this container" if in_container(facts) else "in WSL"
+    says = f"NVML cannot reach the GPU {where}: GPU access blocked by the operating system (17)."
+    return Problem(says, (f"nvmlInit: {facts.nvidia.nvml.text} (17)", f"library: {facts.nvidia.nvml.loaded}"))

@@ -1,0 +1,48 @@
+"""no-cgroups = true under a Docker in WSL."""
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.subjects import in_container, wsl_machine
+
+
+@check(
+    title="no-cgroups = true keeps Docker's containers in WSL from the GPU",
+    severity=Severity.WARNING,
+    cause="With no-cgroups = true the NVIDIA hook does not add /dev/dxg to the device rules of the container's cgroup: "
+    "in the distribution nvidia-smi works, in containers NVML says 'GPU access blocked by the operating system'.",
+    fixes=(
+        Fix(
+            "Set no-cgroups = false in /etc/nvidia-container-runtime/config.toml, restart Docker, and start the "
+            "containers anew.",
+            (
+                "sudo nvidia-ctk config --in-place --set nvidia-container-cli.no-cgroups=false",
+                "sudo service docker restart",
+            ),
+            "change-environment",
+            root=True,
+            needs="restart of Docker and new containers",
+            undo="sudo nvidia-ctk config --in-place --set nvidia-container-cli.no-cgroups=true",
+            verify="docker run --rm --gpus all ubuntu nvidia-smi",
+        ),
+    ),
+    references=(
+        "https://github.com/microsoft/WSL/issues/9962",
+        "https://github.com/microsoft/WSL/issues/9938",
+    ),
+    each=wsl_machine,
+    because=("wsl.version-1", "wsl.no-dxg", "wsl.linux-driver-installed", "wsl.access-blocked"),
+    affects=("containers",),
+    seen=("simulated 2026-11",),
+)
+def no_cgroups(facts: Facts) -> Problem | None:
+    """The setting is true, and a Docker that is not rootless and not Docker Desktop's runs here."""
+    engines = facts.containers
+    if in_container(facts) or not isinstance(engines.docker, str) or engines.docker_desktop is True:
+        return None
+    if known(engines.no_cgroups) is not True or engines.docker_rootless is True:
+        return None
+    line = "/etc/nvidia-container-runtime/config.toml: no-cgroups = true"
+    return Problem(
+        "no-cgroups is true in the NVIDIA Container Toolkit's configuration of this WSL distribution.", (line,)
+    )

@@ -1,0 +1,46 @@
+"""WSL 1, which has no GPU for computing."""
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known, known_or
+from gpudoctor.remedies import wsl
+from gpudoctor.subjects import wsl_machine
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    name = facts.host.environment.get("WSL_DISTRO_NAME", "DISTRIBUTION")
+    return (
+        Fix(
+            "Convert the distribution to WSL 2, in PowerShell on Windows; it takes minutes, and the files stay.",
+            ("wsl --update", "wsl --list --verbose", f"wsl --set-version {name} 2"),
+            "reinstall-package",
+            needs="restart of the distribution",
+            impact="persistent",
+            undo=f"wsl --set-version {name} 1",
+            verify="uname -r; ls -l /dev/dxg",
+        ),
+    )
+
+
+@check(
+    title="This is WSL 1, where programs cannot use the GPU",
+    severity=Severity.WARNING,
+    cause="WSL 1 translates Linux system calls and has no Linux kernel, so there is no /dev/dxg through which CUDA or "
+    "ROCm could reach the Windows driver. GPU computing needs WSL 2.",
+    fixes=_fixes,
+    references=(wsl.CUDA_ON_WSL, wsl.MICROSOFT),
+    each=wsl_machine,
+    affects=("everything",),
+    seen=(),
+)
+def version_1(facts: Facts) -> Problem | None:
+    """An ERROR where a framework for a GPU is installed."""
+    if known(facts.host.wsl) != 1:
+        return None
+    wanted = any(isinstance(f.cuda, str) or isinstance(f.hip, str) for p in facts.pythons for f in p.frameworks)
+    release = known_or(facts.host.kernel.release, "of WSL 1")
+    return Problem(
+        f"This distribution runs under WSL 1 (kernel {release}), which gives no access to the GPU.",
+        (f"uname -r: {release}",),
+        severity=Severity.ERROR if wanted else Severity.WARNING,
+    )

@@ -1,0 +1,74 @@
+"""Fixes of WSL and of Hyper-V guests with a GPU: nearly all of them are Windows's."""
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix
+from gpudoctor.maybe import known_or
+
+CUDA_ON_WSL = "https://docs.nvidia.com/cuda/wsl-user-guide/index.html"
+MICROSOFT = "https://learn.microsoft.com/windows/wsl/tutorials/gpu-compute"
+SHUTDOWN = "wsl --shutdown"
+LIB = "/usr/lib/wsl/lib"
+
+
+def is_guest(facts: Facts) -> bool:
+    """Whether this is an ordinary Hyper-V guest with a share of the GPU (GPU-PV) and not WSL itself."""
+    return facts.host.wsl is None
+
+
+def has_own_kernel(facts: Facts) -> bool:
+    """Whether WSL runs a kernel that is not Microsoft's: [wsl2] kernel= in .wslconfig."""
+    return "microsoft-standard" not in known_or(facts.host.kernel.release, "microsoft-standard").lower()
+
+
+def update_wsl(says: str) -> Fix:
+    """Bring WSL and its kernel up to date, in Windows."""
+    return Fix(
+        f"{says} (in PowerShell on Windows)",
+        ("wsl --update", SHUTDOWN),
+        "reinstall-package",
+        needs="restart of WSL",
+        verify="ls -l /dev/dxg",
+    )
+
+
+def windows_driver(says: str) -> Fix:
+    """Install NVIDIA's current driver on Windows; none is installed in WSL."""
+    return Fix(
+        f"{says} It is the Windows driver that serves WSL: never install a Linux driver inside.",
+        (SHUTDOWN,),
+        "reinstall-package",
+        needs="restart of Windows",
+        verify="/usr/lib/wsl/lib/nvidia-smi",
+    )
+
+
+def own_kernel() -> Fix:
+    """Go back to Microsoft's kernel, or build one with the driver of /dev/dxg."""
+    return Fix(
+        "Remove the line kernel= (and gpuSupport=false) from %UserProfile%\\.wslconfig on Windows, or build your "
+        "kernel from Microsoft's WSL2-Linux-Kernel sources with CONFIG_DXGKRNL=y; then restart WSL.",
+        (SHUTDOWN,),
+        "change-environment",
+        needs="restart of WSL",
+        verify="ls -l /dev/dxg",
+    )
+
+
+def host_files(facts: Facts) -> tuple[Fix, ...]:
+    """Bring the Windows host's driver files into the guest, or into WSL."""
+    if not is_guest(facts):
+        return (windows_driver("Install or repair NVIDIA's driver on Windows, then restart WSL."),)
+    says = (
+        "Copy the host's driver into the guest: every folder nv_dispi.inf_amd64_* of "
+        "C:\\Windows\\System32\\DriverStore\\FileRepository to /usr/lib/wsl/drivers, and the files of "
+        "C:\\Windows\\System32\\lxss\\lib to /usr/lib/wsl/lib; again after each driver update of the host."
+    )
+    commands = (
+        'scp -r "C:\\Windows\\System32\\DriverStore\\FileRepository\\nv_dispi.inf_amd64_*" USER@GUEST:/tmp/drivers/',
+        'scp -r "C:\\Windows\\System32\\lxss\\lib" USER@GUEST:/tmp/lib',
+        "sudo cp -r /tmp/drivers/nv_dispi* /usr/lib/wsl/drivers/ && sudo cp -r /tmp/lib/. /usr/lib/wsl/lib/",
+        "sudo chmod -R 555 /usr/lib/wsl && sudo ldconfig",
+    )
+    return (
+        Fix(says, commands, "reinstall-package", root=True, needs="reboot of the guest", verify=f"{LIB}/nvidia-smi"),
+    )
