@@ -15,7 +15,9 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> None:
     """Add the command to the parser."""
     one = commands.add_parser("facts", help="write what was found out, unjudged, as JSON", description=DESCRIPTION)
     source(one)
-    one.add_argument("--output", "-o", metavar="FILE", help="write to a file, whole or not at all")
+    one.add_argument(
+        "--output", "-o", metavar="FILE", help="write to a file, whole or not at all (- is standard output)"
+    )
     one.add_argument("--no-mask", action="store_true", help="leave names, paths and serial numbers as they are")
     one.add_argument("--schema", action="store_true", help="print the JSON Schema of a facts file instead")
     one.set_defaults(run=run)
@@ -32,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     facts = gather(machine_of(arguments), wishes_of(arguments, [], []))
     text = document(facts if arguments.no_mask else masked(facts))
-    if arguments.output:
+    if arguments.output not in (None, "-"):
         from gpudoctor.facts.file import write
 
         try:

@@ -56,8 +56,9 @@ def ask(machine: Machine, path: str) -> Said | str:
         return _own()
     env = child_environment(machine)
     script = os.path.abspath(interpreter.__file__)
-    ended = machine.run([path, script], seconds=SECONDS, env=env)
-    return _failure(path, ended) or _read(path, ended)
+    seconds = machine.left(SECONDS)
+    ended = machine.run([path, script], seconds=seconds, env=env)
+    return _failure(path, ended, seconds) or _read(path, ended)
 
 
 def child_environment(machine: Machine) -> dict[str, str]:
@@ -117,12 +118,12 @@ def _here() -> str:
         return "/"
 
 
-def _failure(path: str, ended: Ended) -> str | None:
+def _failure(path: str, ended: Ended, seconds: float) -> str | None:
     """Why there is no answer to read; None: there may be one."""
     if ended.missing:
         return f"{path} cannot be started: {ended.missing}."
     if ended.timed_out or ended.abandoned:
-        return f"{path} did not answer within {SECONDS:g} seconds."
+        return f"{path} did not answer within {seconds:.2g} seconds."
     if ended.signal:
         return f"{path} died of {ended.signal} as it started."
     if ended.cancelled:

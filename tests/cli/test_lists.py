@@ -1,0 +1,57 @@
+"""`gpudoctor checks`, `gpudoctor explain`, help and version."""
+
+import json
+
+import pytest
+
+from gpudoctor import __version__, catalogue
+from tests.cli.conftest import Run
+
+
+def test_checks_lists_every_check_by_area(run: Run) -> None:
+    ran = run("checks")
+    for id_ in catalogue.ids():
+        assert f"\n  {id_} " in ran.out
+    assert ran.out.endswith(f"{len(catalogue.ids())} checks. `gpudoctor explain ID` tells more of one.\n")
+    assert (ran.code, ran.err) == (0, "")
+
+
+def test_checks_as_json(run: Run) -> None:
+    rows = json.loads(run("checks", "acme", "--json").out)
+    assert {row["id"]: row["severity"] for row in rows}["acme.warns"] == "warn"
+    assert set(rows[0]) >= {"id", "title", "severity", "affects"}
+    assert [row["id"] for row in json.loads(run("checks", "--json").out)] == catalogue.ids()
+
+
+def test_checks_of_one_area_and_of_none(run: Run) -> None:
+    assert run("checks", "acme").out.splitlines()[0] == "acme"
+    assert "driver." not in run("checks", "acme").out
+    assert run("checks", "acme.warns", "acme.well").out.endswith(
+        "2 checks. `gpudoctor explain ID` tells more of one.\n"
+    )
+
+
+def test_explain(run: Run) -> None:
+    ran = run("explain", "acme.fails")
+    assert ran.code == 0
+    assert ran.out.startswith("The fails one\n=============\n\nBecause.\n\n")
+    for line in ("id            acme.fails", "  - Mend it.", "      true", "  https://example.org/"):
+        assert f"\n{line}\n" in ran.out
+
+
+@pytest.mark.parametrize("id_", catalogue.ids())
+def test_every_check_can_be_explained(run: Run, id_: str) -> None:
+    ran = run("explain", id_)
+    assert ran.code == 0
+    assert f"\nid            {id_}\n" in ran.out
+
+
+@pytest.mark.parametrize("line", ["--help", "check --help", "facts --help", "explain --help", "checks -h"])
+def test_help(run: Run, line: str) -> None:
+    ran = run(*line.split())
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.startswith("usage: gpudoctor")
+
+
+def test_version(run: Run) -> None:
+    assert run("--version") == (0, f"gpudoctor {__version__}\n", "")
