@@ -1,20 +1,18 @@
 """Questions about NVIDIA's driver that several checks ask, answered from facts alone."""
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from gpudoctor.facts import DiskModule, Event, Facts, Gpu, Library, PciDevice
 from gpudoctor.judge import MACHINE, About
 from gpudoctor.knowledge import generations
 from gpudoctor.maybe import Maybe, Unknown, known
 from gpudoctor.subjects import (
-    OnCard,
-    OnGpu,
     cards_of,
     gpu_key,
     gpus_of,
     has_dxg,
     in_container,
-    nvidia_gpus,
     wants_nvidia,
 )
 
@@ -63,6 +61,20 @@ HANGS = ("driver.nvml-no-answer", "driver.cuda-no-answer", "driver.crashes")
 NOT_LOADED = (*DEAD, *BUILD, *OTHER_DRIVERS, *REFUSED, *UNFIT, "driver.not-loaded")
 SURROUNDINGS = ("container.*", "wsl.*")
 
+# Messages of a running driver.
+CLEARED_BY_LOADING = frozenset(
+    {
+        "xid",
+        "sxid",
+        "fallen-off-bus",
+        "gsp-failed",
+        "gsp-wpr2",
+        "rm-init-failed",
+        "api-mismatch",
+        "api-mismatch-module",
+        "uvm-hmm",
+    }
+)
 # The modes of lockdown in which unsigned modules are refused (kernel_lockdown(7)).
 STRICT = ("integrity", "confidentiality")
 # What the probe says of a copy that the loader does not reach.
@@ -211,15 +223,16 @@ def module_at_hand(facts: Facts) -> bool:
 
 
 def events(facts: Facts, *kinds: str) -> tuple[Event, ...]:
-    """The log's messages of these kinds since the driver was last loaded; empty where no log could be read.
+    """The log's messages of these kinds; empty where no log could be read.
 
-    A driver that is loaded anew starts with a clean GPU, so what was before does not count any more.
+    What the running driver tells of a GPU counts since that driver was loaded: loading it anew starts with a clean
+    GPU. What it tells while it looks for GPUs stands before the line that says that it is loaded.
     """
     found = facts.log.events
     if isinstance(found, Unknown):
         return ()
     last = max((i for i, event in enumerate(found) if event.kind == "nvidia-loaded"), default=-1)
-    return tuple(event for event in found[last + 1 :] if event.kind in kinds)
+    return tuple(e for i, e in enumerate(found) if e.kind in kinds and (i > last or e.kind not in CLEARED_BY_LOADING))
 
 
 def texts(found: tuple[Event, ...], most: int = 4) -> tuple[str, ...]:
@@ -238,20 +251,54 @@ def reset_since(gpu: Gpu) -> bool:
     return gpu.status == "ok" and gpu.recovery_action == "none"
 
 
-def gpus_and_lost_cards(facts: Facts) -> Iterator[tuple[About, OnGpu | OnCard]]:
-    """Each GPU that NVML lists, and each card on PCI that the driver holds and NVML does not list."""
-    listed = {g.address for g in gpus_of(facts, "nvidia")}
-    yield from nvidia_gpus(facts)
-    for card in cards_of(facts, "nvidia"):
-        if card.address not in listed:
-            yield About(label=f"the GPU at {card.address}", gpu=card.address), OnCard(facts, card)
+class OnAddress(NamedTuple):
+    """One NVIDIA GPU by its PCI address: as NVML lists it, as PCI shows it, or only as the log names it."""
+
+    facts: Facts
+    address: str
+    gpu: Gpu | None
+    card: PciDevice | None
+
+    @property
+    def name(self) -> str:
+        """For people: "GPU 0 (NVIDIA A10) at 0000:01:00.0"."""
+        if self.gpu is not None:
+            return f"{gpu_name(self.gpu)} at {self.address}"
+        return card_name(self.card) if self.card is not None else f"The GPU at {self.address}"
+
+    @property
+    def number(self) -> str:
+        """What nvidia-smi -i takes: the index, else the address."""
+        return str(self.gpu.index) if self.gpu is not None else self.address
+
+    def xids(self, *codes: int) -> tuple[Event, ...]:
+        """This GPU's Xids since the driver was loaded, unless the driver says that the GPU has recovered."""
+        return () if self.gpu is not None and reset_since(self.gpu) else xids(self.facts, self.address, *codes)
+
+    def events(self, *kinds: str) -> tuple[Event, ...]:
+        """The log's messages about this GPU; those that name no GPU count where there is only one."""
+        found, alone = events(self.facts, *kinds), len(cards_of(self.facts, "nvidia")) <= 1
+        return tuple(e for e in found if e.gpu == self.address or (e.gpu is None and alone))
+
+    @property
+    def answers(self) -> bool:
+        """Whether NVML lists it and it answers."""
+        return self.gpu is not None and self.gpu.status == "ok"
 
 
-def address_of(on: OnGpu | OnCard) -> str:
-    """The PCI address, or what else tells this GPU from others."""
-    return gpu_key(on.gpu) if isinstance(on, OnGpu) else on.card.address
+def nvidia_addresses(facts: Facts) -> Iterator[tuple[About, OnAddress]]:
+    """Each NVIDIA GPU that NVML lists, that PCI shows, or that has fallen off and is named by the log alone."""
+    gpus = {gpu_key(g): g for g in gpus_of(facts, "nvidia")}
+    cards = {c.address: c for c in cards_of(facts, "nvidia")}
+    named = {e.gpu: None for e in events(facts, "xid", "fallen-off-bus") if e.gpu}
+    if has_dxg(facts) and not gpus:
+        return
+    for address in dict.fromkeys([*gpus, *cards, *named]):
+        gpu = gpus.get(address)
+        label = f"GPU {gpu.index}" if gpu is not None else f"the GPU at {address}"
+        yield About(label=label, gpu=address), OnAddress(facts, address, gpu, cards.get(address))
 
 
-def name_of(on: OnGpu | OnCard) -> str:
-    """For people: "GPU 0 (NVIDIA A10)", "The GPU at 0000:01:00.0"."""
-    return gpu_name(on.gpu) if isinstance(on, OnGpu) else card_name(on.card)
+def reset_commands(on: OnAddress) -> tuple[str, ...]:
+    """The commands that reset one GPU: nobody may hold it."""
+    return ("sudo fuser -v /dev/nvidia*", f"sudo nvidia-smi --gpu-reset -i {on.number}")

@@ -1,0 +1,83 @@
+"""The firmware or the hypervisor gave the GPU no room for its memory windows."""
+
+from gpudoctor.driver_view import OnAddress, nvidia_addresses, texts
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known_or
+
+_HYPERVISORS = {
+    "vmware": (
+        "In the VM's settings (.vmx) use EFI firmware, allow 64-bit MMIO and give it a window of twice the GPUs' "
+        "memory or more; VMware's names are below. Then start the VM again.",
+        (
+            'firmware = "efi"',
+            'pciPassthru.use64bitMMIO = "TRUE"',
+            'pciPassthru.64bitMMIOSizeGB = "{room}"',
+        ),
+    ),
+    "microsoft": (
+        "On the Hyper-V host give the VM more MMIO space, then start it again.",
+        ("Set-VM NAME -LowMemoryMappedIoSpace 3Gb -HighMemoryMappedIoSpace {room}GB",),
+    ),
+}
+_KVM = (
+    "Start the VM with UEFI firmware (OVMF, machine type q35) and a larger 64-bit MMIO window on the hypervisor.",
+    ("-fw_cfg name=opt/ovmf/X-PciMmio64Mb,string={megabytes}",),
+)
+
+
+def _fixes(on: OnAddress) -> tuple[Fix, ...]:
+    virtual = known_or(on.facts.host.virtual, None)
+    realloc = Fix(
+        "Or let the kernel hand out the windows itself: add pci=realloc to the kernel command line, and restart.",
+        (),
+        "reboot",
+        root=True,
+        needs="reboot",
+        impact="persistent",
+        undo="Take pci=realloc out again.",
+        verify="sudo dmesg | grep -i BAR",
+    )
+    if isinstance(virtual, str):
+        return (_hypervisor(virtual), realloc)
+    says = (
+        "In the firmware's set-up (BIOS) enable Above 4G Decoding (and Resizable BAR), boot in UEFI mode without "
+        "CSM, and update the BIOS; then restart."
+    )
+    return (Fix(says, (), "reboot", needs="reboot", impact="persistent", verify="nvidia-smi"), realloc)
+
+
+def _hypervisor(virtual: str) -> Fix:
+    says, lines = _HYPERVISORS.get(virtual, _KVM)
+    # 512 GiB holds the windows of four cards of 80 GB, rounded up to powers of two, and more.
+    commands = tuple(line.format(room=512, megabytes=512 * 1024) for line in lines)
+    return Fix(
+        says, commands, "reboot", needs="restart of the virtual machine", impact="persistent", verify="nvidia-smi"
+    )
+
+
+@check(
+    title="The GPU's memory window (BAR1) has no address",
+    severity=Severity.ERROR,
+    cause="A GPU with much memory asks for large 64-bit address windows (BARs). The firmware or hypervisor found no "
+    "room for them (no 64-bit MMIO, Above 4G Decoding off), so BAR1 is 0M, invalid, and the driver's probe fails.",
+    fixes=_fixes,
+    references=(
+        "https://github.com/NVIDIA/gpu-operator/issues/492",
+        "https://github.com/NVIDIA/open-gpu-kernel-modules",
+    ),
+    each=nvidia_addresses,
+    affects=("everything",),
+    seen=("simulated 2026-11",),
+)
+def bar_unassigned(on: OnAddress) -> Problem | None:
+    """The driver says so in the log; or sysfs shows a window of size 0 on a card that nothing drives."""
+    if on.answers:
+        return None
+    said = on.events("bar-invalid")
+    sized = on.card is not None and on.card.bar1 == 0 and on.card.driver is None
+    if not said and not sized:
+        return None
+    virtual = known_or(on.facts.host.virtual, None)
+    where = f"the hypervisor ({virtual})" if isinstance(virtual, str) else "the firmware"
+    says = f"{on.name} has no memory window: BAR1 is 0M, invalid. It was not assigned by {where}."
+    return Problem(says, texts(said))

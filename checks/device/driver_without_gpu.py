@@ -1,0 +1,40 @@
+"""The module is loaded and its GPU has gone from the PCI bus."""
+
+from gpudoctor.driver_view import events, own_kernel, texts
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.subjects import cards_of, gpus_of
+
+
+@check(
+    title="NVIDIA's module is loaded, but its GPU has gone from the bus",
+    severity=Severity.ERROR,
+    cause="The module loads only where it finds a GPU, so there was one: it lost power, fell off the bus, was "
+    "unplugged, or somebody removed it from the bus.",
+    fixes=(
+        Fix(
+            "Look for the GPU on the bus again; if it stays away, shut down, take the power off, and start from cold.",
+            ("echo 1 | sudo tee /sys/bus/pci/rescan", "lspci -nn -d 10de:", "sudo poweroff"),
+            "power-cycle",
+            root=True,
+            needs="reboot",
+            verify="lspci -d 10de:",
+        ),
+    ),
+    references=("https://docs.nvidia.com/deploy/xid-errors/",),
+    each=own_kernel,
+    because=("device.switched-off", "device.fallen-off-the-bus"),
+    affects=("everything",),
+    seen=(),
+)
+def driver_without_gpu(facts: Facts) -> Problem | None:
+    """A loaded module and no card; boards whose GPU is no PCI device do not count."""
+    known(facts.pci)
+    loaded = known(facts.nvidia.kernel.loaded)
+    if loaded is None or cards_of(facts, "nvidia") or gpus_of(facts, "nvidia"):
+        return None
+    if facts.host.platform == "jetson" or facts.nvidia.cuda.code == 0:
+        return None
+    says = f"The module {loaded} is loaded, but no NVIDIA GPU is on the PCI bus."
+    return Problem(says, texts(events(facts, "fallen-off-bus", "xid")))

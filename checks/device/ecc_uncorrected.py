@@ -1,0 +1,55 @@
+"""A GPU met memory errors that its ECC could not correct."""
+
+from gpudoctor.driver_view import OnAddress, nvidia_addresses, reset_commands, texts
+from gpudoctor.judge import Fix, Problem, Severity, check
+
+_CONTAINED, _OTHERS = (94,), (48, 95, 140, 171, 172)
+
+
+def _fixes(on: OnAddress) -> tuple[Fix, ...]:
+    verify = f"nvidia-smi -q -d ECC,ROW_REMAPPER -i {on.number}"
+    reset = Fix(
+        "Drain the GPU (no program may use it), reset it, and start the programs again; check its memory with a test.",
+        (*reset_commands(on), "sudo dcgmi diag -r 3"),
+        "reset-gpu",
+        root=True,
+        verify=verify,
+    )
+    says = "If it comes back: have the card replaced (RMA), with a report for the vendor."
+    return (reset, Fix(says, ("sudo nvidia-bug-report.sh",), "ask-vendor", root=True, impact="none"))
+
+
+@check(
+    title="A GPU met uncorrectable memory errors",
+    severity=Severity.ERROR,
+    cause="ECC found errors of more than one bit, which it cannot correct (Xid 48, 94, 95): programs that read them "
+    "were ended or lost their results.",
+    fixes=_fixes,
+    references=(
+        "https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/index.html",
+        "https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html",
+    ),
+    each=nvidia_addresses,
+    because=(
+        "device.row-remap-failed",
+        "device.row-remap-pending",
+        "device.retired-pages-pending",
+        "device.fallen-off-the-bus",
+    ),
+    affects=("everything",),
+    seen=("simulated 2026-11",),
+)
+def ecc_uncorrected(on: OnAddress) -> Problem | None:
+    """The count since the driver was loaded, or the log; contained errors (94) cost one program only."""
+    count = on.gpu.ecc_uncorrected if on.gpu is not None else None
+    grave, contained = on.xids(*_OTHERS), on.xids(*_CONTAINED)
+    counted = isinstance(count, int) and count > 0
+    if not counted and not grave and not contained:
+        return None
+    number = f"{count} " if counted else ""
+    codes = ", ".join(str(c) for c in sorted({e.code or 0 for e in (*grave, *contained)}))
+    says = (
+        f"{on.name} met {number}uncorrectable ECC errors since the driver was "
+        f"loaded{f' (Xid {codes})' if codes else ''}."
+    )
+    return Problem(says, texts((*grave, *contained)), severity=None if grave else Severity.WARNING)

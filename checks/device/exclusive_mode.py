@@ -1,0 +1,58 @@
+"""A GPU that takes one process at a time is already taken."""
+
+from gpudoctor.driver_view import CUDA_BUSY, gpu_name
+from gpudoctor.facts import Process
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known, known_or
+from gpudoctor.subjects import OnGpu, gpus_of, nvidia_gpus
+
+
+def _holders(on: OnGpu) -> tuple[Process, ...]:
+    return on.gpu.processes if isinstance(on.gpu.processes, tuple) else ()
+
+
+def _fixes(on: OnGpu) -> tuple[Fix, ...]:
+    index = on.gpu.index
+    shared = Fix(
+        "Let several processes share the GPU again.",
+        (f"sudo nvidia-smi -i {index} -c 0",),
+        "change-environment",
+        root=True,
+        undo=f"sudo nvidia-smi -i {index} -c 3",
+        verify=f"nvidia-smi -i {index} --query-gpu=compute_mode --format=csv",
+    )
+    others = [g.index for g in gpus_of(on.facts, "nvidia") if g.index != index and g.compute_mode == "default"]
+    fixes = [shared]
+    if others:
+        says = f"Or run on another GPU, with its number in CUDA_VISIBLE_DEVICES ({', '.join(map(str, others[:7]))})."
+        fixes.append(Fix(says, (f"export CUDA_VISIBLE_DEVICES={others[0]}",), "change-environment"))
+    pids = " ".join(str(p.pid) for p in _holders(on)[:4])
+    if pids:
+        fixes.append(Fix(f"Or wait until the process that holds it ends, or stop it if it is yours: ps -fp {pids}"))
+    return tuple(fixes)
+
+
+@check(
+    title="A GPU is in exclusive mode and another process holds it",
+    severity=Severity.ERROR,
+    cause="In the compute mode Exclusive_Process a GPU takes one process; all others get CUDA error 46, devices busy "
+    "or unavailable. Administrators set it for batch systems or MPS.",
+    fixes=_fixes,
+    references=("https://docs.nvidia.com/deploy/mps/", "https://github.com/NVIDIA/DIGITS/issues/2005"),
+    each=nvidia_gpus,
+    because=("device.fallen-off-the-bus",),
+    affects=("everything",),
+    seen=("simulated 2026-11",),
+)
+def exclusive_mode(on: OnGpu) -> Problem | None:
+    """The mode, and somebody who holds the GPU; MPS takes it on purpose and lets others in."""
+    if known(on.gpu.compute_mode) not in ("exclusive-process", "exclusive-thread"):
+        return None
+    busy, holders = on.facts.nvidia.cuda.code == CUDA_BUSY, _holders(on)
+    if any("mps" in (known_or(p.name, None) or "") for p in holders) or not (holders or busy):
+        return None
+    who = ", ".join(f"{known_or(p.name, None) or 'a process of another container'} (pid {p.pid})" for p in holders[:3])
+    held = f" and {who} holds it" if who else ""
+    free = any(g.compute_mode == "default" for g in gpus_of(on.facts, "nvidia"))
+    says = f"{gpu_name(on.gpu)} is in exclusive-process mode{held}: other processes get error 46 there."
+    return Problem(says, severity=None if busy or not free else Severity.WARNING)

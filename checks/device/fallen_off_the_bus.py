@@ -1,0 +1,59 @@
+"""The GPU does not answer on PCI Express any more."""
+
+from gpudoctor.driver_view import OnAddress, nvidia_addresses, texts
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known_or
+from gpudoctor.subjects import in_container
+
+
+def _fixes(on: OnAddress) -> tuple[Fix, ...]:
+    laptop = known_or(on.facts.host.platform, "") == "laptop"
+    start = "On the host: restart it" if in_container(on.facts) else "Restart the computer"
+    back = Fix(
+        f"{start}; if the GPU stays away, shut down, take the power off for a minute, and start from cold.",
+        ("sudo reboot",),
+        "power-cycle",
+        root=True,
+        needs="reboot",
+        verify="nvidia-smi",
+    )
+    card = "power cables and supply, seating, riser, and cooling"
+    physical = "cooling, and a firmware (BIOS) update" if laptop else card
+    look = Fix(
+        f"If it happens again: check {physical}; look at the temperature and for PCIe errors (AER) before it; limit "
+        "the clocks to see whether power is the cause; have the card replaced if it follows the card into another "
+        "machine.",
+        (f"nvidia-smi -q -d TEMPERATURE,POWER -i {on.number}", f"sudo nvidia-smi -i {on.number} -lgc 300,1200"),
+        "replace-hardware",
+        root=True,
+        undo=f"sudo nvidia-smi -i {on.number} -rgc",
+    )
+    return (back, look)
+
+
+@check(
+    title="A GPU has fallen off the bus",
+    severity=Severity.ERROR,
+    cause="The PCI Express link to the GPU is gone (Xid 79, NVML: GPU is lost). Power, heat, seating or riser come "
+    "first, then firmware, then a dying card; software can hardly do that.",
+    fixes=_fixes,
+    references=("https://docs.nvidia.com/deploy/xid-errors/", "https://docs.nvidia.com/deploy/nvml-api/"),
+    each=nvidia_addresses,
+    affects=("everything",),
+    seen=("simulated 2026-11",),
+)
+def fallen_off_the_bus(on: OnAddress) -> Problem | None:
+    """NVML says lost, or the log says fallen off and nothing says that the GPU came back."""
+    lost = on.gpu is not None and on.gpu.status == "lost"
+    said = (
+        *on.xids(79),
+        *(() if on.answers and on.gpu and on.gpu.recovery_action == "none" else on.events("fallen-off-bus")),
+    )
+    if not lost and not said:
+        return None
+    if lost:
+        return Problem(f"{on.name} is lost: it has fallen off the bus.", texts(said))
+    back = on.answers and on.facts.nvidia.cuda.code == 0
+    after = "; it answers again now" if back else ""
+    says = f"{on.name} has fallen off the bus, says the kernel's log (Xid 79){after}."
+    return Problem(says, texts(said), severity=Severity.WARNING if back else None)

@@ -1,0 +1,77 @@
+"""Faults that programs usually cause happen on one card of several only, whatever runs there."""
+
+from collections.abc import Iterator
+
+from gpudoctor.driver_view import OnAddress, nvidia_addresses, texts
+from gpudoctor.facts import Event, Facts
+from gpudoctor.judge import About, Fix, Problem, Severity, check
+
+# Illegal instructions, page faults, stopped channels: of programs by rule (NVIDIA's Xid catalogue).
+_BY_PROGRAMS = (13, 31, 32, 39, 40, 41, 43, 69, 70)
+# From that many faults of that many processes over that many seconds nobody believes in one bad program.
+_FAULTS, _PROCESSES, _SECONDS = 4, 3, 3600.0
+# The first GPU is the one that programs take by default, so it alone sees the faults of one bad program.
+_FIRST_FAULTS, _FIRST_SECONDS = 8, 86400.0
+
+
+def _cards(facts: Facts) -> Iterator[tuple[About, OnAddress]]:
+    """Each of several GPUs."""
+    found = list(nvidia_addresses(facts))
+    if len(found) > 1:
+        yield from found
+
+
+def _fixes(on: OnAddress) -> tuple[Fix, ...]:
+    out = Fix(
+        f"Take {on.name} out of use until it is tested: leave its index out of CUDA_VISIBLE_DEVICES.",
+        (f"nvidia-smi -L   # then export CUDA_VISIBLE_DEVICES with all indices but {on.number}",),
+        "change-environment",
+        undo="unset CUDA_VISIBLE_DEVICES",
+    )
+    test = Fix(
+        "Stress it alone and its sisters for comparison (NVIDIA's dcgmi diag, a memory test, gpu-burn); swap it with "
+        "another slot: if the faults follow the card, have it replaced (RMA).",
+        ("sudo dcgmi diag -r 3",),
+        "replace-hardware",
+        impact="none",
+    )
+    return (out, test)
+
+
+@check(
+    title="Programs fail on one GPU of several, and only there",
+    severity=Severity.WARNING,
+    cause="Xid 13, 31 and 43 (illegal address, MMU fault, stopped channel) come from programs. Where unrelated "
+    "programs meet them on one card only while equal cards never do, the card's hardware is suspect.",
+    fixes=_fixes,
+    references=(
+        "https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html",
+        "https://github.com/pytorch/pytorch/issues/51382",
+    ),
+    each=_cards,
+    because=("device.fallen-off-the-bus", "device.xid-hardware", "device.ecc-uncorrected", "device.row-remap-failed"),
+    affects=("everything",),
+    seen=("simulated 2026-11",),
+)
+def faults_on_one_card(on: OnAddress) -> Problem | None:
+    """Many faults of many processes over a long time here, and none on the other GPUs."""
+    said = on.xids(*_BY_PROGRAMS)
+    others = [other for _, other in nvidia_addresses(on.facts) if other.address != on.address]
+    if not _lasting(on, said) or any(other.xids(*_BY_PROGRAMS) for other in others):
+        return None
+    codes = " and ".join(str(c) for c in sorted({e.code for e in said if e.code is not None}))
+    pids = len({e.what.get("pid") for e in said if e.what.get("pid")})
+    says = (
+        f"{on.name} alone of {len(others) + 1} GPUs met {len(said)} faults (Xid {codes}) from {pids} different "
+        "processes: probably this one card is faulty."
+    )
+    return Problem(says, texts(said))
+
+
+def _lasting(on: OnAddress, said: tuple[Event, ...]) -> bool:
+    times = [e.seconds for e in said if e.seconds is not None]
+    spread = max(times) - min(times) if times else 0.0
+    pids = {e.what.get("pid") for e in said if e.what.get("pid")}
+    first = on.address == min(other.address for _, other in nvidia_addresses(on.facts))
+    faults, seconds = (_FIRST_FAULTS, _FIRST_SECONDS) if first else (_FAULTS, _SECONDS)
+    return len(said) >= faults and len(pids) >= _PROCESSES and spread >= seconds

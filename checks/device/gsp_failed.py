@@ -1,0 +1,108 @@
+"""The GPU System Processor does not start, or its firmware stopped answering."""
+
+from gpudoctor.driver_view import (
+    OTHER_DRIVERS,
+    UNFIT,
+    OnAddress,
+    module_flavour,
+    nvidia_addresses,
+    reset_commands,
+    texts,
+)
+from gpudoctor.facts import Event
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known_or
+from gpudoctor.remedies import module, system
+from gpudoctor.remedies.driver import best_branch, branch_of, install_driver
+from gpudoctor.subjects import in_container
+
+
+def _said(on: OnAddress) -> tuple[Event, ...]:
+    if on.gpu is not None and on.answers and on.gpu.recovery_action == "none":
+        return ()
+    stuck = () if on.answers else on.events("gsp-wpr2", "gsp-failed")
+    return (*stuck, *on.xids(119, 120))
+
+
+def _fixes(on: OnAddress) -> tuple[Fix, ...]:
+    if in_container(on.facts):
+        return (module.on_the_host("On the host: reset the GPU or power-cycle the machine.", *reset_commands(on)),)
+    said = _said(on)
+    if any("irmware load" in e.text for e in said):
+        return (_firmware(on),)
+    newer = _newer(on)
+    if any(e.kind == "xid" for e in said):
+        says = "Stop what uses the GPU and reset it; a restart helps as well."
+        reset = Fix(says, reset_commands(on), "reset-gpu", root=True, verify="nvidia-smi")
+        return (reset, *newer, *_without_gsp(on))
+    cold = "take the power off (a laptop: hold the power button for 15 seconds, charger unplugged)"
+    says = f"Shut down and {cold}, then start from cold: only a power cycle or reset clears the GPU's protected memory."
+    cycle = Fix(says, ("sudo poweroff",), "power-cycle", root=True, needs="reboot", verify="nvidia-smi")
+    return (cycle, *newer)
+
+
+def _firmware(on: OnAddress) -> Fix:
+    says = "Install the driver's GSP firmware of the module's version (files under /lib/firmware/nvidia), and restart."
+    names = {"debian": "firmware-nvidia-gsp"} if on.facts.host.distribution.id == "debian" else {}
+    packages = names.get(system.family_of(on.facts) or "")
+    commands = (
+        system.install(on.facts, packages)
+        if packages
+        else system.reinstall(on.facts, *module.driver_packages(on.facts)[:12])
+    )
+    return Fix(says, commands, "reinstall-package", root=True, needs="reboot", verify="nvidia-smi")
+
+
+def _newer(on: OnAddress) -> tuple[Fix, ...]:
+    have, best = branch_of(known_or(on.facts.nvidia.kernel.loaded, None)), best_branch(on.facts)
+    if have is None or best is None or best <= have:
+        return ()
+    return (
+        install_driver(
+            on.facts, best, says=f"If it comes back: install driver branch {best}, with newer GSP firmware."
+        ),
+    )
+
+
+def _without_gsp(on: OnAddress) -> tuple[Fix, ...]:
+    """Only the proprietary modules can do without the GSP."""
+    if module_flavour(on.facts) != "proprietary":
+        return ()
+    says = "Or run without the GSP's firmware, which the proprietary module can do on GPUs before Blackwell."
+    file = "/etc/modprobe.d/nvidia-gsp.conf"
+    command = f"echo 'options nvidia NVreg_EnableGpuFirmware=0' | sudo tee {file}"
+    return (
+        Fix(says, (command, *system.initramfs(on.facts)), "reboot", root=True, needs="reboot", undo=f"sudo rm {file}"),
+    )
+
+
+@check(
+    title="The GPU's own processor (GSP) has failed",
+    severity=Severity.ERROR,
+    cause="Since Turing the driver runs its firmware on the GPU System Processor (GSP). It refused to start, because "
+    "the GPU was left in a bad state (WPR2 already up), or it stopped answering (Xid 119, 120).",
+    fixes=_fixes,
+    references=(
+        "https://docs.nvidia.com/deploy/xid-errors/",
+        "https://github.com/NVIDIA/open-gpu-kernel-modules/issues/1104",
+    ),
+    each=nvidia_addresses,
+    because=("device.fallen-off-the-bus", *OTHER_DRIVERS, *UNFIT),
+    affects=("everything",),
+    seen=("simulated 2026-11",),
+)
+def gsp_failed(on: OnAddress) -> Problem | None:
+    """The log's own words, where the GPU does not answer or nothing says that it has recovered."""
+    said = _said(on)
+    if not said:
+        return None
+    if any(e.kind == "gsp-wpr2" for e in said):
+        says = (
+            f"{on.name} is in a bad state: its GSP refuses to boot because WPR2 is already up. It needs a power cycle."
+        )
+    elif any(e.kind == "xid" for e in said):
+        says = f"The GSP firmware of {on.name} stopped answering (Xid {said[-1].code})."
+    else:
+        says = f"The GSP of {on.name} did not start."
+    back = on.answers and on.facts.nvidia.cuda.code == 0
+    return Problem(says, texts(said), severity=Severity.WARNING if back else None)

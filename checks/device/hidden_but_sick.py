@@ -1,0 +1,37 @@
+"""A sick GPU that CUDA_VISIBLE_DEVICES hides is still there for the driver and for NVML."""
+
+from gpudoctor.driver_view import gpu_name
+from gpudoctor.judge import Severity, check
+from gpudoctor.subjects import OnGpu, nvidia_gpus
+
+
+@check(
+    title="A sick GPU is hidden, not gone",
+    severity=Severity.WARNING,
+    cause="CUDA_VISIBLE_DEVICES keeps programs away from a GPU; the driver, nvidia-smi, and what lists links and "
+    "topology (NCCL) still see it, and may hang or fail on it.",
+    references=("https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#cuda-environment-variables",),
+    each=nvidia_gpus,
+    because=(
+        "device.fallen-off-the-bus",
+        "device.needs-reset",
+        "device.xid-hardware",
+        "device.ecc-uncorrected",
+        "device.row-remap-failed",
+        "device.gsp-failed",
+        "device.nvlink-fault",
+    ),
+    affects=("several-gpus",),
+    seen=(),
+)
+def hidden_but_sick(on: OnGpu) -> str | None:
+    """A mask by numbers that leaves this GPU out, and a status that is not well."""
+    mask = on.facts.host.environment.get("CUDA_VISIBLE_DEVICES")
+    if mask is None or on.gpu.status not in ("lost", "reset-required"):
+        return None
+    words = [word.strip() for word in mask.split(",") if word.strip()]
+    if not words or not all(word.isdigit() for word in words) or str(on.gpu.index) in words:
+        return None
+    return (
+        f"CUDA_VISIBLE_DEVICES={mask} hides {gpu_name(on.gpu)}, which is sick ({on.gpu.status}) and still on the bus."
+    )

@@ -1,0 +1,53 @@
+"""The driver wants a GPU to be reset before anybody uses it again."""
+
+from gpudoctor.driver_view import OnAddress, nvidia_addresses, reset_commands
+from gpudoctor.judge import Fix, Severity, check
+from gpudoctor.subjects import in_container
+
+_WORDS = {
+    "reset": "a reset",
+    "reboot": "a restart of the computer",
+    "drain": "to be drained of its programs",
+    "drain-and-reset": "to be drained and reset",
+    "recover-imex-domain": "a recovery of its IMEX domain",
+    "bus-reset": "a reset of its bus",
+    "system-reboot": "a restart of the computer",
+}
+
+
+def _fixes(on: OnAddress) -> tuple[Fix, ...]:
+    where = "On the host: s" if in_container(on.facts) else "S"
+    says = f"{where}top every program that uses the GPU, reset it, or restart the computer."
+    verify = f"nvidia-smi -q -i {on.number}"
+    return (Fix(says, (*reset_commands(on), "sudo reboot"), "reset-gpu", root=True, verify=verify),)
+
+
+@check(
+    title="A GPU needs a reset",
+    severity=Severity.ERROR,
+    cause="After a fatal error the driver keeps the GPU from running anything until it is reset (NVML: GPU requires "
+    "reset).",
+    fixes=_fixes,
+    references=("https://docs.nvidia.com/deploy/nvml-api/", "https://docs.nvidia.com/deploy/xid-errors/"),
+    each=nvidia_addresses,
+    because=(
+        "device.fallen-off-the-bus",
+        "device.gsp-failed",
+        "device.xid-hardware",
+        "device.nvlink-fault",
+        "device.row-remap-failed",
+        "device.row-remap-pending",
+        "device.ecc-uncorrected",
+        "device.retired-pages-pending",
+    ),
+    affects=("everything",),
+    seen=(),
+)
+def needs_reset(on: OnAddress) -> str | None:
+    """NVML's status, or the recovery action that the driver asks for (from 570 on)."""
+    if on.gpu is None:
+        return None
+    if on.gpu.status == "reset-required":
+        return f"{on.name} requires a reset, says NVML."
+    wanted = _WORDS.get(on.gpu.recovery_action) if isinstance(on.gpu.recovery_action, str) else None
+    return f"{on.name} needs {wanted}, says the driver (recovery action)." if wanted else None

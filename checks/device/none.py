@@ -1,0 +1,40 @@
+"""NVIDIA's driver is installed and no NVIDIA GPU is on the PCI bus."""
+
+from gpudoctor.driver_view import events, own_kernel, texts
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known, known_or
+from gpudoctor.subjects import cards_of, gpus_of
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    if isinstance(known_or(facts.host.virtual, None), str):
+        says = "Pass a GPU through to this virtual machine (or choose an instance type with one), and start it again."
+        return (Fix(says, (), "ask-vendor", needs="reboot", verify="lspci -d 10de:"),)
+    switch = "the firmware's set-up (BIOS) for a setting that disables it, or a graphics mode such as integrated only"
+    says = f"Look in {switch}; then check power cables and seating, shut down, and start from cold."
+    return (Fix(says, ("lspci -nn | grep -i nvidia",), "power-cycle", needs="reboot", verify="lspci -d 10de:"),)
+
+
+@check(
+    title="There is no NVIDIA GPU on the PCI bus",
+    severity=Severity.WARNING,
+    cause="The driver is installed, but no NVIDIA device answers on the bus: there is none, the firmware disables "
+    "it, it has no power, it fell off, or the hypervisor passes none through.",
+    fixes=_fixes,
+    references=("https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/",),
+    each=own_kernel,
+    because=("device.switched-off", "device.driver-without-gpu", "device.fallen-off-the-bus"),
+    affects=("everything",),
+    seen=(),
+)
+def none(facts: Facts) -> Problem | None:
+    """No NVIDIA card on PCI and none that the driver lists; boards whose GPU is no PCI device do not count."""
+    if known(facts.pci) and cards_of(facts, "nvidia"):
+        return None
+    if gpus_of(facts, "nvidia") or facts.host.platform == "jetson" or facts.nvidia.cuda.code == 0:
+        return None
+    if known(facts.nvidia.kernel.loaded) is not None:
+        return None
+    says = "NVIDIA's driver is installed, but no NVIDIA GPU is on the PCI bus."
+    return Problem(says, texts(events(facts, "fallen-off-bus", "xid", "no-device-probed")))

@@ -1,0 +1,81 @@
+"""NVLink or NVSwitch reported a fault."""
+
+from gpudoctor.driver_view import OnAddress, events, not_wsl, nvidia_addresses, texts
+from gpudoctor.facts import Event, Facts
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.knowledge.errors import nvlink5_error_of, sxid
+from gpudoctor.subjects import gpus_of
+
+_XIDS = (74, 136, *range(144, 151), 155, 166, 170)
+_FIXES = (
+    Fix(
+        "Drain the node, stop the programs on its GPUs, and restart it; where only one GPU is concerned a reset of "
+        "that GPU may do.",
+        ("nvidia-smi nvlink --status", "sudo nvidia-smi --gpu-reset", "sudo reboot"),
+        "reset-gpu",
+        root=True,
+        needs="reboot",
+        verify="nvidia-smi nvlink --status",
+    ),
+    Fix(
+        "If it comes back: check the NVLink cables or bridge, collect a report, and ask the vendor's support; the "
+        "GPU, its board or a switch is to be replaced.",
+        ("nvidia-smi nvlink -e", "sudo nvidia-bug-report.sh"),
+        "ask-vendor",
+        root=True,
+        impact="none",
+    ),
+)
+
+
+def _fatal(event: Event) -> bool:
+    """Whether this line itself is the fault; NVLink 5 lines say Fatal or Nonfatal, NVSwitch has a table."""
+    if event.kind == "sxid":
+        found = sxid(event.code or 0)
+        return found is not None and found.severity in ("always_fatal", "fatal")
+    if event.code in range(144, 151):
+        known_error = nvlink5_error_of(event.code or 0, event.text)
+        return "Nonfatal" not in event.text or (known_error is not None and known_error.severity == "Fatal")
+    return True
+
+
+def _down(on: OnAddress) -> bool:
+    """Whether links are down on this GPU that are up on its sisters."""
+    links = on.gpu.nvlinks if on.gpu is not None and isinstance(on.gpu.nvlinks, tuple) else ()
+    sisters = [g for g in gpus_of(on.facts, "nvidia") if on.gpu is not None and g.index != on.gpu.index]
+    return False in links and any(isinstance(g.nvlinks, tuple) and True in g.nvlinks for g in sisters)
+
+
+@check(
+    title="NVLink has a fault",
+    severity=Severity.ERROR,
+    cause="A link between GPUs or to the NVSwitch failed (Xid 74, 144 to 150; SXid). Programs on several GPUs stop; "
+    "the many Xid 45 lines that follow are only the clean-up of their channels.",
+    fixes=_FIXES,
+    references=(
+        "https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html",
+        "https://github.com/NVIDIA/open-gpu-kernel-modules/issues/1150",
+    ),
+    each=not_wsl,
+    because=("device.fallen-off-the-bus",),
+    affects=("several-gpus",),
+    seen=("simulated 2026-11",),
+)
+def nvlink_fault(facts: Facts) -> Problem | None:
+    """Fatal NVLink Xids since the driver was loaded; all of them are one finding, for one end brings down the other."""
+    ill = [(on, said) for _, on in nvidia_addresses(facts) if (said := on.xids(*_XIDS))]
+    switch = tuple(e for e in events(facts, "sxid") if _fatal(e))
+    fatal = [(on, said) for on, said in ill if any(map(_fatal, said)) or _down(on)]
+    if not fatal and not switch:
+        return None
+    lines = texts((*(e for _, said in (fatal or ill) for e in said), *switch), 6)
+    if not fatal:
+        return Problem(
+            f"The NVSwitch at {switch[0].gpu} reported SXid {switch[0].code}: a link or switch fault.", lines
+        )
+    on, said = fatal[0]
+    code = next(e.code for e in said if _fatal(e) or _down(on))
+    down = " Its links are down (inactive)." if _down(on) else ""
+    rest = [other.name for other, _ in ill if other.address != on.address]
+    others = f" {' and '.join(rest[:3])} reported link errors as well." if rest else ""
+    return Problem(f"{on.name} reported an NVLink fault (Xid {code}).{down}{others}", lines)

@@ -1,0 +1,40 @@
+"""A GPU that takes no CUDA process at all, by its compute mode."""
+
+from gpudoctor.driver_view import gpu_name
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.subjects import OnGpu, gpus_of, nvidia_gpus
+
+
+def _fixes(on: OnGpu) -> tuple[Fix, ...]:
+    index = on.gpu.index
+    return (
+        Fix(
+            "Allow CUDA on the GPU again.",
+            (f"sudo nvidia-smi -i {index} -c 0",),
+            "change-environment",
+            root=True,
+            undo=f"sudo nvidia-smi -i {index} -c 2",
+            verify=f"nvidia-smi -i {index} --query-gpu=compute_mode --format=csv",
+        ),
+    )
+
+
+@check(
+    title="A GPU's compute mode prohibits CUDA",
+    severity=Severity.ERROR,
+    cause="In the compute mode Prohibited a GPU takes no CUDA process; an administrator set it, often to keep a "
+    "display GPU free.",
+    fixes=_fixes,
+    references=("https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceEnumvs.html",),
+    each=nvidia_gpus,
+    affects=("everything",),
+    seen=(),
+)
+def prohibited_mode(on: OnGpu) -> Problem | None:
+    """The mode; with another GPU that allows CUDA it is no more than a warning."""
+    if known(on.gpu.compute_mode) != "prohibited":
+        return None
+    free = any(g.compute_mode != "prohibited" for g in gpus_of(on.facts, "nvidia"))
+    says = f"{gpu_name(on.gpu)} is in the compute mode Prohibited: no CUDA program can run on it."
+    return Problem(says, severity=Severity.WARNING if free else None)

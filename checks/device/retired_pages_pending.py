@@ -1,0 +1,29 @@
+"""A GPU waits for a reset to retire broken memory pages."""
+
+from gpudoctor.driver_view import OnAddress, nvidia_addresses, reset_commands, texts
+from gpudoctor.judge import Fix, Problem, Severity, check
+
+
+def _fixes(on: OnAddress) -> tuple[Fix, ...]:
+    says = "Drain the GPU (no program may use it), then reset it, or restart the computer; the pages are retired then."
+    verify = f"nvidia-smi -q -d PAGE_RETIREMENT -i {on.number}"
+    return (Fix(says, reset_commands(on), "reset-gpu", root=True, verify=verify),)
+
+
+@check(
+    title="A GPU waits for a reset to retire broken memory pages",
+    severity=Severity.WARNING,
+    cause="Kepler to Turing and Volta take broken memory pages out of use at the next reset after the error (page "
+    "retirement).",
+    fixes=_fixes,
+    references=("https://docs.nvidia.com/deploy/dynamic-page-retirement/index.html",),
+    each=nvidia_addresses,
+    because=("device.row-remap-failed", "device.fallen-off-the-bus"),
+    affects=("everything",),
+    seen=(),
+)
+def retired_pages_pending(on: OnAddress) -> Problem | None:
+    """NVML's flag; GPUs without page retirement have none."""
+    if on.gpu is None or on.gpu.retired_pending is not True:
+        return None
+    return Problem(f"{on.name} has page retirements pending: it needs a reset.", texts(on.xids(48, 63)))

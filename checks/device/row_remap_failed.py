@@ -1,0 +1,45 @@
+"""A GPU could not replace broken memory rows."""
+
+from gpudoctor.driver_view import OnAddress, nvidia_addresses, texts
+from gpudoctor.judge import Fix, Problem, Severity, check
+
+FIXES = (
+    Fix(
+        "Take the GPU out of service: drain or cordon the node, and let no job onto this GPU.",
+        ("nvidia-smi -q -d ROW_REMAPPER,ECC,PAGE_RETIREMENT",),
+        "replace-hardware",
+        impact="none",
+    ),
+    Fix(
+        "Have the card replaced (RMA): collect a report for the vendor's support.",
+        ("sudo nvidia-bug-report.sh",),
+        "ask-vendor",
+        root=True,
+        impact="none",
+    ),
+)
+
+
+@check(
+    title="A GPU's memory cannot be repaired: row remapping failed",
+    severity=Severity.ERROR,
+    cause="The GPU replaces broken memory rows by spare ones. There are none left, or the repair could not be recorded "
+    "(Xid 64): NVIDIA's criterion for replacing the card.",
+    fixes=FIXES,
+    references=(
+        "https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/index.html",
+        "https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html",
+    ),
+    each=nvidia_addresses,
+    because=("device.fallen-off-the-bus",),
+    affects=("everything",),
+    seen=("simulated 2026-11",),
+)
+def row_remap_failed(on: OnAddress) -> Problem | None:
+    """NVML's flag, or Xid 64 in the log."""
+    said, flagged = on.xids(64), on.gpu is not None and on.gpu.remap_failed is True
+    if not flagged and not said:
+        return None
+    count = on.gpu.remapped_uncorrected if on.gpu is not None else None
+    rows = f" ({count} rows were remapped after uncorrectable errors)" if isinstance(count, int) and count else ""
+    return Problem(f"{on.name}: remapping of a broken memory row failed{rows}.", texts((*said, *on.xids(48, 94, 95))))

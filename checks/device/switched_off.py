@@ -1,0 +1,69 @@
+"""A laptop's GPU is powered off, on purpose, so the driver cannot reach it."""
+
+from gpudoctor.driver_view import events, own_kernel, texts
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.subjects import cards_of, gpus_of
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    if _by_bbswitch(facts):
+        run = Fix("Start programs through Bumblebee, which powers the GPU for them.", ("optirun nvidia-smi",))
+        on = Fix(
+            "Or power the GPU on by hand and load the module; to leave it on for good, disable bumblebeed.",
+            ("sudo tee /proc/acpi/bbswitch <<< ON", "sudo modprobe nvidia"),
+            "reload-module",
+            root=True,
+            undo="sudo tee /proc/acpi/bbswitch <<< OFF",
+            verify="nvidia-smi",
+        )
+        return (run, on)
+    if facts.nvidia.kernel.prime == "intel":
+        says = "Switch the NVIDIA GPU on again with prime-select, then restart."
+        return (_reboot(says, "sudo prime-select on-demand", "sudo prime-select intel"),)
+    says = (
+        "Keep the GPU powered, then restart; a laptop's own tool (system76-power, supergfxctl, envycontrol) may do so."
+    )
+    return (_reboot(says, "echo on | sudo tee /sys/bus/pci/devices/*/power/control", None),)
+
+
+def _reboot(says: str, command: str, undo: str | None) -> Fix:
+    return Fix(says, (command, "sudo reboot"), "reboot", root=True, needs="reboot", undo=undo, verify="nvidia-smi")
+
+
+def _by_bbswitch(facts: Facts) -> bool:
+    switch = facts.nvidia.kernel.bbswitch
+    if isinstance(switch, str):
+        return switch == "OFF"
+    return switch is not None and bool(events(facts, "bbswitch-off"))
+
+
+@check(
+    title="The GPU is powered off",
+    severity=Severity.ERROR,
+    cause="On laptops with two GPUs something switches the NVIDIA one off to save power: bbswitch (Bumblebee), "
+    "prime-select or a power manager. A GPU that only sleeps (runtime suspended) is woken by the driver; this one is "
+    "not.",
+    fixes=_fixes,
+    references=(
+        "https://github.com/Bumblebee-Project/bbswitch",
+        "https://documentation.ubuntu.com/server/how-to/graphics/install-nvidia-drivers/",
+    ),
+    each=own_kernel,
+    affects=("everything",),
+    seen=("simulated 2026-11",),
+)
+def switched_off(facts: Facts) -> Problem | None:
+    """The switch says off; or the card stays in D3cold though the loaded driver wants it."""
+    said = texts(events(facts, "bbswitch-off"))
+    if _by_bbswitch(facts):
+        return Problem("bbswitch (Bumblebee) has powered the NVIDIA GPU off, so the driver cannot reach it.", said)
+    cards = cards_of(facts, "nvidia")
+    if not cards and not gpus_of(facts, "nvidia") and facts.nvidia.kernel.prime == "intel":
+        return Problem("prime-select has chosen the Intel GPU and powered the NVIDIA one off: it is not on the bus.")
+    listed = {g.address for g in gpus_of(facts, "nvidia") if g.status == "ok"}
+    cold = [c for c in cards if c.power_state == "D3cold" and c.address not in listed]
+    if not cold or known(facts.nvidia.kernel.loaded) is None or facts.nvidia.nvml.code == 0:
+        return None
+    return Problem(f"The GPU at {cold[0].address} stays in D3cold (no power) although the driver is loaded.")

@@ -1,0 +1,48 @@
+"""A virtual GPU without a licence is throttled or takes no new programs."""
+
+from gpudoctor.driver_view import CUDA_BUSY, own_kernel
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known, known_or
+
+_FIXES = (
+    Fix(
+        "Let the guest get its licence: put the client token into /etc/nvidia/ClientConfigToken (older ones: "
+        "ServerAddress in /etc/nvidia/gridd.conf), check that the licence server is reachable, and start "
+        "nvidia-gridd again.",
+        (
+            "ls -l /etc/nvidia/ClientConfigToken",
+            "sudo systemctl restart nvidia-gridd",
+            "journalctl -u nvidia-gridd -n 20",
+        ),
+        "restart-process",
+        root=True,
+        verify="nvidia-smi -q | grep -A2 -i licensed",
+    ),
+)
+
+
+@check(
+    title="The virtual GPU has no licence",
+    severity=Severity.ERROR,
+    cause="NVIDIA vGPU needs a licence from a licence server. Without one the driver slows the GPU down after 20 "
+    "minutes, and later (Restricted) refuses new CUDA contexts with error 46, though nvidia-smi looks fine.",
+    fixes=_FIXES,
+    references=(
+        "https://docs.nvidia.com/license-system/latest/nvidia-license-system-user-guide/index.html",
+        "https://github.com/DDMAL/Rodan/issues/1332",
+    ),
+    each=own_kernel,
+    affects=("everything",),
+    seen=("simulated 2026-11",),
+)
+def vgpu_unlicensed(facts: Facts) -> Problem | None:
+    """The state as nvidia-smi words it; no vGPU has none."""
+    state = known(facts.nvidia.kernel.licence)
+    if state is None or not state.lower().startswith("unlicensed"):
+        return None
+    grave = "restricted" in state.lower() or facts.nvidia.cuda.code == CUDA_BUSY
+    daemon = known_or(facts.nvidia.kernel.gridd, None)
+    also = f" The licence daemon nvidia-gridd is {daemon}." if daemon and daemon != "active" else ""
+    says = f"This vGPU's licence status is {state!r}.{also}"
+    return Problem(says, severity=None if grave else Severity.WARNING)

@@ -1,0 +1,67 @@
+"""The driver reported a fault of its own software (Xid)."""
+
+from gpudoctor.driver_view import OnAddress, nvidia_addresses, reset_commands, texts
+from gpudoctor.facts import Event
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.knowledge.errors import xid as meaning_of
+from gpudoctor.maybe import known_or
+from gpudoctor.remedies.driver import best_branch, branch_of, install_driver
+
+# What is asked for a program's restart is news only where it repeats.
+_OFTEN = 3
+
+
+def _said(on: OnAddress) -> tuple[Event, ...]:
+    found: dict[int, list[Event]] = {}
+    for event in on.xids():
+        if _counts(event.code or 0):
+            found.setdefault(event.code or 0, []).append(event)
+    grave = [e for code, group in found.items() if len(group) >= _often(code) for e in group]
+    return tuple(grave)
+
+
+def _counts(code: int) -> bool:
+    """Whether the driver is at fault and NVIDIA asks for something; GSP's Xids have a check of their own."""
+    found = meaning_of(code)
+    if found is None or found.fault != "driver" or code in (119, 120):
+        return False
+    return found.nvidia_action not in ("IGNORE", None)
+
+
+def _often(code: int) -> int:
+    found = meaning_of(code)
+    return _OFTEN if found is not None and found.nvidia_action == "RESTART_APP" else 1
+
+
+def _fixes(on: OnAddress) -> tuple[Fix, ...]:
+    said = _said(on)
+    found = meaning_of(said[-1].code or 0) if said else None
+    action = f"{found.action}." if found else "Reset the GPU."
+    reset = Fix(action, reset_commands(on), "reset-gpu", root=True, verify=f"nvidia-smi -q -i {on.number}")
+    have, best = branch_of(known_or(on.facts.nvidia.kernel.loaded, None)), best_branch(on.facts)
+    if have is None or best is None or best <= have:
+        return (reset,)
+    return (reset, install_driver(on.facts, best, says=f"If it comes back: install driver branch {best}."))
+
+
+@check(
+    title="NVIDIA's driver has reported a fault of its own",
+    severity=Severity.WARNING,
+    cause="The driver logs faults as Xid errors; this one comes from the driver's software or firmware. A reset of "
+    "the GPU or a newer driver usually ends it.",
+    fixes=_fixes,
+    references=("https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html",),
+    each=nvidia_addresses,
+    because=("device.fallen-off-the-bus", "device.gsp-failed", "device.xid-hardware", "device.nvlink-fault"),
+    affects=("everything",),
+    seen=(),
+)
+def xid_driver(on: OnAddress) -> Problem | None:
+    """Xids of the class driver since it was loaded."""
+    said = _said(on)
+    if not said:
+        return None
+    code = said[-1].code or 0
+    found = meaning_of(code)
+    times = f" {len(said)} times" if len(said) > 1 else ""
+    return Problem(f"{on.name} reported Xid {code}{times}: {found.meaning if found else 'a fault'}.", texts(said))

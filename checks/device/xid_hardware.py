@@ -1,0 +1,56 @@
+"""The driver reported a fault of the hardware (Xid) and nothing says that it has passed."""
+
+from gpudoctor.driver_view import OnAddress, nvidia_addresses, reset_commands, texts
+from gpudoctor.facts import Event
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.knowledge.errors import xid as meaning_of
+
+# Those have checks of their own: bus, GSP, memory, NVLink. 93 and 121 ask for nothing by themselves.
+_ELSEWHERE = {48, 63, 64, 74, 79, 92, 93, 94, 95, 119, 120, 121, 136, 140, *range(144, 151), 166, 170, 171, 172}
+
+
+def _said(on: OnAddress) -> tuple[Event, ...]:
+    return tuple(e for e in on.xids() if e.code not in _ELSEWHERE and _is_hardware(e.code))
+
+
+def _is_hardware(code: int | None) -> bool:
+    found = meaning_of(code) if code is not None else None
+    return found is not None and found.fault == "hardware"
+
+
+def _fixes(on: OnAddress) -> tuple[Fix, ...]:
+    said = _said(on)
+    found = meaning_of(said[-1].code or 0) if said else None
+    advice = f"{found.action}." if found else "Reset the GPU."
+    reset = Fix(advice, reset_commands(on), "reset-gpu", root=True, verify=f"nvidia-smi -q -i {on.number}")
+    vendor = Fix(
+        "If it comes back after a reset and a power cycle: collect a report and have the card replaced (RMA).",
+        ("sudo nvidia-bug-report.sh",),
+        "ask-vendor",
+        root=True,
+        impact="none",
+    )
+    return (reset, vendor)
+
+
+@check(
+    title="A GPU has reported a hardware fault",
+    severity=Severity.ERROR,
+    cause="The driver logs faults as Xid errors; this one comes from the card, its power or its slot, not from a "
+    "program.",
+    fixes=_fixes,
+    references=("https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html",),
+    each=nvidia_addresses,
+    because=("device.fallen-off-the-bus",),
+    affects=("everything",),
+    seen=(),
+)
+def xid_hardware(on: OnAddress) -> Problem | None:
+    """Xids of the class hardware since the driver was loaded."""
+    said = _said(on)
+    if not said:
+        return None
+    code = said[-1].code or 0
+    found = meaning_of(code)
+    says = f"{on.name} reported Xid {code}: {found.meaning if found else 'a hardware fault'}."
+    return Problem(says, texts(said))
