@@ -59,6 +59,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         output.complain(f"{error.filename or 'Standard output'}: {error.strerror or error}.")
         return _end(USAGE)
+    except Exception:  # 1, Python's own code for a traceback, would say that the machine is ill
+        output.complain_of_ourselves()
+        return _end(INCOMPLETE)
 
 
 def _run(argv: Sequence[str] | None) -> int:

@@ -15,9 +15,7 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> None:
     """Add the command to the parser."""
     one = commands.add_parser("facts", help="write what was found out, unjudged, as JSON", description=DESCRIPTION)
     source(one)
-    one.add_argument(
-        "--output", "-o", metavar="FILE", help="write to a file, whole or not at all (- is standard output)"
-    )
+    one.add_argument("--output", "-o", metavar="FILE", help="write to a file, whole or not at all (-: standard output)")
     one.add_argument("--no-mask", action="store_true", help="leave names, paths and serial numbers as they are")
     one.add_argument("--schema", action="store_true", help="print the JSON Schema of a facts file instead")
     one.set_defaults(run=run)

@@ -63,6 +63,13 @@ def complain(sentence: str) -> None:
         drop(sys.stderr)
 
 
+def complain_of_ourselves() -> None:
+    """Print the traceback of a fault of ours."""
+    import traceback
+
+    complain("This is a fault of gpudoctor; please report it with these lines:\n" + traceback.format_exc().rstrip())
+
+
 def fill_closed() -> None:
     """Put /dev/null where a standard stream was closed: else the next file or pipe that is opened takes its place."""
     number = os.open(os.devnull, os.O_RDWR)

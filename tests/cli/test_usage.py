@@ -126,3 +126,13 @@ def test_one_broken_interpreter_among_good_ones_is_named(run: Run, tmp_path: Pat
 def test_names_with_control_characters_and_bytes_that_are_no_text() -> None:
     ran = gpudoctor("check", "--python", "/tmp/\x1b[31m\udcff")
     assert ran.sentence == "There is no file or folder named /tmp/\\x1b[31m\\udcff."
+
+
+def test_a_fault_of_ours_is_not_taken_for_a_sick_machine(judge: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    from gpudoctor.cli import check
+
+    monkeypatch.setattr(check, "rendered", lambda *_: 1 / 0)
+    ran = judge("acme.well")
+    assert (ran.code, ran.out) == (3, "")
+    assert ran.err.startswith("gpudoctor: This is a fault of gpudoctor; please report it with these lines:\nTraceback")
+    assert ran.err.endswith("ZeroDivisionError: division by zero\n")

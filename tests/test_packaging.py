@@ -1,0 +1,172 @@
+"""The source archive, the wheel, and the wheel from the source archive hold what the tree holds, once."""
+
+import ast
+import json
+import os
+import subprocess
+import sys
+import tarfile
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import gpudoctor
+
+ROOT = Path(gpudoctor.__file__).parent.parent
+pytestmark = pytest.mark.skipif(not (ROOT / "pyproject.toml").exists(), reason="not run from a source tree")
+NOT_PACKAGED = {"__pycache__"}
+
+
+def _run(*argv: str | Path, cwd: Path = ROOT, **env: str) -> str:
+    ended = subprocess.run(argv, capture_output=True, text=True, cwd=cwd, env=os.environ | env, timeout=300)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    return ended.stdout
+
+
+def _tree() -> set[str]:
+    """What has to be installed: every file of gpudoctor, and the checks inside it."""
+    found = set()
+    for top, inside in (("gpudoctor", "gpudoctor"), ("checks", "gpudoctor/checks")):
+        for folder, names, files in os.walk(ROOT / top):  # which does not follow the link
+            names[:] = [n for n in names if n not in NOT_PACKAGED]
+            where = Path(inside) / Path(folder).relative_to(ROOT / top)
+            found |= {str(where / name) for name in files if not name.endswith(".pyc")}
+    return found
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the files that version control knows or would take, so that helpers' leftovers do no harm."""
+    target = tmp_path_factory.mktemp("source") / "gpudoctor"
+    listed = _run("git", "ls-files", "--cached", "--others", "--exclude-standard").splitlines()
+    for name in listed:
+        place = target / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        if (ROOT / name).is_symlink():
+            place.symlink_to(os.readlink(ROOT / name))
+        elif (ROOT / name).exists():
+            place.write_bytes((ROOT / name).read_bytes())
+    return target
+
+
+@pytest.fixture(scope="module")
+def built(source: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The source archive, the wheel of the tree, and the wheel of the source archive."""
+    out = tmp_path_factory.mktemp("dist")
+    backend = "import sys, hatchling.build as b; print(getattr(b, 'build_' + sys.argv[1])(sys.argv[2]))"
+
+    def build(kind: str, cwd: Path, where: Path) -> Path:
+        where.mkdir(exist_ok=True)
+        return where / _run(sys.executable, "-c", backend, kind, str(where), cwd=cwd).splitlines()[-1]
+
+    pytest.importorskip("hatchling.build")
+    sdist = build("sdist", source, out)
+    with tarfile.open(sdist) as archive:
+        archive.extractall(out / "unpacked", filter="data")
+    (unpacked,) = (out / "unpacked").iterdir()
+    return {
+        "sdist": sdist,
+        "wheel": build("wheel", source, out / "direct"),
+        "wheel from sdist": build("wheel", unpacked, out / "indirect"),
+    }
+
+
+def _names(wheel: Path) -> list[str]:
+    with zipfile.ZipFile(wheel) as archive:
+        return [name for name in archive.namelist() if not name.endswith("/")]
+
+
+@pytest.mark.parametrize("kind", ["wheel", "wheel from sdist"])
+def test_a_wheel_holds_the_tree_and_nothing_else(built: dict[str, Path], kind: str) -> None:
+    names = _names(built[kind])
+    assert len(names) == len(set(names))
+    packaged = {n for n in names if ".dist-info/" not in n}
+    assert packaged == _tree()
+    assert not [n for n in names if n.startswith(("checks/", "tests/", "docs/"))]
+    wanted = {"gpudoctor/py.typed", "gpudoctor/checks/driver/not_loaded.py", "gpudoctor/inside/nvml.py"}
+    assert wanted | {"gpudoctor/knowledge/drivers.toml"} <= packaged
+
+
+def test_both_wheels_are_the_same(built: dict[str, Path]) -> None:
+    assert sorted(_names(built["wheel"])) == sorted(_names(built["wheel from sdist"]))
+
+
+def test_no_archive_holds_a_link(built: dict[str, Path]) -> None:
+    with tarfile.open(built["sdist"]) as archive:
+        assert [m.name for m in archive.getmembers() if m.issym() or m.islnk()] == []
+        names = {m.name.partition("/")[2] for m in archive.getmembers()}
+    assert {"checks/driver/not_loaded.py", "tests/test_packaging.py", "LICENSE", "pyproject.toml"} <= names
+    for kind in ("wheel", "wheel from sdist"):
+        with zipfile.ZipFile(built[kind]) as wheel:
+            assert [i.filename for i in wheel.infolist() if (i.external_attr >> 28) == 0xA] == []
+
+
+def test_the_metadata(built: dict[str, Path]) -> None:
+    with zipfile.ZipFile(built["wheel"]) as wheel:
+        (folder,) = {n.split("/")[0] for n in wheel.namelist() if ".dist-info/" in n}
+        metadata = wheel.read(f"{folder}/METADATA").decode()
+        scripts = wheel.read(f"{folder}/entry_points.txt").decode().splitlines()
+    assert folder == f"gpudoctor_cli-{gpudoctor.__version__}.dist-info"
+    assert "\nLicense-Expression: Apache-2.0\n" in metadata
+    assert "\nRequires-Python: >=3.11\n" in metadata
+    assert [line for line in scripts if "=" in line] == [
+        "gpudoctor = gpudoctor.__main__:main",
+        "gpudoctor-cli = gpudoctor.__main__:main",
+    ]
+
+
+@pytest.mark.parametrize("kind", ["wheel", "wheel from sdist"])
+def test_an_installed_wheel_runs(built: dict[str, Path], kind: str, tmp_path: Path) -> None:
+    env = tmp_path / "env"
+    _run(sys.executable, "-m", "venv", "--without-pip", env)
+    site = next((env / "lib").glob("python3*/site-packages"))
+    _run(sys.executable, "-m", "uv", "pip", "install", "--offline", "--no-deps", "--python", env, built[kind])
+    _borrow_dependencies(site)
+    clean = {"PYTHONPATH": "", "VIRTUAL_ENV": "", "PATH": "/usr/bin:/bin"}
+    for script in ("gpudoctor", "gpudoctor-cli"):
+        report = json.loads(_run(env / "bin" / script, "check", "--quick", "--json", cwd=tmp_path, **clean))
+        assert report["schema"] == "gpudoctor.report/1"
+    where = _run(env / "bin/python", "-c", "import gpudoctor.checks as c; print(c.__file__)", cwd=tmp_path, **clean)
+    assert where.strip() == str(site / "gpudoctor/checks/__init__.py")
+    listed = json.loads(_run(env / "bin/python", "-m", "gpudoctor", "checks", "--json", cwd=tmp_path, **clean))
+    assert len(listed) == len([n for n in _tree() if n.count("/") == 3 and _is_check(n)])
+
+
+def _is_check(name: str) -> bool:
+    return name.startswith("gpudoctor/checks/") and name.endswith(".py") and not name.rpartition("/")[2].startswith("_")
+
+
+def _borrow_dependencies(site: Path) -> None:
+    """Let the fresh environment see our own dependencies, so that nothing has to come over the network."""
+    import msgspec
+
+    ours = Path(msgspec.__file__).parent.parent
+    for name in ("msgspec", "packaging", "rich", "pygments", "markdown_it", "mdurl", "psutil"):
+        if (ours / name).exists():
+            (site / name).symlink_to(ours / name)
+
+
+def test_the_versions_agree() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert project["version"] == gpudoctor.__version__
+    assert f"## [{gpudoctor.__version__}]" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_the_link_to_the_checks_is_relative() -> None:
+    assert os.readlink(ROOT / "gpudoctor" / "checks") == "../checks"
+
+
+def test_every_import_of_the_package_is_declared() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    declared = {d.split(">")[0].replace("-", "_") for d in project["dependencies"]}
+    used: set[str] = set()
+    for path in sorted((ROOT / "gpudoctor").rglob("*.py")):
+        if "inside" not in path.parts:
+            for node in ast.walk(ast.parse(path.read_text())):
+                if isinstance(node, ast.Import):
+                    used |= {alias.name.split(".")[0] for alias in node.names}
+                elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                    used.add(node.module.split(".")[0])
+    assert used - set(sys.stdlib_module_names) - {"gpudoctor"} <= declared
