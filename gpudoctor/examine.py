@@ -15,16 +15,18 @@ from gpudoctor.facts import (
     Host,
     KernelLog,
     Nvidia,
+    NvidiaKernel,
     PciDevice,
     Python,
     Toolkits,
 )
 from gpudoctor.judge import Verdict, judge
+from gpudoctor.later import Later
 from gpudoctor.machine import TOTAL_SECONDS, Machine
 from gpudoctor.maybe import Maybe, Unknown, known_or
 from gpudoctor.report.build import build
 from gpudoctor.report.model import Report
-from gpudoctor.steps import Later, Step, StepEnded, StepStarted, run_steps, unanswered
+from gpudoctor.steps import Step, StepEnded, StepStarted, run_steps, unanswered
 
 NO_ANSWER = "the probe failed or did not end in time"
 # Seconds past the deadline: a child that has to be killed ends 2.5 s after its own (gpudoctor.child.run).
@@ -136,7 +138,7 @@ def _facts(wishes: Wishes, interpreters: Sequence[tuple[str, str]], found: dict[
         quick=wishes.quick,
         host=found["host"] or unanswered(Host, NO_ANSWER),
         pci=Unknown(NO_ANSWER) if found["pci"] is None else found["pci"],
-        nvidia=nvidia,
+        nvidia=msgspec.structs.replace(nvidia, kernel=found["nvidia kernel"] or unanswered(NvidiaKernel, NO_ANSWER)),
         amd=found["amd"] or unanswered(Amd, NO_ANSWER),
         gpus=_together(gpus, found["kfd"]),
         log=found["log"] or unanswered(KernelLog, NO_ANSWER),

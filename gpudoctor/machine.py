@@ -62,6 +62,7 @@ class Machine:
         self.env: Mapping[str, str] = dict(os.environ if env is None else env)
         self._end = time.monotonic() + seconds
         self._longest = max(1.0, seconds / COMMAND_SHARE)
+        self._hung: set[str] = set()
 
     @property
     def here(self) -> bool:
@@ -209,9 +210,10 @@ class Machine:
         script = os.path.join(os.path.dirname(__file__), "inside", "open_nodes.py")
         there = {self.place(path): path for path in paths}
         argv = [sys.executable, "-I", "-S", script, *there]
-        ended = run_child(argv, timeout=self.left(OPEN_SECONDS), env=dict(self.env))
-        late = "opening it did not return" if ended.timed_out else "opening it could not be tried"
-        found: dict[str, Maybe[str | None]] = dict.fromkeys(paths, Unknown(f"{late} within {OPEN_SECONDS:g} s"))
+        seconds = self.left(min(OPEN_SECONDS, self._longest))
+        ended = run_child(argv, timeout=seconds, env=dict(self.env))
+        late = f"opening it did not return within {round(seconds, 1):g} s" if ended.timed_out else "opening it failed"
+        found: dict[str, Maybe[str | None]] = dict.fromkeys(paths, Unknown(late))
         for line in ended.out.splitlines():
             path, error = msgspec.json.decode(line, type=tuple[str, str | None])
             found[there[path]] = error
@@ -294,15 +296,18 @@ class Machine:
         if not self.here or program is None:
             why = "no such program" if self.here else "commands are not run under another root"
             return Ended(argv=tuple(argv), missing=why)
-        if self.over:  # several commands that hang, one after another, must not take longer than one
-            return Ended(argv=tuple(argv), missing=OUT_OF_TIME)
-        return run_child(
+        if self.over or program in self._hung:  # several children that hang must not take longer than one
+            return Ended(argv=tuple(argv), missing=OUT_OF_TIME if self.over else "it hung when it was asked before")
+        ended = run_child(
             [program, *argv[1:]],
             timeout=self.left(seconds if patient else min(seconds, self._longest)),
             env=dict({**self.env, "LC_ALL": "C"} if env is None else env),
             on_line=on_line,
             stdin=stdin,
         )
+        if ended.timed_out and not patient:
+            self._hung.add(program)
+        return ended
 
 
 # An ordinary user's PATH often lacks them, and modinfo, dkms and ldconfig live there.

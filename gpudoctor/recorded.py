@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 
 from gpudoctor.child import Ended
-from gpudoctor.machine import KMSG_LIMIT, Machine, Space, Status
+from gpudoctor.machine import KMSG_LIMIT, TOTAL_SECONDS, Machine, Space, Status
 from gpudoctor.maybe import Maybe
 
 
@@ -21,6 +21,7 @@ class RecordedMachine(Machine):
         statuses: path -> what stat(2) says (device nodes); such a path exists.
         errors: path -> errno name with which reading or opening it fails.
         spaces: path -> size and free bytes.
+        seconds: how long the whole examination may take.
         release, architecture, ids, memlock: as uname(2), getgroups(2) and getrlimit(2) answer.
     """
 
@@ -35,12 +36,13 @@ class RecordedMachine(Machine):
         statuses: Mapping[str, Status] | None = None,
         errors: Mapping[str, str] | None = None,
         spaces: Mapping[str, Space] | None = None,
+        seconds: float = TOTAL_SECONDS,
         release: str = "6.8.0-60-generic",
         architecture: str = "x86_64",
         ids: tuple[int, int, tuple[int, ...]] = (1000, 1000, (1000,)),
         memlock: int | None = 8 << 20,
     ) -> None:
-        super().__init__(env={} if env is None else env)
+        super().__init__(env={} if env is None else env, seconds=seconds)
         self._files = dict(files or {})
         self._links = dict(links or {})
         self._commands = dict(commands or {})

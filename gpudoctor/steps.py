@@ -3,16 +3,15 @@
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from queue import Empty, SimpleQueue
-from threading import Event, Thread
+from threading import Thread
 from types import MappingProxyType
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
 from gpudoctor.maybe import Unknown
 
 P = TypeVar("P", bound=msgspec.Struct)
-T = TypeVar("T")
 
 
 class Step(NamedTuple):
@@ -37,31 +36,6 @@ class StepEnded(msgspec.Struct, frozen=True):
     label: str
     seconds: float
     error: str | None = None
-
-
-class Later(Generic[T]):
-    """What one step finds out and others wait for.
-
-    Args:
-        make: finds it out.
-        otherwise: what the others get where that fails.
-    """
-
-    def __init__(self, make: Callable[[], T], otherwise: T) -> None:
-        self._make, self._value, self._there = make, otherwise, Event()
-
-    def make(self) -> T:
-        """Find it out: the function of the step."""
-        try:
-            self._value = self._make()
-            return self._value
-        finally:
-            self._there.set()
-
-    def get(self) -> T:
-        """Wait for it."""
-        self._there.wait()
-        return self._value
 
 
 def run_steps(steps: Sequence[Step], seconds: float) -> Generator[StepStarted | StepEnded, None, dict[str, Any]]:

@@ -5,7 +5,7 @@ from typing import Any
 
 from gpudoctor.facts import Host, KernelLog
 from gpudoctor.maybe import Unknown
-from gpudoctor.steps import Later, Step, StepEnded, StepStarted, run_steps, unanswered
+from gpudoctor.steps import Step, StepEnded, StepStarted, run_steps, unanswered
 
 
 def drain(steps: list[Step], seconds: float = 10) -> tuple[list[Any], dict[str, Any]]:
@@ -41,18 +41,6 @@ def test_a_step_that_never_ends_is_left_behind() -> None:
     assert results == {"a": None, "b": 2}
     assert (events[-1].key, events[-1].error) == ("a", "it did not end in time")
     for_ever.set()
-
-
-def test_a_step_waits_for_what_another_finds() -> None:
-    number = Later(lambda: 20, 0)
-    _, results = drain([Step("b", "B", lambda: number.get() + 1), Step("a", "A", number.make)])
-    assert results == {"a": 20, "b": 21}
-
-
-def test_who_waits_for_a_step_that_fails_gets_something_else() -> None:
-    number = Later(fails, None)
-    _, results = drain([Step("b", "B", lambda: repr(number.get())), Step("a", "A", number.make)])
-    assert results == {"a": None, "b": "None"}
 
 
 def test_a_part_that_could_not_be_gathered_says_why() -> None:

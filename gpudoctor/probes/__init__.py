@@ -6,9 +6,8 @@ This file alone knows which probe feeds which part of the facts.
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import msgspec
-
-from gpudoctor.facts import Amd, ContainerHost, Gpu, Host, KernelLog, Nvidia, PciDevice, Toolkits
+from gpudoctor.facts import Amd, ContainerHost, Gpu, Host, KernelLog, Nvidia, NvidiaKernel, PciDevice, Toolkits
+from gpudoctor.later import Later
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe
 
@@ -27,13 +26,23 @@ def system_steps(machine: Machine, host: Callable[[], Host], devices: Callable[[
     def of(vendor: str) -> tuple[PciDevice, ...]:
         return tuple(device for device in devices() if device.vendor == vendor)
 
-    def driver() -> tuple[Nvidia, Maybe[tuple[Gpu, ...]]]:
-        from gpudoctor.probes import nvidia_kernel, nvidia_user
+    def first() -> NvidiaKernel:
+        from gpudoctor.probes import nvidia_kernel
 
-        # The kernel's side first: cuInit and nvmlInit may run nvidia-modprobe, which makes missing nodes.
-        kernel = nvidia_kernel.probe(machine, host(), of("10de"))
-        user, gpus = nvidia_user.probe(machine, host())
-        return msgspec.structs.replace(user, kernel=kernel), gpus
+        return nvidia_kernel.first(machine, host(), of("10de"))
+
+    seen: Later[NvidiaKernel | None] = Later(first, None)
+
+    def kernel() -> NvidiaKernel:
+        from gpudoctor.probes import nvidia_kernel
+
+        return nvidia_kernel.probe(machine, host(), of("10de"), seen.get())
+
+    def driver() -> tuple[Nvidia, Maybe[tuple[Gpu, ...]]]:
+        from gpudoctor.probes import nvidia_user
+
+        seen.get()  # first what the kernel says: NVML and libcuda may run nvidia-modprobe, which changes it
+        return nvidia_user.probe(machine, host())
 
     def amdgpu() -> Amd:
         from gpudoctor.probes import amd as probe
@@ -61,7 +70,8 @@ def system_steps(machine: Machine, host: Callable[[], Host], devices: Callable[[
         return probe.probe(machine, host(), wanted=bool(devices()))
 
     return [
-        ("nvidia", "NVIDIA's driver and GPUs", driver),
+        ("nvidia", "NVIDIA's libraries and GPUs", driver),
+        ("nvidia kernel", "NVIDIA's kernel driver", kernel),
         ("amd", "AMD's driver", amdgpu),
         ("kfd", "AMD's GPUs", kfd),
         ("log", "the kernel's log", log),

@@ -1,5 +1,7 @@
 """The kernel's half of NVIDIA's driver: what is loaded, what lies on disk, and what keeps it from working."""
 
+import msgspec
+
 from gpudoctor.facts import DiskModule, Host, NvidiaKernel, PciDevice
 from gpudoctor.formats.nvidia_version import driver_of_file, loaded_driver
 from gpudoctor.machine import Machine
@@ -34,8 +36,11 @@ _WELL = Unknown("not asked: the module and the libraries are there, in one versi
 Disk = Maybe[tuple[DiskModule, ...]]
 
 
-def probe(machine: Machine, host: Host, cards: tuple[PciDevice, ...]) -> NvidiaKernel:
-    """Look at the kernel's half of the driver.
+def first(machine: Machine, host: Host, cards: tuple[PciDevice, ...]) -> NvidiaKernel:
+    """What the kernel and its nodes say, in milliseconds.
+
+    This has to be seen before NVML and libcuda are asked: they may run nvidia-modprobe, which loads the module
+    and makes the missing nodes.
 
     Args:
         machine: the machine.
@@ -47,14 +52,24 @@ def probe(machine: Machine, host: Host, cards: tuple[PciDevice, ...]) -> NvidiaK
     now = NvidiaKernel(loaded=loaded, flavour=flavour, modules=modules)
     if not cards and not isinstance(loaded, str) and not any(map(machine.exists, _TRACES)):
         return _unconcerned(now)
-    return _concerned(machine, host, cards, now)
+    return msgspec.structs.replace(
+        now,
+        parameters=_parameters(machine),
+        gpus=_gpus(machine, loaded),
+        nodes=nvidia_nodes.probe(machine, cards),
+        uvm_major=_uvm_major(machine),
+    )
+
+
+def probe(machine: Machine, host: Host, cards: tuple[PciDevice, ...], now: NvidiaKernel | None = None) -> NvidiaKernel:
+    """Look at the kernel's half of the driver; `now` is what `first` saw, if that was asked before."""
+    now = now or first(machine, host, cards)
+    return now if now.on_disk is _UNCONCERNED else _concerned(machine, host, cards, now)
 
 
 def _unconcerned(now: NvidiaKernel) -> NvidiaKernel:
-    return NvidiaKernel(
-        loaded=now.loaded,
-        flavour=now.flavour,
-        modules=now.modules,
+    return msgspec.structs.replace(
+        now,
         on_disk=_UNCONCERNED,
         other_kernels=_UNCONCERNED,
         dkms=_UNCONCERNED,
@@ -83,11 +98,8 @@ def _concerned(machine: Machine, host: Host, cards: tuple[PciDevice, ...], now: 
     dkms = None if wsl else HOSTS if inside else nvidia_dkms.probe(machine, ask=not well)
     packages = HOSTS if inside else _WELL if well else driver_packages.probe(machine, host)
     conf = modprobe_conf.probe(machine, known_or(host.kernel.command_line, ""))
-    services = nvidia_services.probe(machine, host, cards)
-    return NvidiaKernel(
-        loaded=now.loaded,
-        flavour=now.flavour,
-        modules=now.modules,
+    return msgspec.structs.replace(
+        now,
         on_disk=disk,
         other_kernels=others,
         dkms=dkms,
@@ -95,14 +107,10 @@ def _concerned(machine: Machine, host: Host, cards: tuple[PciDevice, ...], now: 
         installer=_installer(machine, inside, disk, packages),
         blacklists=conf.blacklists,
         options=conf.options,
-        parameters=_parameters(machine),
-        gpus=_gpus(machine, now.loaded),
-        nodes=nvidia_nodes.probe(machine, cards),
-        uvm_major=_uvm_major(machine),
         packages=packages,
         wsl_drivers=wsl_files.drivers(machine, host),
         dxgdmal=wsl_files.dxgdmal(machine, host),
-        **services._asdict(),
+        **nvidia_services.probe(machine, host, cards)._asdict(),
     )
 
 
