@@ -31,9 +31,9 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     if torch and choice and found > pinned:
         wheel = reinstall_torch(on.facts, on.python, torch)
         commands = wheel[0].commands if wheel else ()
-        says = f"Or install a newer PyTorch, which is built with cuDNN {found[0]}: torch>=2.4 is."
+        says = f"Install a newer PyTorch, which is built with cuDNN {found[0]}: torch>=2.4 is."
         fixes.append(Fix(says, commands, "reinstall-package"))
-    says = f"Or give {broken.package} its cuDNN back{f', at the cost of {other.name}' if other else ''}."
+    says = f"Give {broken.package} its cuDNN back{f', at the cost of {other.name}' if other else ''}."
     fixes.append(Fix(says, (install(on.python, broken.requires),), "reinstall-package"))
     return tuple(fixes)
 

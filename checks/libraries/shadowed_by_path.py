@@ -97,7 +97,8 @@ def shadowed_by_path(on: OnPython) -> Problem | None:
                 known(framework.needs)
         return None
     framework, needs = found[0]
-    first = next((n for n in needs if family(n.soname) in _error(framework)), needs[0])
+    named = [n for n in needs if family(n.soname) in _error(framework)]
+    first = max(named, key=lambda n: len(family(n.soname)), default=needs[0])
     own = f"{first.wheel_version} from {first.wheel}" if first.wheel_version else str(first.wheel)
     says = (
         f"{framework_name(framework)} gets {first.soname} {first.version or ''} from LD_LIBRARY_PATH "

@@ -44,7 +44,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         major, minor = numbers(part.version or "")[:2]
         spec = f"{wheel.name}=={major}.{minor}.*"
         says = (
-            f"Or let the wheel be as new as the system's copy, so that all parts are of one version (pip will say that "
+            f"Let the wheel be as new as the system's copy, so that all parts are of one version (pip will say that "
             f"PyTorch pins {main.wheel_version}; a newer minor of cuDNN {major} works)."
         )
         fixes.append(Fix(says, (install(on.python, spec),), "reinstall-package"))

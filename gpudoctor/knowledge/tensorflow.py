@@ -5,7 +5,7 @@ from typing import Literal
 
 import msgspec
 
-from gpudoctor.knowledge.kernels import coverage
+from gpudoctor.knowledge.kernels import coverage, version
 from gpudoctor.knowledge.table import Table, load
 
 
@@ -13,6 +13,7 @@ class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Rules for all releases."""
 
     last_windows_gpu: str
+    ptx_fails_from: str
 
 
 class Release(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -43,6 +44,33 @@ def release(number: str) -> Release | None:
     """Return the release of "2.20" or "2.20.0", or None where it is unknown."""
     minor = ".".join(number.split(".")[:2])
     return next((r for r in tensorflow().release if r.version == minor), None)
+
+
+def release_for(python: str | None, driver_cuda: str | None, capability: str | None) -> Release | None:
+    """Return the newest release that brings its CUDA libraries and fits, or None.
+
+    Args:
+        python: "3.12"; None: any.
+        driver_cuda: the CUDA version that the driver reports, "12.4"; None: any.
+        capability: the GPU's, "8.6"; None: any.
+    """
+    for found in reversed(tensorflow().release):
+        fits_python = python is None or version(found.python[0]) <= version(python)[:2] <= version(found.python[1])
+        fits_driver = driver_cuda is None or version(driver_cuda)[0] >= version(found.cuda)[0]
+        if found.and_cuda and fits_python and fits_driver and (capability is None or runs(found.version, capability)):
+            return found
+    return None
+
+
+def runs(number: str, capability: str) -> bool:
+    """Say whether a release works on a GPU; its PTX does not on capabilities where compiling it is known to fail."""
+    kind = kernels_for(number, capability)
+    return kind == "machine code" or (kind == "ptx" and not ptx_fails(capability))
+
+
+def ptx_fails(capability: str) -> bool:
+    """Say whether TensorFlow's PTX is known not to run on a GPU of this capability."""
+    return version(capability) >= version(tensorflow().rules.ptx_fails_from)
 
 
 def newest() -> Release:

@@ -25,14 +25,14 @@ def newer_driver(facts: Facts, cuda: str) -> tuple[Fix, ...]:
         return (Fix(says, action="reinstall-package", needs="a restart of WSL", verify=verify),)
     if in_container(facts):
         says = (
-            f"Or let the host's administrator install a driver of version {floor} or newer (branch {branch}) on the "
+            f"Let the host's administrator install a driver of version {floor} or newer (branch {branch}) on the "
             "host; a container takes its driver from there, so nothing is to be installed inside."
         )
         return (
             Fix(says, action="reinstall-package", needs="a restart of the container", verify=verify),
             *compat(facts),
         )
-    says = f"Or install a driver of version {floor} or newer: branch {branch} runs CUDA {cuda}. Then restart."
+    says = f"Install a driver of version {floor} or newer: branch {branch} runs CUDA {cuda}. Then restart."
     return (driver.install_driver(facts, branch, says=says), *compat(facts))
 
 
@@ -42,7 +42,7 @@ def compat(facts: Facts) -> tuple[Fix, ...]:
     if not gpus or not all(is_data_centre(g) for g in gpus):
         return ()
     says = (
-        "Or, as these are data-centre GPUs, use an image that carries the CUDA forward compatibility package "
+        "As these are data-centre GPUs: use an image that carries the CUDA forward compatibility package "
         f"(cuda-compat), where the driver cannot change: {FORWARD}"
     )
     return (Fix(says, action="change-environment"),)

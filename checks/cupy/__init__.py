@@ -1,0 +1,1 @@
+"""What keeps CuPy from the GPU."""

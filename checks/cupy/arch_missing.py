@@ -1,0 +1,42 @@
+"""CuPy without code for a GPU's compute capability."""
+
+from gpudoctor.cupy_view import on_nvidia
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.kernels import gpu_words
+from gpudoctor.knowledge import cupy
+from gpudoctor.maybe import known
+from gpudoctor.remedies.frameworks import reinstall_cupy
+from gpudoctor.software import visible_gpus
+from gpudoctor.subjects import OnFramework, cupys
+
+
+def _fixes(on: OnFramework) -> tuple[Fix, ...]:
+    return reinstall_cupy(on.facts, on.python, str(on.framework.distribution))
+
+
+@check(
+    title="CuPy has no code for this GPU's compute capability",
+    severity=Severity.ERROR,
+    cause="CUDA 13 dropped GPUs before Turing, and with it CuPy's package for CUDA 13: neither its own kernels nor its "
+    "run-time compiler serve them. The package for CUDA 12 does.",
+    fixes=_fixes,
+    references=(
+        "https://docs.cupy.dev/en/stable/install.html",
+        "https://docs.nvidia.com/cuda/cuda-toolkit-release-notes/index.html",
+    ),
+    each=cupys,
+    because=("python.*", "cupy.several-packages", "cupy.wrong-cuda-major"),
+    affects=("wheels",),
+)
+def arch_missing(on: OnFramework) -> Problem | None:
+    """What the package was compiled for does not run on the GPU."""
+    row = cupy.package(str(on.framework.distribution))
+    if not on_nvidia(on) or row is None:
+        return None
+    for gpu in visible_gpus(on.facts):
+        if cupy.kernels_for(row.name, str(known(gpu.capability))) is None:
+            says = (
+                f"{row.name} {on.framework.version} has no code for {gpu_words(gpu)}; it is compiled for {row.targets}."
+            )
+            return Problem(says)
+    return None

@@ -1,0 +1,79 @@
+"""CuPy without CUDA's header files."""
+
+from gpudoctor.cupy_view import nvrtc, on_nvidia
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.remedies import system
+from gpudoctor.remedies.environment import sudo
+from gpudoctor.remedies.frameworks import cupy_verify
+from gpudoctor.remedies.python import conda_install, conda_of, install, lasting
+from gpudoctor.software import numbers, wheels
+from gpudoctor.subjects import OnFramework, cupys
+
+
+def _release(on: OnFramework) -> str | None:
+    """The CUDA release of the run-time compiler: by the toolkit that it lies in, by its file, by its own word."""
+    live, need = on.framework.live, nvrtc(on)
+    path = (need.path if need else None) or ""
+    beside = [version for folder, version in known(on.facts.toolkits.installed) if path.startswith(f"{folder}/")]
+    file = need.version if need and need.version and "." in need.version else ""
+    return next((v for v in (*beside, file) if v), live.nvrtc if live and isinstance(live.nvrtc, str) else None)
+
+
+def _has_headers(on: OnFramework) -> bool:
+    conda = any(c.name in ("cuda-cudart-dev", "cuda-toolkit", "cudatoolkit-dev") for c in conda_of(on.python))
+    return conda or bool(wheels(on.python, "cuda-runtime")) or known(on.facts.toolkits.home.headers)
+
+
+def _fixes(on: OnFramework) -> tuple[Fix, ...]:
+    release = _release(on) or ""
+    minor = ".".join(release.split(".")[:2])
+    if conda_of(on.python):
+        command = conda_install(on.python, "cuda-cudart-dev", f"cuda-version={minor}")
+        return (Fix("Install CUDA's headers by conda.", (command,), "reinstall-package", verify=_verify(on)),)
+    wheel = f"nvidia-cuda-runtime-cu12=={minor}.*" if minor.startswith("12") else f"nvidia-cuda-runtime=={minor}.*"
+    says = f"Install the wheel with CUDA's headers, of the run-time compiler's own release {minor}.{lasting(on.facts)}"
+    fixes = [Fix(says, (install(on.python, wheel),), "reinstall-package", verify=_verify(on))]
+    if system.family_of(on.facts) in ("debian", "fedora", "suse"):
+        name = f"cuda-cudart-{'dev' if system.family_of(on.facts) == 'debian' else 'devel'}-{minor.replace('.', '-')}"
+        commands = sudo(on.facts, system.install(on.facts, name))
+        says = "Install the headers beside the toolkit, from NVIDIA's repository; images with -devel have them."
+        fixes.append(Fix(says, commands, "reinstall-package", root=True, verify=_verify(on)))
+    return tuple(fixes)
+
+
+def _verify(on: OnFramework) -> str:
+    return cupy_verify(on.python)
+
+
+@check(
+    title="CuPy finds no CUDA headers, so its kernels do not compile",
+    severity=Severity.ERROR,
+    cause="Since CUDA 12.2 the header cuda_fp16.h includes vector_types.h and others of the CUDA runtime, so that "
+    "CuPy's run-time compiler needs a folder include with all of them; runtime images have libraries only.",
+    fixes=_fixes,
+    references=(
+        "https://docs.cupy.dev/en/stable/install.html#cupy-always-raises-nvrtc-error-compilation-6",
+        "https://github.com/cupy/cupy/issues/8466",
+        "https://github.com/cupy/cupy/pull/8593",
+    ),
+    each=cupys,
+    because=("python.*", "cupy.several-packages", "cupy.wrong-cuda-major", "cupy.nvrtc-missing"),
+    affects=("wheels",),
+    seen=("simulated 2026-11",),
+)
+def headers_missing(on: OnFramework) -> Problem | None:
+    """NVRTC of CUDA 12.2 or newer is there, and no folder has the headers."""
+    if not on_nvidia(on):
+        return None
+    need = nvrtc(on)
+    if need is None or need.path is None or _has_headers(on):
+        return None
+    release = _release(on)
+    if release is None or numbers(release)[:2] < (12, 2):
+        return None
+    home = on.facts.toolkits.home.path
+    where = (
+        f"{home}/include has no vector_types.h and cuda_fp16.h" if home else "no toolkit with a folder include is found"
+    )
+    return Problem(f"{on.name} finds NVRTC {release} ({need.path}), but not its headers: {where}.")

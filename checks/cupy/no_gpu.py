@@ -1,0 +1,44 @@
+"""CuPy that uses no GPU although one is there and no cause is known."""
+
+from functools import partial
+
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.remedies.frameworks import cupy_verify
+from gpudoctor.software import ENVIRONMENT, SYSTEM, nvidia_gpus, refusal
+from gpudoctor.subjects import OnLive, lives
+
+
+def _fixes(on: OnLive) -> tuple[Fix, ...]:
+    says = "Look at the exact messages in a fresh process, outside of notebooks and launchers that set variables."
+    return (Fix(says, (cupy_verify(on.python),), impact="none"),)
+
+
+@check(
+    title="CuPy does not use the GPU",
+    severity=Severity.ERROR,
+    cause="It is built for this GPU, and its start of CUDA fails; its own words say how.",
+    fixes=_fixes,
+    references=("https://docs.cupy.dev/en/stable/install.html",),
+    each=partial(lives, name="cupy"),
+    because=(
+        *SYSTEM,
+        *ENVIRONMENT,
+        "health.*",
+        "cupy.several-packages",
+        "cupy.wrong-cuda-major",
+        "cupy.headers-missing",
+        "cupy.nvrtc-missing",
+        "cupy.driver-too-old",
+        "cupy.arch-missing",
+        "cupy.import-fails",
+        "cupy.crashes",
+    ),
+    affects=("wheels",),
+    seen=("simulated 2026-11",),
+)
+def no_gpu(on: OnLive) -> Problem | None:
+    """A build for CUDA beside an NVIDIA GPU says that none is available."""
+    if known(on.framework.variant) != "cuda":
+        return None
+    return refusal(on.facts, on.name, on.live, nvidia_gpus(on.facts))

@@ -1,0 +1,40 @@
+"""CuPy without CUDA's run-time compiler."""
+
+from gpudoctor.cupy_view import nvrtc, on_nvidia
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.knowledge import cupy
+from gpudoctor.remedies.frameworks import cupy_verify
+from gpudoctor.remedies.python import install, lasting
+from gpudoctor.software import other_majors
+from gpudoctor.subjects import OnFramework, cupys
+
+
+def _fixes(on: OnFramework) -> tuple[Fix, ...]:
+    name = str(on.framework.distribution)
+    spec = f"{name}[ctk]>={cupy.cupy().rules.ctk_since}"
+    says = f"Install CuPy with the CUDA libraries that it needs, by its extra ctk.{lasting(on.facts)}"
+    return (Fix(says, (install(on.python, spec),), "reinstall-package", verify=cupy_verify(on.python)),)
+
+
+@check(
+    title="CuPy finds no run-time compiler (NVRTC)",
+    severity=Severity.ERROR,
+    cause="CuPy compiles nearly every kernel at run time with NVRTC, which its package does not contain; before "
+    "release 14 it did not look into the nvidia-* wheels that PyTorch brings.",
+    fixes=_fixes,
+    references=("https://docs.cupy.dev/en/stable/install.html",),
+    each=cupys,
+    because=("python.*", "cupy.several-packages", "cupy.wrong-cuda-major", "libraries.*"),
+    affects=("wheels",),
+)
+def nvrtc_missing(on: OnFramework) -> Problem | None:
+    """The loader finds no libnvrtc of CuPy's CUDA major, and none of another."""
+    if not on_nvidia(on):
+        return None
+    need = nvrtc(on)
+    if need is None or need.path is not None or other_majors(on.facts, on.python, (need,)):
+        return None
+    hint = f"; the copy in {need.wheel} is not looked for" if need.wheel else ""
+    live = on.framework.live
+    said = (live.nvrtc_error,) if live and live.nvrtc_error else ()
+    return Problem(f"{on.name} needs {need.soname}, which is not found{hint}.", said)

@@ -1,0 +1,41 @@
+"""Several CuPy packages in one environment."""
+
+from gpudoctor.cupy_view import packages
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.remedies.frameworks import reinstall_cupy
+from gpudoctor.remedies.python import install, uninstall
+from gpudoctor.subjects import OnFramework, cupys
+
+
+def _fixes(on: OnFramework) -> tuple[Fix, ...]:
+    found = packages(on)
+    fitting = reinstall_cupy(on.facts, on.python, *found)
+    if fitting:
+        return fitting
+    commands = (uninstall(on.python, *found), install(on.python, found[0], force=True))
+    return (Fix("Remove all of them, then install only one again.", commands, "reinstall-package"),)
+
+
+@check(
+    title="Several CuPy packages are installed in one environment",
+    severity=Severity.ERROR,
+    cause="All CuPy packages write the same folder, so the files of two builds are mixed; only one may be installed. "
+    "Removing one of them alone leaves a broken folder.",
+    fixes=_fixes,
+    references=(
+        "https://docs.cupy.dev/en/stable/install.html",
+        "https://github.com/rapidsai/cugraph/issues/3057",
+    ),
+    each=cupys,
+    because=("python.interpreter-broken",),
+    affects=("wheels",),
+    seen=("simulated 2026-11",),
+)
+def several_packages(on: OnFramework) -> Problem | None:
+    """More than one distribution brings the module cupy."""
+    found = packages(on)
+    if len(found) < 2:
+        return None
+    versions = dict(on.framework.others) | {str(on.framework.distribution): str(on.framework.version)}
+    names = " and ".join(f"{name} {versions.get(name, '')}".strip() for name in found)
+    return Problem(f"{names} are both installed and overwrite each other's files.")

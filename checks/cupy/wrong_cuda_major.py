@@ -1,0 +1,44 @@
+"""CuPy for one CUDA major beside the libraries of another."""
+
+from gpudoctor.cupy_view import missing
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.remedies.frameworks import reinstall_cupy
+from gpudoctor.software import cuda_majors, major, other_majors
+from gpudoctor.subjects import OnFramework, cupys
+
+
+def _fixes(on: OnFramework) -> tuple[Fix, ...]:
+    return reinstall_cupy(on.facts, on.python, str(on.framework.distribution))
+
+
+@check(
+    title="CuPy is built for another CUDA major than the installed libraries",
+    severity=Severity.ERROR,
+    cause="Each CuPy package is for one CUDA major, whose libraries it opens by name; those of another major do not "
+    "serve. Torch's success proves nothing, as CuPy looks elsewhere.",
+    fixes=_fixes,
+    references=(
+        "https://docs.cupy.dev/en/stable/install.html",
+        "https://github.com/BLAST-WarpX/warpx/issues/4621",
+    ),
+    each=cupys,
+    because=("python.*", "cupy.several-packages", "cupy.driver-too-old"),
+    affects=("wheels",),
+    seen=("simulated 2026-11",),
+)
+def wrong_cuda_major(on: OnFramework) -> Problem | None:
+    """CUDA's run-time libraries are there, but only in another major."""
+    lacking = missing(on)
+    others = other_majors(on.facts, on.python, lacking)
+    if not lacking or not others:
+        return None
+    own = major(on.framework.cuda) if isinstance(on.framework.cuda, str) else None
+    majors = cuda_majors(on.facts, on.python)
+    if own in majors:
+        return None
+    first = next(iter(others))
+    there = ", ".join(f"CUDA {number} in {place}" for number, place in majors.items()) or others[first]
+    says = f"{on.framework.distribution} {on.framework.version} is for CUDA {own} and needs {first}, which is not "
+    "found; "
+    says += f"installed is {there}."
+    return Problem(says, tuple(f"{wanted} is missing, {other} is there" for wanted, other in others.items())[:6])

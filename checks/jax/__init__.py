@@ -1,0 +1,1 @@
+"""What keeps JAX from the GPU."""

@@ -1,0 +1,52 @@
+"""JAX with a cuDNN older than its plugin loads."""
+
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.knowledge import jax
+from gpudoctor.maybe import known
+from gpudoctor.remedies.frameworks import jax_verify
+from gpudoctor.remedies.python import install
+from gpudoctor.software import family, major, numbers, nvidia_gpus, wheels
+from gpudoctor.subjects import OnFramework, jaxes
+
+
+def _lowest(on: OnFramework) -> str | None:
+    plugin, number = on.framework.plugin, on.framework.plugin_version
+    name = next((key for key, row in jax.jax().plugin.items() if row.package == plugin), None)
+    return jax.lowest_cudnn(name, number) if name and isinstance(number, str) else None
+
+
+def _fixes(on: OnFramework) -> tuple[Fix, ...]:
+    lowest = str(_lowest(on))
+    wheel = next(iter(wheels(on.python, "cudnn")), None)
+    spec = f"{wheel.name if wheel else f'nvidia-cudnn-cu{on.framework.cuda}'}>={lowest},<{(major(lowest) or 9) + 1}"
+    says = (
+        f"Install cuDNN {lowest} or newer. Where PyTorch pins another version, keep the two in separate environments."
+    )
+    return (Fix(says, (install(on.python, spec),), "reinstall-package", verify=jax_verify(on.python)),)
+
+
+@check(
+    title="JAX finds an older cuDNN than it needs",
+    severity=Severity.WARNING,
+    cause="JAX's plugin refuses a cuDNN of another major or older than the one it was compiled with; another "
+    "framework's pin, or a copy that is found first, brought it.",
+    fixes=_fixes,
+    references=("https://docs.jax.dev/en/latest/installation.html", "https://github.com/jax-ml/jax/issues/22416"),
+    each=jaxes,
+    because=("python.*", "libraries.*", "jax.plugin-skew"),
+    affects=("wheels",),
+)
+def cudnn_too_old(on: OnFramework) -> Problem | None:
+    """The cuDNN that the plugin gets is older than the lowest that it loads."""
+    lowest = _lowest(on)
+    if known(on.framework.cuda) is None or not nvidia_gpus(on.facts) or lowest is None:
+        return None
+    found = next(
+        (n for n in known(on.framework.needs) if family(n.soname) == "libcudnn" and n.path and n.version), None
+    )
+    if found is None or numbers(str(found.version)) >= numbers(lowest):
+        return None
+    live = on.framework.live
+    refused = live is not None and live.available is False
+    says = f"{on.name} needs cuDNN {lowest} or newer, and finds {found.version} in {found.path}."
+    return Problem(says, severity=Severity.ERROR if refused else None)

@@ -1,0 +1,43 @@
+"""JAX that uses no GPU although one is there and no cause is known."""
+
+from functools import partial
+
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.remedies.frameworks import jax_verify
+from gpudoctor.software import ENVIRONMENT, SYSTEM, nvidia_gpus, refusal
+from gpudoctor.subjects import OnLive, lives
+
+
+def _fixes(on: OnLive) -> tuple[Fix, ...]:
+    says = "Look at the exact messages in a fresh process, outside of notebooks and launchers that set variables."
+    return (Fix(says, (jax_verify(on.python),), impact="none"),)
+
+
+@check(
+    title="JAX does not use the GPU",
+    severity=Severity.ERROR,
+    cause="It is built for this GPU, and its start of CUDA fails; its own words say how.",
+    fixes=_fixes,
+    references=("https://docs.jax.dev/en/latest/installation.html",),
+    each=partial(lives, name="jax"),
+    because=(
+        *SYSTEM,
+        *ENVIRONMENT,
+        "health.*",
+        "jax.cpu-only",
+        "jax.plugin-skew",
+        "jax.driver-too-old",
+        "jax.arch-missing",
+        "jax.cudnn-too-old",
+        "jax.import-fails",
+        "jax.crashes",
+    ),
+    affects=("wheels",),
+    seen=("simulated 2026-11",),
+)
+def no_gpu(on: OnLive) -> Problem | None:
+    """A build for CUDA beside an NVIDIA GPU says that none is available."""
+    if known(on.framework.variant) != "cuda":
+        return None
+    return refusal(on.facts, on.name, on.live, nvidia_gpus(on.facts))

@@ -1,0 +1,59 @@
+"""JAX, jaxlib and the plugin of different versions."""
+
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.remedies.frameworks import jax_with_plugin
+from gpudoctor.remedies.python import uninstall
+from gpudoctor.software import numbers, nvidia_gpus, packages_of
+from gpudoctor.subjects import OnFramework, jaxes
+
+
+def _parts(on: OnFramework) -> dict[str, str]:
+    """The versions of all parts that have to be of one release."""
+    found = {p.name: p.version for p in packages_of(on.python)}
+    plugin = on.framework.plugin if isinstance(on.framework.plugin, str) else ""
+    names = ("jax", "jaxlib", plugin, plugin.replace("-plugin", "-pjrt"))
+    return {name: found[name] for name in names if name in found}
+
+
+def _fixes(on: OnFramework) -> tuple[Fix, ...]:
+    plugin = str(on.framework.plugin)
+    extra = plugin.removeprefix("jax-").removesuffix("-plugin")
+    version = on.framework.version if isinstance(on.framework.version, str) else None
+    says = f"Install all parts of JAX in one version, {version}."
+    together = jax_with_plugin(on.facts, on.python, version, says, extra=extra)
+    if nvidia_gpus(on.facts):
+        return (together,)
+    command = uninstall(on.python, plugin, plugin.replace("-plugin", "-pjrt"))
+    return (Fix("Remove the plugin: there is no GPU for it.", (command,), "reinstall-package"), together)
+
+
+@check(
+    title="JAX and its CUDA plugin are of different versions",
+    severity=Severity.WARNING,
+    cause="Plugin, pjrt and jaxlib have to be of one release; pip does not see to it when another package moves jax. "
+    "JAX then ignores the plugin, lacks functions, or ends in a segmentation fault at the first array.",
+    fixes=_fixes,
+    references=(
+        "https://github.com/jax-ml/jax/issues/24901",
+        "https://github.com/jax-ml/jax/issues/22416",
+    ),
+    each=jaxes,
+    because=("python.*",),
+    affects=("wheels",),
+    seen=("simulated 2026-11",),
+)
+def plugin_skew(on: OnFramework) -> Problem | None:
+    """The plugin's release differs from jaxlib's."""
+    plugin = known(on.framework.plugin)
+    if plugin is None:
+        return None
+    version, jaxlib = known(on.framework.plugin_version), known(on.framework.backend_version)
+    pjrt = _parts(on).get(plugin.replace("-plugin", "-pjrt"), version)
+    if version is None or jaxlib is None or numbers(version) == numbers(jaxlib) == numbers(pjrt or ""):
+        return None
+    parts = ", ".join(f"{name} {number}" for name, number in _parts(on).items())
+    live = on.framework.live
+    broken = live is not None and bool(live.died or live.import_error or live.available is False)
+    says = f"{plugin} {version} does not belong to jaxlib {jaxlib} (jax {on.framework.version})."
+    return Problem(says, (parts,), severity=Severity.ERROR if broken else None)

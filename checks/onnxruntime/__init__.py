@@ -1,0 +1,1 @@
+"""What keeps ONNX Runtime from the GPU."""

@@ -1,0 +1,46 @@
+"""ONNX Runtime for a CUDA major that the driver does not run."""
+
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.knowledge import drivers, onnxruntime
+from gpudoctor.maybe import known
+from gpudoctor.remedies.cuda import newer_driver
+from gpudoctor.remedies.frameworks import onnxruntime_verify
+from gpudoctor.remedies.python import install, lasting
+from gpudoctor.software import SYSTEM, driver_cuda, driver_runs, driver_words, major, nvidia_gpus
+from gpudoctor.subjects import OnFramework, onnxruntimes
+
+
+def _fixes(on: OnFramework) -> tuple[Fix, ...]:
+    driver = driver_cuda(on.facts)
+    number = major(driver) if isinstance(driver, str) else None
+    bound = onnxruntime.newest_for(number) if number else None
+    newer = newer_driver(on.facts, str(on.framework.cuda))
+    if bound is None:
+        return newer
+    says = f"Install the last release for CUDA {number}, which this driver runs.{lasting(on.facts)}"
+    command = install(on.python, f"onnxruntime-gpu{bound}")
+    return (Fix(says, (command,), "reinstall-package", verify=onnxruntime_verify(on.python)), *newer)
+
+
+@check(
+    title="The NVIDIA driver is too old for this ONNX Runtime",
+    severity=Severity.ERROR,
+    cause="A driver runs programs of its own CUDA major and of older ones; onnxruntime-gpu is built for CUDA 13 from "
+    "1.27 on, and falls back to the CPU.",
+    fixes=_fixes,
+    references=("https://onnxruntime.ai/docs/execution-providers/CUDA-ExecutionProvider.html",),
+    each=onnxruntimes,
+    because=(*SYSTEM, "python.*", "onnxruntime.both-packages"),
+    affects=("wheels",),
+)
+def driver_too_old(on: OnFramework) -> Problem | None:
+    """Its CUDA major is newer than the driver's."""
+    cuda = known(on.framework.cuda)
+    if cuda is None or not nvidia_gpus(on.facts):
+        return None
+    driver = known(driver_cuda(on.facts))
+    if driver is None or driver_runs(cuda, driver):
+        return None
+    floor = drivers.minimum_driver(cuda)
+    says = f"{on.name} is built for CUDA {cuda} and requires driver {floor} or newer; the {driver_words(on.facts)} "
+    return Problem(says + f"supports at most CUDA {driver}.")

@@ -1,0 +1,82 @@
+"""ONNX Runtime that does not find CUDA's libraries."""
+
+from gpudoctor.facts import Need
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.knowledge import onnxruntime
+from gpudoctor.onnxruntime_view import missing, words
+from gpudoctor.remedies.frameworks import onnxruntime_verify
+from gpudoctor.remedies.python import install, lasting
+from gpudoctor.software import major, one_of, other_majors
+from gpudoctor.subjects import OnFramework, onnxruntimes
+
+
+def _fixes(on: OnFramework) -> tuple[Fix, ...]:
+    lacking = missing(on)
+    nowhere = [need for need in lacking if need.wheel is None]
+    version = str(on.framework.version)
+    row = onnxruntime.release(version) if version[:1].isdigit() else None
+    fixes = [_preload(on, version)] if len(nowhere) < len(lacking) else []
+    if nowhere and row and row.extras:
+        spec = f"onnxruntime-gpu[cuda,cudnn]=={version}"
+        says = f"Install the CUDA and cuDNN wheels that it needs, by its extras.{lasting(on.facts)}"
+        fixes.insert(
+            0, Fix(says, (install(on.python, spec),), "reinstall-package", verify=onnxruntime_verify(on.python))
+        )
+        fixes.append(_preload(on, version))
+    return tuple(fixes) or (_system(on),)
+
+
+def _preload(on: OnFramework, version: str) -> Fix:
+    if version[:1].isdigit() and onnxruntime.can_preload(version):
+        says = "Let it load the libraries of the wheels before the first session: call onnxruntime.preload_dlls(), or "
+        says += "import torch first, which loads the same ones."
+        command = f"{on.python.path} -c 'import onnxruntime; onnxruntime.preload_dlls()'"
+        return Fix(says, (command,), "change-environment", verify=onnxruntime_verify(on.python))
+    folders = ":".join(dict.fromkeys(str(n.wheel).rpartition("/")[0] for n in missing(on) if n.wheel))
+    says = "Show the loader the folders of the wheels before Python starts, or import torch before onnxruntime."
+    return Fix(says, (f"export LD_LIBRARY_PATH={folders}",), "change-environment", undo="unset LD_LIBRARY_PATH")
+
+
+def _system(on: OnFramework) -> Fix:
+    cuda = major(on.framework.cuda) if isinstance(on.framework.cuda, str) else 12
+    names = [f"nvidia-{part}-cu{cuda}" for part in ("cublas", "cuda-runtime", "cudnn", "cufft", "curand")]
+    says = f"Install CUDA {cuda}'s libraries as wheels, and import torch or preload them before the first session."
+    return Fix(says, (install(on.python, *names),), "reinstall-package", verify=onnxruntime_verify(on.python))
+
+
+@check(
+    title="ONNX Runtime does not find CUDA's libraries and runs on the CPU",
+    severity=Severity.ERROR,
+    cause="The CUDA provider has no search path into site-packages/nvidia: the dynamic loader cannot find the wheels' "
+    "libraries, the provider fails to load, and the session falls back to the CPU in silence.",
+    fixes=_fixes,
+    references=(
+        "https://onnxruntime.ai/docs/execution-providers/CUDA-ExecutionProvider.html#preload-dlls",
+        "https://github.com/microsoft/onnxruntime/issues/25609",
+    ),
+    each=onnxruntimes,
+    because=("python.*", "libraries.*", "onnxruntime.both-packages", "onnxruntime.wrong-cuda-major"),
+    affects=("wheels",),
+    seen=("simulated 2026-11",),
+)
+def libraries_not_found(on: OnFramework) -> Problem | None:
+    """Libraries of the CUDA provider are not where the loader looks, in no major."""
+    lacking = missing(on)
+    if not lacking or other_majors(on.facts, on.python, [n for n in lacking if n.wheel is None]):
+        return None
+    held = [n for n in lacking if n.wheel]
+    names = ", ".join(n.soname for n in lacking[:4])
+    where = "although their wheels are installed: it does not look there" if held else "and no wheel holds them"
+    says = f"{on.name} does not find {names}, {where}."
+    seen = (*(f"{n.soname}: {n.wheel}" for n in held[:3]), *words(on))
+    return Problem(says, seen, severity=_severity(on, lacking))
+
+
+def _severity(on: OnFramework, lacking: tuple[Need, ...]) -> Severity | None:
+    """A program that imports a PyTorch of the same CUDA major first has the libraries loaded."""
+    torch = one_of(on.python, "torch")
+    ours, theirs = on.framework.cuda, torch.cuda if torch else None
+    same = isinstance(ours, str) and isinstance(theirs, str) and major(ours) == major(theirs)
+    if same and all(need.wheel for need in lacking):
+        return Severity.ADVICE
+    return None if on.framework.live is not None else Severity.WARNING

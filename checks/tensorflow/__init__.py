@@ -1,0 +1,1 @@
+"""What keeps TensorFlow from the GPU."""

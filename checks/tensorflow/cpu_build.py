@@ -1,0 +1,48 @@
+"""TensorFlow without GPU support beside an NVIDIA GPU."""
+
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.knowledge import tensorflow
+from gpudoctor.maybe import known
+from gpudoctor.remedies.frameworks import newer_tensorflow, tensorflow_image
+from gpudoctor.remedies.python import conda_install, conda_of, uninstall
+from gpudoctor.software import gpu_name, is_sole, numbers, nvidia_gpus
+from gpudoctor.subjects import OnFramework, tensorflows
+
+
+def _fixes(on: OnFramework) -> tuple[Fix, ...]:
+    if _on_windows(on):
+        return (Fix("Run TensorFlow inside WSL 2: https://www.tensorflow.org/install/pip#windows-wsl2"),)
+    if on.facts.host.architecture == "aarch64":
+        return (tensorflow_image(),)
+    if any(c.name.startswith("tensorflow") for c in conda_of(on.python)):
+        command = conda_install(on.python, "tensorflow=*=*cuda*")
+        return (Fix("Install conda-forge's CUDA build of TensorFlow.", (command,), "reinstall-package"),)
+    fitting = newer_tensorflow(on.facts, on.python)
+    commands = (uninstall(on.python, str(on.framework.distribution)), *(fitting[0].commands if fitting else ()))
+    return (Fix("Replace it by tensorflow with the extra and-cuda.", commands, "reinstall-package"),) if fitting else ()
+
+
+def _on_windows(on: OnFramework) -> bool:
+    last = numbers(tensorflow.tensorflow().rules.last_windows_gpu)
+    return on.facts.host.system == "Windows" and numbers(str(on.framework.version))[:2] > last
+
+
+@check(
+    title="TensorFlow is a CPU-only build, though a GPU is there",
+    severity=Severity.WARNING,
+    cause="tensorflow-cpu, the wheels for 64-bit Arm, conda's eigen and mkl builds, and every release after 2.10 on "
+    "native Windows have no GPU support compiled in.",
+    fixes=_fixes,
+    references=("https://www.tensorflow.org/install/pip",),
+    each=tensorflows,
+    because=("python.*", "tensorflow.placeholder", "tensorflow.several-packages"),
+    affects=("wheels",),
+)
+def cpu_build(on: OnFramework) -> Problem | None:
+    """A CPU build where no other framework of the environment can use the GPU."""
+    gpus = nvidia_gpus(on.facts)
+    if known(on.framework.variant) != "cpu" or not gpus or not is_sole(on.python, on.framework):
+        return None
+    chosen = str(on.framework.distribution).endswith("-cpu")
+    says = f"{on.name} ({on.framework.distribution}) has no GPU support, and {gpu_name(gpus[0])} lies idle."
+    return Problem(says, severity=Severity.WARNING if chosen else Severity.ERROR)

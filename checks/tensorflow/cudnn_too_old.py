@@ -1,0 +1,55 @@
+"""TensorFlow with a cuDNN older than the one it was compiled with."""
+
+from gpudoctor.facts import Need
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.remedies.frameworks import tensorflow_verify
+from gpudoctor.remedies.python import install
+from gpudoctor.software import family, major, needs_of, numbers, nvidia_gpus, wheels
+from gpudoctor.subjects import OnFramework, tensorflows
+
+
+def _cudnn(on: OnFramework) -> Need | None:
+    return next((n for n in needs_of(on.framework) if family(n.soname) == "libcudnn" and n.path), None)
+
+
+def _fixes(on: OnFramework) -> tuple[Fix, ...]:
+    built = str(on.framework.cudnn)
+    wheel = next(iter(wheels(on.python, "cudnn")), None)
+    cuda = major(on.framework.cuda) if isinstance(on.framework.cuda, str) else None
+    name = wheel.name if wheel else f"nvidia-cudnn-cu{cuda}"
+    spec = f"{name}>={built},<{(major(built) or 0) + 1}"
+    says = f"Install cuDNN {built} or newer of the same major."
+    return (Fix(says, (install(on.python, spec),), "reinstall-package", verify=tensorflow_verify(on.python)),)
+
+
+@check(
+    title="TensorFlow finds an older cuDNN than it was compiled with",
+    severity=Severity.ERROR,
+    cause="cuDNN has to be of the same major and at least of the minor version that TensorFlow was compiled with: GPUs "
+    "are listed, and convolutions fail with DNN_LIBRARY not found.",
+    fixes=_fixes,
+    references=(
+        "https://www.tensorflow.org/install/source#gpu",
+        "https://github.com/tensorflow/tensorflow/issues/60913",
+    ),
+    each=tensorflows,
+    because=("python.*", "libraries.shadowed-by-path", "libraries.system-cudnn-mixed"),
+    affects=("wheels",),
+    seen=("simulated 2026-11",),
+)
+def cudnn_too_old(on: OnFramework) -> Problem | None:
+    """The cuDNN that the loader finds is of the same major and an older minor."""
+    if known(on.framework.variant) != "cuda" or not nvidia_gpus(on.facts):
+        return None
+    known(on.framework.needs)
+    found, built = _cudnn(on), numbers(known(on.framework.cudnn) or "")
+    if found is None or found.version is None or len(built) < 2:
+        return None
+    there = numbers(found.version)
+    if there[:1] != built[:1] or there[:2] >= built[:2]:
+        return None
+    says = f"{on.name} was compiled with cuDNN {on.framework.cudnn}, and finds cuDNN {found.version} in {found.path}."
+    live = on.framework.live
+    lines = [line for line in (live.stderr.splitlines() if live else []) if "CuDNN" in line]
+    return Problem(says, tuple(lines[:3]))

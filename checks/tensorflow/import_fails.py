@@ -1,0 +1,50 @@
+"""TensorFlow that does not import."""
+
+from functools import partial
+
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.knowledge import import_errors
+from gpudoctor.remedies.python import install, manager_of
+from gpudoctor.software import import_failure, release
+from gpudoctor.subjects import OnLive, lives
+
+
+def _fixes(on: OnLive) -> tuple[Fix, ...]:
+    hint = import_errors.hint(on.live.import_error or "")
+    first = (Fix(hint.fix, action="reinstall-package"),) if hint and hint.fix else ()
+    name, version = on.framework.distribution or "tensorflow", on.framework.version
+    spec = f"{name}=={release(version)}" if isinstance(version, str) and version else name
+    says = f"Install it again with what it needs, by {manager_of(on.python)}."
+    return (*first, Fix(says, (install(on.python, spec, force=True),), "reinstall-package"))
+
+
+@check(
+    title="TensorFlow does not import",
+    severity=Severity.ERROR,
+    cause="One of its libraries, or of the packages that it needs, is missing, damaged or of another version.",
+    fixes=_fixes,
+    references=("https://www.tensorflow.org/install/pip",),
+    each=partial(lives, name="tensorflow"),
+    because=(
+        "python.*",
+        "libraries.*",
+        "packages.*",
+        "host.*",
+        "tensorflow.cpu-build",
+        "tensorflow.libraries-missing",
+        "tensorflow.libraries-not-found",
+        "tensorflow.wrong-cuda-major",
+        "tensorflow.cudnn-too-old",
+        "tensorflow.arch-missing",
+        "tensorflow.placeholder",
+        "tensorflow.several-packages",
+    ),
+    affects=("wheels",),
+)
+def import_fails(on: OnLive) -> Problem | None:
+    """The import raises."""
+    says = import_failure(on.name, on.live)
+    if says is None:
+        return None
+    hint = import_errors.hint(on.live.import_error or "")
+    return Problem(says, evidence=(str(on.live.import_error)[:1500],), cause=hint.cause if hint else None)

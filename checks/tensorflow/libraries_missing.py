@@ -1,0 +1,46 @@
+"""TensorFlow without the CUDA libraries that it opens."""
+
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.remedies.frameworks import tensorflow_with_cuda
+from gpudoctor.software import other_majors, wheels
+from gpudoctor.subjects import OnFramework, tensorflows
+from gpudoctor.tensorflow_view import cuda_of, in_wheels, missing, words_of_dlopen
+
+
+def _fixes(on: OnFramework) -> tuple[Fix, ...]:
+    version = on.framework.version
+    return tensorflow_with_cuda(on.facts, on.python, version if isinstance(version, str) else None)
+
+
+@check(
+    title="TensorFlow finds no CUDA libraries",
+    severity=Severity.ERROR,
+    cause="`pip install tensorflow` brings no CUDA libraries; they come as nvidia-* wheels with the extra and-cuda, or "
+    "from a toolkit of the same major. Without them TensorFlow skips all GPUs, whatever the driver does.",
+    fixes=_fixes,
+    references=(
+        "https://www.tensorflow.org/install/pip",
+        "https://github.com/tensorflow/tensorflow/issues/64881",
+    ),
+    each=tensorflows,
+    because=(
+        "python.*",
+        "tensorflow.wrong-cuda-major",
+        "tensorflow.libraries-not-found",
+        "libraries.wheel-incomplete",
+        "libraries.wheel-missing",
+    ),
+    affects=("wheels",),
+    seen=("simulated 2026-11",),
+)
+def libraries_missing(on: OnFramework) -> Problem | None:
+    """Libraries that TensorFlow opens by name are nowhere, in no version."""
+    lacking = missing(on)
+    if not lacking or in_wheels(lacking) or other_majors(on.facts, on.python, lacking):
+        return None
+    names = ", ".join(need.soname for need in lacking)
+    wheel = "no nvidia-* wheels are installed" if not wheels(on.python) else "the installed nvidia-* wheels lack them"
+    says = (
+        f"{on.name} needs {cuda_of(on)}'s libraries, and {names} are not found: {wheel}, nor a toolkit that has them."
+    )
+    return Problem(says, words_of_dlopen(on))

@@ -1,0 +1,37 @@
+"""TensorFlow that does not look into the wheels that it brought."""
+
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.remedies.frameworks import newer_tensorflow, tensorflow_verify
+from gpudoctor.subjects import OnFramework, tensorflows
+from gpudoctor.tensorflow_view import in_wheels, missing, words_of_dlopen
+
+
+def _fixes(on: OnFramework) -> tuple[Fix, ...]:
+    folders = dict.fromkeys(str(need.wheel).rpartition("/")[0] for need in missing(on))
+    says = "Show the loader the folders of the wheels before Python starts."
+    command = f"export LD_LIBRARY_PATH={':'.join(folders)}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"
+    path = Fix(
+        says, (command,), "change-environment", undo="unset LD_LIBRARY_PATH", verify=tensorflow_verify(on.python)
+    )
+    return (*newer_tensorflow(on.facts, on.python), path)
+
+
+@check(
+    title="TensorFlow does not find the CUDA libraries in its own wheels",
+    severity=Severity.ERROR,
+    cause="TensorFlow 2.16 lost the search path into site-packages/nvidia, so the installed wheels are not found; 2.17 "
+    "has it again.",
+    fixes=_fixes,
+    references=("https://github.com/tensorflow/tensorflow/issues/63362",),
+    each=tensorflows,
+    because=("python.*", "libraries.wheel-incomplete"),
+    affects=("wheels",),
+)
+def libraries_not_found(on: OnFramework) -> Problem | None:
+    """Every missing library lies in an installed wheel."""
+    lacking = missing(on)
+    if not in_wheels(lacking):
+        return None
+    names = ", ".join(need.soname for need in lacking)
+    says = f"{on.name} does not find {names}, although the wheels that hold them are installed."
+    return Problem(says, (*(f"{n.soname}: {n.wheel}" for n in lacking[:4]), *words_of_dlopen(on)))

@@ -1,0 +1,47 @@
+"""TensorFlow that uses no GPU although one is there and no cause is known."""
+
+from functools import partial
+
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.remedies.frameworks import tensorflow_verify
+from gpudoctor.software import ENVIRONMENT, SYSTEM, nvidia_gpus, refusal
+from gpudoctor.subjects import OnLive, lives
+
+
+def _fixes(on: OnLive) -> tuple[Fix, ...]:
+    says = "Look at the exact messages in a fresh process, outside of notebooks and launchers that set variables."
+    return (Fix(says, (tensorflow_verify(on.python),), impact="none"),)
+
+
+@check(
+    title="TensorFlow does not use the GPU",
+    severity=Severity.ERROR,
+    cause="It is built for this GPU, and its start of CUDA fails; its own words say how.",
+    fixes=_fixes,
+    references=("https://www.tensorflow.org/install/pip",),
+    each=partial(lives, name="tensorflow"),
+    because=(
+        *SYSTEM,
+        *ENVIRONMENT,
+        "health.*",
+        "tensorflow.cpu-build",
+        "tensorflow.libraries-missing",
+        "tensorflow.libraries-not-found",
+        "tensorflow.wrong-cuda-major",
+        "tensorflow.cudnn-too-old",
+        "tensorflow.arch-missing",
+        "tensorflow.placeholder",
+        "tensorflow.several-packages",
+        "tensorflow.import-fails",
+        "tensorflow.crashes",
+        "tensorflow.import-hangs",
+    ),
+    affects=("wheels",),
+    seen=("simulated 2026-11",),
+)
+def no_gpu(on: OnLive) -> Problem | None:
+    """A build for CUDA beside an NVIDIA GPU says that none is available."""
+    if known(on.framework.variant) != "cuda":
+        return None
+    return refusal(on.facts, on.name, on.live, nvidia_gpus(on.facts))

@@ -1,0 +1,41 @@
+"""The package tensorflow-gpu, which no longer contains TensorFlow."""
+
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.remedies.frameworks import newer_tensorflow, tensorflow_verify
+from gpudoctor.remedies.python import install, uninstall
+from gpudoctor.subjects import OnFramework, tensorflows
+
+_DEAD = ("tensorflow-gpu", "tf-nightly-gpu")
+
+
+def _fixes(on: OnFramework) -> tuple[Fix, ...]:
+    name = str(on.framework.distribution)
+    fitting = newer_tensorflow(on.facts, on.python)
+    command = fitting[0].commands[0] if fitting else install(on.python, "tensorflow[and-cuda]")
+    says = f"Remove {name} and install tensorflow with the extra and-cuda, which brings the CUDA libraries."
+    commands = (uninstall(on.python, name), command)
+    return (Fix(says, commands, "reinstall-package", verify=tensorflow_verify(on.python)),)
+
+
+@check(
+    title="tensorflow-gpu is an empty placeholder",
+    severity=Severity.ERROR,
+    cause="The package tensorflow-gpu was discontinued and removed in favour of tensorflow, which holds the GPU "
+    "support since 2.1; its last release is an empty placeholder that contains no tensorflow module.",
+    fixes=_fixes,
+    references=(
+        "https://pypi.org/project/tensorflow-gpu/",
+        "https://github.com/tensorflow/tensorflow/issues/60241",
+    ),
+    each=tensorflows,
+    because=("python.interpreter-broken",),
+    affects=("wheels",),
+    seen=("simulated 2026-11",),
+)
+def placeholder(on: OnFramework) -> Problem | None:
+    """Metadata of tensorflow-gpu, and no module."""
+    framework = on.framework
+    if framework.distribution not in _DEAD or framework.location is not None or framework.others:
+        return None
+    says = f"{framework.distribution} {framework.version} is installed; it is an obsolete, empty package: there is no "
+    return Problem(says + "module tensorflow to import.")

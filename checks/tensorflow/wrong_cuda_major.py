@@ -1,0 +1,43 @@
+"""TensorFlow for one CUDA major beside the libraries of another."""
+
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.remedies.frameworks import newer_tensorflow, tensorflow_with_cuda
+from gpudoctor.software import other_majors
+from gpudoctor.subjects import OnFramework, tensorflows
+from gpudoctor.tensorflow_view import cuda_of, in_wheels, missing, words_of_dlopen
+
+
+def _fixes(on: OnFramework) -> tuple[Fix, ...]:
+    version = on.framework.version if isinstance(on.framework.version, str) else None
+    return tensorflow_with_cuda(on.facts, on.python, version) or newer_tensorflow(on.facts, on.python)
+
+
+@check(
+    title="TensorFlow is built for another CUDA major than the installed libraries",
+    severity=Severity.ERROR,
+    cause="TensorFlow opens libraries by names that carry CUDA's major version; those of another major do not serve, "
+    "and links under another name make it crash. The driver is not the cause.",
+    fixes=_fixes,
+    references=(
+        "https://www.tensorflow.org/install/source#gpu",
+        "https://github.com/tensorflow/tensorflow/issues/61689",
+    ),
+    each=tensorflows,
+    because=("python.*",),
+    affects=("wheels",),
+    seen=("simulated 2026-11",),
+)
+def wrong_cuda_major(on: OnFramework) -> Problem | None:
+    """What is missing is there in another major."""
+    lacking = missing(on)
+    others = other_majors(on.facts, on.python, lacking)
+    if not lacking or in_wheels(lacking) or not others:
+        return None
+    first = next(iter(others))
+    number = on.framework.cuda if isinstance(on.framework.cuda, str) else ""
+    says = (
+        f"{on.name} is built for {cuda_of(on)} ({number}) and needs {first}; installed is only {others[first]}, of "
+        "another CUDA major."
+    )
+    pairs = (f"{wanted} is missing, {there} is there" for wanted, there in others.items())
+    return Problem(says, (*tuple(pairs)[:5], *words_of_dlopen(on)))

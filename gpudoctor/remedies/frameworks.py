@@ -1,0 +1,151 @@
+"""Fixes that install TensorFlow, JAX, CuPy or ONNX Runtime for this GPU, driver and Python."""
+
+import shlex
+
+from gpudoctor.facts import Facts, Python
+from gpudoctor.judge import Fix
+from gpudoctor.knowledge import cupy, jax, onnxruntime, tensorflow
+from gpudoctor.knowledge.kernels import version
+from gpudoctor.remedies.python import driver_cuda, install, lasting, python_minor, uninstall
+from gpudoctor.software import cuda_majors, release, visible_gpus
+
+_IMAGE = "nvcr.io/nvidia/tensorflow:25.02-tf2-py3"
+
+
+def capability_of(facts: Facts) -> str | None:
+    """The compute capability of the first NVIDIA GPU that programs see; None where it is unknown."""
+    return next((g.capability for g in visible_gpus(facts) if isinstance(g.capability, str)), None)
+
+
+def verify(python: Python, code: str) -> str:
+    """The command that runs a line of Python in this environment."""
+    return f"{shlex.quote(python.path)} -c {shlex.quote(code)}"
+
+
+# -- TensorFlow ----------------------------------------------------------------------------------------------
+
+
+def tensorflow_verify(python: Python) -> str:
+    """The command that lists TensorFlow's GPUs."""
+    return verify(python, 'import tensorflow as tf; print(tf.config.list_physical_devices("GPU"))')
+
+
+def tensorflow_with_cuda(facts: Facts, python: Python, number: str | None) -> tuple[Fix, ...]:
+    """Give TensorFlow its CUDA libraries by the extra and-cuda: in the installed version, else in one that fits."""
+    row = tensorflow.release(number) if number else None
+    driver = driver_cuda(facts)
+    if row and row.and_cuda and number and (driver is None or version(driver)[0] >= version(row.cuda)[0]):
+        spec = f"tensorflow[and-cuda]=={release(number)}"
+        says = f"Install the CUDA libraries that TensorFlow {number} needs, by its extra and-cuda.{lasting(facts)}"
+        return (Fix(says, (install(python, spec),), "reinstall-package", verify=tensorflow_verify(python)),)
+    return newer_tensorflow(facts, python)
+
+
+def newer_tensorflow(facts: Facts, python: Python) -> tuple[Fix, ...]:
+    """The newest TensorFlow that fits this GPU, driver and Python, with its CUDA libraries; empty where none does."""
+    found = tensorflow.release_for(python_minor(python), driver_cuda(facts), capability_of(facts))
+    if found is None:
+        return ()
+    command = install(python, f"tensorflow[and-cuda]=={found.version}.*", upgrade=True)
+    says = (
+        f"Install TensorFlow {found.version} with its CUDA {found.cuda.partition('.')[0]} libraries, by its extra "
+        f"and-cuda.{lasting(facts)}"
+    )
+    return (Fix(says, (command,), "reinstall-package", verify=tensorflow_verify(python)),)
+
+
+def tensorflow_image() -> Fix:
+    """NVIDIA's own build of TensorFlow, the last of which has code for Blackwell."""
+    return Fix(
+        "Run TensorFlow in NVIDIA's NGC container, whose build has code for Blackwell.",
+        (f"docker run --rm -it --gpus all {_IMAGE}",),
+        verify='python -c "import tensorflow as tf; print(tf.reduce_sum(tf.random.normal([1000])))"',
+    )
+
+
+# -- CuPy ----------------------------------------------------------------------------------------------------
+
+
+def cupy_verify(python: Python) -> str:
+    """The command that compiles and runs a kernel of CuPy."""
+    return verify(python, "import cupy; print(cupy.arange(3) * 2)")
+
+
+def cupy_package(facts: Facts, python: Python) -> str | None:
+    """The CuPy package for the newest CUDA major that is installed here and that driver and GPU can run; or None.
+
+    Where no CUDA is installed, the newest that the driver runs: its extra brings the libraries.
+    """
+    driver, capability = driver_cuda(facts), capability_of(facts)
+    runs = [m for m in sorted(cuda_majors(facts, python), reverse=True) if not driver or version(driver)[0] >= m]
+    for major in runs:
+        found = cupy.package_for(major)
+        if found and (capability is None or cupy.kernels_for(found.name, capability)):
+            return found.name
+    chosen = cupy.package_for_gpu(capability, driver) if capability else None
+    return chosen.name if chosen else None
+
+
+def reinstall_cupy(facts: Facts, python: Python, *old: str) -> tuple[Fix, ...]:
+    """Remove every CuPy package, then install the one that fits; empty where none does."""
+    name = cupy_package(facts, python)
+    if name is None:
+        return ()
+    there = cuda_majors(facts, python)
+    found = cupy.package(name)
+    spec = name if found and found.major in there else f"{name}[ctk]"
+    commands = (uninstall(python, *old), install(python, spec))
+    says = f"Remove {' and '.join(old)}, then install {spec}, which fits the installed CUDA, the driver and the GPU."
+    if spec == name:
+        says = (
+            says.removesuffix(".") + f" (CUDA {found.major if found else ''} is in {there[found.major]})."
+            if found
+            else says
+        )
+    return (Fix(f"{says}{lasting(facts)}", commands, "reinstall-package", verify=cupy_verify(python)),)
+
+
+# -- JAX -----------------------------------------------------------------------------------------------------
+
+
+def jax_verify(python: Python) -> str:
+    """The command that lists JAX's devices."""
+    return verify(python, "import jax; print(jax.devices())")
+
+
+def jax_extra(facts: Facts, number: str | None) -> str:
+    """The extra of JAX that brings the plugin for this driver and GPU: "cuda12" or "cuda13"."""
+    capability, driver = capability_of(facts), driver_cuda(facts)
+    found = jax.plugin_for(capability, driver) if capability else None
+    if found == "cuda13" and number and version(number) < version(jax.plugin("cuda13").since):
+        return "cuda12"
+    return found or ("cuda13" if driver and version(driver)[0] >= 13 else "cuda12")
+
+
+def jax_with_plugin(facts: Facts, python: Python, number: str | None, says: str, extra: str | None = None) -> Fix:
+    """Install JAX with the plugin of its own version, for the given CUDA ("cuda12") or what GPU and driver run."""
+    extra = extra or jax_extra(facts, number)
+    old = number is not None and version(number) < version(jax.plugin("cuda12").since)
+    spec = f"jax[{extra}]" if number is None or old else f"jax[{extra}]=={release(number)}"
+    command = install(python, spec, upgrade=number is None or old)
+    return Fix(f"{says}{lasting(facts)}", (command,), "reinstall-package", verify=jax_verify(python))
+
+
+# -- ONNX Runtime --------------------------------------------------------------------------------------------
+
+
+def onnxruntime_verify(python: Python) -> str:
+    """The command that lists the providers that were built; only a session tells which load."""
+    return verify(python, "import onnxruntime as o; print(o.__version__, o.get_available_providers())")
+
+
+def onnxruntime_spec(facts: Facts, python: Python) -> str:
+    """The onnxruntime-gpu for the newest CUDA major that is installed here, else for what the driver runs."""
+    driver = driver_cuda(facts)
+    most = version(driver)[0] if driver else 12
+    majors = [m for m in cuda_majors(facts, python) if m <= most] or [most]
+    bound = onnxruntime.newest_for(max(majors))
+    if bound is None:
+        return "onnxruntime-gpu"
+    lowest = ">=1.19," if max(majors) == 12 and bound else ""
+    return f"onnxruntime-gpu{lowest}{bound}"

@@ -1,0 +1,39 @@
+"""Questions about TensorFlow's libraries that several checks ask, answered from facts alone."""
+
+from gpudoctor.facts import Need
+from gpudoctor.maybe import known
+from gpudoctor.software import major, nvidia_gpus
+from gpudoctor.subjects import OnFramework
+
+
+def missing(on: OnFramework) -> tuple[Need, ...]:
+    """The libraries of a TensorFlow for CUDA that the loader does not find beside an NVIDIA GPU.
+
+    None where TensorFlow itself said that it uses a GPU.
+
+    Raises:
+        UnknownFactError: nobody knows what it is built for or what it needs.
+    """
+    if known(on.framework.variant) != "cuda" or not nvidia_gpus(on.facts):
+        return ()
+    if on.framework.live is not None and on.framework.live.available is True:
+        return ()
+    return tuple(need for need in known(on.framework.needs) if need.path is None)
+
+
+def in_wheels(needs: tuple[Need, ...]) -> bool:
+    """Whether all the missing ones lie in wheels that TensorFlow does not look into."""
+    return bool(needs) and all(need.wheel is not None for need in needs)
+
+
+def cuda_of(on: OnFramework) -> str:
+    """CUDA's major that this build needs, for people."""
+    number = major(on.framework.cuda) if isinstance(on.framework.cuda, str) else None
+    return f"CUDA {number}" if number else "CUDA"
+
+
+def words_of_dlopen(on: OnFramework) -> tuple[str, ...]:
+    """The lines in which TensorFlow says that it goes without GPU libraries."""
+    live = on.framework.live
+    lines = live.stderr.splitlines() if live else []
+    return tuple(line.strip()[:300] for line in lines if "dlopen" in line or "Could not load" in line)[:3]
