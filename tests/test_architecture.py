@@ -1,0 +1,130 @@
+"""The house rules that no linter knows: sizes, texts, one check a file, a test for each, imports that point down."""
+
+import ast
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import gpudoctor
+from gpudoctor import catalogue, checks
+
+ROOT = Path(gpudoctor.__file__).parent.parent
+LONGEST = 400
+# What a check may import of the standard library: nothing that looks at the machine, the clock or the network.
+PURE = {"collections", "dataclasses", "datetime", "enum", "fnmatch", "functools", "itertools", "math", "re", "typing"}
+PURE |= {"posixpath", "string", "textwrap"}
+
+
+def _files(*tops: str) -> list[Path]:
+    return sorted(p for top in tops for p in (ROOT / top).rglob("*.py") if "__pycache__" not in p.parts)
+
+
+def _name(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+CODE = [p for p in _files("gpudoctor", "checks") if not _name(p).startswith("gpudoctor/checks/")]
+EVERYTHING = CODE + _files("tests", "docs", "benchmarks")
+CHECKS = [p for p in _files("checks") if not p.name.startswith("_")]
+
+
+@cache
+def _tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def _imports(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield "." * node.level + (node.module or "")
+
+
+def test_no_file_is_longer_than_a_reader_stands() -> None:
+    lengths = {_name(p): len(p.read_text(encoding="utf-8").splitlines()) for p in EVERYTHING}
+    assert {name: lines for name, lines in lengths.items() if lines > LONGEST} == {}
+
+
+def test_every_module_says_its_job_in_a_sentence() -> None:
+    first = {_name(p): (ast.get_docstring(_tree(p)) or "").partition("\n")[0] for p in EVERYTHING}
+    assert [name for name, line in first.items() if not line.endswith((".", "?"))] == []
+
+
+def test_nobody_imports_the_second_copy_of_the_checks() -> None:
+    wrong = {_name(p): [m for m in _imports(_tree(p)) if m.split(".")[0] == "checks"] for p in EVERYTHING}
+    assert {name: modules for name, modules in wrong.items() if modules} == {}
+
+
+def test_nothing_is_imported_from_a_relative_place() -> None:
+    wrong = {_name(p): [m for m in _imports(_tree(p)) if m.startswith(".")] for p in CODE}
+    assert {name: modules for name, modules in wrong.items() if modules} == {}
+
+
+@pytest.mark.parametrize("path", CHECKS, ids=[f"{p.parent.name}.{p.stem}" for p in CHECKS])
+def test_a_check_file_holds_one_check_of_its_name_and_only_judges(path: Path) -> None:
+    functions = [n for n in _tree(path).body if isinstance(n, ast.FunctionDef)]
+    marked = [f for f in functions if any(ast.unparse(d).startswith("check(") for d in f.decorator_list)]
+    assert [f.name for f in marked] == [path.stem]
+    assert ast.get_docstring(marked[0])
+    outside = {m for m in _imports(_tree(path)) if m.split(".")[0] not in PURE | {"gpudoctor", "msgspec", "packaging"}}
+    assert outside == set()
+    called = {n.func.id for n in ast.walk(_tree(path)) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}
+    assert not called & {"open", "eval", "exec", "__import__", "input", "print"}
+
+
+def test_every_area_is_a_package() -> None:
+    assert {p.parent for p in CHECKS} <= {p.parent for p in _files("checks") if p.name == "__init__.py"}
+
+
+def test_every_check_has_a_test() -> None:
+    texts = "\n".join(p.read_text(encoding="utf-8") for p in _files("tests/checks") if p.name.startswith("test_"))
+    words = set(re.findall(r"[a-z][a-z0-9_]*", texts)) | set(re.findall(r"[a-z]+\.[a-z0-9-]+", texts))
+    names = {id_: id_.partition(".")[2].replace("-", "_") for id_ in checks.ids()}
+    assert [id_ for id_, name in names.items() if name not in words and id_ not in words] == []
+
+
+def test_no_two_checks_are_told_by_the_same_title() -> None:
+    titles: dict[str, str] = {}
+    for one in catalogue.load(checks.ids()):
+        assert titles.setdefault(one.title, one.id) == one.id, f"{one.id} has the title of {titles[one.title]}"
+
+
+def _lint(folder: Path) -> "subprocess.CompletedProcess[str]":
+    code = "import sys; from importlinter.cli import lint_imports_command as run; run(['--no-cache'])"
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=folder)
+
+
+def test_imports_point_down_only() -> None:
+    pytest.importorskip("importlinter")
+    ended = _lint(ROOT)
+    assert ended.returncode == 0, ended.stdout
+
+
+@pytest.mark.parametrize(
+    ("file", "line", "broken"),
+    [
+        ("gpudoctor/checks/driver/not_loaded.py", "import os", "Checks judge facts and never look"),
+        ("gpudoctor/checks/driver/not_loaded.py", "import gpudoctor.machine", "Checks judge facts and never look"),
+        ("gpudoctor/checks/driver/not_loaded.py", "import gpudoctor.probes.pci", "Imports point down only"),
+        ("gpudoctor/judge.py", "import gpudoctor.report.model", "Imports point down only"),
+        ("gpudoctor/report/build.py", "import rich", "Only the faces load rich and textual"),
+        ("gpudoctor/examine.py", "import torch", "Only the scripts for other interpreters import frameworks"),
+        ("gpudoctor/inside/ask.py", "import gpudoctor.maybe", "Scripts for other interpreters do not know gpudoctor"),
+    ],
+)
+def test_the_import_rules_can_fail(tmp_path: Path, file: str, line: str, broken: str) -> None:
+    pytest.importorskip("importlinter")
+    shutil.copytree(ROOT / "gpudoctor", tmp_path / "gpudoctor", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    with (tmp_path / file).open("a") as changed:
+        changed.write(f"{line}\n")
+    ended = _lint(tmp_path)
+    assert ended.returncode == 1
+    assert f"{broken} BROKEN" in ended.stdout
