@@ -1,0 +1,52 @@
+"""No GPU at all: nothing is wrong with a CPU-only server, but nobody should take its silence for a working GPU."""
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.subjects import asked_for_nvidia, cards_of, gpus_of, has_dxg, in_container, machine
+
+PASS_THROUGH = "Pass a GPU through to this virtual machine, or choose an instance type that has one."
+LOOK = (
+    "If there is a GPU in this machine: look in the firmware's set-up (BIOS) for a setting that disables it, then "
+    "check its power cables and seating."
+)
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    if in_container(facts):
+        says = "If the host has a GPU: give it to the container when it starts."
+        nvidia, amd = "docker run --gpus all ...", "docker run --device /dev/kfd --device /dev/dri ..."
+        return (Fix(says, (nvidia, amd), "change-environment", needs="restart of the container"),)
+    if isinstance(facts.host.virtual, str):
+        return (Fix(PASS_THROUGH, (), "ask-vendor", needs="reboot"),)
+    return (Fix(LOOK, ("lspci -nn | grep -Ei 'vga|3d|display'",), "power-cycle", needs="reboot"),)
+
+
+@check(
+    title="No GPU was found",
+    severity=Severity.ADVICE,
+    cause="Neither the PCI bus nor a driver shows an NVIDIA, AMD or Intel GPU: there is none, or it is switched off, "
+    "not seated, or not passed to this virtual machine or container. Frameworks run on the CPU.",
+    fixes=_fixes,
+    references=("https://docs.kernel.org/PCI/sysfs-pci.html",),
+    each=machine,
+    because=("device.*", "driver.*", "container.*", "wsl.*", "rocm.*"),
+    affects=("everything",),
+    seen=("hardware 2026-11: a server without a GPU",),
+)
+def no_gpu(facts: Facts) -> Problem | None:
+    """No GPU on PCI, none that a driver lists, and none that comes from a Windows host."""
+    if gpus_of(facts) or has_dxg(facts) or facts.nvidia.cuda.code == 0 or facts.host.platform == "jetson":
+        return None
+    known(facts.pci)
+    if any(cards_of(facts, vendor) for vendor in ("nvidia", "amd", "intel")) or asked_for_nvidia(facts):
+        return None
+    where = "passed to this container" if in_container(facts) else "found on this machine"
+    says = f"No GPU is {where}, so frameworks run on the CPU."
+    said = [
+        f"{framework.name}: {framework.live.error}"
+        for python in facts.pythons
+        for framework in python.frameworks
+        if framework.live and isinstance(framework.live.error, str)
+    ]
+    return Problem(says, tuple(said))

@@ -1,0 +1,48 @@
+"""No GPU at all is advice, and silence about it would be taken for health."""
+
+import pytest
+
+from gpudoctor.checks.device.no_gpu import no_gpu
+from gpudoctor.facts import Facts
+from gpudoctor.judge import run
+from gpudoctor.maybe import Unknown
+from tests.builders import ask, change, framework, host, live, nvidia_host, plain_host, with_framework
+from tests.machines import amd_host
+
+SAYS = "No GPU is found on this machine, so frameworks run on the CPU."
+
+
+@pytest.mark.parametrize(
+    ("facts", "outcome", "says"),
+    [
+        (plain_host(), "problem", SAYS),
+        (
+            plain_host(host=host(container="docker")),
+            "problem",
+            "No GPU is passed to this container, so frameworks run on the CPU.",
+        ),
+        (nvidia_host(), "pass", ""),
+        (amd_host(), "pass", ""),
+        (change(nvidia_host(), "gpus", Unknown("NVML: 9")), "pass", ""),
+        (change(plain_host(), "pci", Unknown("/sys is not mounted")), "unknown", "/sys is not mounted"),
+        (change(plain_host(), "host.wsl", 2), "pass", ""),
+    ],
+)
+def test_no_gpu(facts: Facts, outcome: str, says: str) -> None:
+    assert ask(no_gpu, facts) == [(outcome, says)]
+
+
+def test_what_frameworks_said_is_shown() -> None:
+    facts = with_framework(framework(live=live(0, error="Found no NVIDIA driver on your system.")), plain_host())
+    (verdict,) = run(no_gpu, facts)
+    assert verdict.problem is not None
+    assert verdict.problem.evidence == ("torch: Found no NVIDIA driver on your system.",)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [({}, "BIOS"), ({"virtual": "kvm"}, "virtual machine"), ({"container": "docker"}, "container")],
+)
+def test_the_fix_is_for_the_kind_of_machine(changes: dict[str, str], words: str) -> None:
+    (verdict,) = run(no_gpu, plain_host(host=host(**changes)))
+    assert words in verdict.fixes[0].says
