@@ -1,5 +1,6 @@
 """The page of a check, in plain text for `explain` and in Markdown for docs/checks: one text, two forms."""
 
+import re
 import textwrap
 from typing import Any
 
@@ -30,20 +31,33 @@ def check_page(one: Check[Any], width: int = 80) -> str:
 
 def check_markdown(one: Check[Any]) -> str:
     """The page under docs/checks."""
-    lines = [f"# {one.id}", "", f"**{one.title}**", "", one.cause, ""]
+    lines = [f"# {one.id}", "", f"**{_plain(one.title)}**", "", _plain(one.cause), ""]
     lines += ["| | |", "|---|---|"]
-    lines += [f"| {name} | {value} |" for name, value in _rows(one)]
+    lines += [f"| {name} | {_linked(value) if name == 'explained by' else value} |" for name, value in _rows(one)]
     fixes = _fixes(one)
     lines += ["", "## How it is mended", ""]
     if not fixes:
         lines += ["The commands depend on the machine: `gpudoctor check` prints them."]
     for fix in fixes:
-        lines += [f"- {fix.says}"]
+        lines += [f"- {_plain(fix.says)}"]
         if fix.commands:
             lines += ["", "  ```sh", *(f"  {command}" for command in fix.commands), "  ```", ""]
     if one.references:
         lines += ["", "## Sources", "", *(f"- <{reference}>" for reference in one.references)]
-    return "\n".join(lines).rstrip() + "\n"
+    return re.sub("\n{3,}", "\n\n", "\n".join(lines)).rstrip() + "\n"
+
+
+def _plain(text: str) -> str:
+    """Text in which Markdown sees no markup but code in backticks."""
+    parts = text.split("`")
+    parts[::2] = [re.sub(r"([*<\\\[]|__)", r"\\\1", part) for part in parts[::2]]
+    return "`".join(parts)
+
+
+def _linked(ids: str) -> str:
+    """Ids in backticks as links to their pages; an area links to the list."""
+    linked = re.sub(r"`([a-z0-9-]+)\.([a-z0-9-]+)`", r"[`\1.\2`](../\1/\2.md)", ids)
+    return re.sub(r"`([a-z0-9-]+)\.\*`", r"[`\1.*`](../README.md#\1)", linked)
 
 
 def _rows(one: Check[Any]) -> list[tuple[str, str]]:

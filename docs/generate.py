@@ -1,0 +1,123 @@
+"""Writes docs/checks/** and docs/cli.md from the checks and from the parser: `python docs/generate.py`."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from gpudoctor import catalogue, checks
+from gpudoctor.cli import parser
+from gpudoctor.pages import SEVERITY, check_markdown
+
+HERE = Path(__file__).resolve().parent
+MADE = "<!-- Made by docs/generate.py: change the check or the option, then run it again. -->\n\n"
+
+
+def pages() -> dict[str, str]:
+    """Every generated page: its path under docs, and its text."""
+    every = catalogue.load(checks.ids())
+    found = {f"checks/{one.id.replace('.', '/')}.md": MADE + check_markdown(one) for one in every}
+    return found | {"checks/README.md": MADE + _list(), "cli.md": MADE + command_line()}
+
+
+def _list() -> str:
+    every = catalogue.load(checks.ids())
+    lines = ["# The checks", "", f"{len(every)} checks. `gpudoctor explain ID` prints the same pages.", ""]
+    lines += [f"- {text}" for text in SEVERITY.values()]
+    for area in dict.fromkeys(one.area for one in every):
+        lines += ["", f"## {area}", "", "| id | severity | what is wrong |", "|---|---|---|"]
+        for one in (c for c in every if c.area == area):
+            page = one.id.replace(".", "/") + ".md"
+            lines.append(f"| [`{one.id}`]({page}) | {one.severity.value} | {_cell(one.title)} |")
+    return "\n".join(lines) + "\n"
+
+
+def command_line() -> str:
+    """The page of the command line; argparse's own help changes its layout with Python's version."""
+    top = parser()
+    lines = ["# The command line", "", str(top.description), "", "```", "gpudoctor COMMAND [OPTION ...]", "```", ""]
+    lines += [*_table(top), "", str(top.epilog), ""]
+    for name, one in top.commands().items():
+        lines += [f"## gpudoctor {name}", "", " ".join(str(one.description).split()), ""]
+        lines += ["```", _usage(name, one), "```", "", *_table(one), ""]
+    return "\n".join([*lines, *ENVIRONMENT]) + "\n"
+
+
+ENVIRONMENT = [
+    "## Environment",
+    "",
+    "| variable | what it does |",
+    "|---|---|",
+    "| `NO_COLOR` | no colours, whatever else says so ([no-color.org](https://no-color.org/)) |",
+    "| `FORCE_COLOR` | colours where standard output is no terminal |",
+    "| `COLUMNS` | the width of the text; at least 40, and prose is never wider than 100 |",
+    "| `TERM=dumb` | no colours and no progress |",
+    "",
+    "Progress is shown on standard error and only on a terminal. Ctrl-C, SIGTERM and SIGHUP end the run with the",
+    "exit codes 130, 143 and 129, and leave no process behind. A reader that closes the pipe gives 141.",
+]
+
+
+def _usage(name: str, one: argparse.ArgumentParser) -> str:
+    places = [_shown(action) for action in one._actions if not action.option_strings]
+    return " ".join(["gpudoctor", name, *(["[OPTION ...]"] if len(one._actions) > len(places) else []), *places])
+
+
+def _shown(action: argparse.Action) -> str:
+    value = str(action.metavar or action.dest)
+    return {"*": f"[{value} ...]", "?": f"[{value}]"}.get(str(action.nargs), value)
+
+
+def _table(one: argparse.ArgumentParser) -> list[str]:
+    lines = ["| | |", "|---|---|"]
+    for action in one._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            rows = [(choice.dest, choice.help) for choice in action._choices_actions]
+            lines += [f"| [`{name}`](#gpudoctor-{name}) | {_cell(text or '')} |" for name, text in rows]
+        else:
+            lines.append(f"| {_names(action)} | {_cell(_help(action))} |")
+    return lines
+
+
+def _names(action: argparse.Action) -> str:
+    value = "" if action.nargs == 0 else str(action.metavar or "|".join(map(str, action.choices or ())))
+    names = action.option_strings or [""]
+    return ", ".join(f"`{f'{name} {value}'.strip()}`".replace("|", "\\|") for name in names)
+
+
+def _help(action: argparse.Action) -> str:
+    fixed = {"help": "print the help", "version": "print the version"}
+    return fixed.get(action.dest, str(action.help or ""))
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def stale() -> list[str]:
+    """The pages that are missing, differ from what would be written, or belong to no check any more."""
+    wanted = pages()
+    there = {str(p.relative_to(HERE)) for p in (HERE / "checks").rglob("*.md")} | {"cli.md"}
+    differ = {name for name, text in wanted.items() if not (HERE / name).is_file() or _read(name) != text}
+    return sorted(differ | (there - set(wanted)))
+
+
+def _read(name: str) -> str:
+    return (HERE / name).read_text(encoding="utf-8")
+
+
+def main() -> int:
+    """Write what is stale and take away what is left over."""
+    wanted = pages()
+    for name in stale():
+        path = HERE / name
+        if name in wanted:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(wanted[name], encoding="utf-8")
+        else:
+            path.unlink()
+        print(name)  # noqa: T201 - a tool for people
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
