@@ -5,7 +5,7 @@ from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.subjects import asked_for_nvidia, cards_of, gpus_of, has_dxg, in_container, machine
 
-PASS_THROUGH = "Pass a GPU through to this virtual machine, or choose an instance type that has one."
+VIRTUAL = "Pass a GPU through to this virtual machine, or choose an instance type that has one."
 LOOK = (
     "If there is a GPU in this machine: look in the firmware's set-up (BIOS) for a setting that disables it, then "
     "check its power cables and seating."
@@ -15,10 +15,13 @@ LOOK = (
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     if in_container(facts):
         says = "If the host has a GPU: give it to the container when it starts."
-        nvidia, amd = "docker run --gpus all ...", "docker run --device /dev/kfd --device /dev/dri ..."
-        return (Fix(says, (nvidia, amd), "change-environment", needs="restart of the container"),)
+        commands = (
+            "docker run --gpus all IMAGE  # NVIDIA",
+            "docker run --device /dev/kfd --device /dev/dri IMAGE  # AMD",
+        )
+        return (Fix(says, commands, "change-environment", needs="a new container"),)
     if isinstance(facts.host.virtual, str):
-        return (Fix(PASS_THROUGH, (), "ask-vendor", needs="reboot"),)
+        return (Fix(VIRTUAL, (), "ask-vendor", needs="reboot"),)
     return (Fix(LOOK, ("lspci -nn | grep -Ei 'vga|3d|display'",), "power-cycle", needs="reboot"),)
 
 

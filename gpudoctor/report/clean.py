@@ -2,6 +2,7 @@
 
 import os
 import re
+import textwrap
 from typing import Any
 
 # C0 and C1 controls without tab and newline, line and paragraph separators, and the characters that turn the
@@ -42,3 +43,13 @@ def clean_json(data: bytes) -> bytes:
     An encoder escapes C0 controls itself; what is left is DEL, C1 and the direction marks.
     """
     return _HARMFUL.sub(lambda m: f"\\u{ord(m[0]):04x}", data.decode("utf-8")).encode()
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """Harmless lines of at most `width` columns; a path or a word that is longer stays whole, to be copied."""
+    lines = []
+    for paragraph in clean(text).splitlines() or [""]:
+        lines += textwrap.wrap(
+            paragraph, width, break_long_words=False, break_on_hyphens=False, replace_whitespace=False
+        ) or [""]
+    return lines

@@ -18,7 +18,7 @@ def closing(facts: Facts, verdicts: list[Verdict], status: str, entries: tuple[F
         lines.append(f"None of the {len(asked)} checks that apply here found a problem.")
     if facts.quick and any(p.frameworks for p in facts.pythons):
         lines.append("No framework was imported (--quick): run `gpudoctor check` for what each one sees.")
-    if status == "pass" and not facts.quick:
+    if status == "pass" and not facts.quick and lines:
         lines.append(
             "If a program still fails, run `gpudoctor check` in its own environment: with its Python "
             "(--python PATH), as its user, in its container."

@@ -3,7 +3,7 @@
 from rich.console import Console
 from rich.text import Text
 
-from gpudoctor.report.clean import clean
+from gpudoctor.report.clean import wrapped
 from gpudoctor.report.model import FrameworkEntry, GpuEntry, MachineEntry, PythonEntry, Report
 from gpudoctor.subjects import NAMES
 
@@ -21,9 +21,9 @@ def header(out: Console, report: Report) -> None:
         _python(out, python, [f for f in report.frameworks if f.python == python.path])
 
 
-def _row(out: Console, label: str, text: str, style: str = "") -> None:
-    for line in Text(clean(text), style).wrap(out, out.width - WIDE):
-        out.print(Text.assemble((f"{label:<{WIDE}}", "bold"), line))
+def _row(out: Console, label: str, text: str) -> None:
+    for line in wrapped(text, out.width - WIDE):
+        out.print(Text.assemble((f"{label:<{WIDE}}", "bold"), line), soft_wrap=True)
         label = ""
 
 

@@ -3,11 +3,10 @@
 from io import StringIO
 
 from rich.console import Console
-from rich.padding import Padding
 from rich.text import Text
 
 from gpudoctor.judge import Fix
-from gpudoctor.report.clean import clean
+from gpudoctor.report.clean import clean, wrapped
 from gpudoctor.report.header import header
 from gpudoctor.report.model import Consequence, FindingEntry, Report
 
@@ -43,8 +42,9 @@ def render(report: Report, width: int | None = None, colour: bool = False, verbo
     if verbose:
         _unknown(out, report)
     _counts(out, report)
-    for line in report.next:
-        out.print(Text(clean(line)))
+    for sentence in report.next:
+        for line in wrapped(sentence, out.width):
+            out.print(Text(line), soft_wrap=True)
     text: str = out.file.getvalue()  # type: ignore[attr-defined]
     return "\n".join(line.rstrip() for line in text.splitlines()) + "\n"
 
@@ -52,8 +52,7 @@ def render(report: Report, width: int | None = None, colour: bool = False, verbo
 def _finding(out: Console, entry: FindingEntry, verbose: bool) -> None:
     word, style = LABEL[entry.status]
     out.print()
-    head = Text.assemble((f"{word:<{INDENT}}", style), (clean(entry.title), "bold"))
-    out.print(Padding(head, 0)) if len(head) <= out.width else _hanging(out, word, style, entry.title)
+    _hanging(out, word, style, entry.title)
     _line(out, "", entry.says)
     _line(out, "why", entry.cause)
     for seen in entry.evidence:
@@ -70,17 +69,15 @@ def _finding(out: Console, entry: FindingEntry, verbose: bool) -> None:
 
 def _hanging(out: Console, word: str, style: str, title: str) -> None:
     """A title that needs several lines keeps its indent."""
-    body = Text(clean(title), "bold")
-    for number, line in enumerate(body.wrap(out, out.width - INDENT)):
-        label = (f"{word:<{INDENT}}", style) if number == 0 else (" " * INDENT, "")
-        out.print(Text.assemble(label, line))
+    for line in wrapped(title, out.width - INDENT):
+        out.print(Text.assemble((f"{word:<{INDENT}}", style), (line, "bold")), soft_wrap=True)
+        word = ""
 
 
 def _line(out: Console, label: str, text: str, style: str = "") -> None:
-    for paragraph in clean(text).splitlines() or [""]:
-        for line in Text(paragraph, style).wrap(out, out.width - INDENT, tab_size=4):
-            out.print(Text.assemble((f"{label:<{INDENT}}" if label else " " * INDENT, "bold blue"), line))
-            label = ""
+    for line in wrapped(text, out.width - INDENT):
+        out.print(Text.assemble((f"{label:<{INDENT}}", "bold blue"), (line, style)), soft_wrap=True)
+        label = ""
 
 
 def _fix(out: Console, fix: Fix, label: str) -> None:
