@@ -8,6 +8,7 @@ from gpudoctor.judge import MACHINE, About
 from gpudoctor.knowledge import generations
 from gpudoctor.maybe import Maybe, Unknown, known
 from gpudoctor.subjects import (
+    OnCard,
     cards_of,
     gpu_key,
     gpus_of,
@@ -199,6 +200,24 @@ def card_name(card: PciDevice) -> str:
     """For people: "The GPU at 0000:01:00.0 (GM204 [GeForce GTX 970])"."""
     name = f" ({card.name})" if isinstance(card.name, str) else ""
     return f"The GPU at {card.address}{name}"
+
+
+def alike_cards(facts: Facts) -> Iterator[tuple[About, OnCard]]:
+    """One card of each model: what is wrong with a model is one finding, however many of it are there."""
+    found: dict[str, list[PciDevice]] = {}
+    for card in cards_of(facts, "nvidia"):
+        found.setdefault(card.device, []).append(card)
+    for cards in found.values():
+        ill = [card for card in cards if not works(facts, card)]
+        one = (ill or cards)[0]
+        about = About(label=f"the GPU at {one.address}", gpu=one.address if len(cards) == 1 else None)
+        yield about, OnCard(facts, one)
+
+
+def model_name(on: OnCard) -> str:
+    """For people: "The GPU at 0000:01:00.0 (GM204) and 1 more like it"."""
+    more = sum(c.device == on.card.device and not works(on.facts, c) for c in cards_of(on.facts, "nvidia")) - 1
+    return f"{card_name(on.card)}{f' and {more} more like it' if more > 0 else ''}"
 
 
 def gpu_name(gpu: Gpu) -> str:

@@ -1,6 +1,7 @@
 """The firmware or the hypervisor gave the GPU no room for its memory windows."""
 
-from gpudoctor.driver_view import OnAddress, nvidia_addresses, texts
+from gpudoctor.driver_view import OnAddress, not_wsl, nvidia_addresses, texts
+from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known_or
 
@@ -25,8 +26,8 @@ _KVM = (
 )
 
 
-def _fixes(on: OnAddress) -> tuple[Fix, ...]:
-    virtual = known_or(on.facts.host.virtual, None)
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    virtual = known_or(facts.host.virtual, None)
     realloc = Fix(
         "Or let the kernel hand out the windows itself: add pci=realloc to the kernel command line, and restart.",
         (),
@@ -65,19 +66,24 @@ def _hypervisor(virtual: str) -> Fix:
         "https://github.com/NVIDIA/gpu-operator/issues/492",
         "https://github.com/NVIDIA/open-gpu-kernel-modules",
     ),
-    each=nvidia_addresses,
+    each=not_wsl,
     affects=("everything",),
     seen=("simulated 2026-11",),
 )
-def bar_unassigned(on: OnAddress) -> Problem | None:
+def bar_unassigned(facts: Facts) -> Problem | None:
     """The driver says so in the log; or sysfs shows a window of size 0 on a card that nothing drives."""
-    if on.answers:
+    ill = [on for _, on in nvidia_addresses(facts) if _without_window(on)]
+    if not ill:
         return None
-    said = on.events("bar-invalid")
-    sized = on.card is not None and on.card.bar1 == 0 and on.card.driver is None
-    if not said and not sized:
-        return None
-    virtual = known_or(on.facts.host.virtual, None)
+    virtual = known_or(facts.host.virtual, None)
     where = f"the hypervisor ({virtual})" if isinstance(virtual, str) else "the firmware"
-    says = f"{on.name} has no memory window: BAR1 is 0M, invalid. It was not assigned by {where}."
-    return Problem(says, texts(said))
+    names = " and ".join(on.name for on in ill[:4])
+    have = "have no memory window" if len(ill) > 1 else "has no memory window"
+    says = f"{names} {have}: BAR1 is 0M, invalid. It was not assigned by {where}."
+    return Problem(says, texts(tuple(event for on in ill for event in on.events("bar-invalid"))))
+
+
+def _without_window(on: OnAddress) -> bool:
+    if on.answers:
+        return False
+    return bool(on.events("bar-invalid")) or (on.card is not None and on.card.bar1 == 0 and on.card.driver is None)

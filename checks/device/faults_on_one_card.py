@@ -8,10 +8,10 @@ from gpudoctor.judge import About, Fix, Problem, Severity, check
 
 # Illegal instructions, page faults, stopped channels: of programs by rule (NVIDIA's Xid catalogue).
 _BY_PROGRAMS = (13, 31, 32, 39, 40, 41, 43, 69, 70)
-# From that many faults of that many processes over that many seconds nobody believes in one bad program.
-_FAULTS, _PROCESSES, _SECONDS = 4, 3, 3600.0
+# From that many faults of that many processes nobody believes in one bad program.
+_FAULTS, _PROCESSES = 4, 3
 # The first GPU is the one that programs take by default, so it alone sees the faults of one bad program.
-_FIRST_FAULTS, _FIRST_SECONDS = 8, 86400.0
+_FIRST_FAULTS, _FIRST_PROCESSES = 12, 8
 
 
 def _cards(facts: Facts) -> Iterator[tuple[About, OnAddress]]:
@@ -54,7 +54,7 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     seen=("simulated 2026-11",),
 )
 def faults_on_one_card(on: OnAddress) -> Problem | None:
-    """Many faults of many processes over a long time here, and none on the other GPUs."""
+    """Many faults of many processes here, and none on the other GPUs."""
     said = on.xids(*_BY_PROGRAMS)
     others = [other for _, other in nvidia_addresses(on.facts) if other.address != on.address]
     if not _lasting(on, said) or any(other.xids(*_BY_PROGRAMS) for other in others):
@@ -69,9 +69,7 @@ def faults_on_one_card(on: OnAddress) -> Problem | None:
 
 
 def _lasting(on: OnAddress, said: tuple[Event, ...]) -> bool:
-    times = [e.seconds for e in said if e.seconds is not None]
-    spread = max(times) - min(times) if times else 0.0
     pids = {e.what.get("pid") for e in said if e.what.get("pid")}
     first = on.address == min(other.address for _, other in nvidia_addresses(on.facts))
-    faults, seconds = (_FIRST_FAULTS, _FIRST_SECONDS) if first else (_FAULTS, _SECONDS)
-    return len(said) >= faults and len(pids) >= _PROCESSES and spread >= seconds
+    faults, processes = (_FIRST_FAULTS, _FIRST_PROCESSES) if first else (_FAULTS, _PROCESSES)
+    return len(said) >= faults and len(pids) >= processes

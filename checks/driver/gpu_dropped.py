@@ -1,11 +1,12 @@
 """The installed driver branch no longer supports this old GPU."""
 
 from gpudoctor.driver_view import (
+    alike_cards,
     branch,
-    card_name,
     events,
     generation_of,
     library_version,
+    model_name,
     module_version,
     texts,
     works,
@@ -14,7 +15,7 @@ from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import Unknown
 from gpudoctor.remedies import module, system
 from gpudoctor.remedies.driver import install_driver
-from gpudoctor.subjects import OnCard, cards_of, gpus_of, in_container, nvidia_cards
+from gpudoctor.subjects import OnCard, cards_of, gpus_of, in_container
 
 _LEGACY = "https://www.nvidia.com/en-us/drivers/unix/legacy-gpu/"
 
@@ -76,7 +77,7 @@ def _hold(last: int) -> Fix:
     cause="NVIDIA drops old generations from new driver branches; the kernel module then ignores the card (legacy).",
     fixes=_fixes,
     references=(_LEGACY, "https://github.com/siderolabs/talos/issues/8764"),
-    each=nvidia_cards,
+    each=alike_cards,
     because=("device.none", "driver.not-installed"),
     affects=("everything",),
     seen=("simulated 2026-11",),
@@ -92,7 +93,7 @@ def gpu_dropped(on: OnCard) -> Problem | None:
         return None
     name = f"{on.card.generation} GPU" if isinstance(on.card.generation, str) else "GPU"
     says = (
-        f"{card_name(on.card)} is a {name} that needs driver branch {last} or older; the installed driver {version} "
+        f"{model_name(on)} is a {name} that needs driver branch {last} or older; the installed driver {version} "
         f"is too new and ignores it."
     )
     others = [g for g in gpus_of(on.facts, "nvidia") if g.status == "ok"]

@@ -1,11 +1,12 @@
 """The GPU is newer than the installed driver branch."""
 
 from gpudoctor.driver_view import (
+    alike_cards,
     branch,
-    card_name,
     events,
     generation_of,
     library_version,
+    model_name,
     module_version,
     texts,
     works,
@@ -14,7 +15,7 @@ from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import Unknown
 from gpudoctor.remedies import module
 from gpudoctor.remedies.driver import best_branch, install_driver
-from gpudoctor.subjects import OnCard, in_container, nvidia_cards
+from gpudoctor.subjects import OnCard, in_container
 
 
 def _fixes(on: OnCard) -> tuple[Fix, ...]:
@@ -34,7 +35,7 @@ def _fixes(on: OnCard) -> tuple[Fix, ...]:
         "https://docs.nvidia.com/datacenter/tesla/drivers/cuda-toolkit-driver-and-architecture-matrix.html",
         "https://docs.nvidia.com/datacenter/tesla/drivers/",
     ),
-    each=nvidia_cards,
+    each=alike_cards,
     because=("device.none", "driver.not-installed"),
     affects=("everything",),
     seen=("simulated 2026-11",),
@@ -50,7 +51,5 @@ def gpu_too_new(on: OnCard) -> Problem | None:
     have = branch(version)
     if have is None or have >= found.first_driver:
         return None
-    says = (
-        f"{card_name(on.card)} ({found.name}) needs driver branch {found.first_driver} or newer; {version} is too old."
-    )
+    says = f"{model_name(on)} ({found.name}) needs driver branch {found.first_driver} or newer; {version} is too old."
     return Problem(says, texts(events(on.facts, "rm-init-failed", "probe-failed", "no-device-probed")))

@@ -1,11 +1,12 @@
 """The open kernel modules on a GPU without GPU System Processor."""
 
 from gpudoctor.driver_view import (
+    alike_cards,
     branch,
-    card_name,
     events,
     generation_of,
     library_version,
+    model_name,
     module_flavour,
     module_version,
     texts,
@@ -15,7 +16,7 @@ from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import Unknown
 from gpudoctor.remedies import module
 from gpudoctor.remedies.driver import install_driver
-from gpudoctor.subjects import OnCard, gpus_of, in_container, nvidia_cards
+from gpudoctor.subjects import OnCard, gpus_of, in_container
 
 
 def _fixes(on: OnCard) -> tuple[Fix, ...]:
@@ -41,7 +42,7 @@ def _fixes(on: OnCard) -> tuple[Fix, ...]:
         "https://github.com/NVIDIA/open-gpu-kernel-modules",
         "https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/kernel-modules.html",
     ),
-    each=nvidia_cards,
+    each=alike_cards,
     because=("device.none", "driver.not-installed", "driver.gpu-dropped"),
     affects=("everything",),
     seen=("simulated 2026-11",),
@@ -58,7 +59,7 @@ def open_module_unsupported(on: OnCard) -> Problem | None:
         return None
     name = f"{found.name} GPU" if found else "GPU"
     says = (
-        f"{card_name(on.card)} is a {name} without GSP, which the installed open kernel modules "
+        f"{model_name(on)} is a {name} without GSP, which the installed open kernel modules "
         f"({module_version(on.facts) or 'of unknown version'}) do not support."
     )
     others = [g for g in gpus_of(on.facts, "nvidia") if g.status == "ok"]

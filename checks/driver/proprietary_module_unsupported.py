@@ -1,10 +1,20 @@
 """The proprietary kernel modules on a GPU that only the open ones drive."""
 
-from gpudoctor.driver_view import branch, card_name, events, generation_of, module_flavour, module_version, texts, works
+from gpudoctor.driver_view import (
+    alike_cards,
+    branch,
+    events,
+    generation_of,
+    model_name,
+    module_flavour,
+    module_version,
+    texts,
+    works,
+)
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.remedies import module
 from gpudoctor.remedies.driver import best_branch, install_driver
-from gpudoctor.subjects import OnCard, in_container, nvidia_cards
+from gpudoctor.subjects import OnCard, in_container
 
 
 def _fixes(on: OnCard) -> tuple[Fix, ...]:
@@ -28,7 +38,7 @@ def _fixes(on: OnCard) -> tuple[Fix, ...]:
         "https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/kernel-modules.html",
         "https://developer.nvidia.com/blog/nvidia-transitions-fully-towards-open-source-gpu-kernel-modules/",
     ),
-    each=nvidia_cards,
+    each=alike_cards,
     because=("device.none", "driver.not-installed", "driver.gpu-too-new"),
     affects=("everything",),
     seen=("simulated 2026-11",),
@@ -45,7 +55,7 @@ def proprietary_module_unsupported(on: OnCard) -> Problem | None:
         return None
     name = f"{found.name} GPU" if found else "GPU"
     says = (
-        f"{card_name(on.card)} is a {name}, which only the open kernel modules drive; the installed module "
+        f"{model_name(on)} is a {name}, which only the open kernel modules drive; the installed module "
         f"{module_version(on.facts) or ''} is the proprietary one."
     )
     return Problem(says.replace("  ", " "), texts(tuple(said)))

@@ -1,0 +1,50 @@
+"""A board with NVSwitch and no fabric manager that has set the switches up."""
+
+from gpudoctor.driver_view import CUDA_NOT_READY, DEAD, VERSIONS, not_wsl
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import Unknown, known, known_or
+from gpudoctor.remedies import fabric
+from gpudoctor.subjects import in_container
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    return fabric.start(facts)
+
+
+@check(
+    title="The fabric manager is not running",
+    severity=Severity.ERROR,
+    cause="On boards with NVSwitch the GPUs join the NVLink fabric only after nvidia-fabricmanager has set it up. "
+    "Until then "
+    "cuInit answers 802 (system not yet initialized), while nvidia-smi looks healthy.",
+    fixes=_fixes,
+    references=(
+        "https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/index.html",
+        "https://github.com/wilicc/gpu-burn/issues/92",
+    ),
+    each=not_wsl,
+    because=(*DEAD, *VERSIONS, "driver.not-loaded", "fabric.manager-mismatch"),
+    affects=("everything",),
+    seen=("simulated 2026-11",),
+)
+def manager_down(facts: Facts) -> Problem | None:
+    """CUDA waits, the board needs the manager, and systemd says that it is not active."""
+    if not fabric.needs_manager(facts):
+        return None
+    waits = [g.index for g in fabric.waiting(facts)]
+    code = known(facts.nvidia.cuda.code)
+    if code in (0, None) or (code != CUDA_NOT_READY and not waits):
+        return None
+    state = facts.nvidia.kernel.fabric_manager
+    if isinstance(state, Unknown) and in_container(facts):
+        return None  # the host's: not-ready speaks
+    running = known(state)
+    if running in ("active", "reloading", "activating"):
+        return None
+    word = {None: "is not installed", "failed": "has failed"}.get(running, f"is {running}")
+    which = f" GPUs {', '.join(map(str, waits))} wait for the fabric." if waits else ""
+    missing = fabric.missing_modules(facts)
+    also = f" The modules {' and '.join(missing)}, which it needs on this board, are not loaded." if missing else ""
+    says = f"nvidia-fabricmanager {word}, and this board's GPUs need it (cuInit {code}).{which}{also}"
+    return Problem(says, (f"systemctl is-active nvidia-fabricmanager: {known_or(state, None)}",))

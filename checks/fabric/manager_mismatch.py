@@ -1,0 +1,42 @@
+"""A fabric manager of another version than the driver."""
+
+from gpudoctor.driver_view import not_wsl
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Severity, check
+from gpudoctor.maybe import known, known_or
+from gpudoctor.remedies import fabric
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    version = fabric.version_of_driver(facts)
+    commands = (*fabric.install(facts), f"sudo systemctl restart {fabric.UNIT}")
+    says = (
+        f"Install {fabric.UNIT} in exactly the driver's version, {version}, restart it, and hold both packages "
+        "together."
+    )
+    return (Fix(says, commands, "reinstall-package", root=True, verify=f"systemctl status {fabric.UNIT}"),)
+
+
+@check(
+    title="The fabric manager is of another version than the driver",
+    severity=Severity.ERROR,
+    cause="nvidia-fabricmanager works only with a driver of exactly its own version; after an upgrade of one of them "
+    "it "
+    "refuses to start, and CUDA waits for the fabric (802).",
+    fixes=_fixes,
+    references=("https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/index.html",),
+    each=not_wsl,
+    because=("driver.library-mismatch", "driver.half-upgraded", "driver.not-loaded"),
+    affects=("everything",),
+    seen=(),
+)
+def manager_mismatch(facts: Facts) -> str | None:
+    """Compare the two versions where the board needs the manager; one that works all the same is left alone."""
+    if not fabric.needs_manager(facts) or facts.nvidia.cuda.code == 0:
+        return None
+    if known_or(facts.nvidia.kernel.fabric_manager, "unknown") is None:
+        return None
+    version, loaded = known(facts.nvidia.kernel.fabric_manager_version), known(facts.nvidia.kernel.loaded)
+    if version is None or loaded is None or version == loaded:
+        return None
+    return f"nvidia-fabricmanager is {version}, the driver is {loaded}: the versions do not match."

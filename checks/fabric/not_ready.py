@@ -1,0 +1,53 @@
+"""The fabric manager runs, or nobody here can see it, and CUDA still says that the system is not ready."""
+
+from gpudoctor.driver_view import CUDA_NOT_READY, DEAD, not_wsl
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.remedies import fabric
+from gpudoctor.subjects import in_container
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    if in_container(facts):
+        return fabric.start(facts)
+    wait = Fix(
+        "Wait a minute after boot and look again; if it stays so, restart the fabric manager and read its log.",
+        (
+            "nvidia-smi -q | grep -A2 Fabric",
+            f"sudo systemctl restart {fabric.UNIT}",
+            f"journalctl -u {fabric.UNIT} -n 30",
+        ),
+        "restart-process",
+        root=True,
+        verify="nvidia-smi -q | grep -A2 Fabric",
+    )
+    switch = (
+        "Restart the computer; if the fabric stays incomplete, an NVSwitch or NVLink is at fault (SXid in the log)."
+    )
+    return (wait, Fix(switch, ("sudo dmesg | grep -E 'SXid|Xid'", "sudo reboot"), "reboot", root=True, needs="reboot"))
+
+
+@check(
+    title="The NVLink fabric is not ready",
+    severity=Severity.ERROR,
+    cause="cuInit answers 802 (system not yet initialized) until every GPU has joined the NVLink fabric that the "
+    "fabric "
+    "manager sets up; right after boot that takes a minute, later it means that the set-up failed.",
+    fixes=_fixes,
+    references=("https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/index.html",),
+    each=not_wsl,
+    because=(*DEAD, "fabric.manager-down", "fabric.manager-mismatch", "device.nvlink-fault", "driver.hmm-without-room"),
+    affects=("everything",),
+    seen=(),
+)
+def not_ready(facts: Facts) -> Problem | None:
+    """The result 802 on a board that needs the fabric."""
+    code = known(facts.nvidia.cuda.code)
+    if code != CUDA_NOT_READY or not fabric.needs_manager(facts):
+        return None
+    waits = ", ".join(str(g.index) for g in fabric.waiting(facts))
+    which = f"GPUs {waits} have not joined the NVLink fabric" if waits else "the NVLink fabric is not set up"
+    where = " The host's fabric manager has to do that." if in_container(facts) else ""
+    lines = tuple(f"GPU {g.index}: fabric state {g.fabric_state}" for g in fabric.waiting(facts))
+    return Problem(f"cuInit answers 802: {which}.{where}", lines)

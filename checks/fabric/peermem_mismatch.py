@@ -1,0 +1,58 @@
+"""nvidia_peermem was built against another InfiniBand core than the loaded one."""
+
+from gpudoctor.driver_view import events, not_wsl, texts
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known, known_or
+from gpudoctor.remedies import module, system
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    names = module.module_packages(facts)
+    again = system.reinstall(facts, *names) if names else module.build_commands(facts)
+    rebuild = Fix(
+        "Rebuild NVIDIA's modules (reinstall the driver's module package) after the network driver (MLNX_OFED or "
+        "DOCA-OFED) "
+        "is installed, so that nvidia_peermem is compiled against the same ib_core; then load it.",
+        (*again, "sudo modprobe nvidia_peermem"),
+        "reinstall-package",
+        root=True,
+        verify="lsmod | grep nvidia_peermem",
+    )
+    dmabuf = Fix(
+        "Or do without it: with the open kernel modules and a recent kernel, GPUDirect RDMA goes through DMA-BUF, "
+        "which needs "
+        "no nvidia_peermem.",
+        (),
+        "change-environment",
+    )
+    return (rebuild, dmabuf) if facts.nvidia.kernel.flavour == "open" else (rebuild,)
+
+
+@check(
+    title="nvidia_peermem does not fit the loaded InfiniBand driver",
+    severity=Severity.WARNING,
+    cause="nvidia_peermem (GPUDirect RDMA) is compiled against one ib_core: the kernel's own or OFED's. Loaded with "
+    "the other "
+    "one, its symbol versions disagree and the kernel refuses it; traffic between nodes goes through host memory then.",
+    fixes=_fixes,
+    references=(
+        "https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/gpu-operator-rdma.html",
+        "https://github.com/NVIDIA/gpu-operator/issues/2868",
+    ),
+    each=not_wsl,
+    because=("driver.not-loaded",),
+    affects=("several-gpus",),
+    seen=("simulated 2026-11",),
+)
+def peermem_mismatch(facts: Facts) -> Problem | None:
+    """The kernel's refusal in the log, and no such module loaded now."""
+    known(facts.log.events)
+    refused = events(facts, "symbol-mismatch", "unknown-symbol")
+    said = tuple(e for e in refused if e.what.get("module", "").replace("-", "_") in ("nvidia_peermem", "nv_peer_mem"))
+    if not said or "nvidia_peermem" in known_or(facts.nvidia.kernel.modules, ()):
+        return None
+    symbols = dict.fromkeys(e.what.get("text", "") for e in said)
+    symbol = next((s for s in symbols if s), "its symbols")
+    says = f"The kernel refuses nvidia_peermem: {symbol} of ib_core has another version than it was built against."
+    return Problem(says, texts(said))

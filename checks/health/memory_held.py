@@ -1,0 +1,75 @@
+"""Another process holds nearly all of a GPU's memory."""
+
+from gpudoctor.driver_view import gpu_name
+from gpudoctor.facts import Process
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known, known_or
+from gpudoctor.subjects import OnGpu, gpus_of, nvidia_gpus
+
+# With less than that free hardly a model fits, and frameworks fail to make their context.
+_FREE = 0.1
+# A GPU with that much free counts as one to go to.
+_ROOM = 0.5
+
+
+def _fixes(on: OnGpu) -> tuple[Fix, ...]:
+    pids = [str(p.pid) for p in _holders(on)][:4]
+    commands = (
+        (f"ps -o pid,user,etime,cmd -p {','.join(pids)}",) if pids else ("nvidia-smi", "sudo fuser -v /dev/nvidia*")
+    )
+    fixes = [
+        Fix("Look at who holds the memory; stop it if it is yours and forgotten, else wait or ask its owner.", commands)
+    ]
+    free = [
+        g.index
+        for g in gpus_of(on.facts, "nvidia")
+        if g.index != on.gpu.index and _part_free(g.memory, g.memory_used) > _ROOM
+    ]
+    if free:
+        says = f"Or run on a GPU with room ({', '.join(map(str, free[:7]))})."
+        fixes.append(Fix(says, (f"export CUDA_VISIBLE_DEVICES={free[0]}",), "change-environment"))
+    return tuple(fixes)
+
+
+def _part_free(total: object, used: object) -> float:
+    return 1 - used / total if isinstance(total, int) and isinstance(used, int) and total else 0.0
+
+
+def _holders(on: OnGpu) -> tuple[Process, ...]:
+    found = on.gpu.processes if isinstance(on.gpu.processes, tuple) else ()
+    return tuple(sorted(found, key=lambda p: -(known_or(p.memory, None) or 0)))
+
+
+@check(
+    title="Other processes hold nearly all of a GPU's memory",
+    severity=Severity.WARNING,
+    cause="Memory that other processes hold is not there for yours: frameworks answer out of memory, or cannot even "
+    "start on the "
+    "GPU. Forgotten notebooks and servers are the usual holders.",
+    fixes=_fixes,
+    references=("https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceQueries.html",),
+    each=nvidia_gpus,
+    because=("health.stuck-process", "device.exclusive-mode"),
+    affects=("everything",),
+    seen=(),
+)
+def memory_held(on: OnGpu) -> Problem | None:
+    """Nearly nothing free; with room on another GPU it is no more than advice."""
+    total, used = known(on.gpu.memory), known(on.gpu.memory_used)
+    if not total or used is None or 1 - used / total >= _FREE:
+        return None
+    holders = _holders(on)
+    who = (
+        "; ".join(map(_words, holders[:3]))
+        or "by processes that NVML does not show here (another container, another user)"
+    )
+    says = f"{used >> 20} of {total >> 20} MiB of {gpu_name(on.gpu)} are in use: {who}."
+    room = any(_part_free(g.memory, g.memory_used) > _ROOM for g in gpus_of(on.facts, "nvidia"))
+    return Problem(says, severity=Severity.ADVICE if room else None)
+
+
+def _words(process: Process) -> str:
+    memory = known_or(process.memory, None)
+    size = f" {memory >> 20} MiB" if memory else ""
+    name = known_or(process.name, None) or "a process of another container"
+    return f"{name} (pid {process.pid}){size}"

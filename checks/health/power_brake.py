@@ -1,0 +1,40 @@
+"""An outside signal makes the GPU brake."""
+
+from gpudoctor.driver_view import gpu_name
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.subjects import OnGpu, nvidia_gpus
+
+_FIXES = (
+    Fix(
+        "Check the power supplies (one may have failed, or is too small), the card's power cables, and what the "
+        "server's "
+        "management (BMC) says of power; then the server's own power cap.",
+        ("nvidia-smi -q -d POWER,PERFORMANCE", "sudo ipmitool sdr type 'Power Supply'"),
+        "replace-hardware",
+        root=True,
+        verify="nvidia-smi -q -d PERFORMANCE",
+    ),
+)
+
+
+@check(
+    title="The power supply makes a GPU brake (HW power brake)",
+    severity=Severity.WARNING,
+    cause="The board pulls the GPU's power-brake line where the supply cannot give what is asked, or the external "
+    "power is not "
+    "right; the GPU halves its clocks or more.",
+    fixes=_FIXES,
+    references=("https://docs.nvidia.com/deploy/nvml-api/group__nvmlClocksEventReasons.html",),
+    each=nvidia_gpus,
+    because=("device.fallen-off-the-bus", "health.overheated"),
+    affects=("everything",),
+    seen=(),
+)
+def power_brake(on: OnGpu) -> Problem | None:
+    """NVML's own reason for the clocks."""
+    reasons = known(on.gpu.event_reasons)
+    if reasons is None or "hw-power-brake" not in reasons:
+        return None
+    clock = f" at {on.gpu.sm_clock} of {on.gpu.sm_clock_max} MHz" if isinstance(on.gpu.sm_clock, int) else ""
+    return Problem(f"{gpu_name(on.gpu)} brakes{clock} because the power supply asks for it (hw-power-brake).")

@@ -1,0 +1,67 @@
+"""A power cap holds the clocks far below what the GPU could do."""
+
+from gpudoctor.driver_view import gpu_name
+from gpudoctor.gpu_view import busy
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known, known_or
+from gpudoctor.subjects import OnGpu, nvidia_gpus
+
+# A GPU at its default limit holds 70 per cent and more of its highest clock in dense matrix products (H100 at
+# 700 W: about 1400 of 1980 MHz), so what lies below that under a cap is worth a word; below 60 per cent a warning.
+_LOW, _VERY_LOW = 0.7, 0.6
+# A cap that acts though the GPU draws less than this part of its limit comes from the board or its supply.
+_FAR_BELOW = 0.8
+# A limit below this part of the default was set by somebody.
+_LOWERED = 0.9
+
+
+def _fixes(on: OnGpu) -> tuple[Fix, ...]:
+    limit, usual, index = known_or(on.gpu.power_limit, None), known_or(on.gpu.power_default, None), on.gpu.index
+    fixes = []
+    if limit is not None and usual is not None and limit < usual * _LOWERED:
+        says = f"Raise the power limit to the default again, {usual:.0f} W, if cooling and supply allow it."
+        undo = f"sudo nvidia-smi -i {index} -pl {limit:.0f}"
+        fixes.append(
+            Fix(says, (f"sudo nvidia-smi -i {index} -pl {usual:.0f}",), "change-environment", root=True, undo=undo)
+        )
+    fixes.append(
+        Fix(
+            "Check what feeds the card: power supply (PSU) and its cables, all connectors of the board, and a power "
+            "cap that "
+            "the server's management (BMC, iDRAC) sets; then its cooling.",
+            (f"nvidia-smi -q -d POWER,PERFORMANCE -i {index}",),
+            "replace-hardware",
+            verify=f"nvidia-smi -i {index} --query-gpu=clocks.sm,clocks.max.sm,power.draw,power.limit --format=csv",
+        )
+    )
+    return tuple(fixes)
+
+
+@check(
+    title="A power cap throttles a GPU",
+    severity=Severity.WARNING,
+    cause="The driver lowers the clocks to keep the power below its cap (SW power cap). A limit that was lowered, or "
+    "a board that "
+    "gets too little power, makes the GPU slow though everything works.",
+    fixes=_fixes,
+    references=("https://docs.nvidia.com/deploy/nvml-api/group__nvmlClocksEventReasons.html",),
+    each=nvidia_gpus,
+    because=("device.xid-hardware", "health.overheated", "health.power-brake"),
+    affects=("everything",),
+    seen=("simulated 2026-11",),
+)
+def power_capped(on: OnGpu) -> Problem | None:
+    """The cap is the reason, the GPU works, and its clock is far below the highest one."""
+    reasons = known(on.gpu.event_reasons)
+    if reasons is None or "sw-power-cap" not in reasons or not busy(on.gpu, 50):
+        return None
+    clock, most = known(on.gpu.sm_clock), known(on.gpu.sm_clock_max)
+    if not clock or not most or clock >= most * _LOW:
+        return None
+    draw, limit = known_or(on.gpu.power, None), known_or(on.gpu.power_limit, None)
+    usual = known_or(on.gpu.power_default, None)
+    odd = draw is not None and limit is not None and draw < limit * _FAR_BELOW
+    watts = f" at {draw:.0f} W of a limit of {limit:.0f} W" if draw is not None and limit is not None else ""
+    lowered = f" (default {usual:.0f} W)" if usual and limit is not None and limit < usual * _LOWERED else ""
+    says = f"The power cap throttles {gpu_name(on.gpu)}: it runs at {clock} of {most} MHz under load{watts}{lowered}."
+    return Problem(says, severity=None if odd or clock < most * _VERY_LOW else Severity.ADVICE)

@@ -1,0 +1,51 @@
+"""A process that cannot end holds a GPU."""
+
+from gpudoctor.driver_view import gpu_name
+from gpudoctor.facts import Process
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.subjects import OnGpu, nvidia_gpus
+
+_WORDS = {"D": "sleeps uninterruptibly in the kernel (state D)", "Z": "is a zombie (state Z)"}
+
+
+def _stuck(on: OnGpu) -> tuple[Process, ...]:
+    found = on.gpu.processes if isinstance(on.gpu.processes, tuple) else ()
+    return tuple(p for p in found if p.state in _WORDS)
+
+
+def _fixes(on: OnGpu) -> tuple[Fix, ...]:
+    pids = ",".join(str(p.pid) for p in _stuck(on)[:4])
+    look = Fix(
+        "Look whether it is still in that state, and who its parent is; a zombie ends with its parent, what sleeps "
+        "in the kernel "
+        "cannot be killed.",
+        (f"ps -o pid,ppid,stat,wchan:32,cmd -p {pids}",),
+        impact="none",
+    )
+    says = "If it stays: restart the computer (or, with no process left on the GPU, reset the GPU)."
+    return (look, Fix(says, ("sudo reboot",), "reboot", root=True, needs="reboot"))
+
+
+@check(
+    title="A process that cannot end holds a GPU",
+    severity=Severity.WARNING,
+    cause="A process waits inside the driver and does not come back, or has died and its parent has not noticed; its "
+    "GPU memory "
+    "stays taken.",
+    fixes=_fixes,
+    references=("https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html",),
+    each=nvidia_gpus,
+    because=("device.fallen-off-the-bus", "device.gsp-failed", "device.xid-hardware", "device.needs-reset"),
+    affects=("everything",),
+    seen=(),
+)
+def stuck_process(on: OnGpu) -> Problem | None:
+    """A holder in state D or Z."""
+    known(on.gpu.processes)
+    stuck = _stuck(on)
+    if not stuck:
+        return None
+    first = stuck[0]
+    says = f"Process {first.pid} ({first.name}) on {gpu_name(on.gpu)} {_WORDS[str(first.state)]} and keeps its memory."
+    return Problem(says, tuple(f"pid {p.pid} {p.name}: {p.state}" for p in stuck))

@@ -1,0 +1,56 @@
+"""A GPU's PCIe link is narrower than card and slot allow."""
+
+from gpudoctor.driver_view import gpu_name
+from gpudoctor.gpu_view import busy, virtual
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.subjects import OnGpu, nvidia_gpus
+
+_FIXES = (
+    Fix(
+        "Shut down, reseat the card (or move it to a full-width slot), clean its contacts, do without a riser, and "
+        "look in the "
+        "firmware's set-up (BIOS) for the slot's lanes (bifurcation).",
+        (),
+        "replace-hardware",
+        needs="reboot",
+        verify="nvidia-smi --query-gpu=index,pcie.link.width.current,pcie.link.width.max --format=csv",
+    ),
+    Fix(
+        "Look for PCI Express errors in the kernel's log.",
+        ("sudo dmesg | grep -iE 'AER|pcie'",),
+        root=True,
+        impact="none",
+    ),
+)
+
+
+@check(
+    title="A GPU's PCIe link is narrower than card and slot allow",
+    severity=Severity.WARNING,
+    cause="The link trained with fewer lanes (width) than both sides have: the card is not fully seated, a riser or "
+    "a contact is "
+    "bad, the slot shares its lanes, or the card's makers left lanes out. Transfers crawl.",
+    fixes=_FIXES,
+    references=(
+        "https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceQueries.html",
+        "https://github.com/dartraiden/NVIDIA-patcher/issues/106",
+    ),
+    each=nvidia_gpus,
+    because=("device.fallen-off-the-bus",),
+    affects=("everything",),
+    seen=("simulated 2026-11",),
+)
+def narrow_pcie(on: OnGpu) -> Problem | None:
+    """Under load the width is what it is; at rest the driver may lower it, so there one lane of many is only a hint."""
+    now, most = known(on.gpu.link_width), known(on.gpu.link_width_max)
+    if now is None or most is None or now <= 0 or now >= most:
+        return None
+    works = busy(on.gpu)
+    if not works and not (now == 1 and most >= 8):
+        return None
+    # Half the lanes cost little and are common on boards with two slots.
+    mild = not works or now * 2 >= most or virtual(on.facts, on.gpu)
+    when = "under load" if works else "at rest; look again under load"
+    says = f"The PCIe link of {gpu_name(on.gpu)} has a width of x{now} of x{most} lanes {when}."
+    return Problem(says, severity=Severity.ADVICE if mild else None)

@@ -1,0 +1,47 @@
+"""NVLinks are down that should be up, by the measure of their neighbours."""
+
+from gpudoctor.driver_view import gpu_name
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.subjects import OnGpu, gpus_of, nvidia_gpus
+
+_FIXES = (
+    Fix(
+        "Look at the links and their errors; reseat the NVLink bridge, or on a board with NVSwitch restart the node; "
+        "if links stay "
+        "down, the bridge, board or GPU is to be replaced.",
+        ("nvidia-smi nvlink --status", "nvidia-smi nvlink -e", "nvidia-smi topo -m"),
+        "replace-hardware",
+        verify="nvidia-smi nvlink --status",
+    ),
+)
+
+
+@check(
+    title="Some of a GPU's NVLinks are down",
+    severity=Severity.WARNING,
+    cause="A link did not train or was switched off after errors; traffic between GPUs takes the remaining links or "
+    "PCIe. All "
+    "links down on every card only means that no bridge is fitted, which is no fault.",
+    fixes=_FIXES,
+    references=(
+        "https://docs.nvidia.com/deploy/nvml-api/group__NvLink.html",
+        "https://github.com/NVIDIA/NVSentinel/issues/1481",
+    ),
+    each=nvidia_gpus,
+    because=("device.nvlink-fault", "device.fallen-off-the-bus", "device.needs-reset", "fabric.*", "mig.*"),
+    affects=("several-gpus",),
+    seen=(),
+)
+def nvlink_down(on: OnGpu) -> Problem | None:
+    """Fewer links up than on the best of the equal GPUs."""
+    links = known(on.gpu.nvlinks)
+    if not links or all(links) or on.gpu.mig is True:
+        return None
+    equals = [g for g in gpus_of(on.facts, "nvidia") if g.name == on.gpu.name and isinstance(g.nvlinks, tuple)]
+    best = max((sum(g.nvlinks) for g in equals if isinstance(g.nvlinks, tuple)), default=0)
+    if sum(links) >= best:
+        return None
+    down = [str(number) for number, up in enumerate(links) if not up]
+    says = f"{gpu_name(on.gpu)} has {sum(links)} of {len(links)} NVLinks up, an equal GPU here has {best}."
+    return Problem(says, (f"links down: {', '.join(down)}",))

@@ -1,0 +1,55 @@
+"""A GPU's PCIe link runs at a lower generation than card and slot allow, under load."""
+
+from gpudoctor.driver_view import gpu_name
+from gpudoctor.gpu_view import busy, virtual
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.knowledge.pcie import generations
+from gpudoctor.maybe import known
+from gpudoctor.subjects import OnGpu, nvidia_gpus
+
+_FIXES = (
+    Fix(
+        "Look in the firmware's set-up (BIOS) for the slot's PCIe generation and set it to Auto; do without a riser "
+        "or take one "
+        "made for that generation; reseat the card.",
+        (),
+        "replace-hardware",
+        needs="reboot",
+        verify="nvidia-smi --query-gpu=index,pstate,pcie.link.gen.current,pcie.link.gen.max --format=csv",
+    ),
+    Fix(
+        "Look for PCI Express errors in the kernel's log.",
+        ("sudo dmesg | grep -iE 'AER|pcie'",),
+        root=True,
+        impact="none",
+    ),
+)
+
+
+@check(
+    title="A GPU's PCIe link is slower under load than card and slot allow",
+    severity=Severity.WARNING,
+    cause="At rest the driver lowers the link's generation to save power; at work it goes up. This one stays low: "
+    "the firmware "
+    "limits the slot, or the link fell back after errors (riser, contact).",
+    fixes=_FIXES,
+    references=("https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceQueries.html",),
+    each=nvidia_gpus,
+    because=("device.fallen-off-the-bus", "link.narrow-pcie"),
+    affects=("everything",),
+    seen=(),
+)
+def slow_pcie(on: OnGpu) -> Problem | None:
+    """Judged at work only: an idle GPU at generation 1 is healthy."""
+    now, most = known(on.gpu.link_generation), known(on.gpu.link_generation_max)
+    if now is None or most is None or now <= 0 or now >= most or not busy(on.gpu):
+        return None
+    rates = generations()
+    speed = f"{rates[now].gigatransfers:g} of {rates[most].gigatransfers:g} GT/s" if {now, most} <= set(rates) else ""
+    says = (
+        f"The PCIe link of {gpu_name(on.gpu)} stays at generation {now} of {most} under "
+        f"load{f' ({speed})' if speed else ''}."
+    )
+    # One generation down halves the rate, which few programs notice.
+    mild = most - now == 1 or virtual(on.facts, on.gpu)
+    return Problem(says, severity=Severity.ADVICE if mild else None)

@@ -1,0 +1,43 @@
+"""A change of MIG's mode waits for a reset."""
+
+from gpudoctor.driver_view import gpu_name
+from gpudoctor.judge import Fix, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.subjects import OnGpu, nvidia_gpus
+
+
+def _fixes(on: OnGpu) -> tuple[Fix, ...]:
+    index = on.gpu.index
+    return (
+        Fix(
+            "Stop every program that uses the GPU, then reset it, or restart the computer.",
+            ("sudo fuser -v /dev/nvidia*", f"sudo nvidia-smi --gpu-reset -i {index}"),
+            "reset-gpu",
+            root=True,
+            verify=f"nvidia-smi -i {index} --query-gpu=mig.mode.current,mig.mode.pending --format=csv",
+        ),
+    )
+
+
+@check(
+    title="A change of the MIG mode waits for a reset",
+    severity=Severity.WARNING,
+    cause="MIG is switched on or off by a reset of the GPU; while a program (or the desktop) holds the GPU the "
+    "change stays "
+    "pending.",
+    fixes=_fixes,
+    references=("https://docs.nvidia.com/datacenter/tesla/mig-user-guide/",),
+    each=nvidia_gpus,
+    because=("device.needs-reset", "device.fallen-off-the-bus"),
+    affects=("everything",),
+    seen=(),
+)
+def change_pending(on: OnGpu) -> str | None:
+    """Compare the mode now with the one after a reset."""
+    if on.gpu.mig is None:
+        return None
+    now, later = known(on.gpu.mig), known(on.gpu.mig_pending)
+    if later is None or now == later:
+        return None
+    word = {True: "enabled", False: "disabled"}
+    return f"MIG is {word[bool(now)]} on {gpu_name(on.gpu)} and will be {word[later]} after its next reset."

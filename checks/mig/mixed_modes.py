@@ -1,0 +1,43 @@
+"""MIG is on for some GPUs and off for others."""
+
+from gpudoctor.driver_view import several_gpus
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.subjects import gpus_of
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    on = ",".join(str(g.index) for g in gpus_of(facts, "nvidia") if g.mig is True)
+    return (
+        Fix(
+            "If this is not on purpose, disable MIG on these GPUs; no program may use them meanwhile.",
+            (f"sudo nvidia-smi -i {on} -mig 0",),
+            "reset-gpu",
+            root=True,
+            undo=f"sudo nvidia-smi -i {on} -mig 1",
+            verify="nvidia-smi --query-gpu=index,mig.mode.current --format=csv",
+        ),
+    )
+
+
+@check(
+    title="MIG is enabled on some GPUs and not on others",
+    severity=Severity.ADVICE,
+    cause="A program sees either whole GPUs or one MIG instance, and NCCL does not connect instances; a mixture is "
+    "often left "
+    "over from a repair.",
+    fixes=_fixes,
+    references=("https://docs.nvidia.com/datacenter/tesla/mig-user-guide/",),
+    each=several_gpus,
+    because=("mig.no-instances",),
+    affects=("several-gpus",),
+    seen=(),
+)
+def mixed_modes(facts: Facts) -> str | None:
+    """Compare the modes of GPUs that have MIG at all."""
+    modes = {g.index: known(g.mig) for g in gpus_of(facts, "nvidia") if g.mig is not None}
+    on, off = [i for i, m in modes.items() if m], [i for i, m in modes.items() if not m]
+    if not on or not off:
+        return None
+    return f"MIG is enabled on GPU {', '.join(map(str, on))} and disabled on GPU {', '.join(map(str, off))}."

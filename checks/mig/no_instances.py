@@ -1,0 +1,68 @@
+"""MIG is on and nobody made instances, so CUDA has nothing to run on."""
+
+from gpudoctor.driver_view import CUDA_NO_DEVICE
+from gpudoctor.facts import Facts, Gpu
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known, known_or
+from gpudoctor.subjects import gpus_of, nvidia_hardware
+
+
+def _empty(facts: Facts) -> tuple[Gpu, ...]:
+    return tuple(g for g in gpus_of(facts, "nvidia") if g.mig is True and g.mig_devices == ())
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    which = ",".join(str(g.index) for g in _empty(facts))
+    off = Fix(
+        "If you do not want to divide the GPUs: disable MIG; no program may use them meanwhile.",
+        (f"sudo nvidia-smi -i {which} -mig 0", f"sudo nvidia-smi --gpu-reset -i {which}"),
+        "reset-gpu",
+        root=True,
+        undo=f"sudo nvidia-smi -i {which} -mig 1",
+        verify="nvidia-smi -L",
+    )
+    make = Fix(
+        "If you do: list the profiles, then create GPU instances with their compute instances (-C); here one of the "
+        "whole GPU.",
+        ("nvidia-smi mig -lgip", f"sudo nvidia-smi mig -i {which} -cgi 0 -C"),
+        "change-environment",
+        root=True,
+        undo=f"sudo nvidia-smi mig -i {which} -dci && sudo nvidia-smi mig -i {which} -dgi",
+        verify="nvidia-smi -L",
+    )
+    return (off, make)
+
+
+@check(
+    title="MIG is enabled without any instance",
+    severity=Severity.ERROR,
+    cause="With Multi-Instance GPU (MIG) enabled, CUDA runs only on instances; without one the GPU is no CUDA "
+    "device. The mode "
+    "survives restarts on some boards, and repairs and pools hand cards on with it.",
+    fixes=_fixes,
+    references=(
+        "https://docs.nvidia.com/datacenter/tesla/mig-user-guide/",
+        "https://github.com/wilicc/gpu-burn/issues/36",
+    ),
+    each=nvidia_hardware,
+    because=("device.fallen-off-the-bus", "device.needs-reset"),
+    affects=("everything",),
+    seen=("simulated 2026-11",),
+)
+def no_instances(facts: Facts) -> Problem | None:
+    """GPUs in MIG mode with an empty list of instances; the others may still serve."""
+    gpus = gpus_of(facts, "nvidia")
+    known(facts.gpus)
+    empty = _empty(facts)
+    if not empty:
+        for gpu in gpus:
+            if gpu.mig is not False:
+                known(gpu.mig)
+            if gpu.mig is True:
+                known(gpu.mig_devices)
+        return None
+    names = ", ".join(str(g.index) for g in empty)
+    some = f" ({len(gpus) - len(empty)} of {len(gpus)} GPUs are not concerned)" if len(gpus) > len(empty) else ""
+    says = f"MIG is enabled on GPU {names} without any instance, so CUDA finds nothing to run on there{some}."
+    hard = len(empty) == len(gpus) or known_or(facts.nvidia.cuda.code, 0) == CUDA_NO_DEVICE
+    return Problem(says, severity=None if hard else Severity.WARNING)
