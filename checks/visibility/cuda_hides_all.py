@@ -17,7 +17,7 @@ from gpudoctor.subjects import nvidia_machine
         "https://github.com/pytorch/pytorch/blob/main/torch/cuda/__init__.py",
     ),
     each=nvidia_machine,
-    because=("driver.cuda-no-answer", "driver.crashes", "driver.cuda-error"),
+    because=("driver.cuda-no-answer", "driver.crashes"),
     seen=("simulated 2026-11",),
 )
 def cuda_hides_all(facts: Facts) -> Problem | None:

@@ -14,7 +14,7 @@ from gpudoctor.subjects import nvidia_machine
     fixes=cuda_fixes,
     references=("https://docs.nvidia.com/cuda/cuda-c-programming-guide/#cuda-environment-variables",),
     each=nvidia_machine,
-    because=("driver.cuda-no-answer", "driver.crashes", "driver.cuda-error"),
+    because=("driver.cuda-no-answer", "driver.crashes"),
     seen=("simulated 2026-11",),
 )
 def cuda_unknown_uuid(facts: Facts) -> Problem | None:

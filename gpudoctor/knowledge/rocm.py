@@ -23,6 +23,8 @@ class Rocm(Table, frozen=True):
 
     release: tuple[Release, ...]
     override: dict[str, str]
+    hangs: dict[str, str]
+    generic: dict[str, str]
     cards: dict[str, str]
 
 
@@ -78,6 +80,16 @@ def override_for(gfx: str) -> str | None:
     None also where people try it and it hangs or ends in INVALID_ISA (gfx1103, gfx115x).
     """
     return rocm().override.get(gfx)
+
+
+def hangs_as(gfx: str) -> str | None:
+    """Return the sibling with whose kernels this target is known to hang, or None."""
+    return rocm().hangs.get(gfx)
+
+
+def generic_targets(name: str) -> frozenset[str]:
+    """Return the targets that a generic one such as "gfx11-generic" covers; empty where it is none."""
+    return frozenset(rocm().generic.get(name, "").split())
 
 
 def cards_of(gfx: str) -> str | None:

@@ -118,3 +118,10 @@ def test_gfx_of_override(text: str, gfx: str | None) -> None:
 def test_cards_of() -> None:
     assert rocm.cards_of("gfx1031") == "Radeon RX 6700, RX 6700 XT, RX 6750 XT"
     assert rocm.cards_of("gfx9999") is None
+
+
+def test_targets_that_run_siblings_code() -> None:
+    assert rocm.generic_targets("gfx11-generic") >= {"gfx1103", "gfx1150"}
+    assert rocm.generic_targets("gfx1100") == frozenset()
+    assert rocm.hangs_as("gfx1103") == "gfx1100"
+    assert rocm.hangs_as("gfx1031") is None

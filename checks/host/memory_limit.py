@@ -1,0 +1,46 @@
+"""A cgroup gives far less main memory than the GPU has."""
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.places import size
+from gpudoctor.remedies.container import again, engine
+from gpudoctor.subjects import gpus_of, in_container, machine
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    if in_container(facts):
+        if engine(facts) == "kubernetes":
+            return (
+                again(
+                    "Raise the memory limit in resources of the pod's container.",
+                    verify="cat /sys/fs/cgroup/memory.max",
+                ),
+            )
+        return (again("Start the container with more memory.", "docker run --memory=64g ...", verify="free -h"),)
+    job = Fix("Ask the scheduler for more memory.", ("srun --mem=64G --gpus=1 --pty bash",), needs="a new job")
+    if "SLURM_JOB_ID" in facts.host.environment:
+        return (job,)
+    return (Fix("Raise the limit (MemoryMax) of the service or slice.", ("systemctl show -p MemoryMax user.slice",)),)
+
+
+@check(
+    title="The memory limit is smaller than the GPU's memory",
+    severity=Severity.ADVICE,
+    cause="Weights usually pass through main memory on their way to the GPU. A cgroup limit far below the GPU's memory "
+    "ends the program (SIGKILL, exit code 137) while a model of the GPU's size is loaded.",
+    fixes=_fixes,
+    references=("https://docs.kernel.org/admin-guide/cgroup-v2.html#memory-interface-files",),
+    each=machine,
+    affects=("wheels",),
+    seen=(),
+)
+def memory_limit(facts: Facts) -> str | None:
+    """The limit is less than half of the largest GPU's memory."""
+    sizes = [g.memory for g in gpus_of(facts) if isinstance(g.memory, int) and g.integrated is not True]
+    if not sizes:
+        return None
+    limit = known(facts.host.memory_limit)
+    if limit is None or limit * 2 >= max(sizes):
+        return None
+    return f"The cgroup limits main memory to {size(limit)}, the GPU has {size(max(sizes))}."

@@ -1,0 +1,50 @@
+"""The kernel ended programs because memory ran out."""
+
+from gpudoctor.facts import Event, Facts
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known, known_or
+from gpudoctor.places import size
+from gpudoctor.subjects import gpus_of, in_container, machine
+
+# What computes: names as the kernel cuts them (15 characters).
+COMPUTES = ("python", "pt_", "vllm", "ray", "torchrun", "jupyter", "ipython", "ollama", "llama", "text-generation")
+
+
+def _kills(facts: Facts) -> list[Event]:
+    kills = [e for e in known(facts.log.events) if e.kind == "oom-kill"]
+    return [e for e in kills if e.what.get("process", "").lower().startswith(COMPUTES)]
+
+
+@check(
+    title="The kernel ended programs for want of memory",
+    severity=Severity.ADVICE,
+    cause="The out-of-memory killer ends a process with SIGKILL ('Killed', exit code 137) when the machine or its "
+    "cgroup has no main memory left. Loading a model needs as much main memory as its file is large, and each data "
+    "loader worker takes its share; the GPU's memory has no part in it.",
+    fixes=(
+        Fix(
+            "Use less main memory: fewer data loader workers, models loaded in parts (low_cpu_mem_usage, safetensors); "
+            "or give the machine, container or job more of it, or swap.",
+            ("free -h", "sudo dmesg | grep -i 'out of memory'"),
+            verify="free -h",
+        ),
+    ),
+    references=("https://docs.kernel.org/admin-guide/mm/concepts.html",),
+    each=machine,
+    affects=("wheels",),
+    seen=(),
+)
+def out_of_memory_kills(facts: Facts) -> Problem | None:
+    """Programs that compute were ended; in a container the log is the host's, so there nothing is said."""
+    if not gpus_of(facts) or in_container(facts):
+        return None
+    kills = _kills(facts)
+    if not kills:
+        return None
+    names = ", ".join(sorted({e.what.get("process", "?") for e in kills}))
+    total = known_or(facts.host.memory, None)
+    memory = f" The machine has {size(total)}." if total else ""
+    times = "once" if len(kills) == 1 else f"{len(kills)} times"
+    return Problem(
+        f"Since boot the kernel ended {names} {times} for want of memory.{memory}", tuple(e.text for e in kills[:3])
+    )

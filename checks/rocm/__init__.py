@@ -1,0 +1,1 @@
+"""Checks of AMD's compute driver and of ROCm."""

@@ -1,0 +1,70 @@
+"""DKMS did not build AMD's module for the running kernel."""
+
+from gpudoctor.facts import Dkms, Facts
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.knowledge import packages
+from gpudoctor.maybe import known, known_or
+from gpudoctor.remedies import amd, system
+from gpudoctor.subjects import amd_compute, in_container
+
+
+def _missing(facts: Facts) -> tuple[Dkms, ...]:
+    """DKMS's lines where none says that the module is built or installed for the running kernel."""
+    lines, release = known(facts.amd.dkms) or (), known(facts.host.kernel.release)
+    ready = any(d.kernel == release and d.state.startswith(("installed", "built")) for d in lines)
+    return () if ready else lines
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    lines, release, family = _missing(facts), system.kernel_of(facts), system.family_of(facts)
+    headers = system.install(facts, packages.headers_package(family, release)) if family else ()
+    one = lines[0]
+    build = f"sudo dkms install {one.module}/{one.version} -k {release}"
+    return (
+        Fix(
+            "Install the running kernel's headers and build the module again; make.log says why it fails.",
+            (*headers, build, f"tail -n 30 /var/lib/dkms/{one.module}/{one.version}/build/make.log"),
+            "reinstall-package",
+            root=True,
+            needs="reboot",
+            verify="dkms status",
+        ),
+        Fix(
+            "If this release of AMD's driver is older than the kernel: install a newer amdgpu-dkms, boot a kernel that "
+            "it supports, or take it out and use the kernel's own amdgpu, which serves ROCm too.",
+            (*system.remove(facts, "amdgpu-dkms"), "sudo reboot"),
+            "reinstall-package",
+            root=True,
+            needs="reboot",
+            impact="persistent",
+            verify="modinfo -F filename amdgpu; ls -l /dev/kfd",
+        ),
+    )
+
+
+@check(
+    title="AMD's kernel module was not built for the running kernel",
+    severity=Severity.ERROR,
+    cause="amdgpu-dkms builds amdgpu anew for every kernel. Without the kernel's headers, or where the kernel is newer "
+    "than the driver's release supports, the build fails and the kernel falls back to its own amdgpu, or to none.",
+    fixes=_fixes,
+    references=(f"{amd.INSTALL}reference/system-requirements.html",),
+    each=amd_compute,
+    because=("rocm.half-installed",),
+    affects=("everything",),
+    seen=(),
+)
+def dkms_build_failed(facts: Facts) -> Problem | None:
+    """DKMS knows the module and has it not for this kernel: ADVICE where the kernel's own module works."""
+    if in_container(facts):
+        return None
+    lines = _missing(facts)
+    if not lines:
+        return None
+    nodes = known_or(facts.amd.kfd, ())
+    works = bool(nodes) and nodes[0].error is None
+    named = "; ".join(f"{d.module}/{d.version}{f', {d.kernel}' if d.kernel else ''}: {d.state}" for d in lines)
+    says = f"DKMS has amdgpu not installed for kernel {facts.host.kernel.release} ({named})."
+    if works:
+        says += " The kernel's own amdgpu runs instead, and /dev/kfd opens."
+    return Problem(says, severity=Severity.ADVICE if works else Severity.ERROR)

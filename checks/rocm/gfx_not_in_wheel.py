@@ -1,0 +1,100 @@
+"""A framework for ROCm without kernels for the GPU."""
+
+from collections.abc import Iterator
+
+from gpudoctor.facts import Facts
+from gpudoctor.isa import OVERRIDE, bare, covers, effective, override_text, same_isa
+from gpudoctor.judge import About, Fix, Problem, Severity, check
+from gpudoctor.knowledge import rocm, torch
+from gpudoctor.masks import visible_amd
+from gpudoctor.maybe import known, known_or
+from gpudoctor.remedies.python import python_minor, reinstall_torch
+from gpudoctor.subjects import OnPair, gpus_of, pairs
+
+
+def _wanted(facts: Facts) -> Iterator[tuple[About, OnPair]]:
+    """Each framework for ROCm with each GPU that it would compute on: an iGPU counts where it is alone or chosen."""
+    visible = visible_amd(facts) if gpus_of(facts, "amd") else ()
+    alone = not any(g.integrated is False for g in visible)
+    for about, on in pairs(facts):
+        if on.gpu.vendor != "amd" or (visible and on.gpu not in visible):
+            continue
+        if on.gpu.integrated is not True or alone:
+            yield about, on
+
+
+def _sibling(on: OnPair) -> str | None:
+    """The override with which this GPU borrows kernels that the framework has."""
+    text = rocm.override_for(str(on.gpu.gfx))
+    target = rocm.gfx_of_override(text) if text else None
+    return text if target and covers(known_or(on.framework.archs, ()), target) else None
+
+
+def _fixes(on: OnPair) -> tuple[Fix, ...]:
+    fixes = []
+    sibling, gfx = _sibling(on), str(on.gpu.gfx)
+    if sibling and override_text(on.facts, on.gpu) is None:
+        fixes.append(
+            Fix(
+                f"Let {gfx} run the kernels of {rocm.gfx_of_override(sibling)}, which has the same instructions.",
+                (f"export {OVERRIDE}={sibling}",),
+                "change-environment",
+                needs="restart of the program",
+                undo=f"unset {OVERRIDE}",
+                verify="python3 -c 'import torch; print(torch.ones(2, device=\"cuda\") + 1)'",
+            )
+        )
+    if on.framework.name == "torch" and torch.rocm_wheel_for(gfx, python_minor(on.python)):
+        fixes += reinstall_torch(on.facts, on.python, on.framework, on.gpu)
+    return tuple(fixes) or (_none(on, gfx),)
+
+
+def _none(on: OnPair, gfx: str) -> Fix:
+    newest = torch.rocm_for(gfx) if on.framework.name == "torch" else None
+    if newest:
+        return Fix(f"A PyTorch for ROCm {newest} has kernels for {gfx}; it needs another Python than this one.")
+    releases = rocm.releases_for(gfx)
+    where = f" ROCm itself supports {gfx} from {releases[0]} on: build the framework with it." if releases else ""
+    return Fix(
+        f"No wheel that we know of has kernels for {gfx}, and no override is known to work for it.{where} Otherwise "
+        "use the CPU, Vulkan or another GPU for this work.",
+        impact="none",
+    )
+
+
+@check(
+    title="The framework has no kernels for this AMD GPU",
+    severity=Severity.ERROR,
+    cause="A library for ROCm is compiled for a list of gfx targets, and AMD's driver cannot translate between them. "
+    "On a GPU that is not among them every kernel fails: 'invalid device function', 'no kernel image is available'.",
+    fixes=_fixes,
+    references=(
+        "https://rocm.docs.amd.com/projects/install-on-linux/en/latest/reference/system-requirements.html",
+        "https://llvm.org/docs/AMDGPUUsage.html",
+        "https://github.com/ROCm/ROCm/issues/1743",
+    ),
+    each=_wanted,
+    because=(
+        "rocm.override-of-another-isa",
+        "visibility.hip-selects-integrated",
+        "rocm.not-loaded",
+        "pytorch.wrong-vendor",
+    ),
+    affects=("wheels",),
+    seen=("simulated 2026-11",),
+)
+def gfx_not_in_wheel(on: OnPair) -> Problem | None:
+    """Neither the GPU's own target nor that of a fitting override is among the compiled ones."""
+    gfx, archs = known(on.gpu.gfx), known(on.framework.archs)
+    if gfx is None or not archs or covers(archs, gfx):
+        return None
+    target, text = effective(on.facts, on.gpu), override_text(on.facts, on.gpu)
+    if text is not None and (target is None or not same_isa(gfx, target) or covers(archs, target)):
+        return None  # a fitting override helps; a wrong one is another check's
+    names = " ".join(dict.fromkeys(bare(a) for a in archs))
+    name = known_or(on.gpu.name, "the GPU")
+    set_ = f" With {OVERRIDE}={text} it asks for {target}, which is not included either." if text else ""
+    return Problem(
+        f"{on.name} was not compiled for {gfx} ({name}): it has no kernels for this GPU, only for {names}.{set_}",
+        (f"{on.framework.name} targets: {names}", f"GPU {on.gpu.index}: {gfx}"),
+    )

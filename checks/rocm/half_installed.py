@@ -1,0 +1,51 @@
+"""AMD's packages are installed by half."""
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known, known_or
+from gpudoctor.remedies import amd
+from gpudoctor.subjects import amd_compute
+
+# dpkg-query(1), second letter of db:Status-Abbrev: half-installed, unpacked, half-configured.
+WORDS = {"H": "half-installed", "U": "unpacked but not configured", "F": "half-configured (its set-up script failed)"}
+
+
+def _halves(facts: Facts) -> tuple[tuple[str, str, str], ...]:
+    return tuple(p for p in known(facts.amd.packages) if p[2][1:2] in WORDS)
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    return amd.finish_packages(facts, tuple(name for name, _, _ in _halves(facts)))
+
+
+def works(facts: Facts) -> bool:
+    """Whether /dev/kfd opens."""
+    nodes = known_or(facts.amd.kfd, ())
+    return bool(nodes) and nodes[0].error is None
+
+
+@check(
+    title="AMD's driver packages are only half installed",
+    severity=Severity.ERROR,
+    cause="The package's set-up stopped, usually because DKMS could not build the module for this kernel. The kernel "
+    "then has its own amdgpu or a mixture, and libraries and driver do not belong together.",
+    fixes=_fixes,
+    references=("https://github.com/ROCm/legacy-rocm-build/issues/1211", amd.INSTALL),
+    each=amd_compute,
+    affects=("everything",),
+    seen=("simulated 2026-11",),
+)
+def half_installed(facts: Facts) -> Problem | None:
+    """Dpkg names packages between unpacked and configured; a WARNING where the GPU works all the same."""
+    halves = _halves(facts)
+    if not halves:
+        return None
+    named = "; ".join(f"{name} {version} is {WORDS[state[1]]}" for name, version, state in halves)
+    node = next(iter(known_or(facts.amd.kfd, ())), None)
+    error = known_or(node.error, None) if node else "ENOENT"
+    what = f" /dev/kfd gives {error}." if error else ""
+    lines = tuple(f"{state}  {name}  {version}" for name, version, state in halves)
+    dkms = tuple(
+        f"{d.module}/{d.version}, {d.kernel or 'no kernel'}: {d.state}" for d in known_or(facts.amd.dkms, ()) or ()
+    )
+    return Problem(f"{named}.{what}", (*lines, *dkms), severity=Severity.WARNING if works(facts) else Severity.ERROR)

@@ -1,0 +1,55 @@
+"""There is no /dev/kfd."""
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.remedies import amd
+from gpudoctor.subjects import amd_compute, in_container
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    if in_container(facts):
+        return amd.pass_devices(facts)
+    return (
+        Fix(
+            "See why the kernel's compute driver left this GPU out: a kernel without CONFIG_HSA_AMD, a GPU that it "
+            "does not support, or a slot without PCIe atomics.",
+            (
+                "sudo dmesg | grep -iE 'kfd|amdgpu' | tail -n 30",
+                "grep HSA_AMD /boot/config-$(uname -r)",
+            ),
+            root=True,
+            verify="ls -l /dev/kfd",
+        ),
+        Fix(
+            "Then take the distribution's own kernel, or AMD's driver package amdgpu-dkms for it, and restart.",
+            ("sudo reboot",),
+            "reboot",
+            root=True,
+            needs="reboot",
+            verify="ls -l /dev/kfd",
+        ),
+    )
+
+
+@check(
+    title="/dev/kfd is missing",
+    severity=Severity.ERROR,
+    cause="Every ROCm program opens /dev/kfd, the kernel's compute driver, and a /dev/dri/renderD* for each GPU. A "
+    "container has them only where they were passed to it; on a host they come with amdgpu. Groups play no part here.",
+    fixes=_fixes,
+    references=(amd.CONTAINERS, "https://github.com/ROCm/legacy-rocm-build/issues/1798"),
+    each=amd_compute,
+    because=("rocm.not-loaded", "rocm.half-installed", "rocm.dkms-build-failed"),
+    affects=("everything",),
+    seen=("simulated 2026-11",),
+)
+def kfd_missing(facts: Facts) -> Problem | None:
+    """The node is not there, and it is not WSL, where ROCm goes through /dev/dxg."""
+    if known(facts.amd.kfd) or facts.amd.dxg is True or (not in_container(facts) and facts.amd.loaded is False):
+        return None
+    if in_container(facts):
+        also = "" if facts.amd.render else ", nor was /dev/dri"
+        return Problem(f"/dev/kfd was not passed into this container{also}; amdgpu runs on its host.")
+    says = "/dev/kfd does not exist (ENOENT), although amdgpu is loaded: its compute half, KFD, did not start."
+    return Problem(says, amd.log_lines(facts, "kfd-skipped", "amdgpu-atomics", "amdgpu-init-failed"))

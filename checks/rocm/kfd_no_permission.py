@@ -1,0 +1,42 @@
+"""The user may not open /dev/kfd."""
+
+from gpudoctor.facts import Facts, Node
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known, known_or
+from gpudoctor.remedies import amd
+from gpudoctor.subjects import amd_compute
+
+
+def _closed(facts: Facts) -> Node | None:
+    return next((n for n in known(facts.amd.kfd) if known(n.error) == "EACCES"), None)
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    node = _closed(facts)
+    return amd.join_group(facts, node) if node else ()
+
+
+@check(
+    title="You may not open /dev/kfd",
+    severity=Severity.ERROR,
+    cause="The node's mode and group decide who may compute (EACCES, Permission denied). On current distributions it "
+    "belongs to the group render; older guides name only video. A container compares numbers of groups, not names.",
+    fixes=_fixes,
+    references=(amd.POST_INSTALL, "https://github.com/ROCm/ROCm/issues/1798"),
+    each=amd_compute,
+    because=("rocm.not-loaded", "container.selinux-denied"),
+    affects=("everything",),
+    seen=("simulated 2026-11",),
+)
+def kfd_no_permission(facts: Facts) -> Problem | None:
+    """Opening it gives EACCES; where it opens, groups do not matter."""
+    node = _closed(facts)
+    if node is None:
+        return None
+    name, mode = amd.group_of(facts, node), known_or(node.mode, "?")
+    mine = [g.name or str(g.gid) for g in known_or(facts.host.user.groups, ())]
+    member = amd.is_member(facts, node)
+    missing = "you are in it, but access is refused all the same" if member else "you are not in that group"
+    belongs = f"It belongs to the group {name} (mode {mode}); {missing}."
+    says = f"/dev/kfd cannot be opened: Permission denied (EACCES). {belongs}"
+    return Problem(says, (f"your groups: {', '.join(mine) or 'none'}",))

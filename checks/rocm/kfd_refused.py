@@ -1,0 +1,48 @@
+"""The kernel refuses to open /dev/kfd: EPERM."""
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known, known_or
+from gpudoctor.remedies import amd
+from gpudoctor.remedies.container import engine
+from gpudoctor.subjects import amd_compute, in_container
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    if in_container(facts) and engine(facts) == "lxc":
+        nodes = (*known_or(facts.amd.kfd, ()), *known_or(facts.amd.render, ()))
+        majors = sorted({n.major for n in nodes if isinstance(n.major, int)})
+        rules = "; ".join(f"lxc.cgroup2.devices.allow: c {m}:* rwm" for m in majors)
+        says = f"On the host, allow these majors in the container's configuration: {rules}."
+        return (Fix(says, (), "change-environment", root=True, needs="restart of the container", verify=amd.PROOF),)
+    if in_container(facts):
+        return amd.pass_devices(facts)
+    return (
+        Fix(
+            "See what restricts this process: a service's DeviceAllow, or a driver that is installed by half.",
+            ("systemd-cgls --unit $(ps -o unit= -p $$)", "dkms status", "sudo dmesg | grep -iE 'kfd|amdgpu' | tail"),
+            root=True,
+            verify=amd.PROOF,
+        ),
+    )
+
+
+@check(
+    title="The kernel refuses to open /dev/kfd (EPERM)",
+    severity=Severity.ERROR,
+    cause="EPERM (Operation not permitted) does not come from groups or the mode: device rules of the cgroup forbid "
+    "the node, or the loaded driver and its files do not belong together.",
+    fixes=_fixes,
+    references=(amd.CONTAINERS, "https://github.com/ROCm/legacy-rocm-build/issues/1211"),
+    each=amd_compute,
+    because=("rocm.not-loaded", "rocm.half-installed", "rocm.dkms-build-failed"),
+    affects=("everything",),
+    seen=("simulated 2026-11",),
+)
+def kfd_refused(facts: Facts) -> Problem | None:
+    """Opening it gives EPERM."""
+    node = next((n for n in known(facts.amd.kfd) if known(n.error) == "EPERM"), None)
+    if node is None:
+        return None
+    where = "the cgroup of this container" if in_container(facts) else "the kernel"
+    return Problem(f"/dev/kfd cannot be opened: Operation not permitted (EPERM); {where} refuses, not the groups.")

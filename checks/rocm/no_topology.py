@@ -1,0 +1,48 @@
+"""KFD lists no GPU."""
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known, known_or
+from gpudoctor.remedies import amd
+from gpudoctor.subjects import amd_compute, cards_of, gpus_of, in_container
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    if in_container(facts):
+        return amd.pass_devices(facts)
+    return (
+        Fix(
+            "Read why the compute driver left the GPU out. 'PCI rejects atomics' asks for another slot (one of the "
+            "processor's own) or another platform; 'not supported' for a newer kernel, or the GPU is too old for ROCm.",
+            ("sudo dmesg | grep -iE 'kfd|amdgpu' | tail -n 40",),
+            root=True,
+            verify=amd.PROOF,
+        ),
+    )
+
+
+@check(
+    title="AMD's compute driver (KFD) lists no GPU",
+    severity=Severity.ERROR,
+    cause="/dev/kfd opens, but the topology that KFD shows under /sys/class/kfd names no GPU: it skipped the GPU "
+    "because it is not supported, because the slot lacks PCIe atomics, or because the container was not given it.",
+    fixes=_fixes,
+    references=(
+        f"{amd.INSTALL}reference/system-requirements.html",
+        "https://rocm.docs.amd.com/en/latest/conceptual/More-about-how-ROCm-uses-PCIe-Atomics.html",
+    ),
+    each=amd_compute,
+    because=("rocm.not-loaded", "rocm.half-installed", "rocm.dkms-build-failed", "rocm.kfd-missing"),
+    affects=("everything",),
+    seen=(),
+)
+def no_topology(facts: Facts) -> Problem | None:
+    """The node opens, a card is there, and no GPU is listed."""
+    nodes = known(facts.amd.kfd)
+    if not nodes or known(nodes[0].error) is not None or not cards_of(facts, "amd") or gpus_of(facts, "amd"):
+        return None
+    if known(facts.amd.topology):
+        known(facts.gpus)
+    names = ", ".join(known_or(c.name, None) or c.device for c in cards_of(facts, "amd"))
+    says = f"/dev/kfd opens, but KFD lists no GPU, though PCI shows {names}."
+    return Problem(says, amd.log_lines(facts, "kfd-skipped", "amdgpu-atomics", "amdgpu-init-failed"))

@@ -1,0 +1,86 @@
+"""An AMD GPU whose kernel driver is not loaded."""
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.knowledge import packages
+from gpudoctor.maybe import known, known_or
+from gpudoctor.remedies import amd, system
+from gpudoctor.subjects import amd_compute, cards_of, in_container
+
+GRAPHICS_OFF = "nomodeset"
+
+
+def _why(facts: Facts) -> str:
+    """What keeps the module away, as far as it is seen."""
+    if known_or(facts.amd.blacklisted, False):
+        return "blacklisted"
+    if GRAPHICS_OFF in known_or(facts.host.kernel.command_line, "").split():
+        return GRAPHICS_OFF
+    owners = {known_or(c.driver, None) for c in cards_of(facts, "amd")}
+    return "vfio-pci" if owners == {"vfio-pci"} else ""
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    if in_container(facts):
+        return (Fix("On the host: load amdgpu, then start the container again.", ("sudo modprobe amdgpu",), root=True),)
+    why = _why(facts)
+    if why == "blacklisted":
+        says = "Take amdgpu off the blacklist (a file in /etc/modprobe.d, or the kernel's command line), then restart."
+        commands = ("grep -rn amdgpu /etc/modprobe.d /usr/lib/modprobe.d /proc/cmdline", *system.initramfs(facts))
+        return (_restart(says, *commands),)
+    if why == GRAPHICS_OFF:
+        says = "Take nomodeset off the kernel's command line: amdgpu refuses to start with it."
+        return (_restart(says, "sudo sed -i 's/ *nomodeset//' /etc/default/grub", _grub(facts)),)
+    if why == "vfio-pci":
+        return (Fix("Give the GPU back to the host: take it out of vfio-pci's ids, then restart.", (), root=True),)
+    family = system.family_of(facts)
+    identity = known_or(facts.host.distribution.id, "")
+    firmware = packages.amd_firmware_package(family, identity) if family else ""
+    load = Fix(
+        "Load the module; what it says tells the rest.",
+        ("sudo modprobe amdgpu", "sudo dmesg | grep -iE 'amdgpu|kfd' | tail -n 30"),
+        "reload-module",
+        root=True,
+        verify="ls -l /dev/kfd",
+    )
+    says = "If it misses firmware, install the firmware, make the initial RAM disk anew, and restart."
+    return load, _restart(says, *(system.install(facts, firmware) if firmware else ()), *system.initramfs(facts))
+
+
+def _grub(facts: Facts) -> str:
+    debian = system.family_of(facts) == "debian"
+    return "sudo update-grub" if debian else "sudo grub2-mkconfig -o /boot/grub2/grub.cfg"
+
+
+def _restart(says: str, *commands: str) -> Fix:
+    return Fix(says, (*commands, "sudo reboot"), "reboot", root=True, needs="reboot", verify="ls -l /dev/kfd")
+
+
+@check(
+    title="AMD's kernel driver, amdgpu, is not loaded",
+    severity=Severity.ERROR,
+    cause="ROCm and HIP reach the GPU through the kernel module amdgpu and its compute half, KFD (/dev/kfd). The "
+    "module comes with the kernel or with AMD's package amdgpu-dkms.",
+    fixes=_fixes,
+    references=(amd.INSTALL, "https://docs.kernel.org/gpu/amdgpu/index.html"),
+    each=amd_compute,
+    because=("rocm.dkms-build-failed", "rocm.half-installed"),
+    affects=("everything",),
+    seen=(),
+)
+def not_loaded(facts: Facts) -> Problem | None:
+    """There is an AMD GPU on PCI, and no amdgpu."""
+    if known(facts.amd.loaded) or not cards_of(facts, "amd") or known_or(facts.amd.kfd, ()):
+        return None
+    reason = {
+        "blacklisted": " It is on a blacklist.",
+        GRAPHICS_OFF: " The kernel was started with nomodeset, with which amdgpu does not start.",
+        "vfio-pci": " vfio-pci holds the GPU, for a virtual machine.",
+    }.get(_why(facts), "")
+    card = cards_of(facts, "amd")[0]
+    name = known_or(card.name, None) or card.device
+    says = f"The GPU at {card.address} ({name}) is there, amdgpu is not loaded.{reason}"
+    lines = amd.log_lines(
+        facts, "amdgpu-init-failed", "amdgpu-firmware", "vermagic", "unknown-symbol", "module-rejected"
+    )
+    return Problem(says, lines)

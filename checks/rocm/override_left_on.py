@@ -1,0 +1,56 @@
+"""HSA_OVERRIDE_GFX_VERSION is set though it is not needed, or fits only one of the GPUs."""
+
+from gpudoctor.facts import Facts
+from gpudoctor.isa import OVERRIDE, covers, override_text, same_isa
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.knowledge import rocm
+from gpudoctor.masks import visible_amd
+from gpudoctor.maybe import known, known_or
+from gpudoctor.subjects import amd_compute
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    unset = Fix(
+        f"Unset {OVERRIDE}, and take it out of ~/.bashrc, the launch script or the container's environment.",
+        (f"unset {OVERRIDE}",),
+        "change-environment",
+        needs="restart of the program",
+    )
+    needy = [g for g in visible_amd(facts) if rocm.override_for(str(g.gfx))]
+    if len(visible_amd(facts)) > 1 and needy:
+        text = rocm.override_for(str(needy[0].gfx))
+        says = "Where one of the GPUs needs it: set it for that node of ROCr alone."
+        return unset, Fix(says, (f"export {OVERRIDE}_{needy[0].index}={text}",), "change-environment")
+    return (unset,)
+
+
+@check(
+    title="HSA_OVERRIDE_GFX_VERSION is set where it does not belong",
+    severity=Severity.ADVICE,
+    cause="The override holds for all GPUs of the machine. On a GPU that has kernels of its own it takes slower or "
+    "wrong ones, and where GPUs differ it breaks those of another instruction set.",
+    fixes=_fixes,
+    references=("https://github.com/ROCm/ROCm/issues/1743", "https://llvm.org/docs/AMDGPUUsage.html"),
+    each=amd_compute,
+    because=("rocm.override-of-another-isa", "rocm.not-loaded"),
+    affects=("everything",),
+    seen=(),
+)
+def override_left_on(facts: Facts) -> Problem | None:
+    """ADVICE where the framework knows the GPU itself, WARNING where the override fits some GPUs and others not."""
+    text = facts.host.environment.get(OVERRIDE)
+    target = rocm.gfx_of_override(text) if text else None
+    if target is None:
+        return None
+    gpus = [(g, known(g.gfx)) for g in visible_amd(facts) if override_text(facts, g) == text]
+    discrete = [(g, gfx) for g, gfx in gpus if gfx and g.integrated is not True]
+    misfit = [(g, gfx) for g, gfx in discrete if not same_isa(gfx, target)]
+    if misfit and len(misfit) < len(discrete):
+        gpu, gfx = misfit[0]
+        says = f"{OVERRIDE}={text} holds for all GPUs, but GPU {gpu.index} ({known_or(gpu.name, 'AMD')}) is {gfx}."
+        return Problem(says, severity=Severity.WARNING)
+    archs = [known_or(f.archs, ()) for p in facts.pythons for f in p.frameworks if isinstance(f.hip, str)]
+    native = [gfx for _, gfx in discrete or gpus if gfx and gfx != target and archs and covers(archs[0], gfx)]
+    if not native or misfit:
+        return None
+    return Problem(f"{OVERRIDE}={text} is set, although the framework has kernels for {native[0]} itself.")

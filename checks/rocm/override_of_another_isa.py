@@ -1,0 +1,80 @@
+"""HSA_OVERRIDE_GFX_VERSION names an instruction set that the GPU does not have."""
+
+from gpudoctor.facts import Facts, Gpu
+from gpudoctor.isa import OVERRIDE, both_old, override_text, same_isa
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.knowledge import rocm, torch
+from gpudoctor.masks import visible_amd
+from gpudoctor.maybe import known, known_or
+from gpudoctor.remedies.python import reinstall_torch
+from gpudoctor.subjects import amd_compute
+
+
+def computing(facts: Facts) -> tuple[Gpu, ...]:
+    """The GPUs that programs compute on: discrete ones, or the integrated one where it is alone."""
+    visible = visible_amd(facts)
+    return tuple(g for g in visible if g.integrated is not True) or visible
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    names = [n for n in facts.host.environment if n.startswith(OVERRIDE)]
+    unset = Fix(
+        f"Unset {OVERRIDE}, and take it out of ~/.bashrc, the launch script or the container's environment.",
+        tuple(f"unset {n}" for n in names),
+        "change-environment",
+        needs="restart of the program",
+        verify="rocminfo | grep -E 'Name: +gfx'",
+    )
+    gpu = computing(facts)[0]
+    right = rocm.override_for(str(gpu.gfx))
+    if right and torch.rocm_for(str(gpu.gfx)) is None:
+        says = f"Or set the one that fits {gpu.gfx}."
+        return unset, Fix(says, (f"export {OVERRIDE}={right}",), "change-environment", undo=f"unset {OVERRIDE}")
+    if torch.rocm_for(str(gpu.gfx)):
+        wheels = [(p, f) for p in facts.pythons for f in p.frameworks if f.name == "torch" and isinstance(f.hip, str)]
+        missing = [(p, f) for p, f in wheels if gpu.gfx not in known_or(f.archs, ())]
+        return (unset, *(fix for p, f in missing[:1] for fix in reinstall_torch(facts, p, f, gpu)))
+    return (unset,)
+
+
+@check(
+    title="HSA_OVERRIDE_GFX_VERSION names another instruction set than the GPU's",
+    severity=Severity.ERROR,
+    cause="The override makes ROCm load kernels of another gfx target. That works only within one instruction set: "
+    "kernels of another one end in HSA_STATUS_ERROR_INVALID_ISA, hang the GPU or compute nonsense.",
+    fixes=_fixes,
+    references=(
+        "https://github.com/likelovewant/ROCmLibs-for-gfx1103-AMD780M-APU/issues/37",
+        "https://llvm.org/docs/AMDGPUUsage.html",
+        "https://github.com/ROCm/ROCm/issues/1743",
+    ),
+    each=amd_compute,
+    because=("rocm.not-loaded",),
+    affects=("everything",),
+    seen=("simulated 2026-11",),
+)
+def override_of_another_isa(facts: Facts) -> Problem | None:
+    """The override fits none of the GPUs, or is no version at all; a WARNING where it is known to hang."""
+    if not any(name.startswith(OVERRIDE) for name in facts.host.environment):
+        return None
+    gpus = [(g, known(g.gfx), text) for g in computing(facts) if (text := override_text(facts, g))]
+    verdicts = [_judge(gfx, text) for _, gfx, text in gpus if gfx]
+    if not verdicts or None in verdicts:
+        return None
+    gpu, gfx, text = gpus[0]
+    why, severity = verdicts[0] or ("", Severity.ERROR)
+    says = f"{OVERRIDE} is {text}, and GPU {gpu.index} ({known_or(gpu.name, 'AMD')}) is {gfx}: {why}."
+    return Problem(says, (f"{OVERRIDE}={text}",), severity=severity)
+
+
+def _judge(gfx: str, text: str) -> tuple[str, Severity] | None:
+    target = rocm.gfx_of_override(text)
+    if target is None:
+        return "that is not written like 10.3.0, and ROCm refuses to start with it", Severity.ERROR
+    if target == gfx or both_old(target, gfx):
+        return None
+    if not same_isa(gfx, target):
+        return f"{target} has another instruction set than {gfx}", Severity.ERROR
+    if rocm.hangs_as(gfx) == target:
+        return f"the family is the same, but {gfx} is known to hang with kernels of {target}", Severity.WARNING
+    return None

@@ -1,0 +1,57 @@
+"""The render nodes of AMD's GPUs are missing or closed, though /dev/kfd opens."""
+
+from gpudoctor.facts import Facts, Node
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import Unknown, known, known_or
+from gpudoctor.remedies import amd
+from gpudoctor.subjects import amd_compute, in_container
+
+
+def _closed(facts: Facts) -> tuple[Node, ...]:
+    """The closed nodes, where none opens: one that opens is enough for its GPU."""
+    nodes = known(facts.amd.render)
+    some_open = any(n.error is None or isinstance(n.error, Unknown) for n in nodes)
+    return () if some_open else nodes
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    closed = _closed(facts)
+    if closed and closed[0].error == "EACCES":
+        return amd.join_group(facts, closed[0])
+    return amd.pass_devices(facts) if in_container(facts) else ()
+
+
+@check(
+    title="The render nodes of AMD's GPUs cannot be opened",
+    severity=Severity.ERROR,
+    cause="Beside /dev/kfd, ROCm opens /dev/dri/renderD* of each GPU to get memory there. A GPU whose node is missing "
+    "or closed is left out.",
+    fixes=_fixes,
+    references=(amd.POST_INSTALL, amd.CONTAINERS),
+    each=amd_compute,
+    because=(
+        "rocm.not-loaded",
+        "rocm.kfd-missing",
+        "rocm.kfd-no-permission",
+        "rocm.kfd-refused",
+        "rocm.kfd-failed",
+        "rocm.half-installed",
+    ),
+    affects=("everything",),
+    seen=(),
+)
+def render_node_closed(facts: Facts) -> Problem | None:
+    """No render node opens."""
+    kfd = known(facts.amd.kfd)
+    if not kfd or known(kfd[0].error) is not None:
+        return None
+    if not known(facts.amd.render):
+        if not in_container(facts):
+            return None  # a host's amdgpu makes them; a driver that did not is another problem
+        return Problem("/dev/kfd was passed into this container, /dev/dri/renderD* was not.")
+    closed = _closed(facts)
+    if not closed:
+        return None
+    node = closed[0]
+    group, mode = amd.group_of(facts, node), known_or(node.mode, "?")
+    return Problem(f"{node.path} cannot be opened ({node.error}): it belongs to the group {group}, mode {mode}.")
