@@ -57,7 +57,7 @@ def ask(machine: Machine, path: str) -> Said | str:
     env = child_environment(machine)
     script = os.path.abspath(interpreter.__file__)
     seconds = machine.left(SECONDS)
-    ended = machine.run([path, script], seconds=seconds, env=env)
+    ended = machine.run([path, script], seconds, env, patient=True)
     return _failure(path, ended, seconds) or _read(path, ended)
 
 

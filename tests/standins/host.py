@@ -53,7 +53,7 @@ class Server(RecordedMachine):
         files = PLAIN | ({} if "STANDIN_UNLOADED" in env else LOADED) | {sys.executable: ""}
         files |= {f"/sys/bus/pci/devices/{a}/{name}": f"{text}\n" for a in ADDRESSES for name, text in CARD.items()}
         files |= {f"{tools}/{path.name}": "" for path in sorted(Path(tools).glob("*"))}
-        files |= {f"{libraries}/{name}.{DRIVER}": "" for name in ("libcuda.so", "libnvidia-ml.so")}
+        files |= {f"{libraries}/{name}.{DRIVER}": "ELF" for name in ("libcuda.so", "libnvidia-ml.so")}
         links = {f"{libraries}/{name}.1": f"{name}.{DRIVER}" for name in ("libcuda.so", "libnvidia-ml.so")}
         links |= {f"/sys/bus/pci/devices/{address}/driver": "../../drivers/nvidia" for address in ADDRESSES}
         super().__init__(
