@@ -94,6 +94,12 @@ def is_sole(python: Python, framework: Framework) -> bool:
     return not any(uses_gpu(f) for f in python.frameworks if f.name != framework.name)
 
 
+def compiles_kernels(facts: Facts, python: Python) -> bool:
+    """Whether Triton is installed beside a PyTorch that uses the GPU here: then kernels are compiled at run time."""
+    triton = any(p.name in ("triton", "pytorch-triton", "triton-nightly") for p in packages_of(python))
+    return triton and uses_gpu(one_of(python, "torch")) and bool(nvidia_gpus(facts))
+
+
 # -- GPUs ----------------------------------------------------------------------------------------------------
 
 

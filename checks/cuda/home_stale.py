@@ -1,0 +1,58 @@
+"""CUDA_HOME that names a folder without a toolkit."""
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.subjects import nvidia_hardware
+
+
+def _other(facts: Facts) -> tuple[str, str] | None:
+    """Another toolkit that has nvcc: its folder and version."""
+    for nvcc in known(facts.toolkits.nvccs):
+        folder = nvcc.path.removesuffix("/bin/nvcc")
+        if folder != nvcc.path and folder != facts.toolkits.home.path:
+            return folder, nvcc.version if isinstance(nvcc.version, str) else ""
+    return None
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    other, name = _other(facts), facts.toolkits.home.why
+    says = (
+        f"Set {name} to the toolkit that is there, here and where it is set (~/.bashrc, /etc/environment, the image)."
+    )
+    commands = (f"export {name}={other[0]}",) if other else (f"unset {name}",)
+    undo = f"export {name}={facts.toolkits.home.path}"
+    return (
+        Fix(says if other else f"Unset {name}.", commands, "change-environment", undo=undo, verify="nvcc --version"),
+    )
+
+
+@check(
+    title="CUDA_HOME names a folder without nvcc",
+    severity=Severity.WARNING,
+    cause="The toolkit in that folder was removed or replaced, and the variable is stale: build tools look there "
+    "first, and not at the nvcc on PATH. Installed wheels are not affected.",
+    fixes=_fixes,
+    references=(
+        "https://docs.pytorch.org/docs/stable/cpp_extension.html",
+        "https://github.com/jwyang/faster-rcnn.pytorch/issues/631",
+    ),
+    each=nvidia_hardware,
+    affects=("extensions",),
+    seen=("simulated 2026-11",),
+)
+def home_stale(facts: Facts) -> Problem | None:
+    """The folder is gone or has no nvcc, while another toolkit is there."""
+    home = facts.toolkits.home
+    if home.why not in ("CUDA_HOME", "CUDA_PATH") or home.path is None:
+        return None
+    gone = known(home.exists) is False
+    if not gone and known(home.nvcc) is not None:
+        return None
+    other = _other(facts)
+    if other is None and not gone:
+        return None
+    what = "does not exist" if gone else "has no nvcc (no such file bin/nvcc)"
+    says = f"{home.why} is {home.path}, which {what}"
+    says += f"; the toolkit {other[1]} is in {other[0]}." if other else "."
+    return Problem(says, severity=None if other else Severity.ADVICE)

@@ -1,0 +1,88 @@
+"""Numba compiles PTX that is newer than the driver."""
+
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.knowledge import drivers
+from gpudoctor.maybe import known
+from gpudoctor.remedies import driver
+from gpudoctor.remedies.python import install
+from gpudoctor.software import SYSTEM, driver_cuda, driver_words, numbers, nvidia_gpus, packages_of, wheels
+from gpudoctor.subjects import OnPython, in_container, on_wsl, pythons
+
+
+def _compiler(on: OnPython) -> tuple[str, str] | None:
+    """The wheel with NVVM that Numba takes, and its CUDA release; CUDA_HOME comes before it."""
+    home = on.facts.toolkits.home
+    if home.why == "CUDA_HOME" and isinstance(home.nvcc, str):
+        return f"CUDA_HOME ({home.path})", home.nvcc
+    found = next(iter(wheels(on.python, "cuda-nvcc")), None)
+    return (found.name, found.version) if found else None
+
+
+def _others(on: OnPython) -> bool:
+    """Whether JAX or TensorFlow brought the compiler, for its ptxas, which needs no such driver."""
+    return any(f.name in ("jax", "tensorflow") for f in on.python.frameworks)
+
+
+def _fixes(on: OnPython) -> tuple[Fix, ...]:
+    compiler, cuda = _compiler(on), known(driver_cuda(on.facts)) or ""
+    fixes = []
+    if compiler and compiler[0].startswith("nvidia-"):
+        specs = [f"{p.name}=={cuda}.*" for p in (*wheels(on.python, "cuda-nvcc"),)]
+        says = f"Install the compiler of the driver's own release, CUDA {cuda}."
+        fixes.append(Fix(says, (install(on.python, *specs),), "reinstall-package"))
+    suffix = cuda.partition(".")[0]
+    says = "Let nvJitLink link the kernels, which takes the driver's age out of it (minor version compatibility)."
+    commands = (install(on.python, f"pynvjitlink-cu{suffix}"), "export NUMBA_CUDA_ENABLE_PYNVJITLINK=1")
+    fixes.append(Fix(says, commands, "reinstall-package"))
+    branch = next((b for b in sorted(drivers.drivers().branch) if _runs(b, compiler[1] if compiler else cuda)), None)
+    if branch and not on_wsl(on.facts) and not in_container(on.facts):
+        best = driver.best_branch(on.facts, at_least=branch)
+        fixes += (
+            [driver.install_driver(on.facts, best, says=f"Update the driver to branch {best}, then restart.")]
+            if best
+            else []
+        )
+    return tuple(fixes)
+
+
+def _runs(branch: int, cuda: str) -> bool:
+    return numbers(drivers.cuda_of_branch(branch) or "0")[:2] >= numbers(cuda)[:2]
+
+
+@check(
+    title="Numba's compiler makes PTX that is too new for the driver",
+    severity=Severity.WARNING,
+    cause="A driver compiles PTX of its own CUDA release and older ones; minor-version compatibility covers machine "
+    "code, not PTX. Numba then fails with CUDA_ERROR_UNSUPPORTED_PTX_VERSION, while PyTorch works.",
+    fixes=_fixes,
+    references=(
+        "https://docs.nvidia.com/deploy/cuda-compatibility/minor-version-compatibility.html",
+        "https://github.com/numba/numba/issues/7006",
+    ),
+    each=pythons,
+    because=(*SYSTEM, "python.*", "pytorch.driver-too-old"),
+    affects=("wheels",),
+    seen=("simulated 2026-11",),
+)
+def ptx_too_new(on: OnPython) -> Problem | None:
+    """NVVM is of a newer minor than the driver, in the same major."""
+    names = {p.name: p.version for p in packages_of(on.python)}
+    numba = next((n for n in ("numba-cuda", "numba") if n in names), None)
+    compiler = _compiler(on)
+    if (
+        numba is None
+        or compiler is None
+        or not nvidia_gpus(on.facts)
+        or any(n.startswith("pynvjitlink") for n in names)
+    ):
+        return None
+    driver_release = known(driver_cuda(on.facts))
+    ours, theirs = numbers(compiler[1])[:2], numbers(driver_release or "")[:2]
+    if not theirs or ours[:1] != theirs[:1] or ours <= theirs:
+        return None
+    says = (
+        f"{numba} {names[numba]} compiles with NVVM of CUDA {compiler[1]} ({compiler[0]}); the "
+        f"{driver_words(on.facts)} takes PTX of CUDA {driver_release} at most."
+    )
+    sure = compiler[0].startswith("nvidia-") and not _others(on)
+    return Problem(says, severity=None if sure or numba == "numba-cuda" else Severity.ADVICE)

@@ -1,0 +1,49 @@
+"""No Python.h for what is compiled at run time."""
+
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.knowledge import packages
+from gpudoctor.maybe import known
+from gpudoctor.remedies import system
+from gpudoctor.remedies.environment import install_system
+from gpudoctor.remedies.python import lasting, python_minor
+from gpudoctor.software import compiles_kernels
+from gpudoctor.subjects import OnPython, pythons
+
+
+def _fixes(on: OnPython) -> tuple[Fix, ...]:
+    minor, family = python_minor(on.python), system.family_of(on.facts)
+    verify = (
+        f"""{on.python.path} -c 'import sysconfig, os; p = sysconfig.get_path("include"); print(os.listdir(p)[:3])'"""
+    )
+    fixes = []
+    if minor and family:
+        name = packages.python_headers_package(family, minor)
+        says = f"Install the development headers of Python {minor} ({name}).{lasting(on.facts)}"
+        commands = install_system(on.facts, name)
+        fixes.append(Fix(says, commands, "reinstall-package", root=True, verify=verify))
+    says = "Make the environment with a Python that has its headers, such as uv's, conda's or pyenv's."
+    fixes.append(Fix(says, (f"uv venv --managed-python --python {minor or '3.12'} NEW",), "reinstall-package"))
+    return tuple(fixes)
+
+
+@check(
+    title="Python's headers are missing: torch.compile and Triton kernels fail",
+    severity=Severity.WARNING,
+    cause="Triton compiles a small launcher for each kernel, which includes Python.h; distributions keep the "
+    "development headers in a package of their own. Eager code works without.",
+    fixes=_fixes,
+    references=(
+        "https://github.com/triton-lang/triton/blob/main/python/triton/runtime/build.py",
+        "https://github.com/vllm-project/vllm/issues/27890",
+    ),
+    each=pythons,
+    because=("python.*", "cuda.compiler-missing", "pytorch.cpu-build"),
+    affects=("extensions",),
+    seen=("simulated 2026-11",),
+)
+def python_headers_missing(on: OnPython) -> Problem | None:
+    """Triton is there, and sysconfig's include folder has no Python.h."""
+    if not compiles_kernels(on.facts, on.python) or known(on.python.headers):
+        return None
+    says = f"{on.python.path} has no Python.h, which Triton's launcher includes: torch.compile fails."
+    return Problem(says)

@@ -1,0 +1,1 @@
+"""Packages that were built for another framework than the installed one."""

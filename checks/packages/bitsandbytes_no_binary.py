@@ -1,0 +1,67 @@
+"""bitsandbytes without a binary for PyTorch's CUDA release."""
+
+import re
+
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.remedies.python import install, lasting
+from gpudoctor.software import nvidia_gpus, package
+from gpudoctor.subjects import OnFramework, torches
+
+
+def _binaries(on: OnFramework) -> list[str]:
+    """The CUDA releases of the binaries inside, such as "128", oldest first."""
+    found = package(on.python, "bitsandbytes")
+    names = found.libraries if found else ()
+    digits = {m[1] for name in names if (m := re.fullmatch(r"libbitsandbytes_cuda(\d{3})\.so", name))}
+    return sorted(digits)
+
+
+def _wanted(on: OnFramework) -> str | None:
+    cuda = on.framework.cuda
+    return "".join(cuda.split(".")[:2]) if isinstance(cuda, str) else None
+
+
+def _fixes(on: OnFramework) -> tuple[Fix, ...]:
+    wanted = _wanted(on) or ""
+    verify = f"{on.python.path} -m bitsandbytes"
+    command = install(on.python, "bitsandbytes", upgrade=True)
+    says = f"Upgrade bitsandbytes: newer releases have binaries for newer CUDA releases.{lasting(on.facts)}"
+    fixes = [Fix(says, (command,), "reinstall-package", verify=verify)]
+    same = [d for d in _binaries(on) if d[:2] == wanted[:2]]
+    if same:
+        nearest = min(same, key=lambda d: abs(int(d) - int(wanted)))
+        says = f"Let it load its binary for CUDA {nearest[:2]}.{nearest[2:]}, of the same major."
+        variable = f"export BNB_CUDA_VERSION={nearest}"
+        fixes.append(Fix(says, (variable,), "change-environment", undo="unset BNB_CUDA_VERSION", verify=verify))
+    return tuple(fixes)
+
+
+@check(
+    title="bitsandbytes has no binary for PyTorch's CUDA release",
+    severity=Severity.ERROR,
+    cause="bitsandbytes brings one library for each CUDA release (libbitsandbytes_cudaNNN.so) and loads the one that "
+    "is named after PyTorch's; this release of it has none of that name. Its text 'compiled without GPU support' says "
+    "nothing about compilation.",
+    fixes=_fixes,
+    references=(
+        "https://github.com/bitsandbytes-foundation/bitsandbytes/issues/1688",
+        "https://github.com/bitsandbytes-foundation/bitsandbytes/issues/1848",
+        "https://huggingface.co/docs/bitsandbytes/installation",
+    ),
+    each=torches,
+    because=("python.*", "pytorch.*"),
+    affects=("wheels",),
+    seen=("simulated 2026-11",),
+)
+def bitsandbytes_no_binary(on: OnFramework) -> Problem | None:
+    """None of the binaries inside is named after PyTorch's CUDA release."""
+    found = package(on.python, "bitsandbytes")
+    if found is None or known(on.framework.cuda) is None or not nvidia_gpus(on.facts):
+        return None
+    there, wanted = _binaries(on), on.facts.host.environment.get("BNB_CUDA_VERSION") or _wanted(on)
+    if not there or wanted in there:
+        return None
+    says = f"bitsandbytes {found.version} has no libbitsandbytes_cuda{wanted}.so for CUDA {on.framework.cuda} of "
+    f"{on.name}; "
+    return Problem(says + f"it has binaries for {', '.join(there)}.")

@@ -1,0 +1,77 @@
+"""CTranslate2 for another cuDNN major than the one that is there."""
+
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.knowledge import python_rules
+from gpudoctor.remedies.environment import own_environment
+from gpudoctor.remedies.python import install, lasting
+from gpudoctor.software import (
+    family,
+    major,
+    numbers,
+    nvidia_gpus,
+    one_of,
+    package,
+    packages_of,
+    system_libraries,
+    wheels,
+)
+from gpudoctor.subjects import OnPython, pythons
+
+
+def _there(on: OnPython) -> tuple[dict[int, str], bool]:
+    """The cuDNN majors that CTranslate2 may find, and whether the environment itself brings one."""
+    found: dict[int, str] = {}
+    for wheel in wheels(on.python, "cudnn"):
+        found.setdefault(major(wheel.version) or 0, f"{wheel.name} {wheel.version}")
+    torch = one_of(on.python, "torch")
+    if not found and torch and isinstance(torch.cudnn, str):
+        found.setdefault(major(torch.cudnn) or 0, f"cuDNN {torch.cudnn} of PyTorch {torch.version}")
+    inside = bool(found)
+    for lib in system_libraries(on.facts):
+        if family(lib.soname).startswith("libcudnn"):
+            found.setdefault(major(lib.soname.partition(".so.")[2]) or 0, lib.path)
+    return found, inside
+
+
+def _fixes(on: OnPython) -> tuple[Fix, ...]:
+    there, _ = _there(on)
+    users = [p.name for p in packages_of(on.python) if p.name in ("faster-whisper", "whisperx")]
+    if 9 in there:
+        says = f"Upgrade CTranslate2 to 4.5 or newer, which uses cuDNN 9.{lasting(on.facts)}"
+        command = install(on.python, "ctranslate2>=4.5", *users, upgrade=True)
+        return (Fix(says, (command,), "reinstall-package"),)
+    says = f"Take CTranslate2 4.4, the last that uses cuDNN 8.{lasting(on.facts)}"
+    old = Fix(says, (install(on.python, "ctranslate2==4.4.0"),), "reinstall-package")
+    says = "Keep it in an environment of its own, with cuDNN 9."
+    own = Fix(says, own_environment(on.python, "ctranslate2", "nvidia-cudnn-cu12>=9,<10"), "reinstall-package")
+    return old, own
+
+
+@check(
+    title="CTranslate2 needs another cuDNN major than the one that is there",
+    severity=Severity.ERROR,
+    cause="CTranslate2 up to 4.4 opens cuDNN 8, from 4.5 on cuDNN 9; PyTorch brings cuDNN 9 from 2.4 on. Where the "
+    "other major is missing, the process aborts at the first convolution (faster-whisper, WhisperX).",
+    fixes=_fixes,
+    references=(
+        "https://github.com/m-bain/whisperX/issues/954",
+        "https://github.com/SYSTRAN/faster-whisper/issues/516",
+    ),
+    each=pythons,
+    because=("python.*", "libraries.*"),
+    affects=("wheels",),
+    seen=("simulated 2026-11",),
+)
+def ctranslate2_cudnn(on: OnPython) -> Problem | None:
+    """The cuDNN major that it opens is neither in the environment nor on the system."""
+    found = package(on.python, "ctranslate2")
+    if found is None or not numbers(found.version) or not nvidia_gpus(on.facts):
+        return None
+    there, inside = _there(on)
+    wanted = python_rules.ctranslate2_cudnn(found.version)
+    if wanted in there or not inside:
+        return None
+    words = ", ".join(there.values())
+    return Problem(
+        f"ctranslate2 {found.version} needs cuDNN {wanted} (libcudnn_ops*.so.{wanted}); installed is {words}."
+    )

@@ -1,0 +1,28 @@
+"""A 32-bit Python on a machine with a GPU."""
+
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.software import amd_gpus, nvidia_gpus
+from gpudoctor.subjects import OnPython, pythons
+
+
+@check(
+    title="This Python is a 32-bit program",
+    severity=Severity.WARNING,
+    cause="PyTorch, TensorFlow, JAX and CuPy are built for 64-bit Python only: pip finds no version of them here.",
+    fixes=(
+        Fix(
+            "Install a 64-bit Python and make a new environment with it.",
+            action="reinstall-package",
+            verify="python -c 'import sys; print(sys.maxsize > 2**32)'",
+        ),
+    ),
+    references=("https://pypi.org/project/torch/#files", "https://www.tensorflow.org/install/pip"),
+    each=pythons,
+    affects=("wheels",),
+)
+def bits_32(on: OnPython) -> Problem | None:
+    """The interpreter's pointers are 32 bits wide, and a GPU is there."""
+    if known(on.python.bits) != 32 or not (nvidia_gpus(on.facts) or amd_gpus(on.facts)):
+        return None
+    return Problem(f"{on.python.path} is a 32-bit Python; no framework for GPUs exists for it.")

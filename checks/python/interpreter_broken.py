@@ -1,0 +1,37 @@
+"""An interpreter that does not answer."""
+
+from collections.abc import Iterator
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import About, Fix, Problem, Severity, check
+from gpudoctor.subjects import OnPython
+
+
+def _all(facts: Facts) -> Iterator[tuple[About, OnPython]]:
+    for python in facts.pythons:
+        yield About(label=python.path, python=python.path), OnPython(facts, python)
+
+
+@check(
+    title="The Python interpreter does not answer",
+    severity=Severity.ERROR,
+    cause="The environment was moved, its base interpreter was removed or upgraded, or a start file (sitecustomize, "
+    "a .pth file) fails.",
+    fixes=(
+        Fix(
+            "Start it by hand to see the message, first without its start files. If its base interpreter is gone, make "
+            "the environment anew and install its packages again.",
+            ("python -I -S -c 'import sys; print(sys.version)'",),
+            impact="none",
+        ),
+    ),
+    references=("https://docs.python.org/3/library/venv.html",),
+    each=_all,
+    because=("host.*",),
+    affects=("everything",),
+    essential=True,
+)
+def interpreter_broken(on: OnPython) -> Problem | None:
+    """The interpreter could not be asked at all."""
+    error = on.python.error
+    return Problem(f"{on.python.path} could not be asked: {error}", (error,)) if error else None

@@ -1,0 +1,60 @@
+"""Packages compiled against NumPy 1 beside NumPy 2."""
+
+from gpudoctor.facts import Package
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.knowledge.python_rules import first_for_numpy2
+from gpudoctor.maybe import known
+from gpudoctor.remedies.python import install, reinstall_torch
+from gpudoctor.software import numbers, package, packages_of
+from gpudoctor.subjects import OnPython, pythons
+
+
+def _old(on: OnPython) -> list[Package]:
+    found = []
+    for one in packages_of(on.python):
+        first = first_for_numpy2(one.name)
+        if first and numbers(one.version) and numbers(one.version)[:2] < numbers(first)[:2]:
+            found.append(one)
+    return found
+
+
+def _fixes(on: OnPython) -> tuple[Fix, ...]:
+    old = _old(on)
+    fixes = [Fix("Take NumPy 1, which these builds know.", (install(on.python, "numpy<2"),), "reinstall-package")]
+    names = [p.name for p in old if p.name != "torch"]
+    if any(p.name == "torch" for p in old):
+        fixes += [
+            Fix("Install a newer PyTorch (2.3 or later).", f.commands, f.action)
+            for f in reinstall_torch(on.facts, on.python)
+        ]
+    if names:
+        fixes.append(Fix("Install newer releases.", (install(on.python, *names, upgrade=True),), "reinstall-package"))
+    return tuple(fixes)
+
+
+@check(
+    title="Packages compiled against NumPy 1 meet NumPy 2",
+    severity=Severity.WARNING,
+    cause="NumPy 2 changed its binary interface (ABI): a module compiled against NumPy 1 cannot exchange arrays with "
+    "it. The GPU works; torch.from_numpy() and .numpy() fail with 'Numpy is not available'.",
+    fixes=_fixes,
+    references=(
+        "https://numpy.org/doc/stable/numpy_2_0_migration_guide.html",
+        "https://github.com/ai2cm/ace/issues/378",
+        "https://github.com/numpy/numpy/issues/26191",
+    ),
+    each=pythons,
+    because=("python.interpreter-broken", "python.user-site-leaks", "python.shadowed-module"),
+    affects=("wheels",),
+    seen=("simulated 2026-11",),
+)
+def numpy_2(on: OnPython) -> Problem | None:
+    """NumPy is 2 or newer, and a package is older than its first build for it."""
+    known(on.python.packages)
+    numpy, old = package(on.python, "numpy"), _old(on)
+    if numpy is None or numbers(numpy.version)[:1] < (2,) or not old:
+        return None
+    names = " and ".join(f"{p.name} {p.version}" for p in old)
+    verb = "was" if len(old) == 1 else "were"
+    says = f"{names} {verb} compiled against NumPy 1, before NumPy 2 came out; installed is NumPy {numpy.version}."
+    return Problem(says)

@@ -1,0 +1,67 @@
+"""Packages in ~/.local that win over the environment's."""
+
+import shlex
+
+from gpudoctor.facts import Shadow
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.knowledge.wanted import is_framework
+from gpudoctor.subjects import OnPython, in_container, pythons
+
+
+def _shadows(on: OnPython) -> list[Shadow]:
+    """Copies in the user site over an environment's own; over the distribution's packages they are meant to win."""
+    mine = [s for s in on.python.shadows if s.because == "user site"]
+    if on.python.kind == "system" and not in_container(on.facts):
+        return []
+    return sorted(mine, key=lambda s: not is_framework(s.module))
+
+
+def _fixes(on: OnPython) -> tuple[Fix, ...]:
+    shadows = _shadows(on)
+    names = " ".join(s.module for s in shadows)
+    python = shlex.quote(on.python.path)
+    verify = f"{python} -c 'import {shadows[0].module} as m; print(m.__file__)'" if shadows else None
+    leave = Fix(
+        "Leave the user site out of this environment, here and in the job or image that starts it.",
+        ("export PYTHONNOUSERSITE=1",),
+        "change-environment",
+        undo="unset PYTHONNOUSERSITE",
+        verify=verify,
+    )
+    remove = Fix(
+        "If nothing else needs the copies in ~/.local, remove them: pip removes the first copy that it finds.",
+        (f"{python} -m pip uninstall {names}",),
+        "reinstall-package",
+        impact="persistent",
+        verify=verify,
+    )
+    return leave, remove
+
+
+@check(
+    title="Packages in ~/.local are imported before this environment's own",
+    severity=Severity.WARNING,
+    cause="Conda environments and a container's Python put the user site (~/.local) before their own packages; what "
+    "`pip install --user` left there, perhaps on another machine of the same home, shadows them. A venv ignores it.",
+    fixes=_fixes,
+    references=(
+        "https://docs.python.org/3/library/site.html#site.ENABLE_USER_SITE",
+        "https://github.com/cloveranon/Clover-Edition/issues/128",
+    ),
+    each=pythons,
+    because=("python.interpreter-broken",),
+    affects=("wheels",),
+    seen=("simulated 2026-11",),
+)
+def user_site_leaks(on: OnPython) -> Problem | None:
+    """The user site offers a module that the environment has too, and wins."""
+    shadows = _shadows(on)
+    if not shadows:
+        return None
+    first = shadows[0]
+    version = f" {first.version}" if first.version else ""
+    more = f" ({len(shadows)} modules in all)" if len(shadows) > 1 else ""
+    says = f"`import {first.module}` takes the copy{version} in the user site, {first.wins}, "
+    says += f"instead of {first.loses[0]}{more}."
+    severity = None if is_framework(first.module) else Severity.ADVICE
+    return Problem(says, tuple(f"{s.module}: {s.wins} hides {s.loses[0]}" for s in shadows[:5]), severity=severity)
