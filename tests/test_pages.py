@@ -2,6 +2,9 @@
 
 import importlib.util
 import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -137,3 +140,27 @@ def test_links_of_the_written_pages_lead_somewhere() -> None:
     for page in [*(ROOT / "docs").glob("*.md"), ROOT / "README.md"]:
         for target in re.findall(r"\]\(([^)#:]+)[)#]", page.read_text()):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_the_walk_through_adding_a_check_leads_to_a_check(tmp_path: Path) -> None:
+    """The two files of docs/adding-a-check.md, typed into a copy of the tree, make a check that passes its test."""
+    text = (ROOT / "docs" / "adding-a-check.md").read_text()
+    files = re.findall(r"^`([\w/]+\.py)`:\n\n```python\n(.*?)```", text, re.M | re.S)
+    assert [name for name, _ in files] == [
+        "checks/device/ecc_change_pending.py",
+        "tests/checks/test_ecc_change_pending.py",
+    ]
+    for folder in ("checks", "gpudoctor", "tests", "docs"):
+        shutil.copytree(ROOT / folder, tmp_path / folder, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    for name, code in files:
+        assert not (tmp_path / name).exists(), f"{name} is there now: the page needs another example"
+        (tmp_path / name).write_text(code)
+    run = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    ended = subprocess.run([*run, files[1][0]], capture_output=True, text=True, cwd=tmp_path)
+    assert ended.returncode == 0, ended.stdout
+    assert "7 passed" in ended.stdout
+    lint = [sys.executable, "-m", "ruff", "check", *(name for name, _ in files)]
+    assert subprocess.run(lint, cwd=tmp_path, capture_output=True).returncode == 0
+    shape = [sys.executable, "-m", "ruff", "format", "--check", *(name for name, _ in files)]
+    assert subprocess.run(shape, cwd=tmp_path, capture_output=True).returncode == 0
