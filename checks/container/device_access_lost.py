@@ -30,7 +30,8 @@ def device_access_lost(facts: Facts) -> Problem | None:
         return None
     names = ", ".join(n.path for n in shut)
     nvml, text = facts.nvidia.nvml.code, known_or(facts.nvidia.nvml.text, None)
-    answers = f" NVML answers {nvml} ({text})." if isinstance(nvml, int) and nvml else ""
+    words = f" ({text})" if text else ""
+    answers = f" NVML answers {nvml}{words}." if isinstance(nvml, int) and nvml else ""
     says = f"The container's cgroup denies access to {names}: they exist, but open() gives EPERM.{answers}"
     lines = tuple(f"{n.path} mode {known_or(n.mode, '?')}, major {known_or(n.major, '?')}: EPERM" for n in shut)
     return Problem(says, lines)

@@ -1,0 +1,360 @@
+"""Checks of GPUs in containers, from the inside and on the host."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from gpudoctor.checks.container.cdi_stale import cdi_stale
+from gpudoctor.checks.container.device_access_lost import device_access_lost
+from gpudoctor.checks.container.docker_config_broken import docker_config_broken
+from gpudoctor.checks.container.docker_snap import docker_snap
+from gpudoctor.checks.container.driver_version_inside import driver_version_inside
+from gpudoctor.checks.container.no_cgroups import no_cgroups
+from gpudoctor.checks.container.no_compute_capability import no_compute_capability
+from gpudoctor.checks.container.no_gpus_passed import no_gpus_passed
+from gpudoctor.checks.container.runtime_not_configured import runtime_not_configured
+from gpudoctor.checks.container.selinux_denied import selinux_denied
+from gpudoctor.checks.container.shm_small import shm_small
+from gpudoctor.checks.container.toolkit_missing import toolkit_missing
+from gpudoctor.facts import ContainerHost, Event, Facts, Node
+from gpudoctor.facts.host import Shm
+from gpudoctor.judge import Check, Severity, run
+from gpudoctor.maybe import Unknown
+from tests.builders import (
+    VERSION,
+    ask,
+    card,
+    change,
+    framework,
+    library,
+    nvidia_host,
+    plain_host,
+    with_framework,
+)
+
+ALL: tuple[Check[Any], ...] = (
+    cdi_stale,
+    device_access_lost,
+    docker_config_broken,
+    docker_snap,
+    driver_version_inside,
+    no_cgroups,
+    no_compute_capability,
+    no_gpus_passed,
+    runtime_not_configured,
+    selinux_denied,
+    shm_small,
+    toolkit_missing,
+)
+WHY = Unknown("not to be seen")
+AVC = Event(kind="selinux-denied", text="avc: denied { read write } for nvidiactl", what={"device": "nvidiactl"})
+
+
+def said(facts: Facts) -> dict[str, str]:
+    """The problems that the checks see: id and sentence."""
+    return {
+        c.id.removeprefix("container."): says for c in ALL for outcome, says in ask(c, facts) if outcome == "problem"
+    }
+
+
+def commands(check: Check[Any], facts: Facts) -> list[str]:
+    """The commands of the fixes."""
+    return [command for verdict in run(check, facts) for fix in verdict.fixes for command in fix.commands]
+
+
+# -- inside --------------------------------------------------------------------------------------------------
+
+
+def inside(facts: Facts, engine: str = "docker", **env: str) -> Facts:
+    """The same in a container of an engine, with 8 GiB of shared memory."""
+    facts = change(facts, "host.container", "containerd" if engine == "kubernetes" else engine)
+    facts = change(facts, "host.kubernetes", engine == "kubernetes")
+    facts = change(facts, "host.shm", Shm(size=8 << 30, free=8 << 30, mode="1777", writable=True))
+    return change(facts, "host.environment", env)
+
+
+def bare(facts: Facts) -> Facts:
+    """The same without anything of the driver inside."""
+    facts = change(facts, "nvidia.kernel.nodes", ())
+    facts = change(facts, "nvidia.cuda", msgspec.structs.replace(facts.nvidia.cuda, libraries=(), code=None))
+    return change(facts, "nvidia.nvml", msgspec.structs.replace(facts.nvidia.nvml, libraries=(), code=None))
+
+
+def closed(facts: Facts, error: str, *names: str) -> Facts:
+    """The same with nodes that answer an errno; without names all of them."""
+    nodes: tuple[Node, ...] = facts.nvidia.kernel.nodes  # type: ignore[assignment]
+    shut = tuple(
+        msgspec.structs.replace(n, error=error) if not names or n.path.removeprefix("/dev/") in names else n
+        for n in nodes
+    )
+    facts = change(facts, "nvidia.kernel.nodes", shut)
+    return change(facts, "nvidia.nvml.code", 999)
+
+
+TORCH = with_framework(framework())
+LXC = change(change(inside(nvidia_host(), "lxc"), "nvidia.nvml.code", 18), "nvidia.kernel.loaded", "570.148.06")
+OLDER = (library("libnvidia-ml.so.1", "550.54.14"), library("libnvidia-ml.so.1", VERSION))
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        nvidia_host(),
+        plain_host(),
+        inside(plain_host()),
+        inside(TORCH),
+        inside(closed(nvidia_host(2), "EPERM", "nvidia1")),  # one GPU of two, granted by a cgroup
+        inside(bare(nvidia_host(pci=(card(driver=None),), nvidia=plain_host().nvidia))),  # the host has no driver
+        inside(closed(nvidia_host(), "EACCES")),  # without SELinux another check speaks
+        change(inside(change(nvidia_host(), "nvidia.nvml.code", 18)), "nvidia.kernel.loaded", "550.1"),  # injected
+        inside(bare(with_framework(framework(), plain_host()))),  # PyPI's torch on a server without GPU
+    ],
+)
+def test_healthy(facts: Facts) -> None:
+    assert said(facts) == {}
+
+
+@pytest.mark.parametrize(
+    ("facts", "says"),
+    [
+        (
+            inside(bare(TORCH)),
+            {
+                "no-gpus-passed": "This container (docker) has no GPU: a device node such as /dev/nvidia0 was not "
+                "passed in and no driver library (libcuda.so.1) was injected."
+            },
+        ),
+        (
+            inside(bare(nvidia_host()), "kubernetes", NVIDIA_VISIBLE_DEVICES="all"),
+            {
+                "no-gpus-passed": "This pod (kubernetes) has no GPU: a device node such as /dev/nvidia0 was not passed "
+                "in and no driver library (libcuda.so.1) was injected."
+            },
+        ),
+        (
+            inside(change(change(TORCH, "nvidia.cuda.libraries", ()), "nvidia.cuda.code", None)),
+            {
+                "no-compute-capability": "libnvidia-ml.so.1 is in the container, but libcuda.so.1 was not injected: "
+                "the compute capability was not requested (NVIDIA_DRIVER_CAPABILITIES is not set)."
+            },
+        ),
+        (
+            inside(closed(nvidia_host(), "EPERM", "nvidiactl", "nvidia0", "nvidia-uvm")),
+            {
+                "device-access-lost": "The container's cgroup denies access to /dev/nvidiactl, /dev/nvidia-uvm, "
+                "/dev/nvidia0: they exist, but open() gives EPERM. NVML answers 999."
+            },
+        ),
+        (
+            change(inside(closed(nvidia_host(), "EACCES"), "podman"), "host.selinux", "enforcing"),
+            {
+                "selinux-denied": "/dev/nvidiactl has mode 666, and open() gives EACCES: SELinux is enforcing and "
+                "denies the container."
+            },
+        ),
+        (
+            change(inside(closed(nvidia_host(), "EACCES"), "podman"), "log.events", (AVC,)),
+            {
+                "selinux-denied": "/dev/nvidiactl has mode 666, and open() gives EACCES: this process carries an "
+                "SELinux label and denies the container."
+            },
+        ),
+        (
+            LXC,
+            {
+                "driver-version-inside": "The versions do not match: the host's kernel module is 570.148.06, the "
+                "container has libraries of 570.169 of its own."
+            },
+        ),
+        (
+            change(inside(change(nvidia_host(), "nvidia.nvml.libraries", OLDER)), "nvidia.nvml.code", 18),
+            {
+                "driver-version-inside": "The versions do not match: the host's kernel module is 570.169, the "
+                "container has libraries of 550.54.14 of its own."
+            },
+        ),
+        (
+            change(inside(TORCH), "host.shm.size", 64 << 20),
+            {
+                "shm-small": "/dev/shm (shared memory) has 64 MiB, the engine's default: too little for PyTorch's data "
+                "loaders."
+            },
+        ),
+        (
+            change(inside(nvidia_host(8)), "host.shm.size", 64 << 20),
+            {
+                "shm-small": "/dev/shm (shared memory) has 64 MiB, the engine's default: too little for 8 GPUs that "
+                "talk through it."
+            },
+        ),
+    ],
+)
+def test_inside(facts: Facts, says: dict[str, str]) -> None:
+    assert said(facts) == says
+
+
+@pytest.mark.parametrize(
+    ("facts", "severity"),
+    [
+        (inside(bare(TORCH)), Severity.ERROR),
+        (inside(bare(TORCH), NVIDIA_VISIBLE_DEVICES="void"), Severity.WARNING),
+        (inside(bare(nvidia_host())), Severity.ADVICE),  # nobody there wants a GPU
+        (inside(bare(plain_host()), NVIDIA_VISIBLE_DEVICES="all"), Severity.WARNING),  # the image's variable alone
+    ],
+)
+def test_how_bad_a_container_without_gpu_is(facts: Facts, severity: Severity) -> None:
+    assert [v.severity for v in run(no_gpus_passed, facts)] == [severity]
+
+
+@pytest.mark.parametrize(
+    ("engine", "command"),
+    [
+        ("docker", "docker run --gpus all ..."),
+        ("podman", "podman run --device nvidia.com/gpu=all ..."),
+        ("apptainer", "apptainer exec --nv ..."),
+        ("lxc", "lxc config device add CONTAINER gpu gpu"),
+        ("kubernetes", "kubectl get runtimeclass"),
+    ],
+)
+def test_nobody_installs_a_driver_inside(engine: str, command: str) -> None:
+    found = commands(no_gpus_passed, inside(bare(TORCH), engine))
+    assert command in found
+    assert not any("install" in c for c in found)
+
+
+@pytest.mark.parametrize(
+    ("check", "path"),
+    [
+        (no_gpus_passed, "nvidia.kernel.nodes"),
+        (device_access_lost, "nvidia.kernel.nodes"),
+        (selinux_denied, "nvidia.kernel.nodes"),
+        (no_compute_capability, "nvidia.cuda.libraries"),
+        (driver_version_inside, "nvidia.nvml.code"),
+        (shm_small, "host.shm.size"),
+    ],
+)
+def test_unknown_inside(check: Check[Any], path: str) -> None:
+    assert ask(check, change(inside(TORCH), path, WHY)) == [("unknown", "not to be seen")]
+
+
+# -- on the host ---------------------------------------------------------------------------------------------
+
+
+def engines(facts: Facts | None = None, **changes: Any) -> Facts:
+    """A GPU host with Docker and the toolkit, well configured."""
+    plain: dict[str, Any] = {
+        "docker": "/usr/bin/docker",
+        "docker_version": "28.1.1",
+        "docker_runtimes": ("io.containerd.runc.v2", "nvidia", "runc"),
+        "docker_default_runtime": "runc",
+        "docker_snap": False,
+        "docker_rootless": False,
+        "docker_desktop": False,
+        "docker_cgroup_driver": "systemd",
+        "docker_config_runtimes": ("nvidia",),
+        "podman": None,
+        "toolkit": "1.17.8",
+        "no_cgroups": False,
+        "cdi": ("/etc/cdi/nvidia.yaml",),
+        "cdi_driver": VERSION,
+    }
+    return change(facts or nvidia_host(), "containers", ContainerHost(**(plain | changes)))
+
+
+PLAIN = ("io.containerd.runc.v2", "runc")
+
+
+@pytest.mark.parametrize(
+    ("facts", "says"),
+    [
+        (engines(), {}),
+        (engines(docker=None, toolkit=None), {}),
+        (engines(plain_host(), toolkit=None, docker_runtimes=PLAIN), {}),
+        (engines(docker_desktop=True, toolkit=None), {}),
+        (engines(no_cgroups=True, docker_rootless=True), {}),
+        (engines(docker_snap=True), {}),  # newer snaps have the runtime
+        (engines(docker_runtimes=PLAIN, docker_config_runtimes=None), {}),  # CDI does
+        (
+            engines(toolkit=None, docker_runtimes=PLAIN, docker_config_runtimes=None),
+            {
+                "toolkit-missing": "Docker 28.1.1 is installed, the NVIDIA Container Toolkit is not: containers cannot "
+                "get the GPU."
+            },
+        ),
+        (
+            engines(toolkit=None, docker_runtimes=PLAIN),
+            {
+                "toolkit-missing": "Docker 28.1.1 is installed, the NVIDIA Container Toolkit is not: containers cannot "
+                "get the GPU. /etc/docker/daemon.json names the runtime nvidia, whose program is not there."
+            },
+        ),
+        (
+            engines(docker_runtimes=PLAIN, docker_config_runtimes=None, cdi=()),
+            {
+                "runtime-not-configured": "The Docker daemon lists the runtimes io.containerd.runc.v2, runc and not "
+                "nvidia; the runtime is in no daemon.json."
+            },
+        ),
+        (
+            engines(docker_runtimes=PLAIN, cdi=()),
+            {
+                "runtime-not-configured": "The Docker daemon lists the runtimes io.containerd.runc.v2, runc and not "
+                "nvidia; the runtime is in daemon.json, but the daemon was not restarted since."
+            },
+        ),
+        (
+            engines(docker="/snap/bin/docker", docker_snap=True, docker_runtimes=PLAIN),
+            {
+                "docker-snap": "Docker (/snap/bin/docker) is the snap: containers cannot get the GPU through the "
+                "host's toolkit."
+            },
+        ),
+        (
+            engines(
+                docker_config_error="/etc/docker/daemon.json: Expecting ',' delimiter: line 3", docker_runtimes=WHY
+            ),
+            {
+                "docker-config-broken": "Docker's configuration is no JSON: /etc/docker/daemon.json: Expecting ',' "
+                "delimiter: line 3. The Docker daemon does not answer."
+            },
+        ),
+        (
+            engines(no_cgroups=True),
+            {"no-cgroups": "no-cgroups is true in the toolkit's configuration, and Docker runs as root."},
+        ),
+        (
+            engines(cdi_driver="550.54.14"),
+            {"cdi-stale": "The CDI specification is for driver 550.54.14, the installed driver is 570.169."},
+        ),
+    ],
+)
+def test_host(facts: Facts, says: dict[str, str]) -> None:
+    assert said(facts) == says
+
+
+@pytest.mark.parametrize(
+    ("check", "facts", "path"),
+    [
+        (toolkit_missing, engines(), "containers.toolkit"),
+        (runtime_not_configured, engines(cdi=()), "containers.docker_runtimes"),
+        (docker_snap, engines(), "containers.docker_snap"),
+        (no_cgroups, engines(), "containers.no_cgroups"),
+        (cdi_stale, engines(), "containers.cdi_driver"),
+    ],
+)
+def test_unknown_on_the_host(check: Check[Any], facts: Facts, path: str) -> None:
+    assert ask(check, change(facts, path, WHY)) == [("unknown", "not to be seen")]
+
+
+def test_toolkit_by_distribution() -> None:
+    ubuntu = engines(toolkit=None, docker_runtimes=PLAIN)
+    assert commands(toolkit_missing, ubuntu)[-3:] == [
+        "sudo apt-get install nvidia-container-toolkit",
+        "sudo nvidia-ctk runtime configure --runtime=docker",
+        "sudo systemctl restart docker",
+    ]
+    rocky = change(ubuntu, "host.distribution.id", "rocky")
+    assert any("yum.repos.d" in c for c in commands(toolkit_missing, rocky))
+    unheard = change(change(ubuntu, "host.distribution.id", "nixos"), "host.distribution.like", ())
+    assert commands(toolkit_missing, unheard)[0] == "sudo nvidia-ctk runtime configure --runtime=docker"

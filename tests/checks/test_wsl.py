@@ -1,0 +1,180 @@
+"""Checks of GPUs under WSL and in Hyper-V guests."""
+
+from typing import Any
+
+import pytest
+
+from gpudoctor.checks.wsl.access_blocked import access_blocked
+from gpudoctor.checks.wsl.host_files_incomplete import host_files_incomplete
+from gpudoctor.checks.wsl.library_too_old import library_too_old
+from gpudoctor.checks.wsl.linux_driver_installed import linux_driver_installed
+from gpudoctor.checks.wsl.no_cgroups import no_cgroups
+from gpudoctor.checks.wsl.no_dxg import no_dxg
+from gpudoctor.checks.wsl.smi_not_on_path import smi_not_on_path
+from gpudoctor.checks.wsl.version_1 import version_1
+from gpudoctor.facts import ContainerHost, Facts, Node
+from gpudoctor.judge import Check, Severity, run
+from gpudoctor.maybe import Unknown
+from tests.builders import ask, change, framework, library, nvidia_host, plain_host, with_framework
+
+ALL: tuple[Check[Any], ...] = (
+    access_blocked,
+    host_files_incomplete,
+    library_too_old,
+    linux_driver_installed,
+    no_cgroups,
+    no_dxg,
+    smi_not_on_path,
+    version_1,
+)
+WHY = Unknown("not to be seen")
+LIB = "/usr/lib/wsl/lib"
+STORE = ("nv_dispi.inf_amd64_0afec3f2050014a0",)
+
+
+def wsl(**changes: Any) -> Facts:
+    """A healthy WSL 2 with PyTorch; changes are paths with "__" for the dots."""
+    facts = with_framework(framework(), nvidia_host(pci=()))
+    plain: dict[str, Any] = {
+        "host.wsl": 2,
+        "host.platform": "wsl",
+        "host.kernel.release": "5.15.167.4-microsoft-standard-WSL2",
+        "host.environment": {"WSL_DISTRO_NAME": "Ubuntu", "PATH": f"/usr/bin:{LIB}"},
+        "nvidia.kernel.loaded": None,
+        "nvidia.kernel.nodes": (Node(path="/dev/dxg", mode="666", error=None),),
+        "nvidia.kernel.packages": (),
+        "nvidia.kernel.wsl_drivers": STORE,
+        "nvidia.kernel.dxgdmal": True,
+        "nvidia.cuda.libraries": (wsl_library("libcuda.so.1"),),
+        "nvidia.nvml.libraries": (wsl_library("libnvidia-ml.so.1"),),
+        "nvidia.nvml.smi": f"{LIB}/nvidia-smi",
+        "containers": ContainerHost(docker=None, no_cgroups=None),
+    }
+    for path, value in (plain | {k.replace("__", "."): v for k, v in changes.items()}).items():
+        facts = change(facts, path, value)
+    return facts
+
+
+def wsl_library(soname: str) -> Any:
+    """A library of the Windows driver."""
+    return library(soname, None, path=f"{LIB}/{soname}", real=f"{LIB}/{soname}", kind="wsl")
+
+
+def said(facts: Facts) -> dict[str, str]:
+    """The problems that the checks see: id and sentence."""
+    return {c.id.removeprefix("wsl."): says for c in ALL for outcome, says in ask(c, facts) if outcome == "problem"}
+
+
+DOCKER = ContainerHost(docker="/usr/bin/docker", docker_desktop=False, docker_rootless=False, no_cgroups=True)
+UTILS = (("nvidia-utils-510", "510.60.02", "ii"), ("nvidia-container-toolkit", "1.17", "ii"))
+BROKEN: dict[str, Any] = {"nvidia__nvml__code": 17, "nvidia__cuda__code": 100, "nvidia__nvml__text": "blocked"}
+# A guest of Hyper-V with a share of the GPU: no WSL, but /dev/dxg.
+GUEST: dict[str, Any] = {"host__wsl": None, "host__platform": "vm", "host__kernel__release": "6.8.0-52-generic"}
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        nvidia_host(),
+        plain_host(),
+        wsl(),
+        wsl(nvidia__kernel__packages=(("libnvidia-container1", "1.17", "ii"), ("nvidia-utils-510", "510.60", "rc"))),
+        wsl(containers=ContainerHost(docker="/usr/bin/docker", docker_desktop=True, no_cgroups=True)),
+        wsl(host__container="docker", nvidia__kernel__wsl_drivers=None),
+        wsl(nvidia__kernel__dxgdmal=False),  # drivers before 555 have none
+        wsl(**GUEST),
+    ],
+)
+def test_healthy(facts: Facts) -> None:
+    assert said(facts) == {}
+
+
+@pytest.mark.parametrize(
+    ("facts", "says"),
+    [
+        (
+            wsl(host__wsl=1, host__kernel__release="4.4.0-19041-Microsoft", nvidia__kernel__nodes=()),
+            {
+                "version-1": "This distribution runs under WSL 1 (kernel 4.4.0-19041-Microsoft), which gives no access "
+                "to the GPU."
+            },
+        ),
+        (
+            wsl(nvidia__kernel__nodes=(), host__kernel__release="6.6.1-custom"),
+            {
+                "no-dxg": "WSL 2 runs kernel 6.6.1-custom (not Microsoft's), and there is no /dev/dxg: no program can "
+                "reach the GPU."
+            },
+        ),
+        (
+            wsl(nvidia__kernel__packages=UTILS, **(BROKEN | {"nvidia__nvml__code": 9})),
+            {
+                "linux-driver-installed": "A Linux driver is installed in this WSL distribution: nvidia-utils-510 "
+                "510.60.02."
+            },
+        ),
+        (
+            wsl(nvidia__kernel__wsl_drivers=(), **BROKEN, **GUEST),
+            {
+                "host-files-incomplete": "The host's driver files are incomplete in this guest: /usr/lib/wsl/drivers "
+                "holds no folder of NVIDIA's driver (nv_dispi.inf_amd64_*).",
+                "access-blocked": "NVML cannot reach the GPU in WSL: GPU access blocked by the operating system (17).",
+            },
+        ),
+        (
+            wsl(**BROKEN),
+            {"access-blocked": "NVML cannot reach the GPU in WSL: GPU access blocked by the operating system (17)."},
+        ),
+        (
+            wsl(containers=DOCKER),
+            {
+                "no-cgroups": "no-cgroups is true in the NVIDIA Container Toolkit's configuration of this WSL "
+                "distribution."
+            },
+        ),
+        (
+            wsl(nvidia__nvml__smi=None, nvidia__nvml__smi_elsewhere=f"{LIB}/nvidia-smi"),
+            {"smi-not-on-path": "/usr/lib/wsl/lib/nvidia-smi exists, but PATH does not name /usr/lib/wsl/lib."},
+        ),
+        (
+            wsl(host__container="docker", nvidia__cuda__code=500, nvidia__kernel__dxgdmal=False),
+            {
+                "library-too-old": "cuInit returns 500 (named symbol not found), and libnvdxgdmal.so.1 is not in this "
+                "container."
+            },
+        ),
+    ],
+)
+def test_problems(facts: Facts, says: dict[str, str]) -> None:
+    assert said(facts) == says
+
+
+@pytest.mark.parametrize(
+    ("check", "facts"),
+    [
+        (access_blocked, wsl(nvidia__nvml__code=WHY)),
+        (host_files_incomplete, wsl(nvidia__nvml__code=17, nvidia__kernel__wsl_drivers=WHY)),
+        (library_too_old, wsl(nvidia__cuda__code=WHY)),
+        (linux_driver_installed, wsl(nvidia__kernel__packages=UTILS, nvidia__cuda__code=WHY)),
+        (no_cgroups, wsl(containers=ContainerHost(docker="/usr/bin/docker", no_cgroups=WHY))),
+        (no_dxg, wsl(nvidia__kernel__nodes=WHY)),
+        (smi_not_on_path, wsl(nvidia__nvml__smi_elsewhere=WHY)),
+    ],
+)
+def test_unknown(check: Check[Any], facts: Facts) -> None:
+    assert ask(check, facts) == [("unknown", "not to be seen")]
+
+
+def test_a_linux_driver_that_does_no_harm_is_advice() -> None:
+    facts = wsl(nvidia__kernel__packages=UTILS)
+    assert [v.severity for v in run(linux_driver_installed, facts)] == [Severity.ADVICE]
+    broken = wsl(nvidia__kernel__packages=UTILS, **BROKEN)
+    fixes = [c for v in run(linux_driver_installed, broken) for fix in v.fixes for c in fix.commands]
+    assert fixes[0] == "sudo apt-get purge nvidia-utils-510"
+
+
+@pytest.mark.parametrize("check", ALL)
+def test_nobody_installs_a_linux_driver(check: Check[Any]) -> None:
+    for facts in (wsl(**BROKEN), wsl(nvidia__kernel__nodes=()), wsl(nvidia__kernel__wsl_drivers=None, **BROKEN)):
+        found = [c for v in run(check, facts) for fix in v.fixes for c in fix.commands]
+        assert not any("install" in c and "nvidia-container-toolkit" not in c for c in found)
