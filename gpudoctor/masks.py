@@ -61,9 +61,11 @@ def _hidden(facts: Facts, value: str, mask: Mask) -> Problem:
     empty = value.strip() == ""
     what = "is set to nothing (an empty string)" if empty else f"is {value!r}"
     reason = "" if empty or mask.why is None else f": {WRONG[mask.why].format(bad=mask.bad)}"
+    job = facts.host.environment.get("SLURM_JOB_ID")
+    lines = (f"{CUDA}={value}", "cuInit: CUDA_ERROR_NO_DEVICE (100) with it, success without it")
     return Problem(
         f"{CUDA} {what}{reason}. It hides every GPU from CUDA programs; without it the driver shows {count}.",
-        evidence=(f"{CUDA}={value}", "cuInit: CUDA_ERROR_NO_DEVICE (100) with it, success without it"),
+        evidence=(*lines, f"SLURM_JOB_ID={job}, and no GPU was given to the job") if _job_without_gpu(facts) else lines,
     )
 
 

@@ -7,30 +7,31 @@ from gpudoctor.places import docker_host
 from gpudoctor.remedies import container
 from gpudoctor.remedies.system import install
 
+_REFRESH = Fix(
+    "Refresh the snap: newer revisions bring NVIDIA support of their own.",
+    ("sudo snap refresh docker --channel=latest/stable", "sudo snap restart docker"),
+    "reinstall-package",
+    root=True,
+    needs="restart of Docker",
+    verify=container.PROOF,
+)
+
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     toolkit = container.install_toolkit(facts).commands
     if known_or(facts.containers.toolkit, None) is not None:
         toolkit = (container.CONFIGURE, *container.restart_docker(facts))
-    return (
-        Fix(
-            "Replace the snap by the distribution's Docker (or docker-ce from Docker's repository), which uses the "
-            "host's toolkit. Images and volumes of the snap are not taken along: export what you need first.",
-            ("sudo snap remove docker", *install(facts, "docker.io"), *toolkit),
-            "reinstall-package",
-            root=True,
-            impact="data loss",
-            needs="a new shell, so that the old path /snap/bin/docker is forgotten",
-            verify=container.PROOF,
-        ),
-        Fix(
-            "Or keep the snap and refresh it: newer revisions bring NVIDIA support of their own.",
-            ("sudo snap refresh docker --channel=latest/stable", "sudo snap restart docker"),
-            "reinstall-package",
-            root=True,
-            verify=container.PROOF,
-        ),
+    replace = Fix(
+        "If that does not help, replace the snap by the distribution's Docker (or docker-ce from Docker's repository), "
+        "which uses the host's toolkit. Images and volumes of the snap are not taken along: export them first.",
+        ("sudo snap remove docker", *install(facts, "docker.io"), *toolkit),
+        "reinstall-package",
+        root=True,
+        impact="data loss",
+        needs="a new shell, so that the old path /snap/bin/docker is forgotten",
+        verify=container.PROOF,
     )
+    return _REFRESH, replace
 
 
 @check(

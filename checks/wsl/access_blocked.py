@@ -2,7 +2,7 @@
 
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.maybe import known
+from gpudoctor.maybe import known, known_or
 from gpudoctor.places import windows_gpu
 from gpudoctor.remedies import wsl
 from gpudoctor.remedies.container import again
@@ -65,5 +65,8 @@ def access_blocked(facts: Facts) -> Problem | None:
     if known(facts.nvidia.nvml.code) != BLOCKED:
         return None
     where = "in this container" if in_container(facts) else "in WSL"
-    says = f"NVML cannot reach the GPU {where}: GPU access blocked by the operating system (17)."
+    release = known_or(facts.host.kernel.release, "unknown")
+    custom = wsl.has_own_kernel(facts) and not wsl.is_guest(facts)
+    kernel = f" WSL runs a custom kernel, {release}, not Microsoft's." if custom else ""
+    says = f"NVML cannot reach the GPU {where}: GPU access blocked by the operating system (17).{kernel}"
     return Problem(says, (f"nvmlInit: {facts.nvidia.nvml.text} (17)", f"library: {facts.nvidia.nvml.loaded}"))

@@ -29,8 +29,8 @@ def host_files_incomplete(facts: Facts) -> Problem | None:
     if in_container(facts) or not asked_for_nvidia(facts) or known(facts.nvidia.nvml.code) == 0:
         return None
     folders = known(facts.nvidia.kernel.wsl_drivers)
-    if folders:
-        return None
+    if folders or (folders is None and not wsl.is_guest(facts)):
+        return None  # WSL mounts the folder; where even that did not happen, something else is wrong
     missing = "is missing" if folders is None else "holds no folder of NVIDIA's driver (nv_dispi.inf_amd64_*)"
     where = "guest" if wsl.is_guest(facts) else "WSL distribution"
     says = f"The host's driver files are incomplete in this {where}: /usr/lib/wsl/drivers {missing}."
