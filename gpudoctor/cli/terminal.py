@@ -1,7 +1,6 @@
 """What the terminal can show."""
 
 import os
-import shutil
 import sys
 from typing import TextIO
 
@@ -14,6 +13,8 @@ def is_terminal(stream: TextIO | None) -> bool:
 def columns() -> int:
     """The width to write in: the terminal's, or 80 in a log; COLUMNS overrules both."""
     if os.environ.get("COLUMNS", "").isdigit() or is_terminal(sys.stdout):
+        import shutil  # with its archive formats it takes 3 ms
+
         return max(40, shutil.get_terminal_size((80, 24)).columns)
     return 80
 

@@ -3,11 +3,13 @@
 import re
 from typing import NamedTuple
 
+from gpudoctor.patterns import pattern
+
 _NUMBER = r"(\d+(?:\.\d+)+)"
-_CLANG = re.compile(rf"\bclang version {_NUMBER}")
-_OLD_GCC = re.compile(rf"\bgcc version {_NUMBER}")
+_CLANG = pattern(rf"\bclang version {_NUMBER}")
+_OLD_GCC = pattern(rf"\bgcc version {_NUMBER}")
 # gcc-12 (Ubuntu 12.3.0-1ubuntu1~22.04) 12.3.0: the distribution's own version stands in the brackets.
-_GCC = re.compile(rf"\b(?:gcc|g\+\+|cc|c\+\+)(?:-[\d.]+)? \((?:[^()]|\([^()]*\))*\) {_NUMBER}")
+_GCC = pattern(rf"\b(?:gcc|g\+\+|cc|c\+\+)(?:-[\d.]+)? \((?:[^()]|\([^()]*\))*\) {_NUMBER}")
 
 
 class Compiler(NamedTuple):

@@ -4,12 +4,14 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from gpudoctor.patterns import pattern
+
 # DKMS 2 writes "nvidia, 535.98, ...", DKMS 3 "nvidia/535.98, ..."; a module that is only added has no kernel.
-_LINE = re.compile(
+_LINE = pattern(
     r"(?P<module>[^\s,/:]+)(?:/|, )(?P<version>[^\s,/:]+)(?:, (?P<kernel>[^\s,]+?)(?:, (?P<arch>[^\s,:]+))?)?: "
     r"(?P<state>[\w-]+)(?P<rest>.*)"
 )
-_BROKEN = re.compile(
+_BROKEN = pattern(
     r"(?:Error! )?(?P<module>[^\s,/:]+)/(?P<version>[^\s,/:]+)(?: is broken!|: Missing the module source)"
 )
 

@@ -1,14 +1,14 @@
 """Which chip a PCI device id stands for, so that a GPU is known before any driver speaks."""
 
-import re
 from functools import cache
 
 import msgspec
 
 from gpudoctor.knowledge.generations import generation_of_code
 from gpudoctor.knowledge.table import Table, load
+from gpudoctor.patterns import pattern
 
-_CODE = re.compile(r"(?:GF|GK|GM|GP|GV|TU|GA|AD|GH|GB|GR)\d{2}[0-9A-Bx]?|GT2\d\d|G[89]\d|MCP[78][0-9A]")
+_CODE = pattern(r"(?:GF|GK|GM|GP|GV|TU|GA|AD|GH|GB|GR)\d{2}[0-9A-Bx]?|GT2\d\d|G[89]\d|MCP[78][0-9A]")
 
 
 class PciIds(Table, frozen=True):

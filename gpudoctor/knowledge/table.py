@@ -1,6 +1,6 @@
 """Reads a table of this package and holds it against its type."""
 
-from pathlib import Path
+import os
 from typing import TypeVar
 
 import msgspec
@@ -43,5 +43,6 @@ def load(name: str, kind: type[TableT]) -> TableT:
     # Imported here: most runs end before they need a table, and each import delays the start.
     import tomllib
 
-    text = Path(__file__).with_name(f"{name}.toml").read_bytes().decode()
+    with open(os.path.join(os.path.dirname(__file__), f"{name}.toml"), encoding="utf-8") as file:
+        text = file.read()
     return msgspec.convert(tomllib.loads(text), kind, str_keys=True)

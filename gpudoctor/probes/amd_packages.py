@@ -1,12 +1,11 @@
 """What DKMS and the package manager say of AMD's driver and of ROCm."""
 
-import re
-
 from gpudoctor.facts.host import Host
 from gpudoctor.facts.nvidia import Dkms
 from gpudoctor.formats.dkms import dkms_status
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown, known_or
+from gpudoctor.patterns import pattern
 
 # AMD's own packages of the driver (amdgpu-dkms, before 4.1 rock-dkms) and the ground floor of ROCm.
 NAMES = (
@@ -21,7 +20,7 @@ NAMES = (
 )
 _RPM = {"fedora", "rhel", "centos", "rocky", "almalinux", "ol", "suse", "sles", "opensuse-leap", "amzn", "azurelinux"}
 # dpkg-query(1), db:Status-Abbrev: what is wanted, what is there, and R for "reinstall".
-_STATE = re.compile(r"[uihrp][ncHUFWti]R?")
+_STATE = pattern(r"[uihrp][ncHUFWti]R?")
 SBIN = ("/usr/sbin", "/sbin", "/usr/bin")
 
 Package = tuple[str, str, str]

@@ -8,14 +8,15 @@ from gpudoctor.facts import Library
 from gpudoctor.formats import ldcache
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
+from gpudoctor.patterns import pattern
 
 _CACHE = "/etc/ld.so.cache"
-_WANTED = re.compile(
+_WANTED = pattern(
     r"lib(?:cudart|cublas|cublasLt|cudnn\w*|nccl|nvrtc|cufft|curand|cusolver|cusparse|nvJitLink|cupti)\.so[\d.]*"
 )
-_VERSION = re.compile(r"\.so\.(\d+(?:\.\d+)*)$")
-_TOOLKIT = re.compile(r"/cuda[^/]*/|/hpc_sdk/|/nvidia-cuda-toolkit/")
-_WHEEL = re.compile(r"/(?:site|dist)-packages/")
+_VERSION = pattern(r"\.so\.(\d+(?:\.\d+)*)$")
+_TOOLKIT = pattern(r"/cuda[^/]*/|/hpc_sdk/|/nvidia-cuda-toolkit/")
+_WHEEL = pattern(r"/(?:site|dist)-packages/")
 # A path of more folders, or folders of more files, is a mistake that must not cost seconds.
 _MOST_FOLDERS = 64
 _MOST_NAMES = 20_000

@@ -1,19 +1,19 @@
 """The distribution's packages of NVIDIA's driver, with versions and whether they are installed to the end."""
 
-import re
 from collections.abc import Sequence
 
 from gpudoctor.facts import Host
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown, known_or
+from gpudoctor.patterns import pattern
 
 # Reading rpm's database takes seconds on a cold disk.
 _SECONDS = 15.0
 # dpkg-query(1), db:Status-Abbrev: what is wanted, what is there, and R for "reinstall".
-_STATE = re.compile(r"[uihrp][ncHUFWti]R?")
-_OURS = re.compile(r"nvidia|^libcuda|^libnv|^cuda-(?:drivers|compat)|^xorg-x11-drv-nvidia")
+_STATE = pattern(r"[uihrp][ncHUFWti]R?")
+_OURS = pattern(r"nvidia|^libcuda|^libnv|^cuda-(?:drivers|compat)|^xorg-x11-drv-nvidia")
 # Packages with NVIDIA's name that are no part of the driver.
-_NOT_OURS = re.compile(
+_NOT_OURS = pattern(
     r"container|docker|cuda-(?:toolkit|dev|doc|gdb)|cudnn|nccl|texture-tools|nvvp|profiler|visual|-doc$"
 )
 _PATTERNS = ("*nvidia*", "libcuda*", "libnvcuvid*", "cuda-drivers*", "cuda-compat*")

@@ -5,10 +5,11 @@ import re
 from gpudoctor.facts.framework import Framework
 from gpudoctor.facts.python import Package
 from gpudoctor.maybe import Maybe, Unknown
+from gpudoctor.patterns import pattern
 from gpudoctor.probes.framework_found import Found
 
-_PLUGIN = re.compile(r"jax-(cuda|rocm)(\d+)-plugin")
-_CUDNN = re.compile(r"nvidia-cudnn(?:-cu\d+)?\b.*?>=\s*([\d.]+)")
+_PLUGIN = pattern(r"jax-(cuda|rocm)(\d+)-plugin")
+_CUDNN = pattern(r"nvidia-cudnn(?:-cu\d+)?\b.*?>=\s*([\d.]+)")
 
 
 def read(found: Found) -> Framework:

@@ -9,9 +9,10 @@ from gpudoctor.formats.torch_arch import torch_arch_list
 from gpudoctor.knowledge import torch as releases
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown, known_or
+from gpudoctor.patterns import pattern
 from gpudoctor.probes.framework_found import Found, assignments, read_text
 
-_CUDNN_PIN = re.compile(r"nvidia-cudnn(?:-cu\d+)?\s*\(?==\s*([\d.]+)")
+_CUDNN_PIN = pattern(r"nvidia-cudnn(?:-cu\d+)?\s*\(?==\s*([\d.]+)")
 
 
 def read(machine: Machine, python: Python, found: Found, kernels: bool = False) -> Framework:

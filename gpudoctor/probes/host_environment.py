@@ -3,19 +3,20 @@
 import re
 
 from gpudoctor.machine import Machine
+from gpudoctor.patterns import pattern
 
 # Masks, search paths and settings of drivers, runtimes, frameworks and schedulers; nothing else is looked at.
-_MATTER = re.compile(
+_MATTER = pattern(
     r"(?:CUDA_|CUDNN_|NVIDIA_|NV_|HIP_|ROCR_|HSA_|ROCM_|ROCBLAS_|MIOPEN_|AMD_|ONEAPI_|ZE_|PYTHON|CONDA_|TF_|XLA_|JAX_|TORCH"
     r"|PYTORCH_|NCCL_|RCCL_|SLURM_JOB|APPTAINER_|SINGULARITY_|WSL_|BNB_|BITSANDBYTES_|TRITON_|NUMBA_|CUPY_|ORT_|HF_HOME"
     r"|__NV_|__GLX_VENDOR).*"
     r"|GPU_DEVICE_ORDINAL|LD_LIBRARY_PATH|LD_PRELOAD|PATH|VIRTUAL_ENV|SLURM_STEP_GPUS|KUBERNETES_SERVICE_HOST|container"
     r"|OMP_NUM_THREADS|TMPDIR|XDG_CACHE_HOME"
 )
-_SECRET = re.compile(r"TOKEN|KEY|SECRET|PASSWORD|PASSWD|CREDENTIAL|AUTH", re.I)
+_SECRET = pattern(r"TOKEN|KEY|SECRET|PASSWORD|PASSWD|CREDENTIAL|AUTH", re.I)
 # Set for every process of a container's build by NVIDIA's and AMD's images, and read by nothing that computes.
-_NOISE = re.compile(r"NV_.*_(?:PACKAGE|VERSION).*|NVIDIA_PRODUCT_NAME|CONDA_PROMPT_MODIFIER|CONDA_BACKUP_.*")
-_LOGIN = re.compile(r"(?<=://)[^/@\s]+@")
+_NOISE = pattern(r"NV_.*_(?:PACKAGE|VERSION).*|NVIDIA_PRODUCT_NAME|CONDA_PROMPT_MODIFIER|CONDA_BACKUP_.*")
+_LOGIN = pattern(r"(?<=://)[^/@\s]+@")
 # A value that long is no setting; a PATH of this length is cut as well.
 MOST = 8192
 

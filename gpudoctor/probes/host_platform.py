@@ -4,22 +4,23 @@ import re
 
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
+from gpudoctor.patterns import pattern
 
 DMI = "/sys/class/dmi/id"
 # What board makers leave in a field that they did not fill in.
-_FILLER = re.compile(
+_FILLER = pattern(
     r"to be filled|default string|system (?:manufacturer|product)|not (?:specified|applicable)|^o\.?e\.?m", re.I
 )
 # SMBIOS 3.7, 7.4.1: portable, laptop, notebook, sub notebook, tablet, convertible, detachable.
 _PORTABLE = {"8", "9", "10", "14", "30", "31", "32"}
 # JEP106 bank and code of NVIDIA and the number of T241 (Grace), as Arm's SMCCC_ARCH_SOC_ID gives them.
 _GRACE_SOC = "jep106:036b:0241"
-_GRACE = re.compile(r"\b(?:GH200|GB200|GB300|Grace)\b")
+_GRACE = pattern(r"\b(?:GH200|GB200|GB300|Grace)\b")
 # Cortex-X925 and Cortex-A725 (Arm, MIDR_EL1 part numbers): the two cores of GB10, and together of nothing else that
 # runs a general Linux.
 _GB10_PARTS = {"0xd85", "0xd87"}
-_SPARK = re.compile(r"DGX[ _-]Spark|\bGB10\b", re.I)
-_JETSON = re.compile(r"jetson|nvidia,tegra|tegra", re.I)
+_SPARK = pattern(r"DGX[ _-]Spark|\bGB10\b", re.I)
+_JETSON = pattern(r"jetson|nvidia,tegra|tegra", re.I)
 
 # Words of the DMI fields: a hypervisor that cannot be anything else, whatever the processor's flags say
 # (passthrough guests hide the flag from NVIDIA's driver).

@@ -1,7 +1,7 @@
 """Imports one framework in a child in the examined interpreter, and reads what it says about the GPUs."""
 
 import json
-from pathlib import Path
+import os
 from typing import Any, get_type_hints
 
 import msgspec
@@ -17,7 +17,7 @@ from gpudoctor.probes.refusals import number, plain, refusal
 SECONDS = 90.0
 TAIL = 40  # lines of stderr that are kept
 PREFIX = "gpudoctor:"  # as in inside/common.py
-_SCRIPT = Path(__file__).parent.parent / "inside" / "ask.py"
+_SCRIPT = os.path.join(os.path.dirname(os.path.dirname(__file__)), "inside", "ask.py")
 
 # They make Python run or print more than the framework, and nobody's program needs them to find a GPU.
 _NOT_PASSED = (
@@ -50,7 +50,7 @@ def probe(machine: Machine, python: Python, framework: Framework, seconds: float
     if why:
         return _empty(why)
     env = {name: value for name, value in machine.env.items() if name not in _NOT_PASSED} | _SET
-    ended = machine.run([python.path, str(_SCRIPT), framework.name], seconds, env, patient=True)
+    ended = machine.run([python.path, _SCRIPT, framework.name], seconds, env, patient=True)
     return read(framework.name, ended)
 
 

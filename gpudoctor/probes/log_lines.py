@@ -6,17 +6,18 @@ from typing import NamedTuple
 
 from gpudoctor.facts.log import Event
 from gpudoctor.knowledge import kernel_log
+from gpudoctor.patterns import pattern
 
 # The kernel writes bytes below 32 and above 126 of a record as \x0a.
-_ESCAPED = re.compile(r"\\x([0-9a-f]{2})")
+_ESCAPED = pattern(r"\\x([0-9a-f]{2})")
 # "[    5.310021] text" of dmesg, and journalctl's "[    5.310021] host kernel: text".
-_STAMPED = re.compile(r"\[\s*(\d+\.\d+)\] ?(?:\S+ kernel: )?(.*)")
+_STAMPED = pattern(r"\[\s*(\d+\.\d+)\] ?(?:\S+ kernel: )?(.*)")
 # "[Sun Feb 23 16:24:18 2025] text" of dmesg -T, and "Feb 23 16:24:18 host kernel: text" of syslog files.
-_DATED = re.compile(r"(?:\[\w{3} \w{3} [\d :]+\] ?|\w{3} +\d+ [\d:]+ \S+ kernel: (?:\[\s*[\d.]+\] )?)(.*)")
-_INDENTED = re.compile(r"\s+NVRM:\s*|\s{4,}(?=\S)")
+_DATED = pattern(r"(?:\[\w{3} \w{3} [\d :]+\] ?|\w{3} +\d+ [\d:]+ \S+ kernel: (?:\[\s*[\d.]+\] )?)(.*)")
+_INDENTED = pattern(r"\s+NVRM:\s*|\s{4,}(?=\S)")
 # A line of NVRM's that begins with a small word goes on with the sentence of the line before.
-_CONTINUED = re.compile(r"NVRM: +(?!loading )[a-z]+ ")
-_ENDED = re.compile(r"[.!?:)]\s*$")
+_CONTINUED = pattern(r"NVRM: +(?!loading )[a-z]+ ")
+_ENDED = pattern(r"[.!?:)]\s*$")
 # Parts of one message are written by one call, or by calls that follow each other at once.
 AT_ONCE = 2.0
 LONGEST = 2000

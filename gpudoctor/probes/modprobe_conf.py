@@ -1,18 +1,18 @@
 """Which modules modprobe.d and the kernel command line forbid, and which options they set."""
 
-import re
 from typing import NamedTuple
 
 from gpudoctor.machine import Machine
+from gpudoctor.patterns import pattern
 
 # modprobe.d(5): a file hides those of the same name in the folders after its own.
 _FOLDERS = ("/etc/modprobe.d", "/run/modprobe.d", "/usr/local/lib/modprobe.d", "/usr/lib/modprobe.d", "/lib/modprobe.d")
 # modprobe(8), dracut.cmdline(7) and the kernel's own admin-guide/kernel-parameters.
 _FORBIDDING = ("modprobe.blacklist", "rd.driver.blacklist", "module_blacklist")
-_NOTHING = re.compile(r"\S*/?(?:false|true)$")
+_NOTHING = pattern(r"\S*/?(?:false|true)$")
 
 # The modules that decide over GPU computing; the names with * are their beginnings.
-MATTER = re.compile(
+MATTER = pattern(
     r"nvidia\w*|nouveau|nova\w*|nvgpu|vfio_pci|vfio_pci_core|pci_stub|amdgpu|amdkcl|radeon|i915|xe|bbswitch|acpi_call"
     r"|dxgkrnl|mlx5_\w+|ib_\w+|gdrdrv|i2c_nvidia_gpu|snd_hda_intel|vgpu_vfio_mdev|xen_pciback"
 )

@@ -1,15 +1,14 @@
 """Which CUDA and ROCm libraries a framework needs, and where each would come from in this environment."""
 
-import re
-
 from gpudoctor.facts.framework import Framework, Need
 from gpudoctor.facts.python import Python
 from gpudoctor.knowledge import sonames
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown, known_or
+from gpudoctor.patterns import pattern
 from gpudoctor.probes.needs_search import Request, Search, dynamic_of
 
-_PIN = re.compile(r"(nvidia-[a-z0-9-]+?)(?:-cu(\d+))?\s*\(?(?:==|<|>|~|;|$)")
+_PIN = pattern(r"(nvidia-[a-z0-9-]+?)(?:-cu(\d+))?\s*\(?(?:==|<|>|~|;|$)")
 _TORCH = ("libtorch_cuda.so", "libtorch_cuda_linalg.so", "libc10_cuda.so", "libtorch_hip.so", "libc10_hip.so")
 _ONNXRUNTIME = tuple(f"libonnxruntime_providers_{name}.so" for name in ("cuda", "rocm", "migraphx"))
 _TENSORFLOW = ("libtensorflow_framework.so.2", "libtensorflow_cc.so.2")

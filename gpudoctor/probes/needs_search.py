@@ -11,9 +11,10 @@ from gpudoctor.formats import ldcache, loader
 from gpudoctor.formats.elf import Dynamic, NotElfError, read_dynamic
 from gpudoctor.knowledge.sonames import library_of
 from gpudoctor.machine import Machine
+from gpudoctor.patterns import pattern
 
 # ROCm's libraries have no table: no wheel but PyTorch's own brings them.
-_ROCM = re.compile(r"lib(amdhip64|hipblas|hipfft|hiprand|hipsolver|hipsparse|hsa-runtime64|MIOpen|rccl|roc[a-z]+)\b")
+_ROCM = pattern(r"lib(amdhip64|hipblas|hipfft|hiprand|hipsolver|hipsparse|hsa-runtime64|MIOpen|rccl|roc[a-z]+)\b")
 # A hundred libraries are far more than any framework needs.
 _MOST = 100
 

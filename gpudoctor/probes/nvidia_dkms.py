@@ -1,23 +1,20 @@
 """What DKMS knows of NVIDIA's driver, and why its last build for the running kernel failed."""
 
-import re
-
 from gpudoctor.facts import Dkms
 from gpudoctor.formats.dkms import dkms_status
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
+from gpudoctor.patterns import pattern
 
 _TREE = "/var/lib/dkms"
 # These modules of NVIDIA's are not its driver.
-_OTHERS = re.compile(r"nvidia[-_](?:fs|gds|peer)")
+_OTHERS = pattern(r"nvidia[-_](?:fs|gds|peer)")
 # `dkms status` is a shell script that looks at every module of every kernel.
 _SECONDS = 20.0
 _MOST_LINES = 8
 _LONGEST_LINE = 300
-_TELLING = re.compile(
-    r"error:|\bError \d|\*\*\* |unrecognized|The kernel was built by|You are using|No such file or dir"
-)
-_OF_KERNEL = re.compile(r"make\.log for \S+ for kernel (\S+)")
+_TELLING = pattern(r"error:|\bError \d|\*\*\* |unrecognized|The kernel was built by|You are using|No such file or dir")
+_OF_KERNEL = pattern(r"make\.log for \S+ for kernel (\S+)")
 
 
 def probe(machine: Machine, ask: bool) -> Maybe[tuple[Dkms, ...] | None]:

@@ -7,14 +7,15 @@ from gpudoctor.facts import DiskModule
 from gpudoctor.formats.nvidia_version import modinfo
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
+from gpudoctor.patterns import pattern
 
 # The last one is where NixOS keeps them.
 _BASES = ("/lib/modules", "/usr/lib/modules", "/run/booted-system/kernel-modules/lib/modules")
 
 # nvidia.ko is called nvidia-current.ko, nvidia-tesla-470.ko or nvidia-legacy-390xx.ko by Debian's packages.
 _NAME = r"nvidia(?:-current|-open|-(?:legacy|tesla)(?:-\d+(?:xx)?)?)?(?:-open)?\.ko(?:\.(?:xz|zst|gz))?"
-_IS_MODULE = re.compile(_NAME).fullmatch
-_IN_DEP = re.compile(rf"^((?:[^\s:]*/)?{_NAME}):", re.MULTILINE).findall
+_IS_MODULE = pattern(_NAME)
+_IN_DEP = pattern(rf"^((?:[^\s:]*/)?{_NAME}):", re.MULTILINE)
 
 # Where DKMS, akmods, kmod packages, the .run installer and distributions put it, in depmod's order of preference.
 _FOLDERS = (
@@ -143,7 +144,7 @@ def _listed(machine: Machine, folder: str) -> list[str]:
         return []
     if "nvidia" not in text:
         return []
-    paths = (p if p.startswith("/") else f"{folder}/{p}" for p in _IN_DEP(text))
+    paths = (p if p.startswith("/") else f"{folder}/{p}" for p in _IN_DEP.findall(text))
     return [path for path in paths if machine.exists(path)]
 
 
@@ -151,7 +152,7 @@ def _lying(machine: Machine, folder: str) -> Iterator[str]:
     inner = [f"{parent}/{name}" for parent in _PARENTS for name in machine.names(f"{folder}/{parent}") if _named(name)]
     for place in (*_FOLDERS, *inner):
         for name in machine.names(f"{folder}/{place}"):
-            if _IS_MODULE(name):
+            if _IS_MODULE.fullmatch(name):
                 yield f"{folder}/{place}/{name}"
 
 

@@ -5,15 +5,14 @@ import re
 from gpudoctor.facts import Node, PciDevice
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Unknown, known_or
+from gpudoctor.patterns import pattern
 from gpudoctor.probes import nodes
 
-_NODE = re.compile(
-    r"nvidia\d+|nvidiactl|nvidia-uvm|nvidia-uvm-tools|nvidia-modeset|nvidia-nvswitch\w+|nvidia-nvlink|dxg"
-)
-_GPU = re.compile(r"/dev/nvidia(\d+)")
+_NODE = pattern(r"nvidia\d+|nvidiactl|nvidia-uvm|nvidia-uvm-tools|nvidia-modeset|nvidia-nvswitch\w+|nvidia-nvlink|dxg")
+_GPU = pattern(r"/dev/nvidia(\d+)")
 _FOLDERS = ("nvidia-caps", "nvidia-caps-imex-channels")
 # Computing needs none of these open for writing: nodes of MIG's rights are made for reading only.
-_LEFT_ALONE = re.compile(r"/dev/nvidia-(?:caps/|modeset|nvswitch|nvlink|uvm-tools)")
+_LEFT_ALONE = pattern(r"/dev/nvidia-(?:caps/|modeset|nvswitch|nvlink|uvm-tools)")
 
 
 def probe(machine: Machine, cards: tuple[PciDevice, ...]) -> tuple[Node, ...]:

@@ -7,12 +7,13 @@ from gpudoctor.facts import Host, PciDevice
 from gpudoctor.knowledge.pci_ids import is_nvswitch, needs_fabric
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown, known_or
+from gpudoctor.patterns import pattern
 
 _UNITS = ("/etc/systemd/system", "/run/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system")
 _STATES = {"active", "reloading", "inactive", "failed", "activating", "deactivating", "maintenance"}
 _GRIDD_CONF = "/etc/nvidia/gridd.conf"
 # "GRID T4-8C", "NVIDIA A40-8Q": the profile's framebuffer and its series (docs.nvidia.com/vgpu, "Virtual GPU Types").
-_VGPU_NAME = re.compile(r"GRID .*|(?:NVIDIA )?.*-\d+(?:-\d+)?(?:[ABCQ]|ME)\w*")
+_VGPU_NAME = pattern(r"GRID .*|(?:NVIDIA )?.*-\d+(?:-\d+)?(?:[ABCQ]|ME)\w*")
 _SMI_SECONDS = 10.0
 HOSTS = Unknown("the host's: not visible from the container")
 _NO_SWITCH = Unknown("not asked: no NVSwitch and no SXM board")

@@ -1,10 +1,10 @@
 """Names of PCI devices from the installed pci.ids."""
 
-import re
 from functools import cached_property
 
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
+from gpudoctor.patterns import pattern
 
 # Debian and Arch; Fedora and Ubuntu; SUSE; what update-pciids writes.
 PLACES = ("/usr/share/misc/pci.ids", "/usr/share/hwdata/pci.ids", "/usr/share/pci.ids", "/var/lib/pciutils/pci.ids")
@@ -41,4 +41,4 @@ class Names:
 
 
 # A line that does not begin with a tab begins the next vendor, a class or a remark.
-_NEXT = re.compile(rb"\n(?=[^\t\n#])")
+_NEXT = pattern(rb"\n(?=[^\t\n#])")

@@ -1,7 +1,6 @@
 """Compiled code of other packages that links against PyTorch: what it needs and does not find."""
 
 import os
-import re
 from collections.abc import Collection, Iterator, Sequence
 from typing import BinaryIO
 
@@ -11,6 +10,7 @@ from gpudoctor.formats.elf import Dynamic, NotElfError, read_dynamic, undefined_
 from gpudoctor.formats.elf.lookup import defines
 from gpudoctor.knowledge.wanted import is_extension
 from gpudoctor.machine import Machine
+from gpudoctor.patterns import pattern
 from gpudoctor.probes.python_packages import Found, Names
 
 # vLLM and mmcv bring up to ten; a package with hundreds would cost seconds and fail in the same way.
@@ -18,13 +18,11 @@ _MOST_LIBRARIES = 24
 # More would make a report unreadable and say no more.
 _MOST_SYMBOLS = 20
 
-_TORCH = re.compile(r"lib(?:c10|torch|caffe2)[a-z0-9_]*\.so")
+_TORCH = pattern(r"lib(?:c10|torch|caffe2)[a-z0-9_]*\.so")
 # What PyTorch defines: names in its namespaces (Itanium C++ ABI, <nested-name>), and its C interfaces.
-_OURS = re.compile(
-    r"_Z(?:T[VTIS]|GV)?N[rVKRO]*(?:2at|3c10|5torch|6caffe2)(?=[A-Z\d])|_Z\d+THP|aoti_torch_|torch_library_"
-)
+_OURS = pattern(r"_Z(?:T[VTIS]|GV)?N[rVKRO]*(?:2at|3c10|5torch|6caffe2)(?=[A-Z\d])|_Z\d+THP|aoti_torch_|torch_library_")
 # The interpreter and the C library have these mapped already, whatever the loader would find.
-_ALWAYS = re.compile(r"libpython3|linux-vdso|ld-linux|lib(?:c|m|dl|rt|pthread)\.so")
+_ALWAYS = pattern(r"libpython3|linux-vdso|ld-linux|lib(?:c|m|dl|rt|pthread)\.so")
 
 
 class Torch:

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from gpudoctor.facts.python import Package, Unmet
 from gpudoctor.formats.metadata import normalise
 from gpudoctor.knowledge.wanted import matters, module_of
+from gpudoctor.patterns import pattern
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-_MARKER = re.compile(r"(platform_system|sys_platform|platform_machine|os_name|extra)\s*==\s*[\"']([^\"']*)[\"']")
-_CLAUSE = re.compile(r"(==|>=|<=|!=|~=|<|>)\s*([0-9]+(?:\.[0-9]+)*)(\.\*)?$")
-_PLAIN = re.compile(r"[0-9]+(?:\.[0-9]+)*(?:\+.*)?$")
+_NAME = pattern(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_MARKER = pattern(r"(platform_system|sys_platform|platform_machine|os_name|extra)\s*==\s*[\"']([^\"']*)[\"']")
+_CLAUSE = pattern(r"(==|>=|<=|!=|~=|<|>)\s*([0-9]+(?:\.[0-9]+)*)(\.\*)?$")
+_PLAIN = pattern(r"[0-9]+(?:\.[0-9]+)*(?:\+.*)?$")
 
 
 def unmet(packages: Sequence[Package], markers: Mapping[str, str]) -> tuple[Unmet, ...]:

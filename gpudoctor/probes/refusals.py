@@ -2,8 +2,10 @@
 
 import re
 
+from gpudoctor.patterns import pattern
+
 # Colours of ONNX Runtime's log, ECMA-48 control sequences.
-_COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+_COLOUR = pattern(r"\x1b\[[0-9;]*[A-Za-z]")
 _LONGEST = 2000
 
 # The most telling pattern first; each was printed by a real release. TensorFlow and JAX tell it on stderr alone, and
@@ -37,9 +39,9 @@ _SENTENCES = {
 # What a program gets that insists on a GPU where JAX has none; whatever JAX logged says more.
 _EMPTY = ("Unknown backend", "AssertionError")
 
-_NAME = re.compile(r"\b(CUDA_ERROR_[A-Z_]+)\b")
+_NAME = pattern(r"\b(CUDA_ERROR_[A-Z_]+)\b")
 # torch "Error 802: ...", ONNX Runtime "CUDA failure 100: ...", TensorFlow "UNKNOWN ERROR (303)".
-_NUMBER = re.compile(r"\b(?:Error |CUDA failure |ERROR \()(\d{1,4})\b")
+_NUMBER = pattern(r"\b(?:Error |CUDA failure |ERROR \()(\d{1,4})\b")
 
 
 def plain(text: str) -> str:
@@ -58,8 +60,8 @@ def refusal(framework: str, stderr: str, error: str | None) -> str | None:
     if error is not None and not error.startswith(_EMPTY):
         return error
     text = plain(stderr)
-    for pattern in _SENTENCES.get(framework, ()):
-        found = re.findall(pattern, text)
+    for sentence in _SENTENCES.get(framework, ()):
+        found = re.findall(sentence, text)
         if found:
             # Of a chain of exceptions the last is the one that ended it.
             return str(found[-1]).strip()[:_LONGEST]

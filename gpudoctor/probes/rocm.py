@@ -4,9 +4,10 @@ import re
 
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
+from gpudoctor.patterns import pattern
 
 # "6.3.4-104": release and build; 7.x writes the same.
-_RELEASE = re.compile(r"\d+\.\d+(?:\.\d+)?")
+_RELEASE = pattern(r"\d+\.\d+(?:\.\d+)?")
 _FILES = (".info/version", ".info/version-rocm", ".info/version-dev")
 
 

@@ -1,8 +1,8 @@
 """Runs a script that tells its stages line by line, so that what came before a hang or a crash is kept."""
 
+import os
 import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -81,9 +81,9 @@ def ask(
 def _program(script: str) -> list[str]:
     """The command line; from a zip, which has no file to run, the source itself is passed."""
     interpreter = [sys.executable or "python3", "-I", "-S"]  # -S: .pth files of the environment are not our affair
-    path = Path(__file__).parent.parent / "inside" / script
-    if path.exists():
-        return [*interpreter, str(path)]
+    path = os.path.join(os.path.dirname(os.path.dirname(__file__)), "inside", script)
+    if os.path.exists(path):
+        return [*interpreter, path]
     import pkgutil
 
     return [*interpreter, "-c", (pkgutil.get_data("gpudoctor", f"inside/{script}") or b"").decode()]
