@@ -5,13 +5,21 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
 from gpudoctor.cli import UsageError
+from gpudoctor.cli.terminal import columns
+
+
+class _Formatter(argparse.HelpFormatter):
+    """Knows the width: argparse itself would load shutil and ask for it at every option that is added."""
+
+    def __init__(self, prog: str, **more: Any) -> None:
+        super().__init__(prog, **{"width": columns() - 2} | more)
 
 
 class Parser(argparse.ArgumentParser):
     """An ArgumentParser that raises UsageError; options are not abbreviated, because a new one would change them."""
 
     def __init__(self, **texts: Any) -> None:
-        super().__init__(allow_abbrev=False, **texts)
+        super().__init__(allow_abbrev=False, formatter_class=_Formatter, **texts)
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Parse, and tell the first argument that nobody knows."""

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from contextlib import suppress
 from typing import TextIO
 
 
@@ -12,11 +13,13 @@ def is_terminal(stream: TextIO | None) -> bool:
 
 def columns() -> int:
     """The width to write in: the terminal's, or 80 in a log; COLUMNS overrules both."""
-    if os.environ.get("COLUMNS", "").isdigit() or is_terminal(sys.stdout):
-        import shutil  # with its archive formats it takes 3 ms
-
-        return max(40, shutil.get_terminal_size((80, 24)).columns)
-    return 80
+    given, width = os.environ.get("COLUMNS", ""), 0
+    if given.isdigit():
+        width = int(given)
+    elif is_terminal(sys.stdout):
+        with suppress(OSError, ValueError):
+            width = os.get_terminal_size(sys.stdout.fileno()).columns
+    return max(40, width or 80)
 
 
 def colours(stream: TextIO | None) -> bool:
