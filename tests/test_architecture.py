@@ -18,7 +18,7 @@ ROOT = Path(gpudoctor.__file__).parent.parent
 LONGEST = 400
 # What a check may import of the standard library: nothing that looks at the machine, the clock or the network.
 PURE = {"collections", "dataclasses", "datetime", "enum", "fnmatch", "functools", "itertools", "math", "re", "typing"}
-PURE |= {"posixpath", "string", "textwrap"}
+PURE |= {"posixpath", "shlex", "string", "textwrap"}
 
 
 def _files(*tops: str) -> list[Path]:

@@ -126,7 +126,9 @@ def test_an_installed_wheel_runs(built: dict[str, Path], kind: str, tmp_path: Pa
     _borrow_dependencies(site)
     clean = {"PYTHONPATH": "", "VIRTUAL_ENV": "", "PATH": "/usr/bin:/bin"}
     for script in ("gpudoctor", "gpudoctor-cli"):
-        report = json.loads(_run(env / "bin" / script, "check", "--quick", "--json", cwd=tmp_path, **clean))
+        report = json.loads(
+            _run(env / "bin" / script, "check", "--quick", "--json", "--fail-on", "never", cwd=tmp_path, **clean)
+        )
         assert report["schema"] == "gpudoctor.report/1"
     where = _run(env / "bin/python", "-c", "import gpudoctor.checks as c; print(c.__file__)", cwd=tmp_path, **clean)
     assert where.strip() == str(site / "gpudoctor/checks/__init__.py")

@@ -62,17 +62,13 @@ def answer():  # type: () -> dict[str, object]
 
 
 def main():  # type: () -> None
-    """Print the answer; of an interpreter that is too old only its version.
-
-    A path that this interpreter could not decode (an ASCII locale, a name that is no UTF-8) is made text here.
-    """
+    """Print the answer; of an interpreter that is too old only its version."""
     said = {"version": "%d.%d.%d" % sys.version_info[:3]}  # type: dict[str, object]
     if sys.version_info >= (3, 8):
         said = answer()
     import json
 
-    text = json.dumps(said, ensure_ascii=False).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    print("\n" + MARK + json.dumps(json.loads(text)))
+    print("\n" + MARK + json.dumps(said))
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from typing import Any
 
 import msgspec
 
@@ -138,14 +139,23 @@ def _last_words(text: str) -> str:
     return f": {lines[-1][:300].rstrip('.')}" if lines else " and without a word"
 
 
+def _values(answer: bytes) -> Any:
+    try:
+        return msgspec.json.decode(answer)
+    except msgspec.DecodeError:  # a path that is no UTF-8, which Python's JSON holds as lone surrogates
+        import json
+
+        return json.loads(answer)
+
+
 def _read(path: str, ended: Ended) -> Said | str:
     lines = [line for line in ended.out.splitlines() if line.startswith(interpreter.MARK)]
     try:
-        answer = lines[-1][len(interpreter.MARK) :].encode()
-        version = msgspec.json.decode(answer, type=_Version).version
+        answer = _values(lines[-1][len(interpreter.MARK) :].encode())
+        version = msgspec.convert(answer, _Version).version
         if tuple(int(part) for part in version.split(".")[:2]) < OLDEST:
             return f"{path} is Python {version}, and gpudoctor can look into Python 3.8 and newer only."
-        said = msgspec.json.decode(answer, type=Said)
+        said = msgspec.convert(answer, Said)
     except (IndexError, ValueError):
         return f"{path} does not answer like a Python interpreter{_last_words(ended.out)}."
     return msgspec.structs.replace(said, startup=max(0.0, round(ended.seconds - (said.spent or 0.0), 4)))
