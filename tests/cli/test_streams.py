@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -160,6 +161,7 @@ def test_colours(env: dict[str, str], coloured: bool) -> None:
     assert "\x1b" not in gpudoctor("check", "--quick", "--json", env=env).out
 
 
+@pytest.mark.skipif(shutil.which("script") is None, reason="no script(1) to make a terminal")
 def test_a_terminal_gets_colours_unless_it_is_dumb() -> None:
     for term, coloured in (("xterm", True), ("dumb", False)):
         line = f"{sys.executable} -m gpudoctor check --quick"
