@@ -38,7 +38,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     each=_hosts,
     because=("driver.*", "device.*"),
     affects=("containers",),
-    seen=(),
+    seen=("simulated 2026-11",),
 )
 def cdi_stale(facts: Facts) -> Problem | None:
     """The version in the specification is not that of the installed libraries."""

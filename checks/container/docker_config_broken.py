@@ -31,7 +31,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     each=docker_host,
     because=("driver.*", "device.*"),
     affects=("containers",),
-    seen=(),
+    seen=("simulated 2026-11",),
 )
 def docker_config_broken(facts: Facts) -> Problem | None:
     """The file was read and is no JSON: an ERROR where the daemon does not answer."""

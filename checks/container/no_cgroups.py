@@ -10,7 +10,7 @@ SET_FALSE = "sudo nvidia-ctk config --in-place --set nvidia-container-cli.no-cgr
 
 
 @check(
-    title="no-cgroups = true keeps Docker's containers from opening the GPU",
+    title="The setting no-cgroups = true keeps Docker's containers from opening the GPU",
     severity=Severity.WARNING,
     cause="With no-cgroups = true the NVIDIA hook does not add the GPU to the device rules of the container's cgroup. "
     "That is right for rootless engines alone; under a Docker daemon that runs as root, containers get EPERM on "
@@ -34,7 +34,7 @@ SET_FALSE = "sudo nvidia-ctk config --in-place --set nvidia-container-cli.no-cgr
     each=docker_host,
     because=("driver.*", "device.*"),
     affects=("containers",),
-    seen=(),
+    seen=("simulated 2026-11",),
 )
 def no_cgroups(facts: Facts) -> Problem | None:
     """The setting is true, Docker is not rootless, and this is not WSL (wsl.no-cgroups)."""

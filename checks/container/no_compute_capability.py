@@ -10,7 +10,7 @@ OFF_PATH = "not on the loader's path"
 
 
 @check(
-    title="libcuda was not injected into the container",
+    title="The container has no libcuda: it was not injected",
     severity=Severity.ERROR,
     cause="NVIDIA_DRIVER_CAPABILITIES chooses which driver libraries the runtime injects: utility brings nvidia-smi "
     "and NVML, compute brings libcuda.so.1. Without compute nvidia-smi works and no program can use CUDA.",

@@ -33,7 +33,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     references=("https://docs.kernel.org/admin-guide/cgroup-v2.html#memory-interface-files",),
     each=machine,
     affects=("wheels",),
-    seen=(),
+    seen=("simulated 2026-11",),
 )
 def memory_limit(facts: Facts) -> str | None:
     """The limit is less than half of the largest GPU's memory."""

@@ -25,7 +25,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 
 
 @check(
-    title="/dev/shm is not writable for everybody",
+    title="Shared memory, /dev/shm, is not writable for everybody",
     severity=Severity.ERROR,
     cause="NCCL, PyTorch's DataLoader and every multiprocessing program make files in /dev/shm (shared memory). Its "
     "mode has to be 1777; with less only root, or nobody, may write there.",

@@ -31,7 +31,7 @@ LITTLE = 256 << 20
     each=machine,
     because=("driver.*", "device.*"),
     affects=("several-gpus",),
-    seen=(),
+    seen=("simulated 2026-11",),
 )
 def shm_small(facts: Facts) -> Problem | None:
     """/dev/shm is not there or tiny, and several GPUs or PyTorch with a GPU are."""

@@ -52,7 +52,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     each=amd_compute,
     because=("rocm.half-installed",),
     affects=("everything",),
-    seen=(),
+    seen=("simulated 2026-11",),
 )
 def dkms_build_failed(facts: Facts) -> Problem | None:
     """DKMS knows the module and has it not for this kernel: ADVICE where the kernel's own module works."""

@@ -41,7 +41,7 @@ def _fixes(_: Facts) -> tuple[Fix, ...]:
     each=amd_compute,
     because=("rocm.not-loaded", "rocm.half-installed", "rocm.dkms-build-failed"),
     affects=("everything",),
-    seen=(),
+    seen=("simulated 2026-11",),
 )
 def kfd_failed(facts: Facts) -> Problem | None:
     """The errno is none of permission."""

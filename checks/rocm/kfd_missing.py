@@ -33,7 +33,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 
 
 @check(
-    title="/dev/kfd is missing",
+    title="The compute device /dev/kfd is missing",
     severity=Severity.ERROR,
     cause="Every ROCm program opens /dev/kfd, the kernel's compute driver, and a /dev/dri/renderD* for each GPU. A "
     "container has them only where they were passed to it; on a host they come with amdgpu. Groups play no part here.",

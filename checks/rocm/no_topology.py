@@ -34,7 +34,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     each=amd_compute,
     because=("rocm.not-loaded", "rocm.half-installed", "rocm.dkms-build-failed", "rocm.kfd-missing"),
     affects=("everything",),
-    seen=(),
+    seen=("simulated 2026-11",),
 )
 def no_topology(facts: Facts) -> Problem | None:
     """The node opens, a card is there, and no GPU is listed."""

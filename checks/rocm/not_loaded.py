@@ -66,7 +66,7 @@ def _restart(says: str, *commands: str) -> Fix:
     each=amd_compute,
     because=("rocm.dkms-build-failed", "rocm.half-installed"),
     affects=("everything",),
-    seen=(),
+    seen=("simulated 2026-11",),
 )
 def not_loaded(facts: Facts) -> Problem | None:
     """There is an AMD GPU on PCI, and no amdgpu."""

@@ -34,7 +34,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     each=amd_compute,
     because=("rocm.override-of-another-isa", "rocm.not-loaded"),
     affects=("everything",),
-    seen=(),
+    seen=("simulated 2026-11",),
 )
 def override_left_on(facts: Facts) -> Problem | None:
     """ADVICE where the framework knows the GPU itself, WARNING where the override fits some GPUs and others not."""

@@ -38,7 +38,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "rocm.half-installed",
     ),
     affects=("everything",),
-    seen=(),
+    seen=("simulated 2026-11",),
 )
 def render_node_closed(facts: Facts) -> Problem | None:
     """No render node opens."""

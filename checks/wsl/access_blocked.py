@@ -58,7 +58,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "libraries.shadowed-by-path",
     ),
     affects=("everything",),
-    seen=(),
+    seen=("simulated 2026-11",),
 )
 def access_blocked(facts: Facts) -> Problem | None:
     """NVML answers 17."""

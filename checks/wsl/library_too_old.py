@@ -24,7 +24,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 
 
 @check(
-    title="libnvdxgdmal.so.1, which CUDA needs in WSL, is missing",
+    title="A library that CUDA needs in WSL, libnvdxgdmal.so.1, is missing",
     severity=Severity.ERROR,
     cause="From 555 on the Windows driver's libcuda loads libnvdxgdmal.so.1. NVIDIA Container Toolkits before 1.14.4 "
     "do not know this file and do not mount it into containers: cuInit then returns 500, named symbol not found.",
@@ -33,7 +33,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     each=windows_gpu,
     because=("container.no-gpus-passed", "container.no-compute-capability", "wsl.linux-driver-installed"),
     affects=("everything",),
-    seen=(),
+    seen=("simulated 2026-11",),
 )
 def library_too_old(facts: Facts) -> Problem | None:
     """Look for cuInit's result 500, and whether the file is there."""

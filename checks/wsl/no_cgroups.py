@@ -7,7 +7,7 @@ from gpudoctor.subjects import in_container, wsl_machine
 
 
 @check(
-    title="no-cgroups = true keeps Docker's containers in WSL from the GPU",
+    title="The setting no-cgroups = true keeps Docker's containers in WSL from the GPU",
     severity=Severity.WARNING,
     cause="With no-cgroups = true the NVIDIA hook does not add /dev/dxg to the device rules of the container's cgroup: "
     "in the distribution nvidia-smi works, in containers NVML says 'GPU access blocked by the operating system'.",

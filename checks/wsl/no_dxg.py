@@ -25,7 +25,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     each=wsl_machine,
     because=("wsl.version-1",),
     affects=("everything",),
-    seen=(),
+    seen=("simulated 2026-11",),
 )
 def no_dxg(facts: Facts) -> Problem | None:
     """The node is not there, and somebody wants a GPU."""

@@ -9,7 +9,7 @@ FOLDER = "/usr/lib/wsl/lib"
 
 
 @check(
-    title="nvidia-smi is not on PATH in WSL",
+    title="PATH in WSL does not lead to nvidia-smi",
     severity=Severity.WARNING,
     cause="WSL puts nvidia-smi into /usr/lib/wsl/lib and adds this folder to PATH for login shells; a PATH set anew in "
     "a shell's start file, by sudo, a service or appendWindowsPath=false lacks it. Tools that run nvidia-smi then "

@@ -31,7 +31,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     references=(wsl.CUDA_ON_WSL, wsl.MICROSOFT),
     each=wsl_machine,
     affects=("everything",),
-    seen=(),
+    seen=("simulated 2026-11",),
 )
 def version_1(facts: Facts) -> Problem | None:
     """An ERROR where a framework for a GPU is installed."""
