@@ -7,7 +7,7 @@ from gpudoctor.judge import Problem
 from gpudoctor.knowledge import rocm, torch
 from gpudoctor.knowledge.kernels import version
 from gpudoctor.maybe import Maybe, Unknown, known
-from gpudoctor.subjects import cards_of, gpus_of
+from gpudoctor.subjects import asked_for_nvidia, cards_of, gpus_of, in_container
 
 # What lies below every framework: where it is ill, a framework can only repeat it in its own words.
 SYSTEM = (
@@ -100,13 +100,19 @@ def compiles_kernels(facts: Facts, python: Python) -> bool:
     return triton and uses_gpu(one_of(python, "torch")) and bool(nvidia_gpus(facts))
 
 
+def other_works(python: Python, framework: Framework) -> bool:
+    """Whether another framework of the environment was imported and uses a GPU: this one may be a by-product."""
+    lives = (f.live for f in python.frameworks if f.name != framework.name)
+    return any(live is not None and live.available is True for live in lives)
+
+
 # -- GPUs ----------------------------------------------------------------------------------------------------
 
 
 def nvidia_gpus(facts: Facts) -> tuple[Gpu, ...]:
     """The NVIDIA GPUs for computing: as the driver lists them, else as the bus does; not those given to a guest."""
     listed = gpus_of(facts, "nvidia")
-    if listed:
+    if listed or not _given(facts, "nvidia"):
         return listed
     cards = [c for c in cards_of(facts, "nvidia") if c.driver != "vfio-pci"]
     return tuple(
@@ -120,6 +126,17 @@ def nvidia_gpus(facts: Facts) -> tuple[Gpu, ...]:
         )
         for index, card in enumerate(cards)
     )
+
+
+def _given(facts: Facts, vendor: str) -> bool:
+    """Whether the bus may speak: a container sees the host's bus in /sys although no GPU was given to it."""
+    if not in_container(facts):
+        return True
+    if vendor == "nvidia":
+        nodes = facts.nvidia.kernel.nodes
+        asked = facts.host.environment.get("NVIDIA_VISIBLE_DEVICES", "void") not in ("", "void", "none")
+        return asked or asked_for_nvidia(facts) or (isinstance(nodes, tuple) and bool(nodes))
+    return isinstance(facts.amd.kfd, tuple) and bool(facts.amd.kfd)
 
 
 def visible_gpus(facts: Facts) -> tuple[Gpu, ...]:
@@ -141,7 +158,7 @@ def amd_gpus(facts: Facts) -> tuple[Gpu, ...]:
         for i, c in enumerate(cards_of(facts, "amd"))
         if c.driver != "vfio-pci"
     )
-    return tuple(g for g in listed if _computes(facts, g))
+    return tuple(g for g in listed if _computes(facts, g)) if _given(facts, "amd") else ()
 
 
 def _name(name: Maybe[str | None]) -> Maybe[str]:

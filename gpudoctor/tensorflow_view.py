@@ -1,8 +1,9 @@
 """Questions about TensorFlow's libraries that several checks ask, answered from facts alone."""
 
 from gpudoctor.facts import Need
+from gpudoctor.judge import Severity
 from gpudoctor.maybe import known
-from gpudoctor.software import major, nvidia_gpus
+from gpudoctor.software import major, nvidia_gpus, other_works
 from gpudoctor.subjects import OnFramework
 
 
@@ -24,6 +25,11 @@ def missing(on: OnFramework) -> tuple[Need, ...]:
 def in_wheels(needs: tuple[Need, ...]) -> bool:
     """Whether all the missing ones lie in wheels that TensorFlow does not look into."""
     return bool(needs) and all(need.wheel is not None for need in needs)
+
+
+def severity_of(on: OnFramework) -> Severity | None:
+    """Every TensorFlow for Linux is built for CUDA: beside a framework that works on the GPU it may be a by-product."""
+    return Severity.WARNING if other_works(on.python, on.framework) else None
 
 
 def cuda_of(on: OnFramework) -> str:

@@ -15,7 +15,9 @@ def _compiler(on: OnPython) -> tuple[str, str] | None:
     if home.why == "CUDA_HOME" and isinstance(home.nvcc, str):
         return f"CUDA_HOME ({home.path})", home.nvcc
     found = next(iter(wheels(on.python, "cuda-nvcc")), None)
-    return (found.name, found.version) if found else None
+    if found:
+        return found.name, found.version
+    return (str(home.path), home.nvcc) if home.path and isinstance(home.nvcc, str) else None
 
 
 def _others(on: OnPython) -> bool:
@@ -84,5 +86,6 @@ def ptx_too_new(on: OnPython) -> Problem | None:
         f"{numba} {names[numba]} compiles with NVVM of CUDA {compiler[1]} ({compiler[0]}); the "
         f"{driver_words(on.facts)} takes PTX of CUDA {driver_release} at most."
     )
-    sure = compiler[0].startswith("nvidia-") and not _others(on)
-    return Problem(says, severity=None if sure or numba == "numba-cuda" else Severity.ADVICE)
+    sure = numba == "numba-cuda" or not on.python.frameworks  # else Numba may be there for the CPU alone
+    sure = sure or (compiler[0].startswith("nvidia-") and not _others(on))
+    return Problem(says, severity=None if sure else Severity.ADVICE)

@@ -7,13 +7,10 @@ from gpudoctor.software import packages_of, stem
 from gpudoctor.subjects import OnPython, pythons
 
 
-def _overlap(python: Python) -> Overlap | None:
-    """The first files that two majors of one NVIDIA wheel both claim."""
-    for overlap in python.overlaps:
-        stems = {stem(name) for name in overlap.packages}
-        if len(stems) == 1 and next(iter(stems)).startswith("nvidia-"):
-            return overlap
-    return None
+def _overlaps(python: Python) -> list[Overlap]:
+    """The files that two majors of one NVIDIA wheel both claim."""
+    found = ((o, {stem(name) for name in o.packages}) for o in python.overlaps)
+    return [o for o, stems in found if len(stems) == 1 and next(iter(stems)).startswith("nvidia-")]
 
 
 def _wanted(python: Python, overlap: Overlap) -> tuple[str, str]:
@@ -28,15 +25,15 @@ def _wanted(python: Python, overlap: Overlap) -> tuple[str, str]:
 
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
-    overlap = _overlap(on.python)
-    if overlap is None:
-        return ()
-    who, spec = _wanted(on.python, overlap)
-    says = (
-        f"Remove all of them, then install only {spec}{f', which {who} requires' if who else ''}: removing one alone "
-    )
-    says += "takes the shared files away."
-    commands = (uninstall(on.python, *overlap.packages), install(on.python, spec, force=True))
+    overlaps = _overlaps(on.python)
+    wanted = [_wanted(on.python, overlap) for overlap in overlaps]
+    names = [name for overlap in overlaps for name in overlap.packages]
+    specs = [spec for _, spec in wanted]
+    who = next((f", as {name} requires" for name, _ in wanted if name), "")
+    says = f"Remove all of them, then install only {' and '.join(specs)}{who}: removing one alone takes the shared "
+    "files "
+    says += "away."
+    commands = (uninstall(on.python, *dict.fromkeys(names)), install(on.python, *dict.fromkeys(specs), force=True))
     return (Fix(says, commands, "reinstall-package"),)
 
 
@@ -54,9 +51,10 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
 )
 def overlapping_wheels(on: OnPython) -> Problem | None:
     """The RECORDs of two majors of one wheel claim the same files."""
-    overlap = _overlap(on.python)
-    if overlap is None:
+    overlaps = _overlaps(on.python)
+    if not overlaps:
         return None
+    overlap = overlaps[0]
     versions = {p.name: p.version for p in packages_of(on.python)}
     names = " and ".join(f"{n} {versions.get(n, '')}".strip() for n in overlap.packages)
     says = f"{names} both own {overlap.files[0]}: one overwrote the other's copy."
@@ -64,5 +62,7 @@ def overlapping_wheels(on: OnPython) -> Problem | None:
     broken = live[0].import_error if live and live[0] else None
     severity = Severity.ERROR if broken and "undefined symbol" in broken else None
     return Problem(
-        says, (*(f"both claim {f}" for f in overlap.files[:4]), *((broken,) if broken else ())), severity=severity
+        says,
+        (*(f"both claim {f}" for o in overlaps for f in o.files[:2]), *((broken,) if broken else ())),
+        severity=severity,
     )

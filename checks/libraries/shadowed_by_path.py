@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 
+import msgspec
+
 from gpudoctor.facts import Framework, Need
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import Unknown, known
@@ -24,13 +26,14 @@ def _differs(need: Need) -> bool:
     return numbers(need.version)[:3] != numbers(need.wheel_version)[:3]
 
 
-def _unnamed(framework: Framework) -> Iterator[Need]:
-    """Libraries of unknown version from LD_LIBRARY_PATH that the framework's own error names."""
+def _unnamed(framework: Framework, prefix: str) -> Iterator[Need]:
+    """Libraries of unknown version from LD_LIBRARY_PATH, over a wheel or conda's, that the framework's error names."""
     words = _error(framework)
     for need in needs_of(framework):
-        taken = need.how == "LD_LIBRARY_PATH" and need.path and need.wheel and need.path != need.wheel
-        if taken and not _differs(need) and words and need.soname.partition(".so")[0] in words:
-            yield need
+        own = need.wheel or next((copy for copy in need.copies if copy.startswith(f"{prefix}/")), None)
+        taken = need.how == "LD_LIBRARY_PATH" and need.path and own and need.path != own
+        if taken and not _differs(need) and words and family(need.soname) in words:
+            yield msgspec.structs.replace(need, wheel=own)
 
 
 def _error(framework: Framework) -> str:
@@ -60,7 +63,8 @@ def _severity(framework: Framework, needs: list[Need]) -> Severity | None:
 def _found(on: OnPython) -> list[tuple[Framework, list[Need]]]:
     found = []
     for framework in on.python.frameworks:
-        needs = [*_shadowed(framework), *_unnamed(framework)]
+        prefix = on.python.prefix if isinstance(on.python.prefix, str) else "//"
+        needs = [*_shadowed(framework), *_unnamed(framework, prefix)]
         if needs:
             found.append((framework, needs))
     return found

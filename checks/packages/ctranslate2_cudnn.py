@@ -3,7 +3,7 @@
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge import python_rules
 from gpudoctor.remedies.environment import own_environment
-from gpudoctor.remedies.python import install, lasting
+from gpudoctor.remedies.python import install, lasting, reinstall_torch
 from gpudoctor.software import (
     family,
     major,
@@ -42,9 +42,11 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         return (Fix(says, (command,), "reinstall-package"),)
     says = f"Take CTranslate2 4.4, the last that uses cuDNN 8.{lasting(on.facts)}"
     old = Fix(says, (install(on.python, "ctranslate2==4.4.0"),), "reinstall-package")
+    torch = reinstall_torch(on.facts, on.python) if one_of(on.python, "torch") else ()
+    newer = [Fix("Install a newer PyTorch (torch>=2.4), which brings cuDNN 9.", f.commands, f.action) for f in torch]
     says = "Keep it in an environment of its own, with cuDNN 9."
     own = Fix(says, own_environment(on.python, "ctranslate2", "nvidia-cudnn-cu12>=9,<10"), "reinstall-package")
-    return old, own
+    return (old, *newer, own)
 
 
 @check(

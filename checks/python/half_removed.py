@@ -21,6 +21,12 @@ def _leftovers(on: OnPython) -> list[Remnant]:
     return [r for r in on.python.remnants if r.why.startswith("~")]
 
 
+def _distribution(remnant: Remnant) -> str:
+    """The package to install again: by the name of its metadata, else that of the module."""
+    name = remnant.path.rpartition("/")[2]
+    return name.partition("-")[0].replace("_", "-") if ".dist-info" in name else remnant.module
+
+
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
     broken, left = _broken(on), _leftovers(on)
     remove = tuple(f"rm -r {shlex.quote(r.path)}" for r in (*broken, *left) if "dist-info" not in r.path)
@@ -30,7 +36,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     module = broken[0].module
     verify = f"{shlex.quote(on.python.path)} -c 'import {module}; print({module}.__version__)'"
     torch = reinstall_torch(on.facts, on.python) if module == "torch" else ()
-    name = "onnxruntime-gpu" if module == "onnxruntime" and "gpu" in broken[0].path else module
+    name = _distribution(broken[0])
     again = torch[0].commands if torch else (install(on.python, name, force=True),)
     says = f"Remove the remains and install {name} again."
     return (Fix(says, (*remove, *again), "reinstall-package", impact="irreversible", verify=verify),)

@@ -6,7 +6,7 @@ from gpudoctor.knowledge import torch
 from gpudoctor.maybe import known
 from gpudoctor.remedies.python import conda_of, reinstall_torch
 from gpudoctor.software import amd_gpus, gpu_name, nvidia_gpus
-from gpudoctor.subjects import OnFramework, torches
+from gpudoctor.subjects import OnFramework, gpus_of, torches
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
@@ -66,4 +66,5 @@ def cpu_build(on: OnFramework) -> Problem | None:
     found = _why(on.python)
     seen = [f"torch/version.py: version {on.framework.version}, cuda None"] + ([found[1]] if found else [])
     says = f"{on.name} is a CPU-only build, without CUDA support, and {gpu_name(gpu)} lies idle."
-    return Problem(says, tuple(seen), cause=found[0] if found else None)
+    severity = None if gpus_of(on.facts) else Severity.WARNING  # no driver lists the GPU: nobody may want it
+    return Problem(says, tuple(seen), cause=found[0] if found else None, severity=severity)

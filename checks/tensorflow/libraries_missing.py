@@ -4,7 +4,7 @@ from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.remedies.frameworks import tensorflow_with_cuda
 from gpudoctor.software import other_majors, wheels
 from gpudoctor.subjects import OnFramework, tensorflows
-from gpudoctor.tensorflow_view import cuda_of, in_wheels, missing, words_of_dlopen
+from gpudoctor.tensorflow_view import cuda_of, in_wheels, missing, severity_of, words_of_dlopen
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
@@ -25,6 +25,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     each=tensorflows,
     because=(
         "python.*",
+        "tensorflow.driver-too-old",
         "tensorflow.wrong-cuda-major",
         "tensorflow.libraries-not-found",
         "libraries.wheel-incomplete",
@@ -43,4 +44,4 @@ def libraries_missing(on: OnFramework) -> Problem | None:
     says = (
         f"{on.name} needs {cuda_of(on)}'s libraries, and {names} are not found: {wheel}, nor a toolkit that has them."
     )
-    return Problem(says, words_of_dlopen(on))
+    return Problem(says, words_of_dlopen(on), severity=severity_of(on))

@@ -3,7 +3,7 @@
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.remedies.frameworks import newer_tensorflow, tensorflow_verify
 from gpudoctor.subjects import OnFramework, tensorflows
-from gpudoctor.tensorflow_view import in_wheels, missing, words_of_dlopen
+from gpudoctor.tensorflow_view import in_wheels, missing, severity_of, words_of_dlopen
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
@@ -34,4 +34,6 @@ def libraries_not_found(on: OnFramework) -> Problem | None:
         return None
     names = ", ".join(need.soname for need in lacking)
     says = f"{on.name} does not find {names}, although the wheels that hold them are installed."
-    return Problem(says, (*(f"{n.soname}: {n.wheel}" for n in lacking[:4]), *words_of_dlopen(on)))
+    return Problem(
+        says, (*(f"{n.soname}: {n.wheel}" for n in lacking[:4]), *words_of_dlopen(on)), severity=severity_of(on)
+    )

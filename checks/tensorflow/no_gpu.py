@@ -2,10 +2,12 @@
 
 from functools import partial
 
+import msgspec
+
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.remedies.frameworks import tensorflow_verify
-from gpudoctor.software import ENVIRONMENT, SYSTEM, nvidia_gpus, refusal
+from gpudoctor.software import ENVIRONMENT, SYSTEM, nvidia_gpus, other_works, refusal
 from gpudoctor.subjects import OnLive, lives
 
 
@@ -31,6 +33,7 @@ def _fixes(on: OnLive) -> tuple[Fix, ...]:
         "tensorflow.wrong-cuda-major",
         "tensorflow.cudnn-too-old",
         "tensorflow.arch-missing",
+        "tensorflow.driver-too-old",
         "tensorflow.placeholder",
         "tensorflow.several-packages",
         "tensorflow.import-fails",
@@ -44,4 +47,6 @@ def no_gpu(on: OnLive) -> Problem | None:
     """A build for CUDA beside an NVIDIA GPU says that none is available."""
     if known(on.framework.variant) != "cuda":
         return None
-    return refusal(on.facts, on.name, on.live, nvidia_gpus(on.facts))
+    found = refusal(on.facts, on.name, on.live, nvidia_gpus(on.facts))
+    by_product = found is not None and other_works(on.python, on.framework)
+    return msgspec.structs.replace(found, severity=Severity.WARNING) if found and by_product else found

@@ -1,14 +1,21 @@
 """TensorFlow for one CUDA major beside the libraries of another."""
 
 from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.remedies.environment import own_environment
 from gpudoctor.remedies.frameworks import newer_tensorflow, tensorflow_with_cuda
-from gpudoctor.software import other_majors
+from gpudoctor.software import family, other_majors
 from gpudoctor.subjects import OnFramework, tensorflows
-from gpudoctor.tensorflow_view import cuda_of, in_wheels, missing, words_of_dlopen
+from gpudoctor.tensorflow_view import cuda_of, in_wheels, missing, severity_of, words_of_dlopen
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     version = on.framework.version if isinstance(on.framework.version, str) else None
+    if all(family(need.soname) == "libcudnn" for need in missing(on)):
+        # The older cuDNN would take away the newer one that another framework here needs.
+        spec = f"tensorflow[and-cuda]=={version}" if version else "tensorflow[and-cuda]"
+        says = "Keep this TensorFlow in an environment of its own, with its own cuDNN."
+        own = Fix(says, own_environment(on.python, spec), "reinstall-package")
+        return (*newer_tensorflow(on.facts, on.python), own)
     return tensorflow_with_cuda(on.facts, on.python, version) or newer_tensorflow(on.facts, on.python)
 
 
@@ -23,7 +30,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
         "https://github.com/tensorflow/tensorflow/issues/61689",
     ),
     each=tensorflows,
-    because=("python.*",),
+    because=("python.*", "tensorflow.driver-too-old"),
     affects=("wheels",),
     seen=("simulated 2026-11",),
 )
@@ -35,9 +42,10 @@ def wrong_cuda_major(on: OnFramework) -> Problem | None:
         return None
     first = next(iter(others))
     number = on.framework.cuda if isinstance(on.framework.cuda, str) else ""
+    what = "cuDNN" if first.startswith("libcudnn") else "CUDA"
     says = (
         f"{on.name} is built for {cuda_of(on)} ({number}) and needs {first}; installed is only {others[first]}, of "
-        "another CUDA major."
+        f"another major of {what}."
     )
     pairs = (f"{wanted} is missing, {there} is there" for wanted, there in others.items())
-    return Problem(says, (*tuple(pairs)[:5], *words_of_dlopen(on)))
+    return Problem(says, (*tuple(pairs)[:5], *words_of_dlopen(on)), severity=severity_of(on))

@@ -1,0 +1,51 @@
+"""A host gcc that nvcc refuses."""
+
+import re
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.knowledge.host_compilers import newest_gcc
+from gpudoctor.maybe import known
+from gpudoctor.remedies import system
+from gpudoctor.remedies.environment import install_system
+from gpudoctor.subjects import nvidia_hardware
+
+_CHOICES = ("NVCC_CCBIN", "CUDAHOSTCXX", "CXX", "NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    newest = newest_gcc(str(facts.toolkits.home.nvcc)) or 13
+    packages = {
+        "debian": (f"gcc-{newest}", f"g++-{newest}"),
+        "fedora": (f"gcc{newest}-c++",),
+        "arch": (f"gcc{newest}",),
+    }
+    names = packages.get(system.family_of(facts) or "", ())
+    commands = (*(install_system(facts, *names) if names else ()), f"export NVCC_CCBIN=/usr/bin/g++-{newest}")
+    says = f"Install gcc {newest} beside the other, and let nvcc use it."
+    newer = Fix("Build with a newer CUDA toolkit of the same major, which accepts this gcc.")
+    return Fix(says, commands, "change-environment", root=True, undo="unset NVCC_CCBIN"), newer
+
+
+@check(
+    title="The host's gcc is too new for nvcc",
+    severity=Severity.WARNING,
+    cause="nvcc compiles the host's part with gcc, and each toolkit refuses gcc majors that came out after it: "
+    "'unsupported GNU version'. Installed wheels are not affected.",
+    fixes=_fixes,
+    references=("https://docs.nvidia.com/cuda/cuda-installation-guide-linux/#host-compiler-support-policy",),
+    each=nvidia_hardware,
+    because=("cuda.home-stale", "cuda.nvcc-mismatch"),
+    affects=("extensions",),
+)
+def compiler_too_new(facts: Facts) -> Problem | None:
+    """The gcc on PATH is of a later major than this nvcc accepts, and no variable chooses another."""
+    home, env = facts.toolkits.home, facts.host.environment
+    if home.why not in ("CUDA_HOME", "CUDA_PATH", "nvcc on PATH") or any(env.get(name) for name in _CHOICES):
+        return None
+    nvcc, compiler = known(home.nvcc), known(facts.toolkits.cxx_version)
+    gcc = re.match(r"gcc (\d+)", compiler or "")
+    newest = newest_gcc(nvcc) if nvcc else None
+    if gcc is None or newest is None or int(gcc[1]) <= newest:
+        return None
+    return Problem(f"nvcc {nvcc} ({home.path}) accepts gcc up to {newest}; the gcc on PATH is {compiler}.")

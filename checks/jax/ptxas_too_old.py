@@ -1,0 +1,46 @@
+"""JAX with a ptxas that does not know the GPU."""
+
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.kernels import gpu_words, sm
+from gpudoctor.knowledge.generations import toolkits_of
+from gpudoctor.maybe import known
+from gpudoctor.remedies.frameworks import jax_verify, jax_with_plugin
+from gpudoctor.remedies.python import install
+from gpudoctor.software import numbers, visible_gpus, wheels
+from gpudoctor.subjects import OnFramework, jaxes
+
+
+def _fixes(on: OnFramework) -> tuple[Fix, ...]:
+    wheel = next(iter(wheels(on.python, "cuda-nvcc")))
+    says = "Install a newer compiler of the same CUDA major."
+    newer = Fix(
+        says, (install(on.python, wheel.name, upgrade=True),), "reinstall-package", verify=jax_verify(on.python)
+    )
+    return newer, jax_with_plugin(on.facts, on.python, None, "Install a newer JAX with its plugin.")
+
+
+@check(
+    title="JAX's ptxas does not know this GPU",
+    severity=Severity.WARNING,
+    cause="JAX compiles with the ptxas of the wheel nvidia-cuda-nvcc; one that is older than the GPU cannot make "
+    "code for its compute capability.",
+    fixes=_fixes,
+    references=("https://docs.nvidia.com/cuda/cuda-toolkit-release-notes/index.html",),
+    each=jaxes,
+    because=("python.*", "jax.plugin-skew", "jax.driver-too-old", "jax.arch-missing"),
+    affects=("wheels",),
+)
+def ptxas_too_old(on: OnFramework) -> Problem | None:
+    """The wheel with ptxas is older than the first toolkit that compiles for the GPU."""
+    wheel = next(iter(wheels(on.python, "cuda-nvcc")), None)
+    if known(on.framework.cuda) is None or wheel is None:
+        return None
+    for gpu in visible_gpus(on.facts):
+        capability = known(gpu.capability)
+        first = toolkits_of(capability)[0] if capability and toolkits_of(capability) else None  # type: ignore[index]
+        if capability and first and numbers(wheel.version)[:2] < numbers(first)[:2]:
+            says = (
+                f"{wheel.name} {wheel.version} has no {sm(capability)} for {gpu_words(gpu)}; CUDA {first} is the first."
+            )
+            return Problem(says)
+    return None

@@ -1,0 +1,61 @@
+"""TensorFlow without libdevice, which XLA needs to compile."""
+
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.remedies.python import conda_install, conda_of, install, lasting
+from gpudoctor.software import major, nvidia_gpus, wheels
+from gpudoctor.subjects import OnFramework, tensorflows
+
+
+def _fixes(on: OnFramework) -> tuple[Fix, ...]:
+    cuda = str(on.framework.cuda)
+    if conda_of(on.python):
+        minor = ".".join(cuda.split(".")[:2])
+        command = conda_install(on.python, f"cuda-nvcc={minor}", channel="nvidia")
+        variable = 'export XLA_FLAGS="--xla_gpu_cuda_data_dir=$CONDA_PREFIX"'
+        says = "Install the compiler, which brings libdevice, and show XLA the folder."
+        return (Fix(says, (command, variable), "reinstall-package", undo="unset XLA_FLAGS"),)
+    number = major(cuda)
+    name = f"nvidia-cuda-nvcc-cu{number}" if number and number < 13 else "nvidia-cuda-nvcc"
+    says = f"Install the wheel that brings libdevice and ptxas.{lasting(on.facts)}"
+    wheel = Fix(says, (install(on.python, name),), "reinstall-package")
+    says = "With a whole toolkit elsewhere, name its folder, which holds nvvm/libdevice."
+    flag = "export XLA_FLAGS=--xla_gpu_cuda_data_dir=/usr/local/cuda"
+    return wheel, Fix(says, (flag,), "change-environment", undo="unset XLA_FLAGS")
+
+
+@check(
+    title="TensorFlow finds no libdevice: XLA cannot compile for the GPU",
+    severity=Severity.WARNING,
+    cause="XLA (jit_compile, and some optimizers of Keras) needs nvvm/libdevice/libdevice.10.bc and ptxas, which "
+    "come with CUDA's compiler; 'libdevice not found at ./libdevice.10.bc'. GPUs are listed.",
+    fixes=_fixes,
+    references=(
+        "https://www.tensorflow.org/install/pip",
+        "https://github.com/tensorflow/tensorflow/issues/58681",
+        "https://github.com/conda-forge/tensorflow-feedstock/issues/420",
+    ),
+    each=tensorflows,
+    because=(
+        "python.*",
+        "tensorflow.libraries-missing",
+        "tensorflow.libraries-not-found",
+        "tensorflow.wrong-cuda-major",
+        "tensorflow.arch-missing",
+        "tensorflow.driver-too-old",
+    ),
+    affects=("wheels",),
+)
+def libdevice_missing(on: OnFramework) -> Problem | None:
+    """All libraries are found, and CUDA's compiler is nowhere: no wheel, no conda package, no toolkit."""
+    if known(on.framework.variant) != "cuda" or not nvidia_gpus(on.facts):
+        return None
+    if any(need.path is None for need in known(on.framework.needs)) or not known(on.framework.needs):
+        return None
+    conda = any(c.name in ("cuda-nvcc", "cuda-nvvm", "cuda-toolkit", "cuda-nvvm-impl") for c in conda_of(on.python))
+    flags = on.facts.host.environment.get("XLA_FLAGS", "")
+    if conda or wheels(on.python, "cuda-nvcc") or "cuda_data_dir" in flags or known(on.facts.toolkits.nvccs):
+        return None
+    return Problem(
+        f"{on.name} finds CUDA's libraries, but no libdevice.10.bc: neither nvcc's wheel nor a toolkit is there."
+    )
