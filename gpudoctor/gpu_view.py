@@ -22,7 +22,12 @@ def busy(gpu: Gpu, per_cent: int = BUSY) -> bool:
     return used is not None and used >= per_cent
 
 
+def hypervisor(facts: Facts) -> str | None:
+    """The hypervisor's name; None on bare metal, and where only the processor says that there is one."""
+    found = known_or(facts.host.virtual, None)
+    return None if found in (None, "other") else found
+
+
 def virtual(facts: Facts, gpu: Gpu) -> bool:
     """Whether the link that this machine shows is a hypervisor's, not the card's."""
-    hypervisor = known_or(facts.host.virtual, None) or "other"  # "other": only the processor says that there is one
-    return hypervisor != "other" or gpu.virtualization in ("vgpu", "passthrough")
+    return hypervisor(facts) is not None or gpu.virtualization in ("vgpu", "passthrough")

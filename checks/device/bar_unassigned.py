@@ -2,8 +2,8 @@
 
 from gpudoctor.driver_view import OnAddress, not_wsl, nvidia_addresses, texts
 from gpudoctor.facts import Facts
+from gpudoctor.gpu_view import hypervisor
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.maybe import known_or
 
 _HYPERVISORS = {
     "vmware": (
@@ -27,7 +27,7 @@ _KVM = (
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
-    virtual = known_or(facts.host.virtual, None)
+    virtual = hypervisor(facts)
     realloc = Fix(
         "Or let the kernel hand out the windows itself: add pci=realloc to the kernel command line, and restart.",
         (),
@@ -38,8 +38,8 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         undo="Take pci=realloc out again.",
         verify="sudo dmesg | grep -i BAR",
     )
-    if isinstance(virtual, str):
-        return (_hypervisor(virtual), realloc)
+    if virtual is not None:
+        return (_of_hypervisor(virtual), realloc)
     says = (
         "In the firmware's set-up (BIOS) enable Above 4G Decoding (and Resizable BAR), boot in UEFI mode without "
         "CSM, and update the BIOS; then restart."
@@ -47,7 +47,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     return (Fix(says, (), "reboot", needs="reboot", impact="persistent", verify="nvidia-smi"), realloc)
 
 
-def _hypervisor(virtual: str) -> Fix:
+def _of_hypervisor(virtual: str) -> Fix:
     says, lines = _HYPERVISORS.get(virtual, _KVM)
     # 512 GiB holds the windows of four cards of 80 GB, rounded up to powers of two, and more.
     commands = tuple(line.format(room=512, megabytes=512 * 1024) for line in lines)
@@ -75,8 +75,8 @@ def bar_unassigned(facts: Facts) -> Problem | None:
     ill = [on for _, on in nvidia_addresses(facts) if _without_window(on)]
     if not ill:
         return None
-    virtual = known_or(facts.host.virtual, None)
-    where = f"the hypervisor ({virtual})" if isinstance(virtual, str) else "the firmware"
+    virtual = hypervisor(facts)
+    where = f"the hypervisor ({virtual})" if virtual else "the firmware"
     names = " and ".join(on.name for on in ill[:4])
     have = "have no memory window" if len(ill) > 1 else "has no memory window"
     says = f"{names} {have}: BAR1 is 0M, invalid. It was not assigned by {where}."

@@ -23,7 +23,7 @@ def _cards(facts: Facts) -> Iterator[tuple[About, OnAddress]]:
 
 def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     out = Fix(
-        f"Take {on.name} out of use until it is tested: leave its index out of CUDA_VISIBLE_DEVICES.",
+        "Take this card out of use until it is tested: leave its index out of CUDA_VISIBLE_DEVICES.",
         (f"nvidia-smi -L   # then export CUDA_VISIBLE_DEVICES with all indices but {on.number}",),
         "change-environment",
         undo="unset CUDA_VISIBLE_DEVICES",

@@ -101,8 +101,8 @@ def gsp_failed(on: OnAddress) -> Problem | None:
             f"{on.name} is in a bad state: its GSP refuses to boot because WPR2 is already up. It needs a power cycle."
         )
     elif any(e.kind == "xid" for e in said):
-        says = f"The GSP firmware of {on.name} stopped answering (Xid {said[-1].code})."
+        says = f"{on.name}: its GSP firmware stopped answering (Xid {said[-1].code})."
     else:
-        says = f"The GSP of {on.name} did not start."
+        says = f"{on.name}: its GSP did not start."
     back = on.answers and on.facts.nvidia.cuda.code == 0
     return Problem(says, texts(said), severity=Severity.WARNING if back else None)

@@ -2,18 +2,21 @@
 
 from gpudoctor.driver_view import events, own_kernel, texts
 from gpudoctor.facts import Facts
+from gpudoctor.gpu_view import hypervisor
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.maybe import known, known_or
+from gpudoctor.maybe import known
 from gpudoctor.subjects import cards_of, gpus_of
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
-    if isinstance(known_or(facts.host.virtual, None), str):
-        says = "Pass a GPU through to this virtual machine (or choose an instance type with one), and start it again."
-        return (Fix(says, (), "ask-vendor", needs="reboot", verify="lspci -d 10de:"),)
     switch = "the firmware's set-up (BIOS) for a setting that disables it, or a graphics mode such as integrated only"
     says = f"Look in {switch}; then check power cables and seating, shut down, and start from cold."
-    return (Fix(says, ("lspci -nn | grep -i nvidia",), "power-cycle", needs="reboot", verify="lspci -d 10de:"),)
+    look = Fix(says, ("lspci -nn | grep -i nvidia",), "power-cycle", needs="reboot", verify="lspci -d 10de:")
+    says = "Pass a GPU through to this virtual machine (or choose an instance type with one), and start it again."
+    give = Fix(says, (), "ask-vendor", needs="reboot", verify="lspci -d 10de:")
+    if hypervisor(facts):
+        return (give,)
+    return (look,) if facts.host.virtual is None or facts.host.platform == "laptop" else (look, give)
 
 
 @check(

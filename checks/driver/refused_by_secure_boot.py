@@ -60,7 +60,7 @@ def _is_open(facts: Facts) -> bool:
 
 def _enrol(facts: Facts) -> Fix:
     family = system.family_of(facts)
-    if any("akmod" in name for name in module.driver_packages(facts)):
+    if module.uses_akmods(facts):
         commands: tuple[str, ...] = (
             "sudo kmodgenca -a",
             "sudo mokutil --import /etc/pki/akmods/certs/public_key.der",
@@ -72,7 +72,7 @@ def _enrol(facts: Facts) -> Fix:
         commands = ("sudo mokutil --import /var/lib/dkms/mok.pub",)
     else:
         commands = ()
-    build = () if family is None or "akmods" in str(commands) else module.build_commands(facts)
+    build = () if family is None or module.uses_akmods(facts) else module.build_commands(facts)
     return Fix(
         _MOK,
         (*commands, *build, "sudo reboot") if commands else (),

@@ -17,9 +17,10 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
     commands = (
         (f"ps -o pid,user,etime,cmd -p {','.join(pids)}",) if pids else ("nvidia-smi", "sudo fuser -v /dev/nvidia*")
     )
-    fixes = [
-        Fix("Look at who holds the memory; stop it if it is yours and forgotten, else wait or ask its owner.", commands)
-    ]
+    foreign = any(p.name is None for p in _holders(on))
+    where = "On the host, for the process is in another container: l" if foreign else "L"
+    says = f"{where}ook at who holds the memory; stop it if it is yours and forgotten, else wait or ask its owner."
+    fixes = [Fix(says, commands)]
     free = [
         g.index
         for g in gpus_of(on.facts, "nvidia")

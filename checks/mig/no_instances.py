@@ -1,6 +1,6 @@
 """MIG is on and nobody made instances, so CUDA has nothing to run on."""
 
-from gpudoctor.driver_view import CUDA_NO_DEVICE
+from gpudoctor.driver_view import CUDA_NO_DEVICE, HANGS, NODES, NOT_LOADED, SURROUNDINGS, VERSIONS
 from gpudoctor.facts import Facts, Gpu
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or
@@ -45,7 +45,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://github.com/wilicc/gpu-burn/issues/36",
     ),
     each=nvidia_hardware,
-    because=("device.fallen-off-the-bus", "device.needs-reset"),
+    because=(*NOT_LOADED, *VERSIONS, *NODES, *HANGS, "driver.nvml-error", *SURROUNDINGS),
     affects=("everything",),
     seen=("simulated 2026-11",),
 )

@@ -120,7 +120,7 @@ def _bbswitch(machine: Machine) -> Maybe[str | None]:
 
 
 def _prime(machine: Machine, host: Host) -> Maybe[str | None]:
-    if known_or(host.platform, "") != "laptop" and not isinstance(host.platform, Unknown):
+    if known_or(host.platform, "laptop") not in ("laptop", "vm"):
         return None
     program = machine.which("prime-select", ("/usr/bin",))
     if program is None:

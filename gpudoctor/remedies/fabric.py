@@ -50,7 +50,7 @@ def install(facts: Facts) -> tuple[str, ...]:
 
 def start(facts: Facts) -> tuple[Fix, ...]:
     """Install where needed, start for now and for every boot."""
-    if in_container(facts) or (not switches_of(facts) and isinstance(known_or(facts.host.virtual, None), str)):
+    if in_container(facts) or (not switches_of(facts) and known_or(facts.host.virtual, None) not in (None, "other")):
         says = f"On the host that owns the NVSwitches: start {UNIT}, then start this machine or container again."
         return (Fix(says, (f"sudo systemctl enable --now {UNIT}",), "restart-process", root=True),)
     installed = facts.nvidia.kernel.fabric_manager is not None

@@ -81,10 +81,17 @@ def module_packages(facts: Facts) -> tuple[str, ...]:
     return tuple(name for name in driver_packages(facts) if any(word in name for word in words))
 
 
+def uses_akmods(facts: Facts) -> bool:
+    """Whether akmods builds the module, as RPM Fusion's packages for Fedora do unless DKMS is there."""
+    if any("akmod" in name for name in driver_packages(facts)):
+        return True
+    return facts.host.distribution.id in ("fedora", "nobara") and not facts.nvidia.kernel.dkms
+
+
 def build_commands(facts: Facts) -> tuple[str, ...]:
     """The commands that build the installed driver's module for the running kernel; the headers come first."""
     kernel, family = system.kernel_of(facts), system.family_of(facts)
-    if any("akmod" in name for name in driver_packages(facts)):
+    if uses_akmods(facts):
         return (*headers(facts), f"sudo akmods --force --kernels {kernel}")
     if family == "suse":
         return (*headers(facts), *system.reinstall(facts, *module_packages(facts)))
@@ -195,7 +202,7 @@ def _finish(facts: Facts, family: packages.Family) -> tuple[str, ...]:
 
 def _build(facts: Facts) -> tuple[str, ...]:
     kernel = system.kernel_of(facts)
-    if any("akmod" in name for name in driver_packages(facts)):
+    if uses_akmods(facts):
         return (f"sudo akmods --force --kernels {kernel}",)
     return (f"sudo dkms autoinstall -k {kernel}",) if facts.nvidia.kernel.dkms else ()
 
