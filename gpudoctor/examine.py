@@ -20,7 +20,7 @@ from gpudoctor.facts import (
     Python,
     Toolkits,
 )
-from gpudoctor.judge import Verdict, judge
+from gpudoctor.judge import Check, Verdict, judge
 from gpudoctor.later import Later
 from gpudoctor.machine import TOTAL_SECONDS, Machine
 from gpudoctor.maybe import Maybe, Unknown, known_or
@@ -82,11 +82,13 @@ def examine(machine: Machine | None, wishes: Wishes = ANYTHING, facts: Facts | N
         SelectionError: `only` or `skip` matches nothing.
         InterpreterError: a given interpreter is not there or is no Python.
     """
-    wanted = catalogue.load(catalogue.select(catalogue.ids(), wishes.only, wishes.skip))
+    wanted = catalogue.select(catalogue.ids(), wishes.only, wishes.skip)
+    checks: Later[list[Check[Any]]] = Later(lambda: catalogue.load(wanted), [])
     if facts is None:
-        facts = yield from gather_events(machine or Machine(), wishes)
+        load = Step("checks", "the checks", checks.make)  # while children answer
+        facts = yield from gather_events(machine or Machine(), wishes, load)
     yield Gathered(facts)
-    verdicts = tuple(judge(facts, wanted))
+    verdicts = tuple(judge(facts, checks.make()))
     yield Judged(verdicts)
     yield Done(build(facts, verdicts), facts)
 
@@ -108,7 +110,7 @@ def check(machine: Machine | None = None, wishes: Wishes = ANYTHING, facts: Fact
     return done[-1].report
 
 
-def gather_events(machine: Machine, wishes: Wishes) -> Generator[StepStarted | StepEnded, None, Facts]:
+def gather_events(machine: Machine, wishes: Wishes, *beside: Step) -> Generator[StepStarted | StepEnded, None, Facts]:
     """Gather facts; the generator's value is the Facts.
 
     All steps begin at once; those that need to know what the machine is wait for it themselves.
@@ -123,6 +125,7 @@ def gather_events(machine: Machine, wishes: Wishes) -> Generator[StepStarted | S
     steps += [
         *_python_steps(machine, interpreters, wishes.quick, pci),  # they wait for children of their own: so first
         *_system_steps(machine, host, pci),
+        *beside,
     ]
     found = yield from run_steps(steps, machine.left(TOTAL_SECONDS) + LATE)
     return _facts(wishes, interpreters, found, begun)

@@ -90,13 +90,15 @@ def examined(arguments: argparse.Namespace) -> "Report":
         SelectionError: --only or --skip matches nothing.
     """
     from gpudoctor.cli.progress import Progress
-    from gpudoctor.examine import Done, examine
+    from gpudoctor.examine import Done, Gathered, examine
 
     facts = facts_of(arguments)
     machine = None if facts else machine_of(arguments)
     with Progress() as progress:
         for event in examine(machine, wishes_of(arguments, arguments.only, arguments.skip), facts):
             progress.tell(event)
+            if isinstance(event, Gathered) and machine:
+                answered(event.facts)
             if isinstance(event, Done):
                 report = event.report
     return report
@@ -138,7 +140,7 @@ def machine_of(arguments: argparse.Namespace) -> "Machine":
     """The machine that is examined.
 
     Raises:
-        UsageError: the root is no folder, or a given interpreter does not run.
+        UsageError: the root is no folder, or a given interpreter is not there.
     """
     import os
 
@@ -148,24 +150,32 @@ def machine_of(arguments: argparse.Namespace) -> "Machine":
         raise UsageError(f"--root {arguments.root} is no folder.")
     machine = Machine(root=arguments.root, seconds=arguments.timeout or TOTAL_SECONDS)
     if arguments.python:
-        _must_answer(machine, arguments.python)
+        _must_be_there(machine, arguments.python)
     return machine
 
 
-def _must_answer(machine: "Machine", pythons: list[str]) -> None:
-    """Hold that each given interpreter runs: a wrong one is told at once, and by its own words."""
+def _must_be_there(machine: "Machine", pythons: list[str]) -> None:
+    """Hold that each given interpreter is there, before anything is asked."""
     from gpudoctor.probes.python import InterpreterError, choose
-    from gpudoctor.probes.python_interpreter import ask
 
     if not machine.here:
         raise UsageError("--python cannot be used with --root: an interpreter is asked, and nothing runs there.")
     try:
-        for path, _ in choose(machine, pythons):
-            said = ask(machine, path)
-            if isinstance(said, str):
-                raise UsageError(said)
+        choose(machine, pythons)
     except InterpreterError as error:
         raise UsageError(str(error)) from None
+
+
+def answered(facts: "Facts") -> "Facts":
+    """Hold that each given interpreter has answered: what was found beside is of no use to who named a wrong one.
+
+    Raises:
+        UsageError: one has not; in its own words.
+    """
+    for python in facts.pythons:
+        if python.why == "--python" and python.error:
+            raise UsageError(python.error)
+    return facts
 
 
 def rendered(report: "Report", arguments: argparse.Namespace) -> str:

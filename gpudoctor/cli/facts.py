@@ -4,7 +4,7 @@ import argparse
 
 from gpudoctor.cli import OK, UsageError
 from gpudoctor.cli.arguments import Parser
-from gpudoctor.cli.check import machine_of, source, wishes_of
+from gpudoctor.cli.check import answered, machine_of, source, wishes_of
 from gpudoctor.cli.output import out_json
 
 DESCRIPTION = """Write everything that was found out about this machine as JSON. Names of user and host, home folders,
@@ -30,7 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
     from gpudoctor.mask import masked
     from gpudoctor.report.clean import document
 
-    facts = gather(machine_of(arguments), wishes_of(arguments, [], []))
+    facts = answered(gather(machine_of(arguments), wishes_of(arguments, [], [])))
     text = document(facts if arguments.no_mask else masked(facts))
     if arguments.output not in (None, "-"):
         from gpudoctor.facts.file import write
