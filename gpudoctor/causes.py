@@ -76,10 +76,22 @@ def _causes(verdict: Verdict, problems: list[Verdict]) -> list[Verdict]:
         other
         for other in problems
         if other is not verdict
-        and verdict.check.explains_through(other.check.id)
+        and _named(other, verdict)
         and other.about.touches(verdict.about)
         and not _mutual(other, verdict)
     ]
+
+
+def _named(cause: Verdict, verdict: Verdict) -> bool:
+    """Whether the verdict's check names the cause: by its id, or as one of an area that touches the same people.
+
+    An area named whole has checks about something else too: that Docker on this host lacks a toolkit explains
+    nothing about the framework that runs beside it.
+    """
+    if not verdict.check.explains_through(cause.check.id):
+        return False
+    touched, own = set(cause.check.affects), set(verdict.check.affects)
+    return cause.check.id in verdict.check.because or "everything" in touched | own or bool(touched & own)
 
 
 def _mutual(cause: Verdict, verdict: Verdict) -> bool:

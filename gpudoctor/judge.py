@@ -114,7 +114,7 @@ class Check(Generic[S]):
         references: public sources of the rule.
         each: gives the subjects.
         because: ids (or "area.*") of the checks whose problem explains this one.
-        affects: whom it touches: wheels, extensions, several-gpus, containers, display, everything.
+        affects: whom it touches: wheels, extensions, several-gpus, containers, display, tools, everything.
         seen: where it has met its problem so far: simulated, recorded, hardware, with a date.
         essential: without an answer nobody can say that the machine is well.
         aliases: former ids.

@@ -9,7 +9,12 @@ from gpudoctor.facts import Facts
 from gpudoctor.judge import MACHINE, About, Check, Outcome, Severity, Verdict
 
 
-def check(id_: str, because: tuple[str, ...] = (), severity: Severity = Severity.ERROR) -> Check[Any]:
+def check(
+    id_: str,
+    because: tuple[str, ...] = (),
+    severity: Severity = Severity.ERROR,
+    affects: tuple[str, ...] = ("everything",),
+) -> Check[Any]:
     area, name = id_.replace("-", "_").split(".")
 
     def function(_: Facts) -> None:
@@ -17,7 +22,13 @@ def check(id_: str, because: tuple[str, ...] = (), severity: Severity = Severity
 
     function.__module__ = f"gpudoctor.checks.{area}.{name}"
     return Check(
-        function, title=id_, severity=severity, cause="C", each=lambda f: iter([(MACHINE, f)]), because=because
+        function,
+        title=id_,
+        severity=severity,
+        cause="C",
+        each=lambda f: iter([(MACHINE, f)]),
+        because=because,
+        affects=affects,
     )
 
 
@@ -51,6 +62,14 @@ def test_a_chain_ends_under_its_first_cause() -> None:
 def test_an_area_can_be_named_whole() -> None:
     verdicts = [problem("pytorch.no-gpu", ("driver.*",)), problem("driver.not-loaded")]
     assert shape(verdicts) == [("driver.not-loaded", ["pytorch.no-gpu"])]
+
+
+def test_an_area_named_whole_explains_only_what_touches_the_same_people() -> None:
+    wheel = problem("pytorch.driver-too-old", ("container.*",), affects=("wheels",))
+    assert len(shape([wheel, problem("container.toolkit-missing", affects=("containers",))])) == 2
+    assert len(shape([wheel, problem("container.no-gpus-passed")])) == 1
+    named = problem("pytorch.driver-too-old", ("container.toolkit-missing",), affects=("wheels",))
+    assert len(shape([named, problem("container.toolkit-missing", affects=("containers",))])) == 1
 
 
 def test_a_cause_on_another_gpu_explains_nothing() -> None:

@@ -41,7 +41,7 @@ FOLDER = "/usr/lib/wsl/lib"
     ),
     each=wsl_machine,
     because=("driver.*", "device.*", "wsl.access-blocked", "wsl.host-files-incomplete", "wsl.linux-driver-installed"),
-    affects=("everything",),
+    affects=("tools",),
     seen=("simulated 2026-11",),
 )
 def smi_not_on_path(facts: Facts) -> Problem | None:
