@@ -1,0 +1,256 @@
+"""Why NVIDIA's module is not loaded: every reason by a machine that has it, and by one that has not."""
+
+import pytest
+
+from gpudoctor import catalogue
+from gpudoctor.causes import findings
+from gpudoctor.facts import Facts
+from gpudoctor.judge import judge
+from tests.builders import FEDORA, ask, nvidia_host, plain_host
+from tests.checks.nvidia_machines import KERNEL, OTHER, WHY, disk, entry, event, having, logged, unloaded
+
+GTX970 = {"pci__0__generation": "Maxwell", "pci__0__name": None, "pci__0__device": "13c2"}
+KEPLER = {"pci__0__generation": "Kepler", "pci__0__name": None}
+BLACKWELL = {"pci__0__generation": "Blackwell", "pci__0__name": None}
+NOTHING = unloaded(
+    nvidia__kernel__on_disk=(),
+    nvidia__nvml__libraries=(),
+    nvidia__cuda__libraries=(),
+    nvidia__nvml__code=None,
+    nvidia__cuda__code=None,
+)
+NO_MODULE = unloaded(nvidia__kernel__on_disk=())
+ELSEWHERE = having(NO_MODULE, nvidia__kernel__other_kernels=(disk(kernel=OTHER),))
+NO_HEADERS = having(
+    ELSEWHERE, nvidia__kernel__dkms=(entry(kernel=OTHER, state="installed"),), host__kernel__headers=False
+)
+COMPILER = having(
+    NO_MODULE,
+    nvidia__kernel__dkms=(entry(),),
+    nvidia__kernel__dkms_errors=("cc: error: unrecognized command-line option '-ftrivial-auto-var-init=zero'",),
+)
+OLD_BRANCH = having(
+    NO_MODULE,
+    nvidia__kernel__dkms=(entry("470.256.02"),),
+    nvidia__kernel__dkms_errors=("nvidia-drm-drv.c:210:6: error: no member named 'fb_base'",),
+)
+UNSIGNED = (disk(signer=None),)
+SECURE = unloaded(nvidia__kernel__on_disk=UNSIGNED, host__kernel__secure_boot=True, host__kernel__lockdown="integrity")
+LOCKED = unloaded(nvidia__kernel__on_disk=UNSIGNED, host__kernel__lockdown="integrity")
+
+ILL = [
+    (
+        "driver.not-installed",
+        NOTHING,
+        "The GPU at 0000:01:00.0 (AD102 [GeForce RTX 4090]) is there, but no part of NVIDIA's driver is installed.",
+    ),
+    (
+        "driver.no-module-for-kernel",
+        NO_MODULE,
+        "The driver's libraries 570.169 are installed, but there is no kernel module nvidia.ko for the running kernel "
+        f"{KERNEL}.",
+    ),
+    (
+        "driver.built-for-another-kernel",
+        ELSEWHERE,
+        f"The running kernel {KERNEL} has no NVIDIA module: it was built only for {OTHER}.",
+    ),
+    (
+        "driver.headers-missing",
+        NO_HEADERS,
+        f"There is no NVIDIA module for kernel {KERNEL}, and it cannot be built: its headers are not installed.",
+    ),
+    (
+        "driver.dkms-build-failed",
+        COMPILER,
+        f"DKMS could not build NVIDIA's module 570.169 for kernel {KERNEL}. The kernel was built by gcc 12.3.0; the "
+        "compiler "
+        "that DKMS used is older or differs.",
+    ),
+    ("driver.dkms-build-failed", OLD_BRANCH, f"DKMS could not build NVIDIA's module 470.256.02 for kernel {KERNEL}."),
+    ("driver.not-loaded", unloaded(), "The kernel module nvidia is not loaded (module 570.169 lies on disk)."),
+    (
+        "driver.not-loaded",
+        unloaded(host__container="docker", nvidia__kernel__on_disk=WHY),
+        "The kernel module nvidia is not loaded on the host.",
+    ),
+    (
+        "driver.refused-by-secure-boot",
+        SECURE,
+        "Secure Boot is on and NVIDIA's module is not signed, so the kernel refuses to load it.",
+    ),
+    (
+        "driver.refused-by-secure-boot",
+        logged(event("module-rejected"), facts=unloaded(host__kernel__secure_boot=True)),
+        "Secure Boot is on and NVIDIA's module is signed with a key that is not enrolled, so the kernel refuses to "
+        "load it.",
+    ),
+    (
+        "driver.refused-by-lockdown",
+        LOCKED,
+        "The kernel is in lockdown (integrity) and refuses to load NVIDIA's unsigned module: the module is not signed.",
+    ),
+    (
+        "driver.refused-by-lockdown",
+        unloaded(nvidia__kernel__on_disk=UNSIGNED, host__kernel__command_line="quiet module.sig_enforce=1"),
+        "NVIDIA's module is not signed, and module.sig_enforce=1 makes the kernel load signed ones only.",
+    ),
+    (
+        "driver.blacklisted",
+        unloaded(nvidia__kernel__blacklists=("nouveau", "nvidia")),
+        "The module nvidia is blacklisted in modprobe.d or on the kernel command line, so it is not loaded.",
+    ),
+    (
+        "driver.blacklisted",
+        unloaded(nvidia__kernel__prime="intel"),
+        "prime-select has chosen the Intel GPU, which forbids the module nvidia (blacklist).",
+    ),
+    (
+        "driver.nouveau-in-the-way",
+        unloaded(pci__0__driver="nouveau"),
+        "The GPU at 0000:01:00.0 (AD102 [GeForce RTX 4090]) is bound to nouveau, the kernel's free driver, so "
+        "NVIDIA's module "
+        "cannot claim it.",
+    ),
+    (
+        "driver.nova-core-in-the-way",
+        unloaded(pci__0__driver="NovaCore"),
+        "The GPU at 0000:01:00.0 (AD102 [GeForce RTX 4090]) is bound to NovaCore, the kernel's free driver, so "
+        "NVIDIA's "
+        "module cannot claim it.",
+    ),
+    (
+        "driver.vfio-in-the-way",
+        unloaded(pci__0__driver="vfio-pci"),
+        "The GPU at 0000:01:00.0 (AD102 [GeForce RTX 4090]) is bound to vfio-pci for a virtual machine, so NVIDIA's "
+        "driver "
+        "cannot claim it on this host.",
+    ),
+    (
+        "driver.gpu-dropped",
+        unloaded(**KEPLER),
+        "The GPU at 0000:01:00.0 is a Kepler GPU that needs driver branch 470 or older; the installed driver 570.169 "
+        "is too "
+        "new and ignores it.",
+    ),
+    (
+        "driver.gpu-dropped",
+        logged(event("nvrm-legacy", branch="390"), facts=unloaded(pci__0__generation=WHY, pci__0__name=None)),
+        "The GPU at 0000:01:00.0 is a GPU that needs driver branch 390 or older; the installed driver 570.169 is too "
+        "new and "
+        "ignores it.",
+    ),
+    (
+        "driver.gpu-too-new",
+        unloaded(nvidia__kernel__on_disk=(disk("550.54.14"),), **BLACKWELL),
+        "The GPU at 0000:01:00.0 (Blackwell) needs driver branch 570 or newer; 550.54.14 is too old.",
+    ),
+    (
+        "driver.open-module-unsupported",
+        unloaded(nvidia__kernel__on_disk=(disk(flavour="open"),), **GTX970),
+        "The GPU at 0000:01:00.0 is a Maxwell GPU without GSP, which the installed open kernel modules (570.169) do "
+        "not "
+        "support.",
+    ),
+    (
+        "driver.proprietary-module-unsupported",
+        unloaded(**BLACKWELL),
+        "The GPU at 0000:01:00.0 is a Blackwell GPU, which only the open kernel modules drive; the installed module "
+        "570.169 is "
+        "the proprietary one.",
+    ),
+]
+
+WELL = [
+    # Secure Boot with a signed module, a rejection of somebody else's module, and lockdown with a signed module.
+    ("driver.refused-by-secure-boot", unloaded(host__kernel__secure_boot=True, host__kernel__lockdown="integrity")),
+    ("driver.refused-by-secure-boot", logged(event("module-rejected"))),
+    ("driver.refused-by-lockdown", unloaded(host__kernel__lockdown="integrity")),
+    # A missing module is nouveau's chance, not its fault.
+    ("driver.nouveau-in-the-way", having(NO_MODULE, pci__0__driver="nouveau")),
+    ("driver.headers-missing", having(ELSEWHERE, host__kernel__headers=False, nvidia__kernel__dkms=None)),
+    ("driver.dkms-build-failed", having(nvidia__kernel__dkms_errors=("error: of another version",))),
+    ("driver.blacklisted", having(nvidia__kernel__blacklists=("nvidia",))),
+    ("driver.not-installed", NO_MODULE),
+    ("driver.not-installed", having(NOTHING, pci__0__driver="vfio-pci")),
+    ("driver.not-loaded", NO_MODULE),
+    ("driver.no-module-for-kernel", unloaded()),
+    ("driver.built-for-another-kernel", NO_MODULE),
+    ("driver.gpu-dropped", unloaded(nvidia__kernel__on_disk=(disk("470.256.02"),), **KEPLER)),
+    ("driver.open-module-unsupported", having(nvidia__kernel__flavour="open")),
+    ("driver.proprietary-module-unsupported", unloaded(nvidia__kernel__on_disk=(disk(flavour="open"),), **BLACKWELL)),
+    ("driver.gpu-too-new", unloaded(**BLACKWELL)),
+]
+
+UNKNOWN = [
+    ("driver.not-installed", unloaded(nvidia__kernel__loaded=WHY)),
+    ("driver.not-installed", having(NOTHING, nvidia__cuda__libraries=WHY)),
+    ("driver.no-module-for-kernel", having(NO_MODULE, nvidia__kernel__on_disk=WHY)),
+    ("driver.built-for-another-kernel", having(ELSEWHERE, nvidia__kernel__other_kernels=WHY)),
+    ("driver.headers-missing", having(NO_HEADERS, host__kernel__headers=WHY)),
+    ("driver.dkms-build-failed", having(COMPILER, nvidia__kernel__loaded=WHY)),
+    ("driver.not-loaded", unloaded(nvidia__kernel__loaded=WHY)),
+    ("driver.refused-by-secure-boot", having(SECURE, host__kernel__secure_boot=WHY)),
+    ("driver.refused-by-lockdown", having(LOCKED, host__kernel__lockdown=WHY)),
+    ("driver.blacklisted", unloaded(nvidia__kernel__on_disk=WHY)),
+]
+
+
+@pytest.mark.parametrize(("check", "facts", "says"), ILL)
+def test_the_problem_is_named(check: str, facts: Facts, says: str) -> None:
+    assert ask(catalogue.load([check])[0], facts) == [("problem", says)]
+
+
+@pytest.mark.parametrize("check", sorted({check for check, _, _ in ILL}))
+def test_a_healthy_machine_and_one_without_gpus_have_none(check: str) -> None:
+    one = catalogue.load([check])[0]
+    assert {outcome for outcome, _ in ask(one, nvidia_host())} == {"pass"}
+    assert ask(one, plain_host()) == [("skipped", "")]
+
+
+@pytest.mark.parametrize(("check", "facts"), WELL)
+def test_what_only_looks_like_it_is_left_alone(check: str, facts: Facts) -> None:
+    assert {outcome for outcome, _ in ask(catalogue.load([check])[0], facts)} == {"pass"}
+
+
+@pytest.mark.parametrize(("check", "facts"), UNKNOWN)
+def test_what_nobody_could_see_is_unknown(check: str, facts: Facts) -> None:
+    assert ask(catalogue.load([check])[0], facts) == [("unknown", "nobody could look")]
+
+
+@pytest.mark.parametrize(
+    ("facts", "root"),
+    [
+        (NO_HEADERS, "driver.headers-missing"),
+        (COMPILER, "driver.dkms-build-failed"),
+        (ELSEWHERE, "driver.built-for-another-kernel"),
+        (NO_MODULE, "driver.no-module-for-kernel"),
+        (NOTHING, "driver.not-installed"),
+        (SECURE, "driver.refused-by-secure-boot"),
+        (LOCKED, "driver.refused-by-lockdown"),
+        (unloaded(pci__0__driver="nouveau"), "driver.nouveau-in-the-way"),
+        (unloaded(**KEPLER), "driver.gpu-dropped"),
+        (unloaded(nvidia__kernel__on_disk=(disk("550.54.14"),), **BLACKWELL), "driver.gpu-too-new"),
+        (unloaded(), "driver.not-loaded"),
+    ],
+)
+def test_one_cause_is_one_finding(facts: Facts, root: str) -> None:
+    found, _ = findings(judge(facts, catalogue.load(catalogue.select(catalogue.ids(), ("driver", "device"), ()))))
+    assert [f.root.check.id for f in found] == [root]
+
+
+def test_the_fix_fits_the_distribution_and_the_gpu() -> None:
+    pascal = unloaded(nvidia__kernel__on_disk=(disk("580.126.09", flavour="open"),), **GTX970)
+    one = catalogue.load(["driver.open-module-unsupported"])[0]
+    fixes = [fix for about, subject in one.each(pascal) for fix in one.fixes_for(subject)]
+    assert fixes[0].commands == ("sudo apt-get update", "sudo apt-get install nvidia-driver-580")
+    akmods = having(ELSEWHERE, host__distribution=FEDORA, host__kernel__headers=False)
+    one = catalogue.load(["driver.built-for-another-kernel"])[0]
+    assert one.fixes_for(akmods)[0].commands == (
+        f"sudo dnf install kernel-devel-{KERNEL}",
+        f"sudo akmods --force --kernels {KERNEL}",
+        "sudo modprobe nvidia",
+    )
+    assert one.fixes_for(having(ELSEWHERE, nvidia__kernel__installer="runfile"))[0].commands[-1] == (
+        "sudo sh NVIDIA-Linux-x86_64-570.169.run --dkms"
+    )
