@@ -1,0 +1,75 @@
+"""The last lines: what was proven because it was tried, and what to do next."""
+
+import msgspec
+import pytest
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import MACHINE, Outcome, Verdict
+from gpudoctor.maybe import Unknown
+from gpudoctor.report.closing import closing
+from gpudoctor.report.model import FindingEntry
+from tests.builders import change, framework, live, nvidia_host, plain_host, with_framework
+from tests.report.test_build import FAILS, WARNS
+
+PASSED = [Verdict(FAILS, MACHINE, Outcome.PASS), Verdict(WARNS, MACHINE, Outcome.PASS)]
+ENTRY = FindingEntry(check="a.b", status="advice", subject="s", title="T", says="S.", cause="C.")
+CUDA = "The NVIDIA driver answers: CUDA starts and lists 1 GPU."
+AGAIN = (
+    "If a program still fails, run `gpudoctor check` in its own environment: with its Python (--python PATH), as its "
+    "user, in its container."
+)
+NEXT = "Mend the first finding, then run `gpudoctor check` again; `gpudoctor explain ID` tells more."
+UNKNOWN = "Not everything could be found out: --verbose lists what is unknown, and what would permit it."
+NONE = "None of the 2 checks that apply here found a problem."
+QUICK = "No framework was imported (--quick): run `gpudoctor check` for what each one sees."
+
+
+def quick(facts: Facts) -> Facts:
+    return msgspec.structs.replace(facts, quick=True)
+
+
+@pytest.mark.parametrize(
+    ("facts", "status", "entries", "lines"),
+    [
+        (nvidia_host(), "pass", (), (CUDA, NONE, AGAIN)),
+        (nvidia_host(), "pass", (ENTRY,), (CUDA, AGAIN)),
+        (nvidia_host(), "warn", (ENTRY,), (CUDA,)),
+        (nvidia_host(), "fail", (ENTRY,), (CUDA, NEXT)),
+        (nvidia_host(), "incomplete", (), (CUDA, UNKNOWN)),
+        (plain_host(), "pass", (), (NONE, AGAIN)),
+        (quick(plain_host()), "pass", (), (NONE,)),
+        (quick(with_framework(framework(live=None), plain_host())), "pass", (), (NONE, QUICK)),
+        (
+            with_framework(framework(), nvidia_host()),
+            "pass",
+            (),
+            (CUDA, "PyTorch 2.7.1 was imported and sees 1 GPU.", NONE, AGAIN),
+        ),
+    ],
+)
+def test_closing(facts: Facts, status: str, entries: tuple[FindingEntry, ...], lines: tuple[str, ...]) -> None:
+    assert closing(facts, PASSED, status, entries) == lines
+
+
+def test_nothing_is_called_proven_that_was_not_tried() -> None:
+    for path, value in (
+        ("nvidia.cuda.code", 100),
+        ("nvidia.cuda.code", Unknown("hung")),
+        ("nvidia.cuda.devices", ()),
+        ("nvidia.cuda.devices", Unknown("hung")),
+    ):
+        assert CUDA not in closing(change(nvidia_host(), path, value), PASSED, "pass", ())
+    for asked in (live(1, available=Unknown("x")), live(1, count=Unknown("x")), live(0), None):
+        told = closing(with_framework(framework(live=asked)), PASSED, "pass", ())
+        assert not [line for line in told if "was imported" in line]
+
+
+def test_numbers_are_words_of_their_number() -> None:
+    told = closing(with_framework(framework(live=live(2)), nvidia_host(2)), PASSED, "pass", ())
+    assert told[0] == "The NVIDIA driver answers: CUDA starts and lists 2 GPUs."
+    assert told[1] == "PyTorch 2.7.1 was imported and sees 2 GPUs."
+
+
+def test_a_run_in_which_no_check_applied_praises_nothing() -> None:
+    skipped = [Verdict(FAILS, MACHINE, Outcome.SKIPPED)]
+    assert closing(plain_host(), skipped, "pass", ()) == ()
