@@ -1,5 +1,7 @@
 """Why NVIDIA's module is not loaded: every reason by a machine that has it, and by one that has not."""
 
+from typing import Any
+
 import pytest
 
 from gpudoctor import catalogue
@@ -9,9 +11,9 @@ from gpudoctor.judge import judge
 from tests.builders import FEDORA, ask, nvidia_host, plain_host
 from tests.checks.nvidia_machines import KERNEL, OTHER, WHY, disk, entry, event, having, logged, unloaded
 
-GTX970 = {"pci__0__generation": "Maxwell", "pci__0__name": None, "pci__0__device": "13c2"}
-KEPLER = {"pci__0__generation": "Kepler", "pci__0__name": None}
-BLACKWELL = {"pci__0__generation": "Blackwell", "pci__0__name": None}
+GTX970: dict[str, Any] = {"pci__0__generation": "Maxwell", "pci__0__name": None, "pci__0__device": "13c2"}
+KEPLER: dict[str, Any] = {"pci__0__generation": "Kepler", "pci__0__name": None}
+BLACKWELL: dict[str, Any] = {"pci__0__generation": "Blackwell", "pci__0__name": None}
 NOTHING = unloaded(
     nvidia__kernel__on_disk=(),
     nvidia__nvml__libraries=(),

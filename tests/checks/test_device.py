@@ -1,0 +1,271 @@
+"""What ails the GPU itself: each illness by a machine that has it, and by one that only looks like it."""
+
+import pytest
+
+from gpudoctor import catalogue
+from gpudoctor.causes import findings
+from gpudoctor.facts import Facts, Process
+from gpudoctor.judge import judge
+from tests.builders import ask, gpu, nvidia_host, plain_host
+from tests.checks.nvidia_machines import WHY, event, failing, having, logged, unloaded, xid
+
+FIRST = "GPU 0 (NVIDIA GeForce RTX 4090) at 0000:01:00.0"
+SECOND = "GPU 1 (NVIDIA GeForce RTX 4090) at 0000:02:00.0"
+B = "0000:02:00.0"
+CARD = "The GPU at 0000:01:00.0 (AD102 [GeForce RTX 4090])"
+GONE = having(nvidia_host(), pci=(), gpus=())
+NO_DRIVER_LOADED = unloaded(pci=())
+LOST = failing(999, gpus__0__status="lost")
+BAR = logged(event("bar-invalid", "BAR1 is 0M @ 0x0", "0000:01:00.0"), facts=unloaded())
+WPR2 = logged(event("gsp-wpr2"), event("rm-init-failed", code=None), facts=failing(100, gpus=(), nvidia__nvml__count=0))
+REMAP = having(gpus__0__remap_failed=True, gpus__0__remapped_uncorrected=3, gpus__0__ecc_uncorrected=14)
+HELD = (Process(pid=1811, name="server", state="S"),)
+EXCLUSIVE = having(nvidia_host(2), gpus__0__compute_mode="exclusive-process", gpus__0__processes=HELD)
+LINKS = having(nvidia_host(2), gpus__0__nvlinks=(True, True), gpus__1__nvlinks=(False, False))
+FAULTS = tuple(xid(31 if pid % 2 else 43, pid=pid, gpu=B) for pid in range(1, 7))
+FALLEN_EARLIER = logged(event("nvidia-loaded"), facts=logged(xid(79)))
+
+ILL = [
+    (
+        "device.none",
+        NO_DRIVER_LOADED,
+        "NVIDIA's driver is installed, but no NVIDIA GPU is on the PCI bus.",
+    ),
+    (
+        "device.driver-without-gpu",
+        failing(999, facts=GONE),
+        "The module 570.169 is loaded, but no NVIDIA GPU is on the PCI bus.",
+    ),
+    (
+        "device.switched-off",
+        unloaded(nvidia__kernel__bbswitch="OFF"),
+        "bbswitch (Bumblebee) has powered the NVIDIA GPU off, so the driver cannot reach it.",
+    ),
+    (
+        "device.switched-off",
+        having(NO_DRIVER_LOADED, nvidia__kernel__prime="intel"),
+        "prime-select has chosen the Intel GPU and powered the NVIDIA one off: it is not on the bus.",
+    ),
+    (
+        "device.switched-off",
+        failing(999, pci__0__power_state="D3cold", gpus=(), nvidia__nvml__code=999),
+        "The GPU at 0000:01:00.0 stays in D3cold (no power) although the driver is loaded.",
+    ),
+    (
+        "device.bar-unassigned",
+        BAR,
+        f"{CARD} has no memory window: BAR1 is 0M, invalid. It was not assigned by the firmware.",
+    ),
+    (
+        "device.bar-unassigned",
+        unloaded(pci__0__bar1=0, host__virtual="vmware"),
+        f"{CARD} has no memory window: BAR1 is 0M, invalid. It was not assigned by the hypervisor (vmware).",
+    ),
+    ("device.fallen-off-the-bus", LOST, f"{FIRST} is lost: it has fallen off the bus."),
+    (
+        "device.fallen-off-the-bus",
+        logged(xid(79), facts=failing(999, facts=GONE)),
+        "The GPU at 0000:01:00.0 has fallen off the bus, says the kernel's log (Xid 79).",
+    ),
+    (
+        "device.fallen-off-the-bus",
+        logged(xid(79), facts=having(gpus__0__recovery_action=WHY)),
+        f"{FIRST} has fallen off the bus, says the kernel's log (Xid 79); it answers again now.",
+    ),
+    ("device.needs-reset", having(gpus__0__status="reset-required"), f"{FIRST} requires a reset, says NVML."),
+    (
+        "device.needs-reset",
+        having(gpus__0__recovery_action="drain-and-reset"),
+        f"{FIRST} needs to be drained and reset, says the driver (recovery action).",
+    ),
+    (
+        "device.gsp-failed",
+        WPR2,
+        f"{CARD} is in a bad state: its GSP refuses to boot because WPR2 is already up. It needs a power cycle.",
+    ),
+    (
+        "device.gsp-failed",
+        logged(xid(119), facts=having(gpus__0__recovery_action=WHY)),
+        f"{FIRST}: its GSP firmware stopped answering (Xid 119).",
+    ),
+    (
+        "device.init-failed",
+        logged(event("rm-init-failed", what="", code=None), facts=failing(100, gpus=())),
+        f"{CARD} could not be initialised: RmInitAdapter failed.",
+    ),
+    (
+        "device.xid-hardware",
+        logged(xid(62), facts=having(gpus__0__recovery_action="reset")),
+        f"{FIRST} reported Xid 62: Internal micro-controller halt.",
+    ),
+    (
+        "device.xid-driver",
+        logged(xid(109), facts=having(gpus__0__recovery_action=WHY)),
+        f"{FIRST} reported Xid 109: Context-switch timeout.",
+    ),
+    (
+        "device.row-remap-failed",
+        REMAP,
+        f"{FIRST}: remapping of a broken memory row failed (3 rows were remapped after uncorrectable errors).",
+    ),
+    (
+        "device.row-remap-failed",
+        logged(xid(64), facts=having(gpus__0__recovery_action=WHY)),
+        f"{FIRST}: remapping of a broken memory row failed.",
+    ),
+    (
+        "device.row-remap-pending",
+        having(gpus__0__remap_pending=True),
+        f"{FIRST} has a row remapping pending: it needs a reset.",
+    ),
+    (
+        "device.retired-pages-pending",
+        having(gpus__0__retired_pending=True),
+        f"{FIRST} has page retirements pending: it needs a reset.",
+    ),
+    (
+        "device.ecc-uncorrected",
+        logged(xid(95), facts=having(REMAP, gpus__0__recovery_action=WHY)),
+        f"{FIRST} met 14 uncorrectable ECC errors since the driver was loaded (Xid 95).",
+    ),
+    (
+        "device.exclusive-mode",
+        having(EXCLUSIVE, gpus=EXCLUSIVE.gpus[:1]),  # type: ignore[index]
+        "GPU 0 (NVIDIA GeForce RTX 4090) is in exclusive-process mode and server (pid 1811) holds it: other "
+        "processes get "
+        "error 46 there.",
+    ),
+    (
+        "device.prohibited-mode",
+        having(gpus__0__compute_mode="prohibited"),
+        "GPU 0 (NVIDIA GeForce RTX 4090) is in the compute mode Prohibited: no CUDA program can run on it.",
+    ),
+    (
+        "device.vgpu-unlicensed",
+        failing(46, nvidia__kernel__licence="Unlicensed (Restricted)", nvidia__kernel__gridd="failed"),
+        "This vGPU's licence status is 'Unlicensed (Restricted)'. The licence daemon nvidia-gridd is failed.",
+    ),
+    (
+        "device.hidden-but-sick",
+        having(LOST, host__environment={"CUDA_VISIBLE_DEVICES": "1,2"}),
+        "CUDA_VISIBLE_DEVICES=1,2 hides GPU 0 (NVIDIA GeForce RTX 4090), which is sick (lost) and still on the bus.",
+    ),
+    (
+        "device.nvlink-fault",
+        logged(
+            xid(149, gpu=B, text="Xid (PCI:0000:02:00): 149, NETIR_LINK_EVT Fatal XC0 i0 Link 09 (0x025001c6 0x0 0x0)"),
+            xid(145, text="Xid (PCI:0000:01:00): 145, RLW_REMAP Nonfatal XC1 i0 Link 09 (0x5 0x80000000)"),
+            xid(45),
+            facts=having(LINKS, gpus__0__recovery_action=WHY, gpus__1__recovery_action=WHY),
+        ),
+        f"{SECOND} reported an NVLink fault (Xid 149). Its links are down (inactive). {FIRST} reported link errors "
+        "as well.",
+    ),
+]
+
+WELL = [
+    # A GPU that sleeps is woken by the driver, and a driver that was loaded anew starts with a clean GPU.
+    ("device.switched-off", having(pci__0__power_state="D3cold", pci__0__runtime_status="suspended")),
+    ("device.fallen-off-the-bus", FALLEN_EARLIER),
+    ("device.fallen-off-the-bus", logged(xid(79))),  # its recovery action is none: it was reset since
+    ("device.none", having(NO_DRIVER_LOADED, host__platform="jetson")),
+    ("device.driver-without-gpu", NO_DRIVER_LOADED),
+    ("device.bar-unassigned", having(pci__0__bar1=0)),
+    ("device.gsp-failed", logged(event("gsp-failed"))),
+    ("device.init-failed", logged(event("rm-init-failed"))),
+    ("device.xid-hardware", logged(xid(31), xid(43), xid(45), facts=having(gpus__0__recovery_action=WHY))),
+    ("device.xid-driver", logged(xid(8), xid(8), xid(44), facts=having(gpus__0__recovery_action=WHY))),
+    (
+        "device.row-remap-pending",
+        logged(xid(63), facts=having(gpus__0__recovery_action=WHY, gpus__0__remap_pending=False)),
+    ),
+    ("device.retired-pages-pending", having(gpus__0__retired_pending=WHY)),
+    ("device.ecc-uncorrected", having(gpus__0__ecc_uncorrected=0)),
+    ("device.exclusive-mode", having(gpus__0__compute_mode="exclusive-process")),
+    (
+        "device.exclusive-mode",
+        having(
+            gpus__0__compute_mode="exclusive-process",
+            gpus__0__processes=(Process(pid=1, name="nvidia-cuda-mps-server"),),
+        ),
+    ),
+    ("device.vgpu-unlicensed", having(nvidia__kernel__licence="Licensed (Expiry: 2027-1-1)")),
+    ("device.hidden-but-sick", having(LOST, host__environment={"CUDA_VISIBLE_DEVICES": "0"})),
+    ("device.nvlink-fault", logged(xid(145, text="RLW_REMAP Nonfatal"), facts=having(gpus__0__recovery_action=WHY))),
+]
+
+UNKNOWN = [
+    ("device.none", unloaded(pci=WHY)),
+    ("device.driver-without-gpu", having(pci=WHY)),
+    ("device.switched-off", unloaded(nvidia__kernel__loaded=WHY, pci__0__power_state="D3cold")),
+    ("device.exclusive-mode", having(gpus__0__compute_mode=WHY)),
+    ("device.prohibited-mode", having(gpus__0__compute_mode=WHY)),
+    ("device.vgpu-unlicensed", having(nvidia__kernel__licence=WHY)),
+]
+
+
+@pytest.mark.parametrize(("check", "facts", "says"), ILL)
+def test_the_problem_is_named(check: str, facts: Facts, says: str) -> None:
+    answers = ask(catalogue.load([check])[0], facts)
+    assert [answer for answer in answers if answer[0] != "pass"] == [("problem", says)]
+
+
+@pytest.mark.parametrize("check", sorted({check for check, _, _ in ILL}))
+def test_a_healthy_machine_and_one_without_gpus_have_none(check: str) -> None:
+    one = catalogue.load([check])[0]
+    assert {outcome for outcome, _ in ask(one, nvidia_host(2))} == {"pass"}
+    assert ask(one, plain_host()) == [("skipped", "")]
+
+
+@pytest.mark.parametrize(("check", "facts"), WELL)
+def test_what_only_looks_like_it_is_left_alone(check: str, facts: Facts) -> None:
+    assert {outcome for outcome, _ in ask(catalogue.load([check])[0], facts)} == {"pass"}
+
+
+@pytest.mark.parametrize(("check", "facts"), UNKNOWN)
+def test_what_nobody_could_see_is_unknown(check: str, facts: Facts) -> None:
+    assert ask(catalogue.load([check])[0], facts) == [("unknown", "nobody could look")]
+
+
+def test_faults_on_one_card_need_many_processes_and_well_sisters() -> None:
+    one = catalogue.load(["device.faults-on-one-card"])[0]
+    eight = having(nvidia_host(2), gpus__0__recovery_action=WHY, gpus__1__recovery_action=WHY)
+    outcomes = [outcome for outcome, _ in ask(one, logged(*FAULTS, facts=eight))]
+    assert outcomes == ["pass", "problem"]
+    assert ask(one, logged(*FAULTS, facts=eight))[1][1] == (
+        f"{SECOND} alone of 2 GPUs met 6 faults (Xid 31 and 43) from 6 different processes: probably this one card "
+        "is faulty."
+    )
+    one_program = tuple(xid(31, pid=7, gpu=B) for _ in range(20))
+    for events in (one_program, (*FAULTS, xid(13)), FAULTS[:2]):
+        assert {outcome for outcome, _ in ask(one, logged(*events, facts=eight))} == {"pass"}
+    # The first GPU takes all programs that choose none, so it needs more.
+    first = tuple(xid(31, pid=pid) for pid in range(6))
+    assert {outcome for outcome, _ in ask(one, logged(*first, facts=eight))} == {"pass"}
+    assert ask(one, logged(*first, facts=nvidia_host())) == [("skipped", "")]
+
+
+@pytest.mark.parametrize(
+    ("facts", "root"),
+    [
+        (LOST, "device.fallen-off-the-bus"),
+        (BAR, "device.bar-unassigned"),
+        (WPR2, "device.gsp-failed"),
+        (REMAP, "device.row-remap-failed"),
+        (unloaded(nvidia__kernel__bbswitch="OFF", nvidia__kernel__blacklists=("nvidia",)), "device.switched-off"),
+        (failing(999, facts=GONE), "device.driver-without-gpu"),
+        (failing(46, nvidia__kernel__licence="Unlicensed (Restricted)"), "device.vgpu-unlicensed"),
+        (failing(46, gpus__0__compute_mode="prohibited"), "device.prohibited-mode"),
+        (having(gpus=(gpu(status="reset-required", recovery_action="reset"),)), "device.needs-reset"),
+    ],
+)
+def test_one_cause_is_one_finding(facts: Facts, root: str) -> None:
+    found, _ = findings(judge(facts, catalogue.load(catalogue.select(catalogue.ids(), ("driver", "device"), ()))))
+    assert [f.root.check.id for f in found] == [root]
+
+
+def test_the_hypervisor_decides_how_a_window_is_given() -> None:
+    one = catalogue.load(["device.bar-unassigned"])[0]
+    vmware = unloaded(pci__0__bar1=0, host__virtual="vmware")
+    assert 'pciPassthru.use64bitMMIO = "TRUE"' in one.fixes_for(vmware)[0].commands
+    assert "Above 4G Decoding" in one.fixes_for(unloaded(pci__0__bar1=0))[0].says

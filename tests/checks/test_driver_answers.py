@@ -1,0 +1,302 @@
+"""What the loaded driver answers, its versions, libraries and nodes: each illness by a machine that has it."""
+
+import pytest
+
+from gpudoctor import catalogue
+from gpudoctor.causes import findings
+from gpudoctor.facts import Facts
+from gpudoctor.judge import judge
+from tests.builders import ask, card, library, nvidia_host, plain_host
+from tests.checks.nvidia_machines import WHY, event, failing, having, logged, nodes, unloaded, versions
+
+COMPAT = "/usr/local/cuda-12.9/compat"
+LIBRARY = "/usr/lib/x86_64-linux-gnu"
+
+
+def _compat(version: str, code: int) -> Facts:
+    place = {"path": f"{COMPAT}/libcuda.so.1", "real": f"{COMPAT}/libcuda.so.{version}"}
+    first = library("libcuda.so.1", version, kind="compat", why="LD_LIBRARY_PATH", **place)
+    return failing(
+        code,
+        nvidia__cuda__libraries=(first, library("libcuda.so.1")),
+        nvidia__cuda__loaded=f"{COMPAT}/libcuda.so.{version}",
+        host__environment={"LD_LIBRARY_PATH": f"{COMPAT}:/opt/lib"},
+    )
+
+
+STUB = library("libcuda.so", None, path="/opt/cuda/lib64/stubs/libcuda.so", kind="stub", why="LD_LIBRARY_PATH")
+PENDING = versions("550.90.07", "550.107.02", "550.107.02")
+HALF = versions("520.56.06", "520.56.06", "525.85.12")
+POD = having(PENDING, host__container="kubernetes", nvidia__kernel__on_disk=WHY)
+BARE_NODES = nodes("nvidia0", "nvidiactl")
+NO_UVM = failing(
+    999, nvidia__kernel__nodes=BARE_NODES, nvidia__kernel__modules=("nvidia",), nvidia__kernel__uvm_major=None
+)
+MIXED = failing(
+    999,
+    nvidia__cuda__libraries=(library("libcuda.so.1", "570.133.20"),),
+    nvidia__cuda__loaded=None,
+    nvidia__nvml__code=0,
+)
+NOT_LISTED = failing(100, nvidia__nvml__count=0, gpus=())
+SOME = having(nvidia_host(2), nvidia__nvml__count=1, gpus=nvidia_host(1).gpus)
+
+ILL = [
+    (
+        "driver.library-mismatch",
+        PENDING,
+        "The loaded kernel module is 550.90.07, the driver's libraries are 550.107.02: the versions do not match. "
+        "Module "
+        "550.107.02 lies on disk and waits to be loaded.",
+    ),
+    (
+        "driver.library-mismatch",
+        POD,
+        "The host's loaded kernel module is 550.90.07, the driver's libraries are 550.107.02: the versions do not "
+        "match.",
+    ),
+    (
+        "driver.library-mismatch",
+        having(nvidia__nvml__code=18, nvidia__kernel__loaded=WHY),
+        "NVML or libcuda says that the driver's libraries and the loaded kernel module differ in version.",
+    ),
+    (
+        "driver.library-mismatch",
+        logged(
+            event("api-mismatch", driver="570.148.08"),
+            event("api-mismatch-module", driver="570.148.06"),
+            facts=having(nvidia__nvml__code=18, nvidia__kernel__loaded=WHY, nvidia__nvml__libraries=WHY),
+        ),
+        "The loaded kernel module is 570.148.06, the driver's libraries are 570.148.08: the versions do not match.",
+    ),
+    (
+        "driver.half-upgraded",
+        HALF,
+        "The driver's libraries are 525.85.12, but the module on disk is 520.56.06, which is also loaded. A restart "
+        "cannot "
+        "mend this.",
+    ),
+    (
+        "driver.half-upgraded",
+        versions("570.124.04", "570.124.06", "570.133.20"),
+        "The driver's libraries are 570.133.20, but the module on disk is 570.124.06, and 570.124.04 is loaded: three "
+        "versions that all differ. A restart cannot mend this.",
+    ),
+    (
+        "driver.mixed-installation",
+        MIXED,
+        f"libcuda is 570.133.20 ({LIBRARY}/libcuda.so.570.133.20), libnvidia-ml is 570.169 "
+        f"({LIBRARY}/libnvidia-ml.so.570.169).",
+    ),
+    (
+        "driver.mixed-installation",
+        having(nvidia__nvml__libraries=(library("libnvidia-ml.so.1", size=0),), nvidia__nvml__code=WHY),
+        f"The driver's library {LIBRARY}/libnvidia-ml.so.1 is an empty file.",
+    ),
+    (
+        "driver.library-missing",
+        having(nvidia__cuda__libraries=(), nvidia__cuda__code=None),
+        "The kernel module 570.169 is loaded, but libcuda.so.1 is not found: without it no program can use CUDA.",
+    ),
+    (
+        "driver.device-nodes-missing",
+        failing(100, nvidia__kernel__nodes=()),
+        "The module 570.169 is loaded, but /dev/nvidiactl is missing.",
+    ),
+    (
+        "driver.device-nodes-missing",
+        failing(100, facts=nvidia_host(2), nvidia__kernel__nodes=BARE_NODES),
+        "The module has 2 GPUs, but only 1 of their nodes /dev/nvidiaN are there.",
+    ),
+    (
+        "driver.device-nodes-closed",
+        failing(100, nvidia__kernel__nodes=nodes("nvidiactl", mode="660", gid=44, error="EACCES")),
+        "/dev/nvidiactl cannot be opened: Permission denied (EACCES, mode 660).",
+    ),
+    (
+        "driver.uvm-missing",
+        NO_UVM,
+        "/dev/nvidia-uvm is missing in this machine, so CUDA cannot start (cuInit 999). The module nvidia_uvm is not "
+        "loaded "
+        "either.",
+    ),
+    (
+        "driver.uvm-missing",
+        having(NO_UVM, host__container="podman", nvidia__kernel__modules=("nvidia", "nvidia_uvm")),
+        "/dev/nvidia-uvm is missing in the container, so CUDA cannot start (cuInit 999).",
+    ),
+    (
+        "driver.uvm-stale",
+        logged(event("suspend"), event("resume"), facts=failing(999)),
+        "cuInit answers 999 (unknown error) since the computer resumed from suspend while NVML works: the loaded "
+        "module "
+        "nvidia_uvm is in a stale state.",
+    ),
+    (
+        "driver.stub-library",
+        failing(34, nvidia__cuda__libraries=(STUB,), nvidia__cuda__loaded=STUB.path),
+        "Programs load the toolkit's stub /opt/cuda/lib64/stubs/libcuda.so, found through LD_LIBRARY_PATH, in place "
+        "of the "
+        "driver's libcuda.",
+    ),
+    (
+        "driver.stub-library",
+        having(nvidia__cuda__libraries=(library("libcuda.so.1"), STUB)),
+        "Programs that open libcuda.so load the toolkit's stub /opt/cuda/lib64/stubs/libcuda.so, found through "
+        "LD_LIBRARY_PATH, in place of the driver's libcuda.",
+    ),
+    (
+        "driver.compat-mismatch",
+        _compat("565.57.01", 803),
+        f"Programs load {COMPAT}/libcuda.so.565.57.01 (565.57.01, found through LD_LIBRARY_PATH) instead of the "
+        "driver's own "
+        "libcuda; it does not match the loaded kernel module 570.169 (cuInit 803).",
+    ),
+    (
+        "driver.compat-unsupported",
+        _compat("575.57.08", 804),
+        f"Programs load the compatibility library {COMPAT}/libcuda.so.575.57.08 (575.57.08, found through "
+        "LD_LIBRARY_PATH) "
+        "over the older kernel module 570.169, which this GPU does not support (cuInit 804).",
+    ),
+    (
+        "driver.nvml-no-answer",
+        having(nvidia__nvml__hung="init", nvidia__nvml__code=WHY),
+        "NVML did not answer in time (in init); nvidia-smi hangs as well.",
+    ),
+    (
+        "driver.cuda-no-answer",
+        having(nvidia__cuda__hung="init", nvidia__cuda__code=WHY),
+        "libcuda did not answer in time (in init): every CUDA program hangs there.",
+    ),
+    (
+        "driver.crashes",
+        having(nvidia__cuda__died="SIGSEGV", nvidia__cuda__code=WHY),
+        "libcuda crashed when it was called (SIGSEGV).",
+    ),
+    ("driver.no-devices", NOT_LISTED, "NVML answers and lists no GPU, though PCI shows 1 (0000:01:00.0)."),
+    (
+        "driver.gpus-missing",
+        SOME,
+        "PCI shows 2 NVIDIA GPUs, the driver lists 1. Missing: The GPU at 0000:02:00.0 (AD102 [GeForce RTX 4090]).",
+    ),
+    (
+        "driver.nvml-error",
+        having(nvidia__nvml__code=10, nvidia__nvml__text="Timeout", nvidia__cuda__code=999),
+        "NVML says: Timeout (10).",
+    ),
+    (
+        "driver.cuda-error",
+        failing(3, nvidia__cuda__name="CUDA_ERROR_NOT_INITIALIZED", nvidia__cuda__text="initialization error"),
+        "cuInit answers 3 (CUDA_ERROR_NOT_INITIALIZED: initialization error). Usual causes: fork() after CUDA was "
+        "initialised; driver unloaded.",
+    ),
+    (
+        "driver.hmm-without-room",
+        failing(802),
+        "cuInit answers 802 on a machine without NVSwitch: nvidia_uvm could not set up HMM.",
+    ),
+]
+
+WELL = [
+    ("driver.library-mismatch", HALF),  # half-upgraded says so
+    ("driver.library-mismatch", having(PENDING, nvidia__nvml__code=0, nvidia__cuda__code=0)),
+    ("driver.half-upgraded", PENDING),
+    ("driver.half-upgraded", versions("550.90.07", None, "550.107.02")),
+    ("driver.mixed-installation", PENDING),
+    ("driver.mixed-installation", _compat("565.57.01", 803)),
+    ("driver.library-missing", unloaded(nvidia__cuda__libraries=())),
+    (
+        "driver.device-nodes-missing",
+        having(nvidia__kernel__nodes=()),
+    ),  # nvidia-modprobe has not run yet, and all is well
+    ("driver.device-nodes-closed", failing(100, nvidia__kernel__nodes=nodes("nvidiactl", error="EPERM"))),
+    ("driver.uvm-missing", having(nvidia__kernel__nodes=BARE_NODES, nvidia__kernel__modules=("nvidia",))),
+    ("driver.uvm-missing", failing(100, nvidia__kernel__nodes=())),
+    ("driver.uvm-stale", NO_UVM),
+    ("driver.uvm-stale", failing(999, nvidia__nvml__code=999)),
+    ("driver.compat-mismatch", PENDING),
+    ("driver.no-devices", failing(100, nvidia__nvml__count=0, pci__0__driver="vfio-pci")),
+    ("driver.gpus-missing", having(SOME, pci__1__driver="vfio-pci")),
+    ("driver.gpus-missing", having(SOME, nvidia__kernel__parameters={"ExcludedGpus": "GPU-1"})),
+    ("driver.cuda-error", failing(100, nvidia__cuda__unmasked_code=0)),
+    ("driver.hmm-without-room", failing(802, pci=(card(device="2330"),))),
+]
+
+UNKNOWN = [
+    ("driver.library-mismatch", having(nvidia__kernel__loaded=WHY, nvidia__cuda__code=999)),
+    ("driver.half-upgraded", having(HALF, nvidia__kernel__on_disk=WHY)),
+    ("driver.mixed-installation", having(MIXED, nvidia__cuda__libraries=WHY)),
+    ("driver.library-missing", having(nvidia__cuda__libraries=WHY)),
+    ("driver.device-nodes-missing", failing(100, nvidia__kernel__nodes=WHY)),
+    ("driver.device-nodes-closed", having(nvidia__kernel__nodes=WHY)),
+    ("driver.uvm-missing", having(NO_UVM, nvidia__cuda__code=WHY)),
+    ("driver.uvm-missing", having(NO_UVM, nvidia__kernel__nodes=WHY)),
+    ("driver.uvm-stale", having(nvidia__cuda__code=WHY)),
+    ("driver.stub-library", having(nvidia__cuda__code=WHY)),
+    ("driver.compat-mismatch", having(_compat("565.57.01", 803), nvidia__kernel__loaded=WHY)),
+    ("driver.compat-unsupported", having(nvidia__cuda__code=WHY)),
+    ("driver.nvml-no-answer", having(nvidia__nvml__code=WHY)),
+    ("driver.cuda-no-answer", having(nvidia__cuda__code=WHY)),
+    ("driver.crashes", having(nvidia__cuda__code=WHY)),
+    ("driver.no-devices", having(nvidia__nvml__count=WHY)),
+    ("driver.gpus-missing", having(nvidia__nvml__code=WHY)),
+    ("driver.nvml-error", having(nvidia__nvml__code=WHY)),
+    ("driver.cuda-error", having(nvidia__cuda__code=WHY)),
+    ("driver.hmm-without-room", having(nvidia__cuda__code=WHY)),
+]
+
+
+@pytest.mark.parametrize(("check", "facts", "says"), ILL)
+def test_the_problem_is_named(check: str, facts: Facts, says: str) -> None:
+    assert ask(catalogue.load([check])[0], facts) == [("problem", says)]
+
+
+@pytest.mark.parametrize("check", sorted({check for check, _, _ in ILL}))
+def test_a_healthy_machine_and_one_without_gpus_have_none(check: str) -> None:
+    one = catalogue.load([check])[0]
+    assert {outcome for outcome, _ in ask(one, nvidia_host())} == {"pass"}
+    assert ask(one, plain_host()) == [("skipped", "")]
+
+
+@pytest.mark.parametrize(("check", "facts"), WELL)
+def test_what_only_looks_like_it_is_left_alone(check: str, facts: Facts) -> None:
+    assert {outcome for outcome, _ in ask(catalogue.load([check])[0], facts)} == {"pass"}
+
+
+@pytest.mark.parametrize(("check", "facts"), UNKNOWN)
+def test_what_nobody_could_see_is_unknown(check: str, facts: Facts) -> None:
+    assert ask(catalogue.load([check])[0], facts) == [("unknown", "nobody could look")]
+
+
+@pytest.mark.parametrize(
+    ("facts", "root"),
+    [
+        (PENDING, "driver.library-mismatch"),
+        (HALF, "driver.half-upgraded"),
+        (_compat("565.57.01", 803), "driver.compat-mismatch"),
+        (_compat("575.57.08", 804), "driver.compat-unsupported"),
+        (NO_UVM, "driver.uvm-missing"),
+        (failing(999), "driver.uvm-stale"),
+        (NOT_LISTED, "driver.no-devices"),
+        (failing(802), "driver.hmm-without-room"),
+    ],
+)
+def test_one_cause_is_one_finding(facts: Facts, root: str) -> None:
+    found, _ = findings(judge(facts, catalogue.load(catalogue.select(catalogue.ids(), ("driver", "device"), ()))))
+    assert [f.root.check.id for f in found] == [root]
+
+
+def test_a_restart_is_advised_only_where_it_helps() -> None:
+    mismatch, half = catalogue.load(["driver.library-mismatch", "driver.half-upgraded"])
+    assert mismatch.fixes_for(PENDING)[0].commands == ("sudo reboot",)
+    assert all("reboot" not in " ".join(fix.commands) for fix in half.fixes_for(HALF))
+    assert "sudo apt-get --fix-broken install" in half.fixes_for(HALF)[0].commands
+    lxc = having(PENDING, host__container="lxc", nvidia__kernel__on_disk=WHY)
+    assert [fix.commands for fix in mismatch.fixes_for(lxc)] == [()]
+    assert "exactly 550.90.07" in mismatch.fixes_for(lxc)[0].says
+
+
+def test_a_path_that_hides_the_driver_is_taken_out_of_the_variable() -> None:
+    one = catalogue.load(["driver.compat-mismatch"])[0]
+    assert one.fixes_for(_compat("565.57.01", 803))[0].commands == ("export LD_LIBRARY_PATH=/opt/lib",)
