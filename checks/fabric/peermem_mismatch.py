@@ -52,7 +52,7 @@ def peermem_mismatch(facts: Facts) -> Problem | None:
     said = tuple(e for e in refused if e.what.get("module", "").replace("-", "_") in ("nvidia_peermem", "nv_peer_mem"))
     if not said or "nvidia_peermem" in known_or(facts.nvidia.kernel.modules, ()):
         return None
-    symbols = dict.fromkeys(e.what.get("text", "") for e in said)
-    symbol = next((s for s in symbols if s), "its symbols")
-    says = f"The kernel refuses nvidia_peermem: {symbol} of ib_core has another version than it was built against."
+    symbol = next((e.what["text"] for e in said if e.what.get("text")), None)
+    named = f" (the versions of {symbol} disagree)" if symbol else ""
+    says = f"The kernel refuses nvidia_peermem: it was built against another ib_core than the loaded one{named}."
     return Problem(says, texts(said))

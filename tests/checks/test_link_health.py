@@ -1,0 +1,159 @@
+"""Links and what slows a GPU down: judged at work, and left alone at rest."""
+
+from typing import Any
+
+import pytest
+
+from gpudoctor import catalogue
+from gpudoctor.facts import Facts, Process
+from gpudoctor.judge import Severity, run
+from tests.builders import ask, nvidia_host, plain_host
+from tests.checks.nvidia_machines import WHY, having
+
+NAME = "GPU 0 (NVIDIA GeForce RTX 4090)"
+AT_WORK: dict[str, Any] = {
+    "gpus__0__utilisation": 97,
+    "gpus__0__performance_state": 0,
+    "gpus__0__link_generation": 4,
+    "gpus__0__sm_clock": 2700,
+    "gpus__0__power": 420.0,
+    "gpus__0__event_reasons": (),
+}
+SMALL = (Process(pid=42, name="python3", memory=23 << 30, state="S"),)
+
+
+def working(**changes: Any) -> Facts:
+    """The machine with its GPU at work."""
+    return having(**(AT_WORK | changes))
+
+
+def links(*gpus: tuple[bool, ...]) -> Facts:
+    """A machine with one GPU for each list of NVLinks."""
+    return having(nvidia_host(len(gpus)), **{f"gpus__{i}__nvlinks": up for i, up in enumerate(gpus)})
+
+
+CAPPED: dict[str, Any] = {
+    "gpus__0__event_reasons": ("sw-power-cap",),
+    "gpus__0__sm_clock": 1500,
+    "gpus__0__power": 238.0,
+}
+
+ILL = [
+    (
+        "link.narrow-pcie",
+        working(gpus__0__link_width=1),
+        f"The PCIe link of {NAME} has a width of x1 of x16 lanes under load.",
+    ),
+    (
+        "link.slow-pcie",
+        working(gpus__0__link_generation=1),
+        f"The PCIe link of {NAME} stays at generation 1 of 4 under load (2.5 of 16 GT/s).",
+    ),
+    (
+        "link.nvlink-down",
+        links((True, True), (True, False)),
+        "GPU 1 (NVIDIA GeForce RTX 4090) has 1 of 2 NVLinks up, an equal GPU here has 2.",
+    ),
+    (
+        "health.power-capped",
+        working(**CAPPED),
+        f"The power cap throttles {NAME}: it runs at 1500 of 3105 MHz under load at 238 W of a limit of 450 W.",
+    ),
+    (
+        "health.overheated",
+        working(gpus__0__event_reasons=("hw-slowdown", "hw-thermal-slowdown"), gpus__0__temperature=96),
+        f"{NAME} is hot at 96 degrees C (slowdown from 90) and has lowered its clocks: hw-thermal-slowdown.",
+    ),
+    (
+        "health.power-brake",
+        working(gpus__0__event_reasons=("hw-slowdown", "hw-power-brake"), gpus__0__sm_clock=345),
+        f"{NAME} brakes at 345 of 3105 MHz because the power supply asks for it (hw-power-brake).",
+    ),
+    (
+        "health.memory-held",
+        having(gpus__0__memory_used=23 << 30, gpus__0__processes=SMALL),
+        f"23552 of 24576 MiB of {NAME} are in use: python3 (pid 42) 23552 MiB.",
+    ),
+    (
+        "health.memory-held",
+        having(gpus__0__memory_used=23 << 30),
+        f"23552 of 24576 MiB of {NAME} are in use: by processes that NVML does not show here (another container, "
+        "another "
+        "user).",
+    ),
+    (
+        "health.stuck-process",
+        having(gpus__0__processes=(Process(pid=42, name="python3", state="D"),)),
+        f"Process 42 (python3) on {NAME} sleeps uninterruptibly in the kernel (state D) and keeps its memory.",
+    ),
+]
+
+WELL = [
+    ("link.narrow-pcie", having(gpus__0__link_width=8)),  # at rest
+    ("link.narrow-pcie", working(gpus__0__link_width=8, gpus__0__link_width_max=8)),  # a card of eight lanes
+    ("link.narrow-pcie", working(gpus__0__link_width=None)),
+    ("link.slow-pcie", having(gpus__0__link_generation=1)),  # at rest
+    ("link.nvlink-down", links((False, False))),  # no bridge is fitted
+    ("link.nvlink-down", links((False, False), (False, False))),
+    ("health.power-capped", working(gpus__0__event_reasons=("sw-power-cap",), gpus__0__sm_clock=2400)),
+    ("health.power-capped", working(gpus__0__event_reasons=(), gpus__0__sm_clock=1500)),
+    ("health.overheated", working(gpus__0__event_reasons=("hw-slowdown",), gpus__0__temperature=60)),
+    ("health.memory-held", having(gpus__0__memory=None, gpus__0__memory_used=None)),
+    ("health.stuck-process", having(gpus__0__processes=SMALL)),
+]
+
+UNKNOWN = [
+    ("link.narrow-pcie", having(gpus__0__link_width=WHY)),
+    ("link.narrow-pcie", working(gpus__0__link_width=4, gpus__0__utilisation=WHY)),
+    ("link.slow-pcie", having(gpus__0__link_generation_max=WHY)),
+    ("link.nvlink-down", having(gpus__0__nvlinks=WHY)),
+    ("health.power-capped", having(gpus__0__event_reasons=WHY)),
+    ("health.power-capped", working(**(CAPPED | {"gpus__0__sm_clock": WHY}))),
+    ("health.overheated", having(gpus__0__event_reasons=WHY)),
+    ("health.power-brake", having(gpus__0__event_reasons=WHY)),
+    ("health.memory-held", having(gpus__0__memory_used=WHY)),
+    ("health.stuck-process", having(gpus__0__processes=WHY)),
+]
+
+
+@pytest.mark.parametrize(("check", "facts", "says"), ILL)
+def test_the_problem_is_named(check: str, facts: Facts, says: str) -> None:
+    answers = ask(catalogue.load([check])[0], facts)
+    assert [answer for answer in answers if answer[0] != "pass"] == [("problem", says)]
+
+
+@pytest.mark.parametrize("check", sorted({check for check, _, _ in ILL}))
+def test_a_healthy_machine_and_one_without_gpus_have_none(check: str) -> None:
+    one = catalogue.load([check])[0]
+    assert {outcome for outcome, _ in ask(one, nvidia_host(2))} == {"pass"}
+    assert ask(one, plain_host()) == [("skipped", "")]
+
+
+@pytest.mark.parametrize(("check", "facts"), WELL)
+def test_what_only_looks_like_it_is_left_alone(check: str, facts: Facts) -> None:
+    assert {outcome for outcome, _ in ask(catalogue.load([check])[0], facts)} == {"pass"}
+
+
+@pytest.mark.parametrize(("check", "facts"), UNKNOWN)
+def test_what_nobody_could_see_is_unknown(check: str, facts: Facts) -> None:
+    assert ask(catalogue.load([check])[0], facts) == [("unknown", "nobody could look")]
+
+
+@pytest.mark.parametrize(
+    ("check", "facts", "severity"),
+    [
+        ("link.narrow-pcie", working(gpus__0__link_width=4), Severity.WARNING),
+        ("link.narrow-pcie", working(gpus__0__link_width=8), Severity.ADVICE),  # half of them
+        ("link.narrow-pcie", having(gpus__0__link_width=1), Severity.ADVICE),  # at rest
+        ("link.narrow-pcie", working(gpus__0__link_width=4, host__virtual="kvm"), Severity.ADVICE),
+        ("link.slow-pcie", working(gpus__0__link_generation=3), Severity.ADVICE),
+        (
+            "health.power-capped",
+            working(**(CAPPED | {"gpus__0__sm_clock": 2100, "gpus__0__power": 440.0})),
+            Severity.ADVICE,
+        ),
+        ("health.memory-held", having(nvidia_host(2), gpus__0__memory_used=23 << 30), Severity.ADVICE),
+    ],
+)
+def test_how_bad_it_is_depends_on_what_is_sure(check: str, facts: Facts, severity: Severity) -> None:
+    assert [verdict.severity for verdict in run(catalogue.load([check])[0], facts) if verdict.problem] == [severity]
