@@ -44,7 +44,7 @@ _CAUSES = {
     "newer": "GPU code runs only within the major compute capability that it was compiled for; this GPU is newer than "
     "this build of PyTorch. A build for a newer CUDA has code for it. is_available() is True all the same.",
     "older": "Builds for newer CUDA releases drop old GPUs, so one of this generation needs a build for an OLDER CUDA: "
-    "an upgrade makes it worse. The driver is not the cause.",
+    "an upgrade makes it worse.",
     "between": "This build of PyTorch was compiled for other compute capabilities than this GPU's.",
 }
 

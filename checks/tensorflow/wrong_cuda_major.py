@@ -7,6 +7,11 @@ from gpudoctor.software import family, other_majors
 from gpudoctor.subjects import OnFramework, tensorflows
 from gpudoctor.tensorflow_view import cuda_of, in_wheels, missing, severity_of, words_of_dlopen
 
+_CUDNN = (
+    "cuDNN's major version is part of its file name. TensorFlow up to 2.17 is built with cuDNN 8, from 2.18 on with 9; "
+    "another framework brought the other major, and one environment holds only one of them."
+)
+
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     version = on.framework.version if isinstance(on.framework.version, str) else None
@@ -48,4 +53,9 @@ def wrong_cuda_major(on: OnFramework) -> Problem | None:
         f"another major of {what}."
     )
     pairs = (f"{wanted} is missing, {there} is there" for wanted, there in others.items())
-    return Problem(says, (*tuple(pairs)[:5], *words_of_dlopen(on)), severity=severity_of(on))
+    return Problem(
+        says,
+        (*tuple(pairs)[:5], *words_of_dlopen(on)),
+        cause=_CUDNN if what == "cuDNN" else None,
+        severity=severity_of(on),
+    )

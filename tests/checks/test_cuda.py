@@ -1,0 +1,131 @@
+"""What building CUDA code and compiling kernels at run time need."""
+
+from typing import Any
+
+import msgspec
+
+from gpudoctor.checks.cuda.compiler_missing import compiler_missing
+from gpudoctor.checks.cuda.compiler_too_new import compiler_too_new
+from gpudoctor.checks.cuda.home_stale import home_stale
+from gpudoctor.checks.cuda.nvcc_mismatch import nvcc_mismatch
+from gpudoctor.checks.cuda.ptx_too_new import ptx_too_new
+from gpudoctor.checks.cuda.python_headers_missing import python_headers_missing
+from gpudoctor.facts import CudaHome, Facts, Nvcc, Toolkits
+from gpudoctor.maybe import Unknown
+from tests.builders import change, host
+from tests.checks.environments import NO_TOOLKIT, commands, environment, machine, one, package, severity, torch
+
+TRITON = package("triton", "3.3.1")
+
+
+def toolkit(version: Any = "12.4", why: str = "CUDA_HOME", gcc: str = "gcc 11.4.0") -> Toolkits:
+    """A toolkit that build tools take."""
+    path = f"/usr/local/cuda-{version}"
+    nvcc = f"{path}/bin/nvcc"
+    return Toolkits(
+        nvccs=(Nvcc(path=nvcc, real=nvcc, version=version),),
+        home=CudaHome(path=path, why=why, exists=True, nvcc=version, headers=True),
+        installed=((path, str(version)),),
+        libraries=(),
+        cxx="/usr/bin/gcc",
+        cxx_version=gcc,
+    )
+
+
+def with_toolkit(found: Toolkits) -> Facts:
+    return environment(torch(cuda="12.1"), facts=machine(toolkits=found))
+
+
+def test_nvcc_mismatch() -> None:
+    facts = with_toolkit(toolkit("11.8"))
+    expected = (
+        "nvcc is 11.8 (/usr/local/cuda-11.8, by CUDA_HOME), PyTorch 2.7.1 is built for CUDA 12.1: extensions refuse to "
+        "build."
+    )
+    assert one(nvcc_mismatch, facts) == ("problem", expected)
+    said = commands(nvcc_mismatch, facts)
+    assert "sudo apt-get install cuda-toolkit-12-1" in said
+    assert "https://download.pytorch.org/whl/cu118" in said
+    assert severity(nvcc_mismatch, with_toolkit(toolkit("11.8", "/usr/local/cuda"))) == "advice"
+    assert one(nvcc_mismatch, with_toolkit(toolkit("12.4"))) == ("pass", "")
+    assert one(nvcc_mismatch, with_toolkit(NO_TOOLKIT)) == ("pass", "")
+    assert one(nvcc_mismatch, with_toolkit(toolkit(Unknown("hung")))) == ("unknown", "hung")
+
+
+def stale(**home: Any) -> Facts:
+    """CUDA_HOME beside a toolkit 12.4 elsewhere."""
+    named = CudaHome(path="/usr/local/cuda-11.7", why="CUDA_HOME", **home)
+    return machine(toolkits=msgspec.structs.replace(toolkit("12.4"), home=named))
+
+
+def test_home_stale() -> None:
+    facts = stale(exists=True, nvcc=None)
+    expected = (
+        "CUDA_HOME is /usr/local/cuda-11.7, which has no nvcc (no such file bin/nvcc); the toolkit 12.4 is in "
+        "/usr/local/cuda-12.4."
+    )
+    assert one(home_stale, facts) == ("problem", expected)
+    assert "export CUDA_HOME=/usr/local/cuda-12.4" in commands(home_stale, facts)
+    assert "does not exist" in one(home_stale, stale(exists=False, nvcc=None))[1]
+    assert one(home_stale, machine(toolkits=toolkit("12.4"))) == ("pass", "")
+    assert one(home_stale, stale(exists=Unknown("closed"), nvcc=None)) == ("unknown", "closed")
+
+
+def test_compiler_missing() -> None:
+    without = msgspec.structs.replace(NO_TOOLKIT, cxx=None)
+    facts = environment(torch(), packages=(TRITON,), facts=machine(toolkits=without))
+    expected = "No C compiler (cc, gcc, clang) is on PATH, so Triton, and with it torch.compile, cannot build kernels."
+    assert one(compiler_missing, facts) == ("problem", expected)
+    assert "sudo apt-get install build-essential" in commands(compiler_missing, facts)
+    assert one(compiler_missing, environment(torch(), facts=machine(toolkits=without))) == ("pass", "")
+    assert one(compiler_missing, environment(torch(), packages=(TRITON,))) == ("pass", "")
+    blind = msgspec.structs.replace(NO_TOOLKIT, cxx=Unknown("no PATH"))
+    unknown = environment(torch(), packages=(TRITON,), facts=machine(toolkits=blind))
+    assert one(compiler_missing, unknown) == ("unknown", "no PATH")
+
+
+def test_root_in_a_container_needs_no_sudo() -> None:
+    without = msgspec.structs.replace(NO_TOOLKIT, cxx=None)
+    facts = environment(torch(), packages=(TRITON,), facts=machine(toolkits=without))
+    facts = change(facts, "host", host(container="docker"))
+    facts = change(facts, "host.user.uid", 0)
+    assert "\napt-get install" in commands(compiler_missing, facts)
+
+
+def test_python_headers_missing() -> None:
+    facts = environment(torch(), packages=(TRITON,), headers=False)
+    expected = "/opt/env/bin/python has no Python.h, which Triton's launcher includes: torch.compile fails."
+    assert one(python_headers_missing, facts) == ("problem", expected)
+    assert "python3.11-dev" in commands(python_headers_missing, facts)
+    assert one(python_headers_missing, environment(torch(), packages=(TRITON,))) == ("pass", "")
+    unknown = environment(torch(), packages=(TRITON,), headers=Unknown("no folder"))
+    assert one(python_headers_missing, unknown) == ("unknown", "no folder")
+
+
+def test_ptx_too_new() -> None:
+    wheels = (package("numba", "0.60.0"), package("nvidia-cuda-nvcc-cu12", "12.4.131"))
+    facts = environment(torch(), packages=wheels, facts=machine("12.2"))
+    expected = (
+        "numba 0.60.0 compiles with NVVM of CUDA 12.4.131 (nvidia-cuda-nvcc-cu12); the driver 570.169 (CUDA 12.2) "
+        "takes PTX of CUDA 12.2 at most."
+    )
+    assert one(ptx_too_new, facts) == ("problem", expected)
+    said = commands(ptx_too_new, facts)
+    assert "nvidia-cuda-nvcc-cu12==12.2.*" in said
+    assert "pynvjitlink-cu12" in said
+    assert one(ptx_too_new, environment(torch(), packages=wheels, facts=machine("12.4"))) == ("pass", "")
+    assert one(ptx_too_new, environment(torch(), packages=wheels[:1], facts=machine("12.2"))) == ("pass", "")
+    silent = change(machine(), "nvidia.cuda.version", Unknown("hung"))
+    silent = change(silent, "nvidia.nvml.cuda_version", Unknown("hung"))
+    assert one(ptx_too_new, environment(torch(), packages=wheels, facts=silent)) == ("unknown", "hung")
+
+
+def test_compiler_too_new() -> None:
+    facts = machine(toolkits=toolkit("12.4", gcc="gcc 15.1.1"))
+    expected = "nvcc 12.4 (/usr/local/cuda-12.4) accepts gcc up to 13; the gcc on PATH is gcc 15.1.1."
+    assert one(compiler_too_new, facts) == ("problem", expected)
+    assert "export NVCC_CCBIN=/usr/bin/g++-13" in commands(compiler_too_new, facts)
+    chosen = change(facts, "host.environment", {"NVCC_CCBIN": "/usr/bin/g++-13"})
+    assert one(compiler_too_new, chosen) == ("pass", "")
+    assert one(compiler_too_new, machine(toolkits=toolkit("12.4"))) == ("pass", "")
+    assert one(compiler_too_new, machine(toolkits=toolkit(Unknown("hung")))) == ("unknown", "hung")

@@ -1,0 +1,157 @@
+"""Where frameworks get CUDA's libraries from: shadowed, mixed, overwritten, missing."""
+
+from typing import Any
+
+import msgspec
+
+from gpudoctor.checks.libraries.cudnn_pin_broken import cudnn_pin_broken
+from gpudoctor.checks.libraries.mixed_cuda_majors import mixed_cuda_majors
+from gpudoctor.checks.libraries.overlapping_wheels import overlapping_wheels
+from gpudoctor.checks.libraries.shadowed_by_path import shadowed_by_path
+from gpudoctor.checks.libraries.system_cudnn_mixed import system_cudnn_mixed
+from gpudoctor.checks.libraries.wheel_incomplete import wheel_incomplete
+from gpudoctor.checks.libraries.wheel_missing import wheel_missing
+from gpudoctor.facts import Facts, Overlap, Unmet
+from gpudoctor.maybe import Unknown
+from tests.builders import change, host, live
+from tests.checks.environments import SITE, commands, environment, machine, need, one, package, severity, torch
+
+LT = f"{SITE}/nvidia/cublas/lib/libcublasLt.so.11"
+
+
+def shadowed(version: str, wheel: str = "11.10.3.66", soname: str = "libcublasLt.so.11", **lives: Any) -> Facts:
+    """PyTorch with one library from LD_LIBRARY_PATH."""
+    own = f"{SITE}/nvidia/x/lib/{soname}"
+    taken = need(
+        soname, f"/usr/local/cuda/lib64/{soname}", "LD_LIBRARY_PATH", version=version, wheel=own, wheel_version=wheel
+    )
+    facts = machine()
+    env = host(environment={"LD_LIBRARY_PATH": "/usr/local/cuda/lib64:/opt/mine"})
+    facts = msgspec.structs.replace(facts, host=env)
+    return environment(torch(needs=(taken,), live=live(**lives) if lives else live()), facts=facts)
+
+
+def test_shadowed_by_path() -> None:
+    error = "OSError: libcublas.so.11: symbol cublasLtHSHMatmulAlgoInit not defined in file libcublasLt.so.11"
+    facts = shadowed("11.2.0.252", import_error=error)
+    expected = (
+        "PyTorch 2.7.1 gets libcublasLt.so.11 11.2.0.252 from LD_LIBRARY_PATH (/usr/local/cuda/lib64) instead of its "
+        f"own 11.10.3.66 from {SITE}/nvidia/x/lib/libcublasLt.so.11."
+    )
+    assert one(shadowed_by_path, facts) == ("problem", expected)
+    assert severity(shadowed_by_path, facts) == "fail"
+    assert "export LD_LIBRARY_PATH=/opt/mine" in commands(shadowed_by_path, facts)
+
+
+def test_shadowed_by_path_is_as_bad_as_what_it_does() -> None:
+    assert severity(shadowed_by_path, shadowed("11.11.3.6")) == "advice"
+    assert severity(shadowed_by_path, shadowed("8.0.3", "8.7.0.84", "libcudnn.so.8")) == "warn"
+    assert severity(shadowed_by_path, shadowed("9.23.0", "9.5.1.17", "libcudnn.so.9")) == "advice"
+    assert one(shadowed_by_path, shadowed("11.10.3")) == ("pass", "")
+
+
+def test_shadowed_by_path_passes_and_does_not_know() -> None:
+    found = need("libcublasLt.so.11", LT, "RPATH", version="11.10.3.66", wheel=LT, wheel_version="11.10.3.66")
+    assert one(shadowed_by_path, environment(torch(needs=(found,)))) == ("pass", "")
+    assert one(shadowed_by_path, environment(torch(needs=Unknown("stripped")))) == ("unknown", "stripped")
+
+
+def cudnn(part: str, path: str, version: str) -> Facts:
+    """A cuDNN wheel 9.20, and one part of cuDNN from somewhere."""
+    main = f"{SITE}/nvidia/cudnn/lib/libcudnn.so.9"
+    needs = (
+        need("libcudnn.so.9", main, version="9.20.0.48", wheel=main, wheel_version="9.20.0.48"),
+        need(part, path, "cache", version=version),
+    )
+    return environment(torch(needs=needs), packages=(package("nvidia-cudnn-cu13", "9.20.0.48"),))
+
+
+def test_system_cudnn_mixed() -> None:
+    part = "libcudnn_engines_tensor_ir.so.9"
+    facts = cudnn(part, f"/lib/x86_64-linux-gnu/{part}", "9.22.0")
+    expected = (
+        f"PyTorch 2.7.1 takes {part} from the system (/lib/x86_64-linux-gnu/{part}, cuDNN 9.22.0) beside cuDNN "
+        "9.20.0.48 of its own wheel, which is incomplete: the versions differ."
+    )
+    assert one(system_cudnn_mixed, facts) == ("problem", expected)
+    said = commands(system_cudnn_mixed, facts)
+    assert "sudo apt-get remove 'libcudnn9*'" in said
+    assert "nvidia-cudnn-cu13==9.22.*" in said
+    assert one(system_cudnn_mixed, cudnn(part, f"/lib/{part}", "9.20.0")) == ("pass", "")
+    assert one(system_cudnn_mixed, environment(torch(needs=Unknown("stripped")))) == ("unknown", "stripped")
+
+
+def test_overlapping_wheels() -> None:
+    both = Overlap(packages=("nvidia-nccl-cu12", "nvidia-nccl-cu13"), files=("nvidia/nccl/lib/libnccl.so.2",))
+    wheels = (package("nvidia-nccl-cu12", "2.29.3"), package("nvidia-nccl-cu13", "2.29.7"))
+    asks = package("torch", "2.12.0", requires=("nvidia-nccl-cu13==2.29.7; platform_system == 'Linux'",))
+    facts = environment(torch("2.12.0"), packages=wheels, overlaps=(both,))
+    packages = (asks, *wheels)
+    facts = change(facts, "pythons.0.packages", packages)
+    expected = (
+        "nvidia-nccl-cu12 2.29.3 and nvidia-nccl-cu13 2.29.7 both own nvidia/nccl/lib/libnccl.so.2: one overwrote the "
+        "other's copy."
+    )
+    assert one(overlapping_wheels, facts) == ("problem", expected)
+    said = commands(overlapping_wheels, facts)
+    assert "uninstall -y nvidia-nccl-cu12 nvidia-nccl-cu13" in said
+    assert "install --force-reinstall nvidia-nccl-cu13==2.29.7" in said
+    others = Overlap(packages=("onnxruntime", "onnxruntime-gpu"), files=("onnxruntime/__init__.py",))
+    assert one(overlapping_wheels, environment(torch(), overlaps=(others,))) == ("pass", "")
+
+
+def test_wheel_missing() -> None:
+    lacks = Unmet(package="torch", version="2.6.0", requires="nvidia-cudnn-cu12==9.1.0.70")
+    ill = torch("2.6.0", needs=(need("libcudnn.so.9"),), live=live(import_error="ImportError: libcudnn.so.9"))
+    facts = environment(ill, unmet=(lacks,))
+    expected = "PyTorch 2.6.0 requires nvidia-cudnn-cu12==9.1.0.70, which is not installed."
+    assert one(wheel_missing, facts) == ("problem", expected)
+    assert "pip install nvidia-cudnn-cu12==9.1.0.70" in commands(wheel_missing, facts)
+    elsewhere = torch("2.6.0", needs=(need("libcudnn.so.9", "/usr/lib/libcudnn.so.9", "cache"),))
+    assert one(wheel_missing, environment(elsewhere, unmet=(lacks,))) == ("pass", "")
+    assert one(wheel_missing, environment(torch("2.6.0"))) == ("pass", "")
+
+
+def test_wheel_incomplete() -> None:
+    gone = package("nvidia-nccl-cu12", "2.26.2", missing=("nvidia/nccl/lib/libnccl.so.2",))
+    broken = torch(live=live(import_error="ImportError: libnccl.so.2"))
+    facts = environment(broken, packages=(gone,))
+    expected = "nvidia-nccl-cu12 2.26.2 lacks 1 of its files: nvidia/nccl/lib/libnccl.so.2 is gone."
+    assert one(wheel_incomplete, facts) == ("problem", expected)
+    assert "--force-reinstall --no-deps nvidia-nccl-cu12==2.26.2" in commands(wheel_incomplete, facts)
+    assert severity(wheel_incomplete, environment(torch(), packages=(gone,))) == "advice"
+    assert one(wheel_incomplete, environment(torch())) == ("pass", "")
+
+
+def pinned(found: str) -> Facts:
+    """PyTorch 2.1 beside the cuDNN that JAX brought."""
+    broken = Unmet(package="torch", version="2.1.2", requires="nvidia-cudnn-cu12==8.9.2.26", found=found)
+    plugin = package("jax-cuda12-plugin", "0.4.33", requires=("nvidia-cudnn-cu12<10.0,>=9.1; extra == 'with-cuda'",))
+    return environment(torch("2.1.2"), packages=(plugin,), unmet=(broken,))
+
+
+def test_cudnn_pin_broken() -> None:
+    expected = (
+        "PyTorch 2.1.2 is built with cuDNN 8.9.2.26, installed is nvidia-cudnn-cu12 9.5.1.17; jax-cuda12-plugin 0.4.33 "
+        "brought it."
+    )
+    assert one(cudnn_pin_broken, pinned("9.5.1.17")) == ("problem", expected)
+    said = commands(cudnn_pin_broken, pinned("9.5.1.17"))
+    assert "python3.11 -m venv /opt/env-jax" in said
+    assert "'jax[cuda12]==0.4.33'" in said
+    assert [severity(cudnn_pin_broken, pinned(v)) for v in ("9.5.1.17", "8.5.0.96", "8.9.7.29")] == [
+        "fail",
+        "warn",
+        "advice",
+    ]
+    assert one(cudnn_pin_broken, environment(torch())) == ("pass", "")
+
+
+def test_mixed_cuda_majors() -> None:
+    left = tuple(package(f"nvidia-{part}-cu11", "11.8.0") for part in ("cublas", "cufft", "curand"))
+    expected = (
+        "3 NVIDIA wheels belong to a CUDA major that no framework here is built for: nvidia-cublas-cu11 11.8.0, "
+        "nvidia-cufft-cu11 11.8.0, nvidia-curand-cu11 11.8.0."
+    )
+    assert one(mixed_cuda_majors, environment(torch(), packages=left)) == ("problem", expected)
+    assert one(mixed_cuda_majors, environment(torch(), packages=left[:2])) == ("pass", "")

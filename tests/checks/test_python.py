@@ -1,0 +1,101 @@
+"""What is wrong with the Python environment itself."""
+
+from gpudoctor.checks.python.bits_32 import bits_32
+from gpudoctor.checks.python.half_removed import half_removed
+from gpudoctor.checks.python.interpreter_broken import interpreter_broken
+from gpudoctor.checks.python.numpy_2 import numpy_2
+from gpudoctor.checks.python.shadowed_module import shadowed_module
+from gpudoctor.checks.python.unmet_requirement import unmet_requirement
+from gpudoctor.checks.python.user_site_leaks import user_site_leaks
+from gpudoctor.facts import Remnant, Shadow, Unmet
+from gpudoctor.maybe import Unknown
+from tests.builders import change, plain_host, with_framework
+from tests.checks.environments import SITE, commands, environment, one, package, severity, torch
+
+TORCH = f"{SITE}/torch"
+
+
+def test_interpreter_broken() -> None:
+    facts = environment(error="exit code 1: No module named 'encodings'")
+    expected = "/opt/env/bin/python could not be asked: exit code 1: No module named 'encodings'"
+    assert one(interpreter_broken, facts) == ("problem", expected)
+    assert one(interpreter_broken, environment()) == ("pass", "")
+
+
+def test_shadowed_module() -> None:
+    file = Shadow(module="torch", wins="/home/s/lab/torch.py", loses=(TORCH,), because="PYTHONPATH")
+    facts = change(environment(torch(), shadows=(file,)), "host.environment", {"PYTHONPATH": "/home/s/lab:/home/s/x"})
+    expected = f"`import torch` takes /home/s/lab/torch.py (by PYTHONPATH) instead of the installed {TORCH}."
+    assert one(shadowed_module, facts) == ("problem", expected)
+    assert severity(shadowed_module, facts) == "fail"
+    said = commands(shadowed_module, facts)
+    assert "mv /home/s/lab/torch.py /home/s/lab/torch_own.py" in said
+    assert "export PYTHONPATH=/home/s/x" in said
+    here = Shadow(module="torch", wins="/home/s/torch", loses=(TORCH,), because="working directory")
+    assert severity(shadowed_module, environment(torch(), shadows=(here,))) == "warn"
+    site = Shadow(module="torch", wins="/a/torch", loses=("/b/torch",), because="")
+    assert one(shadowed_module, environment(torch(), shadows=(site,))) == ("pass", "")
+
+
+def test_user_site_leaks() -> None:
+    home = "/root/.local/lib/python3.11/site-packages/torch"
+    leak = Shadow(module="torch", wins=home, loses=(TORCH,), version="2.0.1", because="user site")
+    facts = environment(torch(), shadows=(leak,), kind="conda")
+    expected = f"`import torch` takes the copy 2.0.1 in the user site, {home}, instead of {TORCH}."
+    assert one(user_site_leaks, facts) == ("problem", expected)
+    assert "export PYTHONNOUSERSITE=1" in commands(user_site_leaks, facts)
+    # Over the distribution's own packages the user site is meant to win.
+    assert one(user_site_leaks, environment(torch(), shadows=(leak,), kind="system")) == ("pass", "")
+    assert one(user_site_leaks, environment(torch(), kind="conda")) == ("pass", "")
+
+
+def test_half_removed() -> None:
+    hollow = Remnant(module="torch", path=TORCH, why="no __init__.py and no metadata")
+    facts = environment(remnants=(hollow,))
+    expected = (
+        f"{TORCH} is only the remains of torch (no __init__.py and no metadata): it is incomplete and cannot be used."
+    )
+    assert one(half_removed, facts) == ("problem", expected)
+    said = commands(half_removed, facts)
+    assert f"rm -r {TORCH}" in said
+    assert "install --index-url https://download.pytorch.org/whl/" in said
+    tilde = Remnant(module="torch", path=f"{SITE}/~orch", why="~orch")
+    assert severity(half_removed, environment(torch(), remnants=(tilde,))) == "advice"
+    empty = Remnant(module="tensorflow", path=f"{SITE}/tensorflow_gpu-2.12.0.dist-info", why="no module")
+    assert one(half_removed, environment(remnants=(empty,))) == ("pass", "")
+
+
+def test_half_removed_names_the_package_that_lost_its_folder() -> None:
+    lost = Remnant(module="onnxruntime", path=f"{SITE}/onnxruntime_gpu-1.22.0.dist-info", why="no module")
+    assert "--force-reinstall onnxruntime-gpu" in commands(half_removed, environment(remnants=(lost,)))
+
+
+def test_numpy_2() -> None:
+    facts = environment(torch("2.2.2"), packages=(package("numpy", "2.0.0"),))
+    expected = "torch 2.2.2 was compiled against NumPy 1, before NumPy 2 came out; installed is NumPy 2.0.0."
+    assert one(numpy_2, facts) == ("problem", expected)
+    assert "'numpy<2'" in commands(numpy_2, facts)
+    assert one(numpy_2, environment(torch("2.2.2"), packages=(package("numpy", "1.26.4"),))) == ("pass", "")
+    assert one(numpy_2, environment(torch("2.3.1"), packages=(package("numpy", "2.0.0"),))) == ("pass", "")
+    assert one(numpy_2, environment(packages=())) == ("pass", "")
+    hidden = change(environment(torch()), "pythons.0.packages", Unknown("closed"))
+    assert one(numpy_2, hidden) == ("unknown", "closed")
+
+
+def test_bits_32() -> None:
+    facts = environment(bits=32)
+    expected = "/opt/env/bin/python is a 32-bit Python; no framework for GPUs exists for it."
+    assert one(bits_32, facts) == ("problem", expected)
+    assert one(bits_32, environment()) == ("pass", "")
+    assert one(bits_32, with_framework(torch(), plain_host(), bits=32)) == ("pass", "")
+    assert one(bits_32, environment(bits=Unknown("silent"))) == ("unknown", "silent")
+
+
+def test_unmet_requirement() -> None:
+    mine = Unmet(package="torch", version="2.7.1", requires="triton==3.3.1", found="3.1.0")
+    expected = "torch 2.7.1 requires triton==3.3.1, found: 3.1.0."
+    facts = environment(torch(), unmet=(mine,))
+    assert one(unmet_requirement, facts) == ("problem", expected)
+    assert severity(unmet_requirement, facts) == "advice"
+    theirs = Unmet(package="torch", version="2.7.1", requires="nvidia-cudnn-cu12==9.5.1.17", found="9.1.0.70")
+    assert one(unmet_requirement, environment(torch(), unmet=(theirs,))) == ("pass", "")
