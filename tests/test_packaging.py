@@ -3,6 +3,7 @@
 import ast
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -17,6 +18,17 @@ import gpudoctor
 ROOT = Path(gpudoctor.__file__).parent.parent
 pytestmark = pytest.mark.skipif(not (ROOT / "pyproject.toml").exists(), reason="not run from a source tree")
 NOT_PACKAGED = {"__pycache__"}
+SOURCES = [
+    "gpudoctor",
+    "checks",
+    "tests",
+    "docs",
+    "pyproject.toml",
+    "README.md",
+    "LICENSE",
+    "CHANGELOG.md",
+    ".gitignore",
+]
 
 
 def _run(*argv: str | Path, cwd: Path = ROOT, **env: str) -> str:
@@ -38,16 +50,15 @@ def _tree() -> set[str]:
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the files that version control knows or would take, so that helpers' leftovers do no harm."""
+    """A copy of the tree without environments and caches, whether or not it is under version control."""
     target = tmp_path_factory.mktemp("source") / "gpudoctor"
-    listed = _run("git", "ls-files", "--cached", "--others", "--exclude-standard").splitlines()
-    for name in listed:
-        place = target / name
-        place.parent.mkdir(parents=True, exist_ok=True)
-        if (ROOT / name).is_symlink():
-            place.symlink_to(os.readlink(ROOT / name))
-        elif (ROOT / name).exists():
-            place.write_bytes((ROOT / name).read_bytes())
+    target.mkdir()
+    for name in SOURCES:
+        if (ROOT / name).is_dir():
+            ignore = shutil.ignore_patterns("__pycache__", "*.pyc")
+            shutil.copytree(ROOT / name, target / name, symlinks=True, ignore=ignore)
+        else:
+            shutil.copy(ROOT / name, target)
     return target
 
 
