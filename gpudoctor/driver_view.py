@@ -31,6 +31,7 @@ DEAD = (
 BUILD = (
     "driver.not-installed",
     "driver.headers-missing",
+    "driver.dkms-entry-stale",
     "driver.dkms-build-failed",
     "driver.built-for-another-kernel",
     "driver.no-module-for-kernel",

@@ -174,7 +174,8 @@ def nvidia(gpus: int = 1, **kernel: Any) -> Nvidia:
     """A driver of one version, loaded, with all nodes open."""
     names = [*(f"nvidia{i}" for i in range(gpus)), "nvidiactl", "nvidia-uvm", "nvidia-uvm-tools"]
     nodes = tuple(
-        Node(path=f"/dev/{n}", mode="666", uid=0, gid=0, major=195, minor=i, error=None) for i, n in enumerate(names)
+        Node(path=f"/dev/{n}", mode="666", uid=0, gid=0, major=511 if "uvm" in n else 195, minor=i, error=None)
+        for i, n in enumerate(names)
     )
     plain: dict[str, Any] = {
         "loaded": VERSION,

@@ -1,9 +1,13 @@
 """The driver wants a GPU to be reset before anybody uses it again."""
 
-from gpudoctor.driver_view import OnAddress, nvidia_addresses, reset_commands
-from gpudoctor.judge import Fix, Severity, check
+import re
+
+from gpudoctor.driver_view import OnAddress, nvidia_addresses, reset_commands, texts
+from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.subjects import in_container
 
+# "GPU recovery action changed from 0x0 (None) to 0x2 (Node Reboot Required)"
+_CHANGED = re.compile(r"changed from .*? to 0x[0-9a-fA-F]+ \(([^)]+)\)")
 _WORDS = {
     "reset": "a reset",
     "reboot": "a restart of the computer",
@@ -43,11 +47,16 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     affects=("everything",),
     seen=(),
 )
-def needs_reset(on: OnAddress) -> str | None:
-    """NVML's status, or the recovery action that the driver asks for (from 570 on)."""
+def needs_reset(on: OnAddress) -> Problem | None:
+    """NVML's status, or the recovery action that the driver asks for: by NVML (from 570 on), or by Xid 154."""
     if on.gpu is None:
         return None
     if on.gpu.status == "reset-required":
-        return f"{on.name} requires a reset, says NVML."
+        return Problem(f"{on.name} requires a reset, says NVML.", texts(on.xids(154)))
     wanted = _WORDS.get(on.gpu.recovery_action) if isinstance(on.gpu.recovery_action, str) else None
-    return f"{on.name} needs {wanted}, says the driver (recovery action)." if wanted else None
+    if wanted:
+        return Problem(f"{on.name} needs {wanted}, says the driver (recovery action).", texts(on.xids(154)))
+    said = [found[1] for e in on.xids(154)[-1:] if (found := _CHANGED.search(e.text))]
+    if not said or said[0].lower() == "none":
+        return None
+    return Problem(f"{on.name}: the driver asks for {said[0]!r} (Xid 154).", texts(on.xids(154)))

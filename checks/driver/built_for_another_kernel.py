@@ -23,7 +23,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://github.com/dell/dkms",
     ),
     each=own_kernel,
-    because=(*DEAD, *OTHER_DRIVERS, "driver.headers-missing", "driver.dkms-build-failed"),
+    because=(*DEAD, *OTHER_DRIVERS, "driver.headers-missing", "driver.dkms-entry-stale", "driver.dkms-build-failed"),
     affects=("everything",),
     seen=("simulated 2026-11",),
 )

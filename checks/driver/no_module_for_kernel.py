@@ -50,6 +50,7 @@ def _module_package(facts: Facts, branch: int | None) -> Fix | None:
         *OTHER_DRIVERS,
         "driver.not-installed",
         "driver.headers-missing",
+        "driver.dkms-entry-stale",
         "driver.dkms-build-failed",
         "driver.built-for-another-kernel",
         *REFUSED,

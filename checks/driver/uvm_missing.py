@@ -8,11 +8,25 @@ from gpudoctor.remedies import module
 from gpudoctor.subjects import in_container
 
 _NODE = "/dev/nvidia-uvm"
+# What cuInit answers where it cannot open the node.
+_NO_UVM = (304, 999)
 _MAKE = ("sudo modprobe nvidia_uvm", "sudo nvidia-modprobe -c 0 -u")
+
+
+def _wrong_major(facts: Facts) -> int | None:
+    """The node's major number where it is not the module's, which the kernel hands out anew at every boot."""
+    kernel = facts.nvidia.kernel
+    node = next((n for n in known(kernel.nodes) if n.path == _NODE), None)
+    if node is None or not isinstance(node.major, int) or not isinstance(kernel.uvm_major, int) or node.major == 0:
+        return None
+    return node.major if node.major != kernel.uvm_major else None
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     if not in_container(facts):
+        if _wrong_major(facts) is not None:
+            remake = ("sudo rm /dev/nvidia-uvm /dev/nvidia-uvm-tools", *_MAKE[1:])
+            return (Fix("Make the node anew, with the module's number.", remake, "reload-module", root=True),)
         says = "Load nvidia_uvm and make its device nodes."
         boot = "echo nvidia_uvm | sudo tee /etc/modules-load.d/nvidia-uvm.conf"
         return (
@@ -65,6 +79,13 @@ def uvm_missing(facts: Facts) -> Problem | None:
     if "/dev/nvidiactl" not in paths:
         return None
     where = "the container" if in_container(facts) else "this machine"
+    wrong = _wrong_major(facts)
+    if wrong is not None and code in _NO_UVM:
+        says = (
+            f"{_NODE} has the major number {wrong}, but the module nvidia-uvm has {kernel.uvm_major}: the node is of "
+            "another boot."
+        )
+        return Problem(says, (f"cuInit: {code}", f"/proc/devices: {kernel.uvm_major} nvidia-uvm"))
     node, loaded = _NODE in paths, not isinstance(kernel.modules, tuple) or "nvidia_uvm" in kernel.modules
     if node and (loaded or kernel.uvm_major is not None):
         return None

@@ -22,10 +22,18 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         root=True,
         verify="nvidia-smi -q | grep -A2 Fabric",
     )
+    modules = fabric.missing_modules(facts)
+    load = "Load what the fabric manager needs to reach this board's NVSwitches, then restart it."
+    commands = (*(f"sudo modprobe {m}" for m in modules), f"sudo systemctl restart {fabric.UNIT}")
+    first = (Fix(load, commands, "reload-module", root=True),) if modules else ()
     switch = (
         "Restart the computer; if the fabric stays incomplete, an NVSwitch or NVLink is at fault (SXid in the log)."
     )
-    return (wait, Fix(switch, ("sudo dmesg | grep -E 'SXid|Xid'", "sudo reboot"), "reboot", root=True, needs="reboot"))
+    return (
+        *first,
+        wait,
+        Fix(switch, ("sudo dmesg | grep -E 'SXid|Xid'", "sudo reboot"), "reboot", root=True, needs="reboot"),
+    )
 
 
 @check(
@@ -48,6 +56,8 @@ def not_ready(facts: Facts) -> Problem | None:
         return None
     waits = ", ".join(str(g.index) for g in fabric.waiting(facts))
     which = f"GPUs {waits} have not joined the NVLink fabric" if waits else "the NVLink fabric is not set up"
-    where = " The host's fabric manager has to do that." if in_container(facts) else ""
+    missing = " and ".join(fabric.missing_modules(facts))
+    where = f" The modules {missing} are not loaded." if missing else ""
+    where += " The host's fabric manager has to do that." if in_container(facts) else ""
     lines = tuple(f"GPU {g.index}: fabric state {g.fabric_state}" for g in fabric.waiting(facts))
     return Problem(f"cuInit answers 802: {which}.{where}", lines)

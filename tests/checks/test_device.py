@@ -79,6 +79,14 @@ ILL = [
         f"{FIRST} needs to be drained and reset, says the driver (recovery action).",
     ),
     (
+        "device.needs-reset",
+        logged(
+            xid(154, text="GPU recovery action changed from 0x0 (None) to 0x2 (Node Reboot Required)"),
+            facts=having(gpus__0__recovery_action=WHY),
+        ),
+        f"{FIRST}: the driver asks for 'Node Reboot Required' (Xid 154).",
+    ),
+    (
         "device.gsp-failed",
         WPR2,
         f"{CARD} is in a bad state: its GSP refuses to boot because WPR2 is already up. It needs a power cycle.",

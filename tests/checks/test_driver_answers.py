@@ -126,6 +126,11 @@ ILL = [
         "/dev/nvidia-uvm is missing in the container, so CUDA cannot start (cuInit 999).",
     ),
     (
+        "driver.uvm-missing",
+        failing(999, nvidia__kernel__nodes=nodes("nvidia0", "nvidiactl", "nvidia-uvm", major=509)),
+        "/dev/nvidia-uvm has the major number 509, but the module nvidia-uvm has 511: the node is of another boot.",
+    ),
+    (
         "driver.uvm-stale",
         logged(event("suspend"), event("resume"), facts=failing(999)),
         "cuInit answers 999 (unknown error) since the computer resumed from suspend while NVML works: the loaded "

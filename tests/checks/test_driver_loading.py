@@ -36,6 +36,7 @@ OLD_BRANCH = having(
     nvidia__kernel__dkms=(entry("470.256.02"),),
     nvidia__kernel__dkms_errors=("nvidia-drm-drv.c:210:6: error: no member named 'fb_base'",),
 )
+STALE = having(NO_MODULE, nvidia__kernel__dkms=(entry("470.57.02", state="broken"),))
 UNSIGNED = (disk(signer=None),)
 SECURE = unloaded(nvidia__kernel__on_disk=UNSIGNED, host__kernel__secure_boot=True, host__kernel__lockdown="integrity")
 LOCKED = unloaded(nvidia__kernel__on_disk=UNSIGNED, host__kernel__lockdown="integrity")
@@ -70,6 +71,11 @@ ILL = [
         "that DKMS used is older or differs.",
     ),
     ("driver.dkms-build-failed", OLD_BRANCH, f"DKMS could not build NVIDIA's module 470.256.02 for kernel {KERNEL}."),
+    (
+        "driver.dkms-entry-stale",
+        STALE,
+        f"DKMS lists nvidia/470.57.02, whose source is gone, and there is no module for kernel {KERNEL}.",
+    ),
     ("driver.not-loaded", unloaded(), "The kernel module nvidia is not loaded (module 570.169 lies on disk)."),
     (
         "driver.not-loaded",
@@ -174,6 +180,7 @@ WELL = [
     ("driver.dkms-build-failed", having(nvidia__kernel__dkms_errors=("error: of another version",))),
     ("driver.blacklisted", having(nvidia__kernel__blacklists=("nvidia",))),
     ("driver.not-installed", NO_MODULE),
+    ("driver.dkms-entry-stale", unloaded(nvidia__kernel__dkms=(entry("470.57.02", state="broken"),))),
     ("driver.not-installed", having(NOTHING, pci__0__driver="vfio-pci")),
     ("driver.not-loaded", NO_MODULE),
     ("driver.no-module-for-kernel", unloaded()),
@@ -191,6 +198,7 @@ UNKNOWN = [
     ("driver.built-for-another-kernel", having(ELSEWHERE, nvidia__kernel__other_kernels=WHY)),
     ("driver.headers-missing", having(NO_HEADERS, host__kernel__headers=WHY)),
     ("driver.dkms-build-failed", having(COMPILER, nvidia__kernel__loaded=WHY)),
+    ("driver.dkms-entry-stale", having(STALE, nvidia__kernel__dkms=WHY)),
     ("driver.not-loaded", unloaded(nvidia__kernel__loaded=WHY)),
     ("driver.refused-by-secure-boot", having(SECURE, host__kernel__secure_boot=WHY)),
     ("driver.refused-by-lockdown", having(LOCKED, host__kernel__lockdown=WHY)),
@@ -227,6 +235,7 @@ def test_what_nobody_could_see_is_unknown(check: str, facts: Facts) -> None:
         (COMPILER, "driver.dkms-build-failed"),
         (ELSEWHERE, "driver.built-for-another-kernel"),
         (NO_MODULE, "driver.no-module-for-kernel"),
+        (STALE, "driver.dkms-entry-stale"),
         (NOTHING, "driver.not-installed"),
         (SECURE, "driver.refused-by-secure-boot"),
         (LOCKED, "driver.refused-by-lockdown"),

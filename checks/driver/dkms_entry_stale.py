@@ -1,0 +1,46 @@
+"""DKMS stumbles over an entry whose source is gone, and builds nothing after it."""
+
+from gpudoctor.driver_view import DEAD, OTHER_DRIVERS, own_kernel
+from gpudoctor.facts import Dkms, Facts
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.remedies import module, system
+from gpudoctor.subjects import cards_of
+
+
+def _stale(facts: Facts) -> tuple[Dkms, ...]:
+    return tuple(e for e in known(facts.nvidia.kernel.dkms) or () if e.state == "broken")
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    gone = tuple(f"sudo rm -r /var/lib/dkms/{e.module}/{e.version}" for e in _stale(facts))
+    again = system.reinstall(facts, *module.module_packages(facts)) if module.module_packages(facts) else ()
+    says = "Remove the stale entry from DKMS's tree, then build the installed driver's module."
+    commands = (*gone, *again, f"sudo dkms autoinstall -k {system.kernel_of(facts)}", "sudo modprobe nvidia")
+    return (Fix(says, commands, "reinstall-package", root=True, impact="persistent", verify="dkms status"),)
+
+
+@check(
+    title="A stale entry keeps DKMS from building NVIDIA's module",
+    severity=Severity.ERROR,
+    cause="DKMS still lists a version whose source folder was deleted (Could not locate dkms.conf file); it stops "
+    "there when "
+    "it builds for a new kernel.",
+    fixes=_fixes,
+    references=("https://github.com/dell/dkms",),
+    each=own_kernel,
+    because=(*DEAD, *OTHER_DRIVERS),
+    affects=("everything",),
+    seen=(),
+)
+def dkms_entry_stale(facts: Facts) -> Problem | None:
+    """A broken entry, and no module for the running kernel."""
+    kernel = facts.nvidia.kernel
+    if not cards_of(facts, "nvidia") or known(kernel.loaded) is not None or known(kernel.on_disk):
+        return None
+    stale = _stale(facts)
+    if not stale:
+        return None
+    names = " and ".join(f"{e.module}/{e.version}" for e in stale)
+    says = f"DKMS lists {names}, whose source is gone, and there is no module for kernel {system.kernel_of(facts)}."
+    return Problem(says, tuple(f"dkms: {e.module}/{e.version}: {e.state}" for e in stale))
