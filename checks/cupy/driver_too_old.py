@@ -35,6 +35,5 @@ def driver_too_old(on: OnFramework) -> Problem | None:
         return None
     floor = drivers.minimum_driver(cuda)
     says = f"{on.framework.distribution} {on.framework.version} is for CUDA {cuda} and requires driver {floor} or "
-    "newer; "
-    says += f"the {driver_words(on.facts)} supports at most CUDA {driver}."
+    says += f"newer; the {driver_words(on.facts)} supports at most CUDA {driver}."
     return Problem(says)

@@ -39,6 +39,5 @@ def wrong_cuda_major(on: OnFramework) -> Problem | None:
     first = next(iter(others))
     there = ", ".join(f"CUDA {number} in {place}" for number, place in majors.items()) or others[first]
     says = f"{on.framework.distribution} {on.framework.version} is for CUDA {own} and needs {first}, which is not "
-    "found; "
-    says += f"installed is {there}."
+    says += f"found; installed is {there}."
     return Problem(says, tuple(f"{wanted} is missing, {other} is there" for wanted, other in others.items())[:6])

@@ -31,8 +31,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     specs = [spec for _, spec in wanted]
     who = next((f", as {name} requires" for name, _ in wanted if name), "")
     says = f"Remove all of them, then install only {' and '.join(specs)}{who}: removing one alone takes the shared "
-    "files "
-    says += "away."
+    says += "files away."
     commands = (uninstall(on.python, *dict.fromkeys(names)), install(on.python, *dict.fromkeys(specs), force=True))
     return (Fix(says, commands, "reinstall-package"),)
 

@@ -63,5 +63,4 @@ def bitsandbytes_no_binary(on: OnFramework) -> Problem | None:
     if not there or wanted in there:
         return None
     says = f"bitsandbytes {found.version} has no libbitsandbytes_cuda{wanted}.so for CUDA {on.framework.cuda} of "
-    f"{on.name}; "
-    return Problem(says + f"it has binaries for {', '.join(there)}.")
+    return Problem(says + f"{on.name}; it has binaries for {', '.join(there)}.")

@@ -51,7 +51,7 @@ def bare_python(**changes: Any) -> Python:
     return python(**changes)
 
 
-def torch(version: str = "2.7.1", **changes: Any) -> Framework:
+def torch(version: Any = "2.7.1", **changes: Any) -> Framework:
     """A healthy PyTorch for CUDA 12.6."""
     return framework("torch", version, **changes)
 
@@ -85,3 +85,8 @@ def severity(check: Check[Any], facts: Facts) -> str:
 def blind(**changes: Any) -> Any:
     """A framework's live part in which it uses no GPU."""
     return live(0, **({"error": "No CUDA GPUs are available", "count": 0} | changes))
+
+
+def change_toolkits(**changes: Any) -> Toolkits:
+    """A machine's toolkits, none but for the changes."""
+    return msgspec.structs.replace(NO_TOOLKIT, **changes)

@@ -36,7 +36,12 @@ from tests.checks.environments import (
 )
 
 CU130 = ("sm_75", "sm_80", "sm_86", "sm_90", "sm_100", "sm_120")
-CPU = {"variant": "cpu", "cuda": None, "archs": (), "live": live(0, error="Torch not compiled with CUDA enabled")}
+CPU: dict[str, Any] = {
+    "variant": "cpu",
+    "cuda": None,
+    "archs": (),
+    "live": live(0, error="Torch not compiled with CUDA enabled"),
+}
 RADEON = Gpu(vendor="amd", index=0, name="AMD Radeon RX 7900 XTX", gfx="gfx1100", capability=None, integrated=False)
 
 

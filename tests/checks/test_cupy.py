@@ -1,0 +1,151 @@
+"""CuPy: its packages, its libraries, its headers, its driver."""
+
+from typing import Any
+
+import pytest
+
+from gpudoctor.checks.cupy.arch_missing import arch_missing
+from gpudoctor.checks.cupy.crashes import crashes
+from gpudoctor.checks.cupy.driver_too_old import driver_too_old
+from gpudoctor.checks.cupy.headers_missing import headers_missing
+from gpudoctor.checks.cupy.import_fails import import_fails
+from gpudoctor.checks.cupy.import_hangs import import_hangs
+from gpudoctor.checks.cupy.no_gpu import no_gpu
+from gpudoctor.checks.cupy.nvrtc_missing import nvrtc_missing
+from gpudoctor.checks.cupy.several_packages import several_packages
+from gpudoctor.checks.cupy.wrong_cuda_major import wrong_cuda_major
+from gpudoctor.facts import CudaHome, Framework, Library
+from gpudoctor.maybe import Unknown
+from tests.builders import framework, live
+from tests.checks.environments import (
+    PASCAL,
+    change_toolkits,
+    commands,
+    environment,
+    machine,
+    need,
+    one,
+    package,
+)
+
+NVRTC = "/usr/local/cuda-12.6/lib64/libnvrtc.so.12"
+RUNTIME = Library(
+    soname="libcudart.so.12", path="/usr/local/cuda-12.6/lib64/libcudart.so.12", real="/x", kind="toolkit"
+)
+WHOLE = change_toolkits(
+    installed=(("/usr/local/cuda-12.6", "12.6"),),
+    libraries=(RUNTIME,),
+    home=CudaHome(path="/usr/local/cuda", why="CUDA_PATH", exists=True, nvcc=None, headers=True),
+)
+BARE = change_toolkits(
+    installed=(("/usr/local/cuda-12.6", "12.6"),),
+    libraries=(RUNTIME,),
+    home=CudaHome(path="/usr/local/cuda", why="CUDA_PATH", exists=True, nvcc=None, headers=False),
+)
+
+
+def cupy(name: str = "cupy-cuda12x", version: str = "13.4.1", **changes: Any) -> Framework:
+    """A healthy CuPy for CUDA 12."""
+    plain = {"distribution": name, "cuda": "12", "archs": Unknown("no list"), "needs": (need("libnvrtc.so.12", NVRTC),)}
+    return framework("cupy", version, **(plain | changes))
+
+
+def test_several_packages() -> None:
+    facts = environment(cupy("cupy-cuda11x", others=(("cupy", "11.5.0"),)), facts=machine(toolkits=WHOLE))
+    expected = "cupy-cuda11x 13.4.1 and cupy 11.5.0 are both installed and overwrite each other's files."
+    assert one(several_packages, facts) == ("problem", expected)
+    said = commands(several_packages, facts)
+    assert "uninstall -y cupy-cuda11x cupy" in said
+    assert "pip install cupy-cuda12x" in said
+    assert one(several_packages, environment(cupy())) == ("pass", "")
+
+
+def test_wrong_cuda_major() -> None:
+    ill = cupy("cupy-cuda11x", cuda="11", needs=(need("libnvrtc.so.11.2"), need("libcublas.so.11")))
+    nvrtc = Library(soname="libnvrtc.so.12", path=NVRTC, real=NVRTC, kind="toolkit")
+    facts = environment(ill, facts=machine(toolkits=change_toolkits(libraries=(RUNTIME, nvrtc))))
+    expected = (
+        "cupy-cuda11x 13.4.1 is for CUDA 11 and needs libnvrtc.so.11.2, which is not found; installed is CUDA 12 in "
+        "/usr/local/cuda-12.6/lib64."
+    )
+    assert one(wrong_cuda_major, facts) == ("problem", expected)
+    assert "pip install cupy-cuda12x" in commands(wrong_cuda_major, facts)
+    assert one(wrong_cuda_major, environment(cupy())) == ("pass", "")
+    assert one(wrong_cuda_major, environment(cupy(needs=Unknown("no cache")))) == ("unknown", "no cache")
+
+
+def test_nvrtc_missing() -> None:
+    ill = cupy(needs=(need("libnvrtc.so.12", wheel="/opt/env/libnvrtc.so.12"),))
+    expected = (
+        "CuPy 13.4.1 needs libnvrtc.so.12, which is not found; the copy in /opt/env/libnvrtc.so.12 is not looked for."
+    )
+    assert one(nvrtc_missing, environment(ill)) == ("problem", expected)
+    assert "'cupy-cuda12x[ctk]>=14.0.0'" in commands(nvrtc_missing, environment(ill))
+    assert one(nvrtc_missing, environment(cupy())) == ("pass", "")
+    assert one(nvrtc_missing, environment(cupy(needs=Unknown("no cache")))) == ("unknown", "no cache")
+
+
+def test_headers_missing() -> None:
+    facts = environment(cupy(), facts=machine(toolkits=BARE))
+    expected = (
+        f"CuPy 13.4.1 finds NVRTC 12.6 ({NVRTC}), but not its headers: /usr/local/cuda/include has no vector_types.h "
+        "and cuda_fp16.h."
+    )
+    assert one(headers_missing, facts) == ("problem", expected)
+    said = commands(headers_missing, facts)
+    assert "nvidia-cuda-runtime-cu12==12.6.*" in said
+    assert "cuda-cudart-dev-12-6" in said
+    assert one(headers_missing, environment(cupy(), facts=machine(toolkits=WHOLE))) == ("pass", "")
+    wheel = (package("nvidia-cuda-runtime-cu12", "12.6.77"),)
+    assert one(headers_missing, environment(cupy(), packages=wheel, facts=machine(toolkits=BARE))) == ("pass", "")
+    closed = change_toolkits(home=CudaHome(path="/usr/local/cuda", headers=Unknown("closed")))
+    assert one(headers_missing, environment(cupy(), facts=machine(toolkits=closed))) == ("unknown", "closed")
+
+
+def test_driver_too_old() -> None:
+    facts = environment(cupy("cupy-cuda13x", cuda="13"), facts=machine("12.4"))
+    expected = (
+        "cupy-cuda13x 13.4.1 is for CUDA 13 and requires driver 580 or newer; the driver 570.169 (CUDA 12.4) "
+        "supports at most CUDA 12.4."
+    )
+    assert one(driver_too_old, facts) == ("problem", expected)
+    assert "cupy-cuda12x" in commands(driver_too_old, facts)
+    assert one(driver_too_old, environment(cupy(), facts=machine("12.0"))) == ("pass", "")
+    assert one(driver_too_old, environment(cupy(cuda=Unknown("from source")))) == ("unknown", "from source")
+
+
+def test_arch_missing() -> None:
+    facts = environment(cupy("cupy-cuda13x", cuda="13"), facts=machine("13.0", card=PASCAL))
+    outcome, says = one(arch_missing, facts)
+    assert outcome == "problem"
+    assert says.startswith("cupy-cuda13x 13.4.1 has no code for GPU 0 (NVIDIA GeForce GTX 1080 Ti, Pascal")
+    assert "cupy-cuda12x" in commands(arch_missing, facts)
+    assert one(arch_missing, environment(cupy(), facts=machine(card=PASCAL))) == ("pass", "")
+    hidden = environment(cupy(), facts=machine(card={"capability": Unknown("lost")}))
+    assert one(arch_missing, hidden) == ("unknown", "lost")
+
+
+LIVE = [
+    (import_fails, {"import_error": "ImportError: x"}, "CuPy 13.4.1 does not import: ImportError: x"),
+    (import_hangs, {"hung": True, "stage": "devices"}, "CuPy 13.4.1 does not come back from the stage devices."),
+    (
+        crashes,
+        {"died": "SIGSEGV", "stage": "import"},
+        "CuPy 13.4.1 dies of SIGSEGV in the stage import, before it says anything about GPUs.",
+    ),
+    (
+        no_gpu,
+        {"available": False, "count": 0, "error": "cudaErrorUnknown: unknown error"},
+        "CuPy 13.4.1 does not use GPU 0 (NVIDIA GeForce RTX 4090): cudaErrorUnknown: unknown error",
+    ),
+]
+
+
+@pytest.mark.parametrize(("check", "changes", "says"), LIVE)
+def test_what_cupy_says_itself(check: Any, changes: dict[str, Any], says: str) -> None:
+    assert one(check, environment(cupy(live=live(**changes)))) == ("problem", says)
+    assert one(check, environment(cupy())) == ("pass", "")
+
+
+def test_no_gpu_does_not_know() -> None:
+    assert one(no_gpu, environment(cupy(variant=Unknown("from source")))) == ("unknown", "from source")

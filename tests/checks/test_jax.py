@@ -1,0 +1,166 @@
+"""JAX: its plugin, its versions, its driver."""
+
+from typing import Any
+
+import pytest
+
+from gpudoctor.checks.jax.arch_missing import arch_missing
+from gpudoctor.checks.jax.cpu_only import cpu_only
+from gpudoctor.checks.jax.crashes import crashes
+from gpudoctor.checks.jax.cudnn_too_old import cudnn_too_old
+from gpudoctor.checks.jax.driver_too_old import driver_too_old
+from gpudoctor.checks.jax.import_fails import import_fails
+from gpudoctor.checks.jax.import_hangs import import_hangs
+from gpudoctor.checks.jax.no_gpu import no_gpu
+from gpudoctor.checks.jax.plugin_skew import plugin_skew
+from gpudoctor.checks.jax.ptxas_too_old import ptxas_too_old
+from gpudoctor.facts import Framework, Package
+from gpudoctor.maybe import Unknown
+from tests.builders import framework, live, plain_host, with_framework
+from tests.checks.environments import (
+    BLACKWELL,
+    PASCAL,
+    blind,
+    commands,
+    environment,
+    machine,
+    need,
+    one,
+    package,
+    severity,
+    torch,
+)
+
+
+def jax(version: str = "0.6.2", plugin: str | None = "jax-cuda12-plugin", **changes: Any) -> Framework:
+    """A healthy JAX with its plugin for CUDA 12, or without one."""
+    plain: dict[str, Any] = {
+        "cuda": plugin[8:10] if plugin else None,
+        "variant": "cuda" if plugin else "cpu",
+        "plugin": plugin,
+        "plugin_version": version if plugin else None,
+        "backend_version": version,
+        "archs": Unknown("no list"),
+    }
+    return framework("jax", version, **(plain | changes))
+
+
+def parts(jax_version: str, plugin: str) -> tuple[Package, ...]:
+    return (
+        package("jaxlib", jax_version),
+        package("jax-cuda12-plugin", plugin),
+        package("jax-cuda12-pjrt", plugin),
+    )
+
+
+def test_cpu_only() -> None:
+    bare = jax(plugin=None)
+    facts = environment(bare, packages=(package("numpyro", "0.18.0"),))
+    expected = (
+        "JAX 0.6.2 is CPU-only: no CUDA plugin is installed, and GPU 0 (NVIDIA GeForce RTX 4090) lies idle. numpyro "
+        "compute with it."
+    )
+    assert one(cpu_only, facts) == ("problem", expected)
+    assert "'jax[cuda12]==0.6.2'" in commands(cpu_only, facts)
+    assert severity(cpu_only, facts) == "fail"
+    assert severity(cpu_only, environment(bare, torch(), packages=(package("flax", "0.10.0"),))) == "warn"
+    assert one(cpu_only, environment(bare, torch())) == ("pass", "")
+    assert one(cpu_only, environment(jax())) == ("pass", "")
+    assert one(cpu_only, with_framework(bare, plain_host())) == ("pass", "")
+    assert one(cpu_only, environment(jax(variant=Unknown("closed")))) == ("unknown", "closed")
+
+
+def test_the_plugin_for_cuda_13_only_where_driver_and_jax_have_it() -> None:
+    assert "'jax[cuda13]==0.9.2'" in commands(cpu_only, environment(jax("0.9.2", None), facts=machine("13.0")))
+    assert "'jax[cuda12]==0.6.2'" in commands(cpu_only, environment(jax("0.6.2", None), facts=machine("13.0")))
+    pascal = machine("13.0", card=PASCAL)
+    assert "'jax[cuda12]==0.9.2'" in commands(cpu_only, environment(jax("0.9.2", None), facts=pascal))
+
+
+def test_plugin_skew() -> None:
+    ill = jax("0.4.31", plugin_version="0.4.35", live=live(died="SIGSEGV", stage="devices"))
+    facts = environment(ill, packages=parts("0.4.31", "0.4.35"))
+    expected = "jax-cuda12-plugin 0.4.35 does not belong to jaxlib 0.4.31 (jax 0.4.31)."
+    assert one(plugin_skew, facts) == ("problem", expected)
+    assert severity(plugin_skew, facts) == "fail"
+    assert "'jax[cuda12]==0.4.31'" in commands(plugin_skew, facts)
+    assert one(plugin_skew, environment(jax(), packages=parts("0.6.2", "0.6.2"))) == ("pass", "")
+    assert one(plugin_skew, environment(jax(plugin=None))) == ("pass", "")
+    assert one(plugin_skew, environment(jax(plugin_version=Unknown("closed")))) == ("unknown", "closed")
+
+
+def test_driver_too_old() -> None:
+    ill = jax("0.9.2", "jax-cuda13-plugin", live=blind())
+    there = (package("jax-cuda13-plugin", "0.9.2"), package("jax-cuda13-pjrt", "0.9.2"))
+    facts = environment(ill, packages=there)
+    expected = (
+        "jax-cuda13-plugin 0.9.2 is for CUDA 13 and requires driver 580 or newer; the driver 570.169 (CUDA 12.8) is "
+        "too old and supports at most CUDA 12.8, so JAX falls back to the CPU."
+    )
+    assert one(driver_too_old, facts) == ("problem", expected)
+    said = commands(driver_too_old, facts)
+    assert "uninstall -y jax-cuda13-plugin jax-cuda13-pjrt" in said
+    assert "'jax[cuda12]==0.9.2'" in said
+    assert one(driver_too_old, environment(jax())) == ("pass", "")
+    assert one(driver_too_old, environment(jax(cuda=Unknown("closed")))) == ("unknown", "closed")
+
+
+def test_arch_missing() -> None:
+    facts = environment(jax("0.9.2", "jax-cuda13-plugin"), facts=machine("13.0", card=PASCAL))
+    expected = (
+        "jax-cuda13-plugin starts at compute capability 7.5; it has no code for GPU 0 (NVIDIA GeForce GTX 1080 Ti, "
+        "Pascal, compute capability 6.1, sm_61)."
+    )
+    assert one(arch_missing, facts) == ("problem", expected)
+    assert "jax[cuda12]" in commands(arch_missing, facts)
+    assert one(arch_missing, environment(jax(), facts=machine(card=PASCAL))) == ("pass", "")
+    hidden = environment(jax(), facts=machine(card={"capability": Unknown("lost")}))
+    assert one(arch_missing, hidden) == ("unknown", "lost")
+
+
+def test_cudnn_too_old() -> None:
+    ill = jax(needs=(need("libcudnn.so.9", "/opt/x/libcudnn.so.9", version="9.1.0.70"),))
+    expected = "JAX 0.6.2 needs cuDNN 9.8 or newer, and finds 9.1.0.70 in /opt/x/libcudnn.so.9."
+    assert one(cudnn_too_old, environment(ill)) == ("problem", expected)
+    assert "'nvidia-cudnn-cu12>=9.8,<10'" in commands(cudnn_too_old, environment(ill))
+    newer = jax(needs=(need("libcudnn.so.9", "/opt/x/libcudnn.so.9", version="9.10.2"),))
+    assert one(cudnn_too_old, environment(newer)) == ("pass", "")
+    assert one(cudnn_too_old, environment(jax(needs=Unknown("closed")))) == ("unknown", "closed")
+
+
+def test_ptxas_too_old() -> None:
+    wheel = (package("nvidia-cuda-nvcc-cu12", "12.6.85"),)
+    facts = environment(jax(), packages=wheel, facts=machine(card=BLACKWELL))
+    outcome, says = one(ptxas_too_old, facts)
+    assert outcome == "problem"
+    assert says.startswith("nvidia-cuda-nvcc-cu12 12.6.85 has no sm_120 for GPU 0")
+    assert "--upgrade nvidia-cuda-nvcc-cu12" in commands(ptxas_too_old, facts)
+    assert one(ptxas_too_old, environment(jax(), packages=wheel)) == ("pass", "")
+    hidden = environment(jax(), packages=wheel, facts=machine(card={"capability": Unknown("lost")}))
+    assert one(ptxas_too_old, hidden) == ("unknown", "lost")
+
+
+LIVE = [
+    (import_fails, {"import_error": "ImportError: x"}, "JAX 0.6.2 does not import: ImportError: x"),
+    (import_hangs, {"hung": True, "stage": "devices"}, "JAX 0.6.2 does not come back from the stage devices."),
+    (
+        crashes,
+        {"died": "SIGSEGV", "stage": "devices"},
+        "JAX 0.6.2 dies of SIGSEGV in the stage devices, before it says anything about GPUs.",
+    ),
+    (
+        no_gpu,
+        {"available": False, "count": 0, "error": "a line\nRuntimeError: cuInit failed"},
+        "JAX 0.6.2 does not use GPU 0 (NVIDIA GeForce RTX 4090): RuntimeError: cuInit failed",
+    ),
+]
+
+
+@pytest.mark.parametrize(("check", "changes", "says"), LIVE)
+def test_what_jax_says_itself(check: Any, changes: dict[str, Any], says: str) -> None:
+    assert one(check, environment(jax(live=live(**changes)))) == ("problem", says)
+    assert one(check, environment(jax())) == ("pass", "")
+
+
+def test_no_gpu_does_not_know() -> None:
+    assert one(no_gpu, environment(jax(live=live(available=Unknown("it hung"))))) == ("unknown", "it hung")

@@ -1,0 +1,136 @@
+"""ONNX Runtime: its packages, its libraries, its driver."""
+
+from typing import Any
+
+import pytest
+
+from gpudoctor.checks.onnxruntime.both_packages import both_packages
+from gpudoctor.checks.onnxruntime.cpu_package import cpu_package
+from gpudoctor.checks.onnxruntime.crashes import crashes
+from gpudoctor.checks.onnxruntime.driver_too_old import driver_too_old
+from gpudoctor.checks.onnxruntime.import_fails import import_fails
+from gpudoctor.checks.onnxruntime.import_hangs import import_hangs
+from gpudoctor.checks.onnxruntime.libraries_not_found import libraries_not_found
+from gpudoctor.checks.onnxruntime.no_gpu import no_gpu
+from gpudoctor.checks.onnxruntime.wrong_cuda_major import wrong_cuda_major
+from gpudoctor.facts import Framework, Library
+from gpudoctor.maybe import Unknown
+from tests.builders import framework, live, plain_host, with_framework
+from tests.checks.environments import (
+    blind,
+    change_toolkits,
+    commands,
+    environment,
+    machine,
+    need,
+    one,
+    severity,
+    torch,
+)
+
+WHEEL = "/opt/env/lib/python3.11/site-packages/nvidia/cublas/lib/libcublasLt.so.12"
+
+
+def ort(version: str = "1.22.0", name: str = "onnxruntime-gpu", **changes: Any) -> Framework:
+    """A healthy ONNX Runtime for CUDA 12."""
+    plain = {"distribution": name, "cuda": "12.6", "needs": (need("libcublasLt.so.12", WHEEL),), "archs": ()}
+    return framework("onnxruntime", version, **(plain | changes))
+
+
+def test_both_packages() -> None:
+    ill = ort("1.22.1", "onnxruntime", variant="cpu", cuda=None, others=(("onnxruntime-gpu", "1.22.0"),), live=blind())
+    expected = (
+        "onnxruntime 1.22.1 and onnxruntime-gpu 1.22.0 are both installed and overwrite each other's files; the CUDA "
+        "provider is gone."
+    )
+    assert one(both_packages, environment(ill)) == ("problem", expected)
+    assert severity(both_packages, environment(ill)) == "fail"
+    said = commands(both_packages, environment(ill))
+    assert "uninstall -y onnxruntime onnxruntime-gpu" in said
+    assert "pip install onnxruntime-gpu==1.22.0" in said
+    assert severity(both_packages, environment(ort(others=(("onnxruntime", "1.22.0"),)))) == "warn"
+    assert severity(both_packages, with_framework(ill, plain_host())) == "advice"
+    assert one(both_packages, environment(ort())) == ("pass", "")
+
+
+def test_wrong_cuda_major() -> None:
+    ill = ort("1.18.0", cuda="11.8", needs=(need("libcublasLt.so.11"),), live=blind())
+    there = Library(soname="libcublasLt.so.12", path="/usr/local/cuda-12.1/lib64/libcublasLt.so.12", real="/x")
+    facts = environment(ill, facts=machine("12.1", change_toolkits(libraries=(there,))))
+    expected = (
+        "ONNX Runtime 1.18.0 is built for CUDA 11 and needs libcublasLt.so.11; installed is only libcublasLt.so.12: "
+        "it runs on the CPU."
+    )
+    assert one(wrong_cuda_major, facts) == ("problem", expected)
+    assert "'onnxruntime-gpu[cuda,cudnn]>=1.19,<1.27'" in commands(wrong_cuda_major, facts)
+    assert one(libraries_not_found, facts) == ("pass", "")
+    assert one(wrong_cuda_major, environment(ort())) == ("pass", "")
+    assert one(wrong_cuda_major, environment(ort(needs=Unknown("closed"), live=None))) == ("unknown", "closed")
+
+
+def test_libraries_not_found() -> None:
+    ill = ort(needs=(need("libcublasLt.so.12", wheel=WHEEL),), live=blind())
+    expected = (
+        "ONNX Runtime 1.22.0 does not find libcublasLt.so.12, although their wheels are installed: "
+        "it does not look there."
+    )
+    assert one(libraries_not_found, environment(ill)) == ("problem", expected)
+    assert "onnxruntime.preload_dlls()" in commands(libraries_not_found, environment(ill))
+    # A program that imports PyTorch first has the same libraries loaded.
+    assert severity(libraries_not_found, environment(ill, torch(cuda="12.4"))) == "advice"
+    assert one(libraries_not_found, environment(ort())) == ("pass", "")
+    assert one(libraries_not_found, environment(ort(needs=Unknown("closed"), live=None))) == ("unknown", "closed")
+
+
+def test_libraries_that_are_nowhere_are_installed() -> None:
+    ill = ort(needs=(need("libcublasLt.so.12"),), live=blind())
+    assert "no wheel holds them" in one(libraries_not_found, environment(ill))[1]
+    assert "'onnxruntime-gpu[cuda,cudnn]==1.22.0'" in commands(libraries_not_found, environment(ill))
+
+
+def test_cpu_package() -> None:
+    cpu = ort("1.22.0", "onnxruntime", variant="cpu", cuda=None, live=blind())
+    expected = "ONNX Runtime 1.22.0 is the CPU package, and GPU 0 (NVIDIA GeForce RTX 4090) lies idle."
+    assert one(cpu_package, environment(cpu)) == ("problem", expected)
+    assert severity(cpu_package, environment(cpu)) == "advice"
+    assert one(cpu_package, environment(ort())) == ("pass", "")
+    assert one(cpu_package, environment(ort(variant=Unknown("closed")))) == ("unknown", "closed")
+
+
+def test_driver_too_old() -> None:
+    facts = environment(ort("1.27.0", cuda="13.0", live=blind()), facts=machine("12.4"))
+    expected = (
+        "ONNX Runtime 1.27.0 is built for CUDA 13.0 and requires driver 580 or newer; the driver 570.169 (CUDA 12.4) "
+        "supports at most CUDA 12.4."
+    )
+    assert one(driver_too_old, facts) == ("problem", expected)
+    assert "'onnxruntime-gpu<1.27'" in commands(driver_too_old, facts)
+    assert one(driver_too_old, environment(ort())) == ("pass", "")
+    assert one(driver_too_old, environment(ort(cuda=Unknown("closed")))) == ("unknown", "closed")
+
+
+LIVE = [
+    (import_fails, {"import_error": "ImportError: x"}, "ONNX Runtime 1.22.0 does not import: ImportError: x"),
+    (import_hangs, {"hung": True, "stage": "init"}, "ONNX Runtime 1.22.0 does not come back from the stage init."),
+    (
+        crashes,
+        {"died": "SIGSEGV", "stage": "init"},
+        "ONNX Runtime 1.22.0 dies of SIGSEGV in the stage init, before it says anything about GPUs.",
+    ),
+    (
+        no_gpu,
+        {"available": False, "count": Unknown("not asked"), "error": "CUDA failure 35"},
+        "ONNX Runtime 1.22.0 does not use GPU 0 (NVIDIA GeForce RTX 4090): CUDA failure 35",
+    ),
+]
+
+
+@pytest.mark.parametrize(("check", "changes", "says"), LIVE)
+def test_what_onnx_runtime_says_itself(check: Any, changes: dict[str, Any], says: str) -> None:
+    assert one(check, environment(ort(live=live(**changes)))) == ("problem", says)
+    assert one(check, environment(ort())) == ("pass", "")
+
+
+def test_a_listed_provider_without_a_gpu_is_normal() -> None:
+    assert one(no_gpu, with_framework(ort(live=blind()), plain_host())) == ("pass", "")
+    assert one(no_gpu, environment(ort(live=live(available=Unknown("it hung"))))) == ("unknown", "it hung")

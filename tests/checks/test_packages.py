@@ -1,0 +1,119 @@
+"""Packages that were built for another framework than the installed one."""
+
+import pytest
+
+from gpudoctor.checks.packages.bitsandbytes_no_binary import bitsandbytes_no_binary
+from gpudoctor.checks.packages.built_for_another_torch import built_for_another_torch
+from gpudoctor.checks.packages.ctranslate2_cudnn import ctranslate2_cudnn
+from gpudoctor.checks.packages.extension_abi import extension_abi
+from gpudoctor.checks.packages.torchvision_mismatch import torchvision_mismatch
+from gpudoctor.extensions import abi
+from gpudoctor.facts import Extension, Facts, Unmet
+from gpudoctor.maybe import Unknown
+from tests.builders import change
+from tests.checks.environments import SITE, commands, environment, one, package, torch
+
+
+def test_torchvision_mismatch() -> None:
+    vision = package("torchvision", "0.19.1", requires=("numpy", "torch==2.4.1"))
+    broken = Unmet(package="torchvision", version="0.19.1", requires="torch==2.4.1", found="2.5.1")
+    facts = environment(torch("2.5.1", cuda="12.4"), packages=(vision,), unmet=(broken,))
+    expected = "torchvision 0.19.1 requires torch==2.4.1; installed is PyTorch 2.5.1: a mismatch."
+    assert one(torchvision_mismatch, facts) == ("problem", expected)
+    said = commands(torchvision_mismatch, facts)
+    assert "--index-url https://download.pytorch.org/whl/cu124 torch==2.5.1 torchvision==0.20.1" in said
+    fits = package("torchvision", "0.20.1", requires=("torch==2.5.1",))
+    assert one(torchvision_mismatch, environment(torch("2.5.1"), packages=(fits,))) == ("pass", "")
+    assert one(torchvision_mismatch, environment(torch(version=Unknown("closed")))) == ("unknown", "closed")
+
+
+def test_a_cpu_build_of_torchvision_beside_a_gpu_build_of_torch() -> None:
+    vision = package("torchvision", "0.22.1+cpu", requires=("torch==2.7.1",))
+    facts = environment(torch("2.7.1+cu126"), packages=(vision,))
+    expected = (
+        "torchvision 0.22.1+cpu is the build cpu, PyTorch is the build cu126; installed is PyTorch 2.7.1+cu126: "
+        "a mismatch."
+    )
+    assert one(torchvision_mismatch, facts) == ("problem", expected)
+
+
+OLD = "_ZN3c105ErrorC2ENS_14SourceLocationESs"
+NEW = "_ZN3c105ErrorC2ENS_14SourceLocationENSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE"
+
+
+@pytest.mark.parametrize(("symbol", "expected"), [(OLD, "old"), (NEW, "new"), ("_ZNK3c1011StorageImpl4sizeEv", None)])
+def test_abi(symbol: str, expected: str | None) -> None:
+    assert abi((symbol,)) == expected
+
+
+def extended(name: str, symbol: str, requires: tuple[str, ...] = ()) -> Facts:
+    """A package whose extension lacks a symbol."""
+    path = f"{SITE}/{name}/_C.so"
+    lacks = Extension(package=name, version="2.7.4", path=path, unresolved=(symbol,) if symbol else ())
+    return environment(torch("2.7.0"), packages=(package(name, "2.7.4", requires=requires),), extensions=(lacks,))
+
+
+def test_extension_abi() -> None:
+    facts = extended("flash-attn", OLD)
+    expected = f"flash-attn 2.7.4 does not fit PyTorch 2.7.0: undefined symbol {OLD} in _C.so."
+    assert one(extension_abi, facts) == ("problem", expected)
+    assert "--no-build-isolation --no-cache-dir --no-binary flash-attn flash-attn==2.7.4" in commands(
+        extension_abi, facts
+    )
+    pinned = extended("vllm", NEW, ("torch==2.5.1",))
+    assert "it was built for torch 2.5.1" in one(extension_abi, pinned)[1]
+    assert "torch==2.5.1 vllm==2.7.4" in commands(extension_abi, pinned)
+    assert one(extension_abi, extended("flash-attn", "")) == ("pass", "")
+
+
+def test_extension_for_another_cuda_major() -> None:
+    lacks = Extension(package="flash-attn", version="2.5", path="/x/_C.so", missing=("libcudart.so.11.0",))
+    facts = environment(torch(), extensions=(lacks,))
+    assert "it needs libcudart.so.11.0" in one(extension_abi, facts)[1]
+    optional = Extension(package="vllm", version="2.5", path="/x/_C.so", missing=("libmpi.so.40",))
+    assert one(extension_abi, environment(torch(), extensions=(optional,))) == ("pass", "")
+
+
+def test_built_for_another_torch() -> None:
+    broken = Unmet(package="xformers", version="0.0.29", requires="torch==2.6.0", found="2.7.1")
+    facts = environment(torch(), packages=(package("xformers", "0.0.29", requires=("torch==2.6.0",)),), unmet=(broken,))
+    expected = "xformers 0.0.29 requires torch==2.6.0; installed is torch 2.7.1."
+    assert one(built_for_another_torch, facts) == ("problem", expected)
+    assert "torch==2.6.0 xformers==0.0.29" in commands(built_for_another_torch, facts)
+    assert one(built_for_another_torch, environment(torch())) == ("pass", "")
+
+
+def bnb(*releases: str, cuda: str = "12.9") -> Facts:
+    names = tuple(f"libbitsandbytes_cuda{release}.so" for release in releases)
+    return environment(torch("2.8.0", cuda=cuda), packages=(package("bitsandbytes", "0.46.0", libraries=names),))
+
+
+def test_bitsandbytes_no_binary() -> None:
+    facts = bnb("118", "126", "128")
+    expected = (
+        "bitsandbytes 0.46.0 has no libbitsandbytes_cuda129.so for CUDA 12.9 of PyTorch 2.8.0; it has binaries for "
+        "118, 126, 128."
+    )
+    assert one(bitsandbytes_no_binary, facts) == ("problem", expected)
+    assert "export BNB_CUDA_VERSION=128" in commands(bitsandbytes_no_binary, facts)
+    assert one(bitsandbytes_no_binary, bnb("118", "129")) == ("pass", "")
+    assert one(bitsandbytes_no_binary, change(facts, "host.environment", {"BNB_CUDA_VERSION": "128"})) == ("pass", "")
+    assert one(bitsandbytes_no_binary, bnb()) == ("pass", "")
+    closed = change(facts, "pythons.0.packages", Unknown("closed"))
+    assert one(bitsandbytes_no_binary, closed) == ("unknown", "closed")
+
+
+def whisper(version: str, cudnn: str) -> Facts:
+    wheels = (package("ctranslate2", version), package("nvidia-cudnn-cu12", cudnn), package("whisperx", "3.1.5"))
+    return environment(torch("2.5.1"), packages=wheels)
+
+
+def test_ctranslate2_cudnn() -> None:
+    expected = "ctranslate2 4.4.0 needs cuDNN 8 (libcudnn_ops*.so.8); installed is nvidia-cudnn-cu12 9.1.0.70."
+    assert one(ctranslate2_cudnn, whisper("4.4.0", "9.1.0.70")) == ("problem", expected)
+    assert "--upgrade 'ctranslate2>=4.5' whisperx" in commands(ctranslate2_cudnn, whisper("4.4.0", "9.1.0.70"))
+    assert "ctranslate2==4.4.0" in commands(ctranslate2_cudnn, whisper("4.5.0", "8.9.2.26"))
+    assert one(ctranslate2_cudnn, whisper("4.5.0", "9.1.0.70")) == ("pass", "")
+    assert one(ctranslate2_cudnn, environment(torch())) == ("pass", "")
+    closed = change(whisper("4.4.0", "9.1.0.70"), "pythons.0.packages", Unknown("closed"))
+    assert one(ctranslate2_cudnn, closed) == ("unknown", "closed")

@@ -1,0 +1,216 @@
+"""TensorFlow: its build, its libraries, its GPU code, its driver."""
+
+from typing import Any
+
+import pytest
+
+from gpudoctor.checks.tensorflow.arch_missing import arch_missing
+from gpudoctor.checks.tensorflow.cpu_build import cpu_build
+from gpudoctor.checks.tensorflow.crashes import crashes
+from gpudoctor.checks.tensorflow.cudnn_too_old import cudnn_too_old
+from gpudoctor.checks.tensorflow.driver_too_old import driver_too_old
+from gpudoctor.checks.tensorflow.import_fails import import_fails
+from gpudoctor.checks.tensorflow.import_hangs import import_hangs
+from gpudoctor.checks.tensorflow.libdevice_missing import libdevice_missing
+from gpudoctor.checks.tensorflow.libraries_missing import libraries_missing
+from gpudoctor.checks.tensorflow.libraries_not_found import libraries_not_found
+from gpudoctor.checks.tensorflow.no_gpu import no_gpu
+from gpudoctor.checks.tensorflow.placeholder import placeholder
+from gpudoctor.checks.tensorflow.several_packages import several_packages
+from gpudoctor.checks.tensorflow.wrong_cuda_major import wrong_cuda_major
+from gpudoctor.facts import Framework, Library, Overlap
+from gpudoctor.maybe import Unknown
+from tests.builders import framework, live, plain_host, with_framework
+from tests.checks.environments import (
+    BLACKWELL,
+    NO_TOOLKIT,
+    PASCAL,
+    SITE,
+    blind,
+    change_toolkits,
+    commands,
+    environment,
+    machine,
+    need,
+    one,
+    package,
+    severity,
+    torch,
+)
+
+ARCHS = ("sm_60", "sm_70", "sm_80", "sm_89", "compute_90")
+FOUND = (need("libcudart.so.12", "/usr/lib/libcudart.so.12"), need("libcudnn.so.9", "/usr/lib/libcudnn.so.9"))
+
+
+def tf(version: str = "2.19.1", **changes: Any) -> Framework:
+    """A healthy TensorFlow for CUDA 12.5."""
+    plain = {"cuda": "12.5.1", "cudnn": "9.3", "archs": ARCHS, "needs": FOUND}
+    return framework("tensorflow", version, **(plain | changes))
+
+
+def test_libraries_missing() -> None:
+    ill = tf("2.17.1", needs=(need("libcudart.so.12"), need("libcudnn.so.8")), live=blind(error=None))
+    expected = (
+        "TensorFlow 2.17.1 needs CUDA 12's libraries, and libcudart.so.12, libcudnn.so.8 are not found: no nvidia-* "
+        "wheels are installed, nor a toolkit that has them."
+    )
+    assert one(libraries_missing, environment(ill)) == ("problem", expected)
+    assert "'tensorflow[and-cuda]==2.17.1'" in commands(libraries_missing, environment(ill))
+    assert severity(libraries_missing, environment(ill)) == "fail"
+    assert severity(libraries_missing, environment(ill, torch())) == "warn"
+    assert one(libraries_missing, environment(tf())) == ("pass", "")
+    assert one(libraries_missing, with_framework(ill, plain_host())) == ("pass", "")
+    unknown = environment(tf(needs=Unknown("stripped"), live=None))
+    assert one(libraries_missing, unknown) == ("unknown", "stripped")
+
+
+def test_libraries_not_found() -> None:
+    wheel = f"{SITE}/nvidia/cuda_runtime/lib/libcudart.so.12"
+    ill = tf("2.16.1", needs=(need("libcudart.so.12", wheel=wheel),), live=blind())
+    expected = "TensorFlow 2.16.1 does not find libcudart.so.12, although the wheels that hold them are installed."
+    assert one(libraries_not_found, environment(ill)) == ("problem", expected)
+    said = commands(libraries_not_found, environment(ill))
+    assert f"export LD_LIBRARY_PATH={SITE}/nvidia/cuda_runtime/lib" in said
+    assert one(libraries_missing, environment(ill)) == ("pass", "")
+    assert one(libraries_not_found, environment(tf())) == ("pass", "")
+    unknown = environment(tf(needs=Unknown("stripped"), live=None))
+    assert one(libraries_not_found, unknown) == ("unknown", "stripped")
+
+
+def test_wrong_cuda_major() -> None:
+    ill = tf("2.13.1", cuda="11.8", needs=(need("libcudart.so.11.0"),), live=blind())
+    there = Library(soname="libcudart.so.12", path="/usr/local/cuda/lib64/libcudart.so.12", real="/x", kind="toolkit")
+    facts = environment(ill, facts=machine(toolkits=change_toolkits(libraries=(there,))))
+    expected = (
+        "TensorFlow 2.13.1 is built for CUDA 11 (11.8) and needs libcudart.so.11.0; installed is only "
+        "libcudart.so.12, of another major of CUDA."
+    )
+    assert one(wrong_cuda_major, facts) == ("problem", expected)
+    assert "tensorflow[and-cuda]==2." in commands(wrong_cuda_major, facts)
+    assert one(libraries_missing, facts) == ("pass", "")
+    assert one(wrong_cuda_major, environment(tf())) == ("pass", "")
+    unknown = environment(tf(needs=Unknown("stripped"), live=None))
+    assert one(wrong_cuda_major, unknown) == ("unknown", "stripped")
+
+
+def test_another_frameworks_cudnn_is_not_taken_away() -> None:
+    ill = tf("2.17.1", needs=(need("libcudnn.so.8"),), live=blind())
+    nine = package("nvidia-cudnn-cu12", "9.1.0.70", libraries=("libcudnn.so.9",))
+    facts = environment(ill, torch(), packages=(nine,))
+    assert "of another major of cuDNN" in one(wrong_cuda_major, facts)[1]
+    assert "python3.11 -m venv /opt/env-tensorflow" in commands(wrong_cuda_major, facts)
+
+
+def test_cudnn_too_old() -> None:
+    path = f"{SITE}/nvidia/cudnn/lib/libcudnn.so.8"
+    ill = tf("2.12.1", cuda="11.8", cudnn="8.6", needs=(need("libcudnn.so.8", path, version="8.5.0.96"),))
+    facts = environment(ill, packages=(package("nvidia-cudnn-cu11", "8.5.0.96"),))
+    expected = f"TensorFlow 2.12.1 was compiled with cuDNN 8.6, and finds cuDNN 8.5.0.96 in {path}."
+    assert one(cudnn_too_old, facts) == ("problem", expected)
+    assert "'nvidia-cudnn-cu11>=8.6,<9'" in commands(cudnn_too_old, facts)
+    newer = tf(needs=(need("libcudnn.so.9", path, version="9.10.2"),))
+    assert one(cudnn_too_old, environment(newer)) == ("pass", "")
+    assert one(cudnn_too_old, environment(tf(needs=Unknown("stripped")))) == ("unknown", "stripped")
+
+
+def test_arch_missing() -> None:
+    facts = environment(tf(), facts=machine("12.9", card=BLACKWELL))
+    expected = (
+        "TensorFlow 2.19.1 has no kernels for GPU 0 (NVIDIA GeForce RTX 5090, Blackwell, compute capability 12.0, "
+        "sm_120): it covers only up to sm_90."
+    )
+    assert one(arch_missing, facts) == ("problem", expected)
+    assert "nvcr.io/nvidia/tensorflow" in commands(arch_missing, facts)
+    assert one(arch_missing, environment(tf(), facts=machine(card=PASCAL))) == ("pass", "")
+    assert one(arch_missing, environment(tf())) == ("pass", "")
+    assert one(arch_missing, environment(tf(archs=Unknown("no file")))) == ("unknown", "no file")
+
+
+def test_ptx_that_works_is_only_slow_at_first() -> None:
+    hopper = {"name": "NVIDIA H100", "generation": "Hopper", "capability": "9.0"}
+    old = tf("2.13.1", archs=("sm_50", "sm_60", "sm_70", "sm_75", "compute_80"))
+    assert severity(arch_missing, environment(old, facts=machine(card=hopper))) == "advice"
+
+
+def test_driver_too_old() -> None:
+    facts = environment(tf(), facts=machine("11.4"))
+    expected = (
+        "TensorFlow 2.19.1 is built for CUDA 12.5.1 and requires driver 525.60.13 or newer; the driver 570.169 (CUDA "
+        "11.4) is too old and supports at most CUDA 11.4."
+    )
+    assert one(driver_too_old, facts) == ("problem", expected)
+    assert "tensorflow[and-cuda]==2.14.*" in commands(driver_too_old, facts)
+    assert one(driver_too_old, environment(tf(), facts=machine("12.0"))) == ("pass", "")
+    assert one(driver_too_old, environment(tf(cuda=Unknown("no file")))) == ("unknown", "no file")
+
+
+def test_placeholder() -> None:
+    empty = framework("tensorflow", "2.12.0", distribution="tensorflow-gpu", location=None, live=None)
+    expected = (
+        "tensorflow-gpu 2.12.0 is installed; it is an obsolete, empty package: there is no module tensorflow to import."
+    )
+    assert one(placeholder, environment(empty)) == ("problem", expected)
+    said = commands(placeholder, environment(empty))
+    assert "uninstall -y tensorflow-gpu" in said
+    assert "tensorflow[and-cuda]" in said
+    assert one(placeholder, environment(tf())) == ("pass", "")
+
+
+def test_several_packages() -> None:
+    both = Overlap(packages=("tensorflow", "tensorflow-cpu"), files=("tensorflow/__init__.py",))
+    ill = tf(others=(("tensorflow-cpu", "2.19.1"),))
+    facts = environment(ill, overlaps=(both,))
+    expected = "tensorflow and tensorflow-cpu are both installed and overwrite each other's files."
+    assert one(several_packages, facts) == ("problem", expected)
+    assert "uninstall -y tensorflow tensorflow-cpu" in commands(several_packages, facts)
+    assert one(several_packages, environment(tf())) == ("pass", "")
+
+
+def test_cpu_build() -> None:
+    cpu = framework("tensorflow", "2.19.1", distribution="tensorflow-cpu", variant="cpu", cuda=None, live=blind())
+    expected = "TensorFlow 2.19.1 (tensorflow-cpu) has no GPU support, and GPU 0 (NVIDIA GeForce RTX 4090) lies idle."
+    assert one(cpu_build, environment(cpu)) == ("problem", expected)
+    assert severity(cpu_build, environment(cpu)) == "warn"
+    assert one(cpu_build, environment(cpu, torch())) == ("pass", "")
+    assert one(cpu_build, environment(tf())) == ("pass", "")
+    assert one(cpu_build, environment(tf(variant=Unknown("no file")))) == ("unknown", "no file")
+
+
+def test_libdevice_missing() -> None:
+    expected = (
+        "TensorFlow 2.19.1 finds CUDA's libraries, but no libdevice.10.bc: neither nvcc's wheel nor a toolkit is there."
+    )
+    assert one(libdevice_missing, environment(tf())) == ("problem", expected)
+    assert "pip install nvidia-cuda-nvcc-cu12" in commands(libdevice_missing, environment(tf()))
+    wheel = (package("nvidia-cuda-nvcc-cu12", "12.5.82"),)
+    assert one(libdevice_missing, environment(tf(), packages=wheel)) == ("pass", "")
+    unknown = environment(tf(), facts=machine(toolkits=change_toolkits(nvccs=Unknown("no PATH"))))
+    assert one(libdevice_missing, unknown) == ("unknown", "no PATH")
+    assert NO_TOOLKIT.nvccs == ()
+
+
+LIVE = [
+    (import_fails, {"import_error": "ImportError: x"}, "TensorFlow 2.19.1 does not import: ImportError: x"),
+    (import_hangs, {"hung": True, "stage": "import"}, "TensorFlow 2.19.1 does not come back from the stage import."),
+    (
+        crashes,
+        {"died": "SIGILL", "stage": "import"},
+        "TensorFlow 2.19.1 dies of SIGILL in the stage import, before it says anything about GPUs.",
+    ),
+    (
+        no_gpu,
+        {"available": False, "count": 0, "error": "failed call to cuInit"},
+        "TensorFlow 2.19.1 does not use GPU 0 (NVIDIA GeForce RTX 4090): failed call to cuInit",
+    ),
+]
+
+
+@pytest.mark.parametrize(("check", "changes", "says"), LIVE)
+def test_what_tensorflow_says_itself(check: Any, changes: dict[str, Any], says: str) -> None:
+    assert one(check, environment(tf(live=live(**changes)))) == ("problem", says)
+    assert one(check, environment(tf())) == ("pass", "")
+
+
+def test_no_gpu_beside_a_working_framework_is_a_warning() -> None:
+    assert severity(no_gpu, environment(tf(live=blind()), torch())) == "warn"
+    assert one(no_gpu, environment(tf(variant=Unknown("no file")))) == ("unknown", "no file")

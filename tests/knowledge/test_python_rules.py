@@ -1,0 +1,57 @@
+"""Rules between Python packages, host compilers, and what import errors mean."""
+
+import pytest
+
+from gpudoctor.knowledge.host_compilers import newest_gcc
+from gpudoctor.knowledge.import_errors import hint, import_errors
+from gpudoctor.knowledge.python_rules import computes_with_jax, ctranslate2_cudnn, first_for_numpy2, torchvision_for
+
+
+@pytest.mark.parametrize(
+    ("torch", "expected"),
+    [("2.5.1", "0.20.1"), ("2.7.0", "0.22.0"), ("2.10.0", "0.25.0"), ("2.0.1", None), ("1.13.1", None)],
+)
+def test_torchvision_for(torch: str, expected: str | None) -> None:
+    assert torchvision_for(torch) == expected
+
+
+@pytest.mark.parametrize(("version", "expected"), [("4.4.0", 8), ("3.24.0", 8), ("4.5.0", 9), ("4.10.1", 9)])
+def test_ctranslate2_cudnn(version: str, expected: int) -> None:
+    assert ctranslate2_cudnn(version) == expected
+
+
+@pytest.mark.parametrize(
+    ("cuda", "expected"), [("11.8", 11), ("12.3", 12), ("12.4", 13), ("12.9", 14), ("13.2", 15), ("10.2", None)]
+)
+def test_newest_gcc(cuda: str, expected: int | None) -> None:
+    assert newest_gcc(cuda) == expected
+
+
+def test_names() -> None:
+    assert computes_with_jax("numpyro")
+    assert not computes_with_jax("transformers")
+    assert (first_for_numpy2("torch"), first_for_numpy2("scipy")) == ("2.3", None)
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("libtorch_cpu.so: undefined symbol: iJIT_NotifyEvent", "MKL"),
+        ("libcusparse.so.12: undefined symbol: __nvJitLinkComplete_12_4, version libnvJitLink.so.12", "libnvJitLink"),
+        ("libstdc++.so.6: version `GLIBCXX_3.4.30' not found", "libstdc++"),
+        ("/lib64/libc.so.6: version `GLIBC_2.29' not found", "glibc"),
+        ("libgomp.so.1: cannot allocate memory in static TLS block", "thread-local"),
+        ("x.so: undefined symbol: _ZN3c105ErrorC2ENS_14SourceLocationESs", "extension"),
+        ("libtorch_cuda.so: undefined symbol: ncclCommResume", "NCCL"),
+        ("libcudnn.so.9: cannot open shared object file: No such file", "CUDA library"),
+    ],
+)
+def test_hint(text: str, word: str) -> None:
+    found = hint(text)
+    assert found is not None
+    assert word in found.cause
+
+
+def test_no_hint() -> None:
+    assert hint("something else") is None
+    assert all(row.cause for row in import_errors().hint)
