@@ -40,7 +40,7 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=("https://docs.nvidia.com/deploy/mps/", "https://github.com/NVIDIA/DIGITS/issues/2005"),
     each=nvidia_gpus,
-    because=("device.fallen-off-the-bus",),
+    because=("device.fallen-off-the-bus", "device.needs-reset"),
     affects=("everything",),
     seen=("simulated 2026-11",),
 )

@@ -28,6 +28,7 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=("https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceEnumvs.html",),
     each=nvidia_gpus,
+    because=("device.fallen-off-the-bus", "device.needs-reset"),
     affects=("everything",),
     seen=(),
 )

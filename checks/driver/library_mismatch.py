@@ -40,7 +40,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         return _inside(facts, loaded or "the host's version", user or "the libraries' version")
     disk = known_or(disk_version(facts), None)
     if disk is None and not isinstance(facts.nvidia.kernel.on_disk, Unknown):
-        says = "Restart the computer, so that it boots the kernel for which the new module is installed."
+        says = "Restart the computer, so that it boots the kernel whose new module is installed, and loads it."
         others = facts.nvidia.kernel.other_kernels
         return (module.restart(says), *(() if others else module.rebuild(facts, user)[:1]))
     return (module.restart(f"Restart the computer: it then loads module {disk or user}."), module.reload_module(facts))

@@ -50,7 +50,7 @@ def _holders(on: OnGpu) -> tuple[Process, ...]:
     fixes=_fixes,
     references=("https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceQueries.html",),
     each=nvidia_gpus,
-    because=("health.stuck-process", "device.exclusive-mode"),
+    because=("health.stuck-process", "device.exclusive-mode", "device.fallen-off-the-bus", "device.needs-reset"),
     affects=("everything",),
     seen=(),
 )

@@ -33,7 +33,7 @@ _FIXES = (
     fixes=_FIXES,
     references=("https://docs.nvidia.com/deploy/nvml-api/group__nvmlClocksEventReasons.html",),
     each=nvidia_gpus,
-    because=("device.fallen-off-the-bus",),
+    because=("device.fallen-off-the-bus", "device.needs-reset"),
     affects=("everything",),
     seen=(),
 )

@@ -27,7 +27,7 @@ _FIXES = (
     fixes=_FIXES,
     references=("https://docs.nvidia.com/deploy/nvml-api/group__nvmlClocksEventReasons.html",),
     each=nvidia_gpus,
-    because=("device.fallen-off-the-bus", "health.overheated"),
+    because=("device.fallen-off-the-bus", "device.needs-reset", "health.overheated"),
     affects=("everything",),
     seen=(),
 )

@@ -46,7 +46,13 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=("https://docs.nvidia.com/deploy/nvml-api/group__nvmlClocksEventReasons.html",),
     each=nvidia_gpus,
-    because=("device.xid-hardware", "health.overheated", "health.power-brake"),
+    because=(
+        "device.xid-hardware",
+        "health.overheated",
+        "health.power-brake",
+        "device.fallen-off-the-bus",
+        "device.needs-reset",
+    ),
     affects=("everything",),
     seen=("simulated 2026-11",),
 )

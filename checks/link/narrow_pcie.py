@@ -37,7 +37,7 @@ _FIXES = (
         "https://github.com/dartraiden/NVIDIA-patcher/issues/106",
     ),
     each=nvidia_gpus,
-    because=("device.fallen-off-the-bus",),
+    because=("device.fallen-off-the-bus", "device.needs-reset"),
     affects=("everything",),
     seen=("simulated 2026-11",),
 )

@@ -35,7 +35,7 @@ _FIXES = (
     fixes=_FIXES,
     references=("https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceQueries.html",),
     each=nvidia_gpus,
-    because=("device.fallen-off-the-bus", "link.narrow-pcie"),
+    because=("device.fallen-off-the-bus", "device.needs-reset", "link.narrow-pcie"),
     affects=("everything",),
     seen=(),
 )

@@ -30,7 +30,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=("https://docs.nvidia.com/datacenter/tesla/mig-user-guide/",),
     each=several_gpus,
-    because=("mig.no-instances",),
+    because=("mig.no-instances", "device.fallen-off-the-bus", "device.needs-reset"),
     affects=("several-gpus",),
     seen=(),
 )
