@@ -48,6 +48,7 @@ def run(
     stdin: bytes = b"",
     grace: float = 1.0,
     on_line: Callable[[str], object] | None = None,
+    late: Callable[[], bool] | None = None,
 ) -> Ended:
     """Run a program in a session of its own, for at most `timeout` + 2 `grace` + 0.5 seconds.
 
@@ -63,6 +64,7 @@ def run(
         stdin: what the program can read; it finds the end of file after that.
         grace: seconds between two steps of ending the child.
         on_line: gets each line of stdout that ended in a newline, without it, as it arrives; must be quick.
+        late: asked some times a second; True ends the program like the timeout, which may so differ by stage.
 
     Raises:
         ValueError: where an argument holds a null byte.
@@ -73,7 +75,7 @@ def run(
     try:
         reap()
         child.start(stdin, env, cwd, started + timeout)
-        child.conduct(started + timeout, grace)
+        child.conduct(started + timeout, grace, late)
     except BaseException:
         child.send(signal.SIGKILL)
         wait_for((child,), grace)

@@ -63,6 +63,7 @@ class Machine:
         self._end = time.monotonic() + seconds
         self._longest = max(1.0, seconds / COMMAND_SHARE)
         self._hung: set[str] = set()
+        self.driver_hangs = False  # set by whoever found out, so that nobody waits as long again
 
     @property
     def here(self) -> bool:
@@ -278,6 +279,7 @@ class Machine:
         on_line: Callable[[str], None] | None = None,
         stdin: bytes = b"",
         patient: bool = False,
+        late: Callable[[], bool] | None = None,
     ) -> Ended:
         """Run a program of this machine under a deadline; never raises, never waits longer.
 
@@ -291,6 +293,7 @@ class Machine:
             on_line: gets each line of its output as it comes.
             stdin: what it can read.
             patient: it is what the examination is about, and may use all of its time.
+            late: asked some times a second; True ends it as if its time were over.
         """
         program = argv[0] if "/" in argv[0] else self.which(argv[0], SBIN)
         if not self.here or program is None:
@@ -304,6 +307,7 @@ class Machine:
             env=dict({**self.env, "LC_ALL": "C"} if env is None else env),
             on_line=on_line,
             stdin=stdin,
+            late=late,
         )
         if ended.timed_out and not patient:
             self._hung.add(program)

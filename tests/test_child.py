@@ -366,3 +366,10 @@ def test_a_daemon_thread_does_not_keep_its_child_past_exit() -> None:
         [sys.executable, "-c", script, "echo $$; sleep 60"], capture_output=True, text=True, timeout=10, check=True
     )
     assert dies(int(done.stdout), within=0.5)
+
+
+def test_a_program_may_be_ended_by_what_it_has_told() -> None:
+    told: list[str] = []
+    ended = run(["sh", "-c", "echo stage; sleep 60"], timeout=30, on_line=told.append, late=lambda: bool(told))
+    assert (ended.timed_out, ended.out) == (True, "stage\n")
+    assert ended.seconds < 5

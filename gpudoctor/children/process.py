@@ -102,10 +102,10 @@ class Child:
             fcntl.fcntl(held, fcntl.F_SETSIG, signal.SIGKILL)
             fcntl.fcntl(held, fcntl.F_SETFL, fcntl.fcntl(held, fcntl.F_GETFL) | os.O_ASYNC)
 
-    def conduct(self, deadline: float, grace: float) -> None:
-        """Read the output until the child ends; past the deadline (of time.monotonic) end it."""
+    def conduct(self, deadline: float, grace: float, late: Callable[[], bool] | None = None) -> None:
+        """Read the output until the child ends; past the deadline (of time.monotonic), or when late, end it."""
         self._open()
-        if not self._watch(deadline, lambda: self.cancelled):
+        if not self._watch(deadline, lambda: self.cancelled or (late is not None and late())):
             self.timed_out = not self.cancelled
             for kill in (signal.SIGTERM, signal.SIGKILL):
                 self.send(kill, signal.SIGCONT)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import time
 from typing import Any, get_type_hints
 
 import msgspec
@@ -15,6 +16,9 @@ from gpudoctor.probes.refusals import number, plain, refusal
 
 # A first import without bytecode from a cold disk took 18 s (TensorFlow 2.21); five times that is a hang.
 SECONDS = 90.0
+# libcuda alone is given 8 s for one GPU and 22 s for eight (gpudoctor.probes.staged); a framework loads its libraries
+# besides. Where libcuda or NVML hung by themselves, the framework waits for the same thing.
+ASKING, HOPELESS = 45.0, 10.0
 TAIL = 40  # lines of stderr that are kept
 PREFIX = "gpudoctor:"  # as in inside/common.py
 _SCRIPT = os.path.join(os.path.dirname(os.path.dirname(__file__)), "inside", "ask.py")
@@ -50,8 +54,27 @@ def probe(machine: Machine, python: Python, framework: Framework, seconds: float
     if why:
         return _empty(why)
     env = {name: value for name, value in machine.env.items() if name not in _NOT_PASSED} | _SET
-    ended = machine.run([python.path, _SCRIPT, framework.name], seconds, env, patient=True)
-    return read(framework.name, ended)
+    pace = Pace(machine)
+    argv = [python.path, _SCRIPT, framework.name]
+    return read(framework.name, machine.run(argv, seconds, env, pace.line, patient=True, late=pace.late))
+
+
+class Pace:
+    """How long the stages after the import may take: they wait for the driver, and for no cold disk any more."""
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+        self._asked: float | None = None  # since when it asks the driver
+
+    def line(self, line: str) -> None:
+        """Take note of a line that it told."""
+        if self._asked is None and "stage" in _said(line) and _said(line)["stage"] not in ("import", "done"):
+            self._asked = time.monotonic()
+
+    def late(self) -> bool:
+        """Whether the driver keeps it waiting too long; one that hung when it was asked itself gets less time."""
+        seconds = HOPELESS if self._machine.driver_hangs else ASKING
+        return self._asked is not None and time.monotonic() - self._asked > seconds
 
 
 def _not_asked(machine: Machine, framework: Framework) -> str | None:

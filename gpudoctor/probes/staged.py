@@ -68,6 +68,7 @@ def ask(
             rows.setdefault(part["index"], {}).update(part)
         said.update(told)
     stage = str(said.get("stage", "start"))
+    machine.driver_hangs |= ended.timed_out and not hurried
     return Told(
         said=said,
         rows=tuple(rows[index] for index in sorted(rows)),

@@ -9,9 +9,9 @@ from gpudoctor.subjects import framework_name
 
 def closing(facts: Facts, verdicts: list[Verdict], status: str, entries: tuple[FindingEntry, ...]) -> tuple[str, ...]:
     """Sentences for the end of the report."""
-    lines = [*_proven(facts)]
     if status == "fail":
-        return (*lines, "Mend the first finding, then run `gpudoctor check` again; `gpudoctor explain ID` tells more.")
+        return ("Mend the first finding, then run `gpudoctor check` again; `gpudoctor explain ID` tells more.",)
+    lines = _proven(facts)
     if status == "incomplete":
         lines.append("Not everything could be found out: --verbose lists what is unknown, and what would permit it.")
     elif not entries and (asked := {v.check.id for v in verdicts if v.outcome is Outcome.PASS}):

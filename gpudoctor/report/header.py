@@ -83,7 +83,7 @@ def _gpu(gpu: GpuEntry) -> str:
     if gpu.gfx:
         parts.append(gpu.gfx)
     if gpu.status == "no driver":
-        parts.append(f"at {gpu.address}, no driver lists it")
+        parts.append("no driver lists it")
     elif gpu.status not in (None, "ok"):
         parts.append(str(gpu.status))
     return ", ".join(parts)

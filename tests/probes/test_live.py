@@ -59,6 +59,15 @@ def test_a_hang_names_its_stage_and_keeps_what_came_before(tmp_path: Path) -> No
     assert said.devices.unknown.endswith("in the stage init")
 
 
+def test_a_framework_that_waits_for_a_driver_that_hangs_gets_less_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The import may take its time; what waits for the driver after it may not."""
+    monkeypatch.setattr("gpudoctor.probes.live.ASKING", 1.0)
+    said = live(tmp_path, WORKING + "    def init():\n        import time; time.sleep(60)\n", seconds=50)
+    assert (said.stage, said.hung) == ("init", True)
+
+
 def test_a_crash_names_its_signal_and_says_where(tmp_path: Path) -> None:
     said = live(tmp_path, "import os\nprint('before', flush=True)\nos.kill(os.getpid(), 11)\n")
     assert (said.stage, said.hung, said.died, said.exit_code) == ("import", False, "SIGSEGV", None)

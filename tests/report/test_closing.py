@@ -34,7 +34,7 @@ def quick(facts: Facts) -> Facts:
         (nvidia_host(), "pass", (), (CUDA, NONE, AGAIN)),
         (nvidia_host(), "pass", (ENTRY,), (CUDA, AGAIN)),
         (nvidia_host(), "warn", (ENTRY,), (CUDA,)),
-        (nvidia_host(), "fail", (ENTRY,), (CUDA, NEXT)),
+        (nvidia_host(), "fail", (ENTRY,), (NEXT,)),
         (nvidia_host(), "incomplete", (), (CUDA, UNKNOWN)),
         (plain_host(), "pass", (), (NONE, AGAIN)),
         (quick(plain_host()), "pass", (), (NONE,)),
