@@ -9,6 +9,7 @@ from typing import Any
 from gpudoctor import checks
 from gpudoctor.facts import Facts
 from gpudoctor.judge import MACHINE, About, Check, Severity
+from gpudoctor.relevance import concerned
 
 GROUP = "gpudoctor.checks"
 
@@ -26,6 +27,22 @@ def load(wanted: Iterable[str] | None = None) -> list[Check[Any]]:
     """The checks with these ids, or all; one that does not import is a check that is BROKEN, never silence."""
     foreign = {one.id: one for one in others()}
     return [foreign[id_] if id_ in foreign else _load(id_) for id_ in (ids() if wanted is None else wanted)]
+
+
+def load_for(facts: Facts, wanted: Iterable[str]) -> list[Check[Any]]:
+    """The checks with these ids; instead of our own of which the machine has no subject, ones that skip."""
+    foreign = {one.id for one in others()}
+    wanted = list(wanted)
+    needed = [id_ for id_ in wanted if id_ in foreign or concerned(id_, facts)]
+    loaded = dict(zip(needed, load(needed), strict=True))
+    return [loaded.get(id_) or _silent(id_) for id_ in wanted]
+
+
+def _silent(id_: str) -> Check[Any]:
+    """A check that stands for one that has nothing to look at here; its file is not even read."""
+    made: Check[Any] = Check(lambda _: None, title="", severity=Severity.ADVICE, cause="", each=lambda _: ())
+    made.id, made.area = id_, id_.split(".")[0]
+    return made
 
 
 def _load(id_: str) -> Check[Any]:

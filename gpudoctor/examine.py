@@ -20,10 +20,11 @@ from gpudoctor.facts import (
     Python,
     Toolkits,
 )
-from gpudoctor.judge import Check, Verdict, judge
+from gpudoctor.judge import Verdict, judge
 from gpudoctor.later import Later
 from gpudoctor.machine import TOTAL_SECONDS, Machine
 from gpudoctor.maybe import Maybe, Unknown, known_or
+from gpudoctor.relevance import always
 from gpudoctor.report.build import build
 from gpudoctor.report.model import Report
 from gpudoctor.steps import Step, StepEnded, StepStarted, run_steps, unanswered
@@ -83,12 +84,12 @@ def examine(machine: Machine | None, wishes: Wishes = ANYTHING, facts: Facts | N
         InterpreterError: a given interpreter is not there or is no Python.
     """
     wanted = catalogue.select(catalogue.ids(), wishes.only, wishes.skip)
-    checks: Later[list[Check[Any]]] = Later(lambda: catalogue.load(wanted), [])
     if facts is None:
-        load = Step("checks", "the checks", checks.make)  # while children answer
+        general = [id_ for id_ in wanted if always(id_)]
+        load = Step("checks", "the checks", lambda: catalogue.load(general))  # while children answer
         facts = yield from gather_events(machine or Machine(), wishes, load)
     yield Gathered(facts)
-    verdicts = tuple(judge(facts, checks.make()))
+    verdicts = tuple(judge(facts, catalogue.load_for(facts, wanted)))
     yield Judged(verdicts)
     yield Done(build(facts, verdicts), facts)
 
