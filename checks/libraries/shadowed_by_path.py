@@ -32,8 +32,13 @@ def _unnamed(framework: Framework, prefix: str) -> Iterator[Need]:
     for need in needs_of(framework):
         own = need.wheel or next((copy for copy in need.copies if copy.startswith(f"{prefix}/")), None)
         taken = need.how == "LD_LIBRARY_PATH" and need.path and own and need.path != own
-        if taken and not _differs(need) and words and family(need.soname) in words:
+        if taken and not _differs(need) and _is_named(need, words):
             yield msgspec.structs.replace(need, wheel=own)
+
+
+def _is_named(need: Need, words: str) -> bool:
+    """Whether an error speaks of the library: "libcusparse.so.12" or "cuSPARSE"."""
+    return family(need.soname).removeprefix("lib").lower() in words.lower()
 
 
 def _error(framework: Framework) -> str:
@@ -101,7 +106,7 @@ def shadowed_by_path(on: OnPython) -> Problem | None:
                 known(framework.needs)
         return None
     framework, needs = found[0]
-    named = [n for n in needs if family(n.soname) in _error(framework)]
+    named = [n for n in needs if _is_named(n, _error(framework))]
     first = max(named, key=lambda n: len(family(n.soname)), default=needs[0])
     own = f"{first.wheel_version} from {first.wheel}" if first.wheel_version else str(first.wheel)
     says = (
