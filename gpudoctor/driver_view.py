@@ -61,7 +61,29 @@ NODES = (
 )
 HANGS = ("driver.nvml-no-answer", "driver.cuda-no-answer", "driver.crashes")
 NOT_LOADED = (*DEAD, *BUILD, *OTHER_DRIVERS, *REFUSED, *UNFIT, "driver.not-loaded")
-SURROUNDINGS = ("container.*", "wsl.*")
+# Of containers and WSL only what keeps the driver away; a small /dev/shm must not hide a broken driver.
+SURROUNDINGS = (
+    "container.no-gpus-passed",
+    "container.no-compute-capability",
+    "container.device-access-lost",
+    "container.selinux-denied",
+    "container.driver-version-inside",
+    "container.no-cgroups",
+    "wsl.version-1",
+    "wsl.no-dxg",
+    "wsl.access-blocked",
+    "wsl.linux-driver-installed",
+    "wsl.host-files-incomplete",
+    "wsl.no-cgroups",
+    "wsl.library-too-old",
+)
+FABRIC = ("fabric.manager-down", "fabric.manager-mismatch", "fabric.not-ready")
+MASKS = (
+    "visibility.cuda-hides-all",
+    "visibility.cuda-out-of-range",
+    "visibility.cuda-unknown-uuid",
+    "visibility.cuda-duplicates",
+)
 
 # Messages of a running driver.
 CLEARED_BY_LOADING = frozenset(

@@ -1,6 +1,6 @@
 """cuInit fails with an error that nothing else explains: no CUDA program works."""
 
-from gpudoctor.driver_view import CUDA_NO_DEVICE, HANGS, NODES, NOT_LOADED, SURROUNDINGS, VERSIONS
+from gpudoctor.driver_view import CUDA_NO_DEVICE, FABRIC, HANGS, MASKS, NODES, NOT_LOADED, SURROUNDINGS, VERSIONS
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge.errors import cuda_error as meaning_of
@@ -40,10 +40,9 @@ _UVM_HMM = "https://docs.nvidia.com/cuda/cuda-toolkit-release-notes/index.html"
         "device.ecc-uncorrected",
         "device.row-remap-failed",
         "device.hidden-but-sick",
-        "fabric.*",
-        "mig.*",
-        "visibility.*",
-        "host.*",
+        "mig.no-instances",
+        *FABRIC,
+        *MASKS,
     ),
     affects=("everything",),
     seen=("simulated 2026-11",),

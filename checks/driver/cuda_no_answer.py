@@ -1,6 +1,6 @@
 """libcuda does not answer at all."""
 
-from gpudoctor.driver_view import DEAD, SURROUNDINGS
+from gpudoctor.driver_view import DEAD, FABRIC, SURROUNDINGS
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Problem, Severity, check
 from gpudoctor.maybe import Unknown, known
@@ -17,7 +17,7 @@ from gpudoctor.subjects import nvidia_machine
     fixes=hang_fixes,
     references=("https://docs.nvidia.com/deploy/xid-errors/",),
     each=nvidia_machine,
-    because=(*DEAD, "driver.nvml-no-answer", "device.xid-hardware", "device.xid-driver", "fabric.*", *SURROUNDINGS),
+    because=(*DEAD, "driver.nvml-no-answer", "device.xid-hardware", "device.xid-driver", *FABRIC, *SURROUNDINGS),
     affects=("everything",),
     seen=("simulated 2026-11",),
 )

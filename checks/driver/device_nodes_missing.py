@@ -1,6 +1,6 @@
 """The module runs and /dev/nvidiactl or /dev/nvidiaN is not there."""
 
-from gpudoctor.driver_view import SURROUNDINGS, own_kernel
+from gpudoctor.driver_view import DEAD, SURROUNDINGS, own_kernel
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or
@@ -23,7 +23,7 @@ _FIX = Fix(
     fixes=(_FIX,),
     references=("https://download.nvidia.com/XFree86/Linux-x86_64/580.95.05/README/faq.html",),
     each=own_kernel,
-    because=("device.*", *SURROUNDINGS),
+    because=(*DEAD, *SURROUNDINGS),
     affects=("everything",),
     seen=(),
 )

@@ -1,6 +1,6 @@
 """nvidia_uvm found no room for heterogeneous memory management: cuInit 802 without any NVSwitch."""
 
-from gpudoctor.driver_view import CUDA_NOT_READY, events, own_kernel, texts
+from gpudoctor.driver_view import CUDA_NOT_READY, FABRIC, events, own_kernel, texts
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge.pci_ids import needs_fabric
@@ -32,7 +32,7 @@ _OPTION = "options nvidia_uvm uvm_disable_hmm=1"
     ),
     references=("https://docs.nvidia.com/cuda/cuda-toolkit-release-notes/index.html",),
     each=own_kernel,
-    because=("fabric.*",),
+    because=FABRIC,
     affects=("everything",),
     seen=(),
 )

@@ -1,6 +1,6 @@
 """NVLinks are down that should be up, by the measure of their neighbours."""
 
-from gpudoctor.driver_view import gpu_name
+from gpudoctor.driver_view import FABRIC, gpu_name
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.subjects import OnGpu, gpus_of, nvidia_gpus
@@ -29,7 +29,7 @@ _FIXES = (
         "https://github.com/NVIDIA/NVSentinel/issues/1481",
     ),
     each=nvidia_gpus,
-    because=("device.nvlink-fault", "device.fallen-off-the-bus", "device.needs-reset", "fabric.*", "mig.*"),
+    because=("device.nvlink-fault", "device.fallen-off-the-bus", "device.needs-reset", *FABRIC),
     affects=("several-gpus",),
     seen=(),
 )
