@@ -201,6 +201,17 @@ def branch(version: str | None) -> int | None:
     return int(head) if head.isdigit() else None
 
 
+def cuda_fails(facts: Facts) -> bool:
+    """Whether cuInit fails for another reason than a mask that hides all GPUs.
+
+    Raises:
+        UnknownFactError: nobody could ask libcuda.
+    """
+    cuda = facts.nvidia.cuda
+    code = known(cuda.code)
+    return code not in (0, None) and not (code == CUDA_NO_DEVICE and cuda.unmasked_code == 0)
+
+
 # -- cards ---------------------------------------------------------------------------------------------------
 
 

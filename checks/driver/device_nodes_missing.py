@@ -1,6 +1,6 @@
 """The module runs and /dev/nvidiactl or /dev/nvidiaN is not there."""
 
-from gpudoctor.driver_view import DEAD, SURROUNDINGS, own_kernel
+from gpudoctor.driver_view import DEAD, SURROUNDINGS, cuda_fails, own_kernel
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or
@@ -30,7 +30,7 @@ _FIX = Fix(
 def device_nodes_missing(facts: Facts) -> Problem | None:
     """Fewer nodes than the module's GPUs, where NVML or CUDA fails."""
     kernel, nvidia = facts.nvidia.kernel, facts.nvidia
-    if known(kernel.loaded) is None or (nvidia.nvml.code == 0 and nvidia.cuda.code == 0):
+    if known(kernel.loaded) is None or (nvidia.nvml.code == 0 and not cuda_fails(facts)):
         return None
     paths = {node.path for node in known(kernel.nodes)}
     numbered = [p for p in paths if p.removeprefix("/dev/nvidia").isdigit()]

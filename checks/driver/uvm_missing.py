@@ -1,6 +1,17 @@
 """The driver runs and its unified-memory half, nvidia-uvm, is not there: nvidia-smi works, CUDA does not."""
 
-from gpudoctor.driver_view import DEAD, SURROUNDINGS, VERSIONS, not_wsl
+from gpudoctor.driver_view import (
+    CUDA_BUSY,
+    CUDA_COMPAT,
+    CUDA_MISMATCH,
+    CUDA_NOT_READY,
+    CUDA_STUB,
+    DEAD,
+    SURROUNDINGS,
+    VERSIONS,
+    cuda_fails,
+    not_wsl,
+)
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
@@ -8,6 +19,8 @@ from gpudoctor.remedies import module
 from gpudoctor.subjects import in_container
 
 _NODE = "/dev/nvidia-uvm"
+# Answers with reasons of their own: stub, busy, fabric, versions.
+_OTHER_REASONS = (CUDA_STUB, CUDA_BUSY, CUDA_NOT_READY, CUDA_MISMATCH, CUDA_COMPAT)
 # What cuInit answers where it cannot open the node.
 _NO_UVM = (304, 999)
 _MAKE = ("sudo modprobe nvidia_uvm", "sudo nvidia-modprobe -c 0 -u")
@@ -73,7 +86,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 def uvm_missing(facts: Facts) -> Problem | None:
     """CUDA fails, other nodes are there, and the node or the module of UVM is not."""
     kernel, code = facts.nvidia.kernel, facts.nvidia.cuda.code
-    if known(kernel.loaded) is None or known(code) in (0, None):
+    if known(kernel.loaded) is None or not cuda_fails(facts) or code in _OTHER_REASONS:
         return None
     paths = {node.path for node in known(kernel.nodes)}
     if "/dev/nvidiactl" not in paths:

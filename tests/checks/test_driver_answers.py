@@ -218,6 +218,8 @@ WELL = [
     ("driver.device-nodes-closed", failing(100, nvidia__kernel__nodes=nodes("nvidiactl", error="EPERM"))),
     ("driver.uvm-missing", having(nvidia__kernel__nodes=BARE_NODES, nvidia__kernel__modules=("nvidia",))),
     ("driver.uvm-missing", failing(100, nvidia__kernel__nodes=())),
+    ("driver.uvm-missing", having(NO_UVM, nvidia__cuda__code=100, nvidia__cuda__unmasked_code=0)),
+    ("driver.uvm-missing", having(NO_UVM, nvidia__cuda__code=802)),
     ("driver.uvm-stale", NO_UVM),
     ("driver.uvm-stale", failing(999, nvidia__nvml__code=999)),
     ("driver.compat-mismatch", PENDING),
