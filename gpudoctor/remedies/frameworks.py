@@ -9,6 +9,7 @@ from gpudoctor.knowledge.kernels import version
 from gpudoctor.remedies.python import driver_cuda, install, lasting, python_minor, uninstall
 from gpudoctor.software import cuda_majors, release, visible_gpus
 
+# It was found to run on an RTX 5090: https://github.com/jupyter/docker-stacks/pull/2288
 _IMAGE = "nvcr.io/nvidia/tensorflow:25.02-tf2-py3"
 
 
@@ -55,7 +56,7 @@ def newer_tensorflow(facts: Facts, python: Python) -> tuple[Fix, ...]:
 
 
 def tensorflow_image() -> Fix:
-    """NVIDIA's own build of TensorFlow, the last of which has code for Blackwell."""
+    """NVIDIA's own build of TensorFlow, which has code for Blackwell."""
     return Fix(
         "Run TensorFlow in NVIDIA's NGC container, whose build has code for Blackwell.",
         (f"docker run --rm -it --gpus all {_IMAGE}",),
