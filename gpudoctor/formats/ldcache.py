@@ -7,6 +7,7 @@ https://sourceware.org/git/glibc.git.
 import os
 import struct
 import sys
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 _OLD_MAGIC = b"ld.so-1.7.0"
@@ -47,6 +48,7 @@ class _Header(NamedTuple):
     extensions: int
 
 
+@lru_cache(maxsize=2)  # several probes read the same file, and each time takes 2 ms
 def parse(data: bytes, machine: str | None = None) -> dict[str, tuple[str, ...]]:
     """Return the paths of each soname, in the order in which the loader tries them.
 
