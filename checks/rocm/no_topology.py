@@ -32,7 +32,13 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://rocm.docs.amd.com/en/latest/conceptual/More-about-how-ROCm-uses-PCIe-Atomics.html",
     ),
     each=amd_compute,
-    because=("rocm.not-loaded", "rocm.half-installed", "rocm.dkms-build-failed", "rocm.kfd-missing"),
+    because=(
+        "rocm.not-loaded",
+        "rocm.half-installed",
+        "rocm.dkms-build-failed",
+        "rocm.kfd-missing",
+        "rocm.pcie-atomics",
+    ),
     affects=("everything",),
     seen=("simulated 2026-11",),
 )

@@ -13,6 +13,7 @@ from gpudoctor.checks.container.driver_version_inside import driver_version_insi
 from gpudoctor.checks.container.no_cgroups import no_cgroups
 from gpudoctor.checks.container.no_compute_capability import no_compute_capability
 from gpudoctor.checks.container.no_gpus_passed import no_gpus_passed
+from gpudoctor.checks.container.rootless_needs_no_cgroups import rootless_needs_no_cgroups
 from gpudoctor.checks.container.runtime_not_configured import runtime_not_configured
 from gpudoctor.checks.container.selinux_denied import selinux_denied
 from gpudoctor.checks.container.shm_small import shm_small
@@ -42,6 +43,7 @@ ALL: tuple[Check[Any], ...] = (
     no_cgroups,
     no_compute_capability,
     no_gpus_passed,
+    rootless_needs_no_cgroups,
     runtime_not_configured,
     selinux_denied,
     shm_small,
@@ -273,6 +275,7 @@ PLAIN = ("io.containerd.runc.v2", "runc")
         (engines(plain_host(), toolkit=None, docker_runtimes=PLAIN), {}),
         (engines(docker_desktop=True, toolkit=None), {}),
         (engines(no_cgroups=True, docker_rootless=True), {}),
+        (engines(docker_rootless=True), {}),  # CDI does
         (engines(docker_snap=True), {}),  # newer snaps have the runtime
         (engines(docker_runtimes=PLAIN, docker_config_runtimes=None), {}),  # CDI does
         (
@@ -324,6 +327,13 @@ PLAIN = ("io.containerd.runc.v2", "runc")
             {"no-cgroups": "no-cgroups is true in the toolkit's configuration, and Docker runs as root."},
         ),
         (
+            engines(docker_rootless=True, cdi=()),
+            {
+                "rootless-needs-no-cgroups": "Docker is rootless, and the toolkit's no-cgroups is false, so its hook "
+                "may not set the cgroup's device rules."
+            },
+        ),
+        (
             engines(cdi_driver="550.54.14"),
             {"cdi-stale": "The CDI specification is for driver 550.54.14, the installed driver is 570.169."},
         ),
@@ -340,6 +350,8 @@ def test_host(facts: Facts, says: dict[str, str]) -> None:
         (runtime_not_configured, engines(cdi=()), "containers.docker_runtimes"),
         (docker_snap, engines(), "containers.docker_snap"),
         (no_cgroups, engines(), "containers.no_cgroups"),
+        (rootless_needs_no_cgroups, engines(), "containers.docker_rootless"),
+        (rootless_needs_no_cgroups, engines(docker_rootless=True), "containers.cdi"),
         (cdi_stale, engines(), "containers.cdi_driver"),
     ],
 )

@@ -7,7 +7,7 @@ from gpudoctor.facts import Facts
 from gpudoctor.judge import run
 from gpudoctor.maybe import Unknown
 from tests.builders import ask, change, framework, host, live, nvidia_host, plain_host, with_framework
-from tests.machines import amd_host
+from tests.checks.amd_machines import amd_host
 
 SAYS = "No GPU is found on this machine, so frameworks run on the CPU."
 

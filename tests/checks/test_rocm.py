@@ -15,8 +15,9 @@ from gpudoctor.checks.rocm.no_topology import no_topology
 from gpudoctor.checks.rocm.not_loaded import not_loaded
 from gpudoctor.checks.rocm.override_left_on import override_left_on
 from gpudoctor.checks.rocm.override_of_another_isa import override_of_another_isa
+from gpudoctor.checks.rocm.pcie_atomics import pcie_atomics
 from gpudoctor.checks.rocm.render_node_closed import render_node_closed
-from gpudoctor.facts import Dkms, Facts
+from gpudoctor.facts import Dkms, Event, Facts
 from gpudoctor.judge import Check, run
 from gpudoctor.maybe import Unknown
 from tests.builders import ask, change, gpu, nvidia_host
@@ -34,9 +35,11 @@ ALL: tuple[Check[Any], ...] = (
     not_loaded,
     override_left_on,
     override_of_another_isa,
+    pcie_atomics,
     render_node_closed,
 )
 WHY = Unknown("not to be seen")
+ATOMICS = Event(kind="amdgpu-atomics", text="kfd: skipped device 1002:67df, PCI rejects atomics", what={"code": "67df"})
 OVERRIDE = "HSA_OVERRIDE_GFX_VERSION"
 
 
@@ -103,6 +106,12 @@ def test_healthy(facts: Facts) -> None:
             {
                 "not-loaded": "The GPU at 0000:01:00.0 (Radeon RX 7900 XTX) is there, amdgpu is not loaded. It is on a "
                 "blacklist.",
+            },
+        ),
+        (
+            change(amd_host(), "log.events", (ATOMICS,)),
+            {
+                "pcie-atomics": "KFD leaves out the GPU 1002:67df, because the path to it rejects PCIe atomics.",
             },
         ),
         (
@@ -230,6 +239,7 @@ def test_problems(facts: Facts, says: dict[str, str]) -> None:
         (not_loaded, amd_host(), "amd.loaded"),
         (override_left_on, overridden("gfx1031", "10.3.0"), "gpus.0.gfx"),
         (override_of_another_isa, overridden("gfx1031", "10.3.0"), "gpus.0.gfx"),
+        (pcie_atomics, amd_host(), "log.events"),
         (render_node_closed, amd_host(), "amd.render"),
     ],
 )

@@ -1,0 +1,58 @@
+"""A rootless engine whose NVIDIA hook still wants to write the cgroup's device rules."""
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.places import docker_host
+from gpudoctor.subjects import on_wsl
+
+
+@check(
+    title="Docker runs rootless, but the NVIDIA hook wants to set device rules of the cgroup",
+    severity=Severity.WARNING,
+    cause="Only root may attach device rules to a cgroup (bpf_prog_query: operation not permitted). A rootless daemon "
+    "therefore needs no-cgroups = true, or CDI, which leaves the rules alone; with the toolkit's default setting no "
+    "container with --gpus starts.",
+    fixes=(
+        Fix(
+            "Tell the hook to leave cgroups alone, and restart the rootless daemon.",
+            (
+                "sudo nvidia-ctk config --in-place --set nvidia-container-cli.no-cgroups=true",
+                "systemctl --user restart docker",
+            ),
+            "change-environment",
+            root=True,
+            needs="restart of Docker",
+            undo="take the setting no-cgroups out of /etc/nvidia-container-runtime/config.toml",
+            verify="docker run --rm --gpus all ubuntu nvidia-smi",
+        ),
+        Fix(
+            "Or give GPUs to containers by CDI, which needs no device rules.",
+            (
+                "sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml",
+                "docker run --rm --device nvidia.com/gpu=all ubuntu nvidia-smi",
+            ),
+            "change-environment",
+            root=True,
+        ),
+    ),
+    references=(
+        "https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html#rootless-mode",
+        "https://github.com/NVIDIA/nvidia-container-toolkit/issues/106",
+    ),
+    each=docker_host,
+    because=("driver.*", "device.*", "container.toolkit-missing", "container.runtime-not-configured"),
+    affects=("containers",),
+    seen=("simulated 2026-11",),
+)
+def rootless_needs_no_cgroups(facts: Facts) -> Problem | None:
+    """Rootless, with the toolkit, without the setting and without CDI."""
+    containers = facts.containers
+    if known(containers.docker_rootless) is not True or on_wsl(facts):
+        return None
+    if known(containers.toolkit) is None or known(containers.no_cgroups) is not False or known(containers.cdi):
+        return None
+    return Problem(
+        "Docker is rootless, and the toolkit's no-cgroups is false, so its hook may not set the cgroup's device rules.",
+        ("/etc/nvidia-container-runtime/config.toml: no-cgroups is not set to true",),
+    )

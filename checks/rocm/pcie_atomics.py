@@ -1,0 +1,51 @@
+"""KFD leaves a GPU out because the PCI Express path to it carries no atomics."""
+
+from gpudoctor.facts import Event, Facts
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.remedies import amd
+from gpudoctor.subjects import amd_compute
+
+
+def _refusals(facts: Facts) -> list[Event]:
+    return [event for event in known(facts.log.events) if event.kind == "amdgpu-atomics"]
+
+
+@check(
+    title="The board carries no PCIe atomics, which AMD's compute driver needs for this GPU",
+    severity=Severity.ERROR,
+    cause="Before Vega (gfx9), and with some firmware after it, ROCm needs PCIe 3.0 atomic operations on the whole way "
+    "from the processor to the GPU. Old boards, chipset slots, risers and some PCIe switches do not pass them, and KFD "
+    "then leaves the GPU out, though the display works.",
+    fixes=(
+        Fix(
+            "Move the card to a slot that hangs on the processor itself, without a riser; chipset slots often lack "
+            "atomics.",
+            ("sudo lspci -vvv | grep -iE 'VGA|Display|AtomicOpsCap|Root Port'",),
+            "replace-hardware",
+            root=True,
+            verify=amd.PROOF,
+        ),
+        Fix(
+            "On a board or processor without PCIe 3.0 atomics, no software helps: use another board, or a GPU from "
+            "Vega (gfx9) on, which most firmware drives without them.",
+            action="replace-hardware",
+        ),
+    ),
+    references=(
+        "https://rocm.docs.amd.com/en/latest/conceptual/pcie-atomics.html",
+        "https://github.com/ROCm/legacy-rocm-build/issues/1214",
+    ),
+    each=amd_compute,
+    because=("rocm.not-loaded",),
+    affects=("everything",),
+    seen=("simulated 2026-11",),
+)
+def pcie_atomics(facts: Facts) -> Problem | None:
+    """The kernel's log says so of a GPU."""
+    refusals = _refusals(facts)
+    if not refusals:
+        return None
+    devices = ", ".join(sorted({f"1002:{event.what['code']}" for event in refusals if "code" in event.what})) or "GPU"
+    says = f"KFD leaves out the GPU {devices}, because the path to it rejects PCIe atomics."
+    return Problem(says, tuple(event.text for event in refusals[:3]))
