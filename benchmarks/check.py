@@ -46,11 +46,13 @@ def quick(doctor: str, folder: Path, rounds: int) -> dict[str, Any]:
     python, env = environments.environment(folder, "torch"), plain_environment()
     peer = env | {"PYTHONPATH": str(environments.env_doctor(folder, python))}
     start = "import sys; from env_doctor.cli import main; sys.exit(main())"
-    ours = Command("gpudoctor check --quick --json", [doctor, "check", "--quick", "--json", "--python", python], env)
+    place = _empty(folder)  # env-doctor reads every Python file under the working directory
+    argv = [doctor, "check", "--quick", "--json", "--python", python]
+    ours = Command("gpudoctor check --quick --json", argv, env, place)
     commands = [
         ours,
-        Command("python -m torch.utils.collect_env", [python, "-m", "torch.utils.collect_env"], env),
-        Command("env-doctor check", [python, "-c", start, "check"], peer),
+        Command("python -m torch.utils.collect_env", [python, "-m", "torch.utils.collect_env"], env, place),
+        Command("env-doctor check", [python, "-c", start, "check"], peer, place),
     ]
     times = interleaved(commands, rounds)
     ratios = [times[name].median / times[ours.name].median for name in list(times)[1:]]
@@ -67,6 +69,11 @@ def quick(doctor: str, folder: Path, rounds: int) -> dict[str, Any]:
     }
 
 
+def _empty(folder: Path) -> str:
+    (folder / "empty").mkdir(exist_ok=True)
+    return str(folder / "empty")
+
+
 def full(doctor: str, folder: Path, rounds: int) -> dict[str, Any]:
     """The whole check, which imports all frameworks at the same time, against the slowest import alone."""
     python, env = environments.environment(folder, "four"), plain_environment()
@@ -80,9 +87,8 @@ def full(doctor: str, folder: Path, rounds: int) -> dict[str, Any]:
 
 def large_folder(doctor: str, folder: Path, rounds: int) -> dict[str, Any]:
     """The quick check in a folder of many files against one in an empty folder."""
-    places = {"empty": folder / "empty", f"{FILES} files": folder / "many"}
-    for place in places.values():
-        place.mkdir(exist_ok=True)
+    places = {"empty": Path(_empty(folder)), f"{FILES} files": folder / "many"}
+    (folder / "many").mkdir(exist_ok=True)
     for number in range(FILES):
         (folder / "many" / f"file{number}.py").touch()
     argv = [doctor, "check", "--quick", "--json", "--python", environments.environment(folder, "torch")]
@@ -156,10 +162,10 @@ def main() -> int:
             name: {k: v if k != "goals" else [g._asdict() for g in v] for k, v in part.items()}
             for name, part in found.items()
         }
-        print(json.dumps(plain, indent=2, default=str))
+        sys.stdout.write(json.dumps(plain, indent=2, default=str) + "\n")
     else:
-        print("\n".join(f"{key:<10} {value}" for key, value in found["about"].items()))
-        print("\n".join(table(name, found[name]) for name in chosen))
+        lines = [f"{key:<10} {value}" for key, value in found["about"].items()]
+        sys.stdout.write("\n".join(lines + [table(name, found[name]) for name in chosen]) + "\n")
     return 0
 
 

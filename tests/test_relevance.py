@@ -10,7 +10,7 @@ from gpudoctor.facts import Facts, Framework, Host, Python
 from gpudoctor.judge import Outcome, run
 from gpudoctor.relevance import GATES, concerned
 from tests.builders import change, framework, nvidia_host, plain_host, with_framework
-from tests.machines import amd_host
+from tests.checks.amd_machines import amd_host
 
 CHECKS = catalogue.load(checks.ids())
 NAMES = ("torch", "tensorflow", "cupy", "jax", "onnxruntime")

@@ -20,6 +20,7 @@ from gpudoctor.subjects import nvidia_machine
     because=(*DEAD, "driver.nvml-no-answer", "device.xid-hardware", "device.xid-driver", *FABRIC, *SURROUNDINGS),
     affects=("everything",),
     seen=("simulated 2026-11",),
+    essential=True,
 )
 def cuda_no_answer(facts: Facts) -> Problem | None:
     """The child that asked libcuda had to be ended."""

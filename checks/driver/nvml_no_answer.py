@@ -19,6 +19,7 @@ from gpudoctor.subjects import nvidia_machine
     because=(*DEAD, "device.xid-hardware", "device.xid-driver", *SURROUNDINGS),
     affects=("everything",),
     seen=("simulated 2026-11",),
+    essential=True,
 )
 def nvml_no_answer(facts: Facts) -> Problem | None:
     """The child that asked NVML had to be ended."""
