@@ -10,12 +10,14 @@ from gpudoctor import __version__, catalogue
 from gpudoctor.facts import (
     Amd,
     ContainerHost,
+    Cuda,
     Facts,
     Gpu,
     Host,
     KernelLog,
     Nvidia,
     NvidiaKernel,
+    Nvml,
     PciDevice,
     Python,
     Toolkits,
@@ -27,7 +29,7 @@ from gpudoctor.maybe import Maybe, Unknown, known_or
 from gpudoctor.relevance import always
 from gpudoctor.report.build import build
 from gpudoctor.report.model import Report
-from gpudoctor.steps import Step, StepEnded, StepStarted, run_steps, unanswered
+from gpudoctor.steps import Failure, Step, StepEnded, StepStarted, found_or, run_steps, unanswered
 
 NO_ANSWER = "the probe failed or did not end in time"
 # Seconds past the deadline: a child that has to be killed ends 2.5 s after its own (gpudoctor.child.run).
@@ -133,26 +135,41 @@ def gather_events(machine: Machine, wishes: Wishes, *beside: Step) -> Generator[
 
 
 def _facts(wishes: Wishes, interpreters: Sequence[tuple[str, str]], found: dict[str, Any], begun: float) -> Facts:
-    """The facts out of what the steps found; a step that failed or did not end leaves its part unknown."""
-    nvidia, gpus = found["nvidia"] or (unanswered(Nvidia, NO_ANSWER), Unknown(NO_ANSWER))
+    """The facts out of what the steps found; a step that failed or did not end leaves its part unknown, with why."""
+    nvidia, gpus = _of_nvidia(found["nvidia"])
+    kernel = found_or(found["nvidia kernel"], NvidiaKernel)
     return Facts(
         version=__version__,
         created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         seconds=round(time.monotonic() - begun, 3),
         quick=wishes.quick,
-        host=found["host"] or unanswered(Host, NO_ANSWER),
-        pci=Unknown(NO_ANSWER) if found["pci"] is None else found["pci"],
-        nvidia=msgspec.structs.replace(nvidia, kernel=found["nvidia kernel"] or unanswered(NvidiaKernel, NO_ANSWER)),
-        amd=found["amd"] or unanswered(Amd, NO_ANSWER),
-        gpus=_together(gpus, found["kfd"]),
-        log=found["log"] or unanswered(KernelLog, NO_ANSWER),
-        containers=found["containers"] or unanswered(ContainerHost, NO_ANSWER),
-        toolkits=found["toolkits"] or unanswered(Toolkits, NO_ANSWER),
-        pythons=tuple(
-            found[f"python {i}"] or unanswered(Python, NO_ANSWER, {"path": path, "why": why, "error": NO_ANSWER})
-            for i, (path, why) in enumerate(interpreters)
-        ),
+        host=found_or(found["host"], Host),
+        pci=_or_unknown(found["pci"]),
+        nvidia=msgspec.structs.replace(nvidia, kernel=kernel),
+        amd=found_or(found["amd"], Amd),
+        gpus=_together(gpus, _or_unknown(found["kfd"])),
+        log=found_or(found["log"], KernelLog),
+        containers=found_or(found["containers"], ContainerHost),
+        toolkits=found_or(found["toolkits"], Toolkits),
+        pythons=tuple(_of_python(found[f"python {i}"], path, why) for i, (path, why) in enumerate(interpreters)),
     )
+
+
+def _of_nvidia(result: Any) -> tuple[Nvidia, Maybe[tuple[Gpu, ...]]]:
+    if isinstance(result, Failure):
+        unknown = Unknown(result.why)
+        return Nvidia(cuda=unanswered(Cuda, result.why), nvml=unanswered(Nvml, result.why)), unknown
+    asked: tuple[Nvidia, Maybe[tuple[Gpu, ...]]] = result
+    return asked
+
+
+def _of_python(result: Any, path: str, why: str) -> Python:
+    error = result.why if isinstance(result, Failure) else None
+    return found_or(result, Python, {"path": path, "why": why, "error": error})
+
+
+def _or_unknown(result: Any) -> Any:
+    return Unknown(result.why) if isinstance(result, Failure) else result
 
 
 def _host(machine: Machine) -> Host:
@@ -167,12 +184,12 @@ def _pci(machine: Machine, host: Host) -> Maybe[tuple[PciDevice, ...]]:
     return pci.probe(machine, host)
 
 
-def _together(nvidia: Maybe[tuple[Gpu, ...]], amd: Maybe[tuple[Gpu, ...]] | None) -> Maybe[tuple[Gpu, ...]]:
+def _together(nvidia: Maybe[tuple[Gpu, ...]], amd: Maybe[tuple[Gpu, ...]]) -> Maybe[tuple[Gpu, ...]]:
     """GPUs of both vendors; what one vendor's driver says stands even where the other's is silent."""
     lists = [part for part in (nvidia, amd) if isinstance(part, tuple)]
     if any(lists):
         return tuple(gpu for part in lists for gpu in part)
-    return nvidia if isinstance(nvidia, Unknown) else () if amd is None else amd
+    return nvidia if isinstance(nvidia, Unknown) else amd
 
 
 def _devices(pci: Bus) -> tuple[PciDevice, ...]:

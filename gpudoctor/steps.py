@@ -38,8 +38,14 @@ class StepEnded(msgspec.Struct, frozen=True):
     error: str | None = None
 
 
+class Failure(msgspec.Struct, frozen=True):
+    """What a step that failed, or did not end, leaves instead of its result."""
+
+    why: str
+
+
 def run_steps(steps: Sequence[Step], seconds: float) -> Generator[StepStarted | StepEnded, None, dict[str, Any]]:
-    """Run steps in threads; the generator's value is what each returned, None where it failed.
+    """Run steps in threads; the generator's value is what each returned, a Failure where it failed.
 
     Threads are enough: a step waits for files and children. A child has its own deadline; a step that reads
     from a dead network file system has none, and is left behind.
@@ -48,7 +54,7 @@ def run_steps(steps: Sequence[Step], seconds: float) -> Generator[StepStarted | 
         steps: what to do.
         seconds: after which the steps that have not ended are left behind.
     """
-    results: dict[str, Any] = dict.fromkeys(step.key for step in steps)
+    results: dict[str, Any] = dict.fromkeys((step.key for step in steps), Failure("the probe did not end in time"))
     ended: SimpleQueue[tuple[StepEnded, Any]] = SimpleQueue()
     begun = time.monotonic()
     for step in steps:
@@ -60,7 +66,7 @@ def run_steps(steps: Sequence[Step], seconds: float) -> Generator[StepStarted | 
             event, result = ended.get(timeout=max(0.0, begun + seconds - time.monotonic()))
         except Empty:
             break
-        results[event.key] = result
+        results[event.key] = result if event.error is None else Failure(f"the probe failed: {event.error}")
         del running[event.key]
         yield event
     for step in running.values():
@@ -75,6 +81,14 @@ def _run(step: Step) -> tuple[StepEnded, Any]:
     except Exception as failure:
         error = f"{type(failure).__name__}: {failure}"
     return StepEnded(step.key, step.label, round(time.monotonic() - begun, 4), error), result
+
+
+def found_or(result: Any, part: type[P], known: Mapping[str, Any] = MappingProxyType({})) -> P:
+    """What a step found, or a part in which everything is unknown for the reason why it failed."""
+    if isinstance(result, Failure):
+        return unanswered(part, result.why, known)
+    found: P = result
+    return found
 
 
 def unanswered(part: type[P], why: str, known: Mapping[str, Any] = MappingProxyType({})) -> P:

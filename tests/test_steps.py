@@ -5,7 +5,7 @@ from typing import Any
 
 from gpudoctor.facts import Host, KernelLog
 from gpudoctor.maybe import Unknown
-from gpudoctor.steps import Step, StepEnded, StepStarted, run_steps, unanswered
+from gpudoctor.steps import Failure, Step, StepEnded, StepStarted, run_steps, unanswered
 
 
 def drain(steps: list[Step], seconds: float = 10) -> tuple[list[Any], dict[str, Any]]:
@@ -23,7 +23,7 @@ def fails() -> None:
 
 def test_results_and_events() -> None:
     events, results = drain([Step("a", "A", lambda: 1), Step("b", "B", fails), Step("c", "C", lambda: 3)])
-    assert results == {"a": 1, "b": None, "c": 3}
+    assert results == {"a": 1, "b": Failure("the probe failed: OSError: [Errno 5] Input/output error"), "c": 3}
     assert [e.key for e in events if isinstance(e, StepStarted)] == ["a", "b", "c"]
     errors = {e.key: e.error for e in events if isinstance(e, StepEnded)}
     assert errors == {"a": None, "b": "OSError: [Errno 5] Input/output error", "c": None}
@@ -38,7 +38,7 @@ def test_steps_run_side_by_side() -> None:
 def test_a_step_that_never_ends_is_left_behind() -> None:
     for_ever = threading.Event()
     events, results = drain([Step("a", "A", for_ever.wait), Step("b", "B", lambda: 2)], seconds=0.2)
-    assert results == {"a": None, "b": 2}
+    assert results == {"a": Failure("the probe did not end in time"), "b": 2}
     assert (events[-1].key, events[-1].error) == ("a", "it did not end in time")
     for_ever.set()
 
