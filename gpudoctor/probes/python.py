@@ -20,6 +20,9 @@ from gpudoctor.probes.python_packages import Entry, Found, Names
 
 __all__ = ["InterpreterError", "choose", "probe"]
 
+# A package's folder, a script, bytecode, and an extension module that was built in place.
+_SUFFIXES = ("", ".py", ".pyc", ".so", ".abi3.so")
+
 
 def probe(machine: Machine, path: str, why: str = "", quick: bool = False) -> Python:
     """All of one interpreter's facts except its frameworks.
@@ -117,7 +120,10 @@ def _with_working_directory(machine: Machine, folders: list[Entry]) -> list[Entr
     known = {machine.real(entry.path) for entry in folders}
     if not here.startswith("/") or machine.env.get("PYTHONSAFEPATH") or machine.real(here) in known:
         return folders
-    return [Entry(here, frozenset(machine.names(here)), "working directory"), *folders]
+    # It may hold any number of files: only the names that would hide a framework are looked up.
+    names = (f"{module}{suffix}" for module in python_conflicts.modules() for suffix in _SUFFIXES)
+    there = frozenset(name for name in names if machine.exists(f"{here}/{name}"))
+    return [Entry(here, there, "working directory"), *folders]
 
 
 def _markers(said: Said) -> dict[str, str]:
