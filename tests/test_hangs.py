@@ -186,7 +186,6 @@ def test_cuda_that_never_starts(env: dict[str, str], driver: str, how: str) -> N
 
 
 @needs_gcc
-@pytest.mark.xfail(strict=True, reason="driver.nvml-no-answer has to be essential: then the report is incomplete")
 def test_a_driver_that_has_not_answered_in_a_short_time_is_not_well(env: dict[str, str], driver: str) -> None:
     env |= {"LD_LIBRARY_PATH": driver, "STANDIN_NVML_TROUBLE": "hang"}
     assert check(env, *QUICK, start=SERVER).said["status"] == "incomplete"
