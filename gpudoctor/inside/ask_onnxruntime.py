@@ -16,6 +16,8 @@ _FLOAT = 1  # TensorProto.FLOAT of https://github.com/onnx/onnx/blob/main/onnx/o
 
 def ask(teller: Teller, onnxruntime: Any) -> None:
     """Ask which providers were built, and make a session on the first one for GPUs."""
+    # It would note an id of the machine and send events; releases without telemetry lack the function.
+    getattr(onnxruntime, "disable_telemetry_events", bool)()
     teller.stage("devices")
     listed = teller.fact("listed", lambda: [str(name) for name in onnxruntime.get_available_providers()])
     if listed is None:

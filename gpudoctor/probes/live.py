@@ -13,6 +13,7 @@ from gpudoctor.facts.python import Python
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Unknown
 from gpudoctor.probes.refusals import number, plain, refusal
+from gpudoctor.probes.spare_home import spare_home
 
 # A first import without bytecode from a cold disk took 18 s (TensorFlow 2.21); five times that is a hang.
 SECONDS = 90.0
@@ -56,7 +57,8 @@ def probe(machine: Machine, python: Python, framework: Framework, seconds: float
     env = {name: value for name, value in machine.env.items() if name not in _NOT_PASSED} | _SET
     pace = Pace(machine)
     argv = [python.path, _SCRIPT, framework.name]
-    return read(framework.name, machine.run(argv, seconds, env, pace.line, patient=True, late=pace.late))
+    with spare_home(env) as at_home:
+        return read(framework.name, machine.run(argv, seconds, at_home, pace.line, patient=True, late=pace.late))
 
 
 class Pace:

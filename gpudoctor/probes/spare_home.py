@@ -1,0 +1,40 @@
+"""A home folder for one import: frameworks write caches, settings and ids into it, and a diagnosis leaves nothing."""
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+
+@contextmanager
+def spare_home(env: Mapping[str, str]) -> Iterator[dict[str, str]]:
+    """The environment with a temporary home, gone afterwards; what decides which packages are imported stays.
+
+    Where no temporary folder can be made, nothing can be written at home either: the environment stays as it is.
+    """
+    import shutil
+    import tempfile
+
+    try:
+        folder = tempfile.mkdtemp(prefix="gpudoctor-")
+    except OSError:
+        yield dict(env)
+        return
+    try:
+        yield {**env, **_kept(env), "HOME": folder, "XDG_CACHE_HOME": os.path.join(folder, ".cache")}
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _kept(env: Mapping[str, str]) -> dict[str, str]:
+    """What is derived from the home, pointed at the real one: the user site, and settings that are there to be read.
+
+    Python finds the user site in ~/.local (site.getuserbase), Keras its backend in ~/.keras/keras.json.
+    """
+    home = env.get("HOME", "")
+    if not home:
+        return {}
+    kept = {"PYTHONUSERBASE": env.get("PYTHONUSERBASE") or os.path.join(home, ".local")}
+    keras = os.path.join(home, ".keras")
+    if "KERAS_HOME" not in env and os.path.exists(os.path.join(keras, "keras.json")):
+        kept["KERAS_HOME"] = keras
+    return kept
