@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from msgspec.structs import fields
 
 from gpudoctor.facts.python import Extension, Package, Python
+from gpudoctor.knowledge.wanted import modules
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Unknown
 from gpudoctor.probes import (
@@ -121,7 +122,7 @@ def _with_working_directory(machine: Machine, folders: list[Entry]) -> list[Entr
     if not here.startswith("/") or machine.env.get("PYTHONSAFEPATH") or machine.real(here) in known:
         return folders
     # It may hold any number of files: only the names that would hide a framework are looked up.
-    names = (f"{module}{suffix}" for module in python_conflicts.modules() for suffix in _SUFFIXES)
+    names = (f"{module}{suffix}" for module in modules() for suffix in _SUFFIXES)
     there = frozenset(name for name in names if machine.exists(f"{here}/{name}"))
     return [Entry(here, there, "working directory"), *folders]
 
