@@ -107,18 +107,14 @@ def _end(code: int) -> int:
 
 
 def _end_on(name: str) -> None:
-    """End our children before we end by a signal."""
+    """Before we end by a signal: end our children, and remove what was made for them."""
 
     def handler(number: int, _: object) -> None:
-        _end_children()
+        import atexit
+
+        atexit._run_exitfuncs()
         os._exit(128 + number)
 
     number = getattr(signal, name, None)
     if number is not None and signal.getsignal(number) is signal.SIG_DFL:
         signal.signal(number, handler)
-
-
-def _end_children() -> None:
-    from gpudoctor.child import end_all
-
-    end_all(closing=True)

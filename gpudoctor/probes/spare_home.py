@@ -1,5 +1,6 @@
 """A home folder for one import: frameworks write caches, settings and ids into it, and a diagnosis leaves nothing."""
 
+import atexit
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -19,10 +20,15 @@ def spare_home(env: Mapping[str, str]) -> Iterator[dict[str, str]]:
     except OSError:
         yield dict(env)
         return
+    def remove() -> None:
+        shutil.rmtree(folder, ignore_errors=True)
+
+    atexit.register(remove)  # where we end by a signal
     try:
         yield {**env, **_kept(env), "HOME": folder, "XDG_CACHE_HOME": os.path.join(folder, ".cache")}
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        remove()
+        atexit.unregister(remove)
 
 
 def _kept(env: Mapping[str, str]) -> dict[str, str]:
