@@ -2,7 +2,6 @@
 
 import importlib
 import re
-import time
 import tomllib
 from pathlib import Path
 
@@ -14,7 +13,6 @@ from gpudoctor.knowledge.table import Table, load
 
 HERE = Path(gpudoctor.knowledge.__file__).parent
 TABLES = sorted(path.stem for path in HERE.glob("*.toml"))
-ON_EVERY_PATH = ("drivers", "generations", "kernel_log", "packages", "pci_ids", "rocm", "torch")
 
 
 def _parse(name: str) -> dict[str, object]:
@@ -22,7 +20,7 @@ def _parse(name: str) -> dict[str, object]:
 
 
 def test_there_are_tables() -> None:
-    assert set(ON_EVERY_PATH) <= set(TABLES)
+    assert {"drivers", "generations", "kernel_log", "packages", "pci_ids", "rocm", "torch"} <= set(TABLES)
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -40,19 +38,6 @@ def test_a_table_says_when_and_from_where(name: str) -> None:
 def test_source_ids_are_unique(name: str) -> None:
     ids = [s.id for s in msgspec.convert(_parse(name)["source"], list[gpudoctor.knowledge.table.Source])]
     assert len(ids) == len(set(ids))
-
-
-@pytest.mark.parametrize("name", ON_EVERY_PATH)
-def test_a_table_of_every_run_parses_fast(name: str) -> None:
-    text = (HERE / f"{name}.toml").read_text()
-    best = min(_seconds(text) for _ in range(7))
-    assert best < 0.006, f"{name}.toml takes {best * 1000:.1f} ms; it should take under 3 ms on an idle machine"
-
-
-def _seconds(text: str) -> float:
-    start = time.perf_counter()
-    tomllib.loads(text)
-    return time.perf_counter() - start
 
 
 @pytest.mark.parametrize("path", sorted(p.stem for p in HERE.glob("*.py")))

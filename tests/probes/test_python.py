@@ -150,24 +150,22 @@ def test_a_shim_is_replaced_by_what_it_runs(tmp_path: Path) -> None:
     assert probe(machine(), shim).path == sys.executable
 
 
-def test_our_own_interpreter_costs_no_child_and_little_time(tmp_path: Path) -> None:
+def test_our_own_interpreter_costs_no_child_and_no_heavy_import(tmp_path: Path) -> None:
     packages = venv(tmp_path / "env")
     for number in range(200):
         distribution(packages, f"package-{number}", "1.0")
     (packages / "gpudoctor.pth").write_text("".join(f"{entry}\n" for entry in sys.path if "packages" in entry))
     code = (
-        "import sys, time\n"
+        "import sys\n"
         "from gpudoctor.machine import Machine\n"
         "from gpudoctor.probes.python import probe\n"
-        "begun = time.process_time()\n"
         "python = probe(Machine(), sys.executable, quick=True)\n"
-        "print(time.process_time() - begun, python.startup, 'packaging.requirements' in sys.modules)"
+        "print(python.startup, 'packaging.requirements' in sys.modules)"
     )
     env = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(Path(__file__).parents[2])}
     out = subprocess.run(
         [str(tmp_path / "env/bin/python"), "-c", code], env=env, capture_output=True, text=True, check=True, timeout=30
     ).stdout.split()
-    assert float(out[0]) < 0.2  # measured: 0.015
     assert out[-1] == "False"
     assert "runs" in out
 

@@ -1,17 +1,13 @@
 """Real frameworks on a machine without a driver: what their files say, and the exact reason why they use no GPU."""
 
 import os
-import subprocess
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from gpudoctor.facts import Framework, Live
-from gpudoctor.machine import Machine
 from gpudoctor.maybe import Unknown
-from gpudoctor.probes import frameworks, python
 
 pytestmark = [pytest.mark.realenv, pytest.mark.timeout(1500)]
 Look = Callable[..., tuple[Framework, ...]]
@@ -42,7 +38,6 @@ def test_pytorch_for_the_cpu(look: Look) -> None:
     assert (live.error, live.error_code, live.libraries) == ("Torch not compiled with CUDA enabled", None, ())
 
 
-@pytest.mark.large
 def test_pytorch_for_cuda(look: Look) -> None:
     framework, live = only(look("torchcuda", "torch"))
     assert framework.variant == "cuda"
@@ -55,7 +50,6 @@ def test_pytorch_for_cuda(look: Look) -> None:
     assert framework.cudnn.startswith(live.cudnn)
 
 
-@pytest.mark.large
 def test_the_loader_did_what_the_probe_foresaw(look: Look) -> None:
     framework, live = only(look("torchcuda", "torch"))
     assert isinstance(framework.needs, tuple)
@@ -140,23 +134,3 @@ def test_nothing_is_written_into_the_environment(look: Look, interpreter: Callab
 def test_another_frameworks_absence_is_no_fact(look: Look) -> None:
     _, live = only(look("ort", "onnxruntime-gpu"))
     assert isinstance(live.count, Unknown)
-
-
-@pytest.mark.large
-def test_the_whole_takes_little_longer_than_the_slowest_import(interpreter: Callable[..., str]) -> None:
-    path = interpreter("many", "torch", "jax", "onnxruntime-gpu", "cupy-cuda12x", "tensorflow")
-    machine = Machine(env={"PATH": "/usr/bin:/bin"}, seconds=300)
-
-    def plain() -> float:
-        start = time.monotonic()
-        code = "import tensorflow"
-        subprocess.run([path, "-B", "-c", code], capture_output=True, cwd="/", env=dict(machine.env), check=True)
-        return time.monotonic() - start
-
-    def whole() -> float:
-        start = time.monotonic()
-        frameworks.probe(machine, python.probe(machine, path, quick=True), live=True, gpu=True)
-        return time.monotonic() - start
-
-    plain()  # so that both find the files in memory
-    assert min(whole() for _ in range(3)) <= 1.35 * min(plain() for _ in range(3))
