@@ -27,7 +27,7 @@ def run(arguments: argparse.Namespace) -> int:
         out_json(schema())
         return OK
     from gpudoctor.examine import gather
-    from gpudoctor.mask import masked
+    from gpudoctor.privacy import masked
     from gpudoctor.report.clean import document
 
     facts = answered(gather(machine_of(arguments), wishes_of(arguments, [], [])))

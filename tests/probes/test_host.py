@@ -305,12 +305,15 @@ def test_environment_is_what_matters_and_holds_no_secrets() -> None:
         "HOME": "/root",
         "AWS_SECRET_ACCESS_KEY": "abc",
         "DISPLAY": ":0",
+        "SLURM_JOB_ID": "7",
+        "SLURM_JOB_USER": "jane",
     }
     assert host(env=env).environment == {
         "CUDA_VISIBLE_DEVICES": "0",
         "HSA_OVERRIDE_GFX_VERSION": "11.0.0",
         "JAX_URL": "https://***@host/x",
         "LD_LIBRARY_PATH": "/usr/local/cuda/lib64",
+        "SLURM_JOB_ID": "7",
         "TORCH_API_TOKEN": "***",
     }
 

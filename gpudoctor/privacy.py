@@ -10,8 +10,29 @@ import msgspec
 from gpudoctor.facts import Facts, Gpu, Host, User
 
 MASK = "***"
-_TOKEN = re.compile(r"(?i)(hf_|ghp_|gho_|sk-|xox[bp]-|glpat-|AKIA)[A-Za-z0-9_\-]{8,}")
-_HOME = re.compile(r"(?<![\w.-])/(home|Users)/([^/\s:;,\"']+)")
+# Tokens by their known beginnings, JSON Web Tokens, conda's token in a channel's address, long hexadecimal keys, and
+# the UUID of the disk on the kernel's command line. A GPU's UUID stays: masks are judged by it.
+_TOKEN = re.compile(
+    r"(?i:hf_|gh[opsu]_|github_pat_|sk-|xox[abprs]-|glpat-|nvapi-|pypi-|AKIA)[A-Za-z0-9_\-]{8,}"
+    r"|\beyJ[\w-]{8,}\.[\w-]+\.[\w-]*|(?<=/t/)[\w-]{8,}(?=/)|\b[0-9a-fA-F]{32,}\b|(?<=\bUUID=)[0-9a-fA-F-]{8,}"
+)
+_HOME = re.compile(r"/(home|[Uu]sers)/[^/\s:;,\"']+")  # wherever that lies, as in /net/home/NAME
+_WINDOWS = re.compile(r"(/mnt/[a-z]/Users)/[^/:;,\"'\n]+(?=/)")  # there a name may hold a blank
+# Accounts that come with images and distributions: they name nobody, and often a folder of the system.
+_NOBODY = (
+    "root",
+    "user",
+    "admin",
+    "ubuntu",
+    "debian",
+    "fedora",
+    "centos",
+    "ec2-user",
+    "opc",
+    "nvidia",
+    "docker",
+    "jovyan",
+)
 
 
 def masked(facts: Facts) -> Facts:
@@ -19,7 +40,7 @@ def masked(facts: Facts) -> Facts:
     words = _words(facts)
 
     def replace(text: str) -> str:
-        text = _HOME.sub(r"/\1/user", _TOKEN.sub(MASK, text))
+        text = _HOME.sub(r"/\1/user", _WINDOWS.sub(r"\1/user", _TOKEN.sub(MASK, text)))
         for pattern, instead in words:
             text = pattern.sub(instead, text)
         return text
@@ -46,11 +67,14 @@ def _nobody(user: User) -> User:
 
 
 def _words(facts: Facts) -> list[tuple[re.Pattern[str], str]]:
-    """The host's name as a whole word, and the user's home where it is not under /home."""
+    """The host's name as a whole word, the user's as a folder, and the user's home where it is not under /home."""
     words = []
     host = facts.host.hostname
     if isinstance(host, str) and len(host) > 2 and host not in ("localhost", "host"):
         words.append((re.compile(rf"(?<![\w.-]){re.escape(host)}(?![\w-])"), "host"))
+    user = facts.host.user.name
+    if isinstance(user, str) and len(user) > 2 and user not in _NOBODY:
+        words.append((re.compile(rf"(?<=/){re.escape(user)}(?=[/:\s]|$)"), "user"))
     home = os.path.normpath(facts.host.environment.get("HOME", "/"))
     if home.count("/") > 1 and not home.startswith(("/home/", "/Users/")):
         words.append((re.compile(rf"{re.escape(home)}(?![\w-])"), "/home/user"))
