@@ -90,9 +90,16 @@ def _other(value: str) -> Check[Any]:
 
 
 def _entry_points(path: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Name and value of each entry point of our group; importlib.metadata would cost 35 ms on every start."""
+    """Name and value of each entry point of our group; importlib.metadata would cost 35 ms on every start.
+
+    Of a package that is found twice, such as installed and in its own source tree, the first counts, as for `import`.
+    """
+    seen: set[str] = set()
     for folder in path:
-        for info in _dist_infos(folder):
+        packages = {info: info.rpartition(".")[0].partition("-")[0].lower() for info in _dist_infos(folder)}
+        infos = [info for info, package in packages.items() if package not in seen]
+        seen |= set(packages.values())
+        for info in infos:
             try:
                 with open(os.path.join(folder, info, "entry_points.txt"), encoding="utf-8") as file:
                     text = file.read(1 << 20)

@@ -1,5 +1,7 @@
 """Checks are found by their files, selected by id or area, and never lost in silence."""
 
+import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -106,11 +108,14 @@ def test_other_packages_offer_checks_by_entry_point(tmp_path: Path, monkeypatch:
         "[console_scripts]\nx = y:z\n[gpudoctor.checks]\nhot = acme_gpu.hot:hot\nbad = acme_gpu.none:x\nno = os:sep\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
+    shutil.copytree(info, tmp_path / "source" / "acme_gpu.egg-info")
+    monkeypatch.setattr("sys.path", [*sys.path, str(tmp_path / "source")])
     catalogue.others.cache_clear()
     try:
         found = {one.id: one for one in catalogue.others()}
     finally:
         catalogue.others.cache_clear()
+    assert sorted(found) == ["acme-gpu.hot", "bad", "no"]
     assert isinstance(found["acme-gpu.hot"], Check)
     assert run(found["acme-gpu.hot"], Facts())[0].says == "hot"
     assert run(found["bad"], Facts())[0].outcome is Outcome.BROKEN
