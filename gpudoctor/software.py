@@ -7,7 +7,7 @@ from gpudoctor.judge import Problem
 from gpudoctor.knowledge import rocm, torch
 from gpudoctor.knowledge.kernels import version
 from gpudoctor.maybe import Maybe, Unknown, known
-from gpudoctor.subjects import asked_for_nvidia, cards_of, gpus_of, in_container
+from gpudoctor.subjects import asked_for_nvidia, cards_of, gpus_of, has_rocm, in_container
 
 # What lies below every framework: where it is ill, a framework can only repeat it in its own words.
 SYSTEM = (
@@ -166,7 +166,7 @@ def _name(name: Maybe[str | None]) -> Maybe[str]:
 
 
 def _computes(facts: Facts, gpu: Gpu) -> bool:
-    if gpu.integrated is True and not isinstance(facts.amd.rocm, str):
+    if gpu.integrated is True and not has_rocm(facts):
         return False
     return isinstance(gpu.gfx, str) and torch_gfx(gpu.gfx) is not None
 

@@ -167,6 +167,11 @@ def has_amd(facts: Facts) -> bool:
     return bool(cards_of(facts, "amd") or gpus_of(facts, "amd") or facts.amd.loaded is True)
 
 
+def has_rocm(facts: Facts) -> bool:
+    """Whether ROCm is known to be installed; of a distribution's own packages no file tells the release."""
+    return isinstance(facts.amd.rocm, str) or isinstance(facts.amd.rocm_path, str)
+
+
 # -- subjects ------------------------------------------------------------------------------------------------
 
 
@@ -200,9 +205,13 @@ def amd_machine(facts: Facts) -> Iterator[tuple[About, Facts]]:
 
 
 def amd_compute(facts: Facts) -> Iterator[tuple[About, Facts]]:
-    """The machine where AMD hardware is there and somebody wants to compute on it: ROCm or a ROCm wheel."""
+    """The machine where AMD hardware is there and somebody wants to compute on it: ROCm or a ROCm wheel.
+
+    Raises:
+        UnknownFactError: the hardware is there, and nobody could look for ROCm.
+    """
     wheel = any(isinstance(f.hip, str) for p in facts.pythons for f in p.frameworks)
-    if has_amd(facts) and (wheel or isinstance(facts.amd.rocm, str)):
+    if has_amd(facts) and (wheel or has_rocm(facts) or known(facts.amd.rocm_path)):
         yield MACHINE, facts
 
 
