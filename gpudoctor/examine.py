@@ -143,6 +143,7 @@ def _facts(wishes: Wishes, interpreters: Sequence[tuple[str, str]], found: dict[
         created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         seconds=round(time.monotonic() - begun, 3),
         quick=wishes.quick,
+        failed=tuple((part, result.why) for part, result in found.items() if isinstance(result, Failure)),
         host=found_or(found["host"], Host),
         pci=_or_unknown(found["pci"]),
         nvidia=msgspec.structs.replace(nvidia, kernel=kernel),

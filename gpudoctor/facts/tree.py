@@ -24,6 +24,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     created: str = ""  # ISO 8601, UTC
     seconds: float = 0.0  # that gathering took
     quick: bool = False  # frameworks were not imported
+    failed: tuple[tuple[str, str], ...] = ()  # parts whose probe failed or did not end, and why: a fault of ours
     host: Host = Host()
     pci: Maybe[tuple[PciDevice, ...]] = Unknown()
     nvidia: Nvidia = Nvidia()

@@ -31,7 +31,7 @@ def build(facts: Facts, verdicts: Iterable[Verdict]) -> Report:
     everything = list(verdicts)
     found, open_ = findings(everything)
     entries = tuple(_finding(f) for f in found)
-    unknown = tuple(_unknown(v) for v in open_)
+    unknown = (*(_failed(*part) for part in facts.failed), *(_unknown(v) for v in open_))
     status = _status(entries, unknown)
     pythons = tuple(_python(p) for p in facts.pythons)
     return Report(
@@ -76,7 +76,7 @@ def _summary(verdicts: list[Verdict], found: tuple[FindingEntry, ...], unknown: 
         unknown=sum(not entry.broken for entry in unknown),
         passed=ends[Outcome.PASS],
         skipped=ends[Outcome.SKIPPED],
-        broken=ends[Outcome.BROKEN],
+        broken=sum(entry.broken for entry in unknown),
     )
 
 
@@ -109,6 +109,11 @@ def _unknown(verdict: Verdict) -> UnknownEntry:
         essential=verdict.check.essential,
         broken=verdict.outcome is Outcome.BROKEN,
     )
+
+
+def _failed(part: str, why: str) -> UnknownEntry:
+    """A probe that failed is a fault of ours like a check that is broken: nobody may read the rest as well."""
+    return UnknownEntry(check="probe", subject=part, why=why, broken=True)
 
 
 def _machine(facts: Facts) -> MachineEntry:

@@ -49,7 +49,7 @@ class FindingEntry(msgspec.Struct, frozen=True, kw_only=True):
 class UnknownEntry(msgspec.Struct, frozen=True, kw_only=True):
     """A question that could not be answered, and why."""
 
-    check: str
+    check: str  # "probe" where gathering a part of the facts failed; then the subject names the part
     subject: str
     why: str
     essential: bool = False

@@ -123,7 +123,7 @@ def _counts(out: Console, report: Report) -> None:
         (s.warn, "warnings" if s.warn != 1 else "warning"),
         (s.advice, "advice"),
         (s.consequences, "that follow from these" if s.consequences != 1 else "that follows from these"),
-        (s.broken, "broken checks"),
+        (s.broken, "broken"),
         (s.unknown, "unknown"),
         (s.passed, "passed"),
         (s.skipped, "not for this machine"),

@@ -131,3 +131,12 @@ def test_every_interpreter_is_listed_and_the_first_is_the_one() -> None:
         ("/usr/bin/python3", "It died."),
     ]
     assert build(nvidia_host(), []).python is None
+
+
+def test_a_probe_that_failed_makes_the_report_incomplete() -> None:
+    """What it would have found may be what is ill: the checks of its part can only skip."""
+    facts = change(nvidia_host(), "failed", (("amd", "the probe failed: KeyError: 'x'"),))
+    report = build(facts, [Verdict(FAILS, MACHINE, Outcome.PASS)])
+    assert (report.status, report.summary.broken, report.summary.unknown) == ("incomplete", 1, 0)
+    (entry,) = report.unknown
+    assert (entry.check, entry.subject, entry.why) == ("probe", "amd", "the probe failed: KeyError: 'x'")
