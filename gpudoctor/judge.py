@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 import msgspec
 
@@ -30,27 +30,41 @@ class Outcome(StrEnum):
     BROKEN = "broken"  # the check itself failed
 
 
+Action = Literal[
+    "restart-process",
+    "relogin",
+    "change-environment",
+    "reinstall-package",
+    "reload-module",
+    "reset-gpu",
+    "reboot",
+    "power-cycle",
+    "replace-hardware",
+    "ask-vendor",
+]
+Impact = Literal["none", "reversible", "persistent", "irreversible", "data loss"]
+
+
 class Fix(msgspec.Struct, frozen=True):
     """One way to mend a problem; commands are shown and never run.
 
     Attributes:
         says: one sentence that starts with a verb.
         commands: what to type, for this machine.
-        action: for machines: restart-process, relogin, change-environment, reinstall-package, reload-module,
-            reset-gpu, reboot, power-cycle, replace-hardware, ask-vendor.
+        action: what kind of act it is, for machines.
         root: whether the commands need root.
         needs: what has to follow: relogin, restart of a service or container, reboot.
-        impact: none, reversible, persistent, irreversible, data loss.
+        impact: what it does to the machine, at worst.
         undo: how to take it back.
         verify: the command that shows that it helped.
     """
 
     says: str
     commands: tuple[str, ...] = ()
-    action: str | None = None
+    action: Action | None = None
     root: bool = False
     needs: str | None = None
-    impact: str = "reversible"
+    impact: Impact = "reversible"
     undo: str | None = None
     verify: str | None = None
 

@@ -1,0 +1,103 @@
+"""What programs may rely on in `gpudoctor.report/1`, as a JSON Schema written by hand, not derived from the model."""
+
+from typing import Any
+
+TEXT, WHOLE = {"type": "string", "minLength": 1}, {"type": "integer", "minimum": 0}
+TEXTS = {"type": "array", "items": TEXT}
+MAYBE = {"type": ["string", "null"]}
+CHECK = {"type": "string", "pattern": r"^([a-z0-9-]+\.[a-z0-9-]+|probe)$"}
+
+
+def exactly(**fields: Any) -> dict[str, Any]:
+    """An object with these fields and no others: a name that is given up or added shows here first."""
+    return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
+
+
+def each(item: dict[str, Any]) -> dict[str, Any]:
+    """A list of such things."""
+    return {"type": "array", "items": item}
+
+
+ACTIONS = [
+    "restart-process", "relogin", "change-environment", "reinstall-package", "reload-module", "reset-gpu", "reboot",
+    "power-cycle", "replace-hardware", "ask-vendor", None,
+]  # fmt: skip
+STATUS = {"enum": ["fail", "warn", "advice"]}
+FIX = exactly(
+    says=TEXT,
+    commands=TEXTS,
+    action={"enum": ACTIONS},
+    root={"type": "boolean"},
+    needs=MAYBE,
+    impact={"enum": ["none", "reversible", "persistent", "irreversible", "data loss"]},
+    undo=MAYBE,
+    verify=MAYBE,
+)
+FINDING = exactly(
+    check=CHECK,
+    status=STATUS,
+    subject=TEXT,
+    title=TEXT,
+    says=TEXT,
+    cause=TEXT,
+    evidence=TEXTS,
+    fixes={"type": "array", "items": FIX, "minItems": 1},
+    consequences=each(exactly(check=CHECK, says=TEXT, status=STATUS, subject=TEXT)),
+    affects={
+        "type": "array",
+        "items": {"enum": ["everything", "wheels", "extensions", "several-gpus", "containers", "display", "tools"]},
+        "minItems": 1,
+    },
+    ruled_out=each(CHECK),
+    references={"type": "array", "items": {"type": "string", "pattern": "^https://"}, "minItems": 1},
+)
+PYTHON = exactly(path=TEXT, why={"type": "string"}, version=MAYBE, kind=MAYBE, manager=MAYBE, error=MAYBE)
+MACHINE = exactly(
+    **dict.fromkeys(
+        (
+            "system", "distribution", "kernel", "architecture", "platform", "container", "product", "driver",
+            "driver_flavour", "driver_libraries", "driver_cuda", "rocm", "toolkit",
+        ),
+        MAYBE,
+    )
+)  # fmt: skip
+GPU = exactly(
+    index=WHOLE,
+    vendor={"enum": ["nvidia", "amd", "intel"]},
+    name=MAYBE,
+    address=MAYBE,
+    capability={"type": ["string", "null"], "pattern": r"^\d+\.\d+$"},
+    gfx={"type": ["string", "null"], "pattern": "^gfx"},
+    memory={"type": ["integer", "null"]},
+    status=MAYBE,
+)
+FRAMEWORK = exactly(
+    name=TEXT,
+    python=TEXT,
+    version=MAYBE,
+    variant=MAYBE,
+    built_for=MAYBE,
+    sees={"type": ["integer", "null"], "minimum": 0},
+    error=MAYBE,
+)
+REPORT = exactly(
+    schema={"const": "gpudoctor.report/1"},
+    version=TEXT,
+    status={"enum": ["fail", "warn", "pass", "incomplete"]},
+    created={"type": "string", "pattern": r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$"},
+    seconds={"type": "number", "minimum": 0},
+    summary=exactly(
+        **dict.fromkeys(("fail", "warn", "advice", "consequences", "unknown", "pass", "skipped", "broken"), WHOLE)
+    ),
+    machine=MACHINE,
+    python={"anyOf": [PYTHON, {"type": "null"}]},
+    pythons=each(PYTHON),
+    gpus=each(GPU),
+    frameworks=each(FRAMEWORK),
+    findings=each(FINDING),
+    unknown=each(
+        exactly(check=CHECK, subject=TEXT, why=TEXT, essential={"type": "boolean"}, broken={"type": "boolean"})
+    ),
+    smoke=each({"type": "object"}),
+    next=TEXTS,
+)
