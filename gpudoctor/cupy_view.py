@@ -3,7 +3,7 @@
 from gpudoctor.facts import Need
 from gpudoctor.knowledge import cupy
 from gpudoctor.maybe import known
-from gpudoctor.software import family, nvidia_gpus
+from gpudoctor.software import family, nvidia_gpus, rivals
 from gpudoctor.subjects import OnFramework
 
 
@@ -36,5 +36,4 @@ def nvrtc(on: OnFramework) -> Need | None:
 
 def packages(on: OnFramework) -> tuple[str, ...]:
     """The installed packages of which only one may be installed."""
-    names = [on.framework.distribution, *(name for name, _ in on.framework.others)]
-    return tuple(name for name in names if name in cupy.exclusive())
+    return rivals(on.framework, cupy.exclusive())

@@ -2,30 +2,22 @@
 
 from gpudoctor.facts import Need
 from gpudoctor.knowledge import onnxruntime
-from gpudoctor.maybe import known
-from gpudoctor.software import nvidia_gpus
+from gpudoctor.software import missing_beside_gpu, rivals
 from gpudoctor.subjects import OnFramework
 
 
 def missing(on: OnFramework) -> tuple[Need, ...]:
-    """The libraries of its CUDA provider that the loader does not find beside an NVIDIA GPU.
-
-    Empty where a session on the GPU was made.
+    """The libraries of its CUDA provider that the loader does not find; empty where a session on the GPU was made.
 
     Raises:
         UnknownFactError: nobody knows what it is built for or what it needs.
     """
-    if known(on.framework.variant) != "cuda" or not nvidia_gpus(on.facts):
-        return ()
-    if on.framework.live is not None and on.framework.live.available is True:
-        return ()
-    return tuple(need for need in known(on.framework.needs) if need.path is None)
+    return missing_beside_gpu(on.framework, on.facts)
 
 
 def packages(on: OnFramework) -> tuple[str, ...]:
     """The installed packages of which only one may be installed."""
-    names = [on.framework.distribution, *(name for name, _ in on.framework.others)]
-    return tuple(name for name in names if name in onnxruntime.exclusive())
+    return rivals(on.framework, onnxruntime.exclusive())
 
 
 def words(on: OnFramework) -> tuple[str, ...]:

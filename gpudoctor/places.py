@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from gpudoctor.facts import Facts, Node
 from gpudoctor.judge import MACHINE, About
 from gpudoctor.maybe import Unknown, known
-from gpudoctor.subjects import asked_for_nvidia, cards_of, gpus_of, has_dxg, in_container, wants_nvidia
+from gpudoctor.subjects import asked_for_nvidia, asks_for_nvidia, cards_of, gpus_of, has_dxg, in_container, wants_nvidia
 
 Subjects = Iterator[tuple[About, Facts]]
 
@@ -64,8 +64,7 @@ def has_cuda_wheel(facts: Facts) -> bool:
 
 def wishes_gpu(facts: Facts) -> bool:
     """Whether somebody wants a GPU here: a framework for CUDA, driver libraries, or the variable that asks for GPUs."""
-    asked = facts.host.environment.get("NVIDIA_VISIBLE_DEVICES", "void") not in ("", "void", "none")
-    return asked or has_cuda_wheel(facts) or asked_for_nvidia(facts)
+    return asks_for_nvidia(facts) or has_cuda_wheel(facts) or asked_for_nvidia(facts)
 
 
 def has_framework(facts: Facts, *names: str) -> bool:

@@ -1,13 +1,13 @@
 """Questions about Python environments and frameworks that several checks ask, answered from facts alone."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 
-from gpudoctor.facts import Facts, Framework, Gpu, Library, Live, Need, Package, Python
+from gpudoctor.facts import Facts, Framework, Gpu, Library, Live, Need, Package, PciDevice, Python
 from gpudoctor.judge import Problem
 from gpudoctor.knowledge import rocm, torch
 from gpudoctor.knowledge.kernels import version
 from gpudoctor.maybe import Maybe, Unknown, known
-from gpudoctor.subjects import asked_for_nvidia, cards_of, gpus_of, has_rocm, in_container
+from gpudoctor.subjects import as_gpus, asked_for_nvidia, asks_for_nvidia, cards_of, gpus_of, has_rocm, in_container
 
 # What lies below every framework: where it is ill, a framework can only repeat it in its own words.
 SYSTEM = (
@@ -74,11 +74,6 @@ def release(text: str) -> str:
     return text.partition("+")[0]
 
 
-def distribution_of(framework: Framework, python: Python) -> Package | None:
-    """The distribution that brought the framework; None where there is none or it is unknown."""
-    return next((p for p in packages_of(python) if p.name == framework.distribution), None)
-
-
 def one_of(python: Python, name: str) -> Framework | None:
     """A framework of the environment by its import name."""
     return next((f for f in python.frameworks if f.name == name), None)
@@ -114,18 +109,12 @@ def nvidia_gpus(facts: Facts) -> tuple[Gpu, ...]:
     listed = gpus_of(facts, "nvidia")
     if listed or not _given(facts, "nvidia"):
         return listed
-    cards = [c for c in cards_of(facts, "nvidia") if c.driver != "vfio-pci"]
-    return tuple(
-        Gpu(
-            vendor="nvidia",
-            index=index,
-            address=card.address,
-            name=card.name if isinstance(card.name, str) else Unknown("no driver answered"),
-            capability=card.capability,
-            generation=card.generation,
-        )
-        for index, card in enumerate(cards)
-    )
+    return as_gpus("nvidia", _ours(facts, "nvidia"))
+
+
+def _ours(facts: Facts, vendor: str) -> tuple[PciDevice, ...]:
+    """The cards of a vendor that are not given to a guest."""
+    return tuple(card for card in cards_of(facts, vendor) if card.driver != "vfio-pci")
 
 
 def _given(facts: Facts, vendor: str) -> bool:
@@ -134,8 +123,7 @@ def _given(facts: Facts, vendor: str) -> bool:
         return True
     if vendor == "nvidia":
         nodes = facts.nvidia.kernel.nodes
-        asked = facts.host.environment.get("NVIDIA_VISIBLE_DEVICES", "void") not in ("", "void", "none")
-        return asked or asked_for_nvidia(facts) or (isinstance(nodes, tuple) and bool(nodes))
+        return asks_for_nvidia(facts) or asked_for_nvidia(facts) or (isinstance(nodes, tuple) and bool(nodes))
     return isinstance(facts.amd.kfd, tuple) and bool(facts.amd.kfd)
 
 
@@ -153,16 +141,8 @@ def visible_gpus(facts: Facts) -> tuple[Gpu, ...]:
 
 def amd_gpus(facts: Facts) -> tuple[Gpu, ...]:
     """The AMD GPUs that PyTorch's ROCm wheels have code for; those inside a processor only beside a ROCm."""
-    listed = gpus_of(facts, "amd") or tuple(
-        Gpu(vendor="amd", index=i, address=c.address, name=_name(c.name), gfx=c.gfx, integrated=c.integrated)
-        for i, c in enumerate(cards_of(facts, "amd"))
-        if c.driver != "vfio-pci"
-    )
+    listed = gpus_of(facts, "amd") or as_gpus("amd", _ours(facts, "amd"))
     return tuple(g for g in listed if _computes(facts, g)) if _given(facts, "amd") else ()
-
-
-def _name(name: Maybe[str | None]) -> Maybe[str]:
-    return name if isinstance(name, str) else Unknown("it is not in the list of PCI devices")
 
 
 def _computes(facts: Facts, gpu: Gpu) -> bool:
@@ -235,6 +215,27 @@ def has_nvidia_driver(facts: Facts) -> bool:
 def needs_of(framework: Framework) -> tuple[Need, ...]:
     """The libraries that a framework needs; none where that is unknown. For hints and evidence."""
     return () if isinstance(framework.needs, Unknown) else framework.needs
+
+
+def missing_beside_gpu(framework: Framework, facts: Facts) -> tuple[Need, ...]:
+    """The libraries of a framework for CUDA that the loader does not find beside an NVIDIA GPU.
+
+    Empty where the framework was imported and uses a GPU.
+
+    Raises:
+        UnknownFactError: nobody knows what it is built for or what it needs.
+    """
+    if known(framework.variant) != "cuda" or not nvidia_gpus(facts):
+        return ()
+    if framework.live is not None and framework.live.available is True:
+        return ()
+    return tuple(need for need in known(framework.needs) if need.path is None)
+
+
+def rivals(framework: Framework, exclusive: Container[str]) -> tuple[str, ...]:
+    """The installed distributions of a framework of which only one may be installed."""
+    names = [framework.distribution or "", *(name for name, _ in framework.others)]
+    return tuple(name for name in names if name in exclusive)
 
 
 def system_libraries(facts: Facts) -> tuple[Library, ...]:

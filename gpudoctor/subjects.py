@@ -4,7 +4,7 @@ Loops live here, so that one unknown GPU cannot hide a bad one, and so that no c
 whose hardware or software is not there.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from gpudoctor.facts import Facts, Framework, Gpu, Live, PciDevice, Python
@@ -136,14 +136,21 @@ def wants_nvidia(facts: Facts) -> bool:
 
 def has_nvidia(facts: Facts) -> bool:
     """Whether NVIDIA hardware or its loaded driver is there."""
-    kernel, env = facts.nvidia.kernel, facts.host.environment
     return bool(
         cards_of(facts, "nvidia")
         or gpus_of(facts, "nvidia")
-        or isinstance(kernel.loaded, str)
+        or isinstance(facts.nvidia.kernel.loaded, str)
         or (has_dxg(facts) and _libraries(facts))
-        or env.get("NVIDIA_VISIBLE_DEVICES", "void") not in ("", "void", "none")
+        or asks_for_nvidia(facts)
     )
+
+
+def asks_for_nvidia(facts: Facts) -> bool:
+    """Whether the variable by which an image or a user asks NVIDIA's container runtime for GPUs names any.
+
+    https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/docker-specialized.html
+    """
+    return facts.host.environment.get("NVIDIA_VISIBLE_DEVICES", "void") not in ("", "void", "none")
 
 
 def has_dxg(facts: Facts) -> bool:
@@ -243,16 +250,7 @@ def _gpus(facts: Facts, vendor: str | None) -> Iterator[tuple[About, OnGpu]]:
 
 def nvidia_cards(facts: Facts) -> Iterator[tuple[About, OnCard]]:
     """Each NVIDIA GPU on PCI, whether or not a driver answers."""
-    yield from _cards(facts, "nvidia")
-
-
-def amd_cards(facts: Facts) -> Iterator[tuple[About, OnCard]]:
-    """Each AMD GPU on PCI, whether or not a driver answers."""
-    yield from _cards(facts, "amd")
-
-
-def _cards(facts: Facts, vendor: str) -> Iterator[tuple[About, OnCard]]:
-    for card in cards_of(facts, vendor):
+    for card in cards_of(facts, "nvidia"):
         yield About(label=f"the GPU at {card.address}", gpu=card.address), OnCard(facts, card)
 
 
@@ -323,13 +321,14 @@ def pairs(facts: Facts, name: str | None = None) -> Iterator[tuple[About, OnPair
 
 def _runs_on(facts: Facts, framework: Framework) -> tuple[Gpu, ...]:
     if isinstance(framework.cuda, str):
-        return gpus_of(facts, "nvidia") or _from_cards(facts, "nvidia")
+        return gpus_of(facts, "nvidia") or as_gpus("nvidia", cards_of(facts, "nvidia"))
     if isinstance(framework.hip, str):
-        return gpus_of(facts, "amd") or _from_cards(facts, "amd")
+        return gpus_of(facts, "amd") or as_gpus("amd", cards_of(facts, "amd"))
     return ()
 
 
-def _from_cards(facts: Facts, vendor: str) -> tuple[Gpu, ...]:
+def as_gpus(vendor: str, cards: Iterable[PciDevice]) -> tuple[Gpu, ...]:
+    """A vendor's cards as GPUs of which only what the bus shows is known: no driver answered."""
     return tuple(
         Gpu(
             vendor=vendor,
@@ -341,7 +340,7 @@ def _from_cards(facts: Facts, vendor: str) -> tuple[Gpu, ...]:
             generation=card.generation,
             integrated=card.integrated,
         )
-        for index, card in enumerate(cards_of(facts, vendor))
+        for index, card in enumerate(cards)
     )
 
 
@@ -351,7 +350,7 @@ def compute_gpus(facts: Facts, vendor: str) -> tuple[Gpu, ...]:
     Raises:
         UnknownFactError: neither could be read.
     """
-    found = gpus_of(facts, vendor) or _from_cards(facts, vendor)
+    found = gpus_of(facts, vendor) or as_gpus(vendor, cards_of(facts, vendor))
     if not found:
         known(facts.pci)
     return found

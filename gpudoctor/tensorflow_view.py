@@ -2,24 +2,17 @@
 
 from gpudoctor.facts import Need
 from gpudoctor.judge import Severity
-from gpudoctor.maybe import known
-from gpudoctor.software import major, nvidia_gpus, other_works
+from gpudoctor.software import major, missing_beside_gpu, other_works
 from gpudoctor.subjects import OnFramework
 
 
 def missing(on: OnFramework) -> tuple[Need, ...]:
-    """The libraries of a TensorFlow for CUDA that the loader does not find beside an NVIDIA GPU.
-
-    None where TensorFlow itself said that it uses a GPU.
+    """The libraries of a TensorFlow for CUDA that the loader does not find; empty where it said that it uses a GPU.
 
     Raises:
         UnknownFactError: nobody knows what it is built for or what it needs.
     """
-    if known(on.framework.variant) != "cuda" or not nvidia_gpus(on.facts):
-        return ()
-    if on.framework.live is not None and on.framework.live.available is True:
-        return ()
-    return tuple(need for need in known(on.framework.needs) if need.path is None)
+    return missing_beside_gpu(on.framework, on.facts)
 
 
 def in_wheels(needs: tuple[Need, ...]) -> bool:

@@ -76,12 +76,6 @@ def _commands(family: packages.Family, found: packages.Driver) -> tuple[str, ...
     return (*refresh, packages.install_command(family, found.names))
 
 
-def loaded_version(facts: Facts) -> str | None:
-    """The loaded module's version; None where it is not loaded or unknown. For texts only."""
-    loaded = facts.nvidia.kernel.loaded
-    return None if isinstance(loaded, Unknown) else loaded
-
-
 def user_version(facts: Facts) -> str | None:
     """The version of the NVIDIA libraries that programs load; None where it is unknown. For texts only."""
     for found in (facts.nvidia.nvml.libraries, facts.nvidia.cuda.libraries):

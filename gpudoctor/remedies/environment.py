@@ -5,7 +5,6 @@ from collections.abc import Iterable
 
 from gpudoctor.facts import Facts, Python
 from gpudoctor.judge import Fix
-from gpudoctor.maybe import Unknown
 from gpudoctor.remedies import system
 from gpudoctor.subjects import in_container
 
@@ -66,10 +65,3 @@ def own_environment(python: Python, *specs: str) -> tuple[str, ...]:
 def _short(specs: Iterable[str]) -> str:
     first = next(iter(specs), "new")
     return "".join(c for c in first.partition("[")[0] if c.isalnum() or c in "-_")
-
-
-def system_cudnn_packages(facts: Facts) -> str | None:
-    """A pattern of the distribution's package names of cuDNN; None where its package manager is not known."""
-    return {"debian": "libcudnn9-cuda-* libcudnn9-dev-cuda-*", "fedora": "libcudnn9-*", "suse": "libcudnn9-*"}.get(
-        system.family_of(facts) or ""
-    ) or (None if isinstance(facts.host.distribution.id, Unknown) else "cudnn")

@@ -21,7 +21,7 @@ from gpudoctor.report.model import (
     Summary,
     UnknownEntry,
 )
-from gpudoctor.subjects import has_dxg
+from gpudoctor.subjects import VENDORS, has_dxg
 
 T = TypeVar("T")
 
@@ -157,7 +157,7 @@ def _gpus(facts: Facts) -> tuple[GpuEntry, ...]:
 
 
 # Vendors whose GPUs a framework of ours can use; others (a server's ASPEED VGA) are no GPUs for computing.
-OF_VENDOR = {"10de": "nvidia", "1002": "amd", "8086": "intel"}
+OF_VENDOR = {code: name for name, code in VENDORS.items()}
 
 
 def _silent(index: int, device: PciDevice) -> GpuEntry:
