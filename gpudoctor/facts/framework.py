@@ -2,6 +2,7 @@
 
 import msgspec
 
+from gpudoctor.facts.words import Capability
 from gpudoctor.maybe import Maybe, Unknown
 
 NOT = Unknown()
@@ -29,7 +30,7 @@ class Device(msgspec.Struct, frozen=True, kw_only=True):
 
     index: int
     name: Maybe[str | None] = NOT
-    capability: Maybe[str | None] = NOT
+    capability: Maybe[Capability | None] = NOT
     gfx: Maybe[str | None] = NOT
     memory: Maybe[int | None] = NOT
 

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from gpudoctor.facts.words import Capability
 from gpudoctor.maybe import Maybe, Unknown
 
 NOT = Unknown()
@@ -31,7 +32,7 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
     uuid: Maybe[str | None] = NOT
     chip: Maybe[str | None] = NOT
     generation: Maybe[str | None] = NOT  # "Ampere"
-    capability: Maybe[str | None] = NOT  # compute capability "8.6"; None on AMD
+    capability: Maybe[Capability | None] = NOT  # compute capability "8.6"; None on AMD
     gfx: Maybe[str | None] = NOT  # "gfx1100"; None on NVIDIA
     integrated: Maybe[bool] = NOT
     status: Maybe[str] = NOT  # ok, lost (NVML 15), reset-required (NVML 16), error N

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from gpudoctor.facts.words import Capability
 from gpudoctor.maybe import Maybe, Unknown
 
 NOT = Unknown()
@@ -24,7 +25,7 @@ class PciDevice(msgspec.Struct, frozen=True, kw_only=True):
     driver: Maybe[str | None] = NOT  # "nvidia", "nouveau", "vfio-pci", "NovaCore"; None: none bound
     chip: Maybe[str | None] = NOT  # "AD102"
     generation: Maybe[str | None] = NOT  # "Ada"
-    capability: Maybe[str | None] = NOT  # compute capability, "8.9"
+    capability: Maybe[Capability | None] = NOT  # compute capability, "8.9"
     gfx: Maybe[str | None] = NOT  # "gfx1100"
     integrated: Maybe[bool] = NOT  # part of the processor
     link_generation: Maybe[int | None] = NOT  # now; None: no PCIe link

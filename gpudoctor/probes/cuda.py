@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from gpudoctor.facts import Cuda, CudaDevice, Library
+from gpudoctor.facts.words import Release
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
 from gpudoctor.probes.staged import Told, ask, patience
@@ -13,7 +14,7 @@ from gpudoctor.probes.staged import Told, ask, patience
 SCRIPT = "cuda_driver.py"
 MASK = "CUDA_VISIBLE_DEVICES"
 NO_DEVICE = 100  # CUDA_ERROR_NO_DEVICE
-TEXT, NUMBER = str | None | Unknown, int | None | Unknown
+TEXT, NUMBER, RELEASE = str | None | Unknown, int | None | Unknown, Release | None | Unknown
 
 
 def probe(machine: Machine, libraries: Maybe[tuple[Library, ...]], seconds: float | None = None) -> Cuda:
@@ -66,7 +67,7 @@ def _answer(told: Told, libraries: Maybe[tuple[Library, ...]]) -> Cuda:
         code=_read(told, "code", NUMBER),
         name=_read(told, "name", TEXT),
         text=_read(told, "text", TEXT),
-        version=_read(told, "version", TEXT),
+        version=_read(told, "version", RELEASE),
         devices=_devices(told),
         hung=told.hung,
         died=told.died,

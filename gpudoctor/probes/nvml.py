@@ -6,13 +6,14 @@ from typing import Any
 import msgspec
 
 from gpudoctor.facts import Gpu, Host, Library, Nvml
+from gpudoctor.facts.words import Release
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
 from gpudoctor.probes.nvml_gpus import gpus
 from gpudoctor.probes.staged import Told, ask, patience
 
 SCRIPT = "nvml.py"
-TEXT, NUMBER = str | None | Unknown, int | None | Unknown
+TEXT, NUMBER, RELEASE = str | None | Unknown, int | None | Unknown, Release | None | Unknown
 # Where nvidia-smi lies beside PATH: WSL, ordinary, GKE, the GPU operator, COS, NixOS.
 SMI_FOLDERS = (
     "/usr/lib/wsl/lib",
@@ -90,7 +91,7 @@ def _nvml(told: Told) -> Nvml:
         code=_read(told, "code", NUMBER, why),
         text=_read(told, "text", TEXT, why),
         driver_version=_read(told, "driver_version", TEXT, why),
-        cuda_version=_read(told, "cuda_version", TEXT, why),
+        cuda_version=_read(told, "cuda_version", RELEASE, why),
         count=_read(told, "count", NUMBER, why),
         hung=told.hung,
         died=told.died,

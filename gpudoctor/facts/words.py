@@ -1,0 +1,8 @@
+"""Texts with a form that checks compute with: anything else is no fact, wherever it comes from."""
+
+from typing import Annotated
+
+from msgspec import Meta
+
+Capability = Annotated[str, Meta(pattern=r"^[0-9]{1,3}\.[0-9]{1,2}$")]  # compute capability, "8.6"
+Release = Annotated[str, Meta(pattern=r"^[0-9]{1,3}\.[0-9]{1,3}(\.[0-9]{1,5})?$")]  # CUDA release, "12.4"
