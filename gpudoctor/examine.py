@@ -137,7 +137,7 @@ def gather_events(machine: Machine, wishes: Wishes, *beside: Step) -> Generator[
 def _facts(wishes: Wishes, interpreters: Sequence[tuple[str, str]], found: dict[str, Any], begun: float) -> Facts:
     """The facts out of what the steps found; a step that failed or did not end leaves its part unknown, with why."""
     nvidia, gpus = _of_nvidia(found["nvidia"])
-    kernel = found_or(found["nvidia kernel"], NvidiaKernel)
+    kernel, pci = found_or(found["nvidia kernel"], NvidiaKernel), _or_unknown(found["pci"])
     return Facts(
         version=__version__,
         created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
@@ -145,10 +145,10 @@ def _facts(wishes: Wishes, interpreters: Sequence[tuple[str, str]], found: dict[
         quick=wishes.quick,
         failed=tuple((part, result.why) for part, result in found.items() if isinstance(result, Failure)),
         host=found_or(found["host"], Host),
-        pci=_or_unknown(found["pci"]),
+        pci=pci,
         nvidia=msgspec.structs.replace(nvidia, kernel=kernel),
         amd=found_or(found["amd"], Amd),
-        gpus=_together(gpus, _or_unknown(found["kfd"])),
+        gpus=_together(_none_there(gpus, nvidia, pci, found), _or_unknown(found["kfd"])),
         log=found_or(found["log"], KernelLog),
         containers=found_or(found["containers"], ContainerHost),
         toolkits=found_or(found["toolkits"], Toolkits),
@@ -183,6 +183,20 @@ def _pci(machine: Machine, host: Host) -> Maybe[tuple[PciDevice, ...]]:
     from gpudoctor.probes import pci
 
     return pci.probe(machine, host)
+
+
+def _none_there(
+    gpus: Maybe[tuple[Gpu, ...]], nvidia: Nvidia, pci: Maybe[tuple[PciDevice, ...]], found: dict[str, Any]
+) -> Maybe[tuple[Gpu, ...]]:
+    """NVIDIA's GPUs: none where the bus shows none and no library is there to ask; elsewhere as NVML said.
+
+    Windows hosts and Jetson boards show their GPU on no bus of ours.
+    """
+    host = found_or(found["host"], Host)
+    hidden = isinstance(pci, Unknown) or host.wsl is not None or host.platform == "jetson"
+    if isinstance(gpus, tuple) or hidden or any(d.vendor == "10de" for d in pci):
+        return gpus
+    return () if nvidia.nvml.libraries == () else gpus
 
 
 def _together(nvidia: Maybe[tuple[Gpu, ...]], amd: Maybe[tuple[Gpu, ...]]) -> Maybe[tuple[Gpu, ...]]:

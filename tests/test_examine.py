@@ -29,3 +29,21 @@ def test_a_probe_that_fails_leaves_no_report_that_says_pass() -> None:
     report = check(Faulty(), Wishes(quick=True, only=("device",)))
     assert report.status == "incomplete"
     assert [entry.subject for entry in report.unknown if entry.check == "probe"] == ["amd", "kfd"]
+
+
+AMD_CARD = {"vendor": "0x1002", "device": "0x744c", "class": "0x030000"}
+NVIDIA_CARD = {"vendor": "0x10de", "device": "0x2684", "class": "0x030000"}
+
+
+def on_the_bus(card: dict[str, str], **files: str) -> RecordedMachine:
+    """A machine with one card and without NVIDIA's libraries."""
+    bus = {f"/sys/bus/pci/devices/0000:03:00.0/{name}": f"{text}\n" for name, text in card.items()}
+    return RecordedMachine(bus | files)
+
+
+def test_without_nvidia_on_the_bus_and_in_the_libraries_there_is_no_gpu_of_nvidias() -> None:
+    """Otherwise AMD's checks could not say that their driver lists no GPU."""
+    assert gather(on_the_bus(AMD_CARD), QUICK).gpus == ()
+    assert isinstance(gather(on_the_bus(NVIDIA_CARD), QUICK).gpus, Unknown)
+    on_windows = {"/proc/sys/kernel/osrelease": "5.15.153.1-microsoft-standard-WSL2\n"}
+    assert isinstance(gather(on_the_bus(AMD_CARD, **on_windows), QUICK).gpus, Unknown)
