@@ -101,7 +101,7 @@ def cuda_fixes(facts: Facts) -> tuple[Fix, ...]:
     ]
     right = _right_value(facts, value)
     if right:
-        says = f"Or set {CUDA} to GPUs that are there" + (", without quotation marks." if is_quoted(value) else ".")
+        says = f"Set {CUDA} to GPUs that are there" + (", without quotation marks." if is_quoted(value) else ".")
         fixes.append(Fix(says, (f"export {CUDA}={right}",), action="change-environment", verify=verify))
     return tuple(fixes)
 
@@ -218,7 +218,7 @@ def amd_fixes(facts: Facts) -> tuple[Fix, ...]:
     good = listed(n for n, gpu in enumerate(masks.gpus) if gpu.integrated is not True)
     if not good or good == masks.hip:
         return (unset,)
-    says = "Or choose by HIP_VISIBLE_DEVICES alone; the discrete GPUs here have these indices."
+    says = "Choose by HIP_VISIBLE_DEVICES alone; the discrete GPUs here have these indices."
     return unset, Fix(says, (f"export {HIP}={good}",), action="change-environment", verify=verify)
 
 

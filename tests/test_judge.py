@@ -27,7 +27,7 @@ def two_gpus(facts: Facts) -> Iterator[tuple[About, int]]:
 def made(function: Callable[[Any], Any], **texts: Any) -> Check[Any]:
     """A check named after its function, in the area "health"."""
     function.__module__ = f"gpudoctor.checks.health.{function.__name__}"
-    plain = {"title": "T", "severity": Severity.ERROR, "cause": "C", "each": one_machine}
+    plain: dict[str, Any] = {"title": "T", "severity": Severity.ERROR, "cause": "C", "each": one_machine}
     return Check(function, **(plain | texts))
 
 

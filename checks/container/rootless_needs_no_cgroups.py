@@ -27,7 +27,7 @@ from gpudoctor.subjects import on_wsl
             verify="docker run --rm --gpus all ubuntu nvidia-smi",
         ),
         Fix(
-            "Or give GPUs to containers by CDI, which needs no device rules.",
+            "Give GPUs to containers by CDI, which needs no device rules.",
             (
                 "sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml",
                 "docker run --rm --device nvidia.com/gpu=all ubuntu nvidia-smi",

@@ -29,7 +29,7 @@ _KVM = (
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     virtual = hypervisor(facts)
     realloc = Fix(
-        "Or let the kernel hand out the windows itself: add pci=realloc to the kernel command line, and restart.",
+        "Let the kernel hand out the windows itself: add pci=realloc to the kernel command line, and restart.",
         (),
         "reboot",
         root=True,

@@ -24,11 +24,11 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
     others = [g.index for g in gpus_of(on.facts, "nvidia") if g.index != index and g.compute_mode == "default"]
     fixes = [shared]
     if others:
-        says = f"Or run on another GPU, with its number in CUDA_VISIBLE_DEVICES ({', '.join(map(str, others[:7]))})."
+        says = f"Run on another GPU, with its number in CUDA_VISIBLE_DEVICES ({', '.join(map(str, others[:7]))})."
         fixes.append(Fix(says, (f"export CUDA_VISIBLE_DEVICES={others[0]}",), "change-environment"))
     pids = " ".join(str(p.pid) for p in _holders(on)[:4])
     if pids:
-        fixes.append(Fix(f"Or wait until the process that holds it ends, or stop it if it is yours: ps -fp {pids}"))
+        fixes.append(Fix(f"Wait until the process that holds it ends, or stop it if it is yours: ps -fp {pids}"))
     return tuple(fixes)
 
 

@@ -68,7 +68,7 @@ def _without_gsp(on: OnAddress) -> tuple[Fix, ...]:
     """Only the proprietary modules can do without the GSP."""
     if module_flavour(on.facts) != "proprietary":
         return ()
-    says = "Or run without the GSP's firmware, which the proprietary module can do on GPUs before Blackwell."
+    says = "Run without the GSP's firmware, which the proprietary module can do on GPUs before Blackwell."
     file = "/etc/modprobe.d/nvidia-gsp.conf"
     command = f"echo 'options nvidia NVreg_EnableGpuFirmware=0' | sudo tee {file}"
     return (

@@ -4,6 +4,7 @@ from gpudoctor.driver_view import events, own_kernel, texts
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
+from gpudoctor.remedies import laptop
 from gpudoctor.subjects import cards_of, gpus_of
 
 
@@ -11,7 +12,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     if _by_bbswitch(facts):
         run = Fix("Start programs through Bumblebee, which powers the GPU for them.", ("optirun nvidia-smi",))
         on = Fix(
-            "Or power the GPU on by hand and load the module; to leave it on for good, disable bumblebeed.",
+            "Power the GPU on by hand and load the module; to leave it on for good, disable bumblebeed.",
             ("sudo tee /proc/acpi/bbswitch <<< ON", "sudo modprobe nvidia"),
             "reload-module",
             root=True,
@@ -19,6 +20,9 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
             verify="nvidia-smi",
         )
         return (run, on)
+    switch = facts.nvidia.kernel.switch
+    if isinstance(switch, str):
+        return laptop.switch_on(switch, facts.nvidia.kernel.switch_files)
     if facts.nvidia.kernel.prime == "intel":
         says = "Switch the NVIDIA GPU on again with prime-select, then restart."
         return (_reboot(says, "sudo prime-select on-demand", "sudo prime-select intel"),)
@@ -37,6 +41,21 @@ def _by_bbswitch(facts: Facts) -> bool:
     if isinstance(switch, str):
         return switch == "OFF"
     return switch is not None and bool(events(facts, "bbswitch-off"))
+
+
+def _by_tool(facts: Facts) -> Problem | None:
+    """A laptop's tool, or a udev rule, keeps the GPU off the bus."""
+    kernel = facts.nvidia.kernel
+    if not isinstance(kernel.switch, str):
+        return None
+    who = {"udev": "A udev rule", "prime-select": "prime-select"}.get(
+        kernel.switch, f"{kernel.switch} (integrated mode)"
+    )
+    says = (
+        f"{who} has switched the NVIDIA GPU off: {' and '.join(kernel.switch_files)} removed it from the PCI bus or "
+        "forbids its driver."
+    )
+    return Problem(says, kernel.switch_files)
 
 
 @check(
@@ -62,6 +81,9 @@ def switched_off(facts: Facts) -> Problem | None:
     cards = cards_of(facts, "nvidia")
     if not cards and not gpus_of(facts, "nvidia") and facts.nvidia.kernel.prime == "intel":
         return Problem("prime-select has chosen the Intel GPU and powered the NVIDIA one off: it is not on the bus.")
+    by = _by_tool(facts) if not cards and not gpus_of(facts, "nvidia") else None
+    if by:
+        return by
     listed = {g.address for g in gpus_of(facts, "nvidia") if g.status == "ok"}
     cold = [c for c in cards if c.power_state == "D3cold" and c.address not in listed]
     if not cold or known(facts.nvidia.kernel.loaded) is None or facts.nvidia.nvml.code == 0:

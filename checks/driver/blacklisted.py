@@ -4,7 +4,7 @@ from gpudoctor.driver_view import BUILD, DEAD, OTHER_DRIVERS, own_kernel
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Severity, check
 from gpudoctor.maybe import known, known_or
-from gpudoctor.remedies import system
+from gpudoctor.remedies import laptop, system
 from gpudoctor.subjects import cards_of
 
 
@@ -21,6 +21,8 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
                 verify="nvidia-smi",
             ),
         )
+    if isinstance(facts.nvidia.kernel.switch, str):
+        return laptop.switch_on(facts.nvidia.kernel.switch, facts.nvidia.kernel.switch_files)
     commands = ["grep -rn nvidia /etc/modprobe.d /usr/lib/modprobe.d /run/modprobe.d"]
     says = "Delete the line that forbids nvidia in the file which this finds, then load the module."
     if "nvidia" in known_or(facts.host.kernel.command_line, ""):
@@ -49,4 +51,7 @@ def blacklisted(facts: Facts) -> str | None:
         return None
     if kernel.prime == "intel":
         return "prime-select has chosen the Intel GPU, which forbids the module nvidia (blacklist)."
+    if isinstance(kernel.switch, str):
+        files = " and ".join(kernel.switch_files)
+        return f"{kernel.switch} is in integrated mode: {files} forbids the module nvidia (blacklist)."
     return "The module nvidia is blacklisted in modprobe.d or on the kernel command line, so it is not loaded."

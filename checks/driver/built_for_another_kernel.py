@@ -40,11 +40,26 @@ def built_for_another_kernel(facts: Facts) -> Problem | None:
     elsewhere = [name for name in dict.fromkeys(others) if name != release]
     if not elsewhere:
         return None
+    if module.kernel_gone(facts):
+        return _gone(facts, release, elsewhere)
     by = " by NVIDIA's .run installer without DKMS" if module.uses_runfile(facts) and not kernel.dkms else ""
     return Problem(
         f"The running kernel {release} has no NVIDIA module: it was built{by} only for {', '.join(elsewhere)}.",
         tuple(m.path for m in known(kernel.other_kernels)),
     )
+
+
+def _gone(facts: Facts, release: str, elsewhere: list[str]) -> Problem:
+    """The package manager replaced the kernel under the running one."""
+    says = (
+        f"An update replaced the kernel: the modules of the running kernel {release} are gone, and NVIDIA's module is "
+        f"there only for {', '.join(elsewhere)}."
+    )
+    why = (
+        "The package manager removed the old kernel's modules with its package (Arch and others do), while that kernel "
+        "still runs. What was not loaded before can be loaded only after a reboot into the new kernel."
+    )
+    return Problem(says, (f"/lib/modules/{release}: no modules there",), cause=why)
 
 
 def _foreign(facts: Facts, release: str) -> Problem | None:

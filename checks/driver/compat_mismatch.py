@@ -36,7 +36,7 @@ def _else(facts: Facts, found: Library | None) -> tuple[Fix, ...]:
         return ()
     version = known_or(found.version, None) if found else None
     says = (
-        "Or use an image whose cuda-compat is not older than the host's "
+        "Use an image whose cuda-compat is not older than the host's "
         f"driver{f' (this one has {version})' if version else ''}."
     )
     return (Fix(says, (), "restart-process", needs="restart of the container"),)

@@ -34,7 +34,9 @@ def device_nodes_missing(facts: Facts) -> Problem | None:
         return None
     paths = {node.path for node in known(kernel.nodes)}
     numbered = [p for p in paths if p.removeprefix("/dev/nvidia").isdigit()]
-    wanted = len(known_or(kernel.gpus, ()))
+    count = nvidia.nvml.count if nvidia.nvml.code == 0 else None
+    # A job or container that was given some GPUs has only their nodes, and NVML lists only those.
+    wanted = count if isinstance(count, int) and count else len(known_or(kernel.gpus, ()))
     if "/dev/nvidiactl" in paths and len(numbered) >= wanted:
         return None
     if "/dev/nvidiactl" not in paths:

@@ -28,7 +28,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     newer = best_branch(facts)
     have = branch(_tried(facts)) or branch(library_version(facts)) or 0
     fixes = [] if newer is None or newer <= have else [install_driver(facts, newer, says=_newer(newer))]
-    older = "Or start an older kernel that this driver branch supports, and hold it until a fixed driver is out."
+    older = "Start an older kernel that this driver branch supports, and hold it until a fixed driver is out."
     return (*fixes, Fix(older, (), "reboot", needs="reboot"))
 
 

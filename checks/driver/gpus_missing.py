@@ -3,7 +3,7 @@
 from gpudoctor.driver_view import DEAD, OTHER_DRIVERS, UNFIT, card_name, events, own_kernel, texts
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.maybe import known
+from gpudoctor.maybe import Unknown, known
 from gpudoctor.subjects import cards_of, gpus_of
 
 _FIX = Fix(
@@ -14,6 +14,15 @@ _FIX = Fix(
     needs="reboot",
     verify="nvidia-smi -L",
 )
+
+
+def _opened(facts: Facts) -> int | None:
+    """How many of the nodes /dev/nvidiaN open: a job or container that was given some GPUs has only theirs."""
+    nodes = facts.nvidia.kernel.nodes
+    if isinstance(nodes, Unknown):
+        return None
+    numbered = [n for n in nodes if n.path.removeprefix("/dev/nvidia").isdigit()]
+    return sum(n.error is None for n in numbered)
 
 
 @check(
@@ -37,6 +46,8 @@ def gpus_missing(facts: Facts) -> Problem | None:
     excluded = facts.nvidia.kernel.parameters.get("ExcludedGpus", "")
     if not ours or excluded or count is None or count >= len(cards):
         return None
+    if count == _opened(facts):
+        return None  # the others were not passed to this job or container
     names = " and ".join(card_name(card) for card in ours[:4])
     says = f"PCI shows {len(cards)} NVIDIA GPUs, the driver lists {count}. Missing: {names}."
     return Problem(says, texts(tuple(e for e in events(facts, "rm-init-failed", "probe-failed", "xid"))))

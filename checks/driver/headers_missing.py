@@ -36,7 +36,7 @@ def headers_missing(facts: Facts) -> Problem | None:
     if not cards_of(facts, "nvidia") or known(kernel.loaded) is not None or known(kernel.on_disk):
         return None
     builders = kernel.dkms or any("akmod" in name or "dkms" in name for name in module.driver_packages(facts))
-    if not builders or known(facts.host.kernel.headers):
+    if not builders or known(facts.host.kernel.headers) or module.kernel_gone(facts):
         return None
     release = system.kernel_of(facts)
     says = f"There is no NVIDIA module for kernel {release}, and it cannot be built: its headers are not installed."

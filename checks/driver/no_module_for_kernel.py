@@ -12,6 +12,8 @@ from gpudoctor.subjects import cards_of
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     version = library_version(facts)
+    if module.kernel_gone(facts):
+        return (module.into_new_kernel(facts),)
     if module.uses_runfile(facts) or facts.nvidia.kernel.dkms:
         return module.rebuild(facts, version)
     brings = _module_package(facts, branch_of(version))

@@ -1,6 +1,6 @@
 """The free driver nouveau holds the GPU although NVIDIA's driver is installed."""
 
-from gpudoctor.driver_view import BUILD, DEAD, card_name, events, module_at_hand, owned_by, texts
+from gpudoctor.driver_view import BUILD, DEAD, any_works, card_name, events, module_at_hand, owned_by, texts
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.remedies import module, system
@@ -8,6 +8,8 @@ from gpudoctor.subjects import in_container, nvidia_host
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    if "nouveau" in facts.nvidia.kernel.blacklists:
+        return _old_ram_disk(facts)
     lines = "blacklist nouveau\\noptions nouveau modeset=0\\n"
     commands = (
         f"printf '{lines}' | sudo tee /etc/modprobe.d/blacklist-nouveau.conf",
@@ -15,11 +17,24 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         *_command_line(facts),
         "sudo reboot",
     )
-    says = "Blacklist nouveau, also in the initial RAM disk, then restart."
+    says = f"Blacklist nouveau, also in the initial RAM disk, then restart.{system.initramfs_says(facts)}"
     if in_container(facts):
         return (module.on_the_host(f"On the host: {says}", *commands),)
     undo = "sudo rm /etc/modprobe.d/blacklist-nouveau.conf"
     return (Fix(says, commands, "reboot", root=True, needs="reboot", undo=undo, verify="lspci -k -d 10de:"),)
+
+
+def _old_ram_disk(facts: Facts) -> tuple[Fix, ...]:
+    """The blacklist is there; the copy of modprobe.d in the initial RAM disk is older than it."""
+    commands = (*system.initramfs(facts), *_command_line(facts), "sudo reboot")
+    says = (
+        f"Make the initial RAM disk (initramfs) anew, so that it too knows the blacklist, then restart."
+        f"{system.initramfs_says(facts)} If nouveau still comes first, it is started from elsewhere: add "
+        "modprobe.blacklist=nouveau to the kernel command line."
+    )
+    if in_container(facts):
+        return (module.on_the_host(f"On the host: {says}", *commands),)
+    return (Fix(says, commands, "reboot", root=True, needs="reboot", verify="lspci -k -d 10de:"),)
 
 
 def _command_line(facts: Facts) -> tuple[str, ...]:
@@ -52,4 +67,13 @@ def nouveau_in_the_way(facts: Facts) -> Problem | None:
         return None
     cards = " and ".join(card_name(card) for card in held[:2])
     says = f"{cards} is bound to {held[0].driver}, the kernel's free driver, so NVIDIA's module cannot claim it."
-    return Problem(says, texts(events(facts, "nouveau-init", "already-bound", "probe-not-called")))
+    why = None
+    if "nouveau" in facts.nvidia.kernel.blacklists:
+        says += " It is blacklisted, but was loaded all the same."
+        why = (
+            "modprobe.d forbids nouveau, but the initial RAM disk (initramfs) was made before and holds a copy without "
+            "that line: there nouveau is loaded before the root file system is mounted."
+        )
+    # Beside a GPU that computes: most often an old card for the displays, which NVIDIA's driver does not know any more.
+    severity = Severity.ADVICE if any_works(facts) else None
+    return Problem(says, texts(events(facts, "nouveau-init", "already-bound", "probe-not-called")), why, severity)

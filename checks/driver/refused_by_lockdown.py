@@ -21,7 +21,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     )
     where = "the kernel command line (lockdown=, module.sig_enforce=)" if by_line else "this system's settings"
     off = Fix(
-        f"Or take lockdown out of {where} and restart; Bottlerocket calls it settings.kernel.lockdown, value none.",
+        f"Take lockdown out of {where} and restart; Bottlerocket calls it settings.kernel.lockdown, value none.",
         (),
         "reboot",
         root=True,

@@ -29,7 +29,7 @@ def _for_the_node() -> tuple[Fix, ...]:
             verify="nvidia-smi",
         ),
         Fix(
-            "Or sign the module with a key of your own that is enrolled on the node as a Machine Owner Key (MOK), "
+            "Sign the module with a key of your own that is enrolled on the node as a Machine Owner Key (MOK), "
             "or disable Secure Boot in the node's firmware.",
             (),
             "reboot",
@@ -86,7 +86,7 @@ def _enrol(facts: Facts) -> Fix:
 
 
 def _switch_off() -> Fix:
-    says = "Or disable Secure Boot in the firmware's set-up (UEFI), if nothing else here needs it."
+    says = "Disable Secure Boot in the firmware's set-up (UEFI), if nothing else here needs it."
     return Fix(says, (), "reboot", needs="reboot", impact="persistent", undo="Enable it again in the firmware.")
 
 

@@ -40,6 +40,8 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         if _wrong_major(facts) is not None:
             remake = ("sudo rm /dev/nvidia-uvm /dev/nvidia-uvm-tools", *_MAKE[1:])
             return (Fix("Make the node anew, with the module's number.", remake, "reload-module", root=True),)
+        if module.kernel_gone(facts):
+            return (module.into_new_kernel(facts),)
         says = "Load nvidia_uvm and make its device nodes."
         boot = "echo nvidia_uvm | sudo tee /etc/modules-load.d/nvidia-uvm.conf"
         return (

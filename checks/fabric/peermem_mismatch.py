@@ -20,7 +20,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         verify="lsmod | grep nvidia_peermem",
     )
     dmabuf = Fix(
-        "Or do without it: with the open kernel modules and a recent kernel, GPUDirect RDMA goes through DMA-BUF, "
+        "Do without it: with the open kernel modules and a recent kernel, GPUDirect RDMA goes through DMA-BUF, "
         "which needs "
         "no nvidia_peermem.",
         (),

@@ -2,6 +2,7 @@
 
 from gpudoctor.driver_view import gpu_name
 from gpudoctor.facts import Process
+from gpudoctor.gpu_view import BUSY
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or
 from gpudoctor.subjects import OnGpu, gpus_of, nvidia_gpus
@@ -27,7 +28,7 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
         if g.index != on.gpu.index and _part_free(g.memory, g.memory_used) > _ROOM
     ]
     if free:
-        says = f"Or run on a GPU with room ({', '.join(map(str, free[:7]))})."
+        says = f"Run on a GPU with room ({', '.join(map(str, free[:7]))})."
         fixes.append(Fix(says, (f"export CUDA_VISIBLE_DEVICES={free[0]}",), "change-environment"))
     return tuple(fixes)
 
@@ -55,7 +56,7 @@ def _holders(on: OnGpu) -> tuple[Process, ...]:
     seen=(),
 )
 def memory_held(on: OnGpu) -> Problem | None:
-    """Nearly nothing free; with room on another GPU it is no more than advice."""
+    """Nearly nothing free; advice where another GPU has room, or where it is known whose work it is."""
     total, used = known(on.gpu.memory), known(on.gpu.memory_used)
     if not total or used is None or 1 - used / total >= _FREE:
         return None
@@ -66,7 +67,19 @@ def memory_held(on: OnGpu) -> Problem | None:
     )
     says = f"{used >> 20} of {total >> 20} MiB of {gpu_name(on.gpu)} are in use: {who}."
     room = any(_part_free(g.memory, g.memory_used) > _ROOM for g in gpus_of(on.facts, "nvidia"))
-    return Problem(says, severity=Severity.ADVICE if room else None)
+    return Problem(says, severity=Severity.ADVICE if room or _at_work(on) or _own(on, holders) else None)
+
+
+def _at_work(on: OnGpu) -> bool:
+    """Whether somebody computes there right now: a GPU in use is no fault of the machine."""
+    used = known_or(on.gpu.utilisation, None)
+    return used is not None and used >= BUSY
+
+
+def _own(on: OnGpu, holders: tuple[Process, ...]) -> bool:
+    """Whether all holders are the asking user's own programs."""
+    uid = known_or(on.facts.host.user.uid, None)
+    return bool(holders) and uid is not None and all(p.user == uid for p in holders)
 
 
 def _words(process: Process) -> str:

@@ -1,5 +1,6 @@
 """An interpreter that does not answer."""
 
+import shlex
 from collections.abc import Iterator
 
 from gpudoctor.facts import Facts
@@ -12,19 +13,22 @@ def _all(facts: Facts) -> Iterator[tuple[About, OnPython]]:
         yield About(label=python.path, python=python.path), OnPython(facts, python)
 
 
+def _fixes(on: OnPython) -> tuple[Fix, ...]:
+    path = shlex.quote(on.python.path)
+    says = (
+        f"Start {on.python.path} by hand to see the message, first without its start files. If its base interpreter is "
+        "gone, make the environment anew and install its packages again."
+    )
+    commands = (f"{path} -I -S -c 'import sys; print(sys.version)'", f"ls -l {path}")
+    return (Fix(says, commands, impact="none"),)
+
+
 @check(
     title="The Python interpreter does not answer",
     severity=Severity.ERROR,
     cause="The environment was moved, its base interpreter was removed or upgraded, or a start file (sitecustomize, "
     "a .pth file) fails.",
-    fixes=(
-        Fix(
-            "Start it by hand to see the message, first without its start files. If its base interpreter is gone, make "
-            "the environment anew and install its packages again.",
-            ("python -I -S -c 'import sys; print(sys.version)'",),
-            impact="none",
-        ),
-    ),
+    fixes=_fixes,
     references=("https://docs.python.org/3/library/venv.html",),
     each=_all,
     because=("host.*",),

@@ -28,7 +28,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     gpu = computing(facts)[0]
     right = rocm.override_for(str(gpu.gfx))
     if right and torch.rocm_for(str(gpu.gfx)) is None:
-        says = f"Or set the one that fits {gpu.gfx}."
+        says = f"Set the one that fits {gpu.gfx}."
         return unset, Fix(says, (f"export {OVERRIDE}={right}",), "change-environment", undo=f"unset {OVERRIDE}")
     if torch.rocm_for(str(gpu.gfx)):
         wheels = [(p, f) for p in facts.pythons for f in p.frameworks if f.name == "torch" and isinstance(f.hip, str)]

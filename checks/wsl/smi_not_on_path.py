@@ -27,7 +27,7 @@ FOLDER = "/usr/lib/wsl/lib"
             verify="nvidia-smi",
         ),
         Fix(
-            "Or, for services and sudo as well, link it into a folder that is on every PATH.",
+            "For services and sudo as well, link it into a folder that is on every PATH.",
             (f"sudo ln -s {FOLDER}/nvidia-smi /usr/local/bin/nvidia-smi",),
             "change-environment",
             root=True,

@@ -27,6 +27,7 @@ class Kernel(msgspec.Struct, frozen=True, kw_only=True):
     secure_boot: Maybe[bool | None] = NOT  # None: no EFI
     headers: Maybe[bool] = NOT  # /lib/modules/RELEASE/build holds a Makefile
     reboot_required: Maybe[bool] = NOT  # /run/reboot-required
+    modules: Maybe[bool] = NOT  # its own modules lie under /lib/modules; False: an update removed them
 
 
 class Shm(msgspec.Struct, frozen=True, kw_only=True):

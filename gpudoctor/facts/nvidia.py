@@ -3,6 +3,7 @@
 import msgspec
 
 from gpudoctor.facts.node import Node
+from gpudoctor.facts.words import Capability, Release
 from gpudoctor.maybe import Maybe, Unknown
 
 NOT = Unknown()
@@ -52,6 +53,10 @@ class NvidiaKernel(msgspec.Struct, frozen=True, kw_only=True):
     licence: Maybe[str | None] = NOT  # vGPU licence state as nvidia-smi -q words it; None: no vGPU
     bbswitch: Maybe[str | None] = NOT  # "ON", "OFF"; None: no bbswitch
     prime: Maybe[str | None] = NOT  # prime-select's choice: nvidia, intel, on-demand; None: no prime-select
+    # The laptop's tool whose files switch the NVIDIA GPU off (envycontrol, supergfxctl, system76-power,
+    # optimus-manager), "udev" where a rule of somebody else's does; None: none.
+    switch: Maybe[str | None] = NOT
+    switch_files: tuple[str, ...] = ()
     packages: Maybe[tuple[tuple[str, str, str], ...]] = NOT  # of the driver: (name, version, state)
     # Folders of NVIDIA's Windows driver under /usr/lib/wsl/drivers; None: there is no such folder.
     wsl_drivers: Maybe[tuple[str, ...] | None] = NOT
@@ -76,7 +81,7 @@ class CudaDevice(msgspec.Struct, frozen=True, kw_only=True):
     index: int
     name: Maybe[str] = NOT
     uuid: Maybe[str | None] = NOT
-    capability: Maybe[str] = NOT
+    capability: Maybe[Capability] = NOT
     memory: Maybe[int] = NOT  # bytes
     address: Maybe[str | None] = NOT
 
@@ -89,7 +94,7 @@ class Cuda(msgspec.Struct, frozen=True, kw_only=True):
     code: Maybe[int | None] = NOT  # cuInit's result; None: there is no library to ask
     name: Maybe[str | None] = NOT  # CUDA_ERROR_NO_DEVICE
     text: Maybe[str | None] = NOT
-    version: Maybe[str | None] = NOT  # CUDA version of the driver: "12.4"
+    version: Maybe[Release | None] = NOT  # CUDA version of the driver: "12.4"
     devices: Maybe[tuple[CudaDevice, ...]] = NOT
     unmasked_code: Maybe[int | None] = NOT  # cuInit's result without CUDA_VISIBLE_DEVICES; None: not set
     hung: str | None = None  # the stage in which the child stopped answering
@@ -104,7 +109,7 @@ class Nvml(msgspec.Struct, frozen=True, kw_only=True):
     code: Maybe[int | None] = NOT  # nvmlInit's result; None: there is no library to ask
     text: Maybe[str | None] = NOT
     driver_version: Maybe[str | None] = NOT
-    cuda_version: Maybe[str | None] = NOT
+    cuda_version: Maybe[Release | None] = NOT
     count: Maybe[int | None] = NOT  # nvmlDeviceGetCount
     hung: str | None = None
     died: str | None = None
@@ -119,3 +124,4 @@ class Nvidia(msgspec.Struct, frozen=True, kw_only=True):
     cuda: Cuda = Cuda()
     nvml: Nvml = Nvml()
     other_libraries: tuple[Library, ...] = ()  # libnvidia-ptxjitcompiler.so.1, libnvidia-nvvm.so.4 ... as found
+    link_libraries: Maybe[tuple[Library, ...]] = NOT  # copies of libcuda.so, which a linker takes for -lcuda

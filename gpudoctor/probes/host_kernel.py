@@ -9,6 +9,8 @@ from gpudoctor.maybe import Maybe, Unknown
 
 # The GUID of the EFI global variables (UEFI 2.10, 3.3). The file holds 4 bytes of attributes and the value.
 SECURE_BOOT = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
+# Where modules lie; the last one is NixOS's.
+MODULE_FOLDERS = ("/lib/modules", "/usr/lib/modules", "/run/booted-system/kernel-modules/lib/modules")
 LOCKDOWN = "/sys/kernel/security/lockdown"
 
 
@@ -30,6 +32,7 @@ def kernel(machine: Machine, *, inside: bool, debian: bool, wsl: int | None) -> 
         secure_boot=None if wsl else secure_boot(machine),
         headers=_headers(machine, release, inside),
         reboot_required=_reboot(machine, inside=inside, debian=debian),
+        modules=_modules(machine, release, inside or wsl is not None),
     )
 
 
@@ -86,6 +89,18 @@ def _headers(machine: Machine, release: str, inside: bool) -> Maybe[bool]:
     if inside and not machine.exists(folder):
         return Unknown(f"{folder} of the host is not shown in this container")
     return machine.exists(f"{folder}/build/Makefile")
+
+
+def _modules(machine: Machine, release: str, foreign: bool) -> Maybe[bool]:
+    """Whether the running kernel's own modules are still there: Arch and others remove them with the old package.
+
+    What remains of a removed kernel (files that DKMS or modprobe made) has neither a folder `kernel` nor modules.dep.
+    """
+    if foreign:
+        return Unknown("the kernel is the host's, and so are its modules")
+    folders = [f"{base}/{release}" for base in MODULE_FOLDERS]
+    marks = ("kernel", "modules.dep", "modules.builtin")
+    return any(machine.exists(f"{folder}/{mark}") for folder in folders for mark in marks)
 
 
 def _reboot(machine: Machine, *, inside: bool, debian: bool) -> Maybe[bool]:

@@ -13,6 +13,7 @@ from gpudoctor.probes import (
     nvidia_modules,
     nvidia_nodes,
     nvidia_services,
+    nvidia_switch,
     wsl_files,
 )
 from gpudoctor.probes.nvidia_services import HOSTS
@@ -84,6 +85,7 @@ def _unconcerned(now: NvidiaKernel) -> NvidiaKernel:
         licence=None,
         bbswitch=None,
         prime=_UNCONCERNED,
+        switch=_UNCONCERNED,
         packages=_UNCONCERNED,
         wsl_drivers=None,
         dxgdmal=None,
@@ -98,6 +100,7 @@ def _concerned(machine: Machine, host: Host, cards: tuple[PciDevice, ...], now: 
     dkms = None if wsl else HOSTS if inside else nvidia_dkms.probe(machine, ask=not well)
     packages = HOSTS if inside else _WELL if well else driver_packages.probe(machine, host)
     conf = modprobe_conf.probe(machine, known_or(host.kernel.command_line, ""))
+    switch, files = _switch(machine, inside or wsl or isinstance(now.loaded, str))
     return msgspec.structs.replace(
         now,
         on_disk=disk,
@@ -108,9 +111,20 @@ def _concerned(machine: Machine, host: Host, cards: tuple[PciDevice, ...], now: 
         blacklists=conf.blacklists,
         options=conf.options,
         packages=packages,
+        switch=switch,
+        switch_files=files,
         wsl_drivers=wsl_files.drivers(machine, host),
         dxgdmal=wsl_files.dxgdmal(machine, host),
         **nvidia_services.probe(machine, host, cards)._asdict(),
+    )
+
+
+def _switch(machine: Machine, needless: bool) -> tuple[Maybe[str | None], tuple[str, ...]]:
+    """Who switched the GPU off; nobody did where the driver runs."""
+    return (
+        (Unknown("not looked for: the driver runs, or the kernel is the host's"), ())
+        if needless
+        else (nvidia_switch.probe(machine))
     )
 
 

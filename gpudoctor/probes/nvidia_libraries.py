@@ -15,6 +15,7 @@ from gpudoctor.maybe import Maybe, Unknown, known_or
 CUDA, NVML = "libcuda.so.1", "libnvidia-ml.so.1"
 # What JIT compilation and the driver's own compilers need; containers without the `compute` capability lack them.
 FURTHER = ("libnvidia-ptxjitcompiler.so.1", "libnvidia-nvvm.so.4")
+LINK = "libcuda.so"  # without a number: what a linker looks for
 GPUCOMP = "libnvidia-gpucomp.so.1"  # it has no such link, only libnvidia-gpucomp.so.550.54.14
 OFF_PATH = "not on the loader's path"
 # Folders that the driver's installers, container engines and distributions use beside the loader's own: WSL
@@ -120,8 +121,8 @@ class _Search:
         )
 
 
-def probe(machine: Machine, host: Host) -> tuple[Maybe[Found], Maybe[Found], Found]:
-    """Return the copies of libcuda, those of libnvidia-ml, and the driver's further libraries as found.
+def probe(machine: Machine, host: Host) -> tuple[Maybe[Found], Maybe[Found], Found, Maybe[Found]]:
+    """Return the copies of libcuda, of libnvidia-ml, the driver's further libraries, and what -lcuda would find.
 
     The first copy whose `why` is not OFF_PATH and whose soname ends in ".so.1" is the one that the loader
     takes. The lists are empty where there is no copy.
@@ -138,6 +139,7 @@ def probe(machine: Machine, host: Host) -> tuple[Maybe[Found], Maybe[Found], Fou
         _sure(cuda + _strays(search.versions(folders, CUDA, cuda)), search),
         _sure(nvml + _strays(search.versions(folders, NVML, nvml)), search),
         tuple(others),
+        _sure(search.copies(LINK), search),
     )
 
 

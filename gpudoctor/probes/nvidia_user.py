@@ -10,7 +10,7 @@ from gpudoctor.probes import cuda, nvidia_libraries, nvml
 
 def probe(machine: Machine, host: Host) -> tuple[Nvidia, Maybe[tuple[Gpu, ...]]]:
     """Find the libraries, then ask both at the same time, so that one that hangs costs no more than itself."""
-    cuda_libraries, nvml_libraries, others = nvidia_libraries.probe(machine, host)
+    cuda_libraries, nvml_libraries, others, links = nvidia_libraries.probe(machine, host)
     asked: list[Cuda] = []
     ask = Thread(target=lambda: asked.append(cuda.probe(machine, cuda_libraries)), daemon=True)
     ask.start()
@@ -19,4 +19,4 @@ def probe(machine: Machine, host: Host) -> tuple[Nvidia, Maybe[tuple[Gpu, ...]]]
     said, gpus = nvml.probe(machine, nvml_libraries, host)
     ask.join()
     answer = asked[0] if asked else Cuda(libraries=cuda_libraries, code=Unknown("the probe failed"))
-    return Nvidia(cuda=answer, nvml=said, other_libraries=others), gpus
+    return Nvidia(cuda=answer, nvml=said, other_libraries=others, link_libraries=links), gpus

@@ -253,7 +253,7 @@ def selinux(facts: Facts) -> tuple[Fix, ...]:
             verify="nvidia-smi",
         ),
         again(
-            "Or start this one container without SELinux's separation.",
+            "Start this one container without SELinux's separation.",
             f"{run} --security-opt=label=disable ...",
         ),
     )
@@ -277,6 +277,6 @@ def larger_shm(facts: Facts) -> tuple[Fix, ...]:
     program = "podman" if name == "podman" else "docker"
     return (
         again("Start the container with more shared memory.", f"{program} run --shm-size=16g ...", verify=verify),
-        again("Or share the host's.", f"{program} run --ipc=host ...", verify=verify),
+        again("Share the host's.", f"{program} run --ipc=host ...", verify=verify),
         again("In a Compose file: shm_size: 16gb in the service.", verify=verify),
     )

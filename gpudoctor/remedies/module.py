@@ -19,11 +19,26 @@ def reload_module(facts: Facts) -> Fix:
     names = [m for m in _ORDER if isinstance(loaded, Unknown) or m in loaded or m == "nvidia"]
     commands = ["sudo fuser -v /dev/nvidia*", f"sudo rmmod {' '.join(names)}", "sudo modprobe nvidia"]
     return Fix(
-        "Or, without a restart: stop every program that uses the GPU (the desktop too), then reload the module.",
+        "Without a restart: stop every program that uses the GPU (the desktop too), then reload the module.",
         tuple(commands),
         "reload-module",
         root=True,
         verify="nvidia-smi",
+    )
+
+
+def kernel_gone(facts: Facts) -> bool:
+    """Whether an update removed the running kernel's modules: nothing can be loaded or built for it any more."""
+    return facts.host.kernel.modules is False and not in_container(facts)
+
+
+def into_new_kernel(facts: Facts) -> Fix:
+    """Restart into the kernel that the update installed."""
+    others = facts.nvidia.kernel.other_kernels
+    new = f" {others[-1].kernel}" if isinstance(others, tuple) and others else ""
+    return restart(
+        f"Restart the computer into the new kernel{new}: an update removed the modules of the running one, so that "
+        "none can be loaded or built for it any more."
     )
 
 
@@ -114,6 +129,8 @@ def _dkms(facts: Facts, kernel: str) -> tuple[str, ...]:
 def rebuild(facts: Facts, version: str | None) -> tuple[Fix, ...]:
     """Build the installed driver's module for the running kernel, by whoever installed the driver."""
     kernel = system.kernel_of(facts)
+    if kernel_gone(facts):
+        return (into_new_kernel(facts),)
     if in_container(facts):
         return (on_the_host(f"On the host: build NVIDIA's module for kernel {kernel}; a container cannot."),)
     if uses_runfile(facts):
@@ -161,7 +178,7 @@ def _prebuilt(facts: Facts, version: str | None, kernel: str) -> Fix | None:
     server = "-server" if any("-server" in name for name in driver_packages(facts)) else ""
     name = f"linux-modules-nvidia-{version.split('.')[0]}{server}{flavour}-{kernel}"
     return Fix(
-        "Or install Ubuntu's ready, signed module for this kernel.",
+        "Install Ubuntu's ready, signed module for this kernel.",
         system.install(facts, name),
         "reinstall-package",
         root=True,

@@ -48,6 +48,15 @@ def initramfs(facts: Facts) -> tuple[str, ...]:
     }.get(family_of(facts) or "", ())
 
 
+def initramfs_says(facts: Facts) -> str:
+    """Who makes the initial RAM disk anew, where this distribution's command is not known."""
+    if initramfs(facts):
+        return ""
+    return (
+        " Make the initial RAM disk anew with this distribution's tool (dracut, mkinitcpio, genkernel initramfs ...)."
+    )
+
+
 def reboot(says: str = "Restart the computer.", verify: str | None = "nvidia-smi") -> Fix:
     """Restart the machine."""
     return Fix(says, ("sudo reboot",), action="reboot", root=True, needs="reboot", verify=verify)

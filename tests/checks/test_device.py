@@ -25,6 +25,12 @@ LINKS = having(nvidia_host(2), gpus__0__nvlinks=(True, True), gpus__1__nvlinks=(
 FAULTS = tuple(xid(31 if pid % 2 else 43, pid=pid, gpu=B) for pid in range(1, 7))
 FALLEN_EARLIER = logged(event("nvidia-loaded"), facts=logged(xid(79)))
 
+ENVY = having(
+    NO_DRIVER_LOADED,
+    nvidia__kernel__switch="envycontrol",
+    nvidia__kernel__switch_files=("/etc/udev/rules.d/50-remove-nvidia.rules",),
+)
+
 ILL = [
     (
         "device.none",
@@ -45,6 +51,12 @@ ILL = [
         "device.switched-off",
         having(NO_DRIVER_LOADED, nvidia__kernel__prime="intel"),
         "prime-select has chosen the Intel GPU and powered the NVIDIA one off: it is not on the bus.",
+    ),
+    (
+        "device.switched-off",
+        ENVY,
+        "envycontrol (integrated mode) has switched the NVIDIA GPU off: /etc/udev/rules.d/50-remove-nvidia.rules "
+        "removed it from the PCI bus or forbids its driver.",
     ),
     (
         "device.switched-off",
@@ -277,3 +289,12 @@ def test_the_hypervisor_decides_how_a_window_is_given() -> None:
     vmware = unloaded(pci__0__bar1=0, host__virtual="vmware")
     assert 'pciPassthru.use64bitMMIO = "TRUE"' in one.fixes_for(vmware)[0].commands
     assert "Above 4G Decoding" in one.fixes_for(unloaded(pci__0__bar1=0))[0].says
+
+
+def test_the_tool_that_switched_the_gpu_off_gives_it_back() -> None:
+    one = catalogue.load(["device.switched-off"])[0]
+    by_tool, by_hand = one.fixes_for(ENVY)
+    assert by_tool.commands == ("sudo envycontrol -s hybrid", "sudo reboot")
+    rule = "/etc/udev/rules.d/50-remove-nvidia.rules"
+    assert by_hand.commands == (f"sudo mv {rule} {rule}.off", "sudo reboot")
+    assert [f.commands[0] for f in one.fixes_for(having(ENVY, nvidia__kernel__switch="udev"))] == [by_hand.commands[0]]

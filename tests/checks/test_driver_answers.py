@@ -225,6 +225,8 @@ WELL = [
     ("driver.compat-mismatch", PENDING),
     ("driver.no-devices", failing(100, nvidia__nvml__count=0, pci__0__driver="vfio-pci")),
     ("driver.gpus-missing", having(SOME, pci__1__driver="vfio-pci")),
+    ("driver.gpus-missing", having(SOME, nvidia__kernel__nodes=BARE_NODES)),  # one of two was passed
+    ("driver.device-nodes-missing", failing(999, facts=having(SOME, nvidia__kernel__nodes=BARE_NODES))),
     ("driver.gpus-missing", having(SOME, nvidia__kernel__parameters={"ExcludedGpus": "GPU-1"})),
     ("driver.cuda-error", failing(100, nvidia__cuda__unmasked_code=0)),
     ("driver.hmm-without-room", failing(802, pci=(card(device="2330"),))),

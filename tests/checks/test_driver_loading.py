@@ -23,6 +23,8 @@ NOTHING = unloaded(
 )
 NO_MODULE = unloaded(nvidia__kernel__on_disk=())
 ELSEWHERE = having(NO_MODULE, nvidia__kernel__other_kernels=(disk(kernel=OTHER),))
+REPLACED = having(ELSEWHERE, host__kernel__modules=False, host__kernel__headers=False)
+NOUVEAU = unloaded(pci__0__driver="nouveau", nvidia__kernel__blacklists=("nouveau",))
 NO_HEADERS = having(
     ELSEWHERE, nvidia__kernel__dkms=(entry(kernel=OTHER, state="installed"),), host__kernel__headers=False
 )
@@ -57,6 +59,28 @@ ILL = [
         "driver.built-for-another-kernel",
         ELSEWHERE,
         f"The running kernel {KERNEL} has no NVIDIA module: it was built only for {OTHER}.",
+    ),
+    (
+        "driver.built-for-another-kernel",
+        REPLACED,
+        f"An update replaced the kernel: the modules of the running kernel {KERNEL} are gone, and NVIDIA's module is "
+        f"there only for {OTHER}.",
+    ),
+    (
+        "driver.blacklisted",
+        unloaded(
+            nvidia__kernel__blacklists=("nvidia",),
+            nvidia__kernel__switch="system76-power",
+            nvidia__kernel__switch_files=("/etc/modprobe.d/system76-power.conf",),
+        ),
+        "system76-power is in integrated mode: /etc/modprobe.d/system76-power.conf forbids the module nvidia "
+        "(blacklist).",
+    ),
+    (
+        "driver.nouveau-in-the-way",
+        NOUVEAU,
+        "The GPU at 0000:01:00.0 (AD102 [GeForce RTX 4090]) is bound to nouveau, the kernel's free driver, so NVIDIA's "
+        "module cannot claim it. It is blacklisted, but was loaded all the same.",
     ),
     (
         "driver.headers-missing",
@@ -234,6 +258,11 @@ def test_what_nobody_could_see_is_unknown(check: str, facts: Facts) -> None:
         (NO_HEADERS, "driver.headers-missing"),
         (COMPILER, "driver.dkms-build-failed"),
         (ELSEWHERE, "driver.built-for-another-kernel"),
+        (REPLACED, "driver.built-for-another-kernel"),
+        (
+            having(REPLACED, nvidia__kernel__dkms=(entry(kernel=OTHER, state="installed"),)),
+            "driver.built-for-another-kernel",
+        ),
         (NO_MODULE, "driver.no-module-for-kernel"),
         (STALE, "driver.dkms-entry-stale"),
         (NOTHING, "driver.not-installed"),
@@ -265,3 +294,23 @@ def test_the_fix_fits_the_distribution_and_the_gpu() -> None:
     assert one.fixes_for(having(ELSEWHERE, nvidia__kernel__installer="runfile"))[0].commands[-1] == (
         "sudo sh NVIDIA-Linux-x86_64-570.169.run --dkms"
     )
+
+
+def fix_lines(check: str, facts: Facts) -> list[tuple[str, ...]]:
+    """The commands of each fix of a check of the machine."""
+    return [fix.commands for fix in catalogue.load([check])[0].fixes_for(facts)]
+
+
+def test_a_replaced_kernel_needs_a_restart_and_nothing_else() -> None:
+    assert fix_lines("driver.built-for-another-kernel", REPLACED) == [("sudo reboot",)]
+    bare = having(NO_MODULE, host__kernel__modules=False)
+    assert fix_lines("driver.no-module-for-kernel", bare) == [("sudo reboot",)]
+    assert fix_lines("driver.uvm-missing", having(host__kernel__modules=False)) == [("sudo reboot",)]
+
+
+def test_a_blacklist_that_is_there_already_only_needs_a_new_initial_ram_disk() -> None:
+    assert fix_lines("driver.nouveau-in-the-way", NOUVEAU) == [("sudo update-initramfs -u", "sudo reboot")]
+    strange = having(NOUVEAU, host__distribution__id="mocaccino", host__distribution__like=("gentoo",))
+    fixes = catalogue.load(["driver.nouveau-in-the-way"])[0].fixes_for(strange)
+    assert "genkernel initramfs" in fixes[0].says
+    assert "modprobe.blacklist=nouveau" in fixes[0].says

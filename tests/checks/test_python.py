@@ -20,6 +20,7 @@ def test_interpreter_broken() -> None:
     expected = "/opt/env/bin/python could not be asked: exit code 1: No module named 'encodings'"
     assert one(interpreter_broken, facts) == ("problem", expected)
     assert one(interpreter_broken, environment()) == ("pass", "")
+    assert "/opt/env/bin/python -I -S -c" in commands(interpreter_broken, facts)
 
 
 def test_shadowed_module() -> None:

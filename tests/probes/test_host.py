@@ -217,6 +217,8 @@ def test_a_container_hides_its_host() -> None:
 def test_kernel_headers_and_reboot() -> None:
     found = host({"/lib/modules/6.8.0-60-generic/build/Makefile": "", "/run/reboot-required": ""}).kernel
     assert found.headers is True
+    assert found.modules is False  # an update took them; only what DKMS made is left
+    assert host({"/lib/modules/6.8.0-60-generic/modules.dep": ""}).kernel.modules is True
     assert found.reboot_required is True
 
 

@@ -42,7 +42,7 @@ def short(found: Maybe[tuple[Library, ...]]) -> list[tuple[str, str, str]]:
 
 
 def test_a_machine_without_a_driver_has_no_copies() -> None:
-    assert probe(RecordedMachine(), Host()) == ((), (), ())
+    assert probe(RecordedMachine(), Host()) == ((), (), (), ())
 
 
 def test_the_cache_comes_before_the_default_folders_and_a_file_appears_once() -> None:
@@ -58,7 +58,7 @@ def test_the_cache_comes_before_the_default_folders_and_a_file_appears_once() ->
             f"{LIB}/libnvidia-ml.so.1": "libnvidia-ml.so.550.54.14",
         },
     )
-    cuda, nvml, _ = probe(there, Host())
+    cuda, nvml, _, _ = probe(there, Host())
     assert cuda == (
         Library(
             soname="libcuda.so.1",
@@ -163,7 +163,7 @@ def test_wsls_copy_has_no_version_of_its_own() -> None:
         {"/usr/lib/wsl/lib/libcuda.so.1.1": "x", f"{LIB}/libcuda.so.510.60.02": "x"},
         links={"/usr/lib/wsl/lib/libcuda.so.1": "libcuda.so.1.1"} | links("510.60.02", LIB, ("libcuda",)),
     )
-    cuda, _, _ = probe(there, Host())
+    cuda, _, _, _ = probe(there, Host())
     assert short(cuda) == [
         (f"{LIB}/libcuda.so.1", "default directory", "driver"),
         ("/usr/lib/wsl/lib/libcuda.so.1", OFF_PATH, "wsl"),
@@ -177,7 +177,7 @@ def test_an_empty_remnant_of_another_version_is_listed_with_its_size() -> None:
         {f"{LIB}/libnvidia-ml.so.550.54.14": "x", f"{LIB}/libnvidia-ml.so.535.129.03": ""},
         links=links("550.54.14", LIB, ("libnvidia-ml",)),
     )
-    _, nvml, _ = probe(there, Host())
+    _, nvml, _, _ = probe(there, Host())
     assert isinstance(nvml, tuple)
     assert [(lib.version, lib.size, lib.kind) for lib in nvml] == [
         ("550.54.14", 1, "driver"),
@@ -187,7 +187,7 @@ def test_an_empty_remnant_of_another_version_is_listed_with_its_size() -> None:
 
 def test_a_copy_without_a_version_in_its_name_is_unknown_and_not_versionless() -> None:
     path = "/opt/app/libcuda.so.1"
-    cuda, _, _ = probe(machine({path: "x"}, env={"LD_LIBRARY_PATH": "/opt/app"}), Host())
+    cuda, _, _, _ = probe(machine({path: "x"}, env={"LD_LIBRARY_PATH": "/opt/app"}), Host())
     assert isinstance(cuda, tuple)
     assert cuda[0].version == Unknown(f"the name of {path} holds no driver version")
 
@@ -201,7 +201,7 @@ def test_32_bit_copies_are_passed_over() -> None:
 
 def test_the_further_libraries_are_found_too() -> None:
     names = ("libcuda", "libnvidia-ptxjitcompiler", "libnvidia-gpucomp")
-    _, _, others = probe(driver("550.54.14", names=names), Host())
+    _, _, others, _ = probe(driver("550.54.14", names=names), Host())
     assert [library.real for library in others] == [
         f"{LIB}/libnvidia-ptxjitcompiler.so.550.54.14",
         f"{LIB}/libnvidia-gpucomp.so.550.54.14",
@@ -210,5 +210,5 @@ def test_the_further_libraries_are_found_too() -> None:
 
 def test_a_closed_cache_is_no_proof_of_absence() -> None:
     there = RecordedMachine({"/etc/ld.so.cache": b""}, errors={"/etc/ld.so.cache": "EACCES"})
-    cuda, _, _ = probe(there, Host())
+    cuda, _, _, _ = probe(there, Host())
     assert cuda == Unknown("/etc/ld.so.cache: [Errno 13] Permission denied: '/etc/ld.so.cache'")
