@@ -193,8 +193,8 @@ def _none_there(
     Windows hosts and Jetson boards show their GPU on no bus of ours.
     """
     host = found_or(found["host"], Host)
-    hidden = isinstance(pci, Unknown) or host.wsl is not None or host.platform == "jetson"
-    if isinstance(gpus, tuple) or hidden or any(d.vendor == "10de" for d in pci):
+    hidden = host.wsl is not None or host.platform == "jetson"
+    if isinstance(gpus, tuple) or isinstance(pci, Unknown) or hidden or any(d.vendor == "10de" for d in pci):
         return gpus
     return () if nvidia.nvml.libraries == () else gpus
 

@@ -48,9 +48,7 @@ def _by_tool(facts: Facts) -> Problem | None:
     kernel = facts.nvidia.kernel
     if not isinstance(kernel.switch, str):
         return None
-    who = {"udev": "A udev rule", "prime-select": "prime-select"}.get(
-        kernel.switch, f"{kernel.switch} (integrated mode)"
-    )
+    who = "A udev rule" if kernel.switch == "udev" else f"{kernel.switch} (integrated mode)"
     says = (
         f"{who} has switched the NVIDIA GPU off: {' and '.join(kernel.switch_files)} removed it from the PCI bus or "
         "forbids its driver."

@@ -41,7 +41,7 @@ def built_for_another_kernel(facts: Facts) -> Problem | None:
     if not elsewhere:
         return None
     if module.kernel_gone(facts):
-        return _gone(facts, release, elsewhere)
+        return _gone(release, elsewhere)
     by = " by NVIDIA's .run installer without DKMS" if module.uses_runfile(facts) and not kernel.dkms else ""
     return Problem(
         f"The running kernel {release} has no NVIDIA module: it was built{by} only for {', '.join(elsewhere)}.",
@@ -49,7 +49,7 @@ def built_for_another_kernel(facts: Facts) -> Problem | None:
     )
 
 
-def _gone(facts: Facts, release: str, elsewhere: list[str]) -> Problem:
+def _gone(release: str, elsewhere: list[str]) -> Problem:
     """The package manager replaced the kernel under the running one."""
     says = (
         f"An update replaced the kernel: the modules of the running kernel {release} are gone, and NVIDIA's module is "

@@ -1,4 +1,4 @@
-"""Who switched a laptop's NVIDIA GPU off: the files that its tools leave, and udev rules that remove it from the bus."""
+"""Who switched a laptop's NVIDIA GPU off: the files that its tools leave, and udev rules that remove the GPU."""
 
 from collections.abc import Iterator
 

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 
 from gpudoctor.judge import Fix
 
-# bayasdev/envycontrol, gitlab.com/asus-linux/supergfxctl, pop-os/system76-power, Askannz/optimus-manager (their READMEs).
+# The READMEs of bayasdev/envycontrol, gitlab.com/asus-linux/supergfxctl, pop-os/system76-power and
+# Askannz/optimus-manager.
 _COMMANDS = {
     "envycontrol": ("sudo envycontrol -s hybrid", "sudo envycontrol -s integrated"),
     "supergfxctl": ("supergfxctl --mode Hybrid", "supergfxctl --mode Integrated"),
