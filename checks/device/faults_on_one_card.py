@@ -10,8 +10,10 @@ from gpudoctor.judge import About, Fix, Problem, Severity, check
 _BY_PROGRAMS = (13, 31, 32, 39, 40, 41, 43, 69, 70)
 # From that many faults of that many processes nobody believes in one bad program.
 _FAULTS, _PROCESSES = 4, 3
-# The first GPU is the one that programs take by default, so it alone sees the faults of one bad program.
+# The first GPU is the one that programs take by default, so it alone sees the faults of one bad program; and with few
+# equal sisters (a card for the displays beside the one that computes) all faults fall on one card by chance.
 _FIRST_FAULTS, _FIRST_PROCESSES = 12, 8
+_SISTERS = 3
 
 
 def _cards(facts: Facts) -> Iterator[tuple[About, OnAddress]]:
@@ -71,5 +73,18 @@ def faults_on_one_card(on: OnAddress) -> Problem | None:
 def _lasting(on: OnAddress, said: tuple[Event, ...]) -> bool:
     pids = {e.what.get("pid") for e in said if e.what.get("pid")}
     first = on.address == min(other.address for _, other in nvidia_addresses(on.facts))
-    faults, processes = (_FIRST_FAULTS, _FIRST_PROCESSES) if first else (_FAULTS, _PROCESSES)
+    many = first or _sisters(on) < _SISTERS
+    faults, processes = (_FIRST_FAULTS, _FIRST_PROCESSES) if many else (_FAULTS, _PROCESSES)
     return len(said) >= faults and len(pids) >= processes
+
+
+def _sisters(on: OnAddress) -> int:
+    """How many other GPUs of the same model there are; those that only the bus shows count by their device."""
+
+    def model(one: OnAddress) -> str | None:
+        if one.card is not None:
+            return one.card.device
+        return one.gpu.name if one.gpu is not None and isinstance(one.gpu.name, str) else None
+
+    others = (other for _, other in nvidia_addresses(on.facts) if other.address != on.address)
+    return sum(model(other) == model(on) for other in others)

@@ -2,6 +2,7 @@
 
 from gpudoctor.driver_view import (
     alike_cards,
+    any_works,
     branch,
     events,
     generation_of,
@@ -51,6 +52,8 @@ def open_module_unsupported(on: OnCard) -> Problem | None:
     """The module's flavour against what the generation asks for; the log names the card too."""
     if works(on.facts, on.card) or on.card.driver == "vfio-pci":
         return None
+    if on.card.driver == "nouveau" and any_works(on.facts):
+        return None  # a card for the displays, which the free driver keeps in use
     refusals = events(on.facts, "nvrm-open-unsupported", "nvrm-gpu-named")
     found = generation_of(on.card)
     by_kind = found is not None and found.open_module == "no" and module_flavour(on.facts) == "open"

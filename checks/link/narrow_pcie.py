@@ -1,7 +1,7 @@
 """A GPU's PCIe link is narrower than card and slot allow."""
 
 from gpudoctor.driver_view import gpu_name
-from gpudoctor.gpu_view import busy, virtual
+from gpudoctor.gpu_view import busy, has_slot, possible, virtual
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.subjects import OnGpu, nvidia_gpus
@@ -43,7 +43,10 @@ _FIXES = (
 )
 def narrow_pcie(on: OnGpu) -> Problem | None:
     """Under load the width is what it is; at rest the driver may lower it, so there one lane of many is only a hint."""
-    now, most = known(on.gpu.link_width), known(on.gpu.link_width_max)
+    if not has_slot(on.facts, on.gpu):
+        return None
+    now = known(on.gpu.link_width)
+    most = possible(on.facts, on.gpu, "link_width_max", known(on.gpu.link_width_max))
     if now is None or most is None or now <= 0 or now >= most:
         return None
     works = busy(on.gpu)

@@ -1,7 +1,7 @@
 """A GPU's PCIe link runs at a lower generation than card and slot allow, under load."""
 
 from gpudoctor.driver_view import gpu_name
-from gpudoctor.gpu_view import busy, virtual
+from gpudoctor.gpu_view import busy, has_slot, possible, virtual
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge.pcie import generations
 from gpudoctor.maybe import known
@@ -41,7 +41,10 @@ _FIXES = (
 )
 def slow_pcie(on: OnGpu) -> Problem | None:
     """Judged at work only: an idle GPU at generation 1 is healthy."""
-    now, most = known(on.gpu.link_generation), known(on.gpu.link_generation_max)
+    if not has_slot(on.facts, on.gpu):
+        return None
+    now = known(on.gpu.link_generation)
+    most = possible(on.facts, on.gpu, "link_generation_max", known(on.gpu.link_generation_max))
     if now is None or most is None or now <= 0 or now >= most or not busy(on.gpu):
         return None
     rates = generations()

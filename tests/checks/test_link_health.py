@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from gpudoctor import catalogue
-from gpudoctor.facts import Facts, Process
+from gpudoctor.facts import Facts, Process, User
 from gpudoctor.judge import Severity, run
 from tests.builders import ask, nvidia_host, plain_host
 from tests.checks.nvidia_machines import WHY, having
@@ -20,6 +20,7 @@ AT_WORK: dict[str, Any] = {
     "gpus__0__event_reasons": (),
 }
 SMALL = (Process(pid=42, name="python3", memory=23 << 30, state="S"),)
+OWN = (Process(pid=42, name="python3", memory=23 << 30, state="S", user=1000),)
 
 
 def working(**changes: Any) -> Facts:
@@ -97,6 +98,13 @@ WELL = [
     ("link.nvlink-down", links((False, False), (False, False))),
     ("health.power-capped", working(gpus__0__event_reasons=("sw-power-cap",), gpus__0__sm_clock=2400)),
     ("health.power-capped", working(gpus__0__event_reasons=(), gpus__0__sm_clock=1500)),
+    # At its default limit a GPU does what it was built for.
+    ("health.power-capped", working(**(CAPPED | {"gpus__0__sm_clock": 1100, "gpus__0__power": 447.0}))),
+    # The slot has four lanes of the third generation, says the kernel; NVML tells what the card could do.
+    ("link.narrow-pcie", working(gpus__0__link_width=4, pci__0__link_width_max=4)),
+    ("link.slow-pcie", working(gpus__0__link_generation=2, pci__0__link_generation_max=2)),
+    ("link.narrow-pcie", working(gpus__0__link_width=1, host__platform="dgx-spark")),
+    ("link.slow-pcie", working(gpus__0__link_generation=1, gpus__0__integrated=True)),
     ("health.overheated", working(gpus__0__event_reasons=("hw-slowdown",), gpus__0__temperature=60)),
     ("health.memory-held", having(gpus__0__memory=None, gpus__0__memory_used=None)),
     ("health.stuck-process", having(gpus__0__processes=SMALL)),
@@ -149,9 +157,22 @@ def test_what_nobody_could_see_is_unknown(check: str, facts: Facts) -> None:
         ("link.slow-pcie", working(gpus__0__link_generation=3), Severity.ADVICE),
         (
             "health.power-capped",
-            working(**(CAPPED | {"gpus__0__sm_clock": 2100, "gpus__0__power": 440.0})),
+            working(**(CAPPED | {"gpus__0__power": 248.0, "gpus__0__power_limit": 250.0})),
             Severity.ADVICE,
         ),
+        ("health.power-capped", having(working(**CAPPED), host__platform="laptop"), Severity.ADVICE),
+        ("health.power-capped", working(**CAPPED), Severity.WARNING),
+        (
+            "health.memory-held",
+            having(gpus__0__memory_used=23 << 30, gpus__0__utilisation=90, gpus__0__processes=SMALL),
+            Severity.ADVICE,
+        ),
+        (
+            "health.memory-held",
+            having(gpus__0__memory_used=23 << 30, gpus__0__processes=OWN, host__user=User(uid=1000)),
+            Severity.ADVICE,
+        ),
+        ("health.memory-held", having(gpus__0__memory_used=23 << 30, gpus__0__processes=SMALL), Severity.WARNING),
         ("health.memory-held", having(nvidia_host(2), gpus__0__memory_used=23 << 30), Severity.ADVICE),
     ],
 )
