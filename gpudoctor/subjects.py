@@ -90,6 +90,11 @@ def framework_name(framework: Framework) -> str:
     return f"{NAMES.get(framework.name, framework.name)} {version or ''}".strip()
 
 
+def gpu_name(gpu: Gpu) -> str:
+    """For people: "GPU 0 (NVIDIA GeForce RTX 4090)"."""
+    return f"GPU {gpu.index} ({gpu.name})" if isinstance(gpu.name, str) else f"GPU {gpu.index}"
+
+
 def gpu_key(gpu: Gpu) -> str:
     """What tells a GPU from others in every fact: its PCI address, else vendor and index."""
     return gpu.address if isinstance(gpu.address, str) else f"{gpu.vendor} {gpu.index}"

@@ -3,8 +3,8 @@
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Problem, Severity, check
 from gpudoctor.maybe import known_or
-from gpudoctor.places import nvidia_container, refused
 from gpudoctor.remedies import container
+from gpudoctor.views.containers import nvidia_container, refused
 
 
 @check(

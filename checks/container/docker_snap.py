@@ -3,9 +3,9 @@
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or
-from gpudoctor.places import docker_host
 from gpudoctor.remedies import container
 from gpudoctor.remedies.system import install
+from gpudoctor.views.containers import docker_host
 
 _REFRESH = Fix(
     "Refresh the snap: newer revisions bring NVIDIA support of their own.",

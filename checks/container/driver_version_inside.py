@@ -3,9 +3,9 @@
 from gpudoctor.facts import Facts, Library
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or
-from gpudoctor.places import nvidia_container
 from gpudoctor.remedies.container import again, engine
 from gpudoctor.subjects import on_wsl
+from gpudoctor.views.containers import nvidia_container
 
 # System containers hold a whole distribution with packages of its own; nobody injects libraries there.
 OWN = ("lxc", "systemd-nspawn")

@@ -3,8 +3,8 @@
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Problem, Severity, check
 from gpudoctor.maybe import known, known_or
-from gpudoctor.places import nvidia_container
 from gpudoctor.remedies import container
+from gpudoctor.views.containers import nvidia_container
 
 OFF_PATH = "not on the loader's path"
 

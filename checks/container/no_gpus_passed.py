@@ -3,9 +3,9 @@
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Problem, Severity, check
 from gpudoctor.maybe import known, known_or
-from gpudoctor.places import gpu_nodes, nvidia_container, wishes_gpu
 from gpudoctor.remedies import container
 from gpudoctor.subjects import cards_of, on_wsl
+from gpudoctor.views.containers import gpu_nodes, nvidia_container, wishes_gpu
 
 
 def _sees_gpu(facts: Facts) -> bool:

@@ -3,8 +3,8 @@
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
-from gpudoctor.places import docker_host
 from gpudoctor.subjects import on_wsl
+from gpudoctor.views.containers import docker_host
 
 
 @check(

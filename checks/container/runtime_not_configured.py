@@ -3,8 +3,8 @@
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or
-from gpudoctor.places import docker_host
 from gpudoctor.remedies import container
+from gpudoctor.views.containers import docker_host
 
 
 def _in_config(facts: Facts) -> bool:

@@ -3,8 +3,8 @@
 from gpudoctor.facts import Event, Facts, Node
 from gpudoctor.judge import Problem, Severity, check
 from gpudoctor.maybe import Unknown, known_or
-from gpudoctor.places import nvidia_container, refused
 from gpudoctor.remedies import container
+from gpudoctor.views.containers import nvidia_container, refused
 
 
 def _open_to_all(node: Node) -> bool:

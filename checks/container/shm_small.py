@@ -3,9 +3,9 @@
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Problem, Severity, check
 from gpudoctor.maybe import known
-from gpudoctor.places import has_framework, size
 from gpudoctor.remedies import container
 from gpudoctor.subjects import gpus_of, in_container, machine
+from gpudoctor.views.containers import has_framework, size
 
 # What docker, podman and containerd mount by default: docker run --shm-size.
 DEFAULT = 64 << 20

@@ -6,8 +6,8 @@ from gpudoctor.maybe import known
 from gpudoctor.remedies import system
 from gpudoctor.remedies.environment import install_system
 from gpudoctor.remedies.python import conda_install, conda_of, lasting, python_minor
-from gpudoctor.software import compiles_kernels
 from gpudoctor.subjects import OnPython, pythons
+from gpudoctor.views.frameworks import compiles_kernels
 
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:

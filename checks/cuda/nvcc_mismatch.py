@@ -6,8 +6,9 @@ from gpudoctor.maybe import known
 from gpudoctor.remedies import system
 from gpudoctor.remedies.environment import sudo
 from gpudoctor.remedies.python import conda_install, conda_of, install, torch_family
-from gpudoctor.software import major, nvidia_gpus, release
 from gpudoctor.subjects import OnFramework, torches
+from gpudoctor.views.gpus import nvidia_gpus
+from gpudoctor.views.packages import major, release
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:

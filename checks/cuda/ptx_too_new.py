@@ -5,8 +5,11 @@ from gpudoctor.knowledge import drivers
 from gpudoctor.maybe import known
 from gpudoctor.remedies import driver
 from gpudoctor.remedies.python import install
-from gpudoctor.software import SYSTEM, driver_cuda, driver_words, numbers, nvidia_gpus, packages_of, wheels
 from gpudoctor.subjects import OnPython, in_container, on_wsl, pythons
+from gpudoctor.views.driver import driver_cuda, driver_words
+from gpudoctor.views.gpus import nvidia_gpus
+from gpudoctor.views.packages import numbers, packages_of, wheels
+from gpudoctor.views.reasons import SYSTEM
 
 
 def _compiler(on: OnPython) -> tuple[str, str] | None:

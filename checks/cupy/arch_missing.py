@@ -1,13 +1,13 @@
 """CuPy without code for a GPU's compute capability."""
 
-from gpudoctor.cupy_view import on_nvidia
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.kernels import gpu_words
 from gpudoctor.knowledge import cupy
 from gpudoctor.maybe import known
 from gpudoctor.remedies.frameworks import reinstall_cupy
-from gpudoctor.software import visible_gpus
 from gpudoctor.subjects import OnFramework, cupys
+from gpudoctor.views.capability import gpu_words
+from gpudoctor.views.cupy import on_nvidia
+from gpudoctor.views.gpus import visible_gpus
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:

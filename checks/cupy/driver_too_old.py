@@ -1,13 +1,14 @@
 """CuPy for a CUDA major that the driver does not run."""
 
-from gpudoctor.cupy_view import on_nvidia
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge import drivers
 from gpudoctor.maybe import known
 from gpudoctor.remedies.cuda import newer_driver
 from gpudoctor.remedies.frameworks import reinstall_cupy
-from gpudoctor.software import SYSTEM, driver_cuda, driver_runs, driver_words
 from gpudoctor.subjects import OnFramework, cupys
+from gpudoctor.views.cupy import on_nvidia
+from gpudoctor.views.driver import driver_cuda, driver_runs, driver_words
+from gpudoctor.views.reasons import SYSTEM
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:

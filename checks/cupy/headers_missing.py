@@ -1,14 +1,14 @@
 """CuPy without CUDA's header files."""
 
-from gpudoctor.cupy_view import nvrtc, on_nvidia
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.remedies import system
 from gpudoctor.remedies.environment import sudo
 from gpudoctor.remedies.frameworks import cupy_verify
 from gpudoctor.remedies.python import conda_install, conda_of, install, lasting
-from gpudoctor.software import numbers, wheels
 from gpudoctor.subjects import OnFramework, cupys
+from gpudoctor.views.cupy import nvrtc, on_nvidia
+from gpudoctor.views.packages import numbers, wheels
 
 
 def _release(on: OnFramework) -> str | None:

@@ -1,12 +1,12 @@
 """CuPy without CUDA's run-time compiler."""
 
-from gpudoctor.cupy_view import nvrtc, on_nvidia
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge import cupy
 from gpudoctor.remedies.frameworks import cupy_verify
 from gpudoctor.remedies.python import install, lasting
-from gpudoctor.software import other_majors
 from gpudoctor.subjects import OnFramework, cupys
+from gpudoctor.views.cupy import nvrtc, on_nvidia
+from gpudoctor.views.libraries import other_majors
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:

@@ -1,10 +1,10 @@
 """Several CuPy packages in one environment."""
 
-from gpudoctor.cupy_view import packages
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.remedies.frameworks import reinstall_cupy
 from gpudoctor.remedies.python import install, uninstall
 from gpudoctor.subjects import OnFramework, cupys
+from gpudoctor.views.cupy import packages
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:

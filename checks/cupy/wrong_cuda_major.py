@@ -1,10 +1,11 @@
 """CuPy for one CUDA major beside the libraries of another."""
 
-from gpudoctor.cupy_view import missing
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.remedies.frameworks import reinstall_cupy
-from gpudoctor.software import cuda_majors, major, other_majors
 from gpudoctor.subjects import OnFramework, cupys
+from gpudoctor.views.cupy import missing
+from gpudoctor.views.libraries import cuda_majors, other_majors
+from gpudoctor.views.packages import major
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:

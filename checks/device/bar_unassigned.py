@@ -1,9 +1,11 @@
 """The firmware or the hypervisor gave the GPU no room for its memory windows."""
 
-from gpudoctor.driver_view import OnAddress, not_wsl, nvidia_addresses, texts
 from gpudoctor.facts import Facts
-from gpudoctor.gpu_view import hypervisor
 from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.views.cards import OnAddress, nvidia_addresses
+from gpudoctor.views.driver import not_wsl
+from gpudoctor.views.gpus import hypervisor
+from gpudoctor.views.log import texts
 
 _HYPERVISORS = {
     "vmware": (

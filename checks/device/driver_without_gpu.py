@@ -1,10 +1,11 @@
 """The module is loaded and its GPU has gone from the PCI bus."""
 
-from gpudoctor.driver_view import events, own_kernel, texts
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.subjects import cards_of, gpus_of
+from gpudoctor.views.driver import own_kernel
+from gpudoctor.views.log import events, texts
 
 
 @check(

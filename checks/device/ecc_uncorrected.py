@@ -1,7 +1,8 @@
 """A GPU met memory errors that its ECC could not correct."""
 
-from gpudoctor.driver_view import OnAddress, nvidia_addresses, reset_commands, texts
 from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.views.cards import OnAddress, nvidia_addresses, reset_commands
+from gpudoctor.views.log import texts
 
 _CONTAINED, _OTHERS = (94,), (48, 95, 140, 171, 172)
 

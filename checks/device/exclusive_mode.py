@@ -1,10 +1,10 @@
 """A GPU that takes one process at a time is already taken."""
 
-from gpudoctor.driver_view import CUDA_BUSY, gpu_name
 from gpudoctor.facts import Process
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or
-from gpudoctor.subjects import OnGpu, gpus_of, nvidia_gpus
+from gpudoctor.subjects import OnGpu, gpu_name, gpus_of, nvidia_gpus
+from gpudoctor.views.driver import CUDA_BUSY
 
 
 def _holders(on: OnGpu) -> tuple[Process, ...]:

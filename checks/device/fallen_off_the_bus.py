@@ -1,9 +1,10 @@
 """The GPU does not answer on PCI Express any more."""
 
-from gpudoctor.driver_view import OnAddress, nvidia_addresses, texts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known_or
 from gpudoctor.subjects import in_container
+from gpudoctor.views.cards import OnAddress, nvidia_addresses
+from gpudoctor.views.log import texts
 
 
 def _fixes(on: OnAddress) -> tuple[Fix, ...]:

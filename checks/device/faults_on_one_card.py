@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
-from gpudoctor.driver_view import OnAddress, nvidia_addresses, texts
 from gpudoctor.facts import Event, Facts
 from gpudoctor.judge import About, Fix, Problem, Severity, check
+from gpudoctor.views.cards import OnAddress, nvidia_addresses
+from gpudoctor.views.log import texts
 
 # Illegal instructions, page faults, stopped channels: of programs by rule (NVIDIA's Xid catalogue).
 _BY_PROGRAMS = (13, 31, 32, 39, 40, 41, 43, 69, 70)

@@ -1,20 +1,15 @@
 """The GPU System Processor does not start, or its firmware stopped answering."""
 
-from gpudoctor.driver_view import (
-    OTHER_DRIVERS,
-    UNFIT,
-    OnAddress,
-    module_flavour,
-    nvidia_addresses,
-    reset_commands,
-    texts,
-)
 from gpudoctor.facts import Event
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known_or
 from gpudoctor.remedies import module, system
 from gpudoctor.remedies.driver import best_branch, branch_of, install_driver
 from gpudoctor.subjects import in_container
+from gpudoctor.views.cards import OnAddress, nvidia_addresses, reset_commands
+from gpudoctor.views.driver import module_flavour
+from gpudoctor.views.log import texts
+from gpudoctor.views.reasons import OTHER_DRIVERS, UNFIT
 
 
 def _said(on: OnAddress) -> tuple[Event, ...]:

@@ -1,8 +1,7 @@
 """A sick GPU that CUDA_VISIBLE_DEVICES hides is still there for the driver and for NVML."""
 
-from gpudoctor.driver_view import gpu_name
 from gpudoctor.judge import Severity, check
-from gpudoctor.subjects import OnGpu, nvidia_gpus
+from gpudoctor.subjects import OnGpu, gpu_name, nvidia_gpus
 
 
 @check(

@@ -1,9 +1,11 @@
 """The driver took the card and could not initialise it."""
 
-from gpudoctor.driver_view import OTHER_DRIVERS, UNFIT, OnAddress, nvidia_addresses, texts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.remedies import module
 from gpudoctor.subjects import in_container
+from gpudoctor.views.cards import OnAddress, nvidia_addresses
+from gpudoctor.views.log import texts
+from gpudoctor.views.reasons import OTHER_DRIVERS, UNFIT
 
 
 def _fixes(on: OnAddress) -> tuple[Fix, ...]:

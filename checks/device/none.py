@@ -1,11 +1,12 @@
 """NVIDIA's driver is installed and no NVIDIA GPU is on the PCI bus."""
 
-from gpudoctor.driver_view import events, own_kernel, texts
 from gpudoctor.facts import Facts
-from gpudoctor.gpu_view import hypervisor
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.subjects import cards_of, gpus_of
+from gpudoctor.views.driver import own_kernel
+from gpudoctor.views.gpus import hypervisor
+from gpudoctor.views.log import events, texts
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:

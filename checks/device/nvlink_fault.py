@@ -1,10 +1,12 @@
 """NVLink or NVSwitch reported a fault."""
 
-from gpudoctor.driver_view import OnAddress, events, not_wsl, nvidia_addresses, texts
 from gpudoctor.facts import Event, Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge.errors import nvlink5_error_of, sxid
 from gpudoctor.subjects import gpus_of
+from gpudoctor.views.cards import OnAddress, nvidia_addresses
+from gpudoctor.views.driver import not_wsl
+from gpudoctor.views.log import events, texts
 
 _XIDS = (74, 136, *range(144, 151), 155, 166, 170)
 _FIXES = (

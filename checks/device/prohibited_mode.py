@@ -1,9 +1,8 @@
 """A GPU that takes no CUDA process at all, by its compute mode."""
 
-from gpudoctor.driver_view import gpu_name
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
-from gpudoctor.subjects import OnGpu, gpus_of, nvidia_gpus
+from gpudoctor.subjects import OnGpu, gpu_name, gpus_of, nvidia_gpus
 
 
 def _fixes(on: OnGpu) -> tuple[Fix, ...]:

@@ -1,7 +1,8 @@
 """A GPU could not replace broken memory rows."""
 
-from gpudoctor.driver_view import OnAddress, nvidia_addresses, texts
 from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.views.cards import OnAddress, nvidia_addresses
+from gpudoctor.views.log import texts
 
 FIXES = (
     Fix(

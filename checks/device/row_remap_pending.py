@@ -1,7 +1,8 @@
 """A GPU waits for a reset to replace broken memory rows."""
 
-from gpudoctor.driver_view import OnAddress, nvidia_addresses, reset_commands, texts
 from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.views.cards import OnAddress, nvidia_addresses, reset_commands
+from gpudoctor.views.log import texts
 
 
 def _fixes(on: OnAddress) -> tuple[Fix, ...]:

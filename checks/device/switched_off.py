@@ -1,11 +1,12 @@
 """A laptop's GPU is powered off, on purpose, so the driver cannot reach it."""
 
-from gpudoctor.driver_view import events, own_kernel, texts
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.remedies import laptop
 from gpudoctor.subjects import cards_of, gpus_of
+from gpudoctor.views.driver import own_kernel
+from gpudoctor.views.log import events, texts
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:

@@ -1,9 +1,9 @@
 """A virtual GPU without a licence is throttled or takes no new programs."""
 
-from gpudoctor.driver_view import CUDA_BUSY, own_kernel
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or
+from gpudoctor.views.driver import CUDA_BUSY, own_kernel
 
 _FIXES = (
     Fix(

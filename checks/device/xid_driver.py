@@ -1,11 +1,12 @@
 """The driver reported a fault of its own software (Xid)."""
 
-from gpudoctor.driver_view import OnAddress, nvidia_addresses, reset_commands, texts
 from gpudoctor.facts import Event
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge.errors import xid as meaning_of
 from gpudoctor.maybe import known_or
 from gpudoctor.remedies.driver import best_branch, branch_of, install_driver
+from gpudoctor.views.cards import OnAddress, nvidia_addresses, reset_commands
+from gpudoctor.views.log import texts
 
 # What is asked for a program's restart is news only where it repeats.
 _OFTEN = 3

@@ -1,9 +1,10 @@
 """The driver reported a fault of the hardware (Xid) and nothing says that it has passed."""
 
-from gpudoctor.driver_view import OnAddress, nvidia_addresses, reset_commands, texts
 from gpudoctor.facts import Event
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge.errors import xid as meaning_of
+from gpudoctor.views.cards import OnAddress, nvidia_addresses, reset_commands
+from gpudoctor.views.log import texts
 
 # Those have checks of their own: bus, GSP, memory, NVLink. 93 and 121 ask for nothing by themselves.
 _ELSEWHERE = {48, 63, 64, 74, 79, 92, 93, 94, 95, 119, 120, 121, 136, 140, *range(144, 151), 166, 170, 171, 172}

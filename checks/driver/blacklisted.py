@@ -1,11 +1,12 @@
 """modprobe.d or the kernel command line forbids NVIDIA's module."""
 
-from gpudoctor.driver_view import BUILD, DEAD, OTHER_DRIVERS, own_kernel
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Severity, check
 from gpudoctor.maybe import known, known_or
 from gpudoctor.remedies import laptop, system
 from gpudoctor.subjects import cards_of
+from gpudoctor.views.driver import own_kernel
+from gpudoctor.views.reasons import BUILD, DEAD, OTHER_DRIVERS
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:

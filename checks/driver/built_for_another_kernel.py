@@ -1,11 +1,13 @@
 """NVIDIA's module exists for other kernels than the running one."""
 
-from gpudoctor.driver_view import DEAD, OTHER_DRIVERS, events, library_version, own_kernel, texts
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or
 from gpudoctor.remedies import module, system
 from gpudoctor.subjects import cards_of
+from gpudoctor.views.driver import library_version, own_kernel
+from gpudoctor.views.log import events, texts
+from gpudoctor.views.reasons import DEAD, OTHER_DRIVERS
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:

@@ -1,10 +1,11 @@
 """A libcuda of a compatibility package, of another version than the module's, comes first: cuInit 803."""
 
-from gpudoctor.driver_view import CUDA_MISMATCH, OFF_PATH, SURROUNDINGS, loaded_libcuda
 from gpudoctor.facts import Facts, Library
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or
 from gpudoctor.subjects import in_container, nvidia_machine
+from gpudoctor.views.driver import CUDA_MISMATCH, OFF_PATH, loaded_libcuda
+from gpudoctor.views.reasons import SURROUNDINGS
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:

@@ -1,10 +1,11 @@
 """A libcuda of a compatibility package, newer than the module, on a GPU where that is not supported: cuInit 804."""
 
-from gpudoctor.driver_view import CUDA_COMPAT, SURROUNDINGS, branch, loaded_libcuda
 from gpudoctor.facts import Facts, Library
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or
 from gpudoctor.subjects import in_container, nvidia_machine
+from gpudoctor.views.driver import CUDA_COMPAT, branch, loaded_libcuda
+from gpudoctor.views.reasons import SURROUNDINGS
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:

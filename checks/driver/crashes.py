@@ -1,11 +1,11 @@
 """A library of the driver ends the program that calls it."""
 
-from gpudoctor.driver_view import DEAD, SURROUNDINGS, VERSIONS
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import Unknown, known
 from gpudoctor.remedies import module, system
 from gpudoctor.subjects import in_container, nvidia_machine
+from gpudoctor.views.reasons import DEAD, SURROUNDINGS, VERSIONS
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:

@@ -1,11 +1,11 @@
 """libcuda does not answer at all."""
 
-from gpudoctor.driver_view import DEAD, FABRIC, SURROUNDINGS
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Problem, Severity, check
 from gpudoctor.maybe import Unknown, known
 from gpudoctor.remedies.module import hang_fixes
 from gpudoctor.subjects import nvidia_machine
+from gpudoctor.views.reasons import DEAD, FABRIC, SURROUNDINGS
 
 
 @check(

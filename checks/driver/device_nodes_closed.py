@@ -1,11 +1,12 @@
 """The user may not open NVIDIA's device nodes."""
 
-from gpudoctor.driver_view import SURROUNDINGS, not_wsl
 from gpudoctor.facts import Facts, Node
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or
 from gpudoctor.remedies import module, system
 from gpudoctor.subjects import in_container
+from gpudoctor.views.driver import not_wsl
+from gpudoctor.views.reasons import SURROUNDINGS
 
 
 def _closed(facts: Facts) -> tuple[Node, ...]:

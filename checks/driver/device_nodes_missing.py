@@ -1,9 +1,10 @@
 """The module runs and /dev/nvidiactl or /dev/nvidiaN is not there."""
 
-from gpudoctor.driver_view import DEAD, SURROUNDINGS, cuda_fails, own_kernel
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or
+from gpudoctor.views.driver import cuda_fails, own_kernel
+from gpudoctor.views.reasons import DEAD, SURROUNDINGS
 
 _FIX = Fix(
     "Create the device nodes; nvidia-modprobe does that as root, and nvidia-persistenced keeps them from boot on.",

@@ -2,13 +2,14 @@
 
 import re
 
-from gpudoctor.driver_view import DEAD, branch, library_version, own_kernel
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or
 from gpudoctor.remedies import module, system
 from gpudoctor.remedies.driver import best_branch, install_driver
 from gpudoctor.subjects import cards_of
+from gpudoctor.views.driver import branch, library_version, own_kernel
+from gpudoctor.views.reasons import DEAD
 
 _OPTION = re.compile(r"unrecognized command.line option|unknown argument|invalid option|-ftrivial-auto-var-init")
 _HEADERS = re.compile(r"kernel headers|linux/\S+\.h: No such file|No such file or directory.*\.h\b", re.IGNORECASE)

@@ -1,11 +1,12 @@
 """DKMS stumbles over an entry whose source is gone, and builds nothing after it."""
 
-from gpudoctor.driver_view import DEAD, OTHER_DRIVERS, own_kernel
 from gpudoctor.facts import Dkms, Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.remedies import module, system
 from gpudoctor.subjects import cards_of
+from gpudoctor.views.driver import own_kernel
+from gpudoctor.views.reasons import DEAD, OTHER_DRIVERS
 
 
 def _stale(facts: Facts) -> tuple[Dkms, ...]:

@@ -1,21 +1,13 @@
 """The installed driver branch no longer supports this old GPU."""
 
-from gpudoctor.driver_view import (
-    alike_cards,
-    branch,
-    events,
-    generation_of,
-    library_version,
-    model_name,
-    module_version,
-    texts,
-    works,
-)
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import Unknown
 from gpudoctor.remedies import module, system
 from gpudoctor.remedies.driver import install_driver
 from gpudoctor.subjects import OnCard, cards_of, gpus_of, in_container
+from gpudoctor.views.cards import alike_cards, generation_of, model_name, works
+from gpudoctor.views.driver import branch, library_version, module_version
+from gpudoctor.views.log import events, texts
 
 _LEGACY = "https://www.nvidia.com/en-us/drivers/unix/legacy-gpu/"
 

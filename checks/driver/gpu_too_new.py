@@ -1,21 +1,13 @@
 """The GPU is newer than the installed driver branch."""
 
-from gpudoctor.driver_view import (
-    alike_cards,
-    branch,
-    events,
-    generation_of,
-    library_version,
-    model_name,
-    module_version,
-    texts,
-    works,
-)
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import Unknown
 from gpudoctor.remedies import module
 from gpudoctor.remedies.driver import best_branch, install_driver
 from gpudoctor.subjects import OnCard, in_container
+from gpudoctor.views.cards import alike_cards, generation_of, model_name, works
+from gpudoctor.views.driver import branch, library_version, module_version
+from gpudoctor.views.log import events, texts
 
 
 def _fixes(on: OnCard) -> tuple[Fix, ...]:

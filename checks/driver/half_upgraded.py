@@ -1,10 +1,12 @@
 """Libraries newer or older than the module on disk, so that no restart can help."""
 
-from gpudoctor.driver_view import SURROUNDINGS, disk_version, events, library_version, own_kernel, texts
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.remedies import module
+from gpudoctor.views.driver import disk_version, library_version, own_kernel
+from gpudoctor.views.log import events, texts
+from gpudoctor.views.reasons import SURROUNDINGS
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:

@@ -1,11 +1,12 @@
 """DKMS or akmods cannot build the module because the running kernel's headers are not there."""
 
-from gpudoctor.driver_view import DEAD, OTHER_DRIVERS, own_kernel
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.remedies import module, system
 from gpudoctor.subjects import cards_of
+from gpudoctor.views.driver import own_kernel
+from gpudoctor.views.reasons import DEAD, OTHER_DRIVERS
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:

@@ -1,11 +1,13 @@
 """nvidia_uvm found no room for heterogeneous memory management: cuInit 802 without any NVSwitch."""
 
-from gpudoctor.driver_view import CUDA_NOT_READY, FABRIC, events, own_kernel, texts
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge.pci_ids import needs_fabric
 from gpudoctor.maybe import known
 from gpudoctor.subjects import cards_of, switches_of
+from gpudoctor.views.driver import CUDA_NOT_READY, own_kernel
+from gpudoctor.views.log import events, texts
+from gpudoctor.views.reasons import FABRIC
 
 _OPTION = "options nvidia_uvm uvm_disable_hmm=1"
 

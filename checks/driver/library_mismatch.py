@@ -1,22 +1,13 @@
 """Driver libraries of another version than the loaded kernel module, where the module on disk is right or unknown."""
 
-from gpudoctor.driver_view import (
-    BUILD,
-    CUDA_MISMATCH,
-    NVML_MISMATCH,
-    SURROUNDINGS,
-    disk_version,
-    events,
-    library_version,
-    loaded_libcuda,
-    not_wsl,
-    texts,
-)
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import Unknown, known, known_or
 from gpudoctor.remedies import module
 from gpudoctor.subjects import in_container
+from gpudoctor.views.driver import CUDA_MISMATCH, NVML_MISMATCH, disk_version, library_version, loaded_libcuda, not_wsl
+from gpudoctor.views.log import events, texts
+from gpudoctor.views.reasons import BUILD, SURROUNDINGS
 
 
 def _versions(facts: Facts) -> tuple[str | None, str | None]:

@@ -1,11 +1,12 @@
 """The kernel module runs and a library of the driver is not there."""
 
-from gpudoctor.driver_view import OFF_PATH, SURROUNDINGS, branch, own_kernel
 from gpudoctor.facts import Facts, Library
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or
 from gpudoctor.remedies import system
 from gpudoctor.remedies.driver import flavour_for, install_driver
+from gpudoctor.views.driver import OFF_PATH, branch, own_kernel
+from gpudoctor.views.reasons import SURROUNDINGS
 
 _WHAT = {"libcuda.so.1": "without it no program can use CUDA", "libnvidia-ml.so.1": "without it nvidia-smi fails"}
 

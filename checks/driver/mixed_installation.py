@@ -1,11 +1,12 @@
 """Two installations of the driver lie over each other."""
 
-from gpudoctor.driver_view import OFF_PATH, SURROUNDINGS, not_wsl
 from gpudoctor.facts import Facts, Library
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or
 from gpudoctor.remedies import module, system
 from gpudoctor.subjects import in_container
+from gpudoctor.views.driver import OFF_PATH, not_wsl
+from gpudoctor.views.reasons import SURROUNDINGS
 
 _PLACES = ("/usr/lib/", "/usr/lib64/", "/lib/", "/lib64/")
 

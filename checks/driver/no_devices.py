@@ -1,22 +1,14 @@
 """The module is loaded and lists no GPU although the PCI bus shows one."""
 
-from gpudoctor.driver_view import (
-    DEAD,
-    NODES,
-    OTHER_DRIVERS,
-    SURROUNDINGS,
-    UNFIT,
-    VERSIONS,
-    events,
-    not_wsl,
-    owned_by,
-    texts,
-)
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.remedies import module
 from gpudoctor.subjects import cards_of, in_container
+from gpudoctor.views.cards import owned_by
+from gpudoctor.views.driver import not_wsl
+from gpudoctor.views.log import events, texts
+from gpudoctor.views.reasons import DEAD, NODES, OTHER_DRIVERS, SURROUNDINGS, UNFIT, VERSIONS
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:

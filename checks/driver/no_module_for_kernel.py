@@ -1,6 +1,5 @@
 """NVIDIA's libraries without a kernel module for any kernel."""
 
-from gpudoctor.driver_view import DEAD, OTHER_DRIVERS, REFUSED, library_version, own_kernel
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge import packages
@@ -8,6 +7,8 @@ from gpudoctor.maybe import known
 from gpudoctor.remedies import module, system
 from gpudoctor.remedies.driver import branch_of, flavour_for, install_driver
 from gpudoctor.subjects import cards_of
+from gpudoctor.views.driver import library_version, own_kernel
+from gpudoctor.views.reasons import DEAD, OTHER_DRIVERS, REFUSED
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:

@@ -1,11 +1,13 @@
 """An NVIDIA GPU without any trace of NVIDIA's driver."""
 
-from gpudoctor.driver_view import DEAD, card_name, own_kernel, owned_by
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.remedies.driver import install_driver
 from gpudoctor.subjects import cards_of
+from gpudoctor.views.cards import card_name, owned_by
+from gpudoctor.views.driver import own_kernel
+from gpudoctor.views.reasons import DEAD
 
 
 @check(

@@ -1,11 +1,13 @@
 """The module is there for the running kernel and nothing is known to hold it back, but it is not loaded."""
 
-from gpudoctor.driver_view import NOT_LOADED, SURROUNDINGS, events, module_version, not_wsl, texts
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import Unknown, known
 from gpudoctor.remedies import module
 from gpudoctor.subjects import cards_of, in_container
+from gpudoctor.views.driver import module_version, not_wsl
+from gpudoctor.views.log import events, texts
+from gpudoctor.views.reasons import NOT_LOADED, SURROUNDINGS
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:

@@ -1,10 +1,13 @@
 """The free driver nouveau holds the GPU although NVIDIA's driver is installed."""
 
-from gpudoctor.driver_view import BUILD, DEAD, any_works, card_name, events, module_at_hand, owned_by, texts
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.remedies import module, system
 from gpudoctor.subjects import in_container, nvidia_host
+from gpudoctor.views.cards import any_works, card_name, owned_by
+from gpudoctor.views.driver import module_at_hand
+from gpudoctor.views.log import events, texts
+from gpudoctor.views.reasons import BUILD, DEAD
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:

@@ -1,10 +1,13 @@
 """The kernel's new Rust driver nova_core holds the GPU although NVIDIA's driver is installed."""
 
-from gpudoctor.driver_view import BUILD, DEAD, card_name, events, module_at_hand, owned_by, texts
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.remedies import module, system
 from gpudoctor.subjects import in_container, nvidia_host
+from gpudoctor.views.cards import card_name, owned_by
+from gpudoctor.views.driver import module_at_hand
+from gpudoctor.views.log import events, texts
+from gpudoctor.views.reasons import BUILD, DEAD
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:

@@ -1,11 +1,11 @@
 """NVML, and with it nvidia-smi, does not answer at all."""
 
-from gpudoctor.driver_view import DEAD, SURROUNDINGS
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Problem, Severity, check
 from gpudoctor.maybe import Unknown, known
 from gpudoctor.remedies.module import hang_fixes
 from gpudoctor.subjects import nvidia_machine
+from gpudoctor.views.reasons import DEAD, SURROUNDINGS
 
 
 @check(

@@ -1,23 +1,13 @@
 """The open kernel modules on a GPU without GPU System Processor."""
 
-from gpudoctor.driver_view import (
-    alike_cards,
-    any_works,
-    branch,
-    events,
-    generation_of,
-    library_version,
-    model_name,
-    module_flavour,
-    module_version,
-    texts,
-    works,
-)
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import Unknown
 from gpudoctor.remedies import module
 from gpudoctor.remedies.driver import install_driver
 from gpudoctor.subjects import OnCard, gpus_of, in_container
+from gpudoctor.views.cards import alike_cards, any_works, generation_of, model_name, works
+from gpudoctor.views.driver import branch, library_version, module_flavour, module_version
+from gpudoctor.views.log import events, texts
 
 
 def _fixes(on: OnCard) -> tuple[Fix, ...]:

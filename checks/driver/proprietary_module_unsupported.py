@@ -1,20 +1,12 @@
 """The proprietary kernel modules on a GPU that only the open ones drive."""
 
-from gpudoctor.driver_view import (
-    alike_cards,
-    branch,
-    events,
-    generation_of,
-    model_name,
-    module_flavour,
-    module_version,
-    texts,
-    works,
-)
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.remedies import module
 from gpudoctor.remedies.driver import best_branch, install_driver
 from gpudoctor.subjects import OnCard, in_container
+from gpudoctor.views.cards import alike_cards, generation_of, model_name, works
+from gpudoctor.views.driver import branch, module_flavour, module_version
+from gpudoctor.views.log import events, texts
 
 
 def _fixes(on: OnCard) -> tuple[Fix, ...]:

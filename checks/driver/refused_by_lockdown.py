@@ -1,10 +1,12 @@
 """Kernel lockdown or enforced signatures refuse NVIDIA's unsigned module, without Secure Boot having a say."""
 
-from gpudoctor.driver_view import BUILD, DEAD, OTHER_DRIVERS, STRICT, events, first_module, not_wsl, texts
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or
 from gpudoctor.subjects import cards_of
+from gpudoctor.views.driver import STRICT, first_module, not_wsl
+from gpudoctor.views.log import events, texts
+from gpudoctor.views.reasons import BUILD, DEAD, OTHER_DRIVERS
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:

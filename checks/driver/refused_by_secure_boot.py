@@ -1,11 +1,13 @@
 """Secure Boot refuses NVIDIA's module because nobody signed it with a key that the firmware trusts."""
 
-from gpudoctor.driver_view import BUILD, DEAD, OTHER_DRIVERS, STRICT, events, first_module, not_wsl, texts
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import Unknown, known, known_or
 from gpudoctor.remedies import module, system
 from gpudoctor.subjects import cards_of, in_container
+from gpudoctor.views.driver import STRICT, first_module, not_wsl
+from gpudoctor.views.log import events, texts
+from gpudoctor.views.reasons import BUILD, DEAD, OTHER_DRIVERS
 
 _MOK = (
     "Enrol the key (MOK) with which the module is signed: set a password, restart, choose Enroll MOK in the blue menu."

@@ -1,10 +1,11 @@
 """Programs load the toolkit's link stub in place of the driver's libcuda."""
 
-from gpudoctor.driver_view import CUDA_STUB, OFF_PATH, SURROUNDINGS, loaded_libcuda
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or
 from gpudoctor.subjects import nvidia_machine
+from gpudoctor.views.driver import CUDA_STUB, OFF_PATH, loaded_libcuda
+from gpudoctor.views.reasons import SURROUNDINGS
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:

@@ -1,22 +1,12 @@
 """The driver runs and its unified-memory half, nvidia-uvm, is not there: nvidia-smi works, CUDA does not."""
 
-from gpudoctor.driver_view import (
-    CUDA_BUSY,
-    CUDA_COMPAT,
-    CUDA_MISMATCH,
-    CUDA_NOT_READY,
-    CUDA_STUB,
-    DEAD,
-    SURROUNDINGS,
-    VERSIONS,
-    cuda_fails,
-    not_wsl,
-)
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.remedies import module
 from gpudoctor.subjects import in_container
+from gpudoctor.views.driver import CUDA_BUSY, CUDA_COMPAT, CUDA_MISMATCH, CUDA_NOT_READY, CUDA_STUB, cuda_fails, not_wsl
+from gpudoctor.views.reasons import DEAD, SURROUNDINGS, VERSIONS
 
 _NODE = "/dev/nvidia-uvm"
 # Answers with reasons of their own: stub, busy, fabric, versions.

@@ -1,19 +1,13 @@
 """nvidia_uvm did not survive suspend and resume: nvidia-smi works, cuInit says 999."""
 
-from gpudoctor.driver_view import (
-    CUDA_UNKNOWN,
-    DEAD,
-    SURROUNDINGS,
-    VERSIONS,
-    events,
-    not_wsl,
-    texts,
-)
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or
 from gpudoctor.remedies import module
 from gpudoctor.subjects import in_container
+from gpudoctor.views.driver import CUDA_UNKNOWN, not_wsl
+from gpudoctor.views.log import events, texts
+from gpudoctor.views.reasons import DEAD, SURROUNDINGS, VERSIONS
 
 _AGAIN = ("sudo rmmod nvidia_uvm", "sudo modprobe nvidia_uvm")
 _KEEP = "https://download.nvidia.com/XFree86/Linux-x86_64/580.95.05/README/powermanagement.html"

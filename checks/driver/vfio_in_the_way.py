@@ -1,10 +1,12 @@
 """vfio-pci holds the GPU for a virtual machine."""
 
-from gpudoctor.driver_view import DEAD, any_works, card_name, events, owned_by, texts
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.remedies import module, system
 from gpudoctor.subjects import cards_of, in_container, nvidia_host
+from gpudoctor.views.cards import any_works, card_name, owned_by
+from gpudoctor.views.log import events, texts
+from gpudoctor.views.reasons import DEAD
 
 _HOLDERS = ("vfio-pci", "pci-stub", "pciback", "xen-pciback")
 

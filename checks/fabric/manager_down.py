@@ -1,11 +1,12 @@
 """A board with NVSwitch and no fabric manager that has set the switches up."""
 
-from gpudoctor.driver_view import CUDA_NOT_READY, DEAD, VERSIONS, not_wsl
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import Unknown, known, known_or
 from gpudoctor.remedies import fabric
 from gpudoctor.subjects import in_container
+from gpudoctor.views.driver import CUDA_NOT_READY, not_wsl
+from gpudoctor.views.reasons import DEAD, VERSIONS
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:

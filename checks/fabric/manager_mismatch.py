@@ -1,10 +1,10 @@
 """A fabric manager of another version than the driver."""
 
-from gpudoctor.driver_view import not_wsl
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Severity, check
 from gpudoctor.maybe import known, known_or
 from gpudoctor.remedies import fabric
+from gpudoctor.views.driver import not_wsl
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:

@@ -1,11 +1,12 @@
 """The fabric manager runs, or nobody here can see it, and CUDA still says that the system is not ready."""
 
-from gpudoctor.driver_view import CUDA_NOT_READY, DEAD, not_wsl
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.remedies import fabric
 from gpudoctor.subjects import in_container
+from gpudoctor.views.driver import CUDA_NOT_READY, not_wsl
+from gpudoctor.views.reasons import DEAD
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:

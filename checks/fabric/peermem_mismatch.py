@@ -1,10 +1,11 @@
 """nvidia_peermem was built against another InfiniBand core than the loaded one."""
 
-from gpudoctor.driver_view import events, not_wsl, texts
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or
 from gpudoctor.remedies import module, system
+from gpudoctor.views.driver import not_wsl
+from gpudoctor.views.log import events, texts
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:

@@ -1,11 +1,10 @@
 """Another process holds nearly all of a GPU's memory."""
 
-from gpudoctor.driver_view import gpu_name
 from gpudoctor.facts import Process
-from gpudoctor.gpu_view import BUSY
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or
-from gpudoctor.subjects import OnGpu, gpus_of, nvidia_gpus
+from gpudoctor.subjects import OnGpu, gpu_name, gpus_of, nvidia_gpus
+from gpudoctor.views.gpus import BUSY
 
 # With less than that free hardly a model fits, and frameworks fail to make their context.
 _FREE = 0.1

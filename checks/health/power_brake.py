@@ -1,9 +1,8 @@
 """An outside signal makes the GPU brake."""
 
-from gpudoctor.driver_view import gpu_name
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
-from gpudoctor.subjects import OnGpu, nvidia_gpus
+from gpudoctor.subjects import OnGpu, gpu_name, nvidia_gpus
 
 _FIXES = (
     Fix(

@@ -1,10 +1,9 @@
 """A power cap holds the clocks far below what the GPU could do."""
 
-from gpudoctor.driver_view import gpu_name
-from gpudoctor.gpu_view import busy
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or
-from gpudoctor.subjects import OnGpu, nvidia_gpus
+from gpudoctor.subjects import OnGpu, gpu_name, nvidia_gpus
+from gpudoctor.views.gpus import busy
 
 # A GPU that holds 70 per cent of its highest clock in dense matrix products is well (H100 at 700 W: about 1400 of
 # 1980 MHz).

@@ -1,10 +1,9 @@
 """A process that cannot end holds a GPU."""
 
-from gpudoctor.driver_view import gpu_name
 from gpudoctor.facts import Process
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
-from gpudoctor.subjects import OnGpu, nvidia_gpus
+from gpudoctor.subjects import OnGpu, gpu_name, nvidia_gpus
 
 _WORDS = {"D": "sleeps uninterruptibly in the kernel (state D)", "Z": "is a zombie (state Z)"}
 

@@ -3,8 +3,8 @@
 from gpudoctor.facts import Facts, Folder
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or
-from gpudoctor.places import has_framework, size
 from gpudoctor.subjects import gpus_of, machine
+from gpudoctor.views.containers import has_framework, size
 
 # A single compiled kernel cache or model part needs some hundred MiB.
 LITTLE = 1 << 30

@@ -3,9 +3,9 @@
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Severity, check
 from gpudoctor.maybe import known
-from gpudoctor.places import size
 from gpudoctor.remedies.container import again, engine
 from gpudoctor.subjects import gpus_of, in_container, machine
+from gpudoctor.views.containers import size
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:

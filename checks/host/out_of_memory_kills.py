@@ -3,8 +3,8 @@
 from gpudoctor.facts import Event, Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or
-from gpudoctor.places import size
 from gpudoctor.subjects import gpus_of, in_container, machine
+from gpudoctor.views.containers import size
 
 # What computes: names as the kernel cuts them (15 characters).
 COMPUTES = ("python", "pt_", "vllm", "ray", "torchrun", "jupyter", "ipython", "ollama", "llama", "text-generation")

@@ -3,8 +3,8 @@
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or
-from gpudoctor.places import has_framework
 from gpudoctor.subjects import gpus_of, in_container, machine
+from gpudoctor.views.containers import has_framework
 
 WORLD_WRITABLE = "1777"
 

@@ -3,8 +3,8 @@
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
-from gpudoctor.places import has_framework, size
 from gpudoctor.subjects import gpus_of, in_container, machine
+from gpudoctor.views.containers import has_framework, size
 
 # Linux mounts half of the memory by default; what is below this was made small by somebody.
 LITTLE = 256 << 20

@@ -1,13 +1,13 @@
 """A JAX plugin without code for a GPU's compute capability."""
 
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.kernels import gpu_words
 from gpudoctor.knowledge import jax
 from gpudoctor.knowledge.kernels import version
 from gpudoctor.maybe import known
 from gpudoctor.remedies.frameworks import jax_with_plugin
-from gpudoctor.software import visible_gpus
 from gpudoctor.subjects import OnFramework, jaxes
+from gpudoctor.views.capability import gpu_words
+from gpudoctor.views.gpus import visible_gpus
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:

@@ -4,8 +4,10 @@ from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge.python_rules import computes_with_jax
 from gpudoctor.maybe import known
 from gpudoctor.remedies.frameworks import jax_with_plugin
-from gpudoctor.software import gpu_name, is_sole, nvidia_gpus, packages_of
-from gpudoctor.subjects import OnFramework, jaxes
+from gpudoctor.subjects import OnFramework, gpu_name, jaxes
+from gpudoctor.views.frameworks import is_sole
+from gpudoctor.views.gpus import nvidia_gpus
+from gpudoctor.views.packages import packages_of
 
 
 def _users(on: OnFramework) -> list[str]:

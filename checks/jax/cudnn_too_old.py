@@ -5,8 +5,10 @@ from gpudoctor.knowledge import jax
 from gpudoctor.maybe import known
 from gpudoctor.remedies.frameworks import jax_verify
 from gpudoctor.remedies.python import install
-from gpudoctor.software import family, major, numbers, nvidia_gpus, wheels
 from gpudoctor.subjects import OnFramework, jaxes
+from gpudoctor.views.gpus import nvidia_gpus
+from gpudoctor.views.libraries import family
+from gpudoctor.views.packages import major, numbers, wheels
 
 
 def _lowest(on: OnFramework) -> str | None:

@@ -6,8 +6,11 @@ from gpudoctor.maybe import known
 from gpudoctor.remedies.cuda import newer_driver
 from gpudoctor.remedies.frameworks import jax_with_plugin
 from gpudoctor.remedies.python import uninstall
-from gpudoctor.software import SYSTEM, driver_cuda, driver_runs, driver_words, nvidia_gpus, packages_of
 from gpudoctor.subjects import OnFramework, jaxes
+from gpudoctor.views.driver import driver_cuda, driver_runs, driver_words
+from gpudoctor.views.gpus import nvidia_gpus
+from gpudoctor.views.packages import packages_of
+from gpudoctor.views.reasons import SYSTEM
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:

@@ -4,8 +4,9 @@ from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.remedies.frameworks import jax_with_plugin
 from gpudoctor.remedies.python import uninstall
-from gpudoctor.software import numbers, nvidia_gpus, packages_of
 from gpudoctor.subjects import OnFramework, jaxes
+from gpudoctor.views.gpus import nvidia_gpus
+from gpudoctor.views.packages import numbers, packages_of
 
 
 def _parts(on: OnFramework) -> dict[str, str]:

@@ -1,13 +1,14 @@
 """JAX with a ptxas that does not know the GPU."""
 
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.kernels import gpu_words, sm
 from gpudoctor.knowledge.generations import toolkits_of
 from gpudoctor.maybe import known
 from gpudoctor.remedies.frameworks import jax_verify, jax_with_plugin
 from gpudoctor.remedies.python import install
-from gpudoctor.software import numbers, visible_gpus, wheels
 from gpudoctor.subjects import OnFramework, jaxes
+from gpudoctor.views.capability import gpu_words, sm
+from gpudoctor.views.gpus import visible_gpus
+from gpudoctor.views.packages import numbers, wheels
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:

@@ -4,8 +4,9 @@ from gpudoctor.facts import Package, Unmet
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.remedies.environment import own_environment
 from gpudoctor.remedies.python import install, reinstall_torch, torch_choice
-from gpudoctor.software import numbers, one_of, packages_of, release
 from gpudoctor.subjects import NAMES, OnPython, pythons
+from gpudoctor.views.frameworks import one_of
+from gpudoctor.views.packages import numbers, packages_of, release
 
 
 def _broken(on: OnPython) -> Unmet | None:

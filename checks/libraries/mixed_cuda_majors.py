@@ -3,8 +3,8 @@
 from gpudoctor.facts import Package
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.remedies.python import uninstall
-from gpudoctor.software import packages_of, wheels
 from gpudoctor.subjects import OnPython, pythons
+from gpudoctor.views.packages import packages_of, wheels
 
 
 def _leftovers(on: OnPython) -> list[Package]:

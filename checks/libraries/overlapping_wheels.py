@@ -3,8 +3,8 @@
 from gpudoctor.facts import Overlap, Python
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.remedies.python import install, uninstall
-from gpudoctor.software import packages_of, stem
 from gpudoctor.subjects import OnPython, pythons
+from gpudoctor.views.packages import packages_of, stem
 
 
 def _overlaps(python: Python) -> list[Overlap]:

@@ -8,8 +8,9 @@ from gpudoctor.facts import Framework, Need
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import Unknown, known
 from gpudoctor.remedies.environment import without_library_path
-from gpudoctor.software import family, needs_of, numbers
 from gpudoctor.subjects import OnPython, framework_name, pythons
+from gpudoctor.views.libraries import family, needs_of
+from gpudoctor.views.packages import numbers
 
 
 def _shadowed(framework: Framework) -> Iterator[Need]:

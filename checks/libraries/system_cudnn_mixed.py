@@ -8,8 +8,9 @@ from gpudoctor.maybe import known
 from gpudoctor.remedies import system
 from gpudoctor.remedies.environment import sudo
 from gpudoctor.remedies.python import install
-from gpudoctor.software import family, needs_of, numbers, wheels
 from gpudoctor.subjects import OnPython, framework_name, pythons
+from gpudoctor.views.libraries import family, needs_of
+from gpudoctor.views.packages import numbers, wheels
 
 
 def _mixed(framework: Framework) -> Iterator[tuple[Need, Need]]:

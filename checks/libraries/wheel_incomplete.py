@@ -3,8 +3,8 @@
 from gpudoctor.facts import Package
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.remedies.python import install
-from gpudoctor.software import packages_of, release
 from gpudoctor.subjects import OnPython, pythons
+from gpudoctor.views.packages import packages_of, release
 
 _OURS = ("nvidia-", "torch", "tensorflow", "cupy", "jax", "onnxruntime", "triton")
 

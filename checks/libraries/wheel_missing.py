@@ -4,8 +4,8 @@ from gpudoctor.facts import Framework, Unmet
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import Unknown
 from gpudoctor.remedies.python import install
-from gpudoctor.software import needs_of
 from gpudoctor.subjects import NAMES, OnPython, pythons
+from gpudoctor.views.libraries import needs_of
 
 
 def _lacking(on: OnPython) -> list[Unmet]:

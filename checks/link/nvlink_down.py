@@ -1,9 +1,9 @@
 """NVLinks are down that should be up, by the measure of their neighbours."""
 
-from gpudoctor.driver_view import FABRIC, gpu_name
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
-from gpudoctor.subjects import OnGpu, gpus_of, nvidia_gpus
+from gpudoctor.subjects import OnGpu, gpu_name, gpus_of, nvidia_gpus
+from gpudoctor.views.reasons import FABRIC
 
 _FIXES = (
     Fix(

@@ -1,11 +1,10 @@
 """A GPU's PCIe link runs at a lower generation than card and slot allow, under load."""
 
-from gpudoctor.driver_view import gpu_name
-from gpudoctor.gpu_view import busy, has_slot, possible, virtual
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge.pcie import generations
 from gpudoctor.maybe import known
-from gpudoctor.subjects import OnGpu, nvidia_gpus
+from gpudoctor.subjects import OnGpu, gpu_name, nvidia_gpus
+from gpudoctor.views.gpus import busy, has_slot, possible, virtual
 
 _FIXES = (
     Fix(

@@ -1,9 +1,8 @@
 """A change of MIG's mode waits for a reset."""
 
-from gpudoctor.driver_view import gpu_name
 from gpudoctor.judge import Fix, Severity, check
 from gpudoctor.maybe import known
-from gpudoctor.subjects import OnGpu, nvidia_gpus
+from gpudoctor.subjects import OnGpu, gpu_name, nvidia_gpus
 
 
 def _fixes(on: OnGpu) -> tuple[Fix, ...]:

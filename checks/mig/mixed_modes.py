@@ -1,10 +1,10 @@
 """MIG is on for some GPUs and off for others."""
 
-from gpudoctor.driver_view import several_gpus
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.subjects import gpus_of
+from gpudoctor.views.driver import several_gpus
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:

@@ -1,10 +1,11 @@
 """MIG is on and nobody made instances, so CUDA has nothing to run on."""
 
-from gpudoctor.driver_view import CUDA_NO_DEVICE, HANGS, NODES, NOT_LOADED, SURROUNDINGS, VERSIONS
 from gpudoctor.facts import Facts, Gpu
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or
 from gpudoctor.subjects import gpus_of, nvidia_hardware
+from gpudoctor.views.driver import CUDA_NO_DEVICE
+from gpudoctor.views.reasons import HANGS, NODES, NOT_LOADED, SURROUNDINGS, VERSIONS
 
 
 def _empty(facts: Facts) -> tuple[Gpu, ...]:

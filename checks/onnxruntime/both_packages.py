@@ -1,11 +1,12 @@
 """onnxruntime and onnxruntime-gpu in one environment."""
 
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.onnxruntime_view import packages
 from gpudoctor.remedies.frameworks import onnxruntime_spec, onnxruntime_verify
 from gpudoctor.remedies.python import install, lasting, uninstall
-from gpudoctor.software import nvidia_gpus, release
 from gpudoctor.subjects import OnFramework, onnxruntimes
+from gpudoctor.views.gpus import nvidia_gpus
+from gpudoctor.views.onnxruntime import packages
+from gpudoctor.views.packages import release
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:

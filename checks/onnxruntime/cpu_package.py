@@ -4,8 +4,9 @@ from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.remedies.frameworks import onnxruntime_spec, onnxruntime_verify
 from gpudoctor.remedies.python import install, uninstall
-from gpudoctor.software import gpu_name, is_sole, nvidia_gpus
-from gpudoctor.subjects import OnFramework, onnxruntimes
+from gpudoctor.subjects import OnFramework, gpu_name, onnxruntimes
+from gpudoctor.views.frameworks import is_sole
+from gpudoctor.views.gpus import nvidia_gpus
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:

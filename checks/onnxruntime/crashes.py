@@ -4,8 +4,10 @@ from functools import partial
 
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.remedies.python import install
-from gpudoctor.software import SYSTEM, crash, release
 from gpudoctor.subjects import OnLive, lives
+from gpudoctor.views.frameworks import crash
+from gpudoctor.views.packages import release
+from gpudoctor.views.reasons import SYSTEM
 
 
 def _fixes(on: OnLive) -> tuple[Fix, ...]:

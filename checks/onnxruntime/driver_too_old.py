@@ -6,8 +6,11 @@ from gpudoctor.maybe import known
 from gpudoctor.remedies.cuda import newer_driver
 from gpudoctor.remedies.frameworks import onnxruntime_verify
 from gpudoctor.remedies.python import install, lasting
-from gpudoctor.software import SYSTEM, driver_cuda, driver_runs, driver_words, major, nvidia_gpus
 from gpudoctor.subjects import OnFramework, onnxruntimes
+from gpudoctor.views.driver import driver_cuda, driver_runs, driver_words
+from gpudoctor.views.gpus import nvidia_gpus
+from gpudoctor.views.packages import major
+from gpudoctor.views.reasons import SYSTEM
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:

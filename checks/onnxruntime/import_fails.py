@@ -5,8 +5,9 @@ from functools import partial
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge import import_errors
 from gpudoctor.remedies.python import install, manager_of
-from gpudoctor.software import import_failure, release
 from gpudoctor.subjects import OnLive, lives
+from gpudoctor.views.frameworks import import_failure
+from gpudoctor.views.packages import release
 
 
 def _fixes(on: OnLive) -> tuple[Fix, ...]:

@@ -3,11 +3,13 @@
 from gpudoctor.facts import Need
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge import onnxruntime
-from gpudoctor.onnxruntime_view import missing, words
 from gpudoctor.remedies.frameworks import onnxruntime_verify
 from gpudoctor.remedies.python import install, lasting
-from gpudoctor.software import major, one_of, other_majors
 from gpudoctor.subjects import OnFramework, onnxruntimes
+from gpudoctor.views.frameworks import one_of
+from gpudoctor.views.libraries import other_majors
+from gpudoctor.views.onnxruntime import missing, words
+from gpudoctor.views.packages import major
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:

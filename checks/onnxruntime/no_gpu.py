@@ -5,8 +5,10 @@ from functools import partial
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.remedies.frameworks import onnxruntime_verify
-from gpudoctor.software import ENVIRONMENT, SYSTEM, nvidia_gpus, refusal
 from gpudoctor.subjects import OnLive, lives
+from gpudoctor.views.frameworks import refusal
+from gpudoctor.views.gpus import nvidia_gpus
+from gpudoctor.views.reasons import ENVIRONMENT, SYSTEM
 
 
 def _fixes(on: OnLive) -> tuple[Fix, ...]:

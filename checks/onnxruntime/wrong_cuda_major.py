@@ -1,11 +1,12 @@
 """ONNX Runtime for one CUDA major beside the libraries of another."""
 
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.onnxruntime_view import missing, words
 from gpudoctor.remedies.frameworks import onnxruntime_spec, onnxruntime_verify
 from gpudoctor.remedies.python import install, lasting
-from gpudoctor.software import major, other_majors
 from gpudoctor.subjects import OnFramework, onnxruntimes
+from gpudoctor.views.libraries import other_majors
+from gpudoctor.views.onnxruntime import missing, words
+from gpudoctor.views.packages import major
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:

@@ -5,8 +5,9 @@ import re
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.remedies.python import install, lasting
-from gpudoctor.software import nvidia_gpus, package
 from gpudoctor.subjects import OnFramework, torches
+from gpudoctor.views.gpus import nvidia_gpus
+from gpudoctor.views.packages import package
 
 
 def _binaries(on: OnFramework) -> list[str]:

@@ -1,11 +1,11 @@
 """Packages that require exactly another PyTorch."""
 
-from gpudoctor.extensions import rebuild
 from gpudoctor.facts import Unmet
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge.wanted import is_extension
-from gpudoctor.software import one_of
+from gpudoctor.remedies.extensions import rebuild
 from gpudoctor.subjects import OnPython, pythons
+from gpudoctor.views.frameworks import one_of
 
 
 def _unmet(on: OnPython) -> list[Unmet]:

@@ -4,18 +4,11 @@ from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge import python_rules
 from gpudoctor.remedies.environment import own_environment
 from gpudoctor.remedies.python import install, lasting, reinstall_torch
-from gpudoctor.software import (
-    family,
-    major,
-    numbers,
-    nvidia_gpus,
-    one_of,
-    package,
-    packages_of,
-    system_libraries,
-    wheels,
-)
 from gpudoctor.subjects import OnPython, pythons
+from gpudoctor.views.frameworks import one_of
+from gpudoctor.views.gpus import nvidia_gpus
+from gpudoctor.views.libraries import family, system_libraries
+from gpudoctor.views.packages import major, numbers, package, packages_of, wheels
 
 
 def _there(on: OnPython) -> tuple[dict[int, str], bool]:

@@ -1,9 +1,10 @@
 """Compiled extensions that lack symbols of the installed PyTorch."""
 
-from gpudoctor.extensions import abi, pin, rebuild, unfit
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.software import one_of
+from gpudoctor.remedies.extensions import rebuild
 from gpudoctor.subjects import OnPython, pythons
+from gpudoctor.views.extensions import abi, pin, unfit
+from gpudoctor.views.frameworks import one_of
 
 _ABI = {
     "old": "It was compiled with the old C++ ABI (pre-C++11), the installed PyTorch with the new one.",

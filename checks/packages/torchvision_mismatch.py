@@ -6,8 +6,8 @@ from gpudoctor.knowledge.python_rules import torchvision_for
 from gpudoctor.knowledge.torch import index_of
 from gpudoctor.maybe import known
 from gpudoctor.remedies.python import install, lasting, torch_verify
-from gpudoctor.software import numbers, packages_of, release
 from gpudoctor.subjects import OnFramework, torches
+from gpudoctor.views.packages import numbers, packages_of, release
 
 _NAMES = ("torchvision", "torchaudio")
 

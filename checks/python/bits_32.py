@@ -2,8 +2,8 @@
 
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
-from gpudoctor.software import amd_gpus, nvidia_gpus
 from gpudoctor.subjects import OnPython, pythons
+from gpudoctor.views.gpus import amd_gpus, nvidia_gpus
 
 
 @check(

@@ -5,8 +5,8 @@ from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge.python_rules import first_for_numpy2
 from gpudoctor.maybe import known
 from gpudoctor.remedies.python import install, reinstall_torch
-from gpudoctor.software import numbers, package, packages_of
 from gpudoctor.subjects import OnPython, pythons
+from gpudoctor.views.packages import numbers, package, packages_of
 
 
 def _old(on: OnPython) -> list[Package]:

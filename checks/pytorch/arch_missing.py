@@ -2,12 +2,12 @@
 
 from gpudoctor.facts import Gpu
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.kernels import covers, gpu_words, side, words
 from gpudoctor.maybe import Unknown, known
 from gpudoctor.remedies.cuda import newer_driver
 from gpudoctor.remedies.python import reinstall_torch
-from gpudoctor.software import visible_gpus
 from gpudoctor.subjects import OnFramework, torches
+from gpudoctor.views.capability import covers, gpu_words, side, words
+from gpudoctor.views.gpus import visible_gpus
 
 
 def _archs(on: OnFramework) -> tuple[str, ...]:

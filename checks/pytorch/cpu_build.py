@@ -5,8 +5,8 @@ from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge import torch
 from gpudoctor.maybe import known
 from gpudoctor.remedies.python import conda_of, reinstall_torch
-from gpudoctor.software import amd_gpus, gpu_name, nvidia_gpus
-from gpudoctor.subjects import OnFramework, gpus_of, torches
+from gpudoctor.subjects import OnFramework, gpu_name, gpus_of, torches
+from gpudoctor.views.gpus import amd_gpus, nvidia_gpus
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:

@@ -4,8 +4,9 @@ from functools import partial
 
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.remedies.python import install, reinstall_torch, torch_verify
-from gpudoctor.software import first_line, wheels
 from gpudoctor.subjects import OnLive, lives
+from gpudoctor.views.frameworks import first_line
+from gpudoctor.views.packages import wheels
 
 
 def _fixes(on: OnLive) -> tuple[Fix, ...]:

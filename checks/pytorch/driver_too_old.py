@@ -5,8 +5,10 @@ from gpudoctor.knowledge import drivers
 from gpudoctor.maybe import known
 from gpudoctor.remedies.cuda import newer_driver
 from gpudoctor.remedies.python import reinstall_torch
-from gpudoctor.software import SYSTEM, driver_cuda, driver_runs, driver_words, nvidia_gpus, visible_gpus
 from gpudoctor.subjects import OnFramework, torches
+from gpudoctor.views.driver import driver_cuda, driver_runs, driver_words
+from gpudoctor.views.gpus import nvidia_gpus, visible_gpus
+from gpudoctor.views.reasons import SYSTEM
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:

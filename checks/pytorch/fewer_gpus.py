@@ -4,8 +4,8 @@ from functools import partial
 
 from gpudoctor.judge import Fix, Severity, check
 from gpudoctor.maybe import known
-from gpudoctor.software import SYSTEM
 from gpudoctor.subjects import OnLive, lives
+from gpudoctor.views.reasons import SYSTEM
 
 
 @check(

@@ -4,8 +4,9 @@ from functools import partial
 
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.remedies.python import reinstall_torch
-from gpudoctor.software import SYSTEM, crash
 from gpudoctor.subjects import OnLive, lives
+from gpudoctor.views.frameworks import crash
+from gpudoctor.views.reasons import SYSTEM
 
 _CAUSES = {
     "SIGILL": "The processor, or the virtual machine that stands for it, lacks an instruction that this build uses.",

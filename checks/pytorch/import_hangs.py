@@ -3,8 +3,9 @@
 from functools import partial
 
 from gpudoctor.judge import Fix, Severity, check
-from gpudoctor.software import SYSTEM, hang
 from gpudoctor.subjects import OnLive, lives
+from gpudoctor.views.frameworks import hang
+from gpudoctor.views.reasons import SYSTEM
 
 
 @check(

@@ -6,8 +6,10 @@ from gpudoctor.facts import Gpu
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.remedies.python import torch_verify
-from gpudoctor.software import ENVIRONMENT, SYSTEM, amd_gpus, nvidia_gpus, refusal
 from gpudoctor.subjects import OnLive, lives
+from gpudoctor.views.frameworks import refusal
+from gpudoctor.views.gpus import amd_gpus, nvidia_gpus
+from gpudoctor.views.reasons import ENVIRONMENT, SYSTEM
 
 
 def _fixes(on: OnLive) -> tuple[Fix, ...]:

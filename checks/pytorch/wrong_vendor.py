@@ -5,8 +5,8 @@ from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge import rocm
 from gpudoctor.maybe import known
 from gpudoctor.remedies.python import reinstall_torch
-from gpudoctor.software import amd_gpus, gpu_name, nvidia_gpus, torch_gfx
-from gpudoctor.subjects import OnFramework, has_nvidia, torches
+from gpudoctor.subjects import OnFramework, gpu_name, has_nvidia, torches
+from gpudoctor.views.gpus import amd_gpus, nvidia_gpus, torch_gfx
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:

@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 
 from gpudoctor.facts import Facts
-from gpudoctor.isa import OVERRIDE, bare, covers, effective, override_text, same_isa
 from gpudoctor.judge import About, Fix, Problem, Severity, check
 from gpudoctor.knowledge import rocm, torch
-from gpudoctor.masks import visible_amd
 from gpudoctor.maybe import known, known_or
 from gpudoctor.remedies.python import python_minor, reinstall_torch
 from gpudoctor.subjects import OnPair, gpus_of, pairs
+from gpudoctor.views.gfx import OVERRIDE, bare, covers, effective, override_text, same_isa
+from gpudoctor.views.visibility import visible_amd
 
 
 def _wanted(facts: Facts) -> Iterator[tuple[About, OnPair]]:

@@ -1,12 +1,12 @@
 """HSA_OVERRIDE_GFX_VERSION is set though it is not needed, or fits only one of the GPUs."""
 
 from gpudoctor.facts import Facts
-from gpudoctor.isa import OVERRIDE, covers, override_text, same_isa
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge import rocm
-from gpudoctor.masks import visible_amd
 from gpudoctor.maybe import known, known_or
 from gpudoctor.subjects import amd_compute
+from gpudoctor.views.gfx import OVERRIDE, covers, override_text, same_isa
+from gpudoctor.views.visibility import visible_amd
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:

@@ -1,13 +1,13 @@
 """HSA_OVERRIDE_GFX_VERSION names an instruction set that the GPU does not have."""
 
 from gpudoctor.facts import Facts, Gpu
-from gpudoctor.isa import OVERRIDE, both_old, override_text, same_isa
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge import rocm, torch
-from gpudoctor.masks import visible_amd
 from gpudoctor.maybe import known, known_or
 from gpudoctor.remedies.python import reinstall_torch
 from gpudoctor.subjects import amd_compute
+from gpudoctor.views.gfx import OVERRIDE, both_old, override_text, same_isa
+from gpudoctor.views.visibility import visible_amd
 
 
 def computing(facts: Facts) -> tuple[Gpu, ...]:

@@ -2,13 +2,13 @@
 
 from gpudoctor.facts import Gpu
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.kernels import covers, gpu_words, side, words
 from gpudoctor.knowledge import tensorflow
 from gpudoctor.maybe import known
 from gpudoctor.remedies.frameworks import newer_tensorflow, tensorflow_image, tensorflow_verify
 from gpudoctor.remedies.python import install, python_minor
-from gpudoctor.software import visible_gpus
 from gpudoctor.subjects import OnFramework, tensorflows
+from gpudoctor.views.capability import covers, gpu_words, side, words
+from gpudoctor.views.gpus import visible_gpus
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:

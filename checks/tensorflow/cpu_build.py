@@ -5,8 +5,10 @@ from gpudoctor.knowledge import tensorflow
 from gpudoctor.maybe import known
 from gpudoctor.remedies.frameworks import newer_tensorflow, tensorflow_image
 from gpudoctor.remedies.python import conda_install, conda_of, uninstall
-from gpudoctor.software import gpu_name, is_sole, numbers, nvidia_gpus
-from gpudoctor.subjects import OnFramework, tensorflows
+from gpudoctor.subjects import OnFramework, gpu_name, tensorflows
+from gpudoctor.views.frameworks import is_sole
+from gpudoctor.views.gpus import nvidia_gpus
+from gpudoctor.views.packages import numbers
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:

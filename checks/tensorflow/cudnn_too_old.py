@@ -5,8 +5,10 @@ from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.remedies.frameworks import tensorflow_verify
 from gpudoctor.remedies.python import install
-from gpudoctor.software import family, major, needs_of, numbers, nvidia_gpus, wheels
 from gpudoctor.subjects import OnFramework, tensorflows
+from gpudoctor.views.gpus import nvidia_gpus
+from gpudoctor.views.libraries import family, needs_of
+from gpudoctor.views.packages import major, numbers, wheels
 
 
 def _cudnn(on: OnFramework) -> Need | None:

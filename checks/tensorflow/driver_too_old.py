@@ -5,9 +5,11 @@ from gpudoctor.knowledge import drivers
 from gpudoctor.maybe import known
 from gpudoctor.remedies.cuda import newer_driver
 from gpudoctor.remedies.frameworks import newer_tensorflow
-from gpudoctor.software import SYSTEM, driver_cuda, driver_runs, driver_words, nvidia_gpus
 from gpudoctor.subjects import OnFramework, tensorflows
-from gpudoctor.tensorflow_view import severity_of
+from gpudoctor.views.driver import driver_cuda, driver_runs, driver_words
+from gpudoctor.views.gpus import nvidia_gpus
+from gpudoctor.views.reasons import SYSTEM
+from gpudoctor.views.tensorflow import severity_of
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:

@@ -3,8 +3,9 @@
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.remedies.python import conda_install, conda_of, install, lasting
-from gpudoctor.software import major, nvidia_gpus, wheels
 from gpudoctor.subjects import OnFramework, tensorflows
+from gpudoctor.views.gpus import nvidia_gpus
+from gpudoctor.views.packages import major, wheels
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:

@@ -2,9 +2,10 @@
 
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.remedies.frameworks import tensorflow_with_cuda
-from gpudoctor.software import other_majors, wheels
 from gpudoctor.subjects import OnFramework, tensorflows
-from gpudoctor.tensorflow_view import cuda_of, in_wheels, missing, severity_of, words_of_dlopen
+from gpudoctor.views.libraries import other_majors
+from gpudoctor.views.packages import wheels
+from gpudoctor.views.tensorflow import cuda_of, in_wheels, missing, severity_of, words_of_dlopen
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:

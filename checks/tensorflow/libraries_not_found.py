@@ -3,7 +3,7 @@
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.remedies.frameworks import newer_tensorflow, tensorflow_verify
 from gpudoctor.subjects import OnFramework, tensorflows
-from gpudoctor.tensorflow_view import in_wheels, missing, severity_of, words_of_dlopen
+from gpudoctor.views.tensorflow import in_wheels, missing, severity_of, words_of_dlopen
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:

@@ -7,8 +7,10 @@ import msgspec
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.remedies.frameworks import tensorflow_verify
-from gpudoctor.software import ENVIRONMENT, SYSTEM, nvidia_gpus, other_works, refusal
 from gpudoctor.subjects import OnLive, lives
+from gpudoctor.views.frameworks import other_works, refusal
+from gpudoctor.views.gpus import nvidia_gpus
+from gpudoctor.views.reasons import ENVIRONMENT, SYSTEM
 
 
 def _fixes(on: OnLive) -> tuple[Fix, ...]:

@@ -3,9 +3,9 @@
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.remedies.environment import own_environment
 from gpudoctor.remedies.frameworks import newer_tensorflow, tensorflow_with_cuda
-from gpudoctor.software import family, other_majors
 from gpudoctor.subjects import OnFramework, tensorflows
-from gpudoctor.tensorflow_view import cuda_of, in_wheels, missing, severity_of, words_of_dlopen
+from gpudoctor.views.libraries import family, other_majors
+from gpudoctor.views.tensorflow import cuda_of, in_wheels, missing, severity_of, words_of_dlopen
 
 _CUDNN = (
     "cuDNN's major version is part of its file name. TensorFlow up to 2.17 is built with cuDNN 8, from 2.18 on with 9; "

@@ -2,8 +2,9 @@
 
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Problem, Severity, check
-from gpudoctor.masks import cuda_fixes, cuda_problem
+from gpudoctor.remedies.visibility import cuda_fixes
 from gpudoctor.subjects import nvidia_machine
+from gpudoctor.views.visibility import cuda_problem
 
 
 @check(

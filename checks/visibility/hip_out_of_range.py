@@ -3,8 +3,9 @@
 from gpudoctor.facts import Facts
 from gpudoctor.formats.visible_devices import Mask
 from gpudoctor.judge import Problem, Severity, check
-from gpudoctor.masks import ROCR, amd_fixes, amd_masks, amd_wrong, is_multiplied
+from gpudoctor.remedies.visibility import amd_fixes
 from gpudoctor.subjects import amd_compute
+from gpudoctor.views.visibility import ROCR, amd_masks, amd_wrong, is_multiplied
 
 
 @check(

@@ -2,9 +2,10 @@
 
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Problem, Severity, check
-from gpudoctor.masks import amd_fixes, amd_masks
 from gpudoctor.maybe import known, known_or
+from gpudoctor.remedies.visibility import amd_fixes
 from gpudoctor.subjects import amd_compute
+from gpudoctor.views.visibility import amd_masks
 
 
 @check(

@@ -2,8 +2,9 @@
 
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Problem, Severity, check
-from gpudoctor.masks import amd_fixes, amd_masks, is_multiplied
+from gpudoctor.remedies.visibility import amd_fixes
 from gpudoctor.subjects import amd_compute
+from gpudoctor.views.visibility import amd_masks, is_multiplied
 
 
 @check(

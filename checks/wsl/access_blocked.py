@@ -3,10 +3,10 @@
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or
-from gpudoctor.places import windows_gpu
 from gpudoctor.remedies import wsl
 from gpudoctor.remedies.container import again
 from gpudoctor.subjects import in_container
+from gpudoctor.views.containers import windows_gpu
 
 BLOCKED = 17  # NVML_ERROR_OPERATING_SYSTEM
 

@@ -3,9 +3,9 @@
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Problem, Severity, check
 from gpudoctor.maybe import known
-from gpudoctor.places import windows_gpu
 from gpudoctor.remedies import wsl
 from gpudoctor.subjects import asked_for_nvidia, in_container
+from gpudoctor.views.containers import windows_gpu
 
 
 @check(

@@ -3,9 +3,9 @@
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or
-from gpudoctor.places import has_cuda_wheel
 from gpudoctor.remedies import wsl
 from gpudoctor.subjects import asked_for_nvidia, in_container, wsl_machine
+from gpudoctor.views.containers import has_cuda_wheel
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:

@@ -4,8 +4,8 @@ from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix
 from gpudoctor.knowledge import drivers
 from gpudoctor.remedies import driver
-from gpudoctor.software import is_data_centre, nvidia_gpus
 from gpudoctor.subjects import in_container, on_wsl
+from gpudoctor.views.gpus import is_data_centre, nvidia_gpus
 
 FORWARD = "https://docs.nvidia.com/deploy/cuda-compatibility/forward-compatibility.html"
 

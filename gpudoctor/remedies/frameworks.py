@@ -7,7 +7,9 @@ from gpudoctor.judge import Fix
 from gpudoctor.knowledge import cupy, jax, onnxruntime, tensorflow
 from gpudoctor.knowledge.kernels import version
 from gpudoctor.remedies.python import driver_cuda, install, lasting, python_minor, uninstall
-from gpudoctor.software import cuda_majors, release, visible_gpus
+from gpudoctor.views.gpus import visible_gpus
+from gpudoctor.views.libraries import cuda_majors
+from gpudoctor.views.packages import release
 
 # It was found to run on an RTX 5090: https://github.com/jupyter/docker-stacks/pull/2288
 _IMAGE = "nvcr.io/nvidia/tensorflow:25.02-tf2-py3"

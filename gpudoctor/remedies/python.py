@@ -7,8 +7,8 @@ from gpudoctor.facts import CondaPackage, Facts, Framework, Gpu, Python
 from gpudoctor.judge import Fix
 from gpudoctor.knowledge import torch
 from gpudoctor.maybe import Unknown
-from gpudoctor.software import torch_gfx
 from gpudoctor.subjects import compute_gpus, in_container
+from gpudoctor.views.gpus import torch_gfx
 
 
 def manager_of(python: Python) -> str:

@@ -7,9 +7,9 @@ from gpudoctor.checks.packages.built_for_another_torch import built_for_another_
 from gpudoctor.checks.packages.ctranslate2_cudnn import ctranslate2_cudnn
 from gpudoctor.checks.packages.extension_abi import extension_abi
 from gpudoctor.checks.packages.torchvision_mismatch import torchvision_mismatch
-from gpudoctor.extensions import abi
 from gpudoctor.facts import Extension, Facts, Unmet
 from gpudoctor.maybe import Unknown
+from gpudoctor.views.extensions import abi
 from tests.builders import change
 from tests.checks.environments import SITE, commands, environment, one, package, torch
 

@@ -3,8 +3,10 @@
 from gpudoctor.facts import Need
 from gpudoctor.knowledge import cupy
 from gpudoctor.maybe import known
-from gpudoctor.software import family, nvidia_gpus, rivals
 from gpudoctor.subjects import OnFramework
+from gpudoctor.views.frameworks import rivals
+from gpudoctor.views.gpus import nvidia_gpus
+from gpudoctor.views.libraries import family
 
 
 def on_nvidia(on: OnFramework) -> bool:

@@ -2,8 +2,9 @@
 
 from gpudoctor.facts import Need
 from gpudoctor.knowledge import onnxruntime
-from gpudoctor.software import missing_beside_gpu, rivals
 from gpudoctor.subjects import OnFramework
+from gpudoctor.views.frameworks import rivals
+from gpudoctor.views.libraries import missing_beside_gpu
 
 
 def missing(on: OnFramework) -> tuple[Need, ...]:

@@ -4,18 +4,11 @@ import msgspec
 import pytest
 
 from gpudoctor.facts import Library
-from gpudoctor.software import (
-    amd_gpus,
-    cuda_majors,
-    driver_runs,
-    first_line,
-    is_data_centre,
-    nvidia_gpus,
-    other_majors,
-    stem,
-    torch_gfx,
-    visible_gpus,
-)
+from gpudoctor.views.driver import driver_runs
+from gpudoctor.views.frameworks import first_line
+from gpudoctor.views.gpus import amd_gpus, is_data_centre, nvidia_gpus, torch_gfx, visible_gpus
+from gpudoctor.views.libraries import cuda_majors, other_majors
+from gpudoctor.views.packages import stem
 from tests.builders import change, gpu, host, nvidia_host, plain_host, python
 from tests.checks.environments import bare_python, need, package
 

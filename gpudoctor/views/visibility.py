@@ -3,10 +3,10 @@
 from typing import NamedTuple
 
 from gpudoctor.facts import Facts, Gpu
-from gpudoctor.formats.visible_devices import Mask, cuda, hip, is_quoted, listed, rocr
-from gpudoctor.judge import Fix, Problem, Severity
+from gpudoctor.formats.visible_devices import Mask, cuda, hip, listed, rocr
+from gpudoctor.judge import Problem, Severity
 from gpudoctor.maybe import Unknown, known
-from gpudoctor.subjects import gpus_of, in_container
+from gpudoctor.subjects import gpus_of
 
 CUDA, HIP, ROCR = "CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"
 NO_DEVICE = 100  # CUDA_ERROR_NO_DEVICE
@@ -65,7 +65,7 @@ def _hidden(facts: Facts, value: str, mask: Mask) -> Problem:
     lines = (f"{CUDA}={value}", "cuInit: CUDA_ERROR_NO_DEVICE (100) with it, success without it")
     return Problem(
         f"{CUDA} {what}{reason}. It hides every GPU from CUDA programs; without it the driver shows {count}.",
-        evidence=(*lines, f"SLURM_JOB_ID={job}, and no GPU was given to the job") if _job_without_gpu(facts) else lines,
+        evidence=(*lines, f"SLURM_JOB_ID={job}, and no GPU was given to the job") if job_without_gpu(facts) else lines,
     )
 
 
@@ -83,60 +83,11 @@ def _count(number: int) -> str:
     return {0: "its GPUs", 1: "one GPU"}.get(number, f"{number} GPUs")
 
 
-def cuda_fixes(facts: Facts) -> tuple[Fix, ...]:
-    """Ask the scheduler for a GPU, or unset the variable, or give it a value that names GPUs that are there."""
-    value = facts.host.environment.get(CUDA, "")
-    if _job_without_gpu(facts):
-        return (_ask_slurm(),)
-    verify = "nvidia-smi -L; python3 -c 'import torch; print(torch.cuda.device_count())'"
-    fixes = [
-        Fix(
-            f"Unset {CUDA}, and take it out of where it is set: {_sources(facts)}.",
-            (f"unset {CUDA}",),
-            action="change-environment",
-            needs="restart of the program",
-            undo=f"export {CUDA}={value!r}",
-            verify=verify,
-        )
-    ]
-    right = _right_value(facts, value)
-    if right:
-        says = f"Set {CUDA} to GPUs that are there" + (", without quotation marks." if is_quoted(value) else ".")
-        fixes.append(Fix(says, (f"export {CUDA}={right}",), action="change-environment", verify=verify))
-    return tuple(fixes)
-
-
-def _right_value(facts: Facts, value: str) -> str | None:
-    """The wanted GPUs as far as they are there; GPU 0 where none of them is."""
-    bare = value.strip().strip("'\"")
-    mask = read_cuda(facts, bare)
-    if not gpus_of(facts, "nvidia"):
-        return None
-    return bare if mask.bad is None and bare else listed(mask.visible or (0,))
-
-
-def _job_without_gpu(facts: Facts) -> bool:
+def job_without_gpu(facts: Facts) -> bool:
+    """Whether this is a Slurm job to which Slurm gave no GPU."""
     env = facts.host.environment
     gpus = any(name in env for name in ("SLURM_STEP_GPUS", "SLURM_JOB_GPUS"))
     return "SLURM_JOB_ID" in env and not gpus and env.get(CUDA, "").strip() in ("", "NoDevFiles", "-1")
-
-
-def _ask_slurm() -> Fix:
-    return Fix(
-        f"Ask Slurm for a GPU when you submit the job: Slurm then sets {CUDA} itself. Unsetting it would take a GPU "
-        "that Slurm may have given to another job.",
-        ("srun --gpus=1 --pty bash", "sbatch --gpus=1 JOB_SCRIPT"),
-        action="change-environment",
-        needs="a new job",
-        impact="none",
-        verify=f"echo ${CUDA}; nvidia-smi -L",
-    )
-
-
-def _sources(facts: Facts) -> str:
-    if in_container(facts):
-        return "the image (ENV), the -e option, env_file or environment of Compose, or env of the pod"
-    return "the launch script, ~/.bashrc, ~/.profile, /etc/environment or the service's unit"
 
 
 # -- AMD -----------------------------------------------------------------------------------------------------
@@ -204,22 +155,6 @@ def visible_amd(facts: Facts) -> tuple[Gpu, ...]:
 def is_multiplied(masks: AmdMasks) -> bool:
     """Whether the two masks together leave fewer GPUs than HIP's alone: it counts within ROCr's."""
     return masks.rocr is not None and bool(masks.hip) and len(masks.then.visible) < len(masks.alone.visible)
-
-
-def amd_fixes(facts: Facts) -> tuple[Fix, ...]:
-    """Unset AMD's masks, or set one of them to the discrete GPUs."""
-    masks = amd_masks(facts)
-    if masks is None:
-        return ()
-    names = [name for name, value in ((ROCR, masks.rocr), (masks.variable, masks.hip)) if value is not None]
-    verify = "python3 -c 'import torch; print(torch.cuda.device_count(), torch.cuda.get_device_name(0))'"
-    says = f"Unset {' and '.join(names)}, and take it out of where it is set: {_sources(facts)}."
-    unset = Fix(says, tuple(f"unset {n}" for n in names), action="change-environment", verify=verify)
-    good = listed(n for n, gpu in enumerate(masks.gpus) if gpu.integrated is not True)
-    if not good or good == masks.hip:
-        return (unset,)
-    says = "Choose by HIP_VISIBLE_DEVICES alone; the discrete GPUs here have these indices."
-    return unset, Fix(says, (f"export {HIP}={good}",), action="change-environment", verify=verify)
 
 
 def amd_wrong(mask: Mask) -> str:

@@ -2,8 +2,10 @@
 
 from gpudoctor.facts import Need
 from gpudoctor.judge import Severity
-from gpudoctor.software import major, missing_beside_gpu, other_works
 from gpudoctor.subjects import OnFramework
+from gpudoctor.views.frameworks import other_works
+from gpudoctor.views.libraries import missing_beside_gpu
+from gpudoctor.views.packages import major
 
 
 def missing(on: OnFramework) -> tuple[Need, ...]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpudoctor.kernels import capabilities, covers, gpu_words, side, sm, target, words
+from gpudoctor.views.capability import capabilities, covers, gpu_words, side, sm, target, words
 from tests.builders import gpu
 
 

@@ -1,0 +1,73 @@
+"""Mends masks that hide GPUs: unset them, or name GPUs that are there."""
+
+from gpudoctor.facts import Facts
+from gpudoctor.formats.visible_devices import is_quoted, listed
+from gpudoctor.judge import Fix
+from gpudoctor.subjects import gpus_of, in_container
+from gpudoctor.views.visibility import CUDA, HIP, ROCR, amd_masks, job_without_gpu, read_cuda
+
+
+def cuda_fixes(facts: Facts) -> tuple[Fix, ...]:
+    """Ask the scheduler for a GPU, or unset the variable, or give it a value that names GPUs that are there."""
+    value = facts.host.environment.get(CUDA, "")
+    if job_without_gpu(facts):
+        return (_ask_slurm(),)
+    verify = "nvidia-smi -L; python3 -c 'import torch; print(torch.cuda.device_count())'"
+    fixes = [
+        Fix(
+            f"Unset {CUDA}, and take it out of where it is set: {_sources(facts)}.",
+            (f"unset {CUDA}",),
+            action="change-environment",
+            needs="restart of the program",
+            undo=f"export {CUDA}={value!r}",
+            verify=verify,
+        )
+    ]
+    right = _right_value(facts, value)
+    if right:
+        says = f"Set {CUDA} to GPUs that are there" + (", without quotation marks." if is_quoted(value) else ".")
+        fixes.append(Fix(says, (f"export {CUDA}={right}",), action="change-environment", verify=verify))
+    return tuple(fixes)
+
+
+def _right_value(facts: Facts, value: str) -> str | None:
+    """The wanted GPUs as far as they are there; GPU 0 where none of them is."""
+    bare = value.strip().strip("'\"")
+    mask = read_cuda(facts, bare)
+    if not gpus_of(facts, "nvidia"):
+        return None
+    return bare if mask.bad is None and bare else listed(mask.visible or (0,))
+
+
+def _ask_slurm() -> Fix:
+    return Fix(
+        f"Ask Slurm for a GPU when you submit the job: Slurm then sets {CUDA} itself. Unsetting it would take a GPU "
+        "that Slurm may have given to another job.",
+        ("srun --gpus=1 --pty bash", "sbatch --gpus=1 JOB_SCRIPT"),
+        action="change-environment",
+        needs="a new job",
+        impact="none",
+        verify=f"echo ${CUDA}; nvidia-smi -L",
+    )
+
+
+def _sources(facts: Facts) -> str:
+    if in_container(facts):
+        return "the image (ENV), the -e option, env_file or environment of Compose, or env of the pod"
+    return "the launch script, ~/.bashrc, ~/.profile, /etc/environment or the service's unit"
+
+
+def amd_fixes(facts: Facts) -> tuple[Fix, ...]:
+    """Unset AMD's masks, or set one of them to the discrete GPUs."""
+    masks = amd_masks(facts)
+    if masks is None:
+        return ()
+    names = [name for name, value in ((ROCR, masks.rocr), (masks.variable, masks.hip)) if value is not None]
+    verify = "python3 -c 'import torch; print(torch.cuda.device_count(), torch.cuda.get_device_name(0))'"
+    says = f"Unset {' and '.join(names)}, and take it out of where it is set: {_sources(facts)}."
+    unset = Fix(says, tuple(f"unset {n}" for n in names), action="change-environment", verify=verify)
+    good = listed(n for n, gpu in enumerate(masks.gpus) if gpu.integrated is not True)
+    if not good or good == masks.hip:
+        return (unset,)
+    says = "Choose by HIP_VISIBLE_DEVICES alone; the discrete GPUs here have these indices."
+    return unset, Fix(says, (f"export {HIP}={good}",), action="change-environment", verify=verify)

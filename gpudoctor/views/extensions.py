@@ -1,0 +1,30 @@
+"""Questions about compiled extensions of PyTorch, answered from facts alone."""
+
+from gpudoctor.facts import Extension, Python
+from gpudoctor.views.packages import packages_of
+
+
+def unfit(python: Python) -> tuple[Extension, ...]:
+    """The extensions that lack symbols of PyTorch, or the CUDA run time of another major: they cannot be loaded."""
+    return tuple(e for e in python.extensions if e.unresolved or any(n.startswith("libcudart") for n in e.missing))
+
+
+def abi(symbols: tuple[str, ...]) -> str | None:
+    """Which C++ ABI of strings the symbols speak of: "old" (pre-C++11), "new" (C++11); None: they name no string.
+
+    GCC mangles the old std::string as Ss, and the new one with the tag cxx11:
+    https://gcc.gnu.org/onlinedocs/libstdc++/manual/using_dual_abi.html
+    """
+    if any("__cxx1112basic_string" in s or "B5cxx11" in s for s in symbols):
+        return "new"
+    return "old" if any(s.endswith(("Ss", "SsE")) or "ESs" in s or "RKSs" in s for s in symbols) else None
+
+
+def pin(python: Python, name: str) -> str | None:
+    """The version of torch that a package requires exactly: "2.5.1"; None where it takes several."""
+    package = next((p for p in packages_of(python) if p.name == name), None)
+    for line in package.requires if package else ():
+        wanted = line.partition(";")[0].replace(" ", "").strip("()")
+        if wanted.startswith("torch==") and "extra" not in line:
+            return wanted.removeprefix("torch==").partition(",")[0]
+    return None

@@ -1,0 +1,100 @@
+"""What frameworks are there and what they said when they were imported, from facts alone."""
+
+from collections.abc import Container, Iterator
+
+from gpudoctor.facts import Facts, Framework, Gpu, Live, Python
+from gpudoctor.judge import Problem
+from gpudoctor.maybe import known
+from gpudoctor.subjects import gpu_name
+from gpudoctor.views.driver import driver_words, has_nvidia_driver
+from gpudoctor.views.gpus import nvidia_gpus
+from gpudoctor.views.packages import packages_of
+
+
+def one_of(python: Python, name: str) -> Framework | None:
+    """A framework of the environment by its import name."""
+    return next((f for f in python.frameworks if f.name == name), None)
+
+
+def uses_gpu(framework: Framework | None) -> bool:
+    """Whether a framework is known to be built for CUDA or ROCm."""
+    return framework is not None and framework.variant in ("cuda", "rocm")
+
+
+def is_sole(python: Python, framework: Framework) -> bool:
+    """Whether no other framework of the environment can use a GPU: then this one has to."""
+    return not any(uses_gpu(f) for f in python.frameworks if f.name != framework.name)
+
+
+def compiles_kernels(facts: Facts, python: Python) -> bool:
+    """Whether Triton is installed beside a PyTorch that uses the GPU here: then kernels are compiled at run time."""
+    triton = any(p.name in ("triton", "pytorch-triton", "triton-nightly") for p in packages_of(python))
+    return triton and uses_gpu(one_of(python, "torch")) and bool(nvidia_gpus(facts))
+
+
+def other_works(python: Python, framework: Framework) -> bool:
+    """Whether another framework of the environment was imported and uses a GPU: this one may be a by-product."""
+    lives = (f.live for f in python.frameworks if f.name != framework.name)
+    return any(live is not None and live.available is True for live in lives)
+
+
+def rivals(framework: Framework, exclusive: Container[str]) -> tuple[str, ...]:
+    """The installed distributions of a framework of which only one may be installed."""
+    names = [framework.distribution or "", *(name for name, _ in framework.others)]
+    return tuple(name for name in names if name in exclusive)
+
+
+def last_words(live: Live) -> str:
+    """The shortest text with which a framework refuses: the error that it named, else the last line that it wrote."""
+    if live.import_error:
+        return first_line(live.import_error)
+    if isinstance(live.error, str) and live.error:
+        return first_line(live.error)
+    lines = [line.strip() for line in live.stderr.splitlines() if line.strip()]
+    return lines[-1] if lines else ""
+
+
+def first_line(text: str) -> str:
+    """The line of an error that says what it is; JAX puts several together."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    telling = [line for line in lines if "Error" in line or "error" in line]
+    return next(iter(telling or lines), text)[:500]
+
+
+def refusal(facts: Facts, name: str, live: Live, gpus: tuple[Gpu, ...]) -> Problem | None:
+    """The problem of a framework that was built for GPUs, was imported, and uses none although one is there.
+
+    Raises:
+        UnknownFactError: it did not come so far as to say.
+    """
+    if not gpus or live.import_error or live.died or live.hung or known(live.available):
+        return None
+    words = last_words(live)
+    says = f"{name} does not use {gpu_name(gpus[0])}" + (f": {words}" if words else ".")
+    driver = f"The {driver_words(facts)} answers." if has_nvidia_driver(facts) else ""
+    return Problem(says, evidence=tuple(e for e in (*_evidence(live), driver) if e))
+
+
+def _evidence(live: Live) -> Iterator[str]:
+    if isinstance(live.error, str):
+        yield live.error[:1000]
+    if isinstance(live.count, int) and live.count:
+        yield f"It counts {live.count} GPUs, which it asks of NVML, and cannot use them."
+    yield from live.warnings[:3]
+
+
+def import_failure(name: str, live: Live) -> str | None:
+    """The sentence about a framework whose import raises."""
+    return f"{name} does not import: {first_line(live.import_error)}" if live.import_error else None
+
+
+def crash(name: str, live: Live) -> str | None:
+    """The sentence about a framework whose process dies."""
+    if live.died is None:
+        return None
+    return f"{name} dies of {live.died} in the stage {live.stage}, before it says anything about GPUs."
+
+
+def hang(name: str, live: Live) -> str | None:
+    """The sentence about a framework that does not come back."""
+    return f"{name} does not come back from the stage {live.stage}." if live.hung else None

@@ -1,0 +1,43 @@
+"""Questions about the kernel's log, answered from facts alone."""
+
+from gpudoctor.facts import Event, Facts
+from gpudoctor.maybe import Unknown
+
+# Messages of a running driver.
+CLEARED_BY_LOADING = frozenset(
+    {
+        "xid",
+        "sxid",
+        "fallen-off-bus",
+        "gsp-failed",
+        "gsp-wpr2",
+        "rm-init-failed",
+        "api-mismatch",
+        "api-mismatch-module",
+        "uvm-hmm",
+    }
+)
+
+
+def events(facts: Facts, *kinds: str) -> tuple[Event, ...]:
+    """The log's messages of these kinds; empty where no log could be read.
+
+    What the running driver tells of a GPU counts since that driver was loaded: loading it anew starts with a clean
+    GPU. What it tells while it looks for GPUs stands before the line that says that it is loaded.
+    """
+    found = facts.log.events
+    if isinstance(found, Unknown):
+        return ()
+    last = max((i for i, event in enumerate(found) if event.kind == "nvidia-loaded"), default=-1)
+    return tuple(e for i, e in enumerate(found) if e.kind in kinds and (i > last or e.kind not in CLEARED_BY_LOADING))
+
+
+def texts(found: tuple[Event, ...], most: int = 4) -> tuple[str, ...]:
+    """The messages verbatim, each once, as evidence."""
+    return tuple(dict.fromkeys(event.text for event in found))[:most]
+
+
+def xids(facts: Facts, address: str | None, *codes: int) -> tuple[Event, ...]:
+    """The Xid messages of one GPU (None: of all) with one of these codes (none given: all)."""
+    found = events(facts, "xid")
+    return tuple(e for e in found if (address is None or e.gpu == address) and (not codes or e.code in codes))

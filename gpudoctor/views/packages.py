@@ -1,0 +1,52 @@
+"""Questions about the packages of a Python environment, answered from facts alone."""
+
+from gpudoctor.facts import Package, Python
+from gpudoctor.knowledge.kernels import version
+from gpudoctor.maybe import Unknown, known
+
+
+def packages_of(python: Python) -> tuple[Package, ...]:
+    """The distributions, each name once, as `import` takes them; none where they are unknown. For texts and hints."""
+    found: dict[str, Package] = {}
+    for package in () if isinstance(python.packages, Unknown) else python.packages:
+        found.setdefault(package.name, package)
+    return tuple(found.values())
+
+
+def package(python: Python, name: str) -> Package | None:
+    """A distribution of this name; None where it is not installed.
+
+    Raises:
+        UnknownFactError: nobody knows what is installed.
+    """
+    return next((p for p in known(python.packages) if p.name == name), None)
+
+
+def wheels(python: Python, part: str | None = None) -> tuple[Package, ...]:
+    """NVIDIA's wheels, "nvidia-cudnn-cu12" and, since CUDA 13, "nvidia-cublas"; those of one part, or all."""
+    found = (p for p in packages_of(python) if p.name.startswith("nvidia-"))
+    return tuple(p for p in found if part is None or stem(p.name) == f"nvidia-{part}")
+
+
+def stem(name: str) -> str:
+    """A wheel's name without the CUDA major: "nvidia-cudnn-cu12" is "nvidia-cudnn"."""
+    head, _, tail = name.rpartition("-cu")
+    return head if head and tail.isdigit() else name
+
+
+def numbers(text: str) -> tuple[int, ...]:
+    """The numbers of a version; none where it does not begin with one."""
+    try:
+        return version(text)
+    except ValueError:
+        return ()
+
+
+def major(text: str) -> int | None:
+    """The first number of a version; None where it does not begin with one."""
+    return next(iter(numbers(text)), None)
+
+
+def release(text: str) -> str:
+    """A version without its local part: "2.7.1" of "2.7.1+cu126"."""
+    return text.partition("+")[0]

@@ -1,0 +1,82 @@
+"""Groups of checks that explain others: what checks name in `because`."""
+
+# Why a driver that is there does not reach a GPU, from the ground up; checks name these in `because`.
+DEAD = (
+    "device.none",
+    "device.driver-without-gpu",
+    "device.switched-off",
+    "device.bar-unassigned",
+    "device.fallen-off-the-bus",
+    "device.needs-reset",
+    "device.gsp-failed",
+    "device.init-failed",
+)
+BUILD = (
+    "driver.not-installed",
+    "driver.headers-missing",
+    "driver.dkms-entry-stale",
+    "driver.dkms-build-failed",
+    "driver.built-for-another-kernel",
+    "driver.no-module-for-kernel",
+)
+OTHER_DRIVERS = ("driver.nouveau-in-the-way", "driver.nova-core-in-the-way", "driver.vfio-in-the-way")
+REFUSED = ("driver.refused-by-secure-boot", "driver.refused-by-lockdown", "driver.blacklisted")
+UNFIT = (
+    "driver.gpu-dropped",
+    "driver.gpu-too-new",
+    "driver.open-module-unsupported",
+    "driver.proprietary-module-unsupported",
+)
+VERSIONS = (
+    "driver.half-upgraded",
+    "driver.library-mismatch",
+    "driver.mixed-installation",
+    "driver.compat-mismatch",
+    "driver.compat-unsupported",
+    "driver.stub-library",
+)
+NODES = (
+    "driver.device-nodes-missing",
+    "driver.device-nodes-closed",
+    "driver.uvm-missing",
+    "driver.uvm-stale",
+    "driver.library-missing",
+)
+HANGS = ("driver.nvml-no-answer", "driver.cuda-no-answer", "driver.crashes")
+NOT_LOADED = (*DEAD, *BUILD, *OTHER_DRIVERS, *REFUSED, *UNFIT, "driver.not-loaded")
+# Of containers and WSL only what keeps the driver away; a small /dev/shm must not hide a broken driver.
+SURROUNDINGS = (
+    "container.no-gpus-passed",
+    "container.no-compute-capability",
+    "container.device-access-lost",
+    "container.selinux-denied",
+    "container.driver-version-inside",
+    "container.no-cgroups",
+    "wsl.version-1",
+    "wsl.no-dxg",
+    "wsl.access-blocked",
+    "wsl.linux-driver-installed",
+    "wsl.host-files-incomplete",
+    "wsl.no-cgroups",
+    "wsl.library-too-old",
+)
+FABRIC = ("fabric.manager-down", "fabric.manager-mismatch", "fabric.not-ready")
+MASKS = (
+    "visibility.cuda-hides-all",
+    "visibility.cuda-out-of-range",
+    "visibility.cuda-unknown-uuid",
+    "visibility.cuda-duplicates",
+)
+# What lies below every framework: where it is ill, a framework can only repeat it in its own words.
+SYSTEM = (
+    "device.*",
+    "driver.*",
+    "wsl.*",
+    "container.*",
+    "rocm.*",
+    "fabric.*",
+    "mig.*",
+    "visibility.*",
+)
+# What lies below every framework of one environment.
+ENVIRONMENT = ("python.*", "libraries.*")
