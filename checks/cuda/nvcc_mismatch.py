@@ -1,11 +1,9 @@
 """nvcc of another CUDA major than PyTorch's."""
 
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.knowledge import packages
 from gpudoctor.maybe import known
-from gpudoctor.remedies import system
-from gpudoctor.remedies.environment import sudo
-from gpudoctor.remedies.python import conda_install, conda_of, install, torch_family
+from gpudoctor.remedies.python import install, torch_family
+from gpudoctor.remedies.toolkit import toolkit
 from gpudoctor.subjects import OnFramework, torches
 from gpudoctor.views.gpus import nvidia_gpus
 from gpudoctor.views.packages import major, release
@@ -13,7 +11,7 @@ from gpudoctor.views.packages import major, release
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     wanted = str(on.framework.cuda)
-    fixes = [_other(on, wanted) or _toolkit(on, wanted)]
+    fixes = [toolkit(on.facts, on.python, wanted)]
     version, nvcc = on.framework.version, on.facts.toolkits.home.nvcc
     if isinstance(version, str) and isinstance(nvcc, str) and nvcc in ("11.8", "12.1", "12.4", "12.6", "12.8", "13.0"):
         variant = f"cu{nvcc.replace('.', '')}"
@@ -23,30 +21,6 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
         says = f"Take PyTorch's build for CUDA {nvcc} instead ({variant}), if there is one of {release(version)}."
         fixes.append(Fix(says, (command,), "reinstall-package"))
     return tuple(fixes)
-
-
-def _other(on: OnFramework, wanted: str) -> Fix | None:
-    """A toolkit of the right major that is already there."""
-    for folder, version in known(on.facts.toolkits.installed):
-        if version and major(version) == major(wanted):
-            commands = (f"export CUDA_HOME={folder}", f"export PATH={folder}/bin:$PATH")
-            says = f"Build with the toolkit {version} that is installed beside it."
-            return Fix(says, commands, "change-environment", verify="nvcc --version")
-    return None
-
-
-def _toolkit(on: OnFramework, wanted: str) -> Fix:
-    """A toolkit of PyTorch's CUDA; the package cuda-toolkit brings no driver."""
-    if conda_of(on.python):
-        command = conda_install(on.python, f"cuda-nvcc={wanted}", f"cuda-cudart-dev={wanted}", channel="nvidia")
-        return Fix(f"Install nvcc {wanted} into this conda environment.", (command,), "reinstall-package")
-    family, folder = system.family_of(on.facts), f"/usr/local/cuda-{wanted}"
-    says = f"Install the toolkit {wanted} from NVIDIA's repository, which brings no driver, and build with it."
-    commands = [f"export CUDA_HOME={folder}", f"export PATH={folder}/bin:$PATH"]
-    if family:
-        name = packages.cuda_toolkit_package(family, wanted)
-        commands = [*sudo(on.facts, system.install(on.facts, name)), *commands]
-    return Fix(says, tuple(commands), "reinstall-package", root=True, verify="nvcc --version")
 
 
 @check(

@@ -5,7 +5,7 @@ from gpudoctor.knowledge import cupy
 from gpudoctor.maybe import known
 from gpudoctor.remedies.frameworks import reinstall_cupy
 from gpudoctor.subjects import OnFramework, cupys
-from gpudoctor.views.capability import gpu_words
+from gpudoctor.views.capability import gpu_words, severity_of
 from gpudoctor.views.cupy import on_nvidia
 from gpudoctor.views.gpus import visible_gpus
 
@@ -38,5 +38,5 @@ def arch_missing(on: OnFramework) -> Problem | None:
             says = (
                 f"{row.name} {on.framework.version} has no code for {gpu_words(gpu)}; it is compiled for {row.targets}."
             )
-            return Problem(says)
+            return Problem(says, severity=severity_of(on.facts))
     return None

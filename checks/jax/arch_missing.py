@@ -6,7 +6,7 @@ from gpudoctor.knowledge.kernels import version
 from gpudoctor.maybe import known
 from gpudoctor.remedies.frameworks import jax_with_plugin
 from gpudoctor.subjects import OnFramework, jaxes
-from gpudoctor.views.capability import gpu_words
+from gpudoctor.views.capability import gpu_words, severity_of
 from gpudoctor.views.gpus import visible_gpus
 
 
@@ -39,5 +39,6 @@ def arch_missing(on: OnFramework) -> Problem | None:
     if not ill or len(ill) < len(gpus):
         return None
     return Problem(
-        f"{plugin} starts at compute capability {row.lowest_capability}; it has no code for {gpu_words(ill[0])}."
+        f"{plugin} starts at compute capability {row.lowest_capability}; it has no code for {gpu_words(ill[0])}.",
+        severity=severity_of(on.facts),
     )

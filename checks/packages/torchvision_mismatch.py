@@ -2,10 +2,11 @@
 
 from gpudoctor.facts import Package
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.knowledge.python_rules import torchvision_for
-from gpudoctor.knowledge.torch import index_of
+from gpudoctor.knowledge.python_rules import torchvision_for, wants_cuda_minor
+from gpudoctor.knowledge.torch import cuda_of_variant, index_of
+from gpudoctor.knowledge.torch import release as torch_release
 from gpudoctor.maybe import known
-from gpudoctor.remedies.python import install, lasting, torch_verify
+from gpudoctor.remedies.python import install, lasting, torch_verify, uninstall
 from gpudoctor.subjects import OnFramework, torches
 from gpudoctor.views.packages import numbers, packages_of, release
 
@@ -27,13 +28,41 @@ def _wrong(on: OnFramework) -> tuple[Package, str] | None:
 
 
 def _wrong_build(on: OnFramework, torch: str) -> tuple[Package, str] | None:
-    """A CPU build of torchvision beside a GPU build of torch, or a build for another CUDA major."""
+    """A CPU build of torchvision beside a GPU build of torch, or one of them for another CUDA than torch's."""
     ours = torch.partition("+")[2]
     for package in packages_of(on.python):
         theirs = package.version.partition("+")[2]
-        if package.name == "torchvision" and ours and theirs and ours[:4] != theirs[:4]:
+        if package.name == "torchvision" and ours.startswith("cu") and theirs == "cpu":
             return package, f"is the build {theirs}, PyTorch is the build {ours}"
+        if package.name in _NAMES and (cuda := _other_cuda(on, package)):
+            return package, f"is compiled for CUDA {cuda}, PyTorch for CUDA {on.framework.cuda}"
     return None
+
+
+def _other_cuda(on: OnFramework, package: Package) -> str | None:
+    """The CUDA release that it was compiled for, where it refuses to be imported beside this PyTorch's."""
+    theirs, ours = _cuda_of(on, package), on.framework.cuda
+    if theirs is None or not isinstance(ours, str) or "." not in ours:
+        return None
+    minor = package.name == "torchaudio" and wants_cuda_minor(package.version)
+    length = 2 if minor else 1
+    return theirs if numbers(theirs)[:length] != numbers(ours)[:length] else None
+
+
+def _cuda_of(on: OnFramework, package: Package) -> str | None:
+    """By the local version; wheels of PyPI have none and are built for what PyTorch's wheel there is built for."""
+    local = package.version.partition("+")[2]
+    if local:
+        return cuda_of_variant(local)
+    row = torch_release(_torch_of(package))
+    from_pypi = package.installer in ("pip", "uv", "poetry") and on.facts.host.architecture == "x86_64"
+    return cuda_of_variant(row.default) if row and from_pypi else None
+
+
+def _torch_of(package: Package) -> str:
+    """The PyTorch release of a torchaudio or torchvision: 2.0 of torchaudio 2.0.2, 2.7 of torchvision 0.22.1."""
+    first, second = (*numbers(package.version), 0, 0)[:2]
+    return f"2.{second - 15}" if package.name == "torchvision" else f"{first}.{second}"
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
@@ -43,11 +72,25 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     vision = torchvision_for(version)
     known_ones = {"torchvision": f"torchvision=={vision}" if vision else "torchvision", "torchaudio": "torchaudio"}
     specs = [f"torch=={version}", *(known_ones[name] for name in there)]
+    old = [package.name] if (package := _named(on)) else []
     command = install(on.python, *specs, index=index_of(tag) if tag else None)
     says = (
         f"Install the {' and '.join(there)} that belongs to PyTorch {version}, from the same index.{lasting(on.facts)}"
     )
-    return (Fix(says, (command,), "reinstall-package", verify=torch_verify(on.python)),)
+    return (
+        Fix(
+            says,
+            (uninstall(on.python, *old), command) if old else (command,),
+            "reinstall-package",
+            verify=torch_verify(on.python),
+        ),
+    )
+
+
+def _named(on: OnFramework) -> Package | None:
+    """What is of another build: an installed version satisfies pip, whatever it was built for, so it goes first."""
+    found = _wrong_build(on, str(on.framework.version))
+    return found[0] if found else None
 
 
 def _tag(on: OnFramework) -> str:
@@ -59,11 +102,13 @@ def _tag(on: OnFramework) -> str:
     title="torchvision or torchaudio does not belong to the installed PyTorch",
     severity=Severity.ERROR,
     cause="torchvision and torchaudio are compiled against exactly one release of PyTorch; with another one their "
-    "compiled operators do not load ('operator torchvision::nms does not exist').",
+    "compiled operators do not load ('operator torchvision::nms does not exist'). They refuse to be imported beside a "
+    "PyTorch for another CUDA (torchvision: another major; torchaudio: another minor too).",
     fixes=_fixes,
     references=(
         "https://github.com/pytorch/vision#installation",
         "https://github.com/pytorch/pytorch/issues/122494",
+        "https://github.com/mli/autocut/issues/106",
     ),
     each=torches,
     because=("python.*", "pytorch.cpu-build", "pytorch.wrong-vendor"),

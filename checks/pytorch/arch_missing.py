@@ -6,7 +6,7 @@ from gpudoctor.maybe import Unknown, known
 from gpudoctor.remedies.cuda import newer_driver
 from gpudoctor.remedies.python import reinstall_torch
 from gpudoctor.subjects import OnFramework, torches
-from gpudoctor.views.capability import covers, gpu_words, side, words
+from gpudoctor.views.capability import covers, gpu_words, severity_of, side, words
 from gpudoctor.views.gpus import visible_gpus
 
 
@@ -66,7 +66,10 @@ _CAUSES = {
     seen=("simulated 2026-11",),
 )
 def arch_missing(on: OnFramework) -> Problem | None:
-    """No machine code and no PTX in the build runs on a GPU that CUDA shows."""
+    """No machine code and no PTX in the build runs on a GPU that CUDA shows.
+
+    Beside a driver that does not work it is a warning of its own: see `severity_of`.
+    """
     if known(on.framework.cuda) is None or not visible_gpus(on.facts):
         return None
     archs = _archs(on)
@@ -80,5 +83,5 @@ def arch_missing(on: OnFramework) -> Problem | None:
         says,
         evidence=(f"compiled for: {' '.join(archs)}",),
         cause=_CAUSES[side(archs, str(gpu.capability))],
-        severity=Severity.ADVICE if well else None,
+        severity=Severity.ADVICE if well else severity_of(on.facts),
     )

@@ -7,7 +7,7 @@ from gpudoctor.maybe import known
 from gpudoctor.remedies.frameworks import newer_tensorflow, tensorflow_image, tensorflow_verify
 from gpudoctor.remedies.python import install, python_minor
 from gpudoctor.subjects import OnFramework, tensorflows
-from gpudoctor.views.capability import covers, gpu_words, side, words
+from gpudoctor.views.capability import covers, gpu_words, severity_of, side, words
 from gpudoctor.views.gpus import visible_gpus
 
 
@@ -75,4 +75,4 @@ def arch_missing(on: OnFramework) -> Problem | None:
         says = f"{on.name} has only PTX for {gpu_words(gpu)}: the first run compiles it, for up to half an hour."
         return Problem(says, evidence, severity=Severity.ADVICE, fixes=newer_tensorflow(on.facts, on.python))
     says = f"{on.name} has no kernels for {gpu_words(gpu)}: {words(archs, capability)}."
-    return Problem(says, evidence)
+    return Problem(says, evidence, severity=severity_of(on.facts))

@@ -14,11 +14,34 @@ class Jax(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     users: frozenset[str]
 
 
+class Compiling(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Packages that compile CUDA code with nvcc when they run, and those that bring such code ready-made."""
+
+    always: frozenset[str]
+    sometimes: frozenset[str]
+    ready: dict[str, str]
+
+
+class Triton(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The first release that needs no libcuda.so."""
+
+    libcuda_link_before: str
+
+
+class Torchaudio(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The releases that want PyTorch's CUDA minor: from the first, before the second."""
+
+    same_minor: tuple[str, str]
+
+
 class PythonRules(Table, frozen=True):
     """The table ``python_rules.toml``."""
 
     numpy2: dict[str, str]
     ctranslate2_cudnn: dict[str, str]
+    nvcc: Compiling
+    triton: Triton
+    torchaudio: Torchaudio
     jax: Jax
 
 
@@ -43,6 +66,17 @@ def ctranslate2_cudnn(number: str) -> int:
 def computes_with_jax(name: str) -> bool:
     """Whether a package is installed to compute with JAX."""
     return name in python_rules().jax.users
+
+
+def links_libcuda(triton: str) -> bool:
+    """Whether a release of Triton links with -lcuda, and so needs libcuda.so beside libcuda.so.1."""
+    return version(triton) < version(python_rules().triton.libcuda_link_before)
+
+
+def wants_cuda_minor(torchaudio: str) -> bool:
+    """Whether a release of torchaudio refuses to be imported beside a PyTorch of another CUDA minor."""
+    first, last = python_rules().torchaudio.same_minor
+    return version(first) <= version(torchaudio) < version(last)
 
 
 def torchvision_for(torch: str) -> str | None:

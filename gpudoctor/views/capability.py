@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 from typing import Literal
 
-from gpudoctor.facts import Gpu
+from gpudoctor.facts import Facts, Gpu
+from gpudoctor.judge import Severity
 from gpudoctor.knowledge import generations
 from gpudoctor.knowledge.kernels import coverage, version
+from gpudoctor.subjects import gpus_of
 
 
 def target(arch: str) -> tuple[str, str] | None:
@@ -79,3 +81,12 @@ def gpu_words(gpu: Gpu) -> str:
     parts = [gpu.name if isinstance(gpu.name, str) else None, said]
     parts += [f"compute capability {capability}, {sm(capability)}"] if capability else []
     return f"GPU {gpu.index} ({', '.join(p for p in parts if p)})"
+
+
+def severity_of(facts: Facts) -> Severity | None:
+    """None (the check's own) where a driver lists the GPU; a warning where only the bus does.
+
+    That a build has no code for a GPU is certain from the GPU's PCI id, whatever ails the driver, and mending the
+    driver would only bring it to light: so it stays a finding of its own, below the one that stops everything now.
+    """
+    return None if gpus_of(facts, "nvidia") else Severity.WARNING

@@ -7,12 +7,14 @@ import msgspec
 from gpudoctor.checks.cuda.compiler_missing import compiler_missing
 from gpudoctor.checks.cuda.compiler_too_new import compiler_too_new
 from gpudoctor.checks.cuda.home_stale import home_stale
+from gpudoctor.checks.cuda.libcuda_link_missing import libcuda_link_missing
 from gpudoctor.checks.cuda.nvcc_mismatch import nvcc_mismatch
+from gpudoctor.checks.cuda.nvcc_missing import nvcc_missing
 from gpudoctor.checks.cuda.ptx_too_new import ptx_too_new
 from gpudoctor.checks.cuda.python_headers_missing import python_headers_missing
 from gpudoctor.facts import CudaHome, Facts, Nvcc, Toolkits
 from gpudoctor.maybe import Unknown
-from tests.builders import change, host
+from tests.builders import ask, change, host, library, nvidia_host
 from tests.checks.environments import NO_TOOLKIT, commands, environment, machine, one, package, severity, torch
 
 TRITON = package("triton", "3.3.1")
@@ -129,3 +131,62 @@ def test_compiler_too_new() -> None:
     assert one(compiler_too_new, chosen) == ("pass", "")
     assert one(compiler_too_new, machine(toolkits=toolkit("12.4"))) == ("pass", "")
     assert one(compiler_too_new, machine(toolkits=toolkit(Unknown("hung")))) == ("unknown", "hung")
+
+
+def compiling(*names: str, toolkits: Toolkits = NO_TOOLKIT, **changes: Any) -> Facts:
+    """PyTorch for CUDA 12.4 with further packages."""
+    packages = tuple(package(name, "0.15.4") for name in names)
+    return environment(torch("2.5.1", cuda="12.4"), packages=packages, facts=machine(toolkits=toolkits), **changes)
+
+
+def test_nvcc_missing() -> None:
+    facts = compiling("deepspeed")
+    expected = (
+        "deepspeed 0.15.4 is installed and compiles CUDA code, but the CUDA compiler is missing: there is no nvcc, and "
+        "CUDA_HOME is not set."
+    )
+    assert one(nvcc_missing, facts) == ("problem", expected)
+    assert severity(nvcc_missing, facts) == "warn"
+    assert "cuda-toolkit-12-4" in commands(nvcc_missing, facts)
+    inside = change(facts, "host", host(container="docker"))
+    assert "-devel" in commands(nvcc_missing, inside)
+    assert one(nvcc_missing, compiling("deepspeed", toolkits=toolkit("12.4"))) == ("pass", "")
+    assert one(nvcc_missing, compiling("transformers")) == ("pass", "")
+    cpu = environment(torch(cuda=None, variant="cpu"), packages=(package("deepspeed", "0.15.4"),))
+    assert one(nvcc_missing, cpu) == ("pass", "")
+    assert one(nvcc_missing, change(facts, "toolkits.home.nvcc", Unknown("hung"))) == ("unknown", "hung")
+
+
+def test_kernels_that_are_mostly_ready_made_are_advice() -> None:
+    facts = compiling("flashinfer-python")
+    assert severity(nvcc_missing, facts) == "advice"
+    assert "install flashinfer-jit-cache" in commands(nvcc_missing, facts)
+    assert one(nvcc_missing, compiling("flashinfer-python", "flashinfer-jit-cache")) == ("pass", "")
+
+
+def linked(triton: str = "2.1.0", *copies: Any, **environment_: str) -> Facts:
+    """Triton beside a driver with these copies of libcuda.so."""
+    wheels = (package("triton", triton),)
+    facts = environment(torch("2.1.2"), packages=wheels, facts=change(machine(), "nvidia.link_libraries", copies))
+    return change(facts, "host.environment", environment_)
+
+
+def test_libcuda_link_missing() -> None:
+    folder = "/usr/lib/x86_64-linux-gnu"
+    expected = (
+        f"Triton 2.1.0 links with -lcuda, but there is no libcuda.so beside {folder}/libcuda.so.1: torch.compile and "
+        "Triton kernels fail (cannot find -lcuda, or libcuda.so cannot found)."
+    )
+    assert one(libcuda_link_missing, linked()) == ("problem", expected)
+    assert f"sudo ln -s libcuda.so.1 {folder}/libcuda.so" in commands(libcuda_link_missing, linked())
+    assert "TRITON_LIBCUDA_PATH" not in commands(libcuda_link_missing, linked())
+    assert "TRITON_LIBCUDA_PATH" in commands(libcuda_link_missing, linked("3.1.0"))
+    assert one(libcuda_link_missing, linked("3.6.0")) == ("pass", "")
+    assert one(libcuda_link_missing, linked("2.1.0", library("libcuda.so"))) == ("pass", "")
+    stub = library("libcuda.so", why="not on the loader's path", path="/usr/local/cuda/lib64/stubs/libcuda.so")
+    assert one(libcuda_link_missing, linked("2.1.0", stub))[0] == "problem"
+    named = linked("2.1.0", stub, LIBRARY_PATH="/usr/local/cuda/lib64/stubs")
+    assert one(libcuda_link_missing, named) == ("pass", "")
+    blind = change(linked(), "nvidia.link_libraries", Unknown("no cache"))
+    assert one(libcuda_link_missing, blind) == ("unknown", "no cache")
+    assert ask(libcuda_link_missing, nvidia_host()) == [("skipped", "")]

@@ -1,5 +1,7 @@
 """Packages that were built for another framework than the installed one."""
 
+from typing import Any
+
 import pytest
 
 from gpudoctor.checks.packages.bitsandbytes_no_binary import bitsandbytes_no_binary
@@ -35,6 +37,34 @@ def test_a_cpu_build_of_torchvision_beside_a_gpu_build_of_torch() -> None:
         "a mismatch."
     )
     assert one(torchvision_mismatch, facts) == ("problem", expected)
+
+
+def audio(version: str, of_torch: str = "2.0.1+cu118", cuda: str = "11.8", **changes: Any) -> Facts:
+    requires = (f"torch=={of_torch.partition('+')[0]}",)
+    found = package("torchaudio", version, requires=requires, **changes)
+    return environment(torch(of_torch, cuda=cuda), packages=(found,))
+
+
+def test_torchaudio_for_another_cuda() -> None:
+    facts = audio("2.0.2")  # from PyPI, whose builds of 2.0 are for CUDA 11.7
+    expected = (
+        "torchaudio 2.0.2 is compiled for CUDA 11.7, PyTorch for CUDA 11.8; installed is PyTorch 2.0.1+cu118: "
+        "a mismatch."
+    )
+    assert one(torchvision_mismatch, facts) == ("problem", expected)
+    said = commands(torchvision_mismatch, facts)
+    assert "uninstall -y torchaudio" in said
+    assert "--index-url https://download.pytorch.org/whl/cu118 torch==2.0.1 torchaudio" in said
+    assert one(torchvision_mismatch, audio("2.0.2+cu118")) == ("pass", "")
+    assert one(torchvision_mismatch, audio("2.0.2", installer="conda")) == ("pass", "")
+    assert one(torchvision_mismatch, audio("2.5.1", "2.5.1", "12.4")) == ("pass", "")
+    assert one(torchvision_mismatch, audio("2.5.1+cu121", "2.5.1", "12.4"))[0] == "problem"
+
+
+@pytest.mark.parametrize(("build", "outcome"), [("cu121", "pass"), ("cu118", "problem"), ("cu124", "pass")])
+def test_torchvision_wants_pytorchs_cuda_major_alone(build: str, outcome: str) -> None:
+    vision = package("torchvision", f"0.20.1+{build}", requires=("torch==2.5.1",))
+    assert one(torchvision_mismatch, environment(torch("2.5.1+cu124", cuda="12.4"), packages=(vision,)))[0] == outcome
 
 
 OLD = "_ZN3c105ErrorC2ENS_14SourceLocationESs"

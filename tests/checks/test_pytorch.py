@@ -249,3 +249,10 @@ def test_an_old_driver_is_one_finding_with_what_pytorch_says_under_it() -> None:
 def test_torchvision_comes_along() -> None:
     facts = environment(torch("2.7.1+cpu", **CPU), packages=(package("torchvision", "0.22.1+cpu"),))
     assert "whl/cu126 torch torchvision" in commands(cpu_build, facts)
+
+
+def test_a_build_without_code_for_the_gpu_stays_below_a_driver_that_does_not_work() -> None:
+    facts = environment(torch(), facts=change(machine(card=BLACKWELL), "pci.0.capability", "12.0"))
+    assert severity(arch_missing, facts) == "fail"
+    unlisted = change(facts, "gpus", ())
+    assert (one(arch_missing, unlisted)[0], severity(arch_missing, unlisted)) == ("problem", "warn")

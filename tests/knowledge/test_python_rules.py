@@ -4,7 +4,14 @@ import pytest
 
 from gpudoctor.knowledge.host_compilers import newest_gcc
 from gpudoctor.knowledge.import_errors import hint, import_errors
-from gpudoctor.knowledge.python_rules import computes_with_jax, ctranslate2_cudnn, first_for_numpy2, torchvision_for
+from gpudoctor.knowledge.python_rules import (
+    computes_with_jax,
+    ctranslate2_cudnn,
+    first_for_numpy2,
+    links_libcuda,
+    torchvision_for,
+    wants_cuda_minor,
+)
 
 
 @pytest.mark.parametrize(
@@ -25,6 +32,18 @@ def test_ctranslate2_cudnn(version: str, expected: int) -> None:
 )
 def test_newest_gcc(cuda: str, expected: int | None) -> None:
     assert newest_gcc(cuda) == expected
+
+
+@pytest.mark.parametrize(("triton", "expected"), [("2.1.0", True), ("3.5.1", True), ("3.6.0", False)])
+def test_links_libcuda(triton: str, expected: bool) -> None:
+    assert links_libcuda(triton) is expected
+
+
+@pytest.mark.parametrize(
+    ("torchaudio", "expected"), [("2.0.2", True), ("2.9.1+cu128", True), ("2.10.0", False), ("0.7", False)]
+)
+def test_wants_cuda_minor(torchaudio: str, expected: bool) -> None:
+    assert wants_cuda_minor(torchaudio) is expected
 
 
 def test_names() -> None:

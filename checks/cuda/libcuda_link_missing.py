@@ -1,0 +1,80 @@
+"""libcuda.so.1 without libcuda.so, which Triton's linker looks for."""
+
+import shlex
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.knowledge.python_rules import links_libcuda
+from gpudoctor.maybe import known
+from gpudoctor.remedies.environment import sudo
+from gpudoctor.remedies.python import lasting
+from gpudoctor.subjects import OnPython, pythons
+from gpudoctor.views.driver import OFF_PATH, loaded_libcuda
+from gpudoctor.views.frameworks import compiles_kernels
+from gpudoctor.views.packages import numbers, packages_of
+
+_OWN = "~/.local/lib/libcuda-link"
+
+
+def _folder_of(path: str) -> str:
+    """The folder of a file."""
+    return path.rpartition("/")[0]
+
+
+def _triton(on: OnPython) -> str | None:
+    found = (p.version for p in packages_of(on.python) if p.name in ("triton", "pytorch-triton"))
+    return next((v for v in found if numbers(v)), None)
+
+
+def _reached(facts: Facts) -> bool:
+    """Whether a linker finds libcuda.so: in a folder of the loader, or by a variable of the linker's or Triton's."""
+    env = facts.host.environment
+    given = {f.rstrip("/") for f in env.get("LIBRARY_PATH", "").split(":")} | {env.get("TRITON_LIBCUDA_PATH", "")}
+    return any(one.why != OFF_PATH or _folder_of(one.path) in given for one in known(facts.nvidia.link_libraries))
+
+
+def _fixes(on: OnPython) -> tuple[Fix, ...]:
+    library = loaded_libcuda(on.facts)
+    path = library.path if library else "/usr/lib64/libcuda.so.1"
+    link = shlex.quote(f"{_folder_of(path)}/libcuda.so")
+    says = f"Give the driver's library its plain name beside it, as a link.{lasting(on.facts)}"
+    commands = sudo(on.facts, (f"sudo ln -s {shlex.quote(path.rpartition('/')[2])} {link}", "sudo ldconfig"))
+    undo = sudo(on.facts, (f"sudo rm {link}",))[0]
+    fixes = [Fix(says, commands, root=True, undo=undo, verify=f"ls -l {link}")]
+    if numbers(_triton(on) or "0") >= (2, 3):  # from there on Triton reads this variable
+        links = tuple(f"ln -s {shlex.quote(path)} {_OWN}/{name}" for name in ("libcuda.so", "libcuda.so.1"))
+        own = (f"mkdir -p {_OWN}", *links, f"export TRITON_LIBCUDA_PATH={_OWN}")
+        fixes.append(Fix("Without root: make the links in a folder of your own.", own, "change-environment"))
+    return tuple(fixes)
+
+
+@check(
+    title="libcuda.so is missing: torch.compile and Triton kernels do not link",
+    severity=Severity.WARNING,
+    cause="Up to release 3.5 Triton links the launcher of each kernel with -lcuda, for which the linker looks for "
+    "libcuda.so. The driver's run-time packages may bring libcuda.so.1 alone, which is enough for all programs that "
+    "are already linked: eager code works.",
+    fixes=_fixes,
+    references=(
+        "https://github.com/triton-lang/triton/issues/8667",
+        "https://github.com/state-spaces/mamba/issues/123",
+    ),
+    each=pythons,
+    because=("python.*", "driver.*", "pytorch.cpu-build", "cuda.compiler-missing"),
+    affects=("extensions",),
+    seen=("simulated 2026-11",),
+)
+def libcuda_link_missing(on: OnPython) -> Problem | None:
+    """Triton that links with -lcuda, a driver that works, and no libcuda.so in the linker's reach."""
+    triton = _triton(on)
+    if triton is None or not links_libcuda(triton) or not compiles_kernels(on.facts, on.python):
+        return None
+    if known(on.facts.nvidia.cuda.code) is None or _reached(on.facts):
+        return None
+    library = loaded_libcuda(on.facts)
+    there = library.path if library else "libcuda.so.1"
+    says = (
+        f"Triton {triton} links with -lcuda, but there is no libcuda.so beside {there}: torch.compile and Triton "
+        "kernels fail (cannot find -lcuda, or libcuda.so cannot found)."
+    )
+    return Problem(says, tuple(f"{one.path}: {one.why}" for one in known(on.facts.nvidia.link_libraries)))

@@ -1,0 +1,73 @@
+"""A package that compiles CUDA code when it runs, and no nvcc."""
+
+from gpudoctor.facts import Framework
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.knowledge.python_rules import python_rules
+from gpudoctor.maybe import known
+from gpudoctor.remedies.python import conda_of, install
+from gpudoctor.remedies.toolkit import devel_image, toolkit
+from gpudoctor.subjects import OnPython, pythons
+from gpudoctor.views.frameworks import one_of, uses_gpu
+from gpudoctor.views.gpus import nvidia_gpus
+from gpudoctor.views.packages import packages_of
+
+
+def _compiling(on: OnPython) -> tuple[list[str], bool]:
+    """The packages that compile, and whether they always do."""
+    rules, there = python_rules().nvcc, {p.name for p in packages_of(on.python)}
+    always = sorted(there & rules.always)
+    sometimes = sorted(n for n in there & rules.sometimes if rules.ready.get(n, "") not in there)
+    return (always, True) if always else (sometimes, False)
+
+
+def _torch(on: OnPython) -> Framework | None:
+    found = one_of(on.python, "torch")
+    return found if uses_gpu(found) else None
+
+
+def _cuda(on: OnPython) -> str:
+    """The release to build for: PyTorch's, else the driver's."""
+    torch = _torch(on)
+    said = (torch.cuda if torch else None, on.facts.nvidia.cuda.version)
+    return next((v for v in said if isinstance(v, str) and "." in v), "12.8")
+
+
+def _fixes(on: OnPython) -> tuple[Fix, ...]:
+    wanted, (names, always) = _cuda(on), _compiling(on)
+    ready = [python_rules().nvcc.ready[n] for n in names if n in python_rules().nvcc.ready]
+    fixes = [toolkit(on.facts, on.python, wanted), *devel_image(on.facts, wanted)]
+    if ready and not always:
+        says = f"Install {' and '.join(ready)}, which brings the kernels ready-made, in the same version."
+        fixes.insert(0, Fix(says, (install(on.python, *ready),), "reinstall-package"))
+    return tuple(fixes)
+
+
+@check(
+    title="No nvcc for a package that compiles CUDA code when it runs",
+    severity=Severity.WARNING,
+    cause="Some packages compile their operators with nvcc at import or at first use (just in time). PyTorch's wheels "
+    "bring CUDA's libraries and no nvcc, and so do images named runtime; CUDA_HOME then leads nowhere.",
+    fixes=_fixes,
+    references=(
+        "https://github.com/deepspeedai/DeepSpeed/issues/2772",
+        "https://github.com/flashinfer-ai/flashinfer/issues/1781",
+    ),
+    each=pythons,
+    because=("python.*", "cuda.home-stale", "pytorch.cpu-build", "pytorch.wrong-vendor"),
+    affects=("extensions",),
+    seen=("simulated 2026-11",),
+)
+def nvcc_missing(on: OnPython) -> Problem | None:
+    """Such a package beside a PyTorch for CUDA, a GPU, and no nvcc where build tools look."""
+    names, always = _compiling(on)
+    if not names or not nvidia_gpus(on.facts) or not (_torch(on) or "pycuda" in names):
+        return None
+    home = on.facts.toolkits.home
+    if known(home.nvcc) is not None or any(c.name.startswith("cuda-nvcc") for c in conda_of(on.python)):
+        return None
+    where = f"{home.path} has no bin/nvcc" if home.path else "there is no nvcc, and CUDA_HOME is not set"
+    what = "and compiles CUDA code" if always else "and compiles the CUDA code that it does not find ready-made"
+    versions = {p.name: p.version for p in packages_of(on.python)}
+    listed = " and ".join(f"{n} {versions[n]}" for n in names)
+    says = f"{listed} is installed {what}, but the CUDA compiler is missing: {where}."
+    return Problem(says, severity=None if always else Severity.ADVICE)
