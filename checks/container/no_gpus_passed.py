@@ -2,7 +2,7 @@
 
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Problem, Severity, check
-from gpudoctor.maybe import known, known_or
+from gpudoctor.maybe import Unknown, known, known_or
 from gpudoctor.remedies import container
 from gpudoctor.subjects import cards_of, on_wsl
 from gpudoctor.views.containers import gpu_nodes, nvidia_container, wishes_gpu
@@ -18,8 +18,11 @@ def _severity(facts: Facts) -> Severity | None:
     off = facts.host.environment.get("NVIDIA_VISIBLE_DEVICES") in ("", "none", "void")
     if on_wsl(facts) or _sees_gpu(facts):
         return Severity.ADVICE if not wishes_gpu(facts) else Severity.WARNING if off else Severity.ERROR
-    # Without a trace of the hardware only the variable speaks, and NVIDIA's images set it everywhere.
-    return None if cards_of(facts, "nvidia") else Severity.WARNING
+    # Without a trace of the hardware only the variable speaks, and NVIDIA's images set it everywhere: where the host's
+    # own bus shows no NVIDIA GPU (a CI runner), there is none to pass.
+    if isinstance(facts.pci, Unknown):
+        return Severity.WARNING
+    return None if cards_of(facts, "nvidia") else Severity.ADVICE
 
 
 @check(

@@ -1,9 +1,13 @@
 """AMD's GPUs as the kernel's compute driver numbers them, with what sysfs says of each."""
 
 from collections.abc import Sequence
+from typing import Any
+
+import msgspec
 
 from gpudoctor.facts.gpu import Gpu
 from gpudoctor.facts.pci import PciDevice
+from gpudoctor.knowledge import rocm
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
 from gpudoctor.probes.amd_sensors import Sensors
@@ -12,6 +16,13 @@ NODES = "/sys/class/kfd/kfd/topology/nodes"
 PCI = "/sys/bus/pci/devices"
 # Heap types of memory banks, uapi/linux/kfd_sysfs.h: the GPU's memory that the CPU can and cannot see.
 VISIBLE, HIDDEN = 1, 2
+_NVIDIA_ALONE: dict[str, Any] = dict.fromkeys(
+    (
+        "generation", "capability", "performance_state", "ecc_pending", "ecc_uncorrected_total",
+        "remapped_uncorrected", "remap_pending", "remap_failed", "retired_pending", "compute_mode", "mig",
+        "mig_pending", "mig_devices", "persistence", "nvlinks", "fabric_state", "fabric_status", "recovery_action",
+    )
+)  # fmt: skip
 
 
 def gpus(machine: Machine, cards: Sequence[PciDevice]) -> Maybe[tuple[Gpu, ...]]:
@@ -36,15 +47,6 @@ def gpus(machine: Machine, cards: Sequence[PciDevice]) -> Maybe[tuple[Gpu, ...]]
     return tuple(found)
 
 
-def gfx_name(version: int) -> str | None:
-    """Return the target of a gfx_target_version: 90010 is gfx90a, 110000 gfx1100; None for 0 (a CPU).
-
-    The number is major * 10000 + minor * 100 + stepping (kfd_device.c); the name writes the last two in hex.
-    """
-    major, minor, step = version // 10000, version // 100 % 100, version % 100
-    return f"gfx{major}{minor:x}{step:x}" if major else None
-
-
 def address(location: int, domain: int) -> str:
     """Return the PCI address of a location_id: bus, device and function; bits above are a partition's number."""
     return f"{domain:04x}:{location >> 8 & 0xFF:02x}:{location >> 3 & 0x1F:02x}.{location & 7}"
@@ -66,29 +68,44 @@ def _place(machine: Machine, properties: dict[str, int]) -> str:
         name = machine.real(device).rpartition("/")[2]
         if name.count(":") == 2:
             return name
-    return address(properties.get("location_id", 0), properties.get("domain", 0))
+    place = address(properties.get("location_id", 0), properties.get("domain", 0))
+    # AMD's own driver packages write a partition's number into the function; the GPU itself is function 0.
+    whole = f"{place[:-1]}0"
+    return whole if not machine.exists(f"{PCI}/{place}") and machine.exists(f"{PCI}/{whole}") else place
 
 
 def _gpu(machine: Machine, index: int, folder: str, properties: dict[str, int], cards: Sequence[PciDevice]) -> Gpu:
     place = _place(machine, properties)
     card = next((c for c in cards if c.address == place), None)
-    sensors = Sensors(machine, f"{PCI}/{place}", asleep=card is not None and card.runtime_status == "suspended")
     unique, minor = properties.get("unique_id", 0), properties.get("drm_render_minor", 0)
     absent = Unknown(f"{PCI}/{place} is not shown here")
-    temperature, slowdown = sensors.temperatures()
-    return Gpu(
+    sensors = Sensors(machine, f"{PCI}/{place}", asleep=card is not None and card.runtime_status == "suspended")
+    gpu = Gpu(
         vendor="amd",
         index=index,
         address=place,
         name=_name(machine, folder, place, card),
         uuid=f"GPU-{unique:016x}" if unique else None,  # as ROCr and HIP spell it
         chip=card.chip if card else absent,
-        generation=None,
-        capability=None,
-        gfx=gfx_name(properties.get("gfx_target_version", 0)) or (card.gfx if card else absent),
+        gfx=rocm.gfx_of_target_version(properties.get("gfx_target_version", 0)) or (card.gfx if card else absent),
         integrated=card.integrated if card else absent,
         status="ok",  # KFD lists only GPUs that amdgpu has initialised
         memory=_memory(machine, folder, properties, sensors),
+        link_generation=card.link_generation if card else absent,
+        link_width=card.link_width if card else absent,
+        link_generation_max=card.link_generation_max if card else absent,
+        link_width_max=card.link_width_max if card else absent,
+        numa_node=card.numa_node if card else absent,
+        render_node=f"/dev/dri/renderD{minor}" if minor else None,
+        **_NVIDIA_ALONE,
+    )
+    return _measured(gpu, sensors)
+
+
+def _measured(gpu: Gpu, sensors: Sensors) -> Gpu:
+    temperature, slowdown = sensors.temperatures()
+    return msgspec.structs.replace(
+        gpu,
         memory_used=sensors.number("mem_info_vram_used"),
         utilisation=sensors.number("gpu_busy_percent"),
         temperature=temperature,
@@ -98,34 +115,11 @@ def _gpu(machine: Machine, index: int, folder: str, properties: dict[str, int], 
         power_default=sensors.watts("power1_cap_default"),
         sm_clock=sensors.clock(),
         sm_clock_max=sensors.clock_max(),
-        link_generation=card.link_generation if card else absent,
-        link_width=card.link_width if card else absent,
-        link_generation_max=card.link_generation_max if card else absent,
-        link_width_max=card.link_width_max if card else absent,
         pcie_replays=sensors.number("pcie_replay_count"),
         ecc=sensors.ecc(),
-        ecc_pending=None,
         ecc_uncorrected=sensors.uncorrected(),
         vbios=sensors.text("vbios_version"),
         serial=sensors.text("serial_number"),
-        numa_node=card.numa_node if card else absent,
-        render_node=f"/dev/dri/renderD{minor}" if minor else None,
-        # NVIDIA's alone:
-        performance_state=None,
-        ecc_uncorrected_total=None,
-        remapped_uncorrected=None,
-        remap_pending=None,
-        remap_failed=None,
-        retired_pending=None,
-        compute_mode=None,
-        mig=None,
-        mig_pending=None,
-        mig_devices=None,
-        persistence=None,
-        nvlinks=None,
-        fabric_state=None,
-        fabric_status=None,
-        recovery_action=None,
     )
 
 

@@ -202,7 +202,8 @@ def test_inside(facts: Facts, says: dict[str, str]) -> None:
         (inside(bare(TORCH)), Severity.ERROR),
         (inside(bare(TORCH), NVIDIA_VISIBLE_DEVICES="void"), Severity.WARNING),
         (inside(bare(nvidia_host())), Severity.ADVICE),  # nobody there wants a GPU
-        (inside(bare(plain_host()), NVIDIA_VISIBLE_DEVICES="all"), Severity.WARNING),  # the image's variable alone
+        (inside(bare(plain_host()), NVIDIA_VISIBLE_DEVICES="all"), Severity.ADVICE),  # the image's variable alone
+        (inside(bare(plain_host(pci=WHY)), NVIDIA_VISIBLE_DEVICES="all"), Severity.WARNING),
     ],
 )
 def test_how_bad_a_container_without_gpu_is(facts: Facts, severity: Severity) -> None:

@@ -8,6 +8,7 @@ from gpudoctor.judge import Outcome, judge
 from gpudoctor.report.build import build
 from tests.builders import host, nvidia_host
 from tests.checks import healthy_nvidia as nv
+from tests.checks.healthy_software import OTHERS
 from tests.checks.nvidia_machines import having
 
 CHECKS = catalogue.load()
@@ -106,7 +107,7 @@ NVIDIA = {
     "a small /dev/shm without PyTorch": having(nvidia_host(), host=host(container="docker", shm=nv.TINY)),
 }
 
-MACHINES = NVIDIA
+MACHINES = NVIDIA | OTHERS
 
 
 @pytest.mark.parametrize("facts", MACHINES.values(), ids=MACHINES.keys())
@@ -116,3 +117,7 @@ def test_a_healthy_machine_gives_no_fail_and_no_warning(facts: Facts) -> None:
     assert [(f.check, f.says) for f in report.findings if f.status != "advice"] == []
     assert [(v.check.id, v.says) for v in verdicts if v.outcome is Outcome.BROKEN] == []
     assert report.status == "pass"
+
+
+def test_no_two_machines_have_one_name() -> None:
+    assert not set(NVIDIA) & set(OTHERS)

@@ -150,3 +150,23 @@ def test_no_topology_and_a_closed_one() -> None:
     closed = gpus(RecordedMachine({**CPU, path: PROPERTIES}, errors={path: "EPERM"}), [CARD])
     assert isinstance(closed, Unknown)
     assert "not given the GPU" in closed.unknown
+
+
+def test_a_partition_whose_number_is_in_the_location_lies_on_its_gpu() -> None:
+    second = PROPERTIES.replace("location_id 2560", "location_id 2561").replace("minor 128", "minor 129")
+    found = gpus(
+        RecordedMachine(
+            {
+                **CPU,
+                f"{NODES}/1/properties": PROPERTIES,
+                f"{NODES}/2/properties": second,
+                f"{PCI}/vendor": "0x1002",
+            }
+        ),
+        [CARD],
+    )
+    assert not isinstance(found, Unknown)
+    assert [(gpu.address, gpu.render_node, gpu.integrated) for gpu in found] == [
+        ("0000:0a:00.0", "/dev/dri/renderD128", False),
+        ("0000:0a:00.0", "/dev/dri/renderD129", False),
+    ]
