@@ -111,7 +111,10 @@ def isa_family(gfx: str) -> str | None:
 
 
 def gfx_of_target_version(number: int) -> str | None:
-    """Return the gfx target of KFD's gfx_target_version (110000 is "gfx1100"); 0 is a processor: None."""
+    """Return the gfx target of KFD's gfx_target_version: 90010 is gfx90a, 110000 gfx1100; None for 0, a processor.
+
+    The number is major * 10000 + minor * 100 + stepping (kfd_device.c); the name writes the last two in hex.
+    """
     if number <= 0:
         return None
     major, minor, step = number // 10000, number // 100 % 100, number % 100

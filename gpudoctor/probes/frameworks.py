@@ -52,11 +52,14 @@ def _import(machine: Machine, python: Python, found: Sequence[Framework]) -> Cal
     from gpudoctor.probes.live import probe as ask
 
     slots, lives = BoundedSemaphore(max(1, len(os.sched_getaffinity(0)))), dict[str, Live]()
+    faults: list[Exception] = []
 
     def one(framework: Framework) -> None:
         free = slots.acquire(timeout=machine.left(PATIENCE * SHARE) / SHARE)
         try:
             lives[framework.name] = ask(machine, python, framework)
+        except Exception as fault:  # told by whoever waits: a thread's own traceback reaches nobody
+            faults.append(fault)
         finally:
             if free:
                 slots.release()
@@ -64,6 +67,8 @@ def _import(machine: Machine, python: Python, found: Sequence[Framework]) -> Cal
     def wait() -> dict[str, Live]:
         for thread in threads:
             thread.join()
+        if faults:
+            raise faults[0]
         return lives
 
     threads = [Thread(target=one, args=(framework,), daemon=True) for framework in found]

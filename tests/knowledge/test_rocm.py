@@ -102,7 +102,17 @@ def test_releases_for() -> None:
 
 @pytest.mark.parametrize(
     ("number", "gfx"),
-    [(110000, "gfx1100"), (90010, "gfx90a"), (120001, "gfx1201"), (90012, "gfx90c"), (100306, "gfx1036"), (0, None)],
+    [
+        (80003, "gfx803"),
+        (90010, "gfx90a"),
+        (90012, "gfx90c"),
+        (90402, "gfx942"),
+        (100306, "gfx1036"),
+        (110000, "gfx1100"),
+        (110501, "gfx1151"),
+        (120001, "gfx1201"),
+        (0, None),
+    ],
 )
 def test_gfx_of_target_version(number: int, gfx: str | None) -> None:
     assert rocm.gfx_of_target_version(number) == gfx

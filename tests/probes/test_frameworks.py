@@ -268,3 +268,17 @@ def test_probe_asks_each_framework_only_where_it_may(tmp_path: Any) -> None:
     full = probe(machine, python, live=True)[0]
     assert full.live is not None
     assert full.live.count == Unknown("programs are not run under another root")
+
+
+class NoRoom(Machine):
+    """A machine on which an import cannot even be begun."""
+
+    def run(self, *_: Any, **__: Any) -> Any:
+        """Fail as nobody has thought of."""
+        raise RuntimeError("no room")
+
+
+def test_a_fault_in_a_thread_is_told_in_its_own_words() -> None:
+    python = Python(path="/python", sys_path=(SITE,), packages=(package("jax", "0.6.2"),))
+    with pytest.raises(RuntimeError, match="no room"):
+        probe(NoRoom(), python, live=True)

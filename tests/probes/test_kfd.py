@@ -4,7 +4,7 @@ import pytest
 
 from gpudoctor.facts import Gpu, PciDevice
 from gpudoctor.maybe import Unknown
-from gpudoctor.probes.kfd import NODES, address, gfx_name, gpus
+from gpudoctor.probes.kfd import NODES, address, gpus
 from gpudoctor.recorded import RecordedMachine
 
 CPU = {f"{NODES}/0/properties": "cpu_cores_count 16\nsimd_count 0\ngfx_target_version 0\n", f"{NODES}/0/gpu_id": "0\n"}
@@ -53,24 +53,6 @@ def one(files: dict[str, str], card: PciDevice = CARD) -> Gpu:
     assert not isinstance(found, Unknown)
     (gpu,) = found
     return gpu
-
-
-@pytest.mark.parametrize(
-    ("version", "name"),
-    [
-        (80003, "gfx803"),
-        (90010, "gfx90a"),
-        (90012, "gfx90c"),
-        (90402, "gfx942"),
-        (100306, "gfx1036"),
-        (110000, "gfx1100"),
-        (110501, "gfx1151"),
-        (120001, "gfx1201"),
-        (0, None),
-    ],
-)
-def test_targets(version: int, name: str | None) -> None:
-    assert gfx_name(version) == name
 
 
 @pytest.mark.parametrize(
