@@ -11,6 +11,7 @@ from gpudoctor.later import Later
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe
 
+NVIDIA, AMD = "10de", "1002"  # PCI vendors
 Named = tuple[str, str, Callable[[], Any]]
 
 
@@ -26,17 +27,25 @@ def system_steps(machine: Machine, host: Callable[[], Host], devices: Callable[[
     def of(vendor: str) -> tuple[PciDevice, ...]:
         return tuple(device for device in devices() if device.vendor == vendor)
 
+    return [
+        *_nvidia(machine, host, lambda: of(NVIDIA)),
+        *_amd(machine, host, lambda: of(AMD)),
+        *_around(machine, host, devices),
+    ]
+
+
+def _nvidia(machine: Machine, host: Callable[[], Host], cards: Callable[[], tuple[PciDevice, ...]]) -> list[Named]:
     def first() -> NvidiaKernel:
         from gpudoctor.probes import nvidia_kernel
 
-        return nvidia_kernel.first(machine, host(), of("10de"))
+        return nvidia_kernel.first(machine, host(), cards())
 
     seen: Later[NvidiaKernel | None] = Later(first, None)
 
     def kernel() -> NvidiaKernel:
         from gpudoctor.probes import nvidia_kernel
 
-        return nvidia_kernel.probe(machine, host(), of("10de"), seen.get())
+        return nvidia_kernel.probe(machine, host(), cards(), seen.get())
 
     def driver() -> tuple[Nvidia, Maybe[tuple[Gpu, ...]]]:
         from gpudoctor.probes import nvidia_user
@@ -44,15 +53,25 @@ def system_steps(machine: Machine, host: Callable[[], Host], devices: Callable[[
         seen.get()  # first what the kernel says: NVML and libcuda may run nvidia-modprobe, which changes it
         return nvidia_user.probe(machine, host())
 
-    def amdgpu() -> Amd:
-        from gpudoctor.probes import amd as probe
+    return [("nvidia", "NVIDIA's libraries and GPUs", driver), ("nvidia kernel", "NVIDIA's kernel driver", kernel)]
 
-        return probe.probe(machine, host(), of("1002"))
 
-    def kfd() -> Maybe[tuple[Gpu, ...]]:
-        from gpudoctor.probes import kfd as probe
+def _amd(machine: Machine, host: Callable[[], Host], cards: Callable[[], tuple[PciDevice, ...]]) -> list[Named]:
+    def driver() -> Amd:
+        from gpudoctor.probes import amd
 
-        return probe.gpus(machine, of("1002"))
+        return amd.probe(machine, host(), cards())
+
+    def gpus() -> Maybe[tuple[Gpu, ...]]:
+        from gpudoctor.probes import kfd
+
+        return kfd.gpus(machine, cards())
+
+    return [("amd", "AMD's driver", driver), ("kfd", "AMD's GPUs", gpus)]
+
+
+def _around(machine: Machine, host: Callable[[], Host], devices: Callable[[], Sequence[PciDevice]]) -> list[Named]:
+    """What surrounds the drivers; tools are asked only where there is any device for them."""
 
     def log() -> KernelLog:
         from gpudoctor.probes import log as probe
@@ -70,10 +89,6 @@ def system_steps(machine: Machine, host: Callable[[], Host], devices: Callable[[
         return probe.probe(machine, host(), wanted=bool(devices()))
 
     return [
-        ("nvidia", "NVIDIA's libraries and GPUs", driver),
-        ("nvidia kernel", "NVIDIA's kernel driver", kernel),
-        ("amd", "AMD's driver", amdgpu),
-        ("kfd", "AMD's GPUs", kfd),
         ("log", "the kernel's log", log),
         ("containers", "container engines", containers),
         ("toolkits", "CUDA toolkits", toolkits),
