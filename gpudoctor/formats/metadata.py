@@ -53,28 +53,6 @@ def read_installer(content: str | bytes) -> str | None:
     return line.lower() or None
 
 
-def record_files(content: str | bytes) -> tuple[str, ...]:
-    """Return the paths in a RECORD file, as they are written: relative to site-packages.
-
-    A file whose quotes are broken gives the paths up to there.
-    """
-    text = content.decode("utf-8", "replace") if isinstance(content, bytes) else content
-    if '"' not in text:
-        return tuple(line.partition(",")[0] for line in text.splitlines() if line.partition(",")[0])
-    return tuple(_quoted_paths(text))
-
-
-def _quoted_paths(text: str) -> Iterator[str]:
-    import csv
-
-    try:
-        for row in csv.reader(text.splitlines(keepends=True)):
-            if row and row[0]:
-                yield row[0]
-    except csv.Error:
-        return
-
-
 def _text(content: str | bytes) -> str:
     head = content[:_LONGEST_HEAD]
     return head.decode("utf-8-sig", "replace") if isinstance(head, bytes) else head.removeprefix("\ufeff")

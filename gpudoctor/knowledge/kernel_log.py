@@ -1,7 +1,6 @@
 """Recognises the lines of a kernel log that say something about GPUs and their drivers."""
 
 import re
-from collections.abc import Iterable, Iterator
 from functools import cache
 
 import msgspec
@@ -62,18 +61,6 @@ def recognise(line: str) -> Event | None:
                 if needle in line and (match := _compiled(source).search(line)):
                     return _event(kind, match)
     return None
-
-
-def recognise_all(lines: Iterable[str]) -> Iterator[tuple[str, Event]]:
-    """Yield every line that says something, with what it says, in order."""
-    gates = [gate for gate, _ in _gates()]
-    for line in lines:
-        for gate in gates:
-            if gate in line:
-                event = recognise(line)
-                if event is not None:
-                    yield line, event
-                break
 
 
 def pci_address(text: str) -> str:

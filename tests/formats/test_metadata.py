@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpudoctor.formats.metadata import Head, normalise, read_head, read_installer, record_files
+from gpudoctor.formats.metadata import Head, normalise, read_head, read_installer
 
 TORCH = """Metadata-Version: 2.1
 Name: torch
@@ -62,7 +62,6 @@ def test_broken_heads(content: str | bytes, head: Head) -> None:
 def test_noise_is_not_an_error(noise: str | bytes) -> None:
     read_head(noise)
     read_installer(noise)
-    record_files(noise)
 
 
 @pytest.mark.parametrize("distribution", ["pytest", "hypothesis", "msgspec"])
@@ -71,7 +70,6 @@ def test_as_importlib_reads_it(distribution: str) -> None:
     head = read_head(theirs.read_text("METADATA") or "")
     assert (head.name, head.version) == (theirs.name, theirs.version)
     assert list(head.requires) == (theirs.requires or [])
-    assert list(record_files(theirs.read_text("RECORD") or "")) == [str(path) for path in theirs.files or ()]
 
 
 @pytest.mark.parametrize(
@@ -95,21 +93,3 @@ def test_normalise(name: str, normal: str) -> None:
 )
 def test_installer(content: str | bytes, installer: str | None) -> None:
     assert read_installer(content) == installer
-
-
-@pytest.mark.parametrize(
-    ("content", "files"),
-    [
-        ("", ()),
-        ("torch/__init__.py,sha256=abc,12\ntorch/lib/x.so,,\n", ("torch/__init__.py", "torch/lib/x.so")),
-        ("../../bin/torchrun,,\r\n\r\n,,\n", ("../../bin/torchrun",)),
-        ('"a,b.py",sha256=x,1\nc.py,,\n', ("a,b.py", "c.py")),
-        ('"say ""hi"".py",,\n', ('say "hi".py',)),
-        ('"two\nlines.py",,\n', ("two\nlines.py",)),
-        (b"caf\xc3\xa9.py,,\n", ("café.py",)),
-        ('good.py,,\n"' + "x" * 200_000 + '",,\nlost.py,,\n', ("good.py",)),
-    ],
-    ids=lambda value: repr(value)[:40],
-)
-def test_record(content: str | bytes, files: tuple[str, ...]) -> None:
-    assert record_files(content) == files

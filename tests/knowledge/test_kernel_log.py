@@ -7,7 +7,7 @@ import re
 import pytest
 
 from gpudoctor.knowledge import kernel_log
-from gpudoctor.knowledge.kernel_log import Event, pci_address, recognise, recognise_all
+from gpudoctor.knowledge.kernel_log import Event, pci_address, recognise
 
 LINES = [
     ("NVRM: Xid (PCI:0000:07:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.",
@@ -150,11 +150,6 @@ def test_other_lines_say_nothing(line: str) -> None:
 def test_every_kind_has_a_line_here() -> None:
     shown = {event.kind for _, event in LINES}
     assert {kind for kind, _ in kernel_log.kinds()} - shown == {"amdgpu-bad-pages", "kfd-hang"}
-
-
-def test_recognise_all_keeps_the_order() -> None:
-    lines = [QUIET[1], LINES[0][0], QUIET[2], LINES[5][0]]
-    assert list(recognise_all(lines)) == [(LINES[0][0], LINES[0][1]), (LINES[5][0], LINES[5][1])]
 
 
 def test_number() -> None:
