@@ -76,9 +76,9 @@ def _at_work(on: OnGpu) -> bool:
 
 
 def _own(on: OnGpu, holders: tuple[Process, ...]) -> bool:
-    """Whether all holders are the asking user's own programs."""
+    """Whether all holders are the asking user's own programs; root's are nobody's in particular."""
     uid = known_or(on.facts.host.user.uid, None)
-    return bool(holders) and uid is not None and all(p.user == uid for p in holders)
+    return bool(holders) and bool(uid) and all(p.user == uid for p in holders)
 
 
 def _words(process: Process) -> str:

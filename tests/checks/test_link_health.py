@@ -20,6 +20,7 @@ AT_WORK: dict[str, Any] = {
     "gpus__0__event_reasons": (),
 }
 SMALL = (Process(pid=42, name="python3", memory=23 << 30, state="S"),)
+ROOTS = (Process(pid=42, name="VLLM::EngineCor", memory=23 << 30, state="S", user=0),)
 OWN = (Process(pid=42, name="python3", memory=23 << 30, state="S", user=1000),)
 
 
@@ -173,6 +174,11 @@ def test_what_nobody_could_see_is_unknown(check: str, facts: Facts) -> None:
             Severity.ADVICE,
         ),
         ("health.memory-held", having(gpus__0__memory_used=23 << 30, gpus__0__processes=SMALL), Severity.WARNING),
+        (
+            "health.memory-held",  # root owns no work of its own
+            having(gpus__0__memory_used=23 << 30, gpus__0__processes=ROOTS, host__user=User(uid=0)),
+            Severity.WARNING,
+        ),
         ("health.memory-held", having(nvidia_host(2), gpus__0__memory_used=23 << 30), Severity.ADVICE),
     ],
 )
