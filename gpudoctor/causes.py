@@ -86,12 +86,15 @@ def _named(cause: Verdict, verdict: Verdict) -> bool:
     """Whether the verdict's check names the cause: by its id, or as one of an area that touches the same people.
 
     An area named whole has checks about something else too: that Docker on this host lacks a toolkit explains
-    nothing about the framework that runs beside it.
+    nothing about the framework that runs beside it, and an advice explains no failure.
     """
-    if not verdict.check.explains_through(cause.check.id):
+    if cause.check.id in verdict.check.because:
+        return True
+    lighter = cause.severity is Severity.ADVICE and verdict.severity is not Severity.ADVICE
+    if lighter or not verdict.check.explains_through(cause.check.id):
         return False
     touched, own = set(cause.check.affects), set(verdict.check.affects)
-    return cause.check.id in verdict.check.because or "everything" in touched | own or bool(touched & own)
+    return "everything" in touched | own or bool(touched & own)
 
 
 def _mutual(cause: Verdict, verdict: Verdict) -> bool:

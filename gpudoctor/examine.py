@@ -93,7 +93,7 @@ def examine(machine: Machine | None, wishes: Wishes = ANYTHING, facts: Facts | N
     yield Gathered(facts)
     verdicts = tuple(judge(facts, catalogue.load_for(facts, wanted)))
     yield Judged(verdicts)
-    yield Done(build(facts, verdicts), facts)
+    yield Done(build(facts, verdicts, chosen=bool(wishes.only or wishes.skip)), facts)
 
 
 def gather(machine: Machine | None = None, wishes: Wishes = ANYTHING) -> Facts:

@@ -84,4 +84,4 @@ def _fixes(one: Check[Any]) -> tuple[Fix, ...]:
 
 
 def _wrap(text: str, width: int, first: str = "") -> str:
-    return textwrap.fill(text, width, initial_indent=first, subsequent_indent=" " * len(first))
+    return textwrap.fill(text, width, initial_indent=first, subsequent_indent=" " * len(first), break_on_hyphens=False)

@@ -20,6 +20,8 @@ def attach(report: Report, text: str) -> Report:
         lines.append("The message is not one that gpudoctor knows.")
     elif not first:
         lines.append("Nothing that was found here explains it: the cause may lie in the program, or be gone.")
+        ids = list(dict.fromkeys(check for check in wanted if not check.endswith(".*")))[:3]
+        lines += [f"What can cause it: `gpudoctor explain {id_}`." for id_ in ids]
     else:
         lines.append(f"Its cause here: {first[0].title}.")
     return msgspec.structs.replace(report, findings=(*first, *rest), next=(*lines, *report.next))

@@ -127,13 +127,16 @@ def test_an_import_that_never_returns(tmp_path: Path, env: dict[str, str], code:
 def test_what_hangs_takes_no_time_from_what_runs_beside_it(tmp_path: Path, env: dict[str, str]) -> None:
     every = {"tensorflow": SLEEPS, "torch": SLEEPS, "onnxruntime": DEAF, "jax": WELL, "cupy": CRASHES}
     seen = lives(facts(env, "--python", environment(tmp_path / "venv", **every)))
-    assert {name: (live["stage"], live["hung"]) for name, live in seen.items()} == {
-        "tensorflow": ("import", True),
-        "torch": ("import", True),
-        "onnxruntime": ("import", True),
-        "jax": ("done", False),
-        "cupy": ("import", False),
+    assert {name: live["stage"] for name, live in seen.items()} == {
+        "tensorflow": "import",
+        "torch": "import",
+        "onnxruntime": "import",
+        "jax": "done",
+        "cupy": "import",
     }
+    # With so little time, no answer is no proof of a hang.
+    assert not any(live["hung"] for live in seen.values())
+    assert seen["torch"]["version"]["unknown"].endswith("in the stage import, all that the examination had left")
     assert seen["cupy"]["died"] == "SIGSEGV"
     assert seen["torch"]["version"]["unknown"].startswith("no answer within")
 

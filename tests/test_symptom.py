@@ -55,6 +55,8 @@ REPORT = Report(
             (
                 "The message means: PyTorch is a CPU-only build.",
                 "Nothing that was found here explains it: the cause may lie in the program, or be gone.",
+                "What can cause it: `gpudoctor explain pytorch.cpu-build`.",
+                "What can cause it: `gpudoctor explain device.no-gpu`.",
             ),
         ),
         ("segfault in my own code", "host.shm-small", ("The message is not one that gpudoctor knows.",)),

@@ -30,11 +30,25 @@ def run(arguments: argparse.Namespace) -> int:
         rows = [{"id": c.id, "title": c.title, "severity": c.severity.value, "affects": c.affects} for c in found]
         out_json(json.dumps(rows, indent=2) + "\n")
         return OK
-    area = ""
+    from gpudoctor.cli.terminal import columns
+
+    width, area = columns(), ""
     for one in found:
         if one.area != area:
             out(f"{'' if not area else chr(10)}{one.area}\n")
             area = one.area
-        out(f"  {one.id:<40} {one.severity.value:<7} {one.title}\n")
-    out(f"\n{len(found)} checks. `gpudoctor explain ID` tells more of one.\n")
+        out(_row(one.id, one.severity.value, one.title, width))
+    out(f"\n{len(found)} check{'s' * (len(found) != 1)}. `gpudoctor explain ID` tells more of one.\n")
     return OK
+
+
+def _row(id_: str, severity: str, title: str, width: int) -> str:
+    """One check; its title goes on beneath itself where the line is too narrow."""
+    import textwrap
+
+    head = f"  {id_:<38} {severity:<6} "
+    if width - len(head) < 20:
+        lines = [head.rstrip(), *textwrap.wrap(title, width - 4, initial_indent=" " * 4, subsequent_indent=" " * 4)]
+    else:
+        lines = textwrap.wrap(title, width, initial_indent=head, subsequent_indent=" " * len(head))
+    return "\n".join(lines) + "\n"

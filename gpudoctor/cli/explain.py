@@ -24,6 +24,8 @@ def run(arguments: argparse.Namespace) -> int:
     every = catalogue.ids()
     wanted = [arguments.id] if arguments.id in every else catalogue.renamed(arguments.id)
     if not wanted:
+        if arguments.id in {id_.split(".")[0] for id_ in every}:
+            raise UsageError(f'"{arguments.id}" is an area: `gpudoctor checks {arguments.id}` lists its checks.')
         hint = catalogue.nearest(arguments.id, every)
         raise UsageError(f'There is no check "{arguments.id}".{hint}')
     out(check_page(catalogue.load(wanted)[0], width=min(columns(), 100)))

@@ -57,8 +57,10 @@ def probe(machine: Machine, python: Python, framework: Framework, seconds: float
     env = {name: value for name, value in machine.env.items() if name not in _NOT_PASSED} | _SET
     pace = Pace(machine)
     argv = [python.path, _SCRIPT, framework.name]
+    hurried = machine.left(seconds) < seconds
     with spare_home(env) as at_home:
-        return read(framework.name, machine.run(argv, seconds, at_home, pace.line, patient=True, late=pace.late))
+        ended = machine.run(argv, seconds, at_home, pace.line, patient=True, late=pace.late)
+    return read(framework.name, ended, hurried=hurried and not pace.late())
 
 
 class Pace:
@@ -92,12 +94,13 @@ def _empty(why: str) -> Live:
     return msgspec.structs.replace(Live(), **{name: Unknown(why) for name in _kinds() if _may_be_unknown(name)})
 
 
-def read(name: str, ended: Ended) -> Live:
+def read(name: str, ended: Ended, *, hurried: bool = False) -> Live:
     """Make facts of what the child told.
 
     Args:
         name: the framework's import name.
         ended: how the child ended, with its output.
+        hurried: it had less than its full time, so that no answer is no hang.
     """
     said = _said(ended.out)
     stage = str(said.get("stage", "start"))
@@ -107,9 +110,14 @@ def read(name: str, ended: Ended) -> Live:
             said["error"] = refusal(name, ended.err, error)
     if "error_code" not in said and isinstance(said.get("error"), str | None) and "error" in said:
         said["error_code"] = number(said["error"])
-    why = f"import failed: {said['import_error']}" if said.get("import_error") else _why(ended, stage)
+    why = f"import failed: {said['import_error']}" if said.get("import_error") else _why(ended, stage, hurried)
     facts = {field: _fact(field, said, why) for field in _kinds()}
-    facts |= {"stage": stage, "hung": ended.timed_out, "stderr": _tail(ended.err), "exit_code": ended.code}
+    facts |= {
+        "stage": stage,
+        "hung": ended.timed_out and not hurried,
+        "stderr": _tail(ended.err),
+        "exit_code": ended.code,
+    }
     facts["died"] = None if ended.timed_out else ended.signal
     return Live(**facts)
 
@@ -147,12 +155,13 @@ def _fact(field: str, said: dict[str, Any], why: str) -> Any:
         return Unknown(f"it told nonsense: {error}") if _may_be_unknown(field) else default
 
 
-def _why(ended: Ended, stage: str) -> str:
+def _why(ended: Ended, stage: str, hurried: bool) -> str:
     """Why what the child did not tell is unknown."""
     if ended.missing:
         return f"{ended.argv[0]} was not started: {ended.missing}"
     if ended.timed_out:
-        return f"no answer within {ended.seconds:.0f} s in the stage {stage}"
+        rest = ", all that the examination had left" if hurried else ""
+        return f"no answer within {ended.seconds:.0f} s in the stage {stage}{rest}"
     if ended.signal:
         return f"the process died of {ended.signal} in the stage {stage}"
     if ended.cancelled:

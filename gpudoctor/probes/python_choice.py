@@ -96,7 +96,8 @@ def _named(machine: Machine, name: str) -> str:
 def _must_be_python(machine: Machine, path: str) -> None:
     target = machine.link(path)
     if target and not machine.exists(path):
-        raise InterpreterError(f"{path} is a link to {target}, which is not there.")
+        gone = "which is not there, or not to be reached by this user"
+        raise InterpreterError(f"{path} is a link to {target}, {gone}.")
     if not _runs(machine, path):
         raise InterpreterError(f"{path} is not executable, so it is no Python interpreter.")
     names = (os.path.basename(path), os.path.basename(machine.real(path)))

@@ -20,6 +20,7 @@ def spare_home(env: Mapping[str, str]) -> Iterator[dict[str, str]]:
     except OSError:
         yield dict(env)
         return
+
     def remove() -> None:
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -26,13 +26,19 @@ from gpudoctor.subjects import VENDORS, has_dxg
 T = TypeVar("T")
 
 
-def build(facts: Facts, verdicts: Iterable[Verdict]) -> Report:
-    """The report on a machine."""
+def build(facts: Facts, verdicts: Iterable[Verdict], chosen: bool = False) -> Report:
+    """The report on a machine.
+
+    Args:
+        facts: what was found out.
+        verdicts: what the checks said.
+        chosen: whether only some checks were asked, so that causes may have been passed over.
+    """
     everything = list(verdicts)
     found, open_ = findings(everything)
     entries = tuple(_finding(f) for f in found)
     unknown = (*(_failed(*part) for part in facts.failed), *(_unknown(v) for v in open_))
-    status = _status(entries, unknown)
+    status = _status(entries, unknown, everything)
     pythons = tuple(_python(p) for p in facts.pythons)
     return Report(
         version=facts.version,
@@ -47,7 +53,7 @@ def build(facts: Facts, verdicts: Iterable[Verdict]) -> Report:
         frameworks=tuple(_framework(p, f) for p in facts.pythons for f in p.frameworks),
         findings=entries,
         unknown=unknown,
-        next=closing(facts, everything, status, entries),
+        next=closing(facts, everything, status, entries, chosen),
     )
 
 
@@ -56,28 +62,36 @@ def or_none(fact: Maybe[T]) -> T | None:
     return None if isinstance(fact, Unknown) else fact
 
 
-def _status(found: tuple[FindingEntry, ...], unknown: tuple[UnknownEntry, ...]) -> str:
+def _status(found: tuple[FindingEntry, ...], unknown: tuple[UnknownEntry, ...], verdicts: list[Verdict]) -> str:
     worst = {entry.status for entry in found}
     if "fail" in worst:
         return "fail"
-    if any(entry.essential or entry.broken for entry in unknown):
+    if any(entry.essential or entry.broken for entry in unknown) or not asked(verdicts):
         return "incomplete"
     return "warn" if "warn" in worst else "pass"
 
 
 def _summary(verdicts: list[Verdict], found: tuple[FindingEntry, ...], unknown: tuple[UnknownEntry, ...]) -> Summary:
     count = Counter(entry.status for entry in found)
-    ends = Counter(v.outcome for v in verdicts)
+    everything = {v.check.id for v in verdicts}
     return Summary(
         fail=count["fail"],
         warn=count["warn"],
         advice=count["advice"],
         consequences=sum(len(entry.consequences) for entry in found),
         unknown=sum(not entry.broken for entry in unknown),
-        passed=ends[Outcome.PASS],
-        skipped=ends[Outcome.SKIPPED],
+        passed=len(asked(verdicts) - {v.check.id for v in verdicts if v.outcome not in WELL}),
+        skipped=len(everything - asked(verdicts)),
         broken=sum(entry.broken for entry in unknown),
     )
+
+
+WELL = (Outcome.PASS, Outcome.SKIPPED)
+
+
+def asked(verdicts: list[Verdict]) -> set[str]:
+    """The checks for which this machine has something to judge."""
+    return {v.check.id for v in verdicts if v.outcome is not Outcome.SKIPPED}
 
 
 def _finding(found: Finding) -> FindingEntry:
@@ -124,7 +138,7 @@ def _machine(facts: Facts) -> MachineEntry:
         kernel=or_none(host.kernel.release),
         architecture=or_none(host.architecture),
         platform=or_none(host.platform),
-        container=or_none(host.container),
+        container="kubernetes" if host.kubernetes is True else or_none(host.container),
         product=or_none(host.product),
         driver=or_none(kernel.loaded) or (or_none(nvidia.nvml.driver_version) if has_dxg(facts) else None),
         driver_flavour=or_none(kernel.flavour),

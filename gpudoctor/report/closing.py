@@ -6,16 +6,25 @@ from gpudoctor.maybe import Unknown
 from gpudoctor.report.model import FindingEntry
 from gpudoctor.subjects import framework_name
 
+CHOSEN = "Only the checks that were chosen were asked: a cause may lie where nobody looked."
+NOTHING = "None of the checks that were chosen applies to this machine, so nothing was checked."
 
-def closing(facts: Facts, verdicts: list[Verdict], status: str, entries: tuple[FindingEntry, ...]) -> tuple[str, ...]:
+
+def closing(
+    facts: Facts, verdicts: list[Verdict], status: str, entries: tuple[FindingEntry, ...], chosen: bool = False
+) -> tuple[str, ...]:
     """Sentences for the end of the report."""
+    if chosen and all(v.outcome is Outcome.SKIPPED for v in verdicts):
+        return (NOTHING,)
+    lines = [CHOSEN] if chosen and entries else []
     if status == "fail":
-        return ("Mend the first finding, then run `gpudoctor check` again; `gpudoctor explain ID` tells more.",)
-    lines = _proven(facts)
+        again = "Mend the first finding, then run `gpudoctor check` again; `gpudoctor explain ID` tells more."
+        return (*lines, again)
+    lines += _proven(facts)
     if status == "incomplete":
         lines.append("Not everything could be found out: --verbose lists what is unknown, and what would permit it.")
     elif not entries and (asked := {v.check.id for v in verdicts if v.outcome is Outcome.PASS}):
-        lines.append(f"None of the {len(asked)} checks that apply here found a problem.")
+        lines.append(f"Nothing was found by the {len(asked)} check{'s' * (len(asked) != 1)} that apply here.")
     if facts.quick and any(p.frameworks for p in facts.pythons):
         lines.append("No framework was imported (--quick): run `gpudoctor check` for what each one sees.")
     if status == "pass" and not facts.quick and lines:

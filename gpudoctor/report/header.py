@@ -31,7 +31,7 @@ def _machine(report: Report) -> str:
     m = report.machine
     parts = [m.distribution or m.system or "unknown system", m.kernel and f"kernel {m.kernel}", m.architecture]
     if m.container:
-        parts.append(f"in a container ({m.container})")
+        parts.append(f"in a {'pod' if m.container == 'kubernetes' else 'container'} ({m.container})")
     elif m.platform not in (None, "bare"):
         parts.append({"vm": "virtual machine", "wsl": "WSL"}.get(str(m.platform), str(m.platform)))
     return ", ".join(p for p in parts if p)
@@ -49,7 +49,7 @@ def _driver(report: Report) -> str:
 
 def _nvidia(m: MachineEntry) -> list[str]:
     if m.driver is None:
-        parts = [f"NVIDIA {m.driver_libraries} (libraries only)"]
+        parts = [f"NVIDIA libraries {m.driver_libraries}, no module loaded"]
     else:
         differ = m.driver_libraries not in (None, m.driver)
         words = [m.driver_flavour or "", f"libraries {m.driver_libraries}" if differ else ""]
@@ -96,14 +96,17 @@ def _python(out: Console, python: PythonEntry, frameworks: list[FrameworkEntry])
     _row(out, "Python", f"{python.path}" + (f" ({about})" if about else ""))
     for framework in frameworks:
         name = f"{NAMES.get(framework.name, framework.name)} {framework.version or '(version unknown)'}"
-        _row(out, "", f"{name:<24}{_built(framework):<14}{_sees(framework)}")
+        _row(out, "", f"{name:<23} {_built(framework):<13} {_sees(framework)}")
     if not frameworks and python.error is None:
         _row(out, "", "no framework of PyTorch, TensorFlow, CuPy, JAX, ONNX Runtime")
 
 
 def _built(framework: FrameworkEntry) -> str:
     word = {"cuda": "CUDA", "rocm": "ROCm", "cpu": "CPU build"}.get(framework.variant or "", framework.variant or "")
-    return f"{word} {(framework.built_for or '').split('-')[0]}".strip()
+    release = (framework.built_for or "").split("-")[0]
+    if framework.variant == "rocm":  # HIP's own number, 6.3.42134, ends in a build number
+        release = ".".join(release.split(".")[:2])
+    return f"{word} {release}".strip()
 
 
 def _sees(framework: FrameworkEntry) -> str:

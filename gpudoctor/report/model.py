@@ -8,7 +8,7 @@ SCHEMA = "gpudoctor.report/1"
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True, rename={"passed": "pass"}):
-    """How many findings there are of each status, and how the other verdicts ended."""
+    """How many findings there are of each status, and how the other checks ended."""
 
     fail: int = 0
     warn: int = 0

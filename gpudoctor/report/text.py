@@ -38,10 +38,10 @@ def render(report: Report, width: int | None = None, colour: bool = False, verbo
     )
     header(out, report)
     for entry in report.findings:
-        _finding(out, entry, verbose)
+        _finding(out, entry, verbose, len(report.pythons) > 1)
     if verbose:
         _unknown(out, report)
-    _counts(out, report)
+    _counts(out, report, verbose)
     for sentence in report.next:
         for line in wrapped(sentence, out.width):
             out.print(Text(line), soft_wrap=True)
@@ -49,7 +49,7 @@ def render(report: Report, width: int | None = None, colour: bool = False, verbo
     return "\n".join(line.rstrip() for line in text.splitlines()) + "\n"
 
 
-def _finding(out: Console, entry: FindingEntry, verbose: bool) -> None:
+def _finding(out: Console, entry: FindingEntry, verbose: bool, several: bool) -> None:
     word, style = LABEL[entry.status]
     out.print()
     _hanging(out, word, style, entry.title)
@@ -61,10 +61,10 @@ def _finding(out: Console, entry: FindingEntry, verbose: bool) -> None:
         _fix(out, fix, "fix" if number == 0 else "or")
     _consequences(out, entry.consequences)
     if verbose and entry.ruled_out:
-        _line(out, "not", "Looked at and well: " + ", ".join(entry.ruled_out) + ".", "dim")
+        _line(out, "well", ", ".join(entry.ruled_out), "dim")
     for reference in entry.references if verbose else ():
         _line(out, "see", reference, "dim")
-    _line(out, "id", entry.check, "dim")
+    _line(out, "id", entry.check + (f" ({entry.subject})" if several else ""), "dim")
 
 
 def _hanging(out: Console, word: str, style: str, title: str) -> None:
@@ -83,19 +83,27 @@ def _line(out: Console, label: str, text: str, style: str = "") -> None:
 def _fix(out: Console, fix: Fix, label: str) -> None:
     _line(out, label, fix.says)
     for command in fix.commands:
-        for line in clean(command).splitlines():
-            out.print(Text(" " * INDENT + "  " + line, "green"), soft_wrap=True)
-    after = []
-    if fix.root:
-        after.append("needs root")
-    if fix.needs:
+        _command(out, command)
+    if after := _after(fix):
+        _line(out, "", f"({'; '.join(after)})", "dim")
+    if fix.verify:
+        _line(out, "", "To see whether it helped:", "dim")
+        _command(out, fix.verify)
+
+
+def _command(out: Console, command: str) -> None:
+    """A command on lines of its own, as it is typed: never wrapped, so that it can be copied."""
+    for line in clean(command).splitlines():
+        out.print(Text(" " * INDENT + "  " + line, "green"), soft_wrap=True)
+
+
+def _after(fix: Fix) -> list[str]:
+    after = ["needs root"] if fix.root else []
+    if fix.needs and not any(fix.needs in command for command in fix.commands):
         after.append(f"then: {fix.needs}")
     if fix.impact in ("irreversible", "data loss"):
         after.append(f"careful: {fix.impact}")
-    if fix.verify:
-        after.append(f"check with: {fix.verify}")
-    if after:
-        _line(out, "", f"({'; '.join(after)})", "dim")
+    return after
 
 
 def _consequences(out: Console, consequences: tuple[Consequence, ...]) -> None:
@@ -104,7 +112,8 @@ def _consequences(out: Console, consequences: tuple[Consequence, ...]) -> None:
     for one in consequences:
         told[one.says] = told.get(one.says, 0) + 1
     for number, (says, times) in enumerate(told.items()):
-        _line(out, "so" if number == 0 else "", says if times == 1 else f"{says} ({times} times)")
+        mark = "- " if len(told) > 1 else ""
+        _line(out, "so" if number == 0 else "", mark + (says if times == 1 else f"{says} ({times} times)"))
 
 
 def _unknown(out: Console, report: Report) -> None:
@@ -116,15 +125,15 @@ def _unknown(out: Console, report: Report) -> None:
         _line(out, word, f"{entry.check} ({entry.subject}): {entry.why}")
 
 
-def _counts(out: Console, report: Report) -> None:
+def _counts(out: Console, report: Report, verbose: bool) -> None:
     s = report.summary
     parts = [
         (s.fail, "failed"),
         (s.warn, "warnings" if s.warn != 1 else "warning"),
         (s.advice, "advice"),
-        (s.consequences, "that follow from these" if s.consequences != 1 else "that follows from these"),
+        (s.consequences, "consequences" if s.consequences != 1 else "consequence"),
         (s.broken, "broken"),
-        (s.unknown, "unknown"),
+        (s.unknown, "unknown" if verbose else "unknown (--verbose lists them)"),
         (s.passed, "passed"),
         (s.skipped, "not for this machine"),
     ]

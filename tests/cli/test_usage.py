@@ -84,7 +84,7 @@ def test_interpreters_that_are_none(run: Run, tmp_path: Path) -> None:
         ("no-such-program", "There is no file, folder or program on PATH named no-such-program."),
         (str(tmp_path), "holds no bin/python, so it is no Python environment."),
         (str(text), "is not executable, so it is no Python interpreter."),
-        (str(tmp_path / "dangling"), "is a link to /proc/none/python, which is not there."),
+        (str(tmp_path / "dangling"), "is a link to /proc/none/python, which is not there, or"),
         ("/bin/sh", "is no Python interpreter, by its name."),
     ):
         assert words in run("check", "--quick", "--python", given).sentence

@@ -314,6 +314,7 @@ def test_environment_is_what_matters_and_holds_no_secrets() -> None:
         "CUDA_VISIBLE_DEVICES": "0",
         "HSA_OVERRIDE_GFX_VERSION": "11.0.0",
         "JAX_URL": "https://***@host/x",
+        "HOME": "/root",
         "LD_LIBRARY_PATH": "/usr/local/cuda/lib64",
         "SLURM_JOB_ID": "7",
         "TORCH_API_TOKEN": "***",

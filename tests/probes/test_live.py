@@ -68,6 +68,16 @@ def test_a_framework_that_waits_for_a_driver_that_hangs_gets_less_time(
     assert (said.stage, said.hung) == ("init", True)
 
 
+def test_no_answer_in_too_short_a_time_is_no_hang(tmp_path: Path) -> None:
+    package = tmp_path / "torch"
+    package.mkdir()
+    (package / "__init__.py").write_text("import time; time.sleep(60)")
+    machine = Machine(env={"PYTHONPATH": str(tmp_path), "PATH": "/usr/bin:/bin"}, seconds=1.0)
+    said = probe(machine, Python(path=sys.executable), Framework(name="torch", location=str(package)))
+    assert (said.stage, said.hung, said.died) == ("import", False, None)
+    assert said.available == Unknown("no answer within 1 s in the stage import, all that the examination had left")
+
+
 def test_a_crash_names_its_signal_and_says_where(tmp_path: Path) -> None:
     said = live(tmp_path, "import os\nprint('before', flush=True)\nos.kill(os.getpid(), 11)\n")
     assert (said.stage, said.hung, said.died, said.exit_code) == ("import", False, "SIGSEGV", None)

@@ -18,6 +18,7 @@ FILES = {
     "/home/me/notes.txt": "",
     "/empty/readme": "",
 }
+GONE = "which is not there, or not to be reached by this user."
 LINKS = {"/gone/bin/python": "/uninstalled/python3.9"}
 
 
@@ -88,7 +89,7 @@ def test_an_interpreter_given_twice_is_examined_once() -> None:
         ("/empty", "The folder /empty holds no bin/python, so it is no Python environment."),
         ("/home/me/notes.txt", "/home/me/notes.txt is not executable, so it is no Python interpreter."),
         ("/usr/bin/ls", "/usr/bin/ls is no Python interpreter, by its name."),
-        ("/gone", "/gone/bin/python is a link to /uninstalled/python3.9, which is not there."),
+        ("/gone", f"/gone/bin/python is a link to /uninstalled/python3.9, {GONE}"),
     ],
 )
 def test_what_is_no_interpreter_is_refused_in_one_sentence(given: str, says: str) -> None:

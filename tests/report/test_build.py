@@ -39,7 +39,8 @@ def unknown(one: Check[Facts], outcome: Outcome = Outcome.UNKNOWN) -> Verdict:
 @pytest.mark.parametrize(
     ("verdicts", "status", "ok"),
     [
-        ([], "pass", True),
+        ([], "incomplete", False),  # nothing was looked at
+        ([Verdict(FAILS, MACHINE, Outcome.SKIPPED)], "incomplete", False),
         ([Verdict(FAILS, MACHINE, Outcome.PASS)], "pass", True),
         ([problem(ADVISES)], "pass", True),
         ([problem(WARNS)], "warn", True),

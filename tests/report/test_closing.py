@@ -20,7 +20,7 @@ AGAIN = (
 )
 NEXT = "Mend the first finding, then run `gpudoctor check` again; `gpudoctor explain ID` tells more."
 UNKNOWN = "Not everything could be found out: --verbose lists what is unknown, and what would permit it."
-NONE = "None of the 2 checks that apply here found a problem."
+NONE = "Nothing was found by the 2 checks that apply here."
 QUICK = "No framework was imported (--quick): run `gpudoctor check` for what each one sees."
 
 

@@ -104,13 +104,15 @@ why     The driver was updated while its kernel module was loaded.
 seen    /proc/driver/nvidia/version: 550.90.07
 fix     Restart the computer.
           sudo reboot
-        (needs root; then: reboot; check with: nvidia-smi)
-so      PyTorch 2.5.1 sees no GPU.
-        The same. (2 times)
+        (needs root)
+        To see whether it helped:
+          nvidia-smi
+so      - PyTorch 2.5.1 sees no GPU.
+        - The same. (2 times)
 id      driver.library-mismatch
 
-FAIL  1 failed, 1 warning, 3 that follow from these, 64 passed, 40 not for this
-machine (1.3 s)
+FAIL  1 failed, 1 warning, 3 consequences, 64 passed, 40 not for this machine
+(1.3 s)
 After the first fix, run `gpudoctor check` again.
 """
     )
@@ -118,7 +120,7 @@ After the first fix, run `gpudoctor check` again.
 
 def test_verbose_adds_the_unknown_the_ruled_out_and_the_sources() -> None:
     text = render(REPORT, verbose=True)
-    assert "not     Looked at and well: driver.not-loaded." in text
+    assert "well    driver.not-loaded" in text
     assert "see     https://docs.nvidia.com/deploy/nvml-api/" in text
     assert "health.memory-held (GPU 3): NVML: Not Supported" in text
 
