@@ -181,8 +181,22 @@ def _fits(row: DriverRow, of: Family, distro_id: str, branch: int, flavour: Flav
     )
 
 
+def manjaro_kernel(kernel: str) -> str | None:
+    """Return the package of Manjaro's kernel of a release: "linux612" of "6.12.4-1-MANJARO"; None: it is none.
+
+    Each has packages of modules of its own: linux612-nvidia, linux612-headers
+    (https://wiki.manjaro.org/index.php/Manjaro_Kernels).
+    """
+    if not kernel.endswith("MANJARO") or kernel.count(".") < 1:
+        return None
+    major, minor = kernel.split(".")[:2]
+    return f"linux{major}{minor}"
+
+
 def _arch_headers(kernel: str) -> str:
     """Arch names headers after the kernel package, whose name ends the release: "6.12.1-1-lts"."""
+    if manjaro_kernel(kernel):
+        return f"{manjaro_kernel(kernel)}-headers"
     last = kernel.rpartition("-")[2]
     special = "" if last.startswith("arch") or last.isdigit() or "." in last else last
     found = special or next((w for w in ("zen", "hardened", "cachyos") if w in kernel), "")

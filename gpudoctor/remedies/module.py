@@ -5,6 +5,7 @@ from gpudoctor.judge import Fix
 from gpudoctor.knowledge import packages
 from gpudoctor.maybe import Unknown
 from gpudoctor.remedies import system
+from gpudoctor.remedies.driver import flavour_for
 from gpudoctor.subjects import in_container
 
 LOADED = "cat /proc/driver/nvidia/version"
@@ -110,7 +111,22 @@ def build_commands(facts: Facts) -> tuple[str, ...]:
         return (*headers(facts), f"sudo akmods --force --kernels {kernel}")
     if family == "suse":
         return (*headers(facts), *system.reinstall(facts, *module_packages(facts)))
+    if family == "arch" and not facts.nvidia.kernel.dkms:
+        return _arch_module(facts, kernel) or (*_headers_if_missing(facts), *_dkms(facts, kernel))
     return (*_headers_if_missing(facts), *_dkms(facts, kernel))
+
+
+def _arch_module(facts: Facts, kernel: str) -> tuple[str, ...]:
+    """Without DKMS each kernel package has a module package of its own, and kernels besides `linux` need DKMS.
+
+    A partial upgrade is not supported there, so the command upgrades everything.
+    """
+    manjaro = packages.manjaro_kernel(kernel)
+    if manjaro:
+        return system.install(facts, f"{manjaro}-nvidia")
+    if flavour_for(facts) == "proprietary":
+        return ()  # for GPUs before Turing the module is in the AUR
+    return (f"sudo pacman -Syu {packages.headers_package('arch', kernel)} nvidia-open-dkms",)
 
 
 def _headers_if_missing(facts: Facts) -> tuple[str, ...]:

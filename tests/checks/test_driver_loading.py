@@ -296,6 +296,22 @@ def test_the_fix_fits_the_distribution_and_the_gpu() -> None:
     )
 
 
+ARCH: dict[str, Any] = {"host__distribution__id": "arch", "host__distribution__like": ()}
+
+
+def test_arch_and_manjaro_without_dkms_have_a_module_package_for_each_kernel() -> None:
+    manjaro = having(ELSEWHERE, **ARCH, host__kernel__release="6.12.4-1-MANJARO")
+    assert fix_lines("driver.built-for-another-kernel", manjaro)[0] == (
+        "sudo pacman -S linux612-nvidia",
+        "sudo modprobe nvidia",
+    )
+    zen = having(ELSEWHERE, **ARCH, host__kernel__release="6.12.4-zen1-1-zen")
+    assert fix_lines("driver.built-for-another-kernel", zen)[0] == (
+        "sudo pacman -Syu linux-zen-headers nvidia-open-dkms",
+        "sudo modprobe nvidia",
+    )
+
+
 def fix_lines(check: str, facts: Facts) -> list[tuple[str, ...]]:
     """The commands of each fix of a check of the machine."""
     return [fix.commands for fix in catalogue.load([check])[0].fixes_for(facts)]

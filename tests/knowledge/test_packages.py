@@ -105,6 +105,7 @@ def test_no_such_driver(family: Family, distro_id: str, branch: int, flavour: Fl
         ("fedora", "6.14.4-300.fc42.x86_64", "kernel-devel-6.14.4-300.fc42.x86_64"),
         ("suse", "6.4.0-150600.23-default", "kernel-default-devel"),
         ("arch", "6.14.4-arch1-1", "linux-headers"),
+        ("arch", "6.12.4-1-MANJARO", "linux612-headers"),
         ("arch", "6.12.25-1-lts", "linux-lts-headers"),
         ("arch", "6.14.4-zen1-1-zen", "linux-zen-headers"),
     ],
