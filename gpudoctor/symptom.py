@@ -23,7 +23,7 @@ def attach(report: Report, text: str) -> Report:
         ids = list(dict.fromkeys(check for check in wanted if not check.endswith(".*")))[:3]
         lines += [f"What can cause it: `gpudoctor explain {id_}`." for id_ in ids]
     else:
-        lines.append(f"Its cause here: {first[0].title}.")
+        lines.append(f"What fits it here: {first[0].title}.")
     return msgspec.structs.replace(report, findings=(*first, *rest), next=(*lines, *report.next))
 
 

@@ -41,13 +41,13 @@ REPORT = Report(
             "driver.library-mismatch",
             (
                 "The message means: the loaded kernel module and the NVIDIA libraries are of different versions.",
-                "Its cause here: Title of driver.library-mismatch.",
+                "What fits it here: Title of driver.library-mismatch.",
             ),
         ),
         (
             "RuntimeError: CUDA error 802: system not yet initialized",
             "fabric.not-ready",
-            ("The message means: the NVLink fabric is not ready.", "Its cause here: Title of fabric.not-ready."),
+            ("The message means: the NVLink fabric is not ready.", "What fits it here: Title of fabric.not-ready."),
         ),
         (
             "Torch not compiled with CUDA enabled",
