@@ -19,16 +19,28 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         says = f"Remove {folder} from LD_LIBRARY_PATH, so that programs load the driver's own libcuda."
         fixes = (Fix(says, (command,), "change-environment", verify="nvidia-smi"),)
     else:
-        commands = (f"grep -rln {folder} /etc/ld.so.conf /etc/ld.so.conf.d | xargs -r sudo rm -v", "sudo ldconfig")
-        says = (
-            f"Take {folder} (package cuda-compat) out of the loader's configuration, here and in the image, so that "
-            "the "
-            "driver's own libcuda comes first."
-        )
-        fixes = (
-            Fix(says, commands, "change-environment", root=True, needs=again, verify="ldconfig -p | grep libcuda"),
-        )
+        fixes = (_out_of_the_configuration(facts, folder, again),)
     return (*fixes, *_else(facts, found))
+
+
+def _out_of_the_configuration(facts: Facts, folder: str, again: str | None) -> Fix:
+    """Delete the folder's own line and no other; the copies (.bak) are not read by the loader."""
+    sudo = "" if in_container(facts) else "sudo "
+    files = f"grep -rl --include='*.conf' {folder} /etc/ld.so.conf /etc/ld.so.conf.d"
+    line = rf"'\#^[[:space:]]*{folder}/*[[:space:]]*$#d'"
+    says = (
+        f"Take the line {folder} (of the package cuda-compat) out of the loader's configuration, here and in the "
+        "image, so that the driver's own libcuda comes first. Each changed file keeps a copy that ends in .bak."
+    )
+    return Fix(
+        says,
+        (f"{files} | xargs -r {sudo}sed -i.bak {line}", f"{sudo}ldconfig"),
+        "change-environment",
+        root=True,
+        needs=again,
+        undo="Put the copies (.bak) back and run ldconfig again.",
+        verify="ldconfig -p | grep libcuda",
+    )
 
 
 def _else(facts: Facts, found: Library | None) -> tuple[Fix, ...]:

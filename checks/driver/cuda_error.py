@@ -56,10 +56,10 @@ def cuda_error(facts: Facts) -> Problem | None:
     if code is None or code == 0 or (code == CUDA_NO_DEVICE and cuda.unmasked_code == 0):
         return None
     found = meaning_of(code)
-    usual = f" Usual causes: {found.causes}." if found and found.causes else ""
+    usual = f"Usual causes of this answer: {found.causes}." if found and found.causes else None
     name = known_or(cuda.name, None) or (found.name if found else "unknown")
     text = known_or(cuda.text, None) or (found.meaning if found else "")
-    return Problem(f"cuInit answers {code} ({name}: {text}).{usual}", _evidence(facts))
+    return Problem(f"cuInit answers {code} ({name}: {text}).", _evidence(facts), usual)
 
 
 def _evidence(facts: Facts) -> tuple[str, ...]:

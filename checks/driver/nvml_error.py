@@ -13,7 +13,7 @@ _FIX = Fix("Read what the driver says in the kernel's log.", ("sudo dmesg | grep
 @check(
     title="NVML, which nvidia-smi uses, answers with an error",
     severity=Severity.ERROR,
-    cause="NVML could not start. Its code says what it met; the usual causes of this code stand in the sentence.",
+    cause="NVML could not start. Its code says what it met; the usual causes differ by code.",
     fixes=(_FIX,),
     references=("https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceEnumvs.html",),
     each=nvidia_machine,
@@ -37,6 +37,6 @@ def nvml_error(facts: Facts) -> Problem | None:
     if code is None or code == 0:
         return None
     found = meaning_of(code)
-    usual = f" Usual causes: {found.causes}." if found and found.causes else ""
-    says = f"NVML says: {known_or(nvml.text, None) or (found.meaning if found else 'error')} ({code}).{usual}"
-    return Problem(says, severity=Severity.WARNING if facts.nvidia.cuda.code == 0 else None)
+    usual = f"Usual causes of this code: {found.causes}." if found and found.causes else None
+    says = f"NVML says: {known_or(nvml.text, None) or (found.meaning if found else 'error')} ({code})."
+    return Problem(says, cause=usual, severity=Severity.WARNING if facts.nvidia.cuda.code == 0 else None)

@@ -4,7 +4,7 @@ from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or
 from gpudoctor.remedies import module
-from gpudoctor.subjects import in_container
+from gpudoctor.subjects import gpus_of, in_container
 from gpudoctor.views.driver import CUDA_UNKNOWN, not_wsl
 from gpudoctor.views.log import events, texts
 from gpudoctor.views.reasons import DEAD, SURROUNDINGS, VERSIONS
@@ -41,6 +41,12 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     return (now, later) if preserved != "1" else (now,)
 
 
+def _lost(facts: Facts) -> bool:
+    """Whether a GPU itself does not answer, which is reason enough for cuInit's 999."""
+    ill = any(isinstance(g.status, str) and g.status != "ok" for g in gpus_of(facts, "nvidia"))
+    return ill or bool(events(facts, "fallen-off-bus"))
+
+
 @check(
     title="nvidia_uvm is in a bad state, often after suspend and resume",
     severity=Severity.ERROR,
@@ -56,7 +62,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 )
 def uvm_stale(facts: Facts) -> Problem | None:
     """The result of cuInit is 999 while NVML answers and the module is there; a resume in the log makes it certain."""
-    if known(facts.nvidia.cuda.code) != CUDA_UNKNOWN or facts.nvidia.nvml.code != 0:
+    if known(facts.nvidia.cuda.code) != CUDA_UNKNOWN or facts.nvidia.nvml.code != 0 or _lost(facts):
         return None
     kernel = facts.nvidia.kernel
     modules = known_or(kernel.modules, ())

@@ -5,7 +5,7 @@ import pytest
 from gpudoctor import catalogue
 from gpudoctor.causes import findings
 from gpudoctor.facts import Facts
-from gpudoctor.judge import judge
+from gpudoctor.judge import Problem, judge
 from tests.builders import ask, card, library, nvidia_host, plain_host
 from tests.checks.nvidia_machines import WHY, event, failing, having, logged, nodes, unloaded, versions
 
@@ -193,8 +193,7 @@ ILL = [
     (
         "driver.cuda-error",
         failing(3, nvidia__cuda__name="CUDA_ERROR_NOT_INITIALIZED", nvidia__cuda__text="initialization error"),
-        "cuInit answers 3 (CUDA_ERROR_NOT_INITIALIZED: initialization error). Usual causes: fork() after CUDA was "
-        "initialised; driver unloaded.",
+        "cuInit answers 3 (CUDA_ERROR_NOT_INITIALIZED: initialization error).",
     ),
     (
         "driver.hmm-without-room",
@@ -221,6 +220,8 @@ WELL = [
     ("driver.uvm-missing", having(NO_UVM, nvidia__cuda__code=100, nvidia__cuda__unmasked_code=0)),
     ("driver.uvm-missing", having(NO_UVM, nvidia__cuda__code=802)),
     ("driver.uvm-stale", NO_UVM),
+    ("driver.uvm-stale", failing(999, gpus__0__status="lost")),
+    ("driver.uvm-stale", failing(999, facts=logged(event("fallen-off-bus", gpu="0000:01:00.0")))),
     ("driver.uvm-stale", failing(999, nvidia__nvml__code=999)),
     ("driver.compat-mismatch", PENDING),
     ("driver.no-devices", failing(100, nvidia__nvml__count=0, pci__0__driver="vfio-pci")),
@@ -309,3 +310,26 @@ def test_a_restart_is_advised_only_where_it_helps() -> None:
 def test_a_path_that_hides_the_driver_is_taken_out_of_the_variable() -> None:
     one = catalogue.load(["driver.compat-mismatch"])[0]
     assert one.fixes_for(_compat("565.57.01", 803))[0].commands == ("export LD_LIBRARY_PATH=/opt/lib",)
+
+
+def test_only_the_folders_own_line_leaves_the_loaders_configuration() -> None:
+    one = catalogue.load(["driver.compat-mismatch"])[0]
+    machine = having(_compat("565.57.01", 803), host__environment={}, host__container="docker")
+    find, cache = one.fixes_for(machine)[0].commands
+    assert find.endswith(rf"xargs -r sed -i.bak '\#^[[:space:]]*{COMPAT}/*[[:space:]]*$#d'")
+    assert (cache, " rm " in find) == ("ldconfig", False)
+    assert one.fixes_for(having(machine, host__container=None))[0].commands[1] == "sudo ldconfig"
+
+
+@pytest.mark.parametrize(
+    ("check", "facts", "words"),
+    [
+        ("driver.cuda-error", failing(3), "fork() after CUDA was initialised"),
+        ("driver.nvml-error", having(nvidia__nvml__code=9, nvidia__cuda__code=100), "Usual causes of this code: "),
+    ],
+)
+def test_usual_causes_stand_in_the_cause_and_not_in_the_sentence(check: str, facts: Facts, words: str) -> None:
+    problem = catalogue.load([check])[0](facts)
+    assert isinstance(problem, Problem)
+    assert words in str(problem.cause)
+    assert "causes" not in problem.says

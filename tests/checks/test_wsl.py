@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from gpudoctor import catalogue
+from gpudoctor.causes import findings
 from gpudoctor.checks.wsl.access_blocked import access_blocked
 from gpudoctor.checks.wsl.host_files_incomplete import host_files_incomplete
 from gpudoctor.checks.wsl.library_too_old import library_too_old
@@ -13,7 +15,7 @@ from gpudoctor.checks.wsl.no_dxg import no_dxg
 from gpudoctor.checks.wsl.smi_not_on_path import smi_not_on_path
 from gpudoctor.checks.wsl.version_1 import version_1
 from gpudoctor.facts import ContainerHost, Facts, Node
-from gpudoctor.judge import Check, Severity, run
+from gpudoctor.judge import Check, Severity, judge, run
 from gpudoctor.maybe import Unknown
 from tests.builders import ask, change, framework, library, nvidia_host, plain_host, with_framework
 
@@ -178,3 +180,11 @@ def test_nobody_installs_a_linux_driver(check: Check[Any]) -> None:
     for facts in (wsl(**BROKEN), wsl(nvidia__kernel__nodes=()), wsl(nvidia__kernel__wsl_drivers=None, **BROKEN)):
         found = [c for v in run(check, facts) for fix in v.fixes for c in fix.commands]
         assert not any("install" in c and "nvidia-container-toolkit" not in c for c in found)
+
+
+def test_wsl_1_has_no_pci_bus_to_speak_of() -> None:
+    facts = wsl(host__wsl=1, nvidia__kernel__nodes=(), nvidia__nvml__code=9, nvidia__cuda__code=100, gpus=())
+    found, _ = findings(
+        judge(facts, catalogue.load(catalogue.select(catalogue.ids(), ("driver", "device", "wsl"), ())))
+    )
+    assert [f.root.check.id for f in found] == ["wsl.version-1"]
