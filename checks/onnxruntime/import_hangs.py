@@ -2,7 +2,8 @@
 
 from functools import partial
 
-from gpudoctor.judge import Fix, Severity, check
+from gpudoctor.judge import Severity, check
+from gpudoctor.remedies.frameworks import where_it_hangs
 from gpudoctor.subjects import OnLive, lives
 from gpudoctor.views.frameworks import hang
 from gpudoctor.views.reasons import SYSTEM
@@ -12,22 +13,13 @@ from gpudoctor.views.reasons import SYSTEM
     title="ONNX Runtime hangs",
     severity=Severity.ERROR,
     cause="A file system that does not answer, or a driver that does not come back, holds the process.",
-    fixes=(
-        Fix(
-            "See where it stands: run it with a dump of its stack, and look whether the environment lies on a network "
-            "file system.",
-            (
-                "timeout 90 python -X faulthandler -c 'import faulthandler; faulthandler.dump_traceback_later(60); "
-                "import onnxruntime'",
-            ),
-            impact="none",
-        ),
-    ),
+    fixes=where_it_hangs,
     references=("https://docs.python.org/3/library/faulthandler.html",),
     each=partial(lives, name="onnxruntime"),
     because=(*SYSTEM, "python.*", "host.*"),
     affects=("wheels",),
+    essential=True,
 )
 def import_hangs(on: OnLive) -> str | None:
-    """The child did not end within its deadline."""
+    """The child did not end within its deadline; with less time than that, nobody knows whether it hangs."""
     return hang(on.name, on.live)

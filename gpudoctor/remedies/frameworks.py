@@ -7,6 +7,7 @@ from gpudoctor.judge import Fix
 from gpudoctor.knowledge import cupy, jax, onnxruntime, tensorflow
 from gpudoctor.knowledge.kernels import version
 from gpudoctor.remedies.python import driver_cuda, install, lasting, python_minor, uninstall
+from gpudoctor.subjects import OnLive
 from gpudoctor.views.gpus import visible_gpus
 from gpudoctor.views.libraries import cuda_majors
 from gpudoctor.views.packages import release
@@ -23,6 +24,28 @@ def capability_of(facts: Facts) -> str | None:
 def verify(python: Python, code: str) -> str:
     """The command that runs a line of Python in this environment."""
     return f"{shlex.quote(python.path)} -c {shlex.quote(code)}"
+
+
+_STARTS = {  # what makes each framework ask the driver
+    "torch": "import torch; torch.cuda.init()",
+    "tensorflow": 'import tensorflow as tf; tf.config.list_physical_devices("GPU")',
+    "cupy": "import cupy; cupy.arange(3)",
+    "jax": "import jax; jax.devices()",
+    "onnxruntime": "import onnxruntime; onnxruntime.get_available_providers()",
+}
+
+
+def where_it_hangs(on: OnLive) -> tuple[Fix, ...]:
+    """Look at the stack of a framework that does not come back, and at the file system that it is read from."""
+    start = _STARTS.get(on.framework.name, f"import {on.framework.name}")
+    code = f"import faulthandler; faulthandler.dump_traceback_later(60); {start}"
+    says = (
+        "See where it stands: the first command writes its stack after 60 s; the second tells whether the environment "
+        "lies on a network file system (nfs, cifs, fuse), which may not answer."
+    )
+    place = on.python.prefix if isinstance(on.python.prefix, str) else on.python.path
+    commands = (f"timeout 90 {verify(on.python, code)}", f"df -hT {shlex.quote(place)}")
+    return (Fix(says, commands, impact="none"),)
 
 
 # -- TensorFlow ----------------------------------------------------------------------------------------------

@@ -95,6 +95,24 @@ def crash(name: str, live: Live) -> str | None:
     return f"{name} dies of {live.died} in the stage {live.stage}, before it says anything about GPUs."
 
 
+_WAITS = {  # stages of facts.Live
+    "start": "its start",
+    "import": "its import",
+    "version": "its import",
+    "devices": "asking for devices",
+    "init": "starting CUDA",
+    "libraries": "loading its libraries",
+}
+
+
 def hang(name: str, live: Live) -> str | None:
-    """The sentence about a framework that does not come back."""
-    return f"{name} does not come back from the stage {live.stage}." if live.hung else None
+    """The sentence about a framework that does not come back.
+
+    Raises:
+        UnknownFactError: it was cut short before its full time, or ended without a word.
+    """
+    if live.hung:
+        return f"{name} does not come back from {_WAITS.get(live.stage, live.stage)}."
+    if live.died is None and not live.import_error and live.stage != "done":
+        known(live.available)
+    return None

@@ -127,7 +127,7 @@ def test_arch_missing() -> None:
 
 LIVE = [
     (import_fails, {"import_error": "ImportError: x"}, "CuPy 13.4.1 does not import: ImportError: x"),
-    (import_hangs, {"hung": True, "stage": "devices"}, "CuPy 13.4.1 does not come back from the stage devices."),
+    (import_hangs, {"hung": True, "stage": "devices"}, "CuPy 13.4.1 does not come back from asking for devices."),
     (
         crashes,
         {"died": "SIGSEGV", "stage": "import"},

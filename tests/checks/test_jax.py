@@ -142,7 +142,7 @@ def test_ptxas_too_old() -> None:
 
 LIVE = [
     (import_fails, {"import_error": "ImportError: x"}, "JAX 0.6.2 does not import: ImportError: x"),
-    (import_hangs, {"hung": True, "stage": "devices"}, "JAX 0.6.2 does not come back from the stage devices."),
+    (import_hangs, {"hung": True, "stage": "devices"}, "JAX 0.6.2 does not come back from asking for devices."),
     (
         crashes,
         {"died": "SIGSEGV", "stage": "devices"},

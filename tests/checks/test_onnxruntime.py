@@ -111,7 +111,7 @@ def test_driver_too_old() -> None:
 
 LIVE = [
     (import_fails, {"import_error": "ImportError: x"}, "ONNX Runtime 1.22.0 does not import: ImportError: x"),
-    (import_hangs, {"hung": True, "stage": "init"}, "ONNX Runtime 1.22.0 does not come back from the stage init."),
+    (import_hangs, {"hung": True, "stage": "init"}, "ONNX Runtime 1.22.0 does not come back from starting CUDA."),
     (
         crashes,
         {"died": "SIGSEGV", "stage": "init"},

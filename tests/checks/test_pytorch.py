@@ -195,7 +195,7 @@ LIVE = [
         {"import_error": "ImportError: libtorch_cpu.so: undefined symbol: iJIT_NotifyEvent"},
         "PyTorch 2.7.1 does not import: ImportError: libtorch_cpu.so: undefined symbol: iJIT_NotifyEvent",
     ),
-    (import_hangs, {"hung": True, "stage": "init"}, "PyTorch 2.7.1 does not come back from the stage init."),
+    (import_hangs, {"hung": True, "stage": "init"}, "PyTorch 2.7.1 does not come back from starting CUDA."),
     (
         import_crashes,
         {"died": "SIGSEGV", "stage": "import"},

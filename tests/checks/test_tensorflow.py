@@ -191,7 +191,7 @@ def test_libdevice_missing() -> None:
 
 LIVE = [
     (import_fails, {"import_error": "ImportError: x"}, "TensorFlow 2.19.1 does not import: ImportError: x"),
-    (import_hangs, {"hung": True, "stage": "import"}, "TensorFlow 2.19.1 does not come back from the stage import."),
+    (import_hangs, {"hung": True, "stage": "import"}, "TensorFlow 2.19.1 does not come back from its import."),
     (
         crashes,
         {"died": "SIGILL", "stage": "import"},
