@@ -129,7 +129,8 @@ class Check(Generic[S]):
         each: gives the subjects.
         because: ids (or "area.*") of the checks whose problem explains this one.
         affects: whom it touches: wheels, extensions, several-gpus, containers, display, tools, everything.
-        seen: where it has met its problem so far: simulated, recorded, hardware, with a date.
+        seen: where it has met its problem so far, with a date: table (rows of tests alone), simulated (a whole host),
+            recorded, hardware.
         essential: without an answer nobody can say that the machine is well.
         aliases: former ids.
         deprecated: why it is not judged any more, and what took its place.

@@ -37,6 +37,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     each=nvidia_hardware,
     because=("cuda.home-stale", "cuda.nvcc-mismatch"),
     affects=("extensions",),
+    seen=("simulated 2026-11",),
 )
 def compiler_too_new(facts: Facts) -> Problem | None:
     """The gcc on PATH is of a later major than this nvcc accepts, and no variable chooses another."""

@@ -27,6 +27,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     each=cupys,
     because=("python.*", "cupy.several-packages", "cupy.wrong-cuda-major"),
     affects=("wheels",),
+    seen=("table 2026-11",),
 )
 def arch_missing(on: OnFramework) -> Problem | None:
     """What the package was compiled for does not run on the GPU."""

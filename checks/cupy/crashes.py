@@ -37,6 +37,7 @@ def _fixes(on: OnLive) -> tuple[Fix, ...]:
         "cupy.arch-missing",
     ),
     affects=("wheels",),
+    seen=("table 2026-11",),
 )
 def crashes(on: OnLive) -> Problem | None:
     """The child died of a signal."""

@@ -26,6 +26,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     each=cupys,
     because=(*SYSTEM, "python.*", "cupy.several-packages"),
     affects=("wheels",),
+    seen=("table 2026-11",),
 )
 def driver_too_old(on: OnFramework) -> Problem | None:
     """CuPy's CUDA major is newer than the driver's."""

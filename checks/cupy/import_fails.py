@@ -39,6 +39,7 @@ def _fixes(on: OnLive) -> tuple[Fix, ...]:
         "cupy.arch-missing",
     ),
     affects=("wheels",),
+    seen=("simulated 2026-11",),
 )
 def import_fails(on: OnLive) -> Problem | None:
     """The import raises."""

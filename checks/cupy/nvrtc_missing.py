@@ -26,6 +26,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     each=cupys,
     because=("python.*", "cupy.several-packages", "cupy.wrong-cuda-major", "libraries.*"),
     affects=("wheels",),
+    seen=("simulated 2026-11",),
 )
 def nvrtc_missing(on: OnFramework) -> Problem | None:
     """The loader finds no libnvrtc of CuPy's CUDA major, and none of another."""

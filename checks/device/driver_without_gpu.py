@@ -27,7 +27,7 @@ from gpudoctor.views.log import events, texts
     each=own_kernel,
     because=("device.switched-off", "device.fallen-off-the-bus"),
     affects=("everything",),
-    seen=(),
+    seen=("table 2026-11",),
 )
 def driver_without_gpu(facts: Facts) -> Problem | None:
     """A loaded module and no card; boards whose GPU is no PCI device do not count."""

@@ -21,7 +21,7 @@ from gpudoctor.subjects import OnGpu, gpu_name, nvidia_gpus
         "device.nvlink-fault",
     ),
     affects=("several-gpus",),
-    seen=(),
+    seen=("table 2026-11",),
 )
 def hidden_but_sick(on: OnGpu) -> str | None:
     """A mask by numbers that leaves this GPU out, and a status that is not well."""

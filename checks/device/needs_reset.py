@@ -46,7 +46,7 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
         "device.retired-pages-pending",
     ),
     affects=("everything",),
-    seen=(),
+    seen=("simulated 2026-11",),
 )
 def needs_reset(on: OnAddress) -> Problem | None:
     """NVML's status, or the recovery action that the driver asks for: by NVML (from 570 on), or by Xid 154."""

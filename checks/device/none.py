@@ -30,7 +30,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     each=own_kernel,
     because=("device.switched-off", "device.driver-without-gpu", "device.fallen-off-the-bus"),
     affects=("everything",),
-    seen=(),
+    seen=("simulated 2026-11",),
 )
 def none(facts: Facts) -> Problem | None:
     """No NVIDIA card on PCI and none that the driver lists; boards whose GPU is no PCI device do not count."""

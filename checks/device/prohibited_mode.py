@@ -29,7 +29,7 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
     each=nvidia_gpus,
     because=("device.fallen-off-the-bus", "device.needs-reset"),
     affects=("everything",),
-    seen=(),
+    seen=("table 2026-11",),
 )
 def prohibited_mode(on: OnGpu) -> Problem | None:
     """The mode; with another GPU that allows CUDA it is no more than a warning."""

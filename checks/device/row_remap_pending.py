@@ -21,7 +21,7 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     each=nvidia_addresses,
     because=("device.row-remap-failed", "device.fallen-off-the-bus"),
     affects=("everything",),
-    seen=(),
+    seen=("simulated 2026-11",),
 )
 def row_remap_pending(on: OnAddress) -> Problem | None:
     """NVML's flag; without it Xid 63 in the log."""

@@ -55,7 +55,7 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     each=nvidia_addresses,
     because=("device.fallen-off-the-bus", "device.gsp-failed", "device.xid-hardware", "device.nvlink-fault"),
     affects=("everything",),
-    seen=(),
+    seen=("table 2026-11",),
 )
 def xid_driver(on: OnAddress) -> Problem | None:
     """Xids of the class driver since it was loaded."""

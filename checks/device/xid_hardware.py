@@ -44,7 +44,7 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     each=nvidia_addresses,
     because=("device.fallen-off-the-bus",),
     affects=("everything",),
-    seen=(),
+    seen=("table 2026-11",),
 )
 def xid_hardware(on: OnAddress) -> Problem | None:
     """Xids of the class hardware since the driver was loaded."""

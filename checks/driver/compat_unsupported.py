@@ -55,7 +55,7 @@ def _else(facts: Facts, found: Library | None) -> tuple[Fix, ...]:
     each=nvidia_machine,
     because=("driver.stub-library", *SURROUNDINGS),
     affects=("everything",),
-    seen=(),
+    seen=("simulated 2026-11",),
 )
 def compat_unsupported(facts: Facts) -> Problem | None:
     """The result of cuInit is 804, with the libcuda that programs load."""

@@ -29,7 +29,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     each=nvidia_machine,
     because=(*DEAD, *VERSIONS, *SURROUNDINGS),
     affects=("everything",),
-    seen=(),
+    seen=("table 2026-11",),
 )
 def crashes(facts: Facts) -> Problem | None:
     """The child that asked NVML or libcuda died by a signal."""

@@ -26,7 +26,7 @@ _FIX = Fix(
     each=own_kernel,
     because=(*DEAD, *SURROUNDINGS),
     affects=("everything",),
-    seen=(),
+    seen=("table 2026-11",),
 )
 def device_nodes_missing(facts: Facts) -> Problem | None:
     """Fewer nodes than the module's GPUs, where NVML or CUDA fails."""

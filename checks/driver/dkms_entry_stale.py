@@ -32,7 +32,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     each=own_kernel,
     because=(*DEAD, *OTHER_DRIVERS),
     affects=("everything",),
-    seen=(),
+    seen=("table 2026-11",),
 )
 def dkms_entry_stale(facts: Facts) -> Problem | None:
     """A broken entry, and no module for the running kernel."""

@@ -37,7 +37,7 @@ def _opened(facts: Facts) -> int | None:
     each=own_kernel,
     because=(*DEAD, *OTHER_DRIVERS, *UNFIT, "device.xid-hardware"),
     affects=("everything",),
-    seen=(),
+    seen=("table 2026-11",),
 )
 def gpus_missing(facts: Facts) -> Problem | None:
     """The cards that nvidia holds, without those that NVML lists or that are excluded by name."""

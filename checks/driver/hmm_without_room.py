@@ -36,7 +36,7 @@ _OPTION = "options nvidia_uvm uvm_disable_hmm=1"
     each=own_kernel,
     because=FABRIC,
     affects=("everything",),
-    seen=(),
+    seen=("table 2026-11",),
 )
 def hmm_without_room(facts: Facts) -> Problem | None:
     """The result 802 (or the log's own word) on a machine without NVSwitch boards."""

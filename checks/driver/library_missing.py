@@ -46,7 +46,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     each=own_kernel,
     because=("driver.not-installed", "driver.mixed-installation", *SURROUNDINGS),
     affects=("everything",),
-    seen=(),
+    seen=("simulated 2026-11",),
 )
 def library_missing(facts: Facts) -> Problem | None:
     """A loaded module, and libcuda or libnvidia-ml nowhere in the loader's reach."""

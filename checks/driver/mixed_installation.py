@@ -48,7 +48,7 @@ def _reinstall(facts: Facts) -> tuple[str, ...]:
     each=not_wsl,
     because=("driver.half-upgraded", "container.driver-version-inside", *SURROUNDINGS),
     affects=("everything",),
-    seen=(),
+    seen=("simulated 2026-11",),
 )
 def mixed_installation(facts: Facts) -> Problem | None:
     """Something fails, and libcuda and libnvidia-ml are of two versions, or one is an empty file."""

@@ -39,7 +39,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     each=not_wsl,
     because=(*DEAD, *OTHER_DRIVERS, *UNFIT, *VERSIONS, *NODES, "device.xid-hardware", *SURROUNDINGS),
     affects=("everything",),
-    seen=(),
+    seen=("simulated 2026-11",),
 )
 def no_devices(facts: Facts) -> Problem | None:
     """NVML answers and counts no GPU."""

@@ -28,7 +28,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     each=not_wsl,
     because=("driver.library-mismatch", "driver.half-upgraded", "driver.not-loaded"),
     affects=("everything",),
-    seen=(),
+    seen=("simulated 2026-11",),
 )
 def manager_mismatch(facts: Facts) -> str | None:
     """Compare the two versions where the board needs the manager; one that works all the same is left alone."""

@@ -48,7 +48,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     each=not_wsl,
     because=(*DEAD, "fabric.manager-down", "fabric.manager-mismatch", "device.nvlink-fault", "driver.hmm-without-room"),
     affects=("everything",),
-    seen=(),
+    seen=("simulated 2026-11",),
 )
 def not_ready(facts: Facts) -> Problem | None:
     """The result 802 on a board that needs the fabric."""

@@ -52,7 +52,7 @@ def _holders(on: OnGpu) -> tuple[Process, ...]:
     each=nvidia_gpus,
     because=("health.stuck-process", "device.exclusive-mode", "device.fallen-off-the-bus", "device.needs-reset"),
     affects=("everything",),
-    seen=(),
+    seen=("simulated 2026-11",),
 )
 def memory_held(on: OnGpu) -> Problem | None:
     """Nearly nothing free; advice where another GPU has room, or where it is known whose work it is."""

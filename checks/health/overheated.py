@@ -34,7 +34,7 @@ _FIXES = (
     each=nvidia_gpus,
     because=("device.fallen-off-the-bus", "device.needs-reset"),
     affects=("everything",),
-    seen=(),
+    seen=("simulated 2026-11",),
 )
 def overheated(on: OnGpu) -> Problem | None:
     """NVML's reasons for the clocks; the plain hardware slowdown counts where the GPU is hot."""

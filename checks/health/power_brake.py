@@ -28,7 +28,7 @@ _FIXES = (
     each=nvidia_gpus,
     because=("device.fallen-off-the-bus", "device.needs-reset", "health.overheated"),
     affects=("everything",),
-    seen=(),
+    seen=("simulated 2026-11",),
 )
 def power_brake(on: OnGpu) -> Problem | None:
     """NVML's own reason for the clocks."""

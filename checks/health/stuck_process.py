@@ -37,7 +37,7 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
     each=nvidia_gpus,
     because=("device.fallen-off-the-bus", "device.gsp-failed", "device.xid-hardware", "device.needs-reset"),
     affects=("everything",),
-    seen=(),
+    seen=("table 2026-11",),
 )
 def stuck_process(on: OnGpu) -> Problem | None:
     """A holder in state D or Z."""

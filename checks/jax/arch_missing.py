@@ -27,6 +27,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     each=jaxes,
     because=("python.*", "jax.plugin-skew"),
     affects=("wheels",),
+    seen=("table 2026-11",),
 )
 def arch_missing(on: OnFramework) -> Problem | None:
     """The GPU is below the plugin's lowest compute capability."""

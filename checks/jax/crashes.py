@@ -36,6 +36,7 @@ def _fixes(on: OnLive) -> tuple[Fix, ...]:
         "jax.cudnn-too-old",
     ),
     affects=("wheels",),
+    seen=("simulated 2026-11",),
 )
 def crashes(on: OnLive) -> Problem | None:
     """The child died of a signal."""

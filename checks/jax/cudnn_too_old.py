@@ -37,6 +37,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     each=jaxes,
     because=("python.*", "libraries.*", "jax.plugin-skew"),
     affects=("wheels",),
+    seen=("table 2026-11",),
 )
 def cudnn_too_old(on: OnFramework) -> Problem | None:
     """The cuDNN that the plugin gets is older than the lowest that it loads."""

@@ -38,6 +38,7 @@ def _fixes(on: OnLive) -> tuple[Fix, ...]:
         "jax.cudnn-too-old",
     ),
     affects=("wheels",),
+    seen=("table 2026-11",),
 )
 def import_fails(on: OnLive) -> Problem | None:
     """The import raises."""

@@ -18,6 +18,7 @@ from gpudoctor.views.reasons import SYSTEM
     each=partial(lives, name="jax"),
     because=(*SYSTEM, "python.*", "host.*"),
     affects=("wheels",),
+    seen=("table 2026-11",),
     essential=True,
 )
 def import_hangs(on: OnLive) -> str | None:

@@ -30,6 +30,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     each=jaxes,
     because=("python.*", "jax.plugin-skew", "jax.driver-too-old", "jax.arch-missing"),
     affects=("wheels",),
+    seen=("table 2026-11",),
 )
 def ptxas_too_old(on: OnFramework) -> Problem | None:
     """The wheel with ptxas is older than the first toolkit that compiles for the GPU."""

@@ -35,6 +35,7 @@ def _suffix(name: str) -> str:
     each=pythons,
     because=("python.*", "libraries.overlapping-wheels"),
     affects=("wheels",),
+    seen=("simulated 2026-11",),
 )
 def mixed_cuda_majors(on: OnPython) -> Problem | None:
     """Wheels of one CUDA major beside frameworks of another, which nobody asks for."""

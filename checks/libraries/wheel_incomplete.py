@@ -31,6 +31,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     each=pythons,
     because=("python.*", "libraries.overlapping-wheels", "onnxruntime.both-packages", "cupy.several-packages"),
     affects=("wheels",),
+    seen=("table 2026-11",),
 )
 def wheel_incomplete(on: OnPython) -> Problem | None:
     """RECORD names libraries that are not there."""

@@ -31,7 +31,7 @@ _FIXES = (
     each=nvidia_gpus,
     because=("device.nvlink-fault", "device.fallen-off-the-bus", "device.needs-reset", *FABRIC),
     affects=("several-gpus",),
-    seen=(),
+    seen=("simulated 2026-11",),
 )
 def nvlink_down(on: OnGpu) -> Problem | None:
     """Fewer links up than on the best of the equal GPUs."""

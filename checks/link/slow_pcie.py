@@ -36,7 +36,7 @@ _FIXES = (
     each=nvidia_gpus,
     because=("device.fallen-off-the-bus", "device.needs-reset", "link.narrow-pcie"),
     affects=("everything",),
-    seen=(),
+    seen=("table 2026-11",),
 )
 def slow_pcie(on: OnGpu) -> Problem | None:
     """Judged at work only: an idle GPU at generation 1 is healthy."""

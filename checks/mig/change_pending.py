@@ -29,7 +29,7 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
     each=nvidia_gpus,
     because=("device.needs-reset", "device.fallen-off-the-bus"),
     affects=("everything",),
-    seen=(),
+    seen=("table 2026-11",),
 )
 def change_pending(on: OnGpu) -> str | None:
     """Compare the mode now with the one after a reset."""

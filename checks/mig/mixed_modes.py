@@ -32,7 +32,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     each=several_gpus,
     because=("mig.no-instances", "device.fallen-off-the-bus", "device.needs-reset"),
     affects=("several-gpus",),
-    seen=(),
+    seen=("simulated 2026-11",),
 )
 def mixed_modes(facts: Facts) -> str | None:
     """Compare the modes of GPUs that have MIG at all."""

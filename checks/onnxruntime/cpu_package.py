@@ -24,6 +24,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     each=onnxruntimes,
     because=("python.*", "onnxruntime.both-packages"),
     affects=("wheels",),
+    seen=("table 2026-11",),
 )
 def cpu_package(on: OnFramework) -> Problem | None:
     """The CPU package alone, and no other framework that uses the GPU."""

@@ -36,6 +36,7 @@ def _fixes(on: OnLive) -> tuple[Fix, ...]:
         "onnxruntime.driver-too-old",
     ),
     affects=("wheels",),
+    seen=("table 2026-11",),
 )
 def crashes(on: OnLive) -> Problem | None:
     """The child died of a signal."""

@@ -35,6 +35,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     each=onnxruntimes,
     because=(*SYSTEM, "python.*", "onnxruntime.both-packages"),
     affects=("wheels",),
+    seen=("simulated 2026-11",),
 )
 def driver_too_old(on: OnFramework) -> Problem | None:
     """Its CUDA major is newer than the driver's."""

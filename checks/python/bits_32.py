@@ -20,6 +20,7 @@ from gpudoctor.views.gpus import amd_gpus, nvidia_gpus
     references=("https://pypi.org/project/torch/#files", "https://www.tensorflow.org/install/pip"),
     each=pythons,
     affects=("wheels",),
+    seen=("table 2026-11",),
 )
 def bits_32(on: OnPython) -> Problem | None:
     """The interpreter's pointers are 32 bits wide, and a GPU is there."""

@@ -33,6 +33,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     each=_all,
     because=("host.*",),
     affects=("everything",),
+    seen=("table 2026-11",),
     essential=True,
 )
 def interpreter_broken(on: OnPython) -> Problem | None:

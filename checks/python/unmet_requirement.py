@@ -34,6 +34,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     each=pythons,
     because=("python.*", "libraries.*", "packages.*"),
     affects=("wheels",),
+    seen=("table 2026-11",),
 )
 def unmet_requirement(on: OnPython) -> Problem | None:
     """What `pip check` says of packages that matter, and no other check tells."""

@@ -24,6 +24,7 @@ from gpudoctor.views.reasons import SYSTEM
     each=partial(lives, name="torch"),
     because=(*SYSTEM, "pytorch.no-gpu"),
     affects=("several-gpus",),
+    seen=("table 2026-11",),
 )
 def fewer_gpus(on: OnLive) -> str | None:
     """The count is lower than that of libcuda under the same mask."""

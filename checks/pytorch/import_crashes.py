@@ -34,6 +34,7 @@ def _fixes(on: OnLive) -> tuple[Fix, ...]:
     each=partial(lives, name="torch"),
     because=(*SYSTEM, "python.*", "libraries.*", "packages.*", "host.*"),
     affects=("wheels",),
+    seen=("table 2026-11",),
 )
 def import_crashes(on: OnLive) -> Problem | None:
     """The child died of a signal."""

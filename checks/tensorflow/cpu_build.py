@@ -39,6 +39,7 @@ def _on_windows(on: OnFramework) -> bool:
     each=tensorflows,
     because=("python.*", "tensorflow.placeholder", "tensorflow.several-packages"),
     affects=("wheels",),
+    seen=("table 2026-11",),
 )
 def cpu_build(on: OnFramework) -> Problem | None:
     """A CPU build where no other framework of the environment can use the GPU."""

@@ -39,6 +39,7 @@ def _fixes(on: OnLive) -> tuple[Fix, ...]:
         "tensorflow.several-packages",
     ),
     affects=("wheels",),
+    seen=("table 2026-11",),
 )
 def crashes(on: OnLive) -> Problem | None:
     """The child died of a signal."""

@@ -29,6 +29,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     each=tensorflows,
     because=(*SYSTEM, "python.*", "tensorflow.several-packages"),
     affects=("wheels",),
+    seen=("table 2026-11",),
 )
 def driver_too_old(on: OnFramework) -> Problem | None:
     """The build's CUDA major is newer than the driver's."""

@@ -41,6 +41,7 @@ def _fixes(on: OnLive) -> tuple[Fix, ...]:
         "tensorflow.several-packages",
     ),
     affects=("wheels",),
+    seen=("simulated 2026-11",),
 )
 def import_fails(on: OnLive) -> Problem | None:
     """The import raises."""

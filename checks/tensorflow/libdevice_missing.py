@@ -46,6 +46,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
         "tensorflow.driver-too-old",
     ),
     affects=("wheels",),
+    seen=("simulated 2026-11",),
 )
 def libdevice_missing(on: OnFramework) -> Problem | None:
     """All libraries are found, and CUDA's compiler is nowhere: no wheel, no conda package, no toolkit."""

@@ -26,6 +26,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     each=tensorflows,
     because=("python.*", "libraries.wheel-incomplete"),
     affects=("wheels",),
+    seen=("simulated 2026-11",),
 )
 def libraries_not_found(on: OnFramework) -> Problem | None:
     """Every missing library lies in an installed wheel."""

@@ -30,6 +30,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     each=tensorflows,
     because=("python.interpreter-broken",),
     affects=("wheels",),
+    seen=("table 2026-11",),
 )
 def several_packages(on: OnFramework) -> Problem | None:
     """Two distributions claim the same files."""
