@@ -123,7 +123,8 @@ def _ended(child: Child, seconds: float) -> Ended:
         timed_out=child.timed_out,
         cancelled=child.cancelled,
         abandoned=not child.gone,
-        missing=_why_missing(child),
+        # An exec that our own signal interrupted failed only because it had hung.
+        missing=None if child.timed_out else _why_missing(child),
         out=child.out.text(),
         err=child.err.text(),
         seconds=seconds,

@@ -337,7 +337,8 @@ def test_a_hanging_exec_meets_the_deadline(tmp_path: Path) -> None:
             ended = run([str(program)], timeout=0.3, grace=GRACE)
         finally:
             holder.kill()
-    assert (ended.timed_out, ended.missing, ended.signal) == (True, None, "SIGTERM")
+    assert (ended.timed_out, ended.missing) == (True, None)
+    assert ended.signal in ("SIGTERM", None)  # where SIGTERM has a handler, exec comes back with EINTR instead
     assert ended.seconds < 0.3 + 2 * GRACE + 0.5
 
 
