@@ -12,6 +12,7 @@ from gpudoctor.facts.framework import Framework, Live
 from gpudoctor.facts.python import Python
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Unknown
+from gpudoctor.probes.python_interpreter import child_environment
 from gpudoctor.probes.refusals import number, plain, refusal
 from gpudoctor.probes.spare_home import spare_home
 
@@ -24,19 +25,7 @@ TAIL = 40  # lines of stderr that are kept
 PREFIX = "gpudoctor:"  # as in inside/common.py
 _SCRIPT = os.path.join(os.path.dirname(os.path.dirname(__file__)), "inside", "ask.py")
 
-# They make Python run or print more than the framework, and nobody's program needs them to find a GPU.
-_NOT_PASSED = (
-    "PYTHONBREAKPOINT",
-    "PYTHONDEBUG",
-    "PYTHONDEVMODE",
-    "PYTHONINSPECT",
-    "PYTHONPROFILEIMPORTTIME",
-    "PYTHONSTARTUP",
-    "PYTHONVERBOSE",
-    "PYTHONWARNINGS",
-)
 _SET = {
-    "PYTHONDONTWRITEBYTECODE": "1",  # a diagnosis leaves nothing behind
     "PYTHONFAULTHANDLER": "1",  # a segmentation fault says on stderr where it happened
     "XLA_PYTHON_CLIENT_PREALLOCATE": "false",  # JAX would take three quarters of the GPU's memory
 }
@@ -54,7 +43,7 @@ def probe(machine: Machine, python: Python, framework: Framework, seconds: float
     why = _not_asked(machine, framework)
     if why:
         return _empty(why)
-    env = {name: value for name, value in machine.env.items() if name not in _NOT_PASSED} | _SET
+    env = child_environment(machine) | _SET
     pace = Pace(machine)
     argv = [python.path, _SCRIPT, framework.name]
     hurried = machine.left(seconds) < seconds
