@@ -49,7 +49,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
 
 
 @check(
-    title="The name libcuda.so is missing: torch.compile and Triton kernels do not link",
+    title="libcuda.so is missing: torch.compile and Triton kernels do not link",
     severity=Severity.WARNING,
     cause="Up to release 3.5 Triton links the launcher of each kernel with -lcuda, for which the linker looks for "
     "libcuda.so. The driver's run-time packages may bring libcuda.so.1 alone, which is enough for all programs that "
