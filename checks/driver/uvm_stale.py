@@ -4,6 +4,7 @@ from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or
 from gpudoctor.remedies import module
+from gpudoctor.remedies.proofs import cuda_proof
 from gpudoctor.subjects import gpus_of, in_container
 from gpudoctor.views.driver import CUDA_UNKNOWN, not_wsl
 from gpudoctor.views.log import events, texts
@@ -22,7 +23,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         ("sudo fuser -v /dev/nvidia-uvm", *_AGAIN),
         "reload-module",
         root=True,
-        verify="nvidia-smi",
+        verify=cuda_proof(facts),
     )
     later = Fix(
         "Let the driver save its memory over suspend, so that it does not come back.",

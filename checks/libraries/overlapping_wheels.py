@@ -2,6 +2,7 @@
 
 from gpudoctor.facts import Overlap, Python
 from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.remedies.proofs import framework_proof
 from gpudoctor.remedies.python import install, uninstall
 from gpudoctor.subjects import OnPython, pythons
 from gpudoctor.views.packages import packages_of, stem
@@ -33,7 +34,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     says = f"Remove all of them, then install only {' and '.join(specs)}{who}: removing one alone takes the shared "
     says += "files away."
     commands = (uninstall(on.python, *dict.fromkeys(names)), install(on.python, *dict.fromkeys(specs), force=True))
-    return (Fix(says, commands, "reinstall-package"),)
+    return (Fix(says, commands, "reinstall-package", verify=framework_proof(on.python)),)
 
 
 @check(

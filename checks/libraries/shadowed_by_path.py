@@ -8,6 +8,7 @@ from gpudoctor.facts import Framework, Need
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import Unknown, known
 from gpudoctor.remedies.environment import without_library_path
+from gpudoctor.remedies.proofs import framework_proof
 from gpudoctor.subjects import OnPython, framework_name, pythons
 from gpudoctor.views.libraries import family, needs_of
 from gpudoctor.views.packages import numbers
@@ -78,7 +79,7 @@ def _found(on: OnPython) -> list[tuple[Framework, list[Need]]]:
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
     folders = {str(n.path).rpartition("/")[0] for _, needs in _found(on) for n in needs}
-    return (without_library_path(on.facts, folders),)
+    return (without_library_path(on.facts, folders, framework_proof(on.python, _found(on)[0][0].name)),)
 
 
 @check(

@@ -3,6 +3,7 @@
 from gpudoctor.facts import Framework, Unmet
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import Unknown
+from gpudoctor.remedies.proofs import framework_proof
 from gpudoctor.remedies.python import install
 from gpudoctor.subjects import NAMES, OnPython, pythons
 from gpudoctor.views.libraries import needs_of
@@ -30,7 +31,7 @@ def _suffers(framework: Framework | None) -> bool:
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
     specs = [u.requires.replace(" ", "") for u in _lacking(on)]
     says = f"Install what is missing: {', '.join(specs)}."
-    return (Fix(says, (install(on.python, *specs),), "reinstall-package"),)
+    return (Fix(says, (install(on.python, *specs),), "reinstall-package", verify=framework_proof(on.python)),)
 
 
 @check(

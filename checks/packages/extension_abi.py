@@ -1,15 +1,33 @@
 """Compiled extensions that lack symbols of the installed PyTorch."""
 
+from gpudoctor.facts import Extension, Framework
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.remedies.extensions import rebuild
 from gpudoctor.subjects import OnPython, pythons
-from gpudoctor.views.extensions import abi, pin, unfit
+from gpudoctor.views.extensions import abi, pin, runtime_of, strangers, unfit
 from gpudoctor.views.frameworks import one_of
+from gpudoctor.views.packages import major
 
 _ABI = {
     "old": "It was compiled with the old C++ ABI (pre-C++11), the installed PyTorch with the new one.",
     "new": "It was compiled with the new C++ ABI (C++11), the installed PyTorch with the old one.",
 }
+
+_RUNTIME = (
+    "A compiled extension loads the CUDA run time (libcudart) of the major that it was compiled with. PyTorch brings "
+    "that of its own major alone, so the import ends in 'cannot open shared object file'."
+)
+
+
+def _lack(extension: Extension, torch: Framework | None) -> str:
+    """What the first extension lacks: a symbol, or the CUDA run time of the major that it was built for."""
+    file, runtime = extension.path.rpartition("/")[2], runtime_of(extension)
+    if extension.unresolved or runtime is None:
+        return f"undefined symbol {extension.unresolved[0]} in {file}"
+    cuda = torch.cuda if torch and isinstance(torch.cuda, str) else None
+    ours = f", and this PyTorch is built for CUDA {cuda}" if cuda else ""
+    built = major(runtime.partition(".so.")[2])
+    return f"{file} is built for CUDA {built} (it needs {runtime}, which is not found){ours}"
 
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
@@ -44,11 +62,11 @@ def extension_abi(on: OnPython) -> Problem | None:
     built = f", it was built for torch {wanted}" if wanted else ""
     others = sorted({e.package for e in found} - {first.package})
     more = f" The same holds for {', '.join(others)}." if others else ""
-    lack = f"undefined symbol {first.unresolved[0]}" if first.unresolved else f"it needs {first.missing[0]}"
     says = (
-        f"{first.package} {first.version} does not fit PyTorch {torch.version if torch else ''}{built}: {lack} in "
-        f"{first.path.rpartition('/')[2]}.{more}"
+        f"{first.package} {first.version} does not fit PyTorch {torch.version if torch else ''}{built}: "
+        f"{_lack(first, torch)}.{more}"
     )
     evidence = [f"{e.path}: undefined symbol: {s}" for e in found for s in e.unresolved[:2]]
-    evidence += [f"{e.path}: {n} is not found" for e in found for n in e.missing]
-    return Problem(says, tuple(evidence[:6]), cause=_ABI.get(abi(first.unresolved) or ""))
+    evidence += [f"{e.path}: {n} is not found" for e in found for n in strangers(e)]
+    cause = _ABI.get(abi(first.unresolved) or "") if first.unresolved else _RUNTIME
+    return Problem(says, tuple(evidence[:6]), cause=cause)

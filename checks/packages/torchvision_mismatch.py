@@ -6,7 +6,8 @@ from gpudoctor.knowledge.python_rules import torchvision_for, wants_cuda_minor
 from gpudoctor.knowledge.torch import cuda_of_variant, index_of
 from gpudoctor.knowledge.torch import release as torch_release
 from gpudoctor.maybe import known
-from gpudoctor.remedies.python import install, lasting, torch_verify, uninstall
+from gpudoctor.remedies.frameworks import verify
+from gpudoctor.remedies.python import install, lasting, uninstall
 from gpudoctor.subjects import OnFramework, torches
 from gpudoctor.views.packages import numbers, packages_of, release
 
@@ -82,7 +83,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
             says,
             (uninstall(on.python, *old), command) if old else (command,),
             "reinstall-package",
-            verify=torch_verify(on.python),
+            verify=verify(on.python, f"import torch, {', '.join(there)}; print({there[0]}.__version__)"),
         ),
     )
 

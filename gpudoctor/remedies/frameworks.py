@@ -160,9 +160,17 @@ def jax_with_plugin(facts: Facts, python: Python, number: str | None, says: str,
 # -- ONNX Runtime --------------------------------------------------------------------------------------------
 
 
+# The smallest model, of one Identity node: gpudoctor.inside.ask_onnxruntime tells how it is made.
+IDENTITY = (
+    "08073a370a100a017812017922084964656e746974791201675a0f0a0178120a0a08080112040a020801620f0a0179120a0a0808011204"
+    "0a02080142040a00100d"
+)
+
+
 def onnxruntime_verify(python: Python) -> str:
-    """The command that lists the providers that were built; only a session tells which load."""
-    return verify(python, "import onnxruntime as o; print(o.__version__, o.get_available_providers())")
+    """The command that makes a session: get_available_providers() lists what was built, whether it loads or not."""
+    session = f'o.InferenceSession(bytes.fromhex("{IDENTITY}"), providers=["CUDAExecutionProvider"])'
+    return verify(python, f"import onnxruntime as o; print({session}.get_providers())")
 
 
 def onnxruntime_spec(facts: Facts, python: Python) -> str:

@@ -143,8 +143,10 @@ def torch_family(python: Python) -> tuple[str, ...]:
 
 
 def torch_verify(python: Python) -> str:
-    """The command that shows what PyTorch was built for and whether it finds a GPU."""
-    return f"{shlex.quote(python.path)} -c 'import torch; print(torch.version.cuda, torch.cuda.is_available())'"
+    """The command that runs a kernel: is_available() is True of a build without code for the GPU too."""
+    return (
+        f"""{shlex.quote(python.path)} -c 'import torch; print(torch.__version__, torch.ones(1, device="cuda") * 2)'"""
+    )
 
 
 def lasting(facts: Facts) -> str:

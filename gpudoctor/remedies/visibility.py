@@ -3,6 +3,7 @@
 from gpudoctor.facts import Facts
 from gpudoctor.formats.visible_devices import is_quoted, listed
 from gpudoctor.judge import Fix
+from gpudoctor.remedies.proofs import cuda_proof, hip_proof
 from gpudoctor.subjects import gpus_of, in_container
 from gpudoctor.views.visibility import CUDA, HIP, ROCR, amd_masks, job_without_gpu, read_cuda
 
@@ -12,7 +13,7 @@ def cuda_fixes(facts: Facts) -> tuple[Fix, ...]:
     value = facts.host.environment.get(CUDA, "")
     if job_without_gpu(facts):
         return (_ask_slurm(),)
-    verify = "nvidia-smi -L; python3 -c 'import torch; print(torch.cuda.device_count())'"
+    verify = cuda_proof(facts)
     fixes = [
         Fix(
             f"Unset {CUDA}, and take it out of where it is set: {_sources(facts)}.",
@@ -63,7 +64,7 @@ def amd_fixes(facts: Facts) -> tuple[Fix, ...]:
     if masks is None:
         return ()
     names = [name for name, value in ((ROCR, masks.rocr), (masks.variable, masks.hip)) if value is not None]
-    verify = "python3 -c 'import torch; print(torch.cuda.device_count(), torch.cuda.get_device_name(0))'"
+    verify = hip_proof(facts)
     says = f"Unset {' and '.join(names)}, and take it out of where it is set: {_sources(facts)}."
     unset = Fix(says, tuple(f"unset {n}" for n in names), action="change-environment", verify=verify)
     good = listed(n for n, gpu in enumerate(masks.gpus) if gpu.integrated is not True)

@@ -3,10 +3,23 @@
 from gpudoctor.facts import Extension, Python
 from gpudoctor.views.packages import packages_of
 
+# PyTorch's own, which are in the process as soon as torch is imported: the loader need not find them.
+_OURS = ("libc10", "libtorch", "libcaffe2", "libshm")
+
+
+def strangers(extension: Extension) -> tuple[str, ...]:
+    """The libraries that an extension lacks although torch was imported before it."""
+    return tuple(name for name in extension.missing if not name.startswith(_OURS))
+
+
+def runtime_of(extension: Extension) -> str | None:
+    """The CUDA run time that it needs and that is not there: "libcudart.so.12"."""
+    return next((name for name in extension.missing if name.startswith("libcudart")), None)
+
 
 def unfit(python: Python) -> tuple[Extension, ...]:
     """The extensions that lack symbols of PyTorch, or the CUDA run time of another major: they cannot be loaded."""
-    return tuple(e for e in python.extensions if e.unresolved or any(n.startswith("libcudart") for n in e.missing))
+    return tuple(e for e in python.extensions if e.unresolved or runtime_of(e))
 
 
 def abi(symbols: tuple[str, ...]) -> str | None:

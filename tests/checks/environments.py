@@ -75,6 +75,13 @@ def commands(check: Check[Any], facts: Facts) -> str:
     return "\n".join(line for v in run(check, facts) for fix in v.fixes for line in (fix.says, *fix.commands))
 
 
+def verifies(check: Check[Any], facts: Facts) -> list[str | None]:
+    """The commands that show whether the fixes of a check helped."""
+    from gpudoctor.judge import run
+
+    return [fix.verify for v in run(check, facts) for fix in v.fixes]
+
+
 def severity(check: Check[Any], facts: Facts) -> str:
     """The severity of a check's only verdict."""
     from gpudoctor.judge import run

@@ -10,10 +10,11 @@ from gpudoctor.checks.packages.ctranslate2_cudnn import ctranslate2_cudnn
 from gpudoctor.checks.packages.extension_abi import extension_abi
 from gpudoctor.checks.packages.torchvision_mismatch import torchvision_mismatch
 from gpudoctor.facts import Extension, Facts, Unmet
+from gpudoctor.judge import run
 from gpudoctor.maybe import Unknown
 from gpudoctor.views.extensions import abi
 from tests.builders import change
-from tests.checks.environments import SITE, commands, environment, one, package, torch
+from tests.checks.environments import SITE, commands, environment, one, package, torch, verifies
 
 
 def test_torchvision_mismatch() -> None:
@@ -24,6 +25,8 @@ def test_torchvision_mismatch() -> None:
     assert one(torchvision_mismatch, facts) == ("problem", expected)
     said = commands(torchvision_mismatch, facts)
     assert "--index-url https://download.pytorch.org/whl/cu124 torch==2.5.1 torchvision==0.20.1" in said
+    imports = "-c 'import torch, torchvision; print(torchvision.__version__)'"
+    assert verifies(torchvision_mismatch, facts) == [f"{facts.pythons[0].path} {imports}"]
     fits = package("torchvision", "0.20.1", requires=("torch==2.5.1",))
     assert one(torchvision_mismatch, environment(torch("2.5.1"), packages=(fits,))) == ("pass", "")
     assert one(torchvision_mismatch, environment(torch(version=Unknown("closed")))) == ("unknown", "closed")
@@ -97,11 +100,47 @@ def test_extension_abi() -> None:
 
 
 def test_extension_for_another_cuda_major() -> None:
-    lacks = Extension(package="flash-attn", version="2.5", path="/x/_C.so", missing=("libcudart.so.11.0",))
+    lacks = Extension(package="flash-attn", version="2.5", path="/x/_C.so", missing=("libc10.so", "libcudart.so.11.0"))
     facts = environment(torch(), extensions=(lacks,))
-    assert "it needs libcudart.so.11.0" in one(extension_abi, facts)[1]
+    expected = (
+        "flash-attn 2.5 does not fit PyTorch 2.7.1: _C.so is built for CUDA 11 (it needs libcudart.so.11.0, which is "
+        "not found), and this PyTorch is built for CUDA 12.6."
+    )
+    assert one(extension_abi, facts) == ("problem", expected)
+    problem = run(extension_abi, facts)[0].problem
+    assert problem is not None
+    assert problem.evidence == ("/x/_C.so: libcudart.so.11.0 is not found",)  # import torch brings libc10
+    assert "undefined symbol" not in str(problem.cause)
     optional = Extension(package="vllm", version="2.5", path="/x/_C.so", missing=("libmpi.so.40",))
     assert one(extension_abi, environment(torch(), extensions=(optional,))) == ("pass", "")
+
+
+@pytest.mark.parametrize(
+    ("nvcc", "says"),
+    [
+        (None, "which needs nvcc of CUDA 12.6 (the CUDA toolkit, or a -devel image); there is none here."),
+        ("11.8", "which needs nvcc of CUDA 12.6; the one here is of CUDA 11.8."),
+        ("12.4", "which needs nvcc of CUDA 12.6."),
+        (Unknown("closed"), "which needs nvcc of CUDA 12.6."),
+    ],
+)
+def test_a_build_needs_nvcc(nvcc: object, says: str) -> None:
+    facts = change(extended("flash-attn", OLD), "toolkits.home.nvcc", nvcc)
+    assert says in commands(extension_abi, facts)
+
+
+@pytest.mark.parametrize(
+    ("file", "code"),
+    [
+        (f"{SITE}/flash_attn_2_cuda.cpython-311-x86_64-linux-gnu.so", "import torch, flash_attn_2_cuda"),
+        (f"{SITE}/vllm/_C.abi3.so", "import torch, vllm._C"),
+        ("/x/libops.so", 'import ctypes, torch; ctypes.CDLL("/x/libops.so")'),
+    ],
+)
+def test_an_extension_is_loaded_to_verify(file: str, code: str) -> None:
+    lacks = Extension(package="flash-attn", version="2.5", path=file, missing=("libcudart.so.11.0",))
+    facts = environment(torch(), extensions=(lacks,))
+    assert verifies(extension_abi, facts) == [f"{facts.pythons[0].path} -c '{code}'"]
 
 
 def test_built_for_another_torch() -> None:
