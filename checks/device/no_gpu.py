@@ -1,15 +1,46 @@
 """No GPU at all: nothing is wrong with a CPU-only server, but nobody should take its silence for a working GPU."""
 
+from collections.abc import Iterator
+
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
-from gpudoctor.subjects import asked_for_nvidia, cards_of, gpus_of, has_dxg, in_container, machine
+from gpudoctor.subjects import asked_for_nvidia, cards_of, framework_name, gpus_of, has_dxg, in_container, machine
 
 VIRTUAL = "Pass a GPU through to this virtual machine, or choose an instance type that has one."
 LOOK = (
     "If there is a GPU in this machine: look in the firmware's set-up (BIOS) for a setting that disables it, then "
     "check its power cables and seating."
 )
+# How frameworks say that they miss a driver or a device; what else they lack is a problem of its own.
+_SPEAKS = (
+    "driver",
+    "libcuda.so",
+    "no cuda-capable device",
+    "no_device",
+    "nodevice",
+    "no devices",
+    "no supported device",
+    "no cuda gpus",
+    "no hip gpus",
+    "cuinit",
+)
+
+
+def _said(facts: Facts) -> Iterator[str]:
+    """What frameworks said of the driver or the device, with the environment where there are several."""
+    for python in facts.pythons:
+        where = f" in {python.path}" if len(facts.pythons) > 1 else ""
+        for framework in python.frameworks:
+            error = framework.live.error if framework.live else None
+            if isinstance(error, str) and any(word in error.lower() for word in _SPEAKS):
+                yield f"{framework_name(framework)}{where}: {error}"
+
+
+def _so(facts: Facts) -> str:
+    """What that means for the frameworks: CuPy has no code for CPUs."""
+    cupy = any(f.name == "cupy" for p in facts.pythons for f in p.frameworks)
+    return "frameworks run on the CPU" + (", and CuPy, which needs a GPU, does not run" if cupy else "")
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
@@ -29,7 +60,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     title="No GPU was found",
     severity=Severity.ADVICE,
     cause="Neither the PCI bus nor a driver shows an NVIDIA, AMD or Intel GPU: there is none, or it is switched off, "
-    "not seated, or not passed to this virtual machine or container. Frameworks run on the CPU.",
+    "not seated, or not passed to this virtual machine or container. Frameworks then run on the CPU; CuPy does not run.",
     fixes=_fixes,
     references=("https://docs.kernel.org/PCI/sysfs-pci.html",),
     each=machine,
@@ -45,11 +76,4 @@ def no_gpu(facts: Facts) -> Problem | None:
     if any(cards_of(facts, vendor) for vendor in ("nvidia", "amd", "intel")) or asked_for_nvidia(facts):
         return None
     where = "passed to this container" if in_container(facts) else "found on this machine"
-    says = f"No GPU is {where}, so frameworks run on the CPU."
-    said = [
-        f"{framework.name}: {framework.live.error}"
-        for python in facts.pythons
-        for framework in python.frameworks
-        if framework.live and isinstance(framework.live.error, str)
-    ]
-    return Problem(says, tuple(said))
+    return Problem(f"No GPU is {where}, so {_so(facts)}.", tuple(_said(facts)))
