@@ -21,11 +21,19 @@ def _said(on: OnAddress) -> tuple[Event, ...]:
 
 def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     if in_container(on.facts):
-        return (module.on_the_host("On the host: reset the GPU or power-cycle the machine.", *reset_commands(on)),)
+        says = "On the host: reset the GPU, or restart the host where nvidia-smi hangs there."
+        return (module.on_the_host(says, *(("sudo reboot",) if _hangs(on) else reset_commands(on))),)
     said = _said(on)
     if any("irmware load" in e.text for e in said):
         return (_firmware(on),)
     newer = _newer(on)
+    if any(e.kind == "xid" for e in said) and _hangs(on):
+        says = (
+            "Restart the computer: nvidia-smi hangs, so it cannot reset the GPU. If the restart hangs too, take the "
+            "power off and start from cold."
+        )
+        again = Fix(says, ("sudo reboot",), "reboot", root=True, needs="reboot", verify="nvidia-smi")
+        return (again, *newer, *_without_gsp(on))
     if any(e.kind == "xid" for e in said):
         says = "Stop what uses the GPU and reset it; a restart helps as well."
         reset = Fix(says, reset_commands(on), "reset-gpu", root=True, verify="nvidia-smi")
@@ -34,6 +42,12 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     says = f"Shut down and {cold}, then start from cold: only a power cycle or reset clears the GPU's protected memory."
     cycle = Fix(says, ("sudo poweroff",), "power-cycle", root=True, needs="reboot", verify="nvidia-smi")
     return (cycle, *newer)
+
+
+def _hangs(on: OnAddress) -> bool:
+    """Whether NVML does not come back: whatever goes through it hangs as well."""
+    nvml = on.facts.nvidia.nvml
+    return nvml.hung is not None or nvml.died is not None
 
 
 def _firmware(on: OnAddress) -> Fix:

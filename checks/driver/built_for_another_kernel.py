@@ -3,11 +3,16 @@
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or
-from gpudoctor.remedies import module, system
+from gpudoctor.remedies import module, prebuilt, system
 from gpudoctor.subjects import cards_of
 from gpudoctor.views.driver import library_version, own_kernel
 from gpudoctor.views.log import events, texts
 from gpudoctor.views.reasons import DEAD, OTHER_DRIVERS
+
+_READY = (
+    "Ubuntu's ready modules (linux-modules-nvidia-...) come in one package for each kernel, and nothing here "
+    "builds any (no DKMS): a new kernel was booted, and its package is not installed."
+)
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
@@ -48,6 +53,7 @@ def built_for_another_kernel(facts: Facts) -> Problem | None:
     return Problem(
         f"The running kernel {release} has no NVIDIA module: it was built{by} only for {', '.join(elsewhere)}.",
         tuple(m.path for m in known(kernel.other_kernels)),
+        _READY if prebuilt.uses(facts) else None,
     )
 
 

@@ -50,6 +50,8 @@ class Packages(Table, frozen=True):
 
     family: dict[Family, Manager]
     driver: tuple[DriverRow, ...]
+    ubuntu_kernel: dict[str, str]
+    newest_branch: dict[str, int]
 
 
 class Driver(msgspec.Struct, frozen=True):
@@ -125,6 +127,21 @@ def driver_packages(
         dkms=found.dkms.format(**words) or None,
         prebuilt=found.prebuilt.format(**words) or None,
     )
+
+
+def ubuntu_kernel(release: str) -> str | None:
+    """Return the kernel with which a release of Ubuntu ("24.04") began ("6.8"); newer ones are of its HWE stack."""
+    return packages().ubuntu_kernel.get(release)
+
+
+def newest_branch(distro_id: str, release: str) -> int | None:
+    """Return the newest driver branch among a release's own packages, where it is older than what we advise.
+
+    Args:
+        distro_id: ID of os-release.
+        release: VERSION_ID of os-release ("11", "18.04").
+    """
+    return packages().newest_branch.get(f"{distro_id.lower()} {release}")
 
 
 def headers_package(of: Family, kernel: str) -> str:

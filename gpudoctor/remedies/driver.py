@@ -4,10 +4,11 @@ from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix
 from gpudoctor.knowledge import drivers, generations, packages
 from gpudoctor.maybe import Unknown
-from gpudoctor.remedies.system import family_of, kernel_of
+from gpudoctor.remedies.system import driver_packages, family_of, install, kernel_of, remove
 from gpudoctor.subjects import cards_of, gpus_of
 
 GUIDE = "https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/"
+DOWNLOADS = "https://www.nvidia.com/en-us/drivers/unix/"
 
 
 def branch_of(version: str | None) -> int | None:
@@ -49,11 +50,16 @@ def install_driver(
     facts: Facts, branch: int | None = None, flavour: packages.Flavour | None = None, says: str | None = None
 ) -> Fix:
     """Install the driver that fits this machine's GPUs, by this distribution's packages."""
+    newest = newest_packaged(facts)
+    if newest is not None and branch is None and _drives_all(facts, newest):
+        branch = newest
     branch = branch or best_branch(facts) or drivers.advised_branch()
     flavour = flavour or flavour_for(facts) or "open"
     family, distribution = family_of(facts), facts.host.distribution.id
     words = "open kernel modules" if flavour == "open" else "proprietary kernel modules"
     says = says or f"Install NVIDIA's driver of branch {branch} with the {words}, then restart."
+    if newest is not None and branch > newest:
+        return _by_installer(facts, branch, newest, says)
     found = None
     if family is not None and isinstance(distribution, str):
         found = packages.driver_packages(family, distribution, branch, flavour, kernel_of(facts))
@@ -66,6 +72,38 @@ def install_driver(
             verify="nvidia-smi",
         )
     commands = (*found.before, *_commands(family, found))
+    return Fix(says, commands, "reinstall-package", root=True, needs="reboot", verify="nvidia-smi")
+
+
+def newest_packaged(facts: Facts) -> int | None:
+    """The newest branch among this release's own packages, where it is older than what we advise."""
+    found = facts.host.distribution
+    if not isinstance(found.id, str) or not isinstance(found.version, str):
+        return None
+    return packages.newest_branch(found.id, found.version)
+
+
+def _drives_all(facts: Facts, branch: int) -> bool:
+    found = generations_of(facts)
+    return all((g.first_driver or 0) <= branch and (g.last_driver is None or branch <= g.last_driver) for g in found)
+
+
+def _by_installer(facts: Facts, branch: int, newest: int, says: str) -> Fix:
+    """For a release whose packages end before the branch: NVIDIA's own installer, which needs no package."""
+    name = facts.host.distribution.name
+    release = name if isinstance(name, str) else "This release"
+    machine = facts.host.architecture if isinstance(facts.host.architecture, str) else "x86_64"
+    says = (
+        f"{says} {release} has packages up to branch {newest} only: remove those, get the newest {branch} installer "
+        f"from {DOWNLOADS}, and run it without a desktop."
+    )
+    family = family_of(facts) or "debian"
+    headers = packages.headers_package(family, kernel_of(facts))
+    tools = install(facts, headers, "dkms", *packages.compiler_packages(family))
+    old = [n for n in driver_packages(facts) if n.startswith(("nvidia-", "libnvidia-", "xserver-xorg-video-nvidia"))]
+    gone = remove(facts, *old[:12]) if old else ()
+    run = f"sudo sh NVIDIA-Linux-{machine}-{branch}.*.run --dkms"
+    commands = (*gone, *tools, run)
     return Fix(says, commands, "reinstall-package", root=True, needs="reboot", verify="nvidia-smi")
 
 

@@ -4,8 +4,9 @@ from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix
 from gpudoctor.knowledge import packages
 from gpudoctor.maybe import Unknown
-from gpudoctor.remedies import system
+from gpudoctor.remedies import prebuilt, system
 from gpudoctor.remedies.driver import flavour_for
+from gpudoctor.remedies.system import driver_packages as driver_packages
 from gpudoctor.subjects import in_container
 
 LOADED = "cat /proc/driver/nvidia/version"
@@ -85,12 +86,6 @@ def headers(facts: Facts) -> tuple[str, ...]:
     return system.install(facts, packages.headers_package(family, system.kernel_of(facts)))
 
 
-def driver_packages(facts: Facts) -> tuple[str, ...]:
-    """Names of the driver's installed packages; empty where they are unknown."""
-    found = facts.nvidia.kernel.packages
-    return () if isinstance(found, Unknown) else tuple(name for name, _version, _state in found)
-
-
 def module_packages(facts: Facts) -> tuple[str, ...]:
     """Names of the installed packages that bring or build the kernel module."""
     words = ("dkms", "kernel", "akmod", "kmod", "-kmp", "linux-modules-nvidia", "linux-objects-nvidia")
@@ -155,9 +150,11 @@ def rebuild(facts: Facts, version: str | None) -> tuple[Fix, ...]:
         return (_image(kernel),)
     commands = (*build_commands(facts), "sudo modprobe nvidia")
     says = f"Build the module for kernel {kernel}, then load it."
-    fixes = [Fix(says, commands, "reinstall-package", root=True, verify="nvidia-smi")]
-    prebuilt = _prebuilt(facts, version, kernel)
-    return (*fixes, prebuilt) if prebuilt else tuple(fixes)
+    build = Fix(says, commands, "reinstall-package", root=True, verify="nvidia-smi")
+    ready = prebuilt.install(facts, version)
+    if ready is None:
+        return (build,)
+    return (ready, *prebuilt.by_dkms(facts, version)) if prebuilt.uses(facts) else (build, ready)
 
 
 def _installer_again(facts: Facts, version: str | None, kernel: str) -> Fix:
@@ -183,22 +180,6 @@ def _image(kernel: str) -> Fix:
         root=True,
         needs="reboot",
         verify="nvidia-smi",
-    )
-
-
-def _prebuilt(facts: Facts, version: str | None, kernel: str) -> Fix | None:
-    """Ubuntu's kernels have a ready, signed module of the same branch."""
-    if facts.host.distribution.id != "ubuntu" or not version:
-        return None
-    flavour = "-open" if any(name.endswith("-open") for name in driver_packages(facts)) else ""
-    server = "-server" if any("-server" in name for name in driver_packages(facts)) else ""
-    name = f"linux-modules-nvidia-{version.split('.')[0]}{server}{flavour}-{kernel}"
-    return Fix(
-        "Install Ubuntu's ready, signed module for this kernel.",
-        system.install(facts, name),
-        "reinstall-package",
-        root=True,
-        verify="modinfo -F version nvidia",
     )
 
 

@@ -38,6 +38,12 @@ def remove(facts: Facts, *names: str) -> tuple[str, ...]:
     return () if family is None else (packages.remove_command(family, names),)
 
 
+def driver_packages(facts: Facts) -> tuple[str, ...]:
+    """Names of the driver's installed packages; empty where they are unknown."""
+    found = facts.nvidia.kernel.packages
+    return () if isinstance(found, Unknown) else tuple(name for name, _version, _state in found)
+
+
 def initramfs(facts: Facts) -> tuple[str, ...]:
     """The command that makes the initial RAM disk anew, which keeps a copy of modules and blacklists."""
     return {

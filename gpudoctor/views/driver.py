@@ -24,7 +24,7 @@ CUDA_NOT_READY = 802
 
 
 def not_wsl(facts: Facts) -> Iterator[tuple[About, Facts]]:
-    """The machine where NVIDIA's driver or hardware is wanted and its kernel is Linux's own, not Windows's (WSL 1, 2)."""
+    """The machine where NVIDIA's driver or hardware is wanted and its kernel is Linux's own, not a Windows host's."""
     if wants_nvidia(facts) and not has_dxg(facts) and not isinstance(facts.host.wsl, int):
         yield MACHINE, facts
 

@@ -1,0 +1,68 @@
+"""What is advised against the driver's illnesses: the right thing for this distribution, in an order that works."""
+
+from typing import Any
+
+import pytest
+
+from gpudoctor import catalogue
+from gpudoctor.facts import Distribution, Facts
+from gpudoctor.judge import Fix
+from gpudoctor.remedies.driver import install_driver
+from tests.builders import UBUNTU
+from tests.checks.nvidia_machines import KERNEL, OTHER, disk, failing, having, unloaded, xid
+
+BULLSEYE = Distribution(id="debian", like=(), version="11", codename="bullseye", name="Debian GNU/Linux 11")
+BOOKWORM = Distribution(id="debian", like=(), version="12", codename="bookworm", name="Debian GNU/Linux 12")
+READY: dict[str, Any] = {
+    "nvidia__kernel__on_disk": (),
+    "nvidia__kernel__other_kernels": (disk(kernel=OTHER, path=f"/lib/modules/{OTHER}/kernel/nvidia-570/nvidia.ko"),),
+    "nvidia__kernel__packages": ((f"linux-modules-nvidia-570-{OTHER}", "6.8", "ii"), ("nvidia-driver-570", "1", "ii")),
+}
+
+
+def fixes(check: str, facts: Facts) -> list[Fix]:
+    """The fixes of a check's first subject that has the problem."""
+    one = catalogue.load([check])[0]
+    return [fix for _, subject in one.each(facts) if one(subject) for fix in one.fixes_for(subject)]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "meta"),
+    [(KERNEL, "generic"), ("6.11.0-26-generic", "generic-hwe-24.04"), ("6.8.0-1021-aws", "")],
+)
+def test_a_ready_module_of_ubuntu_comes_before_dkms(kernel: str, meta: str) -> None:
+    found = fixes("driver.built-for-another-kernel", unloaded(**READY, host__kernel__release=kernel))
+    names = f"linux-modules-nvidia-570-{kernel}" + (f" linux-modules-nvidia-570-{meta}" if meta else "")
+    assert found[0].commands == ("sudo apt-get update", f"sudo apt-get install {names}", "sudo modprobe nvidia")
+    assert found[1].commands[0] == f"sudo apt-get install linux-headers-{kernel} nvidia-dkms-570"
+
+
+def test_where_dkms_builds_it_comes_first() -> None:
+    built = {"nvidia__kernel__packages": (("nvidia-dkms-570", "1", "ii"), ("linux-modules-nvidia-570-x", "1", "ii"))}
+    found = fixes("driver.built-for-another-kernel", unloaded(**(READY | built)))
+    assert found[0].commands[0] == f"sudo dkms autoinstall -k {KERNEL}"
+
+
+def test_a_driver_that_hangs_cannot_reset_the_gpu() -> None:
+    ill = failing(999, log__events=(xid(119),), gpus__0__recovery_action="reset")
+    assert "--gpu-reset" in fixes("device.gsp-failed", ill)[0].commands[-1]
+    hung = having(ill, nvidia__nvml__hung="init", gpus=())
+    assert fixes("device.gsp-failed", hung)[0].commands == ("sudo reboot",)
+    assert not any("--gpu-reset" in c for fix in fixes("device.gsp-failed", hung) for c in fix.commands)
+
+
+@pytest.mark.parametrize(
+    ("distribution", "branch", "words", "last"),
+    [
+        (BULLSEYE, 580, "has packages up to branch 470 only", "sudo sh NVIDIA-Linux-x86_64-580.*.run --dkms"),
+        (BOOKWORM, None, "driver of branch 535", "nvidia-driver"),
+        (Distribution(id="ubuntu", version="18.04"), 580, "up to branch 525 only", "580.*.run --dkms"),
+        (UBUNTU, 580, "driver of branch 580", "sudo apt-get install nvidia-driver-580-open"),
+    ],
+)
+def test_a_branch_is_named_only_where_the_release_has_it(
+    distribution: Distribution, branch: int | None, words: str, last: str
+) -> None:
+    fix = install_driver(having(host__distribution=distribution), branch)
+    assert words in fix.says
+    assert last in fix.commands[-1]
