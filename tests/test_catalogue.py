@@ -11,8 +11,8 @@ from gpudoctor.facts import Facts
 from gpudoctor.judge import Check, Outcome, run
 
 # Names that are written so by those who made them.
-LOWER_CASE = ("bitsandbytes", "libcuda.so", "nvcc", "nvidia-uvm", "nvidia_peermem", "nvidia_uvm", "tensorflow-gpu")
-LOWER_CASE += ("torchvision",)
+LOWER_CASE = {"bitsandbytes", "libcuda.so", "nvcc", "nvidia-uvm", "nvidia_peermem", "nvidia_uvm", "tensorflow-gpu"}
+LOWER_CASE.add("torchvision")
 EVERY = ["device.none", "driver.library-mismatch", "driver.not-loaded", "pytorch.cpu-build"]
 
 

@@ -1,7 +1,16 @@
 """A sick GPU that CUDA_VISIBLE_DEVICES hides is still there for the driver and for NVML."""
 
-from gpudoctor.judge import Severity, check
+from gpudoctor.judge import Fix, Severity, check
 from gpudoctor.subjects import OnGpu, gpu_name, nvidia_gpus
+
+
+def _fixes(on: OnGpu) -> tuple[Fix, ...]:
+    address = on.gpu.address if isinstance(on.gpu.address, str) else "ADDRESS"
+    drain = f"sudo nvidia-smi drain -p {address} -m"
+    says = (
+        "Until it is mended, take it away from the driver too, so that nothing touches it (drain); nobody may use it."
+    )
+    return (Fix(says, (f"{drain} 1",), root=True, undo=f"{drain} 0", verify="nvidia-smi -L"),)
 
 
 @check(
@@ -9,7 +18,11 @@ from gpudoctor.subjects import OnGpu, gpu_name, nvidia_gpus
     severity=Severity.WARNING,
     cause="CUDA_VISIBLE_DEVICES keeps programs away from a GPU; the driver, nvidia-smi, and what lists links and "
     "topology (NCCL) still see it, and may hang or fail on it.",
-    references=("https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#cuda-environment-variables",),
+    fixes=_fixes,
+    references=(
+        "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#cuda-environment-variables",
+        "https://docs.nvidia.com/deploy/nvidia-smi/index.html",
+    ),
     each=nvidia_gpus,
     because=(
         "device.fallen-off-the-bus",

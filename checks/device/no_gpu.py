@@ -60,7 +60,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     title="No GPU was found",
     severity=Severity.ADVICE,
     cause="Neither the PCI bus nor a driver shows an NVIDIA, AMD or Intel GPU: there is none, or it is switched off, "
-    "not seated, or not passed to this virtual machine or container. Frameworks then run on the CPU; CuPy does not run.",
+    "not seated, or not passed to this virtual machine or container. Frameworks then run on the CPU; CuPy does not.",
     fixes=_fixes,
     references=("https://docs.kernel.org/PCI/sysfs-pci.html",),
     each=machine,
