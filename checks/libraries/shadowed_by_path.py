@@ -77,6 +77,17 @@ def _found(on: OnPython) -> list[tuple[Framework, list[Need]]]:
     return found
 
 
+def _evidence(needs: list[Need]) -> Iterator[str]:
+    """What wins over what, each pair of folders once."""
+    pairs: dict[str, list[str]] = {}
+    for need in needs:
+        wins, own = str(need.path).rpartition("/")[0], str(need.wheel).rpartition("/")[0]
+        pair = f"{wins} ({need.version or '?'}) wins over {own} ({need.wheel_version or '?'})"
+        pairs.setdefault(pair, []).append(need.soname)
+    for pair, names in pairs.items():
+        yield f"{', '.join(names)}: {pair}"
+
+
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
     folders = {str(n.path).rpartition("/")[0] for _, needs in _found(on) for n in needs}
     return (without_library_path(on.facts, folders, framework_proof(on.python, _found(on)[0][0].name)),)
@@ -115,9 +126,7 @@ def shadowed_by_path(on: OnPython) -> Problem | None:
         f"{framework_name(framework)} gets {first.soname} {first.version or ''} from LD_LIBRARY_PATH "
         f"({str(first.path).rpartition('/')[0]}) instead of its own {own}."
     ).replace("  ", " ")
-    evidence = [
-        f"{n.soname}: {n.path} ({n.version or '?'}) wins over {n.wheel} ({n.wheel_version or '?'})" for n in needs
-    ]
+    evidence = list(_evidence(needs))
     evidence += [_error(framework)[:800]] if _error(framework) else []
     severities = [s for f, n in found if (s := _severity(f, n))]
     return Problem(says, tuple(evidence[:8]), severity=min(severities, key=list(Severity).index))

@@ -35,6 +35,5 @@ def libraries_not_found(on: OnFramework) -> Problem | None:
         return None
     names = ", ".join(need.soname for need in lacking)
     says = f"{on.name} does not find {names}, although the wheels that hold them are installed."
-    return Problem(
-        says, (*(f"{n.soname}: {n.wheel}" for n in lacking[:4]), *words_of_dlopen(on)), severity=severity_of(on)
-    )
+    folders = dict.fromkeys(str(n.wheel).rpartition("/")[0] for n in lacking)
+    return Problem(says, (f"They lie in {', '.join(folders)}", *words_of_dlopen(on)), severity=severity_of(on))

@@ -1,6 +1,6 @@
 """What frameworks are there and what they said when they were imported, from facts alone."""
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator
 
 from gpudoctor.facts import Facts, Framework, Gpu, Live, Python
 from gpudoctor.judge import Problem
@@ -69,10 +69,19 @@ def refusal(facts: Facts, name: str, live: Live, gpus: tuple[Gpu, ...]) -> Probl
     """
     if not gpus or live.import_error or live.died or live.hung or known(live.available):
         return None
-    words = last_words(live)
-    says = f"{name} does not use {gpu_name(gpus[0])}" + (f": {words}" if words else ".")
     driver = f"The {driver_words(facts)} answers." if has_nvidia_driver(facts) else ""
-    return Problem(says, evidence=tuple(e for e in (*_evidence(live), driver) if e))
+    # Its own words are evidence: where this is a consequence, the root cause has shown them already.
+    said = (*_once((*_evidence(live), last_words(live))), driver)
+    return Problem(f"{name} does not use {gpu_name(gpus[0])}.", evidence=tuple(e for e in said if e))
+
+
+def _once(texts: Iterable[str]) -> tuple[str, ...]:
+    """Texts without those that another one holds."""
+    kept: list[str] = []
+    for text in texts:
+        if text and not any(text in other or other in text for other in kept):
+            kept.append(text)
+    return tuple(kept)
 
 
 def _evidence(live: Live) -> Iterator[str]:

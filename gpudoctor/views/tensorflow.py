@@ -37,4 +37,4 @@ def words_of_dlopen(on: OnFramework) -> tuple[str, ...]:
     """The lines in which TensorFlow says that it goes without GPU libraries."""
     live = on.framework.live
     lines = live.stderr.splitlines() if live else []
-    return tuple(line.strip()[:300] for line in lines if "dlopen" in line or "Could not load" in line)[:3]
+    return tuple(line.strip()[:800] for line in lines if "dlopen" in line or "Could not load" in line)[:3]

@@ -136,7 +136,7 @@ LIVE = [
     (
         no_gpu,
         {"available": False, "count": 0, "error": "cudaErrorUnknown: unknown error"},
-        "CuPy 13.4.1 does not use GPU 0 (NVIDIA GeForce RTX 4090): cudaErrorUnknown: unknown error",
+        "CuPy 13.4.1 does not use GPU 0 (NVIDIA GeForce RTX 4090).",
     ),
 ]
 

@@ -120,7 +120,7 @@ LIVE = [
     (
         no_gpu,
         {"available": False, "count": Unknown("not asked"), "error": "CUDA failure 35"},
-        "ONNX Runtime 1.22.0 does not use GPU 0 (NVIDIA GeForce RTX 4090): CUDA failure 35",
+        "ONNX Runtime 1.22.0 does not use GPU 0 (NVIDIA GeForce RTX 4090).",
     ),
 ]
 

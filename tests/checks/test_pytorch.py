@@ -204,7 +204,7 @@ LIVE = [
     (
         no_gpu,
         {"available": False, "count": 1, "error": "CUDA unknown error"},
-        "PyTorch 2.7.1 does not use GPU 0 (NVIDIA GeForce RTX 4090): CUDA unknown error",
+        "PyTorch 2.7.1 does not use GPU 0 (NVIDIA GeForce RTX 4090).",
     ),
     (
         cudnn_mismatch,

@@ -200,7 +200,7 @@ LIVE = [
     (
         no_gpu,
         {"available": False, "count": 0, "error": "failed call to cuInit"},
-        "TensorFlow 2.19.1 does not use GPU 0 (NVIDIA GeForce RTX 4090): failed call to cuInit",
+        "TensorFlow 2.19.1 does not use GPU 0 (NVIDIA GeForce RTX 4090).",
     ),
 ]
 
