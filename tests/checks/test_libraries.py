@@ -12,6 +12,7 @@ from gpudoctor.checks.libraries.system_cudnn_mixed import system_cudnn_mixed
 from gpudoctor.checks.libraries.wheel_incomplete import wheel_incomplete
 from gpudoctor.checks.libraries.wheel_missing import wheel_missing
 from gpudoctor.facts import Facts, Overlap, Unmet
+from gpudoctor.judge import run
 from gpudoctor.maybe import Unknown
 from tests.builders import change, host, live
 from tests.checks.environments import SITE, commands, environment, machine, need, one, package, severity, torch
@@ -48,6 +49,19 @@ def test_shadowed_by_path_is_as_bad_as_what_it_does() -> None:
     assert severity(shadowed_by_path, shadowed("8.0.3", "8.7.0.84", "libcudnn.so.8")) == "warn"
     assert severity(shadowed_by_path, shadowed("9.23.0", "9.5.1.17", "libcudnn.so.9")) == "advice"
     assert one(shadowed_by_path, shadowed("11.10.3")) == ("pass", "")
+
+
+def test_a_folder_is_named_once() -> None:
+    parts = ("libcudnn.so.8", "libcudnn_ops_infer.so.8")
+    facts = shadowed("8.0.3", "8.7.0.84", parts[0])
+    other = shadowed("8.0.3", "8.7.0.84", parts[1]).pythons[0].frameworks[0].needs
+    needs = facts.pythons[0].frameworks[0].needs
+    assert not isinstance(needs, Unknown)
+    assert not isinstance(other, Unknown)
+    found = run(shadowed_by_path, environment(torch(needs=(*needs, *other)), facts=facts))[0].problem
+    assert found is not None
+    folders = f"/usr/local/cuda/lib64 (8.0.3) wins over {SITE}/nvidia/x/lib (8.7.0.84)"
+    assert found.evidence == (f"{', '.join(parts)}: {folders}",)
 
 
 def test_shadowed_by_path_passes_and_does_not_know() -> None:

@@ -18,7 +18,7 @@ from gpudoctor.checks.pytorch.import_hangs import import_hangs
 from gpudoctor.checks.pytorch.no_gpu import no_gpu
 from gpudoctor.checks.pytorch.wrong_vendor import wrong_vendor
 from gpudoctor.facts import CondaPackage, CudaDevice, Facts, Gpu
-from gpudoctor.judge import judge
+from gpudoctor.judge import judge, run
 from gpudoctor.maybe import Unknown
 from tests.builders import change, host, live, nvidia_host, plain_host, with_framework
 from tests.checks.environments import (
@@ -219,6 +219,17 @@ def test_what_pytorch_says_itself(check: Any, changes: dict[str, Any], says: str
     assert one(check, environment(torch(live=live(**changes)))) == ("problem", says)
     assert one(check, environment(torch())) == ("pass", "")
     assert one(check, environment(torch(live=None))) == ("skipped", "")
+
+
+def test_what_it_said_is_evidence_and_is_told_once() -> None:
+    words = "CUDA unknown error - this may be due to an incorrectly set up environment"
+    said = live(0, error=words, warnings=(f"UserWarning: {words}",), stderr=f"{words}\n")
+    found = run(no_gpu, environment(torch(live=said)))[0].problem
+    assert found is not None
+    assert [text for text in found.evidence if "unknown error" in text] == [words]
+    silent = run(no_gpu, environment(torch(live=live(0, error="", stderr="cuInit: 999\n"))))[0].problem
+    assert silent is not None
+    assert silent.evidence[0] == "cuInit: 999"
 
 
 def test_no_gpu_does_not_know_or_has_nothing_to_say() -> None:
