@@ -12,6 +12,7 @@ from gpudoctor.views.driver import branch, library_version, own_kernel
 from gpudoctor.views.reasons import DEAD
 
 _OPTION = re.compile(r"unrecognized command.line option|unknown argument|invalid option|-ftrivial-auto-var-init")
+_NEEDED = re.compile(r"^\s*(\S+) .*?is needed by", re.MULTILINE)
 _HEADERS = re.compile(r"kernel headers|linux/\S+\.h: No such file|No such file or directory.*\.h\b", re.IGNORECASE)
 
 
@@ -23,7 +24,9 @@ def _compiler_differs(facts: Facts) -> str | None:
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
-    compiler = _compiler_differs(facts)
+    compiler, needed = _compiler_differs(facts), _needed(facts)
+    if needed:
+        return (_install_needed(facts, needed),)
     if compiler:
         return (_matching_compiler(facts, compiler),)
     newer = best_branch(facts)
@@ -31,6 +34,17 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     fixes = [] if newer is None or newer <= have else [install_driver(facts, newer, says=_newer(newer))]
     older = "Start an older kernel that this driver branch supports, and hold it until a fixed driver is out."
     return (*fixes, Fix(older, (), "reboot", needs="reboot"))
+
+
+def _needed(facts: Facts) -> tuple[str, ...]:
+    """The packages that rpmbuild asked for: "gcc-c++ is needed by nvidia-kmod-3:590.48.01-1.fc43.x86_64"."""
+    return tuple(dict.fromkeys(_NEEDED.findall("\n".join(facts.nvidia.kernel.dkms_errors))))
+
+
+def _install_needed(facts: Facts, names: tuple[str, ...]) -> Fix:
+    commands = (*system.install(facts, *names), *module.build_commands(facts), "sudo modprobe nvidia")
+    says = f"Install {' and '.join(names)}, which the build needs, and build the module again."
+    return Fix(says, tuple(dict.fromkeys(commands)), "reinstall-package", root=True, verify="nvidia-smi")
 
 
 def _newer(branch: int) -> str:
@@ -55,10 +69,11 @@ def _matching_compiler(facts: Facts, compiler: str) -> Fix:
 
 
 @check(
-    title="DKMS failed to build NVIDIA's kernel module",
+    title="NVIDIA's kernel module could not be built",
     severity=Severity.ERROR,
-    cause="DKMS compiles the module again for every kernel. It fails where the compiler is older than the one that "
-    "built the kernel (it lacks an option), or where the driver branch is older than the kernel.",
+    cause="DKMS or akmods compiles the module again for every kernel. It fails where a tool is missing, where the "
+    "compiler is older than the one that built the kernel (it lacks an option), or where the driver branch is older "
+    "than the kernel.",
     fixes=_fixes,
     references=("https://github.com/dell/dkms", "https://github.com/pop-os/pop/issues/3117"),
     each=own_kernel,
@@ -77,7 +92,11 @@ def dkms_build_failed(facts: Facts) -> Problem | None:
     release, compiler = system.kernel_of(facts), _compiler_differs(facts)
     tried = f" {_tried(facts)}" if _tried(facts) else ""
     why = f" The kernel was built by {compiler}; the compiler that DKMS used is older or differs." if compiler else ""
-    says = f"DKMS could not build NVIDIA's module{tried} for kernel {release}.{why}"
+    needed, by = _needed(facts), "akmods" if kernel.akmods_log else "DKMS"
+    why = f" The build needs {' and '.join(needed)}, which is not installed." if needed else why
+    says = f"{by} could not build NVIDIA's module{tried} for kernel {release}.{why}"
+    if kernel.akmods_log:
+        return Problem(says, (kernel.akmods_log, *kernel.dkms_errors))
     cause = None if compiler or _HEADERS.search("\n".join(kernel.dkms_errors)) else _older_branch(facts, release)
     return Problem(says, kernel.dkms_errors, cause)
 

@@ -17,6 +17,8 @@ _MOK = (
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     if in_container(facts):
         return _for_the_node()
+    if facts.nvidia.kernel.image_keys is not None:
+        return (_enrol_image_key(facts, facts.nvidia.kernel.image_keys), _switch_off())
     return (*_signed(facts), _enrol(facts), _switch_off())
 
 
@@ -84,6 +86,28 @@ def _enrol(facts: Facts) -> Fix:
         impact="persistent",
         undo="sudo mokutil --delete KEY",
         verify="mokutil --list-enrolled",
+    )
+
+
+def _enrol_image_key(facts: Facts, keys: tuple[str, ...]) -> Fix:
+    """Nothing is built or signed on a system that is an image: its own certificate has to be enrolled."""
+    found = first_module(facts)
+    signer = known_or(found.signer, None) if found else None
+    own = [key for key in keys if not key.endswith("/public_key.der")] or list(keys)
+    who = f' (signer: "{signer}")' if signer else ""
+    says = f"Enrol the certificate with which the image's module is signed{who}"
+    says += ": " if own else " (its makers publish it): "
+    says += "set a password, restart, choose Enroll MOK in the blue menu, and give the password."
+    commands = tuple(f"sudo mokutil --import {key}" for key in own) or ("sudo mokutil --import CERTIFICATE.der",)
+    return Fix(
+        says,
+        (*commands, "sudo systemctl reboot"),
+        "reboot",
+        root=True,
+        needs="reboot",
+        impact="persistent",
+        undo=f"sudo mokutil --delete {own[0] if own else 'CERTIFICATE.der'}",
+        verify=f"mokutil --test-key {own[0]}" if own else "mokutil --list-enrolled",
     )
 
 

@@ -2,7 +2,7 @@
 
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.maybe import Unknown, known, known_or
+from gpudoctor.maybe import Unknown, known
 from gpudoctor.remedies import fabric
 from gpudoctor.subjects import in_container
 from gpudoctor.views.driver import CUDA_NOT_READY, not_wsl
@@ -48,4 +48,4 @@ def manager_down(facts: Facts) -> Problem | None:
     missing = fabric.missing_modules(facts)
     also = f" The modules {' and '.join(missing)}, which it needs on this board, are not loaded." if missing else ""
     says = f"nvidia-fabricmanager {word}, and this board's GPUs need it (cuInit {code}).{which}{also}"
-    return Problem(says, (f"systemctl is-active nvidia-fabricmanager: {known_or(state, None)}",))
+    return Problem(says, (f"systemctl is-active nvidia-fabricmanager: {running}",) if running else ())

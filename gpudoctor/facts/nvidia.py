@@ -38,7 +38,10 @@ class NvidiaKernel(msgspec.Struct, frozen=True, kw_only=True):
     on_disk: Maybe[tuple[DiskModule, ...]] = NOT  # for the running kernel
     other_kernels: Maybe[tuple[DiskModule, ...]] = NOT
     dkms: Maybe[tuple[Dkms, ...] | None] = NOT  # None: dkms is not installed
-    dkms_errors: tuple[str, ...] = ()  # the telling lines of make.log
+    dkms_errors: tuple[str, ...] = ()  # the telling lines of make.log, or of akmods's log of a failed build
+    akmods_log: str | None = None  # the log that they are from where akmods builds; None: it failed nowhere
+    # Certificates of the modules in an image (ostree: Silverblue, bootc); None: the system is no image.
+    image_keys: tuple[str, ...] | None = None
     installer: Maybe[str | None] = NOT  # runfile, package; None: no trace of an installation
     blacklists: tuple[str, ...] = ()  # modules that /etc/modprobe.d or the kernel command line blacklists
     options: dict[str, str] = {}  # module options in modprobe.d: {"nvidia.NVreg_OpenRmEnableUnsupportedGpus": "1"}

@@ -9,6 +9,7 @@ from gpudoctor.maybe import Maybe, Unknown, known_or
 from gpudoctor.probes import (
     driver_packages,
     modprobe_conf,
+    nvidia_akmods,
     nvidia_dkms,
     nvidia_modules,
     nvidia_nodes,
@@ -100,13 +101,16 @@ def _concerned(machine: Machine, host: Host, cards: tuple[PciDevice, ...], now: 
     dkms = None if wsl else HOSTS if inside else nvidia_dkms.probe(machine, ask=not well)
     packages = HOSTS if inside else _WELL if well else driver_packages.probe(machine, host)
     conf = modprobe_conf.probe(machine, known_or(host.kernel.command_line, ""))
+    log, failed = (None, ()) if inside or wsl or disk else nvidia_akmods.errors(machine, release)
     switch, files = _switch(machine, inside or wsl or isinstance(now.loaded, str))
     return msgspec.structs.replace(
         now,
         on_disk=disk,
         other_kernels=others,
         dkms=dkms,
-        dkms_errors=nvidia_dkms.errors(machine, dkms, release),
+        dkms_errors=failed or nvidia_dkms.errors(machine, dkms, release),
+        akmods_log=log,
+        image_keys=None if inside or wsl else nvidia_akmods.image_keys(machine),
         installer=_installer(machine, inside, disk, packages),
         blacklists=conf.blacklists,
         options=conf.options,

@@ -4,7 +4,7 @@ from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix
 from gpudoctor.knowledge import packages
 from gpudoctor.maybe import known_or
-from gpudoctor.remedies.system import family_of
+from gpudoctor.remedies.system import family_of, install
 from gpudoctor.subjects import on_wsl
 
 GUIDE = "https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html"
@@ -139,7 +139,7 @@ def _toolkit_commands(facts: Facts) -> tuple[str, ...]:
         ),
         "suse": (f"sudo zypper addrepo {REPOSITORY}/stable/rpm/nvidia-container-toolkit.repo",),
     }.get(family, ())
-    return (*add, packages.install_command(family, (name,)))
+    return (*add, *install(facts, name))
 
 
 def restart_docker(facts: Facts) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix
 from gpudoctor.knowledge import drivers, generations, packages
 from gpudoctor.maybe import Unknown
-from gpudoctor.remedies.system import driver_packages, family_of, install, kernel_of, remove
+from gpudoctor.remedies.system import driver_packages, family_of, has_yum_only, install, kernel_of, remove
 from gpudoctor.subjects import cards_of, gpus_of
 
 GUIDE = "https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/"
@@ -71,7 +71,7 @@ def install_driver(
             needs="reboot",
             verify="nvidia-smi",
         )
-    commands = (*found.before, *_commands(family, found))
+    commands = (*_before(facts, found), *_commands(facts, family, found))
     return Fix(says, commands, "reinstall-package", root=True, needs="reboot", verify="nvidia-smi")
 
 
@@ -107,11 +107,16 @@ def _by_installer(facts: Facts, branch: int, newest: int, says: str) -> Fix:
     return Fix(says, commands, "reinstall-package", root=True, needs="reboot", verify="nvidia-smi")
 
 
-def _commands(family: packages.Family, found: packages.Driver) -> tuple[str, ...]:
+def _before(facts: Facts, found: packages.Driver) -> tuple[str, ...]:
+    """Module streams belong to dnf; where yum is all there is, NVIDIA's repository has one driver."""
+    return () if has_yum_only(facts) else tuple(f"sudo {command}" for command in found.before)
+
+
+def _commands(facts: Facts, family: packages.Family, found: packages.Driver) -> tuple[str, ...]:
     if found.origin == "AUR":
         return (f"yay -S {' '.join(found.names)}",)
     refresh = (packages.refresh_command(family),) if family == "debian" else ()
-    return (*refresh, packages.install_command(family, found.names))
+    return (*refresh, *install(facts, *found.names))
 
 
 def user_version(facts: Facts) -> str | None:

@@ -146,6 +146,8 @@ def rebuild(facts: Facts, version: str | None) -> tuple[Fix, ...]:
         return (on_the_host(f"On the host: build NVIDIA's module for kernel {kernel}; a container cannot."),)
     if uses_runfile(facts):
         return (_installer_again(facts, version, kernel), _boot_the_other(facts))
+    if facts.nvidia.kernel.image_keys is not None:
+        return (_newer_image(kernel),)
     if system.family_of(facts) is None:
         return (_image(kernel),)
     commands = (*build_commands(facts), "sudo modprobe nvidia")
@@ -170,6 +172,14 @@ def _boot_the_other(facts: Facts) -> Fix:
     others = facts.nvidia.kernel.other_kernels
     name = others[-1].kernel if isinstance(others, tuple) and others else "that it was built for"
     return Fix(f"Until then, start the kernel {name} from the boot menu.", (), "reboot", needs="reboot")
+
+
+def _newer_image(kernel: str) -> Fix:
+    """Nothing is built on a system that is an image (ostree, bootc): kernel and module come with it."""
+    says = f"Bring the image to one with NVIDIA's module for its kernel (this one has none for {kernel}), and restart."
+    commands = ("rpm-ostree status", "sudo rpm-ostree upgrade", "sudo systemctl reboot")
+    undo = "sudo rpm-ostree rollback"
+    return Fix(says, commands, "reinstall-package", root=True, needs="reboot", undo=undo, verify="nvidia-smi")
 
 
 def _image(kernel: str) -> Fix:

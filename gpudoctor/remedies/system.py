@@ -20,22 +20,34 @@ def kernel_of(facts: Facts) -> str:
     return "$(uname -r)" if isinstance(release, Unknown) else release
 
 
+def has_yum_only(facts: Facts) -> bool:
+    """Whether this is a release of the Fedora family before dnf: RHEL 7 and its rebuilds, Amazon Linux 2."""
+    found = facts.host.distribution
+    release = found.version.partition(".")[0] if isinstance(found.version, str) else ""
+    before = {"rhel": "67", "centos": "67", "ol": "67", "scientific": "67", "amzn": "2"}
+    return bool(release) and isinstance(found.id, str) and release in before.get(found.id, "")
+
+
+def _own(facts: Facts, command: str) -> tuple[str, ...]:
+    return (command.replace("dnf ", "yum ", 1) if has_yum_only(facts) else command,)
+
+
 def install(facts: Facts, *names: str) -> tuple[str, ...]:
     """The commands that install system packages; none where the package manager is not known."""
     family = family_of(facts)
-    return () if family is None else (packages.install_command(family, names),)
+    return () if family is None else _own(facts, packages.install_command(family, names))
 
 
 def reinstall(facts: Facts, *names: str) -> tuple[str, ...]:
     """The commands that install system packages again over themselves."""
     family = family_of(facts)
-    return () if family is None else (packages.reinstall_command(family, names),)
+    return () if family is None else _own(facts, packages.reinstall_command(family, names))
 
 
 def remove(facts: Facts, *names: str) -> tuple[str, ...]:
     """The commands that remove system packages."""
     family = family_of(facts)
-    return () if family is None else (packages.remove_command(family, names),)
+    return () if family is None else _own(facts, packages.remove_command(family, names))
 
 
 def driver_packages(facts: Facts) -> tuple[str, ...]:

@@ -7,9 +7,10 @@ import pytest
 from gpudoctor import catalogue
 from gpudoctor.facts import Distribution, Facts
 from gpudoctor.judge import Fix
+from gpudoctor.remedies import system
 from gpudoctor.remedies.driver import install_driver
-from tests.builders import UBUNTU
-from tests.checks.nvidia_machines import KERNEL, OTHER, disk, failing, having, unloaded, xid
+from tests.builders import FEDORA, UBUNTU, ask
+from tests.checks.nvidia_machines import KERNEL, OTHER, disk, event, failing, having, unloaded, xid
 
 BULLSEYE = Distribution(id="debian", like=(), version="11", codename="bullseye", name="Debian GNU/Linux 11")
 BOOKWORM = Distribution(id="debian", like=(), version="12", codename="bookworm", name="Debian GNU/Linux 12")
@@ -66,3 +67,50 @@ def test_a_branch_is_named_only_where_the_release_has_it(
     fix = install_driver(having(host__distribution=distribution), branch)
     assert words in fix.says
     assert last in fix.commands[-1]
+
+
+FAILED: dict[str, Any] = {
+    "nvidia__kernel__on_disk": (),
+    "nvidia__kernel__akmods_log": "/var/cache/akmods/nvidia/570.169-1-for-6.8.failed.log",
+    "nvidia__kernel__dkms_errors": ("error: Failed build dependencies:", "gcc-c++ is needed by nvidia-kmod-3:570.169"),
+    "host__distribution": FEDORA,
+}
+
+
+def test_what_a_build_lacks_is_installed() -> None:
+    facts = unloaded(**FAILED)
+    assert ask(catalogue.load(["driver.dkms-build-failed"])[0], facts) == [
+        (
+            "problem",
+            f"akmods could not build NVIDIA's module for kernel {KERNEL}. The build needs gcc-c++, which is not "
+            "installed.",
+        )
+    ]
+    commands = fixes("driver.dkms-build-failed", facts)[0].commands
+    assert (commands[0], commands[-1]) == ("sudo dnf install gcc-c++", "sudo modprobe nvidia")
+
+
+def test_an_image_is_not_built_on_but_its_certificate_is_enrolled() -> None:
+    key = "/etc/pki/akmods/certs/akmods-image.der"
+    ill = unloaded(
+        host__distribution=FEDORA,
+        host__kernel__secure_boot=True,
+        log__events=(event("module-rejected"),),
+        nvidia__kernel__image_keys=("/etc/pki/akmods/certs/public_key.der", key),
+        nvidia__kernel__on_disk=(disk(signer="the image's key"),),
+    )
+    found = fixes("driver.refused-by-secure-boot", ill)
+    assert found[0].commands == (f"sudo mokutil --import {key}", "sudo systemctl reboot")
+    assert 'signer: "the image\'s key"' in found[0].says
+    none = having(ill, nvidia__kernel__on_disk=(), nvidia__kernel__other_kernels=(disk(kernel=OTHER),), log__events=())
+    assert "sudo rpm-ostree upgrade" in fixes("driver.built-for-another-kernel", none)[0].commands
+
+
+@pytest.mark.parametrize(
+    ("release", "program"), [(("centos", "7"), "yum"), (("amzn", "2"), "yum"), (("rhel", "9.4"), "dnf")]
+)
+def test_releases_before_dnf_get_yum(release: tuple[str, str], program: str) -> None:
+    distribution = Distribution(id=release[0], like=("rhel", "fedora"), version=release[1], name="x")
+    facts = having(host__distribution=distribution)
+    assert system.install(facts, "gcc") == (f"sudo {program} install gcc",)
+    assert any("dnf" in c for c in install_driver(facts, 570).commands) == (program == "dnf")
