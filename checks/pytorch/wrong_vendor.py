@@ -19,7 +19,7 @@ def _override(gpu: Gpu) -> tuple[Fix, ...]:
     if not isinstance(gpu.gfx, str) or torch_gfx(gpu.gfx) in (gpu.gfx, None):
         return ()
     number = rocm.override_for(gpu.gfx)
-    says = f"Then let {gpu.gfx} run its sibling's code, as the wheels have none for it."
+    says = f"Let {gpu.gfx} run its sibling's code, once that wheel is installed: the wheels have none for it."
     return (Fix(says, (f"export HSA_OVERRIDE_GFX_VERSION={number}",), "change-environment"),)
 
 

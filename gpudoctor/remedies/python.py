@@ -182,21 +182,30 @@ def _project(facts: Facts, python: Python, choice: torch.TorchChoice, names: Seq
         )
         says = f"In {folder}, take PyTorch from the index of its {choice.variant} builds, {choice.index}."
         return Fix(says, commands, "reinstall-package", verify=torch_verify(python))
-    sources = "; ".join(f'{n} = {{ index = "{name}" }}' for n in names)
     says = (
-        f"In {folder}/pyproject.toml, send {' and '.join(names)} to the index of PyTorch's {choice.variant} builds: "
-        f'under [[tool.uv.index]] name = "{name}", url = "{choice.index}", explicit = true, and under '
-        f"[tool.uv.sources] {sources}. Then lock and install again. (A plain `uv pip install` would be undone by the "
-        f"next `uv sync` or `uv run`.) The build fits {_fits(facts, choice)}."
+        f"In {folder}/pyproject.toml, send {' and '.join(names)} to the index of PyTorch's {choice.variant} builds, by "
+        "the lines below, in place of those that name another source; then lock and install again. (A plain `uv pip "
+        f"install` would be undone by the next `uv sync` or `uv run`.) The build fits {_fits(facts, choice)}."
     )
     reinstall = " ".join(f"--upgrade-package {n}" for n in names)
-    steps = (
-        f"cd {shlex.quote(folder)}",
-        f'grep -n -A4 "tool.uv" pyproject.toml   # url = "{choice.index}"',
-        f"uv lock {reinstall}",
-        "uv sync",
-    )
+    steps = (_uv_lines(name, choice.index, names), f"cd {shlex.quote(folder)}", f"uv lock {reinstall}", "uv sync")
     return Fix(says, steps, "reinstall-package", verify=torch_verify(python))
+
+
+def _uv_lines(name: str, index: str, packages: Sequence[str]) -> str:
+    """The lines of pyproject.toml: https://docs.astral.sh/uv/guides/integration/pytorch/#using-a-pytorch-index."""
+    sources = (f'{package} = {{ index = "{name}" }}' for package in packages)
+    lines = (
+        "# in pyproject.toml:",
+        "[[tool.uv.index]]",
+        f'name = "{name}"',
+        f'url = "{index}"',
+        "explicit = true",
+        "[tool.uv.sources]",
+        *sources,
+        "# then in the shell:",
+    )
+    return "\n".join(lines)
 
 
 def _by_conda(python: Python, choice: torch.TorchChoice, there: set[str]) -> Fix:

@@ -77,7 +77,17 @@ def test_cpu_build_of_a_project_is_mended_in_its_files() -> None:
     facts = environment(torch("2.11.0+cpu", **CPU), manager="uv", project="/srv/app", facts=machine("13.0"))
     said = commands(cpu_build, facts)
     assert "In /srv/app/pyproject.toml, send torch to the index of PyTorch's cu130 builds" in said
-    assert "uv sync" in said
+    lines = (
+        "[[tool.uv.index]]",
+        'name = "pytorch-cu130"',
+        'url = "https://download.pytorch.org/whl/cu130"',
+        "explicit = true",
+        "[tool.uv.sources]",
+        'torch = { index = "pytorch-cu130" }',
+    )
+    assert "\n".join(lines) in said  # a block that can be copied
+    assert "cd /srv/app\nuv lock --upgrade-package torch\nuv sync" in said
+    assert "grep" not in said
 
 
 def test_cpu_build_of_conda_is_mended_by_conda() -> None:
