@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from gpudoctor.facts import Facts, Python
 from gpudoctor.judge import Fix
+from gpudoctor.knowledge import packages
 from gpudoctor.remedies import system
 from gpudoctor.subjects import in_container
 
@@ -46,8 +47,10 @@ def sudo(facts: Facts, commands: Iterable[str]) -> tuple[str, ...]:
 
 
 def install_system(facts: Facts, *names: str) -> tuple[str, ...]:
-    """The commands that install packages of the distribution, for this user."""
-    return sudo(facts, system.install(facts, *names))
+    """The commands that install packages of the distribution, for this user; images come without lists of packages."""
+    bare = in_container(facts) and system.family_of(facts) == "debian"
+    refresh = (packages.refresh_command("debian"),) if bare else ()
+    return sudo(facts, (*refresh, *system.install(facts, *names)))
 
 
 def own_environment(python: Python, *specs: str) -> tuple[str, ...]:
