@@ -53,7 +53,7 @@ class OnFramework(NamedTuple):
     @property
     def name(self) -> str:
         """For people: "PyTorch 2.7.1"."""
-        return framework_name(self.framework)
+        return _placed(self.facts, self.python, self.framework)
 
 
 class OnLive(NamedTuple):
@@ -67,7 +67,7 @@ class OnLive(NamedTuple):
     @property
     def name(self) -> str:
         """For people: "PyTorch 2.7.1"."""
-        return framework_name(self.framework)
+        return _placed(self.facts, self.python, self.framework)
 
 
 class OnPair(NamedTuple):
@@ -81,13 +81,19 @@ class OnPair(NamedTuple):
     @property
     def name(self) -> str:
         """For people: "PyTorch 2.7.1"."""
-        return framework_name(self.framework)
+        return _placed(self.facts, self.python, self.framework)
 
 
 def framework_name(framework: Framework) -> str:
     """The framework's name and version for people."""
     version = "" if isinstance(framework.version, Unknown) else framework.version
     return f"{NAMES.get(framework.name, framework.name)} {version or ''}".strip()
+
+
+def _placed(facts: Facts, python: Python, framework: Framework) -> str:
+    """The framework for people, with its environment where several are examined."""
+    where = f" in {python.path}" if len(facts.pythons) > 1 else ""
+    return f"{framework_name(framework)}{where}"
 
 
 def gpu_name(gpu: Gpu) -> str:
@@ -271,7 +277,7 @@ def frameworks(facts: Facts, name: str | None = None) -> Iterator[tuple[About, O
     for about, (_, python) in pythons(facts):
         for framework in python.frameworks:
             if name in (None, framework.name):
-                label = framework_name(framework)
+                label = _placed(facts, python, framework)
                 yield (
                     About(label=label, python=about.python, package=framework.name),
                     OnFramework(facts, python, framework),

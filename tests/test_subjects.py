@@ -1,10 +1,11 @@
 """Whom a check is asked about, where that is a judgement of its own."""
 
+import msgspec
 import pytest
 
 from gpudoctor.maybe import Unknown, UnknownFactError
-from gpudoctor.subjects import amd_compute
-from tests.builders import change
+from gpudoctor.subjects import amd_compute, frameworks, lives, pairs
+from tests.builders import change, framework, live, nvidia_host, with_framework
 from tests.checks.amd_machines import amd_host
 
 NO_FILE = Unknown("/usr/bin/rocminfo belongs to the distribution, which installs no version file")
@@ -24,3 +25,15 @@ def test_nobody_is_passed_over_because_nobody_could_look() -> None:
     with pytest.raises(UnknownFactError, match="not to be seen"):
         list(amd_compute(change(amd_host(rocm=NOT_READ, rocm_path=NOT_READ), "pythons", ())))
     assert len(list(amd_compute(amd_host(rocm=NOT_READ, rocm_path=NOT_READ)))) == 1  # its wheel is for ROCm
+
+
+def test_the_environment_is_named_where_there_are_several() -> None:
+    facts = with_framework(framework(live=live()), nvidia_host())
+    path, name = facts.pythons[0].path, "PyTorch 2.7.1"
+    assert [(about.label, on.name) for about, on in frameworks(facts)] == [(name, name)]
+    other = msgspec.structs.replace(facts.pythons[0], path="/other/bin/python")
+    both = change(facts, "pythons", (facts.pythons[0], other))
+    named = [f"{name} in {path}", f"{name} in /other/bin/python"]
+    assert [about.label for about, _ in frameworks(both)] == named
+    assert [on.name for _, on in lives(both)] == named
+    assert [about.label for about, _ in pairs(both)] == [f"{one} on GPU 0" for one in named]
