@@ -3,6 +3,7 @@
 from gpudoctor.facts import Package, Unmet
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.remedies.environment import own_environment
+from gpudoctor.remedies.proofs import framework_proof
 from gpudoctor.remedies.python import install, reinstall_torch, torch_choice
 from gpudoctor.subjects import NAMES, OnPython, pythons
 from gpudoctor.views.frameworks import one_of
@@ -33,9 +34,11 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         wheel = reinstall_torch(on.facts, on.python, torch)
         commands = wheel[0].commands if wheel else ()
         says = f"Install a newer PyTorch, which is built with cuDNN {found[0]}: torch>=2.4 is."
-        fixes.append(Fix(says, commands, "reinstall-package"))
+        fixes.append(Fix(says, commands, "reinstall-package", verify=framework_proof(on.python, "torch")))
     says = f"Give {broken.package} its cuDNN back{f', at the cost of {other.name}' if other else ''}."
-    fixes.append(Fix(says, (install(on.python, broken.requires),), "reinstall-package"))
+    fixes.append(
+        Fix(says, (install(on.python, broken.requires),), "reinstall-package", verify=framework_proof(on.python))
+    )
     return tuple(fixes)
 
 

@@ -7,6 +7,7 @@ from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.remedies import system
 from gpudoctor.remedies.environment import sudo
+from gpudoctor.remedies.proofs import framework_proof
 from gpudoctor.remedies.python import install
 from gpudoctor.subjects import OnPython, framework_name, pythons
 from gpudoctor.views.libraries import family, needs_of
@@ -34,13 +35,14 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     found = _found(on)
     if found is None:
         return ()
-    _, main, part = found
+    framework, main, part = found
+    proof = framework_proof(on.python, framework.name)
     wheel = next(iter(wheels(on.python, "cudnn")), None)
     fixes = []
     commands = _removal(on)
     if commands:
         says = f"Remove the system's cuDNN {part.version}, if nothing else needs it; wheels bring their own."
-        fixes.append(Fix(says, commands, "reinstall-package", root=True, impact="reversible"))
+        fixes.append(Fix(says, commands, "reinstall-package", root=True, verify=proof))
     if wheel:
         major, minor = numbers(part.version or "")[:2]
         spec = f"{wheel.name}=={major}.{minor}.*"
@@ -48,7 +50,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
             f"Let the wheel be as new as the system's copy, so that all parts are of one version (pip will say that "
             f"PyTorch pins {main.wheel_version}; a newer minor of cuDNN {major} works)."
         )
-        fixes.append(Fix(says, (install(on.python, spec),), "reinstall-package"))
+        fixes.append(Fix(says, (install(on.python, spec),), "reinstall-package", verify=proof))
     return tuple(fixes)
 
 

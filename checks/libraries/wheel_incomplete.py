@@ -2,6 +2,7 @@
 
 from gpudoctor.facts import Package
 from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.remedies.proofs import framework_proof
 from gpudoctor.remedies.python import install
 from gpudoctor.subjects import OnPython, pythons
 from gpudoctor.views.packages import packages_of, release
@@ -18,7 +19,11 @@ def _damaged(on: OnPython) -> list[Package]:
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
     specs = [f"{p.name}=={release(p.version)}" for p in _damaged(on)]
     command = install(on.python, *specs, force=True, no_deps=True)
-    return (Fix(f"Install {' and '.join(specs)} again.", (command,), "reinstall-package"),)
+    return (
+        Fix(
+            f"Install {' and '.join(specs)} again.", (command,), "reinstall-package", verify=framework_proof(on.python)
+        ),
+    )
 
 
 @check(

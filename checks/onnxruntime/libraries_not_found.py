@@ -21,11 +21,13 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     if nowhere and row and row.extras:
         spec = f"onnxruntime-gpu[cuda,cudnn]=={version}"
         says = f"Install the CUDA and cuDNN wheels that it needs, by its extras.{lasting(on.facts)}"
-        fixes.insert(
-            0, Fix(says, (install(on.python, spec),), "reinstall-package", verify=onnxruntime_verify(on.python))
-        )
+        fixes.insert(0, Fix(says, (install(on.python, spec),), "reinstall-package", verify=_proof(on, version)))
         fixes.append(_preload(on, version))
     return tuple(fixes) or (_system(on),)
+
+
+def _proof(on: OnFramework, version: str) -> str:
+    return onnxruntime_verify(on.python, preload=onnxruntime.can_preload(version))
 
 
 def _preload(on: OnFramework, version: str) -> Fix:
@@ -33,10 +35,11 @@ def _preload(on: OnFramework, version: str) -> Fix:
         says = "Let it load the libraries of the wheels before the first session: call onnxruntime.preload_dlls(), or "
         says += "import torch first, which loads the same ones."
         command = f"{on.python.path} -c 'import onnxruntime; onnxruntime.preload_dlls()'"
-        return Fix(says, (command,), "change-environment", verify=onnxruntime_verify(on.python))
+        return Fix(says, (command,), "change-environment", verify=onnxruntime_verify(on.python, preload=True))
     folders = ":".join(dict.fromkeys(str(n.wheel).rpartition("/")[0] for n in missing(on) if n.wheel))
     says = "Show the loader the folders of the wheels before Python starts, or import torch before onnxruntime."
-    return Fix(says, (f"export LD_LIBRARY_PATH={folders}",), "change-environment", undo="unset LD_LIBRARY_PATH")
+    undo, proof = "unset LD_LIBRARY_PATH", onnxruntime_verify(on.python)
+    return Fix(says, (f"export LD_LIBRARY_PATH={folders}",), "change-environment", undo=undo, verify=proof)
 
 
 def _system(on: OnFramework) -> Fix:

@@ -18,7 +18,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
         f"onnxruntime.preload_dlls() before the first session, so that it finds them.{lasting(on.facts)}"
     )
     command = install(on.python, wanted, upgrade=True)
-    return (Fix(says, (command,), "reinstall-package", verify=onnxruntime_verify(on.python)),)
+    return (Fix(says, (command,), "reinstall-package", verify=onnxruntime_verify(on.python, preload=True)),)
 
 
 @check(

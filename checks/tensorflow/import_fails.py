@@ -4,6 +4,7 @@ from functools import partial
 
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge import import_errors
+from gpudoctor.remedies.proofs import framework_proof
 from gpudoctor.remedies.python import install, manager_of
 from gpudoctor.subjects import OnLive, lives
 from gpudoctor.views.frameworks import import_failure
@@ -11,12 +12,12 @@ from gpudoctor.views.packages import release
 
 
 def _fixes(on: OnLive) -> tuple[Fix, ...]:
-    hint = import_errors.hint(on.live.import_error or "")
-    first = (Fix(hint.fix, action="reinstall-package"),) if hint and hint.fix else ()
+    hint, proof = import_errors.hint(on.live.import_error or ""), framework_proof(on.python, on.framework.name)
+    first = (Fix(hint.fix, action="reinstall-package", verify=proof),) if hint and hint.fix else ()
     name, version = on.framework.distribution or "tensorflow", on.framework.version
     spec = f"{name}=={release(version)}" if isinstance(version, str) and version else name
     says = f"Install it again with what it needs, by {manager_of(on.python)}."
-    return (*first, Fix(says, (install(on.python, spec, force=True),), "reinstall-package"))
+    return (*first, Fix(says, (install(on.python, spec, force=True),), "reinstall-package", verify=proof))
 
 
 @check(

@@ -167,10 +167,16 @@ IDENTITY = (
 )
 
 
-def onnxruntime_verify(python: Python) -> str:
-    """The command that makes a session: get_available_providers() lists what was built, whether it loads or not."""
+def onnxruntime_verify(python: Python, preload: bool = False) -> str:
+    """The command that makes a session: get_available_providers() lists what was built, whether it loads or not.
+
+    Args:
+        python: the environment.
+        preload: load the wheels' libraries first, as the user's program then does.
+    """
     session = f'o.InferenceSession(bytes.fromhex("{IDENTITY}"), providers=["CUDAExecutionProvider"])'
-    return verify(python, f"import onnxruntime as o; print({session}.get_providers())")
+    first = "o.preload_dlls(); " if preload else ""
+    return verify(python, f"import onnxruntime as o; {first}print({session}.get_providers())")
 
 
 def onnxruntime_spec(facts: Facts, python: Python) -> str:
