@@ -3,6 +3,7 @@
 from gpudoctor.facts import Process
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or
+from gpudoctor.remedies.holders import stop_holders
 from gpudoctor.subjects import OnGpu, gpu_name, gpus_of, nvidia_gpus
 from gpudoctor.views.driver import CUDA_BUSY
 
@@ -26,9 +27,10 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
     if others:
         says = f"Run on another GPU, with its number in CUDA_VISIBLE_DEVICES ({', '.join(map(str, others[:7]))})."
         fixes.append(Fix(says, (f"export CUDA_VISIBLE_DEVICES={others[0]}",), "change-environment"))
-    pids = " ".join(str(p.pid) for p in _holders(on)[:4])
-    if pids:
-        fixes.append(Fix(f"Wait until the process that holds it ends, or stop it if it is yours: ps -fp {pids}"))
+    if _holders(on):
+        fixes.append(
+            stop_holders(_holders(on), "Wait until the process that holds it ends, or stop it if it is yours.")
+        )
     return tuple(fixes)
 
 

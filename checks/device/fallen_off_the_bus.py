@@ -2,7 +2,8 @@
 
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known_or
-from gpudoctor.subjects import in_container
+from gpudoctor.remedies.limits import lower
+from gpudoctor.subjects import as_gpus, in_container
 from gpudoctor.views.cards import OnAddress, nvidia_addresses
 from gpudoctor.views.log import texts
 
@@ -20,14 +21,16 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     )
     card = "power cables and supply, seating, riser, and cooling"
     physical = "cooling, and a firmware (BIOS) update" if laptop else card
+    gpu = on.gpu or next(iter(as_gpus("nvidia", (on.card,) if on.card else ())), None)
+    less = lower(gpu) if gpu else None
     look = Fix(
         f"If it happens again: check {physical}; look at the temperature and for PCIe errors (AER) before it; limit "
         "the clocks to see whether power is the cause; have the card replaced if it follows the card into another "
         "machine.",
-        (f"nvidia-smi -q -d TEMPERATURE,POWER -i {on.number}", f"sudo nvidia-smi -i {on.number} -lgc 300,1200"),
+        (f"nvidia-smi -q -d TEMPERATURE,POWER -i {on.number}", *(less[:1] if less else ())),
         "replace-hardware",
         root=True,
-        undo=f"sudo nvidia-smi -i {on.number} -rgc",
+        undo=less[1] if less else None,
     )
     return (back, look)
 

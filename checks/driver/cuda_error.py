@@ -63,10 +63,7 @@ def cuda_error(facts: Facts) -> Problem | None:
 
 
 def _evidence(facts: Facts) -> tuple[str, ...]:
-    nvml = facts.nvidia.nvml
-    loaded = known_or(facts.nvidia.kernel.loaded, None)
-    return (
-        f"NVML: {known_or(nvml.code, None)}",
-        f"module: {loaded or 'not loaded'}",
-        f"libcuda: {facts.nvidia.cuda.loaded}",
-    )
+    code, path = known_or(facts.nvidia.nvml.code, None), known_or(facts.nvidia.cuda.loaded, None)
+    module = known_or(facts.nvidia.kernel.loaded, "unknown") or "not loaded"
+    lines = (f"NVML: {code}" if code is not None else "", f"module: {module}", f"libcuda: {path}" if path else "")
+    return tuple(line for line in lines if line)

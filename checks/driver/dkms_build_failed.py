@@ -32,7 +32,9 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     newer = best_branch(facts)
     have = branch(_tried(facts)) or branch(library_version(facts)) or 0
     fixes = [] if newer is None or newer <= have else [install_driver(facts, newer, says=_newer(newer))]
-    older = "Start an older kernel that this driver branch supports, and hold it until a fixed driver is out."
+    others = facts.nvidia.kernel.other_kernels
+    name = f"kernel {others[-1].kernel}, which has the module" if isinstance(others, tuple) and others else ""
+    older = f"Start {name or 'an older kernel that this branch supports'}, and hold it until a fixed driver is out."
     return (*fixes, Fix(older, (), "reboot", needs="reboot"))
 
 
@@ -60,11 +62,16 @@ def _matching_compiler(facts: Facts, compiler: str) -> Fix:
     install = system.install(facts, package)
     return Fix(
         f"Install {name} {major}, with which the kernel was built, make it the default compiler, and build again.",
-        (*install, *(use if family in ("debian", "suse") and name == "gcc" else ()), *module.build_commands(facts)),
+        (
+            *install,
+            *(use if family in ("debian", "suse") and name == "gcc" else ()),
+            *module.build_commands(facts),
+            "sudo modprobe nvidia",
+        ),
         "reinstall-package",
         root=True,
         undo=f"sudo update-alternatives --remove gcc /usr/bin/gcc-{major}",
-        verify="dkms status",
+        verify="nvidia-smi",
     )
 
 

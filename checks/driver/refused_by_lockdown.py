@@ -22,14 +22,17 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         verify="nvidia-smi",
     )
     where = "the kernel command line (lockdown=, module.sig_enforce=)" if by_line else "this system's settings"
+    bottlerocket = facts.host.distribution.id == "bottlerocket"
     off = Fix(
-        f"Take lockdown out of {where} and restart; Bottlerocket calls it settings.kernel.lockdown, value none.",
-        (),
+        f"Take lockdown out of {where} and restart."
+        if not bottlerocket
+        else "Set settings.kernel.lockdown to none, and restart.",
+        ("apiclient set kernel.lockdown=none", "apiclient reboot") if bottlerocket else (),
         "reboot",
         root=True,
         needs="reboot",
         impact="persistent",
-        undo="Put it back and restart.",
+        undo="apiclient set kernel.lockdown=integrity" if bottlerocket else "Put it back and restart.",
         verify="cat /sys/kernel/security/lockdown",
     )
     return (signed, off)

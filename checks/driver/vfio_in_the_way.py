@@ -1,6 +1,6 @@
 """vfio-pci holds the GPU for a virtual machine."""
 
-from gpudoctor.facts import Facts
+from gpudoctor.facts import Facts, PciDevice
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.remedies import module, system
 from gpudoctor.subjects import cards_of, in_container, nvidia_host
@@ -13,7 +13,7 @@ _HOLDERS = ("vfio-pci", "pci-stub", "pciback", "xen-pciback")
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     held = owned_by(facts, *_HOLDERS)
-    commands = ["grep -rn vfio /etc/modprobe.d /etc/default/grub /proc/cmdline", *system.initramfs(facts)]
+    commands = []
     for card in held[:2]:
         commands.append(f"echo {card.address} | sudo tee /sys/bus/pci/drivers/{card.driver}/unbind")
         commands.append(f"echo | sudo tee /sys/bus/pci/devices/{card.address}/driver_override")
@@ -21,11 +21,23 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     commands += [f"echo {card.address} | sudo tee /sys/bus/pci/drivers/nvidia/bind" for card in held[:2]]
     says = (
         "If a virtual machine is to have the GPU, leave it so and use the GPU inside that machine. To have it on this "
-        "host: shut the machine down, take the card's id out of the options of vfio-pci, and bind the GPU to nvidia."
+        "host until the next start: shut the machine down, and bind the GPU to nvidia."
     )
     if in_container(facts):
         return (module.on_the_host(f"On the host: {says}"),)
-    return (Fix(says, tuple(commands), "reload-module", root=True, verify="lspci -k -d 10de:"),)
+    now = Fix(says, tuple(commands), "reload-module", root=True, verify="lspci -k -d 10de:")
+    return (now, _for_good(facts, held))
+
+
+def _for_good(facts: Facts, held: tuple[PciDevice, ...]) -> Fix:
+    ids = ", ".join(dict.fromkeys(f"{card.vendor}:{card.device}" for card in held))
+    says = (
+        f"To have it on this host for good: delete the GPU's id ({ids}) in the file that the first command names (ids= "
+        "of vfio-pci; after a change in /etc/default/grub make grub's configuration anew too), then restart."
+    )
+    look = "grep -rn vfio /etc/modprobe.d /etc/default/grub /proc/cmdline"
+    commands = (look, "sudoedit FILE", *system.initramfs(facts), "sudo reboot")
+    return Fix(says, commands, "reboot", root=True, needs="reboot", impact="persistent", verify="lspci -k -d 10de:")
 
 
 @check(

@@ -3,6 +3,7 @@
 from gpudoctor.facts import Process
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or
+from gpudoctor.remedies.holders import stop_holders
 from gpudoctor.subjects import OnGpu, gpu_name, gpus_of, nvidia_gpus
 from gpudoctor.views.gpus import BUSY
 
@@ -13,14 +14,8 @@ _ROOM = 0.5
 
 
 def _fixes(on: OnGpu) -> tuple[Fix, ...]:
-    pids = [str(p.pid) for p in _holders(on)][:4]
-    commands = (
-        (f"ps -o pid,user,etime,cmd -p {','.join(pids)}",) if pids else ("nvidia-smi", "sudo fuser -v /dev/nvidia*")
-    )
-    foreign = any(p.name is None for p in _holders(on))
-    where = "On the host, for the process is in another container: l" if foreign else "L"
-    says = f"{where}ook at who holds the memory; stop it if it is yours and forgotten, else wait or ask its owner."
-    fixes = [Fix(says, commands)]
+    says = "Look at who holds the memory, and stop it if it is yours and forgotten; else wait, or ask its owner."
+    fixes = [stop_holders(_holders(on), says)]
     free = [
         g.index
         for g in gpus_of(on.facts, "nvidia")

@@ -2,25 +2,26 @@
 
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or
+from gpudoctor.remedies.limits import lower
 from gpudoctor.subjects import OnGpu, gpu_name, nvidia_gpus
 
-_FIXES = (
-    Fix(
-        "Cool the GPU: clean fans and filters, give it air (a passive data-centre card needs a server's airflow), "
-        "and look at "
-        "the fans' speed.",
-        ("nvidia-smi -q -d TEMPERATURE,PERFORMANCE",),
-        "replace-hardware",
-        verify="nvidia-smi --query-gpu=index,temperature.gpu,clocks_event_reasons.active --format=csv",
-    ),
-    Fix(
-        "Until then lower its power limit or its clocks.",
-        ("nvidia-smi -q -d POWER | grep -i limit", "sudo nvidia-smi -lgc 300,1200"),
-        "change-environment",
-        root=True,
-        undo="sudo nvidia-smi -rgc",
-    ),
-)
+_LOOK = "nvidia-smi -q -d TEMPERATURE,PERFORMANCE"
+
+
+def _fixes(on: OnGpu) -> tuple[Fix, ...]:
+    fans = "nvidia-smi --query-gpu=index,temperature.gpu,fan.speed --format=csv"
+    if known_or(on.facts.host.platform, "") == "laptop":
+        says = (
+            "Cool the GPU: clean fans and vents, put the laptop on a hard surface, and choose a cooler power profile."
+        )
+    else:
+        says = "Cool the GPU: clean fans and filters, and give it air (a passive card needs a server's airflow)."
+    cool = Fix(says, (_LOOK, fans), "replace-hardware", verify=_LOOK)
+    less = lower(on.gpu)
+    if less is None:
+        return (cool,)
+    says = "Until then let it do less: lower its clocks or its power limit."
+    return (cool, Fix(says, less[:1], "change-environment", root=True, undo=less[1], verify=_LOOK))
 
 
 @check(
@@ -29,7 +30,7 @@ _FIXES = (
     cause="Above its slowdown temperature a GPU lowers its clocks by itself (thermal slowdown); hotter still it "
     "switches off and "
     "falls off the bus.",
-    fixes=_FIXES,
+    fixes=_fixes,
     references=("https://docs.nvidia.com/deploy/nvml-api/group__nvmlClocksEventReasons.html",),
     each=nvidia_gpus,
     because=("device.fallen-off-the-bus", "device.needs-reset"),

@@ -12,11 +12,11 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     return (
         Fix(
             "Convert the distribution to WSL 2, in PowerShell on Windows; it takes minutes, and the files stay.",
-            ("wsl --update", "wsl --list --verbose", f"wsl --set-version {name} 2"),
+            ("wsl.exe --update", "wsl.exe --list --verbose", f"wsl.exe --set-version {name} 2"),
             "reinstall-package",
             needs="restart of the distribution",
             impact="persistent",
-            undo=f"wsl --set-version {name} 1",
+            undo=f"wsl.exe --set-version {name} 1",
             verify="uname -r; ls -l /dev/dxg",
         ),
     )

@@ -61,8 +61,8 @@ def _group_into_container(facts: Facts, node: Node) -> Fix:
     command = f"docker run --device /dev/kfd --device /dev/dri --group-add {gid} ..."
     if engine(facts) == "kubernetes":
         says, command = (
-            f"Give the pod that group: securityContext: supplementalGroups: [{gid}].",
-            "kubectl apply -f POD",
+            f"Give the pod that group ({gid}) in its specification, and start it anew.",
+            f"spec:\n  securityContext:\n    supplementalGroups: [{gid}]",
         )
     return Fix(says, (command,), "restart-process", needs="a new container", verify=PROOF)
 
@@ -100,8 +100,12 @@ def pass_devices(facts: Facts) -> tuple[Fix, ...]:
         says = "Start the container with --rocm, or bind the nodes, which --containall and --contain leave out."
         commands: tuple[str, ...] = ("apptainer exec --rocm ...", "apptainer exec --bind /dev/kfd,/dev/dri ...")
     elif name == "kubernetes":
-        says = "Ask for the GPU in the pod: a limit amd.com/gpu: 1; the node needs AMD's device plugin for it."
-        commands = ("kubectl get nodes -o custom-columns=NAME:.metadata.name,GPU:.status.allocatable.amd\\\\.com/gpu",)
+        says = "Ask for the GPU in the pod's specification, by a limit; the node needs AMD's device plugin for it."
+        limit = "spec:\n  containers:\n    - name: ...\n      resources:\n        limits:\n          amd.com/gpu: 1"
+        commands = (
+            limit,
+            "kubectl get nodes -o custom-columns=NAME:.metadata.name,GPU:.status.allocatable.amd\\\\.com/gpu",
+        )
     elif name == "lxc":
         says = (
             "On the host, give the container /dev/kfd and /dev/dri: mount entries, and device rules for their majors "

@@ -18,6 +18,40 @@ CONFIGURE = "sudo nvidia-ctk runtime configure --runtime=docker"
 CONTAINER_AGAIN = "a new container"
 
 
+_COMPOSE_UP = "docker compose up -d --force-recreate"
+# Blocks to paste; `...` stands for what is there already.
+_SHM_OF_POD = """spec:
+  volumes:
+    - name: shm
+      emptyDir:
+        medium: Memory
+        sizeLimit: 16Gi
+  containers:
+    - name: ...
+      volumeMounts:
+        - name: shm
+          mountPath: /dev/shm"""
+_SHM_OF_COMPOSE = """services:
+  SERVICE:
+    shm_size: 16gb"""
+_GPU_OF_POD = """spec:
+  runtimeClassName: nvidia
+  containers:
+    - name: ...
+      resources:
+        limits:
+          nvidia.com/gpu: 1"""
+_GPU_OF_COMPOSE = """services:
+  SERVICE:
+    deploy:
+      resources:
+        reservations:
+          devices:
+            - driver: nvidia
+              count: all
+              capabilities: [gpu]"""
+
+
 def engine(facts: Facts) -> str:
     """Which engine runs this container: kubernetes before the runtime beneath it; "docker" where it is unknown."""
     if facts.host.kubernetes is True:
@@ -53,25 +87,22 @@ def pass_gpus(facts: Facts) -> tuple[Fix, ...]:
 
 def _docker() -> tuple[Fix, ...]:
     says = "Start the container anew with the GPUs; the host needs the NVIDIA Container Toolkit for it."
-    compose = (
-        "In a Compose file, reserve the GPU: deploy: resources: reservations: devices: [{driver: nvidia, count: all, "
-        "capabilities: [gpu]}]."
-    )
+    compose = "With Compose: reserve the GPU in the service."
     toolkit = (
         "If --gpus is refused on the host, install the NVIDIA Container Toolkit there and configure Docker for it "
         f"(never install a driver inside the container): {GUIDE}"
     )
     return (
         again(says, "docker run --gpus all ..."),
-        again(compose, "docker compose up -d --force-recreate"),
+        again(compose, _GPU_OF_COMPOSE, _COMPOSE_UP),
         Fix(toolkit, (CONFIGURE, RESTART_DOCKER), root=True, needs=CONTAINER_AGAIN, verify=PROOF),
     )
 
 
 def _pod() -> tuple[Fix, ...]:
     ask = (
-        "Ask for the GPU in the pod: a limit nvidia.com/gpu: 1 in resources of the container, and runtimeClassName: "
-        "nvidia in the pod's specification unless nvidia is the node's default runtime."
+        "Ask for the GPU in the pod's specification, by a limit; the line runtimeClassName only where the node has "
+        "that class (the first command lists them) and nvidia is not its default runtime."
     )
     node = (
         "On the node: install the NVIDIA Container Toolkit, make nvidia the runtime of containerd, and run the NVIDIA "
@@ -83,7 +114,7 @@ def _pod() -> tuple[Fix, ...]:
         "kubectl get nodes -o custom-columns=NAME:.metadata.name,GPU:.status.allocatable.nvidia\\\\.com/gpu",
     )
     return (
-        again(ask, "kubectl get runtimeclass", verify="kubectl exec POD -- nvidia-smi"),
+        again(ask, "kubectl get runtimeclass", _GPU_OF_POD, verify="kubectl exec POD -- nvidia-smi"),
         Fix(node, commands, root=True, needs="a new pod", verify="kubectl describe node NODE | grep nvidia.com/gpu"),
     )
 
@@ -164,7 +195,7 @@ def compute_capability(facts: Facts) -> tuple[Fix, ...]:
     compose = again(
         "Where Compose starts it: capabilities of the reserved device overrides that variable, so write "
         "capabilities: [gpu] or [gpu, compute, utility] there, not [gpu, utility].",
-        "docker compose up -d --force-recreate",
+        _COMPOSE_UP,
     )
     return run, compose
 
@@ -267,16 +298,15 @@ def larger_shm(facts: Facts) -> tuple[Fix, ...]:
     name, verify = engine(facts), "df -h /dev/shm"
     if name == "kubernetes":
         says = (
-            "Mount an emptyDir with medium: Memory over /dev/shm: volumes: [{name: shm, emptyDir: {medium: Memory, "
-            "sizeLimit: 16Gi}}] in the pod, volumeMounts: [{name: shm, mountPath: /dev/shm}] in the container. It "
-            "counts against the container's memory limit."
+            "Mount a volume in memory over /dev/shm: put these lines into the pod's specification, and start it anew. "
+            "It counts against the container's memory limit."
         )
-        return (again(says, verify=verify),)
+        return (again(says, _SHM_OF_POD, verify=verify),)
     if name == "lxc":
         return (Fix("Enlarge /dev/shm.", ("sudo mount -o remount,size=16g /dev/shm",), root=True, verify=verify),)
     program = "podman" if name == "podman" else "docker"
     return (
         again("Start the container with more shared memory.", f"{program} run --shm-size=16g ...", verify=verify),
         again("Share the host's.", f"{program} run --ipc=host ...", verify=verify),
-        again("In a Compose file: shm_size: 16gb in the service.", verify=verify),
+        again("With Compose: write the size into the service.", _SHM_OF_COMPOSE, _COMPOSE_UP, verify=verify),
     )

@@ -3,7 +3,7 @@
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix
 from gpudoctor.knowledge import drivers
-from gpudoctor.remedies import driver
+from gpudoctor.remedies import driver, system
 from gpudoctor.subjects import in_container, on_wsl
 from gpudoctor.views.gpus import is_data_centre, nvidia_gpus
 
@@ -30,19 +30,23 @@ def newer_driver(facts: Facts, cuda: str) -> tuple[Fix, ...]:
         )
         return (
             Fix(says, action="reinstall-package", needs="a restart of the container", verify=verify),
-            *compat(facts),
+            *compat(facts, cuda),
         )
     says = f"Install a driver of version {floor} or newer: branch {branch} runs CUDA {cuda}. Then restart."
-    return (driver.install_driver(facts, branch, says=says), *compat(facts))
+    return (driver.install_driver(facts, branch, says=says), *compat(facts, cuda))
 
 
-def compat(facts: Facts) -> tuple[Fix, ...]:
+def compat(facts: Facts, cuda: str) -> tuple[Fix, ...]:
     """CUDA's forward compatibility package, which serves data-centre GPUs alone; an option, and the last one."""
     gpus = nvidia_gpus(facts)
     if not gpus or not all(is_data_centre(g) for g in gpus):
         return ()
+    major, _, minor = cuda.partition(".")
+    package = f"cuda-compat-{major}-{minor.partition('.')[0] or '0'}"
+    folder = f"/usr/local/cuda-{major}.{minor.partition('.')[0] or '0'}/compat"
+    commands = (*system.install(facts, package), f"export LD_LIBRARY_PATH={folder}:$LD_LIBRARY_PATH")
     says = (
         "As these are data-centre GPUs: use an image that carries the CUDA forward compatibility package "
-        f"(cuda-compat), where the driver cannot change: {FORWARD}"
+        f"(cuda-compat), where the driver cannot change, or install it from NVIDIA's repository: {FORWARD}"
     )
-    return (Fix(says, action="change-environment"),)
+    return (Fix(says, () if in_container(facts) else commands, "change-environment", root=True),)

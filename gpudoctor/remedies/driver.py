@@ -4,6 +4,7 @@ from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix
 from gpudoctor.knowledge import drivers, generations, packages
 from gpudoctor.maybe import Unknown
+from gpudoctor.remedies import nixos
 from gpudoctor.remedies.system import driver_packages, family_of, has_yum_only, install, kernel_of, remove
 from gpudoctor.subjects import cards_of, gpus_of
 
@@ -29,12 +30,15 @@ def best_branch(facts: Facts, at_least: int = 0) -> int | None:
     """The newest driver branch that drives every GPU here, from what is known; None: none does.
 
     A machine with a card that newer branches dropped needs the last branch that still drives it; otherwise
-    the newest production or long-term branch is taken.
+    the newest production or long-term branch is taken, or the newest one that an older release has packages of.
     """
     found = generations_of(facts)
     last = min((g.last_driver for g in found if g.last_driver), default=None)
     first = max((g.first_driver for g in found if g.first_driver), default=0)
     branch = last if last is not None else drivers.advised_branch()
+    packaged = newest_packaged(facts)
+    if packaged is not None and max(first, at_least) <= packaged < branch:
+        return packaged
     return branch if branch >= max(first, at_least) else None
 
 
@@ -51,8 +55,6 @@ def install_driver(
 ) -> Fix:
     """Install the driver that fits this machine's GPUs, by this distribution's packages."""
     newest = newest_packaged(facts)
-    if newest is not None and branch is None and _drives_all(facts, newest):
-        branch = newest
     branch = branch or best_branch(facts) or drivers.advised_branch()
     flavour = flavour or flavour_for(facts) or "open"
     family, distribution = family_of(facts), facts.host.distribution.id
@@ -63,6 +65,8 @@ def install_driver(
     found = None
     if family is not None and isinstance(distribution, str):
         found = packages.driver_packages(family, distribution, branch, flavour, kernel_of(facts))
+    if distribution == "nixos":
+        return nixos.install_driver(says, branch, flavour, any(g.last_driver == branch for g in generations_of(facts)))
     if family is None or found is None:
         return Fix(
             f"{says} This distribution's way is in its own documentation; NVIDIA's guide: {GUIDE}",
@@ -81,11 +85,6 @@ def newest_packaged(facts: Facts) -> int | None:
     if not isinstance(found.id, str) or not isinstance(found.version, str):
         return None
     return packages.newest_branch(found.id, found.version)
-
-
-def _drives_all(facts: Facts, branch: int) -> bool:
-    found = generations_of(facts)
-    return all((g.first_driver or 0) <= branch and (g.last_driver is None or branch <= g.last_driver) for g in found)
 
 
 def _by_installer(facts: Facts, branch: int, newest: int, says: str) -> Fix:

@@ -6,7 +6,8 @@ from gpudoctor.maybe import known_or
 
 CUDA_ON_WSL = "https://docs.nvidia.com/cuda/wsl-user-guide/index.html"
 MICROSOFT = "https://learn.microsoft.com/windows/wsl/tutorials/gpu-compute"
-SHUTDOWN = "wsl --shutdown"
+# With its suffix it runs in PowerShell and inside WSL alike (https://learn.microsoft.com/windows/wsl/filesystems).
+SHUTDOWN = "wsl.exe --shutdown"
 LIB = "/usr/lib/wsl/lib"
 
 
@@ -24,7 +25,7 @@ def update_wsl(says: str) -> Fix:
     """Bring WSL and its kernel up to date, in Windows."""
     return Fix(
         f"{says} (in PowerShell on Windows)",
-        ("wsl --update", SHUTDOWN),
+        ("wsl.exe --update", SHUTDOWN),
         "reinstall-package",
         needs="restart of WSL",
         verify="ls -l /dev/dxg",
@@ -63,11 +64,17 @@ def host_files(facts: Facts) -> tuple[Fix, ...]:
         "C:\\Windows\\System32\\DriverStore\\FileRepository to /usr/lib/wsl/drivers, and the files of "
         "C:\\Windows\\System32\\lxss\\lib to /usr/lib/wsl/lib; again after each driver update of the host."
     )
+    store, lxss = "C:\\Windows\\System32\\DriverStore\\FileRepository", "C:\\Windows\\System32\\lxss\\lib"
     commands = (
-        'scp -r "C:\\Windows\\System32\\DriverStore\\FileRepository\\nv_dispi.inf_amd64_*" USER@GUEST:/tmp/drivers/',
-        'scp -r "C:\\Windows\\System32\\lxss\\lib" USER@GUEST:/tmp/lib',
-        "sudo cp -r /tmp/drivers/nv_dispi* /usr/lib/wsl/drivers/ && sudo cp -r /tmp/lib/. /usr/lib/wsl/lib/",
-        "sudo chmod -R 555 /usr/lib/wsl && sudo ldconfig",
+        "# 1. In this guest:",
+        "mkdir -p /tmp/wsl-drivers /tmp/wsl-lib",
+        "# 2. On the Windows host, in PowerShell (USER and GUEST are this guest's):",
+        f'scp -r (Get-Item "{store}\\nv_dispi.inf_amd64_*").FullName USER@GUEST:/tmp/wsl-drivers/',
+        f'scp -r (Get-Item "{lxss}\\*").FullName USER@GUEST:/tmp/wsl-lib/',
+        "# 3. In this guest:",
+        f"sudo mkdir -p /usr/lib/wsl/drivers {LIB}",
+        f"sudo cp -r /tmp/wsl-drivers/. /usr/lib/wsl/drivers/ && sudo cp -r /tmp/wsl-lib/. {LIB}/",
+        f"sudo chmod -R 555 /usr/lib/wsl && echo {LIB} | sudo tee /etc/ld.so.conf.d/wsl.conf && sudo ldconfig",
     )
     return (
         Fix(says, commands, "reinstall-package", root=True, needs="reboot of the guest", verify=f"{LIB}/nvidia-smi"),

@@ -6,12 +6,13 @@ import pytest
 
 from gpudoctor import catalogue
 from gpudoctor.facts import Distribution, Facts
-from gpudoctor.judge import Fix
+from gpudoctor.judge import Fix, Problem
 from gpudoctor.remedies import system
 from gpudoctor.remedies.driver import install_driver
 from tests.builders import FEDORA, UBUNTU, ask
-from tests.checks.nvidia_machines import KERNEL, OTHER, disk, event, failing, having, unloaded, xid
+from tests.checks.nvidia_machines import KERNEL, OTHER, WHY, disk, entry, event, failing, having, unloaded, xid
 
+NIXOS = Distribution(id="nixos", like=(), version="25.11", codename=None, name="NixOS 25.11")
 BULLSEYE = Distribution(id="debian", like=(), version="11", codename="bullseye", name="Debian GNU/Linux 11")
 BOOKWORM = Distribution(id="debian", like=(), version="12", codename="bookworm", name="Debian GNU/Linux 12")
 READY: dict[str, Any] = {
@@ -57,6 +58,8 @@ def test_a_driver_that_hangs_cannot_reset_the_gpu() -> None:
     [
         (BULLSEYE, 580, "has packages up to branch 470 only", "sudo sh NVIDIA-Linux-x86_64-580.*.run --dkms"),
         (BOOKWORM, None, "driver of branch 535", "nvidia-driver"),
+        (Distribution(id="ubuntu", like=("debian",), version="18.04"), None, "branch 525", "nvidia-driver-525-open"),
+        (NIXOS, 580, "On NixOS", "sudo reboot"),
         (Distribution(id="ubuntu", version="18.04"), 580, "up to branch 525 only", "580.*.run --dkms"),
         (UBUNTU, 580, "driver of branch 580", "sudo apt-get install nvidia-driver-580-open"),
     ],
@@ -114,3 +117,49 @@ def test_releases_before_dnf_get_yum(release: tuple[str, str], program: str) -> 
     facts = having(host__distribution=distribution)
     assert system.install(facts, "gcc") == (f"sudo {program} install gcc",)
     assert any("dnf" in c for c in install_driver(facts, 570).commands) == (program == "dnf")
+
+
+def test_nixos_names_the_last_branch_of_an_old_card() -> None:
+    pascal = unloaded(host__distribution=NIXOS, pci__0__generation="Pascal", gpus=())
+    assert "nvidiaPackages.legacy_580;" in install_driver(pascal).commands[0]
+    assert "hardware.nvidia.open = false;" in install_driver(pascal).commands[0]
+    assert "nvidiaPackages.production;" in install_driver(having(host__distribution=NIXOS)).commands[0]
+
+
+def test_bottlerocket_sets_its_own_lockdown() -> None:
+    ill = unloaded(
+        host__distribution=Distribution(id="bottlerocket", like=(), version="1.46.0"),
+        host__kernel__lockdown="integrity",
+        log__events=(event("lockdown-refused"),),
+    )
+    assert fixes("driver.refused-by-lockdown", ill)[1].commands == (
+        "apiclient set kernel.lockdown=none",
+        "apiclient reboot",
+    )
+
+
+def test_vfio_is_unbound_first_and_edited_before_the_initial_ram_disk_is_made() -> None:
+    now, later = fixes("driver.vfio-in-the-way", unloaded(pci__0__driver="vfio-pci"))
+    assert now.commands[-2:] == (
+        "sudo modprobe nvidia",
+        "echo 0000:01:00.0 | sudo tee /sys/bus/pci/drivers/nvidia/bind",
+    )
+    order = ("sudoedit FILE", "sudo update-initramfs -u", "sudo reboot")
+    assert later.commands[1:] == order
+    assert "10de:2684" in later.says
+
+
+def test_a_built_module_is_loaded() -> None:
+    ill = unloaded(
+        nvidia__kernel__on_disk=(),
+        nvidia__kernel__dkms=(entry(),),
+        nvidia__kernel__dkms_errors=("cc: error: unrecognized command-line option '-ftrivial-auto-var-init=zero'",),
+    )
+    assert fixes("driver.dkms-build-failed", ill)[0].commands[-1] == "sudo modprobe nvidia"
+
+
+def test_the_evidence_of_cuda_has_no_words_of_python() -> None:
+    ill = failing(3, nvidia__nvml__code=WHY, nvidia__cuda__loaded=WHY, nvidia__kernel__loaded=None)
+    problem = catalogue.load(["driver.cuda-error"])[0](ill)
+    assert isinstance(problem, Problem)
+    assert problem.evidence == ("module: not loaded",)
