@@ -29,7 +29,7 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
         "machine.",
         (f"nvidia-smi -q -d TEMPERATURE,POWER -i {on.number}", *(less[:1] if less else ())),
         "replace-hardware",
-        root=True,
+        root=less is not None,
         undo=less[1] if less else None,
     )
     return (back, look)

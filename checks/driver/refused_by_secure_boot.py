@@ -3,7 +3,7 @@
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import Unknown, known, known_or
-from gpudoctor.remedies import module, system
+from gpudoctor.remedies import module, prebuilt, system
 from gpudoctor.subjects import cards_of, in_container
 from gpudoctor.views.driver import STRICT, first_module, not_wsl
 from gpudoctor.views.log import events, texts
@@ -48,18 +48,8 @@ def _signed(facts: Facts) -> tuple[Fix, ...]:
     """Ubuntu's own modules come signed by a key that every firmware trusts through its shim."""
     version = first_module(facts)
     number = known_or(version.version, None) if version else None
-    if facts.host.distribution.id != "ubuntu" or not number:
-        return ()
-    names = module.driver_packages(facts)
-    flavour = ("-server" if any("-server" in n for n in names) else "") + ("-open" if _is_open(facts) else "")
-    package = f"linux-modules-nvidia-{number.split('.')[0]}{flavour}-{system.kernel_of(facts)}"
-    says = "Install Ubuntu's signed module for this kernel, which Secure Boot accepts."
-    return (Fix(says, system.install(facts, package), "reinstall-package", root=True, verify="nvidia-smi"),)
-
-
-def _is_open(facts: Facts) -> bool:
-    found = first_module(facts)
-    return found is not None and found.flavour == "open"
+    ready = prebuilt.install(facts, number)
+    return (ready,) if ready else ()
 
 
 def _enrol(facts: Facts) -> Fix:

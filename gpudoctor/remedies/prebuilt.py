@@ -26,9 +26,9 @@ def install(facts: Facts, version: str | None) -> Fix | None:
         facts: the machine.
         version: the driver's version, which gives the branch.
     """
-    if facts.host.distribution.id != "ubuntu" or not version:
-        return None
     kernel = system.kernel_of(facts)
+    if facts.host.distribution.id != "ubuntu" or not version or not _is_ubuntus(kernel):
+        return None
     stem = f"linux-modules-nvidia-{_branch(facts, version)}"
     follows = _follows(facts, kernel)
     names = (f"{stem}-{kernel}", *((f"{stem}-{follows}",) if follows else ()))
@@ -49,6 +49,12 @@ def by_dkms(facts: Facts, version: str | None) -> tuple[Fix, ...]:
     if facts.host.kernel.secure_boot is True:
         says += " With Secure Boot its key (MOK) has to be enrolled, which the installation asks for."
     return (Fix(says, commands, "reinstall-package", root=True, verify="nvidia-smi"),)
+
+
+def _is_ubuntus(kernel: str) -> bool:
+    """Whether a kernel is one of Ubuntu's, by its name: "6.8.0-60-generic", and not "5.19.2-surface"."""
+    parts = kernel.split("-")
+    return len(parts) >= 3 and parts[1].isdigit() and parts[0].endswith(".0")
 
 
 def _branch(facts: Facts, version: str) -> str:

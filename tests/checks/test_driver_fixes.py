@@ -163,3 +163,11 @@ def test_the_evidence_of_cuda_has_no_words_of_python() -> None:
     problem = catalogue.load(["driver.cuda-error"])[0](ill)
     assert isinstance(problem, Problem)
     assert problem.evidence == ("module: not loaded",)
+
+
+def test_a_kernel_that_is_not_ubuntus_has_no_ready_module() -> None:
+    ill = unloaded(host__kernel__secure_boot=True, log__events=(event("module-rejected"),))
+    assert f"linux-modules-nvidia-570-{KERNEL}" in fixes("driver.refused-by-secure-boot", ill)[0].commands[1]
+    other = having(ill, host__kernel__release="5.19.2-surface")
+    commands = [c for fix in fixes("driver.refused-by-secure-boot", other) for c in fix.commands]
+    assert not any("linux-modules-nvidia" in c for c in commands)
