@@ -67,6 +67,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     because=("device.*", "driver.*", "container.*", "wsl.*", "rocm.*"),
     affects=("everything",),
     seen=("hardware 2026-11: a server without a GPU",),
+    essential=True,
 )
 def no_gpu(facts: Facts) -> Problem | None:
     """No GPU on PCI, none that a driver lists, and none that comes from a Windows host."""

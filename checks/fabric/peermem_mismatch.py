@@ -2,7 +2,7 @@
 
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.maybe import known, known_or
+from gpudoctor.maybe import known
 from gpudoctor.remedies import module, system
 from gpudoctor.views.driver import not_wsl
 from gpudoctor.views.log import events, texts
@@ -51,7 +51,7 @@ def peermem_mismatch(facts: Facts) -> Problem | None:
     known(facts.log.events)
     refused = events(facts, "symbol-mismatch", "unknown-symbol")
     said = tuple(e for e in refused if e.what.get("module", "").replace("-", "_") in ("nvidia_peermem", "nv_peer_mem"))
-    if not said or "nvidia_peermem" in known_or(facts.nvidia.kernel.modules, ()):
+    if not said or "nvidia_peermem" in known(facts.nvidia.kernel.modules):
         return None
     symbol = next((e.what["text"] for e in said if e.what.get("text")), None)
     named = f" (the versions of {symbol} disagree)" if symbol else ""

@@ -25,8 +25,8 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
 @check(
     title="The NVIDIA driver is too old for JAX's CUDA plugin",
     severity=Severity.ERROR,
-    cause="A driver runs programs of its own CUDA major and of older ones; the plugin for CUDA 13 needs driver 580 or "
-    "newer, the one for CUDA 12 driver 525.",
+    cause="A driver runs programs of its own CUDA major and of older ones: JAX's plugin for CUDA 13 needs a driver of "
+    "CUDA 13, the one for CUDA 12 a driver of CUDA 12.",
     fixes=_fixes,
     references=(
         "https://docs.jax.dev/en/latest/installation.html",

@@ -22,7 +22,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
             verify="ls -l /dev/kfd",
         ),
         Fix(
-            "Then take the distribution's own kernel, or AMD's driver package amdgpu-dkms for it, and restart.",
+            "Take the distribution's own kernel, or AMD's driver package amdgpu-dkms for it, and restart.",
             ("sudo reboot",),
             "reboot",
             root=True,
@@ -43,6 +43,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     because=("rocm.not-loaded", "rocm.half-installed", "rocm.dkms-build-failed"),
     affects=("everything",),
     seen=("simulated 2026-11",),
+    essential=True,
 )
 def kfd_missing(facts: Facts) -> Problem | None:
     """The node is not there, and it is not WSL, where ROCm goes through /dev/dxg."""
