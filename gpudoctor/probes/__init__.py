@@ -63,6 +63,10 @@ def _amd(machine: Machine, host: Callable[[], Host], cards: Callable[[], tuple[P
         return amd.probe(machine, host(), cards())
 
     def gpus() -> Maybe[tuple[Gpu, ...]]:
+        from gpudoctor.probes import nodes
+
+        if not machine.names(nodes.TOPOLOGY):  # then nothing of AMD's sensors need be loaded
+            return ()
         from gpudoctor.probes import kfd
 
         return kfd.gpus(machine, cards())

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from gpudoctor.facts.amd import Amd
 from gpudoctor.facts.host import Host
 from gpudoctor.facts.node import Node
+from gpudoctor.facts.nvidia import Dkms
 from gpudoctor.facts.pci import PciDevice
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown, known_or
-from gpudoctor.probes import amd_packages, nodes, rocm
-from gpudoctor.probes.kfd import NODES
+from gpudoctor.probes import nodes, rocm
 
 MODULE = "/sys/module/amdgpu"
 VENDOR = "0x1002"
@@ -34,9 +34,9 @@ def probe(machine: Machine, host: Host, cards: Sequence[PciDevice]) -> Amd:
         version=machine.line(f"{MODULE}/version") if loaded else None,
         kfd=tuple(n for n in opened if n.path == KFD),
         render=tuple(n for n in opened if n.path != KFD),
-        topology=bool(machine.names(NODES)),
-        dkms=amd_packages.dkms(machine) if asked else idle,
-        packages=amd_packages.packages(machine, host) if asked else idle,
+        topology=bool(machine.names(nodes.TOPOLOGY)),
+        dkms=_dkms(machine) if asked else idle,
+        packages=_packages(machine, host) if asked else idle,
         rocm=release,
         rocm_path=path,
         blacklisted=_blacklisted(machine, host) if asked else idle,
@@ -69,3 +69,15 @@ def _blacklisted(machine: Machine, host: Host) -> Maybe[bool]:
     from gpudoctor.probes import modprobe_conf
 
     return "amdgpu" in modprobe_conf.probe(machine, known_or(host.kernel.command_line, "")).blacklists
+
+
+def _dkms(machine: Machine) -> Maybe[tuple[Dkms, ...] | None]:
+    from gpudoctor.probes import amd_packages  # with its parsers: only where there is something of AMD's
+
+    return amd_packages.dkms(machine)
+
+
+def _packages(machine: Machine, host: Host) -> Maybe[tuple[tuple[str, str, str], ...]]:
+    from gpudoctor.probes import amd_packages
+
+    return amd_packages.packages(machine, host)

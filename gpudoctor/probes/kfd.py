@@ -11,8 +11,8 @@ from gpudoctor.knowledge import rocm
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
 from gpudoctor.probes.amd_sensors import Sensors
+from gpudoctor.probes.nodes import TOPOLOGY
 
-NODES = "/sys/class/kfd/kfd/topology/nodes"
 PCI = "/sys/bus/pci/devices"
 # Heap types of memory banks, uapi/linux/kfd_sysfs.h: the GPU's memory that the CPU can and cannot see.
 VISIBLE, HIDDEN = 1, 2
@@ -34,8 +34,8 @@ def gpus(machine: Machine, cards: Sequence[PciDevice]) -> Maybe[tuple[Gpu, ...]]
     """
     found: list[Gpu] = []
     closed = 0
-    for node in sorted((n for n in machine.names(NODES) if n.isdigit()), key=int):
-        folder = f"{NODES}/{node}"
+    for node in sorted((n for n in machine.names(TOPOLOGY) if n.isdigit()), key=int):
+        folder = f"{TOPOLOGY}/{node}"
         properties = _properties(machine, f"{folder}/properties")
         if properties is None:
             closed += 1
@@ -43,7 +43,9 @@ def gpus(machine: Machine, cards: Sequence[PciDevice]) -> Maybe[tuple[Gpu, ...]]
             found.append(_gpu(machine, len(found), folder, properties, cards))
     if closed and not found:
         # The kernel hides GPUs that the device control group does not grant (kfd_devcgroup_check_permission).
-        return Unknown(f"{NODES}/*/properties of {closed} nodes cannot be read: this container was not given the GPU")
+        return Unknown(
+            f"{TOPOLOGY}/*/properties of {closed} nodes cannot be read: this container was not given the GPU"
+        )
     return tuple(found)
 
 

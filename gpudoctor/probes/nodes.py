@@ -6,6 +6,9 @@ from gpudoctor.facts import Node
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
 
+# Where the kernel's compute driver for AMD's GPUs describes them (drivers/gpu/drm/amd/amdkfd/kfd_topology.c).
+TOPOLOGY = "/sys/class/kfd/kfd/topology/nodes"
+
 
 def look(machine: Machine, paths: Sequence[str], closed: Mapping[str, Unknown]) -> tuple[Node, ...]:
     """Describe nodes; those in `closed` are not opened, for the reason given there."""

@@ -9,7 +9,6 @@ from gpudoctor.facts import Gpu, Host, Library, Nvml
 from gpudoctor.facts.words import Release
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
-from gpudoctor.probes.nvml_gpus import gpus
 from gpudoctor.probes.staged import Told, ask, patience
 
 SCRIPT = "nvml.py"
@@ -102,6 +101,8 @@ def _gpus(machine: Machine, told: Told, host: Host) -> Maybe[tuple[Gpu, ...]]:
     count = _nvml(told).count
     if isinstance(count, Unknown):
         return count
+    from gpudoctor.probes.nvml_gpus import gpus  # only where NVML has answered
+
     return gpus(machine, told, count or 0, isinstance(host.wsl, int))
 
 
