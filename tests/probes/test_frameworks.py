@@ -105,7 +105,7 @@ def test_the_folder_that_import_takes_decides_and_the_others_are_told() -> None:
 
 def test_a_script_in_the_way_is_named_and_not_read() -> None:
     files = {"/code/torch.py": "cuda = '12.4'\n", f"{SITE}/torch/__init__.py": ""}
-    found = look(files, package("torch", "2.5.1"), paths=("/work", SITE))[0]
+    found = look(files, package("torch", "2.5.1"), paths=("/code", SITE))[0]
     assert (found.location, found.cuda) == ("/code/torch.py", Unknown("/code/torch.py is not PyTorch"))
 
 
