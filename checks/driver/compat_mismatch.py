@@ -3,44 +3,14 @@
 from gpudoctor.facts import Facts, Library
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or
+from gpudoctor.remedies.compat import step_aside
 from gpudoctor.subjects import in_container, nvidia_machine
 from gpudoctor.views.driver import CUDA_MISMATCH, OFF_PATH, loaded_libcuda
 from gpudoctor.views.reasons import SURROUNDINGS
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
-    found = loaded_libcuda(facts)
-    folder = found.path.rpartition("/")[0] if found else "the compat folder"
-    variable = facts.host.environment.get("LD_LIBRARY_PATH", "").split(":")
-    again = "restart of the container" if in_container(facts) else None
-    if folder in [part.rstrip("/") for part in variable]:
-        rest = ":".join(part for part in variable if part and part.rstrip("/") != folder)
-        command = f"export LD_LIBRARY_PATH={rest}" if rest else "unset LD_LIBRARY_PATH"
-        says = f"Remove {folder} from LD_LIBRARY_PATH, so that programs load the driver's own libcuda."
-        fixes = (Fix(says, (command,), "change-environment", verify="nvidia-smi"),)
-    else:
-        fixes = (_out_of_the_configuration(facts, folder, again),)
-    return (*fixes, *_else(facts, found))
-
-
-def _out_of_the_configuration(facts: Facts, folder: str, again: str | None) -> Fix:
-    """Delete the folder's own line and no other; the copies (.bak) are not read by the loader."""
-    sudo = "" if in_container(facts) else "sudo "
-    files = f"grep -rl --include='*.conf' {folder} /etc/ld.so.conf /etc/ld.so.conf.d"
-    line = rf"'\#^[[:space:]]*{folder}/*[[:space:]]*$#d'"
-    says = (
-        f"Take the line {folder} (of the package cuda-compat) out of the loader's configuration, here and in the "
-        "image, so that the driver's own libcuda comes first. Each changed file keeps a copy that ends in .bak."
-    )
-    return Fix(
-        says,
-        (f"{files} | xargs -r {sudo}sed -i.bak {line}", f"{sudo}ldconfig"),
-        "change-environment",
-        root=True,
-        needs=again,
-        undo="Put the copies (.bak) back and run ldconfig again.",
-        verify="ldconfig -p | grep libcuda",
-    )
+    return (step_aside(facts), *_else(facts, loaded_libcuda(facts)))
 
 
 def _else(facts: Facts, found: Library | None) -> tuple[Fix, ...]:

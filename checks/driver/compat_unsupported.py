@@ -3,32 +3,14 @@
 from gpudoctor.facts import Facts, Library
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or
+from gpudoctor.remedies.compat import step_aside
 from gpudoctor.subjects import in_container, nvidia_machine
 from gpudoctor.views.driver import CUDA_COMPAT, branch, loaded_libcuda
 from gpudoctor.views.reasons import SURROUNDINGS
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
-    found = loaded_libcuda(facts)
-    folder = found.path.rpartition("/")[0] if found else "the compat folder"
-    variable = facts.host.environment.get("LD_LIBRARY_PATH", "").split(":")
-    again = "restart of the container" if in_container(facts) else None
-    if folder in [part.rstrip("/") for part in variable]:
-        rest = ":".join(part for part in variable if part and part.rstrip("/") != folder)
-        command = f"export LD_LIBRARY_PATH={rest}" if rest else "unset LD_LIBRARY_PATH"
-        says = f"Remove {folder} from LD_LIBRARY_PATH, so that programs load the driver's own libcuda."
-        fixes = (Fix(says, (command,), "change-environment", verify="nvidia-smi"),)
-    else:
-        commands = (f"grep -rln {folder} /etc/ld.so.conf /etc/ld.so.conf.d | xargs -r sudo rm -v", "sudo ldconfig")
-        says = (
-            f"Take {folder} (package cuda-compat) out of the loader's configuration, here and in the image, so that "
-            "the "
-            "driver's own libcuda comes first."
-        )
-        fixes = (
-            Fix(says, commands, "change-environment", root=True, needs=again, verify="ldconfig -p | grep libcuda"),
-        )
-    return (*fixes, *_else(facts, found))
+    return (step_aside(facts), *_else(facts, loaded_libcuda(facts)))
 
 
 def _else(facts: Facts, found: Library | None) -> tuple[Fix, ...]:
