@@ -4,8 +4,9 @@ from collections.abc import Container, Iterable, Iterator
 
 from gpudoctor.facts import Facts, Framework, Gpu, Live, Python
 from gpudoctor.judge import Problem
+from gpudoctor.knowledge import import_errors
 from gpudoctor.maybe import known
-from gpudoctor.subjects import gpu_name
+from gpudoctor.subjects import OnLive, gpu_name
 from gpudoctor.views.driver import driver_words, has_nvidia_driver
 from gpudoctor.views.gpus import nvidia_gpus
 from gpudoctor.views.packages import packages_of
@@ -95,6 +96,15 @@ def _evidence(live: Live) -> Iterator[str]:
 def import_failure(name: str, live: Live) -> str | None:
     """The sentence about a framework whose import raises."""
     return f"{name} does not import: {first_line(live.import_error)}" if live.import_error else None
+
+
+def import_problem(on: OnLive) -> Problem | None:
+    """The problem of a framework whose import raises, with the cause where the error's words are known."""
+    says = import_failure(on.name, on.live)
+    if says is None:
+        return None
+    hint = import_errors.hint(on.live.import_error or "")
+    return Problem(says, evidence=(str(on.live.import_error)[:1500],), cause=hint.cause if hint else None)
 
 
 def crash(name: str, live: Live) -> str | None:
