@@ -6,7 +6,7 @@ from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge import import_errors
 from gpudoctor.remedies.python import install, manager_of, reinstall_torch, torch_family, torch_verify
 from gpudoctor.subjects import OnLive, lives
-from gpudoctor.views.frameworks import import_failure
+from gpudoctor.views.frameworks import import_problem
 from gpudoctor.views.packages import release
 
 
@@ -37,8 +37,4 @@ def _same_again(on: OnLive) -> tuple[Fix, ...]:
 )
 def import_fails(on: OnLive) -> Problem | None:
     """`import torch` raises."""
-    says = import_failure(on.name, on.live)
-    if says is None:
-        return None
-    hint = import_errors.hint(on.live.import_error or "")
-    return Problem(says, evidence=(str(on.live.import_error)[:1500],), cause=hint.cause if hint else None)
+    return import_problem(on)
