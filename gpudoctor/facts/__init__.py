@@ -19,6 +19,7 @@ from gpudoctor.facts.python import (
     Shadow,
     Unmet,
 )
+from gpudoctor.facts.smoke import During, Figure, Smoke, SmokeRun, SmokeTest
 from gpudoctor.facts.toolkit import CudaHome, Nvcc, Toolkits
 from gpudoctor.facts.tree import SCHEMA, Facts
 
@@ -34,9 +35,11 @@ __all__ = [
     "DiskModule",
     "Distribution",
     "Dkms",
+    "During",
     "Event",
     "Extension",
     "Facts",
+    "Figure",
     "Folder",
     "Framework",
     "Gpu",
@@ -60,6 +63,9 @@ __all__ = [
     "Remnant",
     "Shadow",
     "Shm",
+    "Smoke",
+    "SmokeRun",
+    "SmokeTest",
     "Toolkits",
     "Unmet",
     "User",

@@ -10,6 +10,7 @@ from gpudoctor.facts.log import KernelLog
 from gpudoctor.facts.nvidia import Nvidia
 from gpudoctor.facts.pci import PciDevice
 from gpudoctor.facts.python import Python
+from gpudoctor.facts.smoke import Smoke
 from gpudoctor.facts.toolkit import Toolkits
 from gpudoctor.maybe import Maybe, Unknown
 
@@ -34,3 +35,4 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     containers: ContainerHost = ContainerHost()
     toolkits: Toolkits = Toolkits()
     pythons: tuple[Python, ...] = ()
+    smoke: Smoke = Smoke()

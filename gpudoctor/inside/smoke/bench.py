@@ -1,0 +1,190 @@
+"""Runs the tests of a task one after the other, tells how each went, and stops between two steps when asked to."""
+
+from __future__ import annotations
+
+import base64
+import importlib
+import os
+import signal
+import sys
+import time
+from contextlib import contextmanager
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from .backends.base import Backend
+
+# Devices share what they have: a quarter of the free memory, and never more than this.
+MOST_MEMORY = 2 << 30  # bytes
+SHARE = 0.25
+SPARED = 256 << 20  # bytes that stay free for the framework's own workspaces
+
+
+class Unsupported(Exception):
+    """This backend or device cannot do what a test asks; the message is a sentence for people."""
+
+
+class Stopped(Exception):
+    """Somebody asked us to end."""
+
+
+class DeviceLost(Exception):
+    """The device's context is dead: every further call in this process fails."""
+
+
+class Bench:
+    """What a test works with.
+
+    Attributes:
+        backend: the device under test.
+        task: what is to be done, as gpudoctor.smoke.job wrote it.
+    """
+
+    def __init__(self, teller: Any, backend: Backend, task: dict[str, Any]) -> None:
+        self.backend, self.task, self._teller = backend, task, teller
+        self._kept: dict[str, Any] = {}
+        self._result: dict[str, Any] = {}
+
+    # -- what a test asks for ----------------------------------------------------------------------------
+
+    def wants(self, dtype: str) -> bool:
+        """Whether the user wants this data type; all where none was named."""
+        return not self.task.get("dtypes") or dtype in self.task["dtypes"]
+
+    def budget(self) -> int:
+        """The bytes of device memory that a test may take: modestly, because others may work here."""
+        free = self.backend.free()
+        return max(0, min(int(SHARE * free), MOST_MEMORY, free - SPARED))
+
+    def kept(self, name: str, make: Any) -> Any:
+        """A value that several tests use, made once."""
+        if name not in self._kept:
+            self._kept[name] = make()
+        return self._kept[name]
+
+    def digits(self) -> tuple[bytes, bytes]:
+        """The images (each 28 x 28 grey levels) and their labels (a byte each) of the training step."""
+
+        def decoded() -> tuple[bytes, bytes]:
+            found = self.task["digits"]
+            return base64.b64decode(found["images"]), base64.b64decode(found["labels"])
+
+        pair: tuple[bytes, bytes] = self.kept("digits", decoded)
+        return pair
+
+    def pause(self) -> None:
+        """Let the run be ended here: called between pieces of work that last at most a twentieth of a second.
+
+        Raises:
+            Stopped: somebody asked for it.
+        """
+        if _ASKED:
+            raise Stopped
+
+    # -- what a test tells -------------------------------------------------------------------------------
+
+    @contextmanager
+    def test(self, name: str, variant: str = "") -> Iterator[None]:
+        """One test: what goes wrong in it becomes its outcome.
+
+        Raises:
+            DeviceLost: the device's context is dead, so that this process can do no more.
+            Stopped: somebody asked us to end.
+        """
+        self._teller.tell(stage=name, variant=variant, at=time.monotonic())
+        self._result = {"name": name, "variant": variant, "figures": [], "notes": {}, "timed": []}
+        begun = time.monotonic()
+        try:
+            yield
+            self.backend.synchronize()
+            self._end("done", "", None, begun)
+        except Unsupported as reason:
+            self._end("unsupported", str(reason), None, begun)
+        except Stopped:
+            self._end("stopped", "the run was ended", None, begun)
+            raise
+        except Exception as error:
+            kind = self.backend.kind_of(error)
+            self._end("failed", self._teller.full_text(error), kind, begun)
+            self._kept.pop("operands", None)
+            if kind == "device-error":
+                raise DeviceLost from error
+            self.backend.release()
+
+    def _end(self, outcome: str, says: str, kind: str | None, begun: float) -> None:
+        now = time.monotonic()
+        result = dict(self._result, outcome=outcome, says=says, error=kind, at=[begun, now], seconds=now - begun)
+        self._teller.tell(result=result)
+
+    def figure(self, name: str, value: float, unit: str, method: str = "", samples: Any = ()) -> None:
+        """Tell a measured number of the test that runs."""
+        self._result["figures"].append(
+            {"name": name, "value": value, "unit": unit, "method": method, "samples": list(samples)}
+        )
+
+    def note(self, **notes: Any) -> None:
+        """Tell what else decides about the test that runs: a switch, a size, a count."""
+        self._result["notes"].update(notes)
+
+    def timed(self, begun: float, ended: float) -> None:
+        """Tell from when to when (time.monotonic) the device was busy with what is measured."""
+        self._result["timed"].append([begun, ended])
+
+    def progress(self, done: float) -> None:
+        """Tell how much of the test that runs is done, from 0 to 1."""
+        self._teller.tell(progress=round(done, 3))
+
+
+_ASKED: list[int] = []
+
+
+def run(teller: Any, task: dict[str, Any]) -> None:
+    """Run a task and end the process, without a framework's own tidying where the device is lost."""
+    signal.signal(signal.SIGTERM, lambda number, _: _ASKED.append(number))
+    try:
+        _run(teller, task)
+    except Stopped:
+        teller.tell(outcome="stopped")
+    except DeviceLost:
+        teller.tell(outcome="failed", error="device-error")
+    teller.tell(stage="done", at=time.monotonic())
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)
+
+
+def _run(teller: Any, task: dict[str, Any]) -> None:
+    backend = _started(teller, task)
+    if backend is None:
+        return
+    bench = Bench(teller, backend, task)
+    for name in task["tests"]:
+        bench.pause()
+        test = importlib.import_module(".tests." + name.replace("-", "_"), __package__)
+        test.run(bench)
+    backend.close()
+    teller.tell(outcome="done")
+
+
+def _started(teller: Any, task: dict[str, Any]) -> Backend | None:
+    """Import the framework and take the device; None where that fails, which is told."""
+    stage, begun = "import", time.monotonic()
+    teller.tell(stage=stage, at=begun)
+    try:
+        home = importlib.import_module(".backends." + task["backend"], __package__)
+        backend: Backend = home.Backend(task)
+        imported = time.monotonic()
+        stage = "start"
+        teller.tell(stage=stage, at=imported, import_seconds=imported - begun, version=backend.version)
+        about = backend.start()
+    except Unsupported as reason:
+        teller.tell(outcome="unsupported", says=str(reason))
+        return None
+    except (Exception, SystemExit) as error:
+        teller.tell(outcome="failed", says=teller.full_text(error), error="other")
+        return None
+    teller.tell(start_seconds=time.monotonic() - imported, about=about)
+    return backend

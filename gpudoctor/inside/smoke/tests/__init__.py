@@ -1,0 +1,1 @@
+"""One file a smoke test, each written once for all backends."""
