@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -31,6 +31,10 @@ from gpudoctor.report.build import build
 from gpudoctor.report.model import Report
 from gpudoctor.steps import Failure, Step, StepEnded, StepStarted, found_or, run_steps, unanswered
 
+if TYPE_CHECKING:
+    from gpudoctor.smoke.events import SmokeEvent
+    from gpudoctor.smoke.wishes import Choice
+
 NO_ANSWER = "the probe failed or did not end in time"
 # Seconds past the deadline: a child that has to be killed ends 2.5 s after its own (gpudoctor.child.run).
 LATE = 3.5
@@ -57,7 +61,10 @@ class Done(msgspec.Struct, frozen=True):
     facts: Facts
 
 
-Event = StepStarted | StepEnded | Gathered | Judged | Done
+if TYPE_CHECKING:
+    Event = StepStarted | StepEnded | SmokeEvent | Gathered | Judged | Done
+else:
+    Event = Any  # the smoke tests are loaded where somebody wants them
 
 
 class Wishes(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,12 +74,16 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
         pythons: interpreters to examine; empty: the one that the user's shell would run.
         quick: import no framework.
         only, skip: ids or areas of checks.
+        smoke: smoke tests to run when the facts are there; None: none.
+        area: report only this area's findings, and what explains them; empty: all.
     """
 
     pythons: tuple[str, ...] = ()
     quick: bool = False
     only: tuple[str, ...] = ()
     skip: tuple[str, ...] = ()
+    smoke: "Choice | None" = None
+    area: str = ""
 
 
 ANYTHING = Wishes()
@@ -84,16 +95,27 @@ def examine(machine: Machine | None, wishes: Wishes = ANYTHING, facts: Facts | N
     Raises:
         SelectionError: `only` or `skip` matches nothing.
         InterpreterError: a given interpreter is not there or is no Python.
+        ChoiceError: a chosen smoke test, backend or device is not there.
     """
     wanted = catalogue.select(catalogue.ids(), wishes.only, wishes.skip)
     if facts is None:
         general = [id_ for id_ in wanted if always(id_)]
         load = Step("checks", "the checks", lambda: catalogue.load(general))  # while children answer
-        facts = yield from gather_events(machine or Machine(), wishes, load)
+        machine = machine or Machine()
+        facts = yield from gather_events(machine, wishes, load)
+        if wishes.smoke is not None:
+            facts = yield from _smoke(machine, facts, wishes.smoke)
     yield Gathered(facts)
     verdicts = tuple(judge(facts, catalogue.load_for(facts, wanted)))
     yield Judged(verdicts)
-    yield Done(build(facts, verdicts, chosen=bool(wishes.only or wishes.skip)), facts)
+    yield Done(build(facts, verdicts, chosen=bool(wishes.only or wishes.skip), area=wishes.area), facts)
+
+
+def _smoke(machine: Machine, facts: Facts, choice: "Choice") -> "Generator[SmokeEvent, None, Facts]":
+    """The facts with what the smoke tests measured."""
+    from gpudoctor import smoke
+
+    return (yield from smoke.measure(machine, facts, choice))
 
 
 def gather(machine: Machine | None = None, wishes: Wishes = ANYTHING) -> Facts:

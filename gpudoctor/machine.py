@@ -280,6 +280,7 @@ class Machine:
         stdin: bytes = b"",
         patient: bool = False,
         late: Callable[[], bool] | None = None,
+        grace: float = 1.0,
     ) -> Ended:
         """Run a program of this machine under a deadline; never raises, never waits longer.
 
@@ -294,6 +295,7 @@ class Machine:
             stdin: what it can read.
             patient: it is what the examination is about, and may use all of its time.
             late: asked some times a second; True ends it as if its time were over.
+            grace: seconds between asking it to end and killing it.
         """
         program = argv[0] if "/" in argv[0] else self.which(argv[0], SBIN)
         if not self.here or program is None:
@@ -308,6 +310,7 @@ class Machine:
             on_line=on_line,
             stdin=stdin,
             late=late,
+            grace=grace,
         )
         if ended.timed_out and not patient:
             self._hung.add(program)

@@ -171,6 +171,7 @@ class RecordedMachine(Machine):
         stdin: bytes = b"",  # noqa: ARG002
         patient: bool = False,  # noqa: ARG002
         late: Callable[[], bool] | None = None,  # noqa: ARG002
+        grace: float = 1.0,  # noqa: ARG002
     ) -> Ended:
         """The recorded answer to a command line, else to its first word."""
         line = " ".join([argv[0].rsplit("/", 1)[-1], *argv[1:]])

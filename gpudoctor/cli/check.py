@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gpudoctor.cli import FAILED, INCOMPLETE, OK, UsageError
 from gpudoctor.cli.arguments import Parser
@@ -13,9 +13,18 @@ if TYPE_CHECKING:
     from gpudoctor.facts import Facts
     from gpudoctor.machine import Machine
     from gpudoctor.report.model import Report
+    from gpudoctor.smoke.wishes import Choice
 
 DESCRIPTION = """Examine this machine and say what is wrong, why, and what to type.
 Nothing is changed, nothing is sent anywhere."""
+
+FAIL_ON: Any = {
+    "choices": ("fail", "warn", "never"),
+    "default": "fail",
+    "help": "what makes the exit code 1 (default: fail); never: the exit code is always 0",
+}
+# Each smoke test has its own limit, and stress may last ten minutes on each of many GPUs: this is only a last resort.
+SMOKE_SECONDS = 6 * 3600.0
 
 
 def add(commands: "argparse._SubParsersAction[Parser]") -> None:
@@ -25,12 +34,8 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> None:
     one.add_argument("--json", action="store_true", help="write the report as one JSON document")
     one.add_argument("--only", action="append", default=[], metavar="ID|AREA", help="ask only these checks")
     one.add_argument("--skip", action="append", default=[], metavar="ID|AREA", help="do not ask these checks")
-    one.add_argument(
-        "--fail-on",
-        choices=("fail", "warn", "never"),
-        default="fail",
-        help="what makes the exit code 1 (default: fail); never: the exit code is always 0",
-    )
+    one.add_argument("--fail-on", **FAIL_ON)
+    one.add_argument("--smoke", action="store_true", help="run the quick smoke tests too (`gpudoctor smoke` has more)")
     one.add_argument("--facts", metavar="FILE", help="judge facts that `gpudoctor facts` wrote (- is standard input)")
     one.add_argument("--symptom", metavar="TEXT", help="an error message you saw: what fits it is shown first")
     one.add_argument("--verbose", "-v", action="store_true", help="list what is unknown and ruled out, and sources")
@@ -39,6 +44,16 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> None:
 
 def source(one: Parser) -> None:
     """Add the options that say which machine and which Python are examined."""
+    python_option(one)
+    one.add_argument("--quick", action="store_true", help="import no framework: a second or less")
+    one.add_argument(
+        "--root", default="/", metavar="DIR", help="examine the file system under DIR (a host's, from a container)"
+    )
+    timeout_option(one, "150")
+
+
+def python_option(one: Parser) -> None:
+    """Add the option that says which Python is examined."""
     one.add_argument(
         "--python",
         action="append",
@@ -47,12 +62,15 @@ def source(one: Parser) -> None:
         help="the interpreter, virtual environment or conda environment to examine; may be repeated "
         "(default: the active environment)",
     )
-    one.add_argument("--quick", action="store_true", help="import no framework: a second or less")
+
+
+def timeout_option(one: Parser, default: str) -> None:
+    """Add the option that bounds the whole examination."""
     one.add_argument(
-        "--root", default="/", metavar="DIR", help="examine the file system under DIR (a host's, from a container)"
-    )
-    one.add_argument(
-        "--timeout", type=_seconds, metavar="SECONDS", help="end within this time, whatever hangs (default: 150)"
+        "--timeout",
+        type=_seconds,
+        metavar="SECONDS",
+        help=f"end within this time, whatever hangs (default: {default})",
     )
 
 
@@ -89,19 +107,41 @@ def examined(arguments: argparse.Namespace) -> "Report":
         UsageError: a given file, folder or interpreter cannot be used.
         SelectionError: --only or --skip matches nothing.
     """
+    facts = facts_of(arguments)
+    wishes = wishes_of(arguments, arguments.only, arguments.skip)
+    return told(None if facts else machine_of(arguments, arguments.smoke), wishes, facts)
+
+
+def told(machine: "Machine | None", wishes: "Wishes", facts: "Facts | None" = None) -> "Report":
+    """The report, with the progress on standard error while it is made.
+
+    Raises:
+        UsageError: a given interpreter does not answer, or what was chosen for the smoke tests is not there.
+        SelectionError: --only or --skip matches nothing.
+    """
     from gpudoctor.cli.progress import Progress
     from gpudoctor.examine import Done, Gathered, examine
 
-    facts = facts_of(arguments)
-    machine = None if facts else machine_of(arguments)
     with Progress() as progress:
-        for event in examine(machine, wishes_of(arguments, arguments.only, arguments.skip), facts):
-            progress.tell(event)
-            if isinstance(event, Gathered) and machine:
-                answered(event.facts)
-            if isinstance(event, Done):
-                report = event.report
+        try:
+            for event in examine(machine, wishes, facts):
+                progress.tell(event)
+                if isinstance(event, Gathered) and machine:
+                    answered(event.facts)
+                if isinstance(event, Done):
+                    report = event.report
+        except _choice_errors(wishes) as error:
+            raise UsageError(str(error)) from None
     return report
+
+
+def _choice_errors(wishes: "Wishes") -> tuple[type[Exception], ...]:
+    """What can be wrong with the choice of smoke tests; their modules are loaded for those who want them."""
+    if wishes.smoke is None:
+        return ()
+    from gpudoctor.smoke.wishes import ChoiceError
+
+    return (ChoiceError,)
 
 
 def wishes_of(arguments: argparse.Namespace, only: list[str], skip: list[str]) -> "Wishes":
@@ -112,7 +152,16 @@ def wishes_of(arguments: argparse.Namespace, only: list[str], skip: list[str]) -
     """
     from gpudoctor.examine import Wishes
 
-    return Wishes(pythons=tuple(arguments.python), quick=arguments.quick, only=tuple(only), skip=tuple(skip))
+    smoke = _quick_suite() if getattr(arguments, "smoke", False) else None
+    return Wishes(
+        pythons=tuple(arguments.python), quick=arguments.quick, only=tuple(only), skip=tuple(skip), smoke=smoke
+    )
+
+
+def _quick_suite() -> "Choice":
+    from gpudoctor.smoke.wishes import Choice
+
+    return Choice()
 
 
 def facts_of(arguments: argparse.Namespace) -> "Facts | None":
@@ -126,6 +175,8 @@ def facts_of(arguments: argparse.Namespace) -> "Facts | None":
     if arguments.python or arguments.root != "/":
         option = "--python" if arguments.python else "--root"
         raise UsageError(f"{option} has no meaning with --facts: the file says what was found where it was written.")
+    if arguments.smoke:
+        raise UsageError("--smoke has no meaning with --facts: the file says what was measured where it was written.")
     if arguments.facts == "-" and sys.stdin is None:
         raise UsageError("Standard input is closed, so there are no facts to read.")
     from gpudoctor.facts.file import FactsFileError, read
@@ -136,8 +187,12 @@ def facts_of(arguments: argparse.Namespace) -> "Facts | None":
         raise UsageError(str(error)) from None
 
 
-def machine_of(arguments: argparse.Namespace) -> "Machine":
+def machine_of(arguments: argparse.Namespace, smoke: bool = False) -> "Machine":
     """The machine that is examined.
+
+    Args:
+        arguments: with root, python and timeout.
+        smoke: whether smoke tests run too, which take their own time.
 
     Raises:
         UsageError: the root is no folder, or a given interpreter is not there.
@@ -146,9 +201,12 @@ def machine_of(arguments: argparse.Namespace) -> "Machine":
 
     from gpudoctor.machine import TOTAL_SECONDS, Machine
 
-    if not os.path.isdir(arguments.root):
-        raise UsageError(f"--root {arguments.root} is no folder.")
-    machine = Machine(root=arguments.root, seconds=arguments.timeout or TOTAL_SECONDS)
+    root = getattr(arguments, "root", "/")
+    if not os.path.isdir(root):
+        raise UsageError(f"--root {root} is no folder.")
+    if smoke and os.path.abspath(root) != "/":
+        raise UsageError("Smoke tests cannot be used with --root: nothing runs there.")
+    machine = Machine(root=root, seconds=arguments.timeout or (SMOKE_SECONDS if smoke else TOTAL_SECONDS))
     if arguments.python:
         _must_be_there(machine, arguments.python)
     return machine

@@ -3,10 +3,14 @@
 import os
 import sys
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from gpudoctor.cli.terminal import columns, is_terminal
 from gpudoctor.examine import Event
 from gpudoctor.steps import StepEnded, StepStarted
+
+if TYPE_CHECKING:
+    from gpudoctor.smoke.events import SmokeStage
 
 
 class Progress:
@@ -15,6 +19,7 @@ class Progress:
     def __init__(self) -> None:
         self._shown = is_terminal(sys.stderr) and os.environ.get("TERM") != "dumb"
         self._running: dict[str, str] = {}
+        self._smoke = ""
 
     def __enter__(self) -> "Progress":
         return self
@@ -26,13 +31,26 @@ class Progress:
 
     def tell(self, event: Event) -> None:
         """Take note of an event."""
+        if not self._shown:
+            return
+        from gpudoctor.smoke.events import SmokeStage  # here, because most runs have nobody who looks
+
         if isinstance(event, StepStarted):
             self._running[event.key] = event.label
         elif isinstance(event, StepEnded):
             self._running.pop(event.key, None)
-        self._write(f"Looking at {', '.join(self._running.values())} ..." if self._running else "")
+        elif isinstance(event, SmokeStage):
+            self._smoke = _stage(event)
+        looking = f"Looking at {', '.join(self._running.values())} ..." if self._running else ""
+        self._write(looking or self._smoke)
 
     def _write(self, line: str) -> None:
         if self._shown:
             sys.stderr.write("\r\x1b[K" + line[: columns() - 1])
             sys.stderr.flush()
+
+
+def _stage(event: "SmokeStage") -> str:
+    place = f" ({event.job} of {event.jobs})" if event.jobs > 1 else ""
+    what = {"import": "importing", "start": "starting", "done": "ending"}.get(event.stage, event.stage)
+    return f"{event.title}{place}: {what} {event.variant}".rstrip() + " ..."

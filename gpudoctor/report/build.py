@@ -18,6 +18,7 @@ from gpudoctor.report.model import (
     MachineEntry,
     PythonEntry,
     Report,
+    SmokeEntry,
     Summary,
     UnknownEntry,
 )
@@ -26,16 +27,20 @@ from gpudoctor.subjects import VENDORS, has_dxg
 T = TypeVar("T")
 
 
-def build(facts: Facts, verdicts: Iterable[Verdict], chosen: bool = False) -> Report:
+def build(facts: Facts, verdicts: Iterable[Verdict], chosen: bool = False, area: str = "") -> Report:
     """The report on a machine.
 
     Args:
         facts: what was found out.
         verdicts: what the checks said.
         chosen: whether only some checks were asked, so that causes may have been passed over.
+        area: report only on this area: its findings and what explains them; empty: on everything.
     """
     everything = list(verdicts)
     found, open_ = findings(everything)
+    others = 0
+    if area:
+        everything, found, open_, others = _narrowed(area, everything, found, open_)
     entries = tuple(_finding(f) for f in found)
     unknown = (*(_failed(*part) for part in facts.failed), *(_unknown(v) for v in open_))
     status = _status(entries, unknown, everything)
@@ -53,8 +58,40 @@ def build(facts: Facts, verdicts: Iterable[Verdict], chosen: bool = False) -> Re
         frameworks=tuple(_framework(p, f) for p in facts.pythons for f in p.frameworks),
         findings=entries,
         unknown=unknown,
-        next=closing(facts, everything, status, entries, chosen),
+        smoke=_smoke(facts),
+        next=(*closing(facts, everything, status, entries, chosen), *_elsewhere(others)),
     )
+
+
+def _narrowed(
+    area: str, verdicts: list[Verdict], found: list[Finding], open_: list[Verdict]
+) -> tuple[list[Verdict], list[Finding], list[Verdict], int]:
+    """What concerns one area, and how many findings do not."""
+
+    def mine(verdict: Verdict) -> bool:
+        return verdict.check.area == area
+
+    kept = [f for f in found if mine(f.root) or any(mine(v) for v in f.consequences)]
+    shown = {id(v) for f in kept for v in (f.root, *f.consequences)}
+    asked_of = [v for v in verdicts if mine(v) or id(v) in shown]
+    return asked_of, kept, [v for v in open_ if mine(v)], len(found) - len(kept)
+
+
+def _smoke(facts: Facts) -> tuple[SmokeEntry, ...]:
+    """What was measured; the limits' tables are read only then."""
+    if not facts.smoke.runs:
+        return ()
+    from gpudoctor.report.smoke import smoke_entries
+
+    return smoke_entries(facts)
+
+
+def _elsewhere(number: int) -> tuple[str, ...]:
+    """A hint at what is not shown."""
+    if not number:
+        return ()
+    what = "1 finding that does" if number == 1 else f"{number} findings that do"
+    return (f"`gpudoctor check` shows {what} not concern these tests.",)
 
 
 def or_none(fact: Maybe[T]) -> T | None:

@@ -113,6 +113,50 @@ class MachineEntry(msgspec.Struct, frozen=True, kw_only=True):
     toolkit: str | None = None  # CUDA toolkit that build tools take
 
 
+class FigureEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """A measured number, and what this device could reach at most."""
+
+    name: str
+    value: float
+    unit: str  # TFLOP/s, GB/s, images/s, s, ratio, elements
+    samples: tuple[float, ...] = ()
+    method: str = ""
+    limit: float | None = None  # in the same unit; None: nobody knows one
+    limit_source: str | None = None
+
+
+class SmokeTestEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """One smoke test, in one data type where it has several."""
+
+    test: str
+    variant: str
+    outcome: str  # done, unsupported, failed, hung, died, stopped, not reached
+    says: str = ""
+    seconds: float | None = None
+    figures: tuple[FigureEntry, ...] = ()
+    notes: dict[str, bool | int | float | str | None] = {}
+    during: dict[str, object] = {}  # what the driver said of the GPU meanwhile, as in the facts
+
+
+class SmokeEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """The smoke tests of one backend on one device."""
+
+    backend: str
+    device: str  # "GPU 0", "CPU"
+    kind: str  # cuda, rocm, cpu
+    python: str
+    outcome: str
+    says: str = ""
+    version: str | None = None
+    name: str | None = None
+    gpu: str | None = None  # PCI address
+    busy: bool | None = None  # others used the GPU before; None: unknown, or the CPU
+    import_seconds: float | None = None
+    start_seconds: float | None = None
+    digits: str = ""  # what the training step saw
+    tests: tuple[SmokeTestEntry, ...] = ()
+
+
 class Report(msgspec.Struct, frozen=True, kw_only=True):
     """The whole answer."""
 
@@ -129,7 +173,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     frameworks: tuple[FrameworkEntry, ...] = ()
     findings: tuple[FindingEntry, ...] = ()
     unknown: tuple[UnknownEntry, ...] = ()
-    smoke: tuple[dict[str, object], ...] = ()
+    smoke: tuple[SmokeEntry, ...] = ()
     next: tuple[str, ...] = ()
 
     @property

@@ -37,6 +37,10 @@ def render(report: Report, width: int | None = None, colour: bool = False, verbo
         legacy_windows=False,
     )
     header(out, report)
+    if report.smoke:
+        from gpudoctor.report.smoke_text import table
+
+        table(out, report)
     for entry in report.findings:
         _finding(out, entry, verbose, len(report.pythons) > 1)
     if verbose:

@@ -1,0 +1,117 @@
+"""`gpudoctor smoke`: prove that the GPU computes, trains and copies right, and how fast."""
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from gpudoctor.cli import OK, UsageError
+from gpudoctor.cli.arguments import Parser
+from gpudoctor.cli.check import FAIL_ON, exit_code, machine_of, python_option, rendered, timeout_option, told
+from gpudoctor.cli.output import out, out_json
+
+if TYPE_CHECKING:
+    from gpudoctor.report.model import Report
+    from gpudoctor.smoke.wishes import Choice
+
+DESCRIPTION = """Run small tests on each GPU (without one, on the CPU), and say whether the numbers are right and how
+fast it is. Each backend runs in a process of its own: one that hangs or crashes is ended, and the rest is kept.
+No setting of a GPU is changed, and a quarter of its free memory is used, 2 GiB at most."""
+
+
+def add(commands: "argparse._SubParsersAction[Parser]") -> None:
+    """Add the command to the parser."""
+    one = commands.add_parser(
+        "smoke", help="test that the GPU computes, trains and copies right", description=DESCRIPTION
+    )
+    one.add_argument(
+        "tests", nargs="*", metavar="TEST", help="tests by name (--list names them; default: the quick suite)"
+    )
+    one.add_argument("--all", action="store_true", help="run every test, also those that take longer")
+    one.add_argument("--list", action="store_true", help="list the tests and backends, and run nothing")
+    several: Any = {"action": "append", "default": []}
+    one.add_argument(
+        "--device", metavar="GPU", **several, help="a GPU by number, UUID or PCI address, or cpu (default: every GPU)"
+    )
+    one.add_argument(
+        "--backend",
+        metavar="NAME",
+        **several,
+        help="pytorch, jax, cupy, tensorflow, driver (needs no framework) or cpu (default: the frameworks installed)",
+    )
+    one.add_argument("--dtype", metavar="TYPE", **several, help="of matmul: fp32, tf32, fp16, bf16, fp8 (default: all)")
+    one.add_argument("--seconds", type=_seconds, metavar="N", help="how long stress lasts (default: 10, at most 600)")
+    one.add_argument("--mnist", metavar="PATH", help="the real MNIST, if it lies in an unusual place")
+    python_option(one)
+    timeout_option(one, "as long as each test's own limit")
+    one.add_argument("--json", action="store_true", help="write the report as one JSON document")
+    one.add_argument("--fail-on", **FAIL_ON)
+    one.add_argument("--verbose", "-v", action="store_true", help="list what is unknown and ruled out, and sources")
+    one.set_defaults(run=run)
+
+
+def _seconds(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise UsageError(f"--seconds takes a whole number of seconds, not {text}.") from None
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the tests and report; gives the exit code."""
+    if arguments.list:
+        out(_listed())
+        return OK
+    report = examined(arguments)
+    (out_json if arguments.json else out)(rendered(report, arguments))
+    return exit_code(report, arguments.fail_on)
+
+
+def examined(arguments: argparse.Namespace) -> "Report":
+    """The report that the arguments ask for.
+
+    Raises:
+        UsageError: a test, backend, device, file or interpreter is not there.
+    """
+    from gpudoctor.examine import Wishes
+
+    wishes = Wishes(pythons=tuple(arguments.python), quick=True, smoke=choice(arguments), area="smoke")
+    return told(machine_of(arguments, smoke=True), wishes)
+
+
+def choice(arguments: argparse.Namespace) -> "Choice":
+    """What the arguments choose.
+
+    Raises:
+        UsageError: a name is not known.
+    """
+    from gpudoctor.smoke.suite import STRESS_SECONDS
+    from gpudoctor.smoke.wishes import Choice, ChoiceError, validated
+
+    try:
+        return validated(
+            Choice(
+                tests=_words(arguments.tests),
+                everything=arguments.all,
+                devices=_words(arguments.device),
+                dtypes=_words(arguments.dtype),
+                seconds=STRESS_SECONDS if arguments.seconds is None else arguments.seconds,
+                backends=_words(arguments.backend),
+                mnist=arguments.mnist,
+            )
+        )
+    except ChoiceError as error:
+        raise UsageError(str(error)) from None
+
+
+def _words(given: list[str]) -> tuple[str, ...]:
+    """Names given one by one or with commas between them, each once."""
+    return tuple(dict.fromkeys(word.strip() for text in given for word in text.split(",") if word.strip()))
+
+
+def _listed() -> str:
+    from gpudoctor.smoke.suite import TESTS
+    from gpudoctor.smoke.wishes import BACKENDS
+
+    lines = [f"{'' if test.quick else '*':<2}{test.name:<17}{test.shows}" for test in TESTS]
+    return "\n".join(
+        [*lines, "", "* not in the quick suite: by name, or with --all.", f"Backends: {', '.join(BACKENDS)}.", ""]
+    )

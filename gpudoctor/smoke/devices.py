@@ -1,0 +1,160 @@
+"""The devices on which smoke tests can run: every GPU that programs see here, and the CPU."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from gpudoctor.facts import CudaDevice, Facts, Gpu
+from gpudoctor.formats.visible_devices import hip, rocr
+from gpudoctor.subjects import as_gpus, cards_of, gpu_key, gpus_of
+
+
+class Target(msgspec.Struct, frozen=True, kw_only=True):
+    """One device, or all GPUs of a kind.
+
+    Attributes:
+        kind: cuda, rocm, cpu.
+        label: for people: "GPU 0", "GPUs 0, 1", "CPU".
+        gpu: the GPU's key in the facts (gpudoctor.subjects.gpu_key); None: the CPU, or several GPUs.
+        name: the product's name.
+        uuid: what shows this GPU alone as CUDA_VISIBLE_DEVICES; None: the environment stays as it is.
+        device: its number among those that the process sees.
+        count: how many devices the process may use.
+        address: its PCI address.
+        mig: it is a slice of a GPU.
+        integrated: it is part of the processor.
+    """
+
+    kind: str
+    label: str
+    gpu: str | None = None
+    name: str | None = None
+    uuid: str | None = None
+    device: int = 0
+    count: int = 1
+    address: str | None = None
+    mig: bool = False
+    integrated: bool = False
+
+    @classmethod
+    def all_of(cls, targets: Sequence[Target]) -> Target:
+        """Several devices as one; one device as it is."""
+        if len(targets) == 1:
+            return targets[0]
+        numbers = ", ".join(target.label.removeprefix("GPU ") for target in targets)
+        return cls(kind=targets[0].kind, label=f"GPUs {numbers}", name=targets[0].name, count=len(targets))
+
+
+def cpu() -> Target:
+    """The CPU."""
+    return Target(kind="cpu", label="CPU")
+
+
+def targets(facts: Facts, chosen: Sequence[str] = ()) -> tuple[Target, ...] | str:
+    """The devices to test, or the one sentence why a chosen one cannot be.
+
+    Args:
+        facts: of the machine.
+        chosen: indices, UUIDs, PCI addresses, or "cpu"; empty or "all": every GPU, without one the CPU.
+    """
+    gpus = (*_nvidia(facts), *_amd(facts))
+    if not chosen or tuple(chosen) == ("all",):
+        return tuple(_worth_it(gpus)) or (cpu(),)
+    found: list[Target] = []
+    for word in chosen:
+        one = cpu() if word.lower() == "cpu" else _named(gpus, word)
+        if one is None:
+            return f'There is no GPU "{word}" here. {_there(gpus)}'
+        if one not in found:
+            found.append(one)
+    return tuple(found)
+
+
+def _worth_it(gpus: Sequence[Target]) -> Sequence[Target]:
+    """Without integrated GPUs where others are there: frameworks are seldom built for them. Chosen, they are tested."""
+    return [gpu for gpu in gpus if not gpu.integrated] or gpus
+
+
+def _named(gpus: Sequence[Target], word: str) -> Target | None:
+    low = word.lower()
+    for gpu in gpus:
+        number = gpu.label.removeprefix("GPU ").lower()
+        if low in (number, gpu.gpu, gpu.address) or (gpu.uuid and len(word) > 6 and gpu.uuid.lower().startswith(low)):
+            return gpu
+    return None
+
+
+def _there(gpus: Sequence[Target]) -> str:
+    if not gpus:
+        return "No GPU was found; `--device cpu` tests the CPU."
+    return f"There are {', '.join(f'{gpu.label} ({gpu.name or gpu.gpu})' for gpu in gpus)}."
+
+
+# -- NVIDIA --------------------------------------------------------------------------------------------------
+
+
+def _nvidia(facts: Facts) -> tuple[Target, ...]:
+    """What libcuda shows, which follows CUDA_VISIBLE_DEVICES; where it shows nothing, the first GPU there is.
+
+    That one is tested all the same: the framework then says in its own words what it misses.
+    """
+    devices = facts.nvidia.cuda.devices
+    listed = gpus_of(facts, "nvidia") or as_gpus("nvidia", cards_of(facts, "nvidia"))
+    if isinstance(devices, tuple) and devices:
+        return tuple(_cuda(device, _same(device, devices, listed)) for device in devices)
+    return tuple(_silent(gpu, "cuda") for gpu in listed[:1])
+
+
+def _same(device: CudaDevice, devices: Sequence[CudaDevice], gpus: Sequence[Gpu]) -> Gpu | None:
+    """The GPU as NVML lists it: by address, by UUID, else by its place where both list equally many."""
+    for name in ("address", "uuid"):
+        found = [g for g in gpus if isinstance(getattr(g, name), str) and getattr(g, name) == getattr(device, name)]
+        if found:
+            return found[0]
+    known = isinstance(device.address, str) or len(devices) != len(gpus)
+    return None if known else gpus[device.index]
+
+
+def _cuda(device: CudaDevice, gpu: Gpu | None) -> Target:
+    uuid = device.uuid if isinstance(device.uuid, str) else None
+    mig = bool(uuid and uuid.startswith("MIG-"))
+    return Target(
+        kind="cuda",
+        label=f"GPU {gpu.index if gpu else device.index}" + (" (MIG)" if mig else ""),
+        gpu=gpu_key(gpu) if gpu else None,
+        name=device.name if isinstance(device.name, str) else None,
+        uuid=uuid,
+        device=0 if uuid else device.index,
+        address=device.address if isinstance(device.address, str) else None,
+        mig=mig,
+    )
+
+
+def _silent(gpu: Gpu, kind: str) -> Target:
+    name, address = (fact if isinstance(fact, str) else None for fact in (gpu.name, gpu.address))
+    return Target(
+        kind=kind,
+        label=f"GPU {gpu.index}",
+        gpu=gpu_key(gpu),
+        name=name,
+        address=address,
+        integrated=gpu.integrated is True,
+    )
+
+
+# -- AMD -----------------------------------------------------------------------------------------------------
+
+
+def _amd(facts: Facts) -> tuple[Target, ...]:
+    """What KFD lists, less what ROCR_VISIBLE_DEVICES and HIP_VISIBLE_DEVICES hide; numbered as HIP numbers them."""
+    listed = gpus_of(facts, "amd") or as_gpus("amd", cards_of(facts, "amd"))[:1]
+    shown = list(listed)
+    masks = facts.host.environment
+    for variable, read in (("ROCR_VISIBLE_DEVICES", rocr), ("HIP_VISIBLE_DEVICES", hip)):
+        if variable in masks:
+            shown = [shown[place] for place in read(masks[variable], [None] * len(shown)).visible]
+    return tuple(
+        msgspec.structs.replace(_silent(gpu, "rocm"), device=place) for place, gpu in enumerate(shown or listed[:1])
+    )

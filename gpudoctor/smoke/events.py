@@ -1,0 +1,32 @@
+"""What a run of smoke tests tells while it goes on."""
+
+import msgspec
+
+from gpudoctor.facts import SmokeRun, SmokeTest
+
+
+class SmokeStage(msgspec.Struct, frozen=True):
+    """A stage begins: `job` of `jobs`, and what it does."""
+
+    title: str  # "PyTorch on GPU 0"
+    stage: str  # import, start, or a test's name
+    variant: str
+    job: int
+    jobs: int
+
+
+class SmokeResult(msgspec.Struct, frozen=True):
+    """A test has ended."""
+
+    title: str
+    test: SmokeTest
+
+
+class SmokeEnded(msgspec.Struct, frozen=True):
+    """A job has ended, with everything that it measured."""
+
+    title: str
+    run: SmokeRun
+
+
+SmokeEvent = SmokeStage | SmokeResult | SmokeEnded

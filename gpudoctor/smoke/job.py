@@ -1,0 +1,182 @@
+"""Runs one job: a worker under a deadline for each stage, and a second one for what the first took with it."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from base64 import b64encode
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from gpudoctor.child import Ended
+from gpudoctor.facts import SmokeRun, SmokeTest
+from gpudoctor.machine import Machine
+from gpudoctor.probes.python_interpreter import child_environment
+from gpudoctor.probes.spare_home import spare_home
+from gpudoctor.smoke.death import Death, death, killed_for_memory
+from gpudoctor.smoke.digits import Digits
+from gpudoctor.smoke.plan import Job
+from gpudoctor.smoke.read import Told, tail
+from gpudoctor.smoke.suite import STAGES, deadline
+
+WORKER = os.path.join(os.path.dirname(os.path.dirname(__file__)), "inside", "smoke", "worker.py")
+# Between asking a worker to stop and killing it: pieces of work last a twentieth of a second.
+GRACE = 2.0
+# A worker whose GPU's context died, or that died itself, takes the tests behind with it: they get a new one, once.
+ATTEMPTS = 2
+SETTINGS = {
+    "PYTHONFAULTHANDLER": "1",  # a segmentation fault says on stderr where it happened
+    "CUDA_DEVICE_ORDER": "PCI_BUS_ID",  # so that numbers mean the same to the driver's tools and to CUDA
+    # Neither framework may take the whole memory of a GPU on which others work.
+    "TF_FORCE_GPU_ALLOW_GROWTH": "true",
+    "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
+}
+Tell = Callable[[str, Told], object]
+
+
+class Pace:
+    """How long a worker may be silent: each stage has its deadline, and each line starts it anew."""
+
+    def __init__(self, told: Told, stress: float, tell: Tell) -> None:
+        self._told, self._stress, self._tell = told, stress, tell
+        self._heard = time.monotonic()
+
+    def line(self, line: str) -> None:
+        """Take note of a line."""
+        what = self._told.line(line)
+        if what:
+            self._heard = time.monotonic()
+            self._tell(what, self._told)
+
+    def late(self) -> bool:
+        """Whether it has been silent for too long."""
+        return time.monotonic() - self._heard > deadline(self._told.stage, self._stress)
+
+
+class Ran(msgspec.Struct, frozen=True, kw_only=True):
+    """A job's facts, and from when to when each of its tests ran and was timed."""
+
+    run: SmokeRun
+    windows: tuple[tuple[tuple[float, float], tuple[tuple[float, float], ...]], ...]
+
+
+def run_job(machine: Machine, job: Job, digits: Digits, tell: Tell, worker: str = WORKER) -> Ran:
+    """Run a job to its end, and keep what was measured before a hang or a crash.
+
+    Args:
+        machine: where it runs.
+        job: what to run.
+        digits: what the training step sees.
+        tell: hears of each stage, result and progress.
+        worker: the script; tests give one that is ill.
+    """
+    told, left = Told(), job.tests
+    for _ in range(ATTEMPTS):
+        ended, end = _attempt(machine, job, left, digits, told, tell, worker)
+        if end is None:
+            return _ran(job, told, ended, end, ())
+        test = _under(told, left, end)
+        left = left[left.index(test) + 1 :] if test else left
+        if test is None or not left or end.outcome == "stopped" or ended.abandoned:
+            break
+    return _ran(job, told, ended, end, left)
+
+
+def _attempt(
+    machine: Machine, job: Job, tests: Sequence[str], digits: Digits, told: Told, tell: Tell, worker: str
+) -> tuple[Ended, Death | None]:
+    """One worker; how it ended, and its death where it did not end well."""
+    told.stage, told.variant = "start", ""
+    for name in ("outcome", "says", "error"):
+        told.facts.pop(name, None)
+    pace = Pace(told, job.seconds, tell)
+    before = killed_for_memory(machine)
+    longest = sum(STAGES.values()) + sum(8 * deadline(name, job.seconds) for name in tests)  # a stage a data type
+    with spare_home(_environment(machine, job)) as env:
+        ended = machine.run(
+            [job.python or sys.executable, worker],
+            longest,
+            env,
+            pace.line,
+            json.dumps(_task(job, tests, digits)).encode(),
+            patient=True,
+            late=pace.late,
+            grace=GRACE,
+        )
+    end = death(ended, " ".join(filter(None, (told.stage, told.variant))), before, killed_for_memory(machine))
+    if end is None and told.facts.get("outcome") == "failed" and told.facts.get("error") == "device-error":
+        # The worker told the test's failure itself; what is left needs a process with a context that lives.
+        return ended, Death("failed", "The GPU's context died.", "device-error")
+    return ended, end
+
+
+def _environment(machine: Machine, job: Job) -> dict[str, str]:
+    env = child_environment(machine) | SETTINGS
+    if job.target.uuid:
+        env["CUDA_VISIBLE_DEVICES"] = job.target.uuid
+    return env
+
+
+def _task(job: Job, tests: Sequence[str], digits: Digits) -> dict[str, object]:
+    target = job.target
+    return {
+        "backend": job.backend,
+        "tests": list(tests),
+        "dtypes": list(job.dtypes),
+        "kind": target.kind,
+        "device": target.device,
+        "devices": target.count,
+        "address": target.address,
+        "seconds": job.seconds,
+        "digits": {"images": b64encode(digits.images).decode(), "labels": b64encode(digits.labels).decode()},
+    }
+
+
+def _under(told: Told, tests: Sequence[str], end: Death) -> str | None:
+    """The test under which a worker ended, which gets its result; None where it ended under none.
+
+    A worker that stops when it is asked to has told the result itself; where it was asked because it was late, that
+    is a hang like another.
+    """
+    last = told.tests[-1] if told.tests else None
+    if end.outcome == "hung" and last and last.outcome == "stopped":
+        told.tests[-1] = msgspec.structs.replace(last, outcome="hung", says=end.says)
+        return last.name
+    if told.facts.get("error") == "device-error" and last:
+        return last.name
+    if told.stage not in tests:
+        return None
+    told.tests.append(
+        SmokeTest(name=told.stage, variant=told.variant, outcome=end.outcome, says=end.says, error=end.error)
+    )
+    told.windows.append((_since(told), ()))
+    return told.stage
+
+
+def _since(told: Told) -> tuple[float, float]:
+    now = time.monotonic()
+    return (told.began if told.began is not None else now, now)
+
+
+def _ran(job: Job, told: Told, ended: Ended, end: Death | None, left: Sequence[str]) -> Ran:
+    """The facts; what is left was not reached."""
+    target, reached = job.target, {test.name for test in told.tests}
+    rest = tuple(SmokeTest(name=name, says=end.says if end else "") for name in left if name not in reached)
+    known = {
+        "backend": job.backend,
+        "kind": target.kind,
+        "python": job.python or sys.executable,
+        "gpu": target.gpu,
+        "label": target.label,
+        "mig": target.mig,
+        "stderr": tail(ended.err),
+    }
+    if target.name and not told.facts.get("name"):
+        known["name"] = target.name
+    if end is not None:
+        known |= {"outcome": end.outcome, "says": end.says, "error": end.error}
+    run = told.run(**known)
+    return Ran(run=msgspec.structs.replace(run, tests=(*run.tests, *rest)), windows=tuple(told.windows))

@@ -1,0 +1,111 @@
+"""Decides which smoke tests run, with which backend and on which device: a job is one process."""
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from gpudoctor.facts import Facts, Framework, Python
+from gpudoctor.smoke.devices import Target, cpu, targets
+from gpudoctor.smoke.suite import BY_NAME, STRESS_SECONDS, TESTS
+from gpudoctor.smoke.wishes import Choice, ChoiceError, validated
+
+# Backends by the name of the framework's module, in the order in which they run.
+FRAMEWORKS = {"torch": "pytorch", "jax": "jax", "cupy": "cupy", "tensorflow": "tensorflow"}
+ORDER = {module: place for place, module in enumerate(FRAMEWORKS)}
+MODULES = {backend: module for module, backend in FRAMEWORKS.items()}
+TITLES = {
+    "pytorch": "PyTorch",
+    "jax": "JAX",
+    "cupy": "CuPy",
+    "tensorflow": "TensorFlow",
+    "driver": "the CUDA driver",
+    "cpu": "NumPy",
+}
+OWN_KINDS = {"driver": "cuda", "cpu": "cpu"}  # of the backends that run in our own interpreter
+
+
+class Job(msgspec.Struct, frozen=True, kw_only=True):
+    """One process: some tests of one backend on one device, or between all of them."""
+
+    backend: str
+    python: str  # the interpreter's path; empty: our own
+    target: Target
+    tests: tuple[str, ...]
+    dtypes: tuple[str, ...] = ()
+    seconds: int = STRESS_SECONDS
+
+    @property
+    def title(self) -> str:
+        """For people: "PyTorch on GPU 0"."""
+        return f"{TITLES[self.backend]} on {self.target.label}"
+
+
+def plan(facts: Facts, choice: Choice) -> tuple[Job, ...]:
+    """The jobs, in the order in which they run: one after the other, so that none disturbs another's figures.
+
+    Raises:
+        ChoiceError: a chosen test, backend or device is not there.
+    """
+    validated(choice)
+    devices = targets(facts, choice.devices)
+    if isinstance(devices, str):
+        raise ChoiceError(devices)
+    names = choice.tests or tuple(test.name for test in TESTS if test.quick or choice.everything)
+    jobs: list[Job] = []
+    for backend, python, kind in _backends(facts, choice, devices):
+        mine = tuple(t for t in devices if t.kind == kind or (t.kind == "cpu" and backend != "driver"))
+        jobs += _jobs(backend, python, mine or _instead(backend, devices), names, choice)
+    return tuple(jobs)
+
+
+def _instead(backend: str, devices: tuple[Target, ...]) -> tuple[Target, ...]:
+    """Where no device is of the kind that a backend was built for: one on which it says so in its own words."""
+    if backend == "cpu":
+        return (cpu(),)
+    return (Target(kind="cuda", label="GPU 0"),) if backend == "driver" else devices[:1]
+
+
+def _jobs(
+    backend: str, python: str, devices: tuple[Target, ...], names: Sequence[str], choice: Choice
+) -> Iterator[Job]:
+    single = tuple(name for name in names if not BY_NAME[name].between)
+    between = tuple(name for name in names if BY_NAME[name].between)
+    more = {"python": python, "dtypes": choice.dtypes, "seconds": choice.seconds}
+    for device in devices if single else ():
+        yield Job(backend=backend, target=device, tests=single, **more)  # type: ignore[arg-type]
+    if between:
+        yield Job(backend=backend, target=Target.all_of(devices), tests=between, **more)  # type: ignore[arg-type]
+
+
+def _backends(facts: Facts, choice: Choice, devices: Sequence[Target]) -> Iterator[tuple[str, str, str]]:
+    """Backends with the interpreter in which each runs, and the kind of device that it was built for."""
+    wanted = choice.backends or tuple(FRAMEWORKS.values())
+    found = [
+        (FRAMEWORKS[framework.name], python.path, _kind(framework))
+        for python in facts.pythons
+        for framework in sorted(python.frameworks, key=lambda f: ORDER.get(f.name, 0))
+        if FRAMEWORKS.get(framework.name) in wanted and (choice.backends or _usable(framework, devices))
+    ]
+    for backend in choice.backends:
+        if backend in MODULES and all(backend != name for name, _, _ in found):
+            raise ChoiceError(f"{TITLES[backend]} is not installed for {_listed(facts.pythons)}.")
+    own = [backend for backend in choice.backends if backend not in MODULES]
+    if not choice.backends and not found:
+        own = ["driver" if any(device.kind == "cuda" for device in devices) else "cpu"]
+    yield from (*found, *((backend, "", OWN_KINDS[backend]) for backend in own))
+
+
+def _kind(framework: Framework) -> str:
+    """The kind of device that a framework was built for; one built for the CPU is tried on whatever there is."""
+    if isinstance(framework.hip, str):
+        return "rocm"
+    return "cuda" if isinstance(framework.cuda, str) else "cpu"
+
+
+def _usable(framework: Framework, devices: Sequence[Target]) -> bool:
+    """Whether it makes sense to try: CuPy does nothing without a GPU, and says so when it is asked for by name."""
+    return framework.name != "cupy" or any(device.kind != "cpu" for device in devices)
+
+
+def _listed(pythons: Sequence[Python]) -> str:
+    return " and ".join(python.path for python in pythons) or "any Python that was found"

@@ -1,0 +1,65 @@
+"""How the end of a worker is told."""
+
+from typing import Any
+
+import pytest
+
+from gpudoctor.child import Ended
+from gpudoctor.recorded import RecordedMachine
+from gpudoctor.smoke.death import death, killed_for_memory
+
+AT = "mnist"
+
+
+@pytest.mark.parametrize(
+    ("ended", "outcome", "says"),
+    [
+        ({"code": 0}, None, None),
+        (
+            {"signal": "SIGSEGV"},
+            "died",
+            "SIGSEGV ended it in the stage mnist: it read or wrote memory that is not its own.",
+        ),
+        ({"signal": "SIGKILL"}, "died", "SIGKILL ended it in the stage mnist, which somebody sent."),
+        (
+            {"signal": "SIGBUS"},
+            "died",
+            "SIGBUS ended it in the stage mnist: memory that it had mapped went away; a full /dev/shm does that.",
+        ),
+        ({"timed_out": True, "signal": "SIGKILL"}, "hung", "It stopped answering in the stage mnist."),
+        (
+            {"timed_out": True, "abandoned": True},
+            "hung",
+            "It stopped answering in the stage mnist. It sleeps in the kernel and cannot be killed: "
+            "only a reset of the GPU or a reboot ends it.",
+        ),
+        ({"cancelled": True, "signal": "SIGTERM"}, "stopped", "the run was ended"),
+        ({"missing": "No such file or directory"}, "failed", "python was not started: No such file or directory"),
+        (
+            {"code": 7, "err": "first\nlast words\n\n"},
+            "failed",
+            "It ended in the stage mnist with exit code 7: last words",
+        ),
+        ({"code": 7}, "failed", "It ended in the stage mnist with exit code 7: it said nothing"),
+    ],
+)
+def test_each_end_has_its_sentence(ended: dict[str, Any], outcome: str | None, says: str | None) -> None:
+    found = death(Ended(argv=("python",), **ended), AT, 3, 3)
+    assert (found.outcome if found else None, found.says if found else None) == (outcome, says)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "error"), [(3, 4, "out-of-memory"), (3, 3, "other"), (None, 4, "other"), (3, None, "other")]
+)
+def test_the_kernel_counts_whom_it_killed_for_memory(before: int | None, after: int | None, error: str) -> None:
+    found = death(Ended(argv=("python",), signal="SIGKILL"), AT, before, after)
+    assert found is not None
+    assert found.error == error
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"), [("nr_free_pages 5\noom_kill 12\n", 12), ("nr_free_pages 5\n", None), ("oom_kill many\n", None)]
+)
+def test_the_count_is_read_from_vmstat(text: str, wanted: int | None) -> None:
+    assert killed_for_memory(RecordedMachine(files={"/proc/vmstat": text})) == wanted
+    assert killed_for_memory(RecordedMachine()) is None

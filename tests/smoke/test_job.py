@@ -1,0 +1,115 @@
+"""Workers that hang, crash or err, as real processes: what was measured is kept, and the rest is run anew."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from gpudoctor.facts import SmokeRun
+from gpudoctor.machine import Machine
+from gpudoctor.smoke import job as job_module
+from gpudoctor.smoke.devices import cpu
+from gpudoctor.smoke.digits import digits
+from gpudoctor.smoke.job import run_job
+from gpudoctor.smoke.plan import Job
+
+ILL = str(Path(__file__).parent / "ill_worker.py")
+TESTS = ("transfer", "mnist", "bandwidth")
+
+
+def ran(fault: str, tests: tuple[str, ...] = TESTS, **more: Any) -> SmokeRun:
+    """The run of a worker with one fault."""
+    machine = Machine(env={**os.environ, "FAULT": fault}, seconds=200)
+    job = Job(backend="cpu", python="", target=cpu(), tests=tests, **more)
+    return run_job(machine, job, digits(machine), lambda *_: None, ILL).run
+
+
+def outcomes(run: SmokeRun) -> dict[str, str]:
+    return {test.name: test.outcome for test in run.tests}
+
+
+@pytest.fixture
+def _hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stages may be silent for three seconds."""
+    monkeypatch.setattr(job_module, "deadline", lambda *_: 3.0)
+    monkeypatch.setattr(job_module, "GRACE", 0.5)
+
+
+def test_a_healthy_worker_ends_in_order() -> None:
+    run = ran("")
+    assert (run.outcome, run.stage) == ("done", "done")
+    assert outcomes(run) == dict.fromkeys(TESTS, "done")
+    assert run.version
+    assert run.threads
+
+
+@pytest.mark.parametrize(
+    ("fault", "outcome", "says"),
+    [
+        ("segfault", "died", "SIGSEGV ended it in the stage mnist: it read or wrote memory that is not its own."),
+        ("killed", "died", "SIGKILL ended it in the stage mnist, which somebody sent."),
+        ("exits", "failed", "It ended in the stage mnist with exit code 7: something went wrong inside"),
+    ],
+)
+def test_what_a_death_takes_with_it_is_run_anew(fault: str, outcome: str, says: str) -> None:
+    run = ran(fault)
+    assert [(t.outcome, t.says) for t in run.tests if t.name == "mnist"] == [(outcome, says)]
+    assert outcomes(run) == {"transfer": "done", "mnist": outcome, "bandwidth": "done"}
+    assert run.outcome == "done"
+
+
+@pytest.mark.parametrize("fault", ["sleeps", "deaf", "stopped", "spins"])
+@pytest.mark.usefixtures("_hurried")
+def test_a_hang_ends_at_its_deadline_and_leaves_no_process(fault: str) -> None:
+    before = {p.pid for p in psutil.Process().children(recursive=True)}
+    run = ran(fault)
+    assert outcomes(run) == {"transfer": "done", "mnist": "hung", "bandwidth": "done"}
+    assert [t.says for t in run.tests if t.name == "mnist"] == ["It stopped answering in the stage mnist."]
+    assert {p.pid for p in psutil.Process().children(recursive=True)} <= before
+
+
+@pytest.mark.parametrize(
+    ("fault", "error", "says"),
+    [
+        ("full", "out-of-memory", "MemoryError: CUDA out of memory. Tried to allocate 20.00 GiB"),
+        ("assert", "device-error", "RuntimeError: CUDA error: device-side assert triggered"),
+        ("other", "other", "ValueError: a fault of another kind"),
+    ],
+)
+def test_an_error_is_told_in_the_frameworks_own_words(fault: str, error: str, says: str) -> None:
+    run = ran(fault)
+    assert [(t.outcome, t.error, t.says) for t in run.tests if t.name == "mnist"] == [("failed", error, says)]
+    assert outcomes(run) == {"transfer": "done", "mnist": "failed", "bandwidth": "done"}
+
+
+@pytest.mark.usefixtures("_hurried")
+def test_a_second_death_ends_the_run() -> None:
+    run = ran("deaf", ("mnist", "transfer", "inference", "bandwidth"))
+    assert outcomes(run)["mnist"] == "hung"
+    assert outcomes(run)["bandwidth"] == "done"
+    run = ran("deaf", ("mnist", "mixed-precision", "bandwidth"))
+    assert outcomes(run)["mnist"] == "hung"
+
+
+def test_an_import_that_fails_is_told() -> None:
+    run = ran("import")
+    assert (run.outcome, run.stage) == ("failed", "done")
+    assert run.says == "ImportError: libcudnn.so.9: cannot open shared object file: No such file or directory"
+    assert run.tests == ()
+
+
+def test_an_interpreter_that_is_not_there_is_told() -> None:
+    machine = Machine(seconds=60)
+    job = Job(backend="pytorch", python="/no/such/python", target=cpu(), tests=TESTS)
+    run = run_job(machine, job, digits(machine), lambda *_: None).run
+    assert run.says == "/no/such/python was not started: No such file or directory"
+    assert outcomes(run) == dict.fromkeys(TESTS, "not reached")
+
+
+def test_a_backend_without_its_framework_says_so() -> None:
+    machine = Machine(seconds=60)
+    job = Job(backend="pytorch", python="", target=cpu(), tests=TESTS)
+    run = run_job(machine, job, digits(machine), lambda *_: None).run
+    assert (run.outcome, run.says) == ("failed", "ModuleNotFoundError: No module named 'torch'")

@@ -1,0 +1,140 @@
+"""Which jobs a choice becomes on which machine."""
+
+import msgspec
+import pytest
+
+from gpudoctor.facts import CudaDevice, Facts
+from gpudoctor.smoke.plan import plan
+from gpudoctor.smoke.wishes import Choice, ChoiceError, validated
+from tests.builders import change, framework, nvidia_host, plain_host, python, with_framework
+from tests.checks.amd_machines import IGPU, RADEON, amd_host
+
+QUICK = ("matmul", "mnist", "transfer", "overlap", "mixed-precision", "bandwidth", "inference")
+TORCH, JAX, CUPY = framework("torch"), framework("jax", cuda="12"), framework("cupy", cuda="12")
+CPU_TORCH = framework("torch", cuda=None, variant="cpu")
+
+
+def jobs(facts: Facts, **choice: object) -> list[tuple[str, str, tuple[str, ...]]]:
+    return [(job.backend, job.target.label, job.tests) for job in plan(facts, Choice(**choice))]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("facts", "wanted"),
+    [
+        (with_framework(TORCH), [("pytorch", "GPU 0")]),
+        (with_framework(TORCH, nvidia_host(2)), [("pytorch", "GPU 0"), ("pytorch", "GPU 1")]),
+        # A build for the CPU on a machine with two GPUs says once that it sees none.
+        (with_framework(CPU_TORCH, nvidia_host(2)), [("pytorch", "GPU 0")]),
+        (nvidia_host(2), [("driver", "GPU 0"), ("driver", "GPU 1")]),
+        (plain_host(), [("cpu", "CPU")]),
+        (with_framework(TORCH, plain_host()), [("pytorch", "CPU")]),
+        # CuPy computes nothing without a GPU, so nothing is left but the CPU itself.
+        (with_framework(CUPY, plain_host()), [("cpu", "CPU")]),
+        (amd_host(), [("pytorch", "GPU 0")]),
+        (amd_host(gpus=(RADEON, IGPU)), [("pytorch", "GPU 0")]),
+    ],
+)
+def test_the_quick_suite_runs_on_every_gpu_with_every_framework(facts: Facts, wanted: list[tuple[str, str]]) -> None:
+    assert jobs(facts) == [(backend, label, QUICK) for backend, label in wanted]
+
+
+def test_frameworks_follow_each_other_so_that_none_disturbs_another() -> None:
+    facts = msgspec.structs.replace(nvidia_host(2), pythons=(python(CUPY, JAX, TORCH),))
+    assert [job[:2] for job in jobs(facts)] == [
+        ("pytorch", "GPU 0"),
+        ("pytorch", "GPU 1"),
+        ("jax", "GPU 0"),
+        ("jax", "GPU 1"),
+        ("cupy", "GPU 0"),
+        ("cupy", "GPU 1"),
+    ]
+
+
+def test_tests_between_gpus_run_once_over_all_of_them() -> None:
+    found = jobs(with_framework(TORCH, nvidia_host(2)), tests=("matmul", "peer", "allreduce"))
+    assert found == [
+        ("pytorch", "GPU 0", ("matmul",)),
+        ("pytorch", "GPU 1", ("matmul",)),
+        ("pytorch", "GPUs 0, 1", ("peer", "allreduce")),
+    ]
+
+
+def test_all_means_all() -> None:
+    found = jobs(with_framework(TORCH, plain_host()), everything=True)
+    assert found[0][2] == (*QUICK[:5], "fused", *QUICK[5:], "stress")
+    assert found[1] == ("pytorch", "CPU", ("peer", "allreduce"))
+
+
+@pytest.mark.parametrize(
+    ("choice", "wanted"),
+    [
+        ({"devices": ("1",)}, [("pytorch", "GPU 1")]),
+        ({"devices": ("0000:02:00.0",)}, [("pytorch", "GPU 1")]),
+        ({"devices": ("cpu",)}, [("pytorch", "CPU")]),
+        ({"devices": ("all",)}, [("pytorch", "GPU 0"), ("pytorch", "GPU 1")]),
+        ({"devices": ("0", "0")}, [("pytorch", "GPU 0")]),
+        ({"devices": ("0",), "backends": ("driver",)}, [("driver", "GPU 0")]),
+        ({"backends": ("cpu",)}, [("cpu", "CPU")]),
+        ({"devices": ("0",), "backends": ("cpu", "pytorch")}, [("pytorch", "GPU 0"), ("cpu", "CPU")]),
+    ],
+)
+def test_devices_and_backends_can_be_chosen(choice: dict[str, object], wanted: list[tuple[str, str]]) -> None:
+    assert [job[:2] for job in jobs(with_framework(TORCH, nvidia_host(2)), **choice)] == wanted
+
+
+def test_the_driver_on_a_machine_without_a_gpu_says_itself_what_it_misses() -> None:
+    job = plan(plain_host(), Choice(backends=("driver",)))[0]
+    assert (job.target.kind, job.target.label) == ("cuda", "GPU 0")
+
+
+@pytest.mark.parametrize(
+    ("facts", "choice", "sentence"),
+    [
+        (nvidia_host(), {"tests": ("matmult",)}, 'There is no smoke test "matmult". Did you mean "matmul"?'),
+        (nvidia_host(), {"dtypes": ("int4",)}, 'There is no data type "int4". There are fp32, tf32, fp16, bf16, fp8.'),
+        (nvidia_host(), {"seconds": 601}, "stress lasts 1 to 600 seconds, not 601."),
+        (nvidia_host(), {"backends": ("torch",)}, 'There is no backend "torch". Did you mean "pytorch"?'),
+        (with_framework(TORCH), {"backends": ("jax",)}, "JAX is not installed for /opt/env/bin/python."),
+        (nvidia_host(), {"backends": ("jax",)}, "JAX is not installed for any Python that was found."),
+        (
+            nvidia_host(),
+            {"devices": ("3",)},
+            'There is no GPU "3" here. There are GPU 0 (NVIDIA GeForce RTX 4090).',
+        ),
+        (
+            plain_host(),
+            {"devices": ("0",)},
+            'There is no GPU "0" here. No GPU was found; `--device cpu` tests the CPU.',
+        ),
+    ],
+)
+def test_what_is_not_there_is_told_in_a_sentence(facts: Facts, choice: dict[str, object], sentence: str) -> None:
+    with pytest.raises(ChoiceError) as caught:
+        plan(facts, validated(Choice(**choice)))  # type: ignore[arg-type]
+    assert str(caught.value) == sentence
+
+
+def test_one_gpu_is_shown_alone_by_its_uuid() -> None:
+    uuid = "GPU-00000001-4a1b-2c3d-4e5f-abcdef000000"
+    device = CudaDevice(index=0, name="NVIDIA GeForce RTX 4090", uuid=uuid, address="0000:02:00.0")
+    facts = change(nvidia_host(2), "nvidia.cuda.devices", (device,))  # CUDA_VISIBLE_DEVICES=1
+    (job,) = plan(facts, Choice())
+    assert (job.target.label, job.target.gpu, job.target.uuid, job.target.device) == ("GPU 1", "0000:02:00.0", uuid, 0)
+
+
+def test_a_slice_of_a_gpu_is_known_as_one() -> None:
+    device = CudaDevice(index=0, name="NVIDIA A100 MIG 1g.5gb", uuid="MIG-11", address="0000:01:00.0")
+    (job,) = plan(change(nvidia_host(), "nvidia.cuda.devices", (device,)), Choice())
+    assert (job.target.label, job.target.mig, job.target.gpu) == ("GPU 0 (MIG)", True, "0000:01:00.0")
+
+
+def test_a_driver_that_shows_no_gpu_is_tried_once() -> None:
+    facts = change(with_framework(TORCH, nvidia_host(8)), "nvidia.cuda.devices", ())
+    assert [job[:2] for job in jobs(facts)] == [("pytorch", "GPU 0")]
+
+
+def test_masks_of_amd_decide_what_hip_numbers() -> None:
+    second = msgspec.structs.replace(RADEON, index=1, address="0000:02:00.0")
+    facts = change(amd_host(gpus=(RADEON, second)), "host.environment", {"HIP_VISIBLE_DEVICES": "1"})
+    (job,) = plan(facts, Choice())
+    assert (job.target.label, job.target.device, job.target.kind) == ("GPU 1", 0, "rocm")
