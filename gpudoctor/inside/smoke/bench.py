@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 MOST_MEMORY = 2 << 30  # bytes
 SHARE = 0.25
 SPARED = 256 << 20  # bytes that stay free for the framework's own workspaces
+NO_NUMBER = 1e9  # stands for an error that is not finite: JSON has no NaN, and no check takes this for a good one
 
 
 class Unsupported(Exception):
@@ -86,6 +87,10 @@ class Bench:
 
     # -- what a test tells -------------------------------------------------------------------------------
 
+    def begin(self, name: str, variant: str = "") -> None:
+        """Say what begins, so that a hang has a name; `test` does it, and work that prepares several tests may."""
+        self._teller.tell(stage=name, variant=variant, at=time.monotonic())
+
     @contextmanager
     def test(self, name: str, variant: str = "") -> Iterator[None]:
         """One test: what goes wrong in it becomes its outcome.
@@ -94,7 +99,7 @@ class Bench:
             DeviceLost: the device's context is dead, so that this process can do no more.
             Stopped: somebody asked us to end.
         """
-        self._teller.tell(stage=name, variant=variant, at=time.monotonic())
+        self.begin(name, variant)
         self._result = {"name": name, "variant": variant, "figures": [], "notes": {}, "timed": []}
         begun = time.monotonic()
         try:
@@ -120,14 +125,14 @@ class Bench:
         self._teller.tell(result=result)
 
     def figure(self, name: str, value: float, unit: str, method: str = "", samples: Any = ()) -> None:
-        """Tell a measured number of the test that runs."""
-        self._result["figures"].append(
-            {"name": name, "value": value, "unit": unit, "method": method, "samples": list(samples)}
-        )
+        """Tell a measured number of the test that runs; NO_NUMBER stands for one that is not finite."""
+        figure = {"name": name, "value": finite(value), "unit": unit, "method": method}
+        self._result["figures"].append(dict(figure, samples=[finite(sample) for sample in samples]))
 
     def note(self, **notes: Any) -> None:
         """Tell what else decides about the test that runs: a switch, a size, a count."""
-        self._result["notes"].update(notes)
+        told = {name: finite(v) if isinstance(v, float) else v for name, v in notes.items()}
+        self._result["notes"].update(told)
 
     def timed(self, begun: float, ended: float) -> None:
         """Tell from when to when (time.monotonic) the device was busy with what is measured."""
@@ -136,6 +141,12 @@ class Bench:
     def progress(self, done: float) -> None:
         """Tell how much of the test that runs is done, from 0 to 1."""
         self._teller.tell(progress=round(done, 3))
+
+
+def finite(value: float) -> float:
+    """A number that JSON has: the nearest float, or NO_NUMBER for NaN and the infinities."""
+    number = float(value)
+    return number if number - number == 0 else NO_NUMBER
 
 
 _ASKED: list[int] = []

@@ -34,6 +34,7 @@ class Base:
         host: arithmetic on the CPU.
         batch_seconds: how long a timed batch should last: 0.02 where the device has a clock of its own, 0.1 where
             the host's clock around a synchronised batch has to do, so that 50 us of synchronising do not count.
+        cache: bytes of the device's level-2 cache; None: nobody says.
     """
 
     name = ""
@@ -41,6 +42,7 @@ class Base:
     version: str | None = None
     host: Host
     batch_seconds = 0.02
+    cache: int | None = None
 
     def __init__(self, task: dict[str, Any]) -> None:
         self.task = task
