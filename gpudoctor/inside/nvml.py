@@ -165,20 +165,30 @@ def loads(nv: Nvml, handle: Any) -> dict[str, Any]:
         **{name: scaled(value, 0.001) for name, value in watts.items()},
         "utilisation": ask(lambda: py.nvmlDeviceGetUtilizationRates(handle).gpu),
         "performance_state": ask(performance),
-        "temperature": ask(
-            lambda: py.nvmlDeviceGetTemperatureV(handle, py.NVML_TEMPERATURE_GPU),
-            lambda: py.nvmlDeviceGetTemperature(handle, py.NVML_TEMPERATURE_GPU),
-        ),
+        "temperature": temperature(nv, handle),
         "temperature_slowdown": ask(
             lambda: py.nvmlDeviceGetTemperatureThreshold(handle, py.NVML_TEMPERATURE_THRESHOLD_SLOWDOWN)
         ),
         "sm_clock": ask(lambda: py.nvmlDeviceGetClockInfo(handle, py.NVML_CLOCK_SM)),
         "sm_clock_max": ask(lambda: py.nvmlDeviceGetMaxClockInfo(handle, py.NVML_CLOCK_SM)),
-        "event_reasons": ask(
-            lambda: py.nvmlDeviceGetCurrentClocksEventReasons(handle),
-            lambda: py.nvmlDeviceGetCurrentClocksThrottleReasons(handle),  # before driver 535
-        ),
+        "event_reasons": event_reasons(nv, handle),
     }
+
+
+def temperature(nv: Nvml, handle: Any) -> Any:
+    """Degrees Celsius."""
+    return nv.ask(
+        lambda: nv.py.nvmlDeviceGetTemperatureV(handle, nv.py.NVML_TEMPERATURE_GPU),
+        lambda: nv.py.nvmlDeviceGetTemperature(handle, nv.py.NVML_TEMPERATURE_GPU),
+    )
+
+
+def event_reasons(nv: Nvml, handle: Any) -> Any:
+    """The bits that say what holds the clocks."""
+    return nv.ask(
+        lambda: nv.py.nvmlDeviceGetCurrentClocksEventReasons(handle),
+        lambda: nv.py.nvmlDeviceGetCurrentClocksThrottleReasons(handle),  # before driver 535
+    )
 
 
 def links(nv: Nvml, handle: Any) -> dict[str, Any]:
@@ -224,9 +234,6 @@ def health(nv: Nvml, handle: Any) -> dict[str, Any]:
     """ECC, repaired memory, and what the driver asks to be done."""
     py, ask = nv.py, nv.ask
 
-    def errors(counter: int) -> Any:
-        return ask(lambda: py.nvmlDeviceGetTotalEccErrors(handle, py.NVML_MEMORY_ERROR_TYPE_UNCORRECTED, counter))
-
     def rows() -> tuple[int, bool, bool]:
         _, uncorrected, pending, failed = py.nvmlDeviceGetRemappedRows(handle)
         return uncorrected, bool(pending), bool(failed)
@@ -241,12 +248,18 @@ def health(nv: Nvml, handle: Any) -> dict[str, Any]:
 
     return {
         **spread(("ecc", "ecc_pending"), ask(lambda: tuple(map(bool, py.nvmlDeviceGetEccMode(handle))))),
-        "ecc_uncorrected": errors(py.NVML_VOLATILE_ECC),
-        "ecc_uncorrected_total": errors(py.NVML_AGGREGATE_ECC),
+        "ecc_uncorrected": ecc_errors(nv, handle, "UNCORRECTED", py.NVML_VOLATILE_ECC),
+        "ecc_uncorrected_total": ecc_errors(nv, handle, "UNCORRECTED", py.NVML_AGGREGATE_ECC),
         **spread(("remapped_uncorrected", "remap_pending", "remap_failed"), ask(rows)),
         "retired_pending": ask(lambda: bool(py.nvmlDeviceGetRetiredPagesPendingStatus(handle))),
         "recovery_action": ask(recovery),
     }
+
+
+def ecc_errors(nv: Nvml, handle: Any, kind: str, counter: int) -> Any:
+    """How many errors of a kind, CORRECTED or UNCORRECTED, one of the counters has seen."""
+    number = getattr(nv.py, "NVML_MEMORY_ERROR_TYPE_" + kind)
+    return nv.ask(lambda: nv.py.nvmlDeviceGetTotalEccErrors(handle, number, counter))
 
 
 def modes(nv: Nvml, handle: Any) -> dict[str, Any]:
@@ -281,14 +294,19 @@ def processes(nv: Nvml, handle: Any) -> Any:
     """Who holds memory of the GPU, for computing or for graphics; one entry a process."""
     found: dict[int, Any] = {}
     for kind in ("Compute", "Graphics"):
-        # The third version came with driver 510, the second with 450. The unversioned one is laid out otherwise.
-        variants = ["nvmlDeviceGet%sRunningProcesses_v%d" % (kind, version) for version in (3, 2)]
-        running = nv.ask(*(lambda name=name: getattr(nv.py, name)(handle) for name in variants))
-        if not isinstance(running, list):
-            return running
-        for process in running:
+        listed = running(nv, handle, kind)
+        if not isinstance(listed, list):
+            return listed
+        for process in listed:
             found[process.pid] = {"pid": process.pid, "memory": process.usedGpuMemory}
     return list(found.values())
+
+
+def running(nv: Nvml, handle: Any, kind: str) -> Any:
+    """The processes of a kind, Compute or Graphics, as pynvml gives them."""
+    # The third version came with driver 510, the second with 450. The unversioned one is laid out otherwise.
+    variants = ["nvmlDeviceGet%sRunningProcesses_v%d" % (kind, version) for version in (3, 2)]
+    return nv.ask(*(lambda name=name: getattr(nv.py, name)(handle) for name in variants))
 
 
 def tell_gpu(nv: Nvml, index: int) -> None:

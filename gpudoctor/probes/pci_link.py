@@ -35,7 +35,7 @@ def link(machine: Machine, folder: str, vendor: str, *, asleep: bool) -> Link:
         return Link(why, why, why, why)
     if not machine.exists(f"{folder}/max_link_speed"):
         return Link(None, None, None, None)
-    end = _card(machine, machine.real(folder), vendor)
+    end = card(machine, machine.real(folder), vendor)
     own = _read(machine, end, "max")
     if own[1] is None:  # integrated into the root complex: there is a capability and no link
         return Link(None, None, None, None)
@@ -43,8 +43,10 @@ def link(machine: Machine, folder: str, vendor: str, *, asleep: bool) -> Link:
     return Link(*now, _least(own[0], slot[0]), _least(own[1], slot[1]))
 
 
-def _card(machine: Machine, folder: str, vendor: str) -> str:
-    """The function that faces the slot: AMD's cards since Navi 10 and Vega 20 carry a PCIe switch before the GPU.
+def card(machine: Machine, folder: str, vendor: str) -> str:
+    """Return the folder of the function that faces the slot.
+
+    AMD's cards since Navi 10 and Vega 20 carry a PCIe switch before the GPU.
 
     The link between that switch and the GPU is inside the chip and always at full speed.
     """

@@ -58,7 +58,7 @@ def ask(
     """
     allowed = machine.left(seconds)
     hurried = allowed < seconds  # then no answer says nothing about the driver
-    ended = machine.run([*_program(script), *arguments], seconds, env, patient=True)
+    ended = machine.run([*program(script), *arguments], seconds, env, patient=True)
     said: dict[str, Any] = {}
     rows: dict[int, dict[str, Any]] = {}
     for line in ended.out.splitlines():
@@ -74,13 +74,13 @@ def ask(
         rows=tuple(rows[index] for index in sorted(rows)),
         hung=stage if ended.timed_out and not hurried else None,
         died=None if ended.timed_out or ended.cancelled else ended.signal,
-        why=_why(ended, stage, allowed)
+        why=end_of(ended, stage, allowed)
         + (", all that the examination had left" if ended.timed_out and hurried else ""),
     )
 
 
-def _program(script: str) -> list[str]:
-    """The command line; from a zip, which has no file to run, the source itself is passed."""
+def program(script: str) -> list[str]:
+    """Return the command line of a script of gpudoctor/inside; from a zip, which has no file to run, its source."""
     interpreter = [sys.executable or "python3", "-I", "-S"]  # -S: .pth files of the environment are not our affair
     path = os.path.join(os.path.dirname(os.path.dirname(__file__)), "inside", script)
     if os.path.exists(path):
@@ -97,7 +97,14 @@ def _parsed(line: str) -> dict[str, Any]:
         return {}
 
 
-def _why(ended: Ended, stage: str, seconds: float) -> str:
+def end_of(ended: Ended, stage: str, seconds: float) -> str:
+    """Return in a sentence how a script ended, and so why what it did not tell is unknown.
+
+    Args:
+        ended: its end.
+        stage: the last that it told.
+        seconds: the time that it had.
+    """
     if ended.missing:
         return f"it was not asked: {ended.missing}"
     if ended.timed_out:
