@@ -1,4 +1,5 @@
-/* A libnvidia-ml.so.1 with STANDIN_DEVICES healthy GPUs without NVLink, MIG and ECC, and one that is STANDIN_BAD. */
+/* A libnvidia-ml.so.1 with STANDIN_DEVICES healthy GPUs without NVLink, MIG and ECC, and one that is STANDIN_BAD,
+   from the start or after STANDIN_ROUNDS questions for its clock. With LIVE the GPUs are under a load that grows. */
 #include <stdio.h>
 #include "trouble.h"
 
@@ -6,8 +7,15 @@ typedef unsigned U;
 typedef unsigned long long U64;
 typedef struct gpu { int index; } *Gpu;
 static struct gpu gpus[8] = {{0}, {1}, {2}, {3}, {4}, {5}, {6}, {7}};
+static int rounds[8]; /* how often the SM clock of each was asked for */
 enum { NOT_SUPPORTED = 3 };
-#define BAD(g) ((g)->index == number("STANDIN_BAD", -1))
+#define ROUND(g) rounds[(g)->index]
+#define BAD(g) ((g)->index == number("STANDIN_BAD", -1) && ROUND(g) >= number("STANDIN_ROUNDS", 0))
+#ifdef LIVE
+#define CHANGING(live, still) (live)
+#else
+#define CHANGING(live, still) (still)
+#endif
 #define SICK(g) if (BAD(g)) { trouble("STANDIN_GPU_TROUBLE"); if (number("STANDIN_GPU_CODE", 0)) return number("STANDIN_GPU_CODE", 0); }
 #define ONE(name, value) int name(Gpu g, U *v) { SICK(g); *v = (value); return 0; }
 #define TWO(name, value) int name(Gpu g, int which, U *v) { SICK(g); *v = (value); return 0; }
@@ -49,27 +57,39 @@ int nvmlDeviceGetMemoryInfo(Gpu g, Memory *m) {
 }
 int nvmlDeviceGetPowerUsage(Gpu g, U *v) { SICK(g); *v = 30500; return number("STANDIN_POWER", 0); }
 ONE(nvmlDeviceGetEnforcedPowerLimit, 450000)
-ONE(nvmlDeviceGetCurrPcieLinkGeneration, 1)
+ONE(nvmlDeviceGetCurrPcieLinkGeneration, CHANGING(ROUND(g) == 3 ? 4 : 1, 1))
 ONE(nvmlDeviceGetMaxPcieLinkGeneration, 4)
 ONE(nvmlDeviceGetCurrPcieLinkWidth, 8)
 ONE(nvmlDeviceGetMaxPcieLinkWidth, 16)
 ONE(nvmlDeviceGetComputeMode, 3)
 ONE(nvmlDeviceGetPersistenceMode, 1)
 ONE(nvmlDeviceGetPerformanceState, 8)
-TWO(nvmlDeviceGetTemperature, 40)
+TWO(nvmlDeviceGetTemperature, CHANGING(40 + ROUND(g), 40))
 TWO(nvmlDeviceGetTemperatureThreshold, which == 1 ? 95 : 99)
-TWO(nvmlDeviceGetClockInfo, 210)
+TWO(nvmlDeviceGetClockInfo, (ROUND(g) += which == 1, CHANGING(which == 1 ? 1000 + 10 * ROUND(g) : 2619, 210)))
 TWO(nvmlDeviceGetMaxClockInfo, 2520)
-int nvmlDeviceGetCurrentClocksThrottleReasons(Gpu g, U64 *v) { SICK(g); *v = 0x800000000044ull; return 0; }
+int nvmlDeviceGetCurrentClocksThrottleReasons(Gpu g, U64 *v) {
+    SICK(g);
+    *v = CHANGING(ROUND(g) == 1 ? 1 : number("STANDIN_REASONS", 0), 0x800000000044ull);
+    return 0;
+}
+#ifdef LIVE
+typedef struct { U gpu, memory; } Utilisation;
+int nvmlDeviceGetUtilizationRates(Gpu g, Utilisation *u) { SICK(g); u->gpu = 7, u->memory = 0; return 0; }
+#endif
 #ifdef DATACENTRE
 TEXT(nvmlDeviceGetSerial, "165012345%d", g->index)
 ONE(nvmlDeviceGetRetiredPagesPendingStatus, 1)
 ONE(nvmlDeviceGetMaxMigDeviceCount, 3)
-ONE(nvmlDeviceGetPcieReplayCounter, 17)
+ONE(nvmlDeviceGetPcieReplayCounter, 17 + number("STANDIN_REPLAYS", 0) * ROUND(g))
 ONE(nvmlDeviceGetArchitecture, 9)
 int nvmlDeviceGetVirtualizationMode(Gpu g, U64 *v) { SICK(g); *v = 1; return 0; }
 int nvmlDeviceGetEccMode(Gpu g, U *now, U *next) { SICK(g); *now = 1, *next = 0; return 0; }
-int nvmlDeviceGetTotalEccErrors(Gpu g, int kind, int total, U64 *n) { SICK(g); *n = kind == 1 ? total ? 5 : 2 : 99; return 0; }
+int nvmlDeviceGetTotalEccErrors(Gpu g, int kind, int total, U64 *n) {
+    SICK(g);
+    *n = kind == 1 ? total ? 5 : 2 + number("STANDIN_ERRORS", 0) * ROUND(g) : 99;
+    return 0;
+}
 int nvmlDeviceGetRemappedRows(Gpu g, U *a, U *b, U *c, U *d) { SICK(g); *a = 1, *b = 3, *c = 1, *d = 0; return 0; }
 int nvmlDeviceGetMigMode(Gpu g, U *now, U *next) { SICK(g); *now = *next = 1; return 0; }
 int nvmlDeviceGetMigDeviceHandleByIndex(Gpu g, U slot, Gpu *mig) { SICK(g); *mig = &gpus[5 + slot]; return slot == 1 ? 6 : 0; }

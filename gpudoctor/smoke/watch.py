@@ -1,0 +1,210 @@
+"""Watches the GPUs while smoke tests run: a child for each vendor's driver samples, a thread gathers."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from threading import Event, Thread
+
+import msgspec
+
+import gpudoctor.inside
+from gpudoctor.child import Ended
+from gpudoctor.facts import Facts, Gpu
+from gpudoctor.facts.smoke import During
+from gpudoctor.machine import OUT_OF_TIME, Machine
+from gpudoctor.maybe import Maybe, Unknown
+from gpudoctor.probes.nodes import TOPOLOGY
+from gpudoctor.probes.nvml import pynvml_folder
+from gpudoctor.probes.pci_link import GENERATIONS, card
+from gpudoctor.probes.staged import end_of, program
+from gpudoctor.smoke.during import Window, busy, during, nothing
+from gpudoctor.smoke.samples import Told
+from gpudoctor.subjects import AMD, gpu_key, gpus_of
+
+FOREVER = 86_400.0  # seconds: longer than any run; the machine's own limit holds besides
+STALLED = 2.0  # seconds without a line after which a driver counts as hung: forty samples
+LEAVING = 1.0  # seconds that the end of the child is waited for
+READY = 2.0  # seconds in which a driver that is well has started and answered
+LATE = 0.15  # seconds that the counters after a test are waited for: they come every tenth of a second at best
+KFD_PROCESSES = "/sys/class/kfd/kfd/proc"
+
+
+class Watch:
+    """A context in which the GPUs are sampled some twenty times a second.
+
+    Args:
+        machine: where the driver is.
+        facts: of the machine; nothing is started for a vendor of whom no driver lists a GPU.
+    """
+
+    def __init__(self, machine: Machine, facts: Facts) -> None:
+        nvidia, amd = gpus_of(facts, "nvidia"), gpus_of(facts, "amd")
+        self._samplers = [
+            *([_Sampler(machine, ("nvidia", pynvml_folder()), _names(nvidia))] if nvidia else []),
+            *([_Sampler(machine, ("amd", _amd(machine, amd)), _names(amd))] if amd else []),
+        ]
+
+    def __enter__(self) -> Watch:
+        for sampler in self._samplers:
+            sampler.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for sampler in self._samplers:
+            sampler.leave()
+        end = time.monotonic() + LEAVING
+        for sampler in self._samplers:
+            sampler.join(max(0.0, end - time.monotonic()))
+
+    def ready(self, seconds: float = READY) -> bool:
+        """Wait until every driver has answered once or failed; whether that was so within the time."""
+        end = time.monotonic() + seconds
+        return all(sampler.ready(end - time.monotonic()) for sampler in self._samplers)
+
+    def during(self, gpu: str | None, window: Window, timed: Sequence[Window]) -> During:
+        """What the driver said of a GPU during a test; waits shortly for the counters after it.
+
+        Args:
+            gpu: its key (`gpudoctor.subjects.gpu_key`); None: the CPU, or several GPUs.
+            window: from when to when the test ran (time.monotonic).
+            timed: when in it the device was busy with what is measured; empty: not told.
+        """
+        if gpu is None:
+            return nothing("the test did not run on one GPU")
+        sampler = self._of(gpu)
+        return sampler.during(gpu, window, timed) if sampler else nothing("no driver lists this GPU")
+
+    def busy(self, gpu: str, before: float) -> tuple[Maybe[int | None], Maybe[int | None]]:
+        """How many other processes computed on a GPU, and its utilisation in per cent, when our work began.
+
+        Args:
+            gpu: its key.
+            before: when our worker began to use the GPU (time.monotonic). Our own processes are never counted;
+                utilisation is that of the second before.
+        """
+        sampler = self._of(gpu)
+        why = Unknown("no driver lists this GPU")
+        return sampler.busy(gpu, before) if sampler else (why, why)
+
+    def _of(self, gpu: str) -> _Sampler | None:
+        return next((sampler for sampler in self._samplers if gpu in sampler.names), None)
+
+
+class _Sampler:
+    """One child that samples the GPUs of one vendor, and the thread that takes its lines.
+
+    Args:
+        machine: where it runs.
+        arguments: of inside/watch.py, less its folder.
+        names: by a GPU's key its name in the lines.
+    """
+
+    def __init__(self, machine: Machine, arguments: tuple[str, str], names: dict[str, str]) -> None:
+        self.names = names
+        self._machine, self._arguments = machine, arguments
+        self._told, self._leaving = Told(), Event()
+        self._ended: Ended | None = None
+        self._hung = False  # when we left
+        self._thread = Thread(target=self._run, daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def leave(self) -> None:
+        """Ask the child to end; its thread kills it where it does not, and abandons what cannot be killed."""
+        self._hung = self._stalled()
+        self._leaving.set()
+
+    def join(self, seconds: float) -> None:
+        self._thread.join(seconds)
+
+    def _run(self) -> None:
+        folder = os.path.dirname(gpudoctor.inside.__file__)
+        argv = [*program("watch.py"), folder, *self._arguments]
+        ended = self._machine.run(argv, FOREVER, on_line=self._told.line, patient=True, late=self._leaving.is_set)
+        with self._told.changed:
+            self._ended = ended
+            self._told.changed.notify_all()
+
+    # -- what was told -----------------------------------------------------------------------------------------
+
+    def ready(self, seconds: float) -> bool:
+        told = self._told
+        with told.changed:
+            return told.changed.wait_for(
+                lambda: (
+                    self._ended is not None or all(n in told.counters or n in told.refused for n in self._watched())
+                ),
+                max(0.0, seconds),
+            )
+
+    def _watched(self) -> set[str]:
+        return set(self.names.values())
+
+    def during(self, gpu: str, window: Window, timed: Sequence[Window]) -> During:
+        name, told = self.names[gpu], self._told
+        with told.changed:
+            told.changed.wait_for(lambda: self._settled(name, window[1]), LATE)
+            return during(told.samples.get(name, ()), told.counters.get(name, ()), window, timed, self._why(name))
+
+    def busy(self, gpu: str, before: float) -> tuple[Maybe[int | None], Maybe[int | None]]:
+        name, told = self.names[gpu], self._told
+        with told.changed:
+            return busy(told.samples.get(name, ()), told.counters.get(name, ()), before, self._why(name))
+
+    def _settled(self, name: str, ended: float) -> bool:
+        """Whether waiting is of no use: the counters after the test are there, or will not come."""
+        counters = self._told.counters.get(name, ())
+        return bool(counters and counters[-1].at >= ended) or self._ended is not None or self._stalled()
+
+    def _stalled(self) -> bool:
+        return self._ended is None and time.monotonic() - self._told.heard > STALLED
+
+    def _why(self, name: str) -> str | None:
+        """Why samples of a GPU are missing; None where nothing is wrong."""
+        told = self._told
+        if told.failed or name in told.refused:
+            return told.failed or told.refused[name]
+        if self._hung or self._stalled():
+            asked = f"was asked for the {told.stage}" if " of " in told.stage else f"started (stage {told.stage})"
+            return f"the driver stopped answering while it {asked}"
+        ended = self._ended
+        if ended is not None and not (ended.timed_out and self._leaving.is_set()):
+            return OUT_OF_TIME if ended.timed_out else end_of(ended, told.stage, ended.seconds)
+        return None if name in told.samples else f"the driver had not answered yet (stage {told.stage})"
+
+
+# -- what is watched ---------------------------------------------------------------------------------------------
+
+
+def _names(gpus: Sequence[Gpu]) -> dict[str, str]:
+    """By the key the name in the lines; of AMD's partitions, which share one address, the first stands for all."""
+    return {gpu_key(gpu): f"GPU {gpu.index}" for gpu in reversed(gpus)}
+
+
+def _amd(machine: Machine, gpus: Sequence[Gpu]) -> str:
+    """What inside/watch_amd.py wants to know, in JSON."""
+    placed = {gpu.address: gpu for gpu in reversed(gpus) if isinstance(gpu.address, str)}
+    told = [
+        {
+            "name": f"GPU {gpu.index}",
+            "folder": (folder := f"/sys/bus/pci/devices/{address}"),
+            "link": card(machine, machine.real(folder), AMD),
+            "kfd": _kfd(machine, gpu),
+        }
+        for address, gpu in placed.items()
+    ]
+    return msgspec.json.encode({"gpus": told, "processes": KFD_PROCESSES, "generations": GENERATIONS}).decode()
+
+
+def _kfd(machine: Machine, gpu: Gpu) -> int | None:
+    """The number by which the kernel's compute driver calls a GPU, found by its render node."""
+    minor = str(gpu.render_node).rpartition("renderD")[2]
+    for node in machine.names(TOPOLOGY):
+        properties = (machine.line(f"{TOPOLOGY}/{node}/properties") or "").splitlines()
+        number = machine.line(f"{TOPOLOGY}/{node}/gpu_id") or ""
+        if f"drm_render_minor {minor}" in properties and number.isdecimal():
+            return int(number)
+    return None
