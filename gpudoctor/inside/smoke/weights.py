@@ -44,8 +44,8 @@ class Weights:
         self.names = tuple(name for name, _, _ in layers)
         self.shapes: tuple[tuple[int, ...], ...] = tuple(shape for _, shape, _ in layers)
         self.buffers = tuple(
-            array("f", _uniform(size(shape), 1.0 / fan_in**0.5, seed * 1000 + at)).tobytes()
-            for at, (_, shape, fan_in) in enumerate(layers)
+            array("f", _uniform(size(shape), _bound(name, fan_in), seed * 1000 + at)).tobytes()
+            for at, (name, shape, fan_in) in enumerate(layers)
         )
 
 
@@ -55,6 +55,14 @@ def size(shape: tuple[int, ...]) -> int:
     for length in shape:
         count *= length
     return count
+
+
+def _bound(name: str, fan_in: int) -> float:
+    """Weights of variance 1 / fan-in keep the scale of what they pass on (Y. LeCun et al., "Efficient BackProp", 1998).
+
+    With the third of it, which some frameworks take, twenty plain steps learn hardly anything.
+    """
+    return float((1.0 if name.endswith("bias") else 3.0) ** 0.5 / fan_in**0.5)
 
 
 def _uniform(count: int, bound: float, seed: int) -> Iterator[float]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 
 from ..timing import median
-from ..weights import Weights
+from ..weights import CNN, MLP, Weights
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,8 +18,12 @@ if TYPE_CHECKING:
 
     from ..bench import Bench
 
-RATE = 0.05  # of the one step that is checked
-STEPS, BATCH, TRAINING_RATE = 20, 64, 0.1
+RATE = 0.005  # of the one step that is checked
+STEPS, BATCH, TRAINING_RATE = 20, 64, 0.05  # with half or twice the rate the loss falls below a half as well
+# Where a maximum or ReLU's corner hangs on the last bit, one right gradient is up to 9e-4 off another: 3 of 16 seeds of
+# the weights had such a place, with the others gradients were off by 3e-6. The shipped digits keep away from such
+# places (docs/render_digits.py); for real ones such an error is asked again with other weights. Faults stay.
+CLEAN, UNSURE, OTHER_SEEDS = 5e-5, 2e-3, (2, 3, 4)
 
 
 def run(bench: Bench) -> None:
@@ -30,11 +34,12 @@ def run(bench: Bench) -> None:
 
 def weights(bench: Bench) -> Weights:
     """The first weights of the network that this backend has."""
-    from ..weights import CNN, MLP
-
-    layers = MLP if getattr(bench.backend, "layers", "cnn") == "mlp" else CNN
-    found: Weights = bench.kept("weights", lambda: Weights(layers))
+    found: Weights = bench.kept("weights", lambda: _weights(bench, 1))
     return found
+
+
+def _weights(bench: Bench, seed: int) -> Weights:
+    return Weights(MLP if getattr(bench.backend, "layers", "cnn") == "mlp" else CNN, seed)
 
 
 def reference(bench: Bench) -> tuple[float, list[Any]]:
@@ -55,30 +60,58 @@ def relative(bench: Bench, found: list[Any], true: list[Any]) -> list[float]:
     return errors
 
 
+class Step:
+    """Loss and gradients of the whole batch on the device, beside those in float64 on the CPU."""
+
+    def __init__(self, bench: Bench, first: Weights, true: tuple[float, list[Any]]) -> None:
+        self.names = first.names
+        self.network = bench.backend.network(first, *bench.digits())
+        self.loss, self.gradients = self.network.gradients()
+        self.loss_error = abs(self.loss - true[0]) / true[0]
+        self.errors = relative(bench, self.gradients, true[1])
+
+    @property
+    def unsure(self) -> bool:
+        """Whether the gradients are so little off that rounding may have decided."""
+        return CLEAN < max(self.errors) < UNSURE
+
+
 def _one(bench: Bench) -> None:
-    host = bench.backend.host
-    images, labels = bench.digits()
-    true_loss, true = reference(bench)
-    network = bench.backend.network(weights(bench), images, labels)
-    loss, found = network.gradients()
-    errors = relative(bench, found, true)
-    worst = max(range(len(errors)), key=errors.__getitem__)
-    bench.figure("loss error", abs(loss - true_loss) / true_loss, "ratio", "against float64 on the CPU")
-    bench.figure("gradient error", errors[worst], "ratio", "worst parameter, relative norm against float64 on the CPU")
-    bench.note(worst_gradient=weights(bench).names[worst], smallest_gradient_error=min(errors), loss=loss)
-    again = network.gradients()[1]
-    bench.note(not_repeated=sum(int((one != other).sum()) for one, other in zip(found, again)))
+    step, others = Step(bench, weights(bench), reference(bench)), 0
+    while step.unsure and others < len(OTHER_SEEDS):
+        bench.pause()
+        first = _weights(bench, OTHER_SEEDS[others])
+        step, others = Step(bench, first, bench.backend.reference(first, *bench.digits())), others + 1
+    worst = max(range(len(step.errors)), key=step.errors.__getitem__)
+    bench.figure("loss error", step.loss_error, "ratio", "against float64 on the CPU")
+    bench.figure(
+        "gradient error", step.errors[worst], "ratio", "worst parameter, relative norm against float64 on the CPU"
+    )
+    bench.note(worst_gradient=step.names[worst], smallest_gradient_error=min(step.errors), loss=step.loss)
+    again = step.network.gradients()[1]
+    bench.note(not_repeated=sum(int((one != other).sum()) for one, other in zip(step.gradients, again)))
+    bench.note(other_weights=others)
+    _taken(bench, step)
+    bench.pause()
+    _train(bench, step.network)
+
+
+def _taken(bench: Bench, step: Step) -> None:
+    """Take the step: the weights change as they should, and the loss falls as the slopes say.
+
+    The slope along the step is the mean of the slopes before and after it, so that the curvature between them does not
+    count.
+    """
+    network, host = step.network, bench.backend.host
     before = network.weights()
     network.update(RATE)
+    error = _step_error(bench, before, network.weights(), step.gradients)
+    bench.figure("step error", error, "ratio", "of the change of the weights")
+    loss, slopes = network.gradients()
+    slope = sum(host.norm(g) ** 2 + float((g * h).sum()) for g, h in zip(step.gradients, slopes)) / 2
     bench.figure(
-        "step error", _step_error(bench, before, network.weights(), found), "ratio", "of the change of the weights"
+        "descent", (step.loss - loss) / (RATE * slope), "ratio", "loss fallen over rate x slope along the step"
     )
-    drop = loss - network.loss()
-    bench.figure(
-        "descent", drop / (RATE * sum(host.norm(g) ** 2 for g in found)), "ratio", "loss fallen over rate |g|^2"
-    )
-    bench.pause()
-    _train(bench, network)
 
 
 def _step_error(bench: Bench, before: list[Any], after: list[Any], slopes: list[Any]) -> float:
