@@ -1,0 +1,94 @@
+"""`peer`: does what one GPU copies to another arrive, and how fast?
+
+The content comes first: an IOMMU or the PCIe switches' access control can let copies pass that the driver calls
+possible, and lose their bytes.
+"""
+
+from __future__ import annotations
+
+import time
+
+from ..bench import Unsupported
+from ..timing import median
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ..bench import Bench
+
+MIB = 1 << 20
+CHECKED, TIMED = 64 * MIB, 256 * MIB  # bytes of a copy
+ROUNDS, COPIES = 3, 8  # copies queued at once
+LONGEST = 0.05  # seconds of them
+MOST = 56  # ordered pairs of eight GPUs; with more GPUs each copies to the next
+TWO = 2
+
+
+def run(bench: Bench) -> None:
+    """Test the ordered pairs of devices."""
+    bench.begin("peer")
+    try:
+        count = enough(bench, "Copies between GPUs")
+    except Exception:
+        with bench.test("peer"):
+            raise
+        return
+    for source, target in pairs(count):
+        with bench.test("peer", "%d-%d" % (source, target)):
+            _one(bench, source, target)
+
+
+def enough(bench: Bench, what: str) -> int:
+    """How many devices there are.
+
+    Args:
+        bench: what the test works with.
+        what: needs two of them, for the sentence.
+
+    Raises:
+        Unsupported: there are fewer than two.
+    """
+    count = bench.backend.peers()
+    if count < TWO:
+        raise Unsupported("%s need two GPUs, and %s sees %d." % (what, bench.backend.name, count))
+    return count
+
+
+def pairs(count: int) -> list[tuple[int, int]]:
+    """All ordered pairs of so many devices, or where they are too many a ring."""
+    if count * (count - 1) > MOST:
+        return [(at, (at + 1) % count) for at in range(count)]
+    return [(source, target) for source in range(count) for target in range(count) if source != target]
+
+
+def _one(bench: Bench, source: int, target: int) -> None:
+    room = bench.budget() // 4
+    checked = bench.backend.peer(source, target, min(CHECKED, room))
+    checked.copy()
+    bench.note(can_access=checked.can_access, differing=checked.differing())
+    del checked
+    bench.pause()
+    size = min(TIMED, room)
+    rates = [size / each / 1e9 for each in _timed(bench, bench.backend.peer(source, target, size))]
+    bench.figure("rate", median(rates), "GB/s", "copies of %d MiB, queued" % (size // MIB), rates)
+
+
+def _timed(bench: Bench, peer: Any) -> list[float]:
+    """Seconds of one copy in each round."""
+    _seconds(peer, 1)  # it opens the way
+    copies = max(1, min(COPIES, int(LONGEST / _seconds(peer, 1))))
+    found, begun = [], time.monotonic()
+    for _ in range(ROUNDS):
+        bench.pause()
+        found.append(_seconds(peer, copies))
+    bench.timed(begun, time.monotonic())
+    return found
+
+
+def _seconds(peer: Any, copies: int) -> float:
+    begun = time.perf_counter()
+    for _ in range(copies):
+        peer.copy()
+    peer.wait()
+    return (time.perf_counter() - begun) / copies
