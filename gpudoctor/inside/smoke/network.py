@@ -101,7 +101,7 @@ class ArrayNetwork:
     def update(self, rate: float) -> None:
         """Take the step."""
         for parameter, gradient in zip(self.parameters, self._last):
-            parameter -= self.dtype(rate) * gradient
+            parameter -= gradient * self.dtype(rate)
 
     def weights(self) -> list[Any]:
         """The present weights in float64."""
@@ -119,7 +119,7 @@ class ArrayNetwork:
         def call() -> None:
             _, slopes = self.gradients_of(images, labels)
             for parameter, slope in zip(self.parameters, slopes):
-                parameter -= self.dtype(rate) * slope
+                parameter -= slope * self.dtype(rate)
 
         return call
 
