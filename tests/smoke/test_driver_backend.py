@@ -150,8 +150,9 @@ def test_a_lost_end_of_a_copy_shows_in_the_transfer(libcuda: str, lost: str) -> 
     assert 4000 < int(notes["differing"] or 0) <= 2 * 4096  # of pinned and of pageable memory; 1 in 256 was zero
 
 
-def test_lost_copies_of_odd_length_show_as_pieces(libcuda: str) -> None:
-    notes = one(worked(libcuda, "transfer", STANDIN_LOSE="odd"), "transfer").notes
+@pytest.mark.parametrize("lost", ["odd h2d", "odd d2h"])
+def test_lost_copies_of_odd_length_show_as_pieces(libcuda: str, lost: str) -> None:
+    notes = one(worked(libcuda, "transfer", STANDIN_LOSE=lost), "transfer").notes
     assert notes["differing"] == 0
     assert int(notes["pieces_differing"] or 0) > 1 << 20
 

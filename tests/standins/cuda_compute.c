@@ -8,7 +8,7 @@
    STANDIN_OOM_AT=N      the Nth allocation fails
    STANDIN_PINNED=refused|pageable
    STANDIN_LOSE=h2d|d2h|peer    copies of 64 KiB and more bring zeros instead of their last 4 KiB
-   STANDIN_LOSE=odd      copies to the device of an odd length bring nothing
+   STANDIN_LOSE=odd h2d|odd d2h copies of an odd length bring nothing
    STANDIN_FLIP=N        the Nth product, and each after it, has one bit flipped
    STANDIN_DEAD_AT=N     the Nth kernel kills the context, with STANDIN_DEAD_CODE (700)
    STANDIN_STALE=1       streams wait for no events
@@ -192,12 +192,13 @@ EXPORT cuEventDestroy_v2(Event *event) { BEGIN; free(event); return 0; }
 /* -- copies -------------------------------------------------------------------------------------------------------- */
 
 static void run_copy(Op *op) {
-    if (dead) return;
+    if (dead || op->bits == op->size) return;
     memcpy(op->to, op->from, op->size);
     if (op->bits) memset((char *)op->to + op->size - op->bits, 0, op->bits);
 }
 static unsigned lost(const char *kind, size_t size) {
-    if (is("STANDIN_LOSE", "odd") && !strcmp(kind, "h2d") && size % 2) return (unsigned)size;
+    const char *what = getenv("STANDIN_LOSE");
+    if (what && !strncmp(what, "odd ", 4)) return !strcmp(what + 4, kind) && size % 2 ? (unsigned)size : 0;
     return is("STANDIN_LOSE", kind) && size >= 65536 ? 4096 : 0;
 }
 EXPORT cuMemcpyHtoDAsync_v2(At to, const void *from, size_t size, Stream *stream) {

@@ -81,11 +81,10 @@ class HostCopies(Transfer):
         self._device.cuda.call("cuMemcpyDtoHAsync_v2", target, between, self.size, self._device.stream)
 
     def clear(self) -> None:
-        """Zeros, on both sides."""
+        """Zeros, on both sides, after all that was queued."""
         self._device.wait()
         self._target[:] = 0
         self._device.cuda.call("cuMemsetD8Async", self._between.address, 0, self.size, self._device.stream)
-        self._device.wait()
 
     def differing(self) -> int:
         """Bytes that differ, after all that was queued."""
