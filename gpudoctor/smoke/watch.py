@@ -106,7 +106,7 @@ class _Sampler:
         self._machine, self._arguments = machine, arguments
         self._told, self._leaving = Told(), Event()
         self._ended: Ended | None = None
-        self._hung = False  # when we left
+        self._hung = self._left = False  # it hung when we left; it ended because we left
         self._thread = Thread(target=self._run, daemon=True)
 
     def start(self) -> None:
@@ -125,7 +125,7 @@ class _Sampler:
         argv = [*program("watch.py"), folder, *self._arguments]
         ended = self._machine.run(argv, FOREVER, on_line=self._told.line, patient=True, late=self._leaving.is_set)
         with self._told.changed:
-            self._ended = ended
+            self._ended, self._left = ended, self._leaving.is_set()
             self._told.changed.notify_all()
 
     # -- what was told -----------------------------------------------------------------------------------------
@@ -171,7 +171,7 @@ class _Sampler:
             asked = f"was asked for the {told.stage}" if " of " in told.stage else f"started (stage {told.stage})"
             return f"the driver stopped answering while it {asked}"
         ended = self._ended
-        if ended is not None and not (ended.timed_out and self._leaving.is_set()):
+        if ended is not None and not (ended.timed_out and self._left):
             return OUT_OF_TIME if ended.timed_out else end_of(ended, told.stage, ended.seconds)
         return None if name in told.samples else f"the driver had not answered yet (stage {told.stage})"
 

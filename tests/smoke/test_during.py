@@ -48,6 +48,12 @@ def test_clocks_are_those_of_the_measurement(timed: list[tuple[float, float]], m
     assert (found.sm_clock, found.sm_clock_min) == (middle, least)
 
 
+def test_a_sample_after_the_measurement_stands_in_and_never_joins() -> None:
+    found = [Sample(at=at, sm_clock=clock) for at, clock in ((1.0, 1900), (1.55, 300))]
+    assert told(found, (0.0, 4.0), (0.9, 1.5)).sm_clock == 1900
+    assert told(found, (0.0, 4.0), (1.1, 1.5)).sm_clock == 300
+
+
 def test_memory_has_its_clock_too() -> None:
     assert told(samples("memory_clock", 800, 2619, 2619), (0.0, 2.0)).memory_clock == 2619
 
@@ -133,6 +139,7 @@ def test_where_nobody_was_asked_everything_has_one_reason() -> None:
         ([(1.5, 5), (4, 7)], 2),
         ([(1, 5), (2, 7)], 2),
         ([(1, 5), (2, 5)], UNREAD),
+        ([(0, LOST), (1, 5), (2, 5)], UNREAD),
         ([(1, 5)], UNREAD),
         ([(4, 5)], UNREAD),
         ([], UNREAD),

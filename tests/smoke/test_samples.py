@@ -36,6 +36,10 @@ def test_the_oldest_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [each.at for each in found.counters["GPU 0"]] == [8.0, 9.0]
 
 
+def test_a_stage_lasts_until_the_next() -> None:
+    assert told('{"stage": "clocks of GPU 0"}', SAMPLE % 1, SAMPLE % 2).stage == "clocks of GPU 0"
+
+
 @pytest.mark.parametrize(
     "noise", ["", "warning", '{"gpu": "GPU 0", "sam', "[1]", '{"gpu": 5}', '{"gpu": "GPU 0", "sample": {"at": "x"}}']
 )

@@ -96,6 +96,15 @@ def test_a_counter_that_grows_is_seen_and_the_others_stand_still(folder: str) ->
 
 
 @needs_gcc
+def test_the_counters_after_a_test_are_waited_for(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watching, "LATE", PATIENCE)
+    with watched(folder) as watch:
+        assert watch.ready(PATIENCE)
+        begun = time.monotonic()
+        assert watch.during(FIRST, (begun, begun + 0.3), ()).pcie_replays == 0
+
+
+@needs_gcc
 def test_a_gpu_that_is_held_back_says_by_what(folder: str) -> None:
     with watched(folder, STANDIN_REASONS="68") as watch:
         assert until(watch, some).reasons == ("sw-power-cap", "hw-thermal-slowdown")
@@ -172,6 +181,16 @@ def test_a_gpu_that_falls_off_the_bus_keeps_what_it_told(folder: str) -> None:
 
 
 @needs_gcc
+def test_a_gpu_beside_a_lost_one_is_watched(folder: str) -> None:
+    with watched(folder, 2, STANDIN_BAD="1", STANDIN_GPU_CODE="15") as watch:
+        told = until(watch, some)
+        assert told.reasons == ()
+        assert told.temperature == 40 + told.samples
+        assert watch.busy(FIRST, time.monotonic())[0] == 1
+        assert watch.during(SECOND, ALWAYS, ()).reasons == Unknown("NVML: GPU is lost")
+
+
+@needs_gcc
 @pytest.mark.parametrize("how", ["hang", "deaf", "stop"])
 def test_a_driver_that_hangs_halfway_keeps_what_came_before(
     folder: str, how: str, monkeypatch: pytest.MonkeyPatch
@@ -224,6 +243,7 @@ def test_a_test_on_the_cpu_or_on_several_gpus_has_no_samples() -> None:
     [
         (Ended(argv=(), missing="Permission denied"), "it was not asked: Permission denied"),
         (Ended(argv=(), cancelled=True), "the examination was cancelled"),
+        (Ended(argv=(), timed_out=True, signal="SIGTERM"), "the examination ran out of time"),
     ],
 )
 def test_a_child_that_could_not_run_says_why(ended: Ended, why: str) -> None:
