@@ -1,0 +1,64 @@
+"""Reads digits from what Hugging Face keeps, Parquet or Arrow, in a child with the pyarrow of the examined Python."""
+
+import base64
+import os
+
+import msgspec
+
+from gpudoctor.child import Ended
+from gpudoctor.knowledge.mnist import are_labels
+from gpudoctor.machine import Machine
+from gpudoctor.smoke.mnist_png import decode
+from gpudoctor.smoke.mnist_sample import COUNT, UNKNOWN, Sample, checked
+
+SCRIPT = os.path.join(os.path.dirname(os.path.dirname(__file__)), "inside", "read_digits.py")
+SECONDS = 20.0  # pyarrow is imported within one, and from a cold disk within five
+
+
+class Told(msgspec.Struct, frozen=True):
+    """What gpudoctor/inside/read_digits.py prints."""
+
+    error: str = ""
+    images: tuple[str, ...] = ()
+    labels: tuple[int, ...] = ()
+    sum: str = ""
+
+
+def read(machine: Machine, path: str, sure: bool, python: str | None) -> Sample:
+    """Read the first digits.
+
+    Args:
+        machine: where the file lies.
+        path: of the file.
+        sure: only MNIST will do: the labels are its, in its order.
+        python: the interpreter that may have pyarrow; None: there is none.
+
+    Raises:
+        ValueError: it holds no digits, or nobody can read it; says why.
+    """
+    if python is None:
+        raise ValueError("it takes a Python with pyarrow, and none is examined")
+    told = _told(machine.run([python, SCRIPT, path, str(COUNT)], SECONDS))
+    known = are_labels(told.sum)
+    if sure and not known:
+        raise ValueError(told.error or UNKNOWN)
+    if told.error:
+        raise ValueError(told.error)
+    images = b"".join(decode(base64.b64decode(image)) for image in told.images)
+    kind = "a Parquet" if path.endswith(".parquet") else "an Arrow"
+    source = "MNIST (Hugging Face's file, labels verified)" if known else f"digits of {kind} file, unverified"
+    return Sample(*checked(images, bytes(told.labels)), source)
+
+
+def _told(ended: Ended) -> Told:
+    lines = ended.out.splitlines()
+    try:
+        return msgspec.json.decode(lines[-1] if lines else "", type=Told)
+    except msgspec.DecodeError:
+        why = ended.missing or ("it did not answer" if ended.timed_out else _last(ended))
+        return Told(error=f"the Python that should read it failed ({why})")
+
+
+def _last(ended: Ended) -> str:
+    lines = [line for line in ended.err.splitlines() if line.strip()]
+    return ended.signal or (lines[-1] if lines else f"exit code {ended.code}")
