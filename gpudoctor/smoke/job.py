@@ -57,9 +57,10 @@ class Pace:
 
 
 class Ran(msgspec.Struct, frozen=True, kw_only=True):
-    """A job's facts, and from when to when each of its tests ran and was timed."""
+    """A job's facts, when it took the device, and from when to when each of its tests ran and was timed."""
 
     run: SmokeRun
+    started: float | None
     windows: tuple[tuple[tuple[float, float], tuple[tuple[float, float], ...]], ...]
 
 
@@ -179,4 +180,4 @@ def _ran(job: Job, told: Told, ended: Ended, end: Death | None, left: Sequence[s
     if end is not None:
         known |= {"outcome": end.outcome, "says": end.says, "error": end.error}
     run = told.run(**known)
-    return Ran(run=msgspec.structs.replace(run, tests=(*run.tests, *rest)), windows=tuple(told.windows))
+    return Ran(run=msgspec.structs.replace(run, tests=(*run.tests, *rest)), started=told.started, windows=tuple(told.windows))

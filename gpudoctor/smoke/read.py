@@ -29,6 +29,7 @@ class Told:
         self.windows: list[tuple[tuple[float, float], tuple[tuple[float, float], ...]]] = []
         self.facts: dict[str, Any] = {}
         self.began: float | None = None  # the stage, by the worker's clock, which is ours
+        self.started: float | None = None  # when it took the device: until then nothing of it ran there
 
     def line(self, line: str) -> str | None:
         """Take note of a line; gives "stage", "result" or "progress" where it tells one, else None."""
@@ -54,6 +55,8 @@ class Told:
     def _stage(self, told: dict[str, Any]) -> None:
         self.stage, self.variant = str(told.pop("stage")), str(told.pop("variant", ""))
         self.began = told.pop("at", None)
+        if self.stage == "start" and self.started is None:
+            self.started = self.began
         self.facts |= told
 
     def _result(self, told: Any) -> bool:

@@ -18,7 +18,6 @@ from gpudoctor.smoke.job import WORKER, Ran, run_job
 from gpudoctor.smoke.plan import Job
 from gpudoctor.smoke.read import Told
 from gpudoctor.smoke.watch import Watch
-from gpudoctor.steps import Failure
 
 
 def run(
@@ -35,10 +34,10 @@ def run(
     """
     begun, runs = time.monotonic(), []
     with Watch(machine, facts) as watch:
+        watch.ready()
         for number, job in enumerate(jobs):
-            started = time.monotonic()
             ran = yield from _one(machine, job, digits, (number, len(jobs)), worker)
-            runs.append(_watched(watch, job, ran, started))
+            runs.append(_watched(watch, job, ran))
             yield SmokeEnded(job.title, runs[-1])
     return Smoke(seconds=round(time.monotonic() - begun, 3), digits=digits.source, runs=tuple(runs))
 
@@ -47,34 +46,36 @@ def _one(
     machine: Machine, job: Job, digits: Digits, place: tuple[int, int], worker: str
 ) -> Generator[SmokeEvent, None, Ran]:
     """One job in a thread, so that its steps can be told while it runs."""
-    events: SimpleQueue[SmokeEvent | Ran | Failure] = SimpleQueue()
-    sent = 0
+    events: SimpleQueue[SmokeEvent | Ran] = SimpleQueue()
 
     def tell(what: str, told: Told) -> None:
-        nonlocal sent
         if what == "stage":
             events.put(SmokeStage(job.title, told.stage, told.variant, place[0] + 1, place[1]))
-        elif what == "result" and len(told.tests) > sent:
-            sent = len(told.tests)
+        elif what == "result":
             events.put(SmokeResult(job.title, told.tests[-1]))
 
     def work() -> None:
         try:
             events.put(run_job(machine, job, digits, tell, worker))
-        except Exception as error:
-            events.put(Failure(f"{type(error).__name__}: {error}"))
+        except Exception as error:  # a fault of ours must not take with it what the other jobs measured
+            events.put(_broken(job, error))
 
     Thread(target=work, daemon=True).start()
-    while True:
-        event = events.get()
-        if isinstance(event, Ran):
-            return event
-        if isinstance(event, Failure):
-            raise RuntimeError(event.why)
+    while not isinstance(event := events.get(), Ran):
         yield event
+    return event
 
 
-def _watched(watch: Watch, job: Job, ran: Ran, started: float) -> SmokeRun:
+def _broken(job: Job, error: Exception) -> Ran:
+    says = f"gpudoctor itself failed: {type(error).__name__}: {error}"
+    target = job.target
+    run = SmokeRun(
+        backend=job.backend, kind=target.kind, gpu=target.gpu, label=target.label, outcome="failed", says=says
+    )
+    return Ran(run=run, started=None, windows=())
+
+
+def _watched(watch: Watch, job: Job, ran: Ran) -> SmokeRun:
     """The run with what the driver said of the GPU meanwhile."""
     gpu = job.target.gpu
     if gpu is None:
@@ -83,6 +84,8 @@ def _watched(watch: Watch, job: Job, ran: Ran, started: float) -> SmokeRun:
         msgspec.structs.replace(test, during=watch.during(gpu, *window))
         for test, window in zip(ran.run.tests, ran.windows, strict=False)
     ]
-    others, utilisation = watch.busy(gpu, started)
     rest = ran.run.tests[len(tests) :]
+    if ran.started is None:
+        return msgspec.structs.replace(ran.run, tests=(*tests, *rest))
+    others, utilisation = watch.busy(gpu, ran.started)
     return msgspec.structs.replace(ran.run, tests=(*tests, *rest), others=others, utilisation=utilisation)
