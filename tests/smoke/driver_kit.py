@@ -1,6 +1,8 @@
-"""The driver's backend over a libcuda that computes on the CPU: as a worker of its own, and its parts."""
+"""The driver's backend over a libcuda that computes on the CPU, or over the real one: as a worker, and its parts."""
 
+import ctypes
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,7 +14,7 @@ import pytest
 
 from gpudoctor.inside.smoke import worker
 from gpudoctor.inside.smoke.cuda.device import Device
-from gpudoctor.inside.smoke.cuda.library import Library
+from gpudoctor.inside.smoke.cuda.library import NAME, Library
 from gpudoctor.smoke.read import Told
 from tests.smoke.bench_kit import digits
 from tests.standins import compile_into
@@ -25,16 +27,35 @@ ROOM = "270"  # MiB of free memory: 14 that tests may take, enough for all, and 
 @pytest.fixture(scope="session")
 def libcuda(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The folder that holds the stand-in."""
+    if shutil.which("gcc") is None:
+        pytest.skip("no gcc to compile the stand-in libraries")
     return compile_into(tmp_path_factory.mktemp("libcuda"), "cuda_compute", *FLAGS)
 
 
-def worked(folder: str, tests: str, task: dict[str, Any] | None = None, **env: str) -> Told:
-    """What a worker told that ran some tests, named with commas between them, over a stand-in that is so set."""
+def skip_without_gpu() -> None:
+    """Skip where the driver's own library lists no device."""
+    try:
+        cuda, count = ctypes.CDLL(NAME), ctypes.c_int()
+    except OSError:
+        pytest.skip("no libcuda: a GPU of NVIDIA's and its driver are needed")
+    if cuda.cuInit(0) or cuda.cuDeviceGetCount(ctypes.byref(count)) or not count.value:
+        pytest.skip("libcuda lists no device")
+
+
+def worked(folder: str | None, tests: str, task: dict[str, Any] | None = None, **env: str) -> Told:
+    """What a worker told that ran some tests.
+
+    Args:
+        folder: of the stand-in; None: the driver's own library.
+        tests: named, with commas between them.
+        task: more of the task.
+        env: how the stand-in is set.
+    """
     whole = {"backend": "driver", "tests": tests.split(","), "digits": digits(), "seconds": 1, **(task or {})}
     done = subprocess.run(
         [sys.executable, worker.__file__],
         input=json.dumps(whole),
-        env={"LD_LIBRARY_PATH": folder, "STANDIN_FREE": ROOM, **env},
+        env={"LD_LIBRARY_PATH": folder, "STANDIN_FREE": ROOM, **env} if folder else None,
         capture_output=True,
         text=True,
         timeout=SECONDS,
@@ -47,9 +68,9 @@ def worked(folder: str, tests: str, task: dict[str, Any] | None = None, **env: s
 
 
 @contextmanager
-def opened(folder: str, ordinal: int = 0) -> Iterator[Device]:
-    """A device of the stand-in, in this process."""
-    cuda = Library(str(Path(folder, "libcuda.so.1")))
+def opened(folder: str | None, ordinal: int = 0) -> Iterator[Device]:
+    """A device of the stand-in, or of the driver's own library, in this process."""
+    cuda = Library(str(Path(folder, NAME)) if folder else NAME)
     cuda.call("cuInit", 0)
     device = Device(cuda, ordinal)
     try:

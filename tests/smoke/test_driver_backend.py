@@ -9,10 +9,8 @@ import pytest
 from gpudoctor.facts import SmokeTest
 from gpudoctor.smoke.read import Told
 from tests.smoke.driver_kit import libcuda, worked
-from tests.standins import needs_gcc
 
 __all__ = ["libcuda"]
-pytestmark = needs_gcc
 
 ALL = "matmul,mnist,transfer,bandwidth,inference,mixed-precision,fused,stress"
 
@@ -24,7 +22,14 @@ def calls(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def well(libcuda: str, calls: Path) -> Told:
+    """All tests on one device, well."""
     return worked(libcuda, ALL, {"dtypes": ["fp32", "bf16"]}, STANDIN_RECORD=str(calls))
+
+
+@pytest.fixture(scope="module")
+def pair(libcuda: str) -> Told:
+    """What wants more memory, or two devices."""
+    return worked(libcuda, "overlap,peer,allreduce", STANDIN_FREE="300")
 
 
 def one(told: Told, name: str, variant: str | None = None) -> SmokeTest:
@@ -118,6 +123,38 @@ def test_products_are_right_to_float32(well: Told) -> None:
         "unsupported",
         "The bare driver computes in fp32 alone: bf16 needs a framework.",
     )
+
+
+def test_a_copy_beside_products_keeps_the_order(pair: Told) -> None:
+    both = one(pair, "overlap")
+    assert (both.outcome, both.notes["wrong"], both.notes["engines"]) == ("done", 0, 2)
+    assert figure(both, "duplex") > 0
+
+
+def test_copies_between_devices_arrive_both_ways(pair: Told) -> None:
+    found = [test for test in pair.tests if test.name == "peer"]
+    assert [(test.variant, test.outcome) for test in found] == [("0-1", "done"), ("1-0", "done")]
+    assert all(test.notes == {"can_access": True, "differing": 0} and figure(test, "rate") > 0 for test in found)
+
+
+def test_sums_over_all_devices_need_a_framework(pair: Told) -> None:
+    assert one(pair, "allreduce").says == "Sums over all GPUs need NCCL, which comes with a framework."
+
+
+def test_streams_out_of_order_show(libcuda: str) -> None:
+    told = worked(libcuda, "overlap", STANDIN_FREE="300", STANDIN_STALE="1")
+    assert int(one(told, "overlap").notes["wrong"] or 0) > 1 << 20
+
+
+def test_a_lost_end_of_a_copy_between_devices_shows(libcuda: str) -> None:
+    told = worked(libcuda, "peer", STANDIN_FREE="300", STANDIN_LOSE="peer", STANDIN_NO_PEER="1")
+    for test in told.tests:
+        assert test.notes["can_access"] is False
+        assert 4000 < int(test.notes["differing"] or 0) <= 4096
+
+
+def test_one_device_has_no_peer(libcuda: str) -> None:
+    assert one(worked(libcuda, "peer", STANDIN_DEVICES="1"), "peer").outcome == "unsupported"
 
 
 def test_a_bit_that_flips_in_products_shows(libcuda: str) -> None:

@@ -18,17 +18,23 @@ from gpudoctor.inside.smoke.cuda.vectors import DeviceVectors
 from gpudoctor.inside.smoke.host import Host
 from gpudoctor.inside.smoke.network import ArrayNetwork, reference
 from gpudoctor.inside.smoke.weights import MLP, Weights
-from tests.smoke.driver_kit import libcuda, opened
-from tests.standins import needs_gcc
+from tests.smoke.driver_kit import libcuda, opened, skip_without_gpu
 
 __all__ = ["libcuda"]
-pytestmark = needs_gcc
 
 
-@pytest.fixture(params=["forward", "reverse"])
-def device(request: pytest.FixtureRequest, libcuda: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Device]:
-    """A device whose streams run the oldest first, and one whose streams run the youngest first."""
+@pytest.fixture(params=["forward", "reverse", pytest.param("real", marks=pytest.mark.gpu)])
+def device(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Device]:
+    """A device whose streams run the oldest first, one whose streams run the youngest first, and a real one."""
+    if request.param == "real":
+        skip_without_gpu()
     monkeypatch.setenv("STANDIN_ORDER", request.param)
+    with opened(None if request.param == "real" else request.getfixturevalue("libcuda")) as one:
+        yield one
+
+
+@pytest.fixture
+def standin(libcuda: str) -> Iterator[Device]:
     with opened(libcuda) as one:
         yield one
 
@@ -111,17 +117,17 @@ def test_zeros_of_both_signs_differ_in_a_bit(device: Device) -> None:
     assert counted(device, numpy, "unequal", 9, one, other) == 9
 
 
-def test_memory_goes_back(device: Device) -> None:
-    before = device.free()
-    array = Array(device, numpy, (1024, 1024))
-    assert device.free() == before - (4 << 20)
+def test_memory_goes_back(standin: Device) -> None:
+    before = standin.free()
+    array = Array(standin, numpy, (1024, 1024))
+    assert standin.free() == before - (4 << 20)
     del array
-    assert device.free() == before
+    assert standin.free() == before
 
 
 def test_more_than_there_is_is_refused_by_name(device: Device) -> None:
     with pytest.raises(CudaError, match=r"^cuMemAlloc_v2: CUDA_ERROR_OUT_OF_MEMORY \(out of memory\)$"):
-        Array(device, numpy, (1 << 20, 1 << 10))
+        Array(device, numpy, (1 << 30, 1 << 12))
 
 
 # -- vectors -------------------------------------------------------------------------------------------------------
@@ -255,10 +261,10 @@ def test_no_copy_of_a_piece_passes_for_one(libcuda: str, monkeypatch: pytest.Mon
         assert copies.piece(7, 99) > 90
 
 
-def test_a_refusal_of_pinned_memory_is_a_memory_error(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refusal_of_pinned_memory_is_a_memory_error(standin: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STANDIN_PINNED", "refused")
     with pytest.raises(MemoryError, match="cuMemHostAlloc: CUDA_ERROR_OUT_OF_MEMORY"):
-        HostCopies(device, numpy, 4096, True)
+        HostCopies(standin, numpy, 4096, True)
 
 
 # -- streams -------------------------------------------------------------------------------------------------------
