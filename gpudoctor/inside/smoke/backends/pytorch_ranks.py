@@ -69,13 +69,13 @@ class Rank:
     It belongs to this process's group, so that who ends the group ends it too.
     """
 
-    def __init__(self, number: int, count: int, library: str, size: int, port: int, script: str = SCRIPT) -> None:
+    def __init__(self, number: int, count: int, library: str, size: int, port: int) -> None:
         self.number = number
         self.answer: dict[str, Any] | None = None
         self.lines: deque[str] = deque(maxlen=KEPT)
         task = {"rank": number, "ranks": count, "library": library, "bytes": size, "port": port, "seconds": JOINING}
         self.process = subprocess.Popen(
-            [sys.executable, script, json.dumps(dict(task, parent=os.getpid()))],
+            [sys.executable, SCRIPT, json.dumps(dict(task, parent=os.getpid()))],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
