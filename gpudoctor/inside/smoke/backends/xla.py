@@ -24,8 +24,8 @@ AMD = {
     "fp8": "AMD's GPUs differ in their fp8 formats, and this test knows NVIDIA's alone.",
 }
 UNKNOWN_MEMORY = 2 << 30  # bytes that are taken for free where nobody says how many are
-# On the CPU a type without vector instructions takes some 50 times as long as float32, or 300 times: rows and columns of
-# the product that tells, how often it is tried, how many times as long is too long.
+# On the CPU a type without vector instructions takes some 50 times as long as float32, or 300 times: the rows and
+# columns of the product that tells, how often it is tried, and how many times as long is too long.
 TRIAL, TRIALS, TOO_SLOW = 256, 5, 10
 # Of the function gelu(a x + b) + c; c keeps it away from zero, where a relative error means nothing.
 A, B, C = 1.5, -0.25, 2.0
