@@ -54,7 +54,7 @@ def _elements(data: bytes, dimensions: int) -> bytes:
     head = 4 + 4 * dimensions
     if data[:3] != UNSIGNED or data[3] != dimensions or len(data) < head:
         what = "images" if dimensions == 3 else "labels"
-        raise ValueError(f"it is no IDX file of {what}: it begins with {data[:4].hex() or 'nothing'}")
+        raise ValueError(f"it is no IDX file of {what}")
     count, *size = struct.unpack_from(f">{dimensions}I", data, 4)
     if dimensions == 1:
         return data[head : head + count]

@@ -1,7 +1,7 @@
 """Reads digits from Keras's mnist.npz: a zip of arrays, of which only plain bytes are read and nothing is unpickled.
 
-An array begins with a byte 0x93 and "NUMPY", two bytes of version, the length of a header, and the header, a Python literal that
-NumPy always writes in the same way (numpy.lib.format).
+An array begins with a byte 0x93 and "NUMPY", two bytes of version, the length of a header, and the header, a Python
+literal that NumPy always writes in the same way (numpy.lib.format).
 """
 
 import hashlib
