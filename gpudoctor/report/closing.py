@@ -21,7 +21,9 @@ def closing(
         again = "Mend the first finding, then run `gpudoctor check` again; `gpudoctor explain ID` tells more."
         return (*lines, again)
     lines += _proven(facts)
-    if status == "incomplete":
+    if facts.smoke.instead:
+        lines.append("No GPU was found, so the smoke tests ran on the CPU: they prove nothing about a GPU.")
+    elif status == "incomplete":
         lines.append("Not everything could be found out: --verbose lists what is unknown, and what would permit it.")
     elif not entries and (asked := {v.check.id for v in verdicts if v.outcome is Outcome.PASS}):
         lines.append(f"Nothing was found by the {len(asked)} check{'s' * (len(asked) != 1)} that apply here.")

@@ -31,8 +31,11 @@ def measure(machine: "Machine", facts: "Facts", choice: "Choice") -> "Generator[
     from gpudoctor.smoke.run import run
 
     jobs = plan(facts, choice)
-    found = yield from run(machine, facts, jobs, digits(machine, choice.mnist))
-    return _explained(machine, msgspec.structs.replace(facts, smoke=found))
+    python = next((job.python for job in jobs if job.python), None)
+    found = yield from run(machine, facts, jobs, digits(machine, choice.mnist, python))
+    instead = not (choice.devices or choice.backends) and all(job.target.kind == "cpu" for job in jobs)
+    found = msgspec.structs.replace(found, instead=instead)
+    return _explained(machine, msgspec.structs.replace(facts, smoke=found, seconds=facts.seconds + found.seconds))
 
 
 def _explained(machine: "Machine", facts: "Facts") -> "Facts":

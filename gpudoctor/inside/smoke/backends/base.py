@@ -28,7 +28,7 @@ class Base:
     """A backend on one device; made with the task, which imports the framework.
 
     Attributes:
-        name: as in `--backend`.
+        name: for people.
         kind: of the device: cuda, rocm, cpu; known from `start` on.
         version: of the framework; None: it has none.
         host: arithmetic on the CPU.

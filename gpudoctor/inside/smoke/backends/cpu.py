@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class Backend(Base):
     """NumPy."""
 
-    name = "cpu"
+    name = "NumPy"
     kind = "cpu"
 
     def __init__(self, task: dict[str, Any]) -> None:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 class Backend(Base):
     """libcuda on one GPU."""
 
-    name = "driver"
+    name = "The bare driver"
     layers = "mlp"  # convolutions are a library's work
 
     def __init__(self, task: dict[str, Any]) -> None:

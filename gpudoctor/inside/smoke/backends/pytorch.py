@@ -30,7 +30,7 @@ COPY_ENGINES = 40  # CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT of cuda.h
 class Backend(Base):
     """PyTorch."""
 
-    name = "pytorch"
+    name = "PyTorch"
 
     def __init__(self, task: dict[str, Any]) -> None:
         super().__init__(task)
