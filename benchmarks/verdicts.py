@@ -80,7 +80,7 @@ def _copy_rows(rounds: Rounds) -> list[Row]:
         peers = statistics.median(each[way] for each in rounds.copies)
         what = f"{way} pinned, {said['bytes'] >> 20} MiB: beside copies.cu"
         why = f"{len(rounds.copies)} rounds, {said['affinity']}" if ours is not None else "the test told no such figure"
-        found.append(Row(what, ours, peers, "GB/s", "within", WITHIN, why))
+        found.append(Row(what, ours, peers, "GB/s", "within", WITHIN, why, failed=ours is None))
     return found
 
 
@@ -94,7 +94,7 @@ def _memory_rows(rounds: Rounds) -> list[Row]:
         sign, goal = (">=", OF_TRIAD) if name == "triad" else ("", None)
         beside = "a Triton kernel" if name == "triad" else "do_bench(copy_)"
         why = f"{count} rounds" if ours is not None else "the test told no such figure"
-        found.append(Row(f"device memory, {name}: beside {beside}", ours, peers, "GB/s", sign, goal, why))
+        found.append(Row(f"device memory, {name}: beside {beside}", ours, peers, "GB/s", sign, goal, why, ours is None))
     return found
 
 

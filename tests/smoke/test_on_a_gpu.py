@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -52,7 +53,7 @@ class Ran(NamedTuple):
     code: int
     before: State
     after: State
-    workers: list[str]  # command lines of ours that still run
+    alive: list[str]  # processes of it that still run
 
     @property
     def entry(self) -> dict[str, Any]:
@@ -102,14 +103,17 @@ def run(nvml: Any, backend: str, *words: str) -> Ran:
     argv = [sys.executable, "-m", "gpudoctor", "smoke", *words, "--json", "--backend", backend, "--device", "0"]
     if BACKENDS[backend]:
         argv += ["--python", interpreter(BACKENDS[backend])]
-    before = state(nvml)
-    done = subprocess.run(argv, cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=SECONDS)
-    workers = ours()
+    before, mark = state(nvml), f"GPUDOCTOR_TEST={uuid.uuid4()}"
+    env = {**os.environ, **dict([mark.split("=")])}
+    done = subprocess.run(
+        argv, cwd=ROOT, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=SECONDS
+    )
+    alive = left(mark)
     until = time.monotonic() + SETTLED
     while (after := state(nvml)).used > before.used + SLACK and time.monotonic() < until:
         time.sleep(0.2)
     assert done.stdout, done.stderr
-    return Ran(backend, json.loads(done.stdout), done.returncode, before, after, workers)
+    return Ran(backend, json.loads(done.stdout), done.returncode, before, after, alive)
 
 
 def interpreter(module: str) -> str:
@@ -153,13 +157,13 @@ def state(nvml: Any) -> State:
     )
 
 
-def ours() -> list[str]:
-    """The command lines of gpudoctor's scripts that still run."""
+def left(mark: str) -> list[str]:
+    """The command lines of processes that have a variable of ours."""
     found = []
-    for file in Path("/proc").glob("[0-9]*/cmdline"):
-        with suppress(OSError):  # it has ended meanwhile
-            line = file.read_bytes().replace(b"\0", b" ").decode(errors="replace")
-            found += [line] if "/gpudoctor/inside/" in line else []
+    for place in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it has ended meanwhile, or is somebody else's
+            if mark.encode() in (place / "environ").read_bytes():
+                found.append((place / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace"))
     return found
 
 
@@ -223,7 +227,7 @@ def test_the_memory_is_given_back(ran: Ran) -> None:
 
 
 def test_nothing_keeps_running(ran: Ran) -> None:
-    assert ran.workers == []
+    assert ran.alive == []
     assert ran.after.processes <= ran.before.processes
 
 
@@ -239,7 +243,7 @@ def test_what_is_not_in_the_quick_suite(nvml: Any, backend: str, test: str, word
     one = run(nvml, backend, test, *words)
     assert {t["outcome"] for t in one.entry["tests"]} <= {"done", "unsupported"}, one.entry["tests"]
     assert [t for t in one.entry["tests"] if t["notes"].get("wrong") or t["notes"].get("not_finite")] == []
-    assert (one.workers, one.after.settings) == ([], one.before.settings)
+    assert (one.alive, one.after.settings) == ([], one.before.settings)
 
 
 def test_a_gpu_is_found_without_being_named(nvml: Any) -> None:
