@@ -94,7 +94,7 @@ def _value(figure: FigureEntry) -> str:
     if figure.name == "overlap":
         return f"{100 * value:.0f} %"
     if unit == "ratio":
-        return f"{value:.1e}" if "error" in figure.name else f"{value:.1f} times"
+        return f"error {value:.1e}" if "error" in figure.name else f"{value:.1f} times"
     digits = 0 if value >= 1000 else 1 if value >= 10 else 2 if value >= 0.1 else 4
     return f"{value:,.{digits}f} {unit}".replace(",", " ")
 
@@ -108,7 +108,7 @@ def _share(figure: FigureEntry) -> float | None:
 def _remark(test: SmokeTestEntry, figure: FigureEntry, beside: list[tuple[float, str]]) -> str:
     """What else the person wants to see in the same line."""
     parts = [f"of {figure.limit:,.0f}".replace(",", " ")] if figure.limit else []
-    parts += ["from float64"] if test.test == "mixed-precision" else []
+    parts += ["worst gradient, from float64"] if test.test == "mixed-precision" else []
     parts += [words.format(value) for value, words in beside]
     if test.notes.get("ranks"):
         parts.append(f"{test.notes['ranks']} ranks over {test.notes.get('transport')}")

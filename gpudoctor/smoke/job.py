@@ -79,9 +79,10 @@ def run_job(machine: Machine, job: Job, digits: Digits, tell: Tell, worker: str 
         ended, end = _attempt(machine, job, left, digits, told, tell, worker)
         if end is None:
             return _ran(job, told, ended, end, ())
-        test = _under(told, left, end)
-        left = left[left.index(test) + 1 :] if test else left
-        if test is None or not left or end.outcome == "stopped" or ended.abandoned:
+        _under(told, left, end)
+        reached = {test.name for test in told.tests}
+        left = tuple(name for name in left if name not in reached)
+        if not left or not reached or end.outcome == "stopped" or ended.abandoned:
             break
     return _ran(job, told, ended, end, left)
 
@@ -107,7 +108,7 @@ def _attempt(
             late=pace.late,
             grace=GRACE,
         )
-    end = death(ended, " ".join(filter(None, (told.stage, told.variant))), before, killed_for_memory(machine))
+    end = death(ended, told.place, before, killed_for_memory(machine))
     if end is None and told.facts.get("outcome") == "failed" and told.facts.get("error") == "device-error":
         # The worker told the test's failure itself; what is left needs a process with a context that lives.
         return ended, Death("failed", "The GPU's context died.", "device-error")
@@ -136,25 +137,19 @@ def _task(job: Job, tests: Sequence[str], digits: Digits) -> dict[str, object]:
     }
 
 
-def _under(told: Told, tests: Sequence[str], end: Death) -> str | None:
-    """The test under which a worker ended, which gets its result; None where it ended under none.
+def _under(told: Told, tests: Sequence[str], end: Death) -> None:
+    """Give its result to the test under which a worker ended.
 
     A worker that stops when it is asked to has told the result itself; where it was asked because it was late, that
-    is a hang like another.
+    is a hang like another. One that was in no test (it was ending, or began) leaves none.
     """
     last = told.tests[-1] if told.tests else None
     if end.outcome == "hung" and last and last.outcome == "stopped":
         told.tests[-1] = msgspec.structs.replace(last, outcome="hung", says=end.says)
-        return last.name
-    if told.facts.get("error") == "device-error" and last:
-        return last.name
-    if told.stage not in tests:
-        return None
-    told.tests.append(
-        SmokeTest(name=told.stage, variant=told.variant, outcome=end.outcome, says=end.says, error=end.error)
-    )
-    told.windows.append((_since(told), ()))
-    return told.stage
+    elif told.stage in tests:
+        test = SmokeTest(name=told.stage, variant=told.variant, outcome=end.outcome, says=end.says, error=end.error)
+        told.tests.append(test)
+        told.windows.append((_since(told), ()))
 
 
 def _since(told: Told) -> tuple[float, float]:
@@ -164,8 +159,8 @@ def _since(told: Told) -> tuple[float, float]:
 
 def _ran(job: Job, told: Told, ended: Ended, end: Death | None, left: Sequence[str]) -> Ran:
     """The facts; what is left was not reached."""
-    target, reached = job.target, {test.name for test in told.tests}
-    rest = tuple(SmokeTest(name=name, says=end.says if end else "") for name in left if name not in reached)
+    target = job.target
+    rest = tuple(SmokeTest(name=name, says=end.says if end else "") for name in left)
     known = {
         "backend": job.backend,
         "kind": target.kind,
@@ -180,4 +175,6 @@ def _ran(job: Job, told: Told, ended: Ended, end: Death | None, left: Sequence[s
     if end is not None:
         known |= {"outcome": end.outcome, "says": end.says, "error": end.error}
     run = told.run(**known)
-    return Ran(run=msgspec.structs.replace(run, tests=(*run.tests, *rest)), started=told.started, windows=tuple(told.windows))
+    return Ran(
+        run=msgspec.structs.replace(run, tests=(*run.tests, *rest)), started=told.started, windows=tuple(told.windows)
+    )

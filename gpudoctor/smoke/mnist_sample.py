@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from gpudoctor.smoke.wishes import ChoiceError
+
 COUNT, SIDE = 256, 28
 PIXELS = SIDE * SIDE
 # The largest of MNIST's files holds 47 MB; whatever is larger is not read to its end.
@@ -12,7 +14,7 @@ FEWEST_CLASSES = 5
 UNKNOWN = "its SHA-256 is not that of MNIST"
 
 
-class DigitsError(Exception):
+class DigitsError(ChoiceError):
     """These digits cannot be used; the message is a sentence with the file's path."""
 
 

@@ -31,6 +31,14 @@ class Told:
         self.began: float | None = None  # the stage, by the worker's clock, which is ours
         self.started: float | None = None  # when it took the device: until then nothing of it ran there
 
+    @property
+    def place(self) -> str:
+        """Where it is, for people: a test with its variant, or another stage; where a test was stopped, that test."""
+        last = self.tests[-1] if self.tests else None
+        stopped = last is not None and last.outcome == "stopped"
+        parts = (last.name, last.variant) if last and stopped else (self.stage, self.variant)
+        return " ".join(filter(None, parts))
+
     def line(self, line: str) -> str | None:
         """Take note of a line; gives "stage", "result" or "progress" where it tells one, else None."""
         if not line.startswith(PREFIX):
@@ -74,7 +82,7 @@ class Told:
         """The run as facts; what the worker told in another type than it should is left out."""
         fields = {field.name for field in msgspec.structs.fields(SmokeRun)} - {"tests"}
         facts = {name: value for name, value in {**self.facts, **known}.items() if name in fields}
-        facts["stage"] = " ".join(filter(None, (self.stage, self.variant)))
+        facts["stage"] = self.place
         try:
             run = msgspec.convert(facts, SmokeRun)
         except msgspec.ValidationError as error:

@@ -71,6 +71,44 @@ GPU = exactly(
     memory={"type": ["integer", "null"]},
     status=MAYBE,
 )
+NUMBER = {"type": ["number", "null"]}
+FIGURE = exactly(
+    name=TEXT,
+    value={"type": "number"},
+    unit={"enum": ["TFLOP/s", "GB/s", "images/s", "s", "ratio", "elements", "bytes", "MHz"]},
+    samples=each({"type": "number"}),
+    method={"type": "string"},
+    limit=NUMBER,
+    limit_source=MAYBE,
+)
+OUTCOME = {"enum": ["done", "unsupported", "failed", "hung", "died", "stopped", "not reached"]}
+SMOKE = exactly(
+    backend={"enum": ["pytorch", "tensorflow", "cupy", "jax", "driver", "cpu"]},
+    device=TEXT,
+    kind={"enum": ["cuda", "rocm", "cpu"]},
+    python=TEXT,
+    outcome=OUTCOME,
+    says={"type": "string"},
+    version=MAYBE,
+    name=MAYBE,
+    gpu=MAYBE,
+    busy={"type": ["boolean", "null"]},
+    import_seconds=NUMBER,
+    start_seconds=NUMBER,
+    digits=TEXT,
+    tests=each(
+        exactly(
+            test=TEXT,
+            variant={"type": "string"},
+            outcome=OUTCOME,
+            says={"type": "string"},
+            seconds=NUMBER,
+            figures=each(FIGURE),
+            notes={"type": "object"},
+            during={"type": "object"},
+        )
+    ),
+)
 FRAMEWORK = exactly(
     name=TEXT,
     python=TEXT,
@@ -98,6 +136,6 @@ REPORT = exactly(
     unknown=each(
         exactly(check=CHECK, subject=TEXT, why=TEXT, essential={"type": "boolean"}, broken={"type": "boolean"})
     ),
-    smoke=each({"type": "object"}),
+    smoke=each(SMOKE),
     next=TEXTS,
 )
