@@ -82,10 +82,19 @@ def _planted(doctor: Doctor, python: str, fault: Fault) -> Row:
     with _beside(python, fault.busy):
         run = doctor.smoke(*fault.tests, env={**os.environ, **fault.env}, program=program)
     good = fault.finding in run.checks() if fault.finding else _well(run)
+    wanted = fault.finding or "no failure, and tests that end well"
     says = "; ".join(run.findings()) or "no finding"
-    busy = {entry["busy"] for entry in run.report["smoke"]}
-    wanted = fault.finding or "none, and tests that end well"
-    return Row(f"fault: {fault.what}", float(good), None, "", ">=", 1.0, f"wanted {wanted}: {says}; busy: {busy}")
+    seen = ", ".join(
+        f"{' '.join(filter(None, key))} {f['value']:.3g}" for key, f in run.figures().items() if _tells(*key)
+    )
+    busy = ", ".join(f"busy: {entry['busy']}" for entry in run.report["smoke"])
+    why = f"wanted {wanted}; {says}; {'; '.join(filter(None, (seen, busy)))}"
+    return Row(f"fault: {fault.what}", float(good), None, "", ">=", 1.0, why)
+
+
+def _tells(test: str, variant: str, figure: str) -> bool:
+    """Whether a figure shows that a fault took hold."""
+    return figure.endswith("error") or figure == "overlap" or (test, variant) == ("bandwidth", "copy")
 
 
 def _well(run: Run) -> bool:

@@ -22,12 +22,13 @@ from typing import Any
 
 import faults
 import freivalds
+import rounding
 import verdicts
 from doctor import HERE, ROOT, Doctor, looked
 from rounds import Beside, Wish, gathered
 from rows import HEAD, Row
 
-PARTS = (*verdicts.FAMILIES, "faults", "hangs", "freivalds")
+PARTS = (*verdicts.FAMILIES, "faults", "hangs", "freivalds", "rounding")
 NO_GPU = "no GPU on this machine"
 VERSIONS = """
 import importlib.metadata as m, json, platform
@@ -109,6 +110,8 @@ def measured(arguments: argparse.Namespace, report: dict[str, Any], folder: Path
         found += faults.hangs(doctor, gpu or (None if python else "no --python with PyTorch"), say)
     if "freivalds" in names:
         found += freivalds.rows(say)
+    if "rounding" in names:
+        found += rounding.rows(say)
     return found
 
 

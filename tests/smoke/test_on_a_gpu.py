@@ -32,7 +32,7 @@ IDLE = 10  # per cent of utilisation
 PRODUCTS = {"fp32": 1e-5, "tf32": 1.5e-3, "fp16": 4e-4, "bf16": 3e-3, "fp8": 1e-2}
 STEP = {"loss error": 1e-5, "gradient error": 1e-4, "step error": 1e-3}
 MIXED = {"bf16": 8e-2, "fp16": 2e-2}
-INFERENCE = {"fp32": 1e-4, "bf16": 3e-2}
+INFERENCE = {"fp32": 1e-4, "bf16": 3e-2, "fp16": 1e-2}
 COUNTS = ("not_finite", "not_repeated", "differing", "pieces_differing", "wrong")
 
 
