@@ -63,14 +63,18 @@ def lacks_on_cpu(torch: Any, dtype: str) -> str:
 
 
 def _seconds(torch: Any, dtype: str) -> float:
-    """The shortest of some small products on the CPU."""
+    """The CPU's seconds for the fastest of some small products on one thread, so that other work does not count."""
     a = torch.ones(PROBED, PROBED, device="cpu").to(getattr(torch, TYPES[dtype]))
-    times = []
-    for _ in range(5):
-        begun = time.perf_counter()
-        torch.mm(a, a)
-        times.append(time.perf_counter() - begun)
-    return min(times)
+    threads, times = torch.get_num_threads(), []
+    torch.set_num_threads(1)
+    try:
+        for _ in range(5):
+            begun = time.thread_time()
+            torch.mm(a, a)
+            times.append(time.thread_time() - begun)
+    finally:
+        torch.set_num_threads(threads)
+    return max(min(times), 1e-6)
 
 
 def release(torch: Any) -> tuple[int, ...]:
