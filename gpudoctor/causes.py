@@ -29,6 +29,7 @@ AREAS = (
     "host",
     "smoke",
 )
+FRAMEWORKS = ("pytorch", "tensorflow", "cupy", "jax", "onnxruntime")
 RANK = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.ADVICE: 2}
 
 
@@ -78,6 +79,7 @@ def _causes(verdict: Verdict, problems: list[Verdict]) -> list[Verdict]:
         if other is not verdict
         and _named(other, verdict)
         and other.about.touches(verdict.about)
+        and not _of_another_framework(other, verdict)
         and not _mutual(other, verdict)
     ]
 
@@ -95,6 +97,12 @@ def _named(cause: Verdict, verdict: Verdict) -> bool:
         return False
     touched, own = set(cause.check.affects), set(verdict.check.affects)
     return "everything" in touched | own or bool(touched & own)
+
+
+def _of_another_framework(cause: Verdict, verdict: Verdict) -> bool:
+    """Whether the supposed cause ails one framework, and a smoke test failed with another, or with none."""
+    framework = cause.about.package if cause.check.area in FRAMEWORKS else None
+    return verdict.check.area == "smoke" and framework is not None and framework != verdict.about.package
 
 
 def _mutual(cause: Verdict, verdict: Verdict) -> bool:

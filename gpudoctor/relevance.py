@@ -18,9 +18,14 @@ def _windows(facts: Facts) -> bool:
     return isinstance(facts.host.wsl, int) or has_dxg(facts)
 
 
+def _tested(facts: Facts) -> bool:
+    return bool(facts.smoke.runs)
+
+
 GATES: Mapping[str, Callable[[Facts], bool]] = {
     **dict.fromkeys(("driver", "fabric", "health", "link", "mig"), wants_nvidia),
     "wsl": _windows,
+    "smoke": _tested,
     "pytorch": partial(_has, framework="torch"),
     **{name: partial(_has, framework=name) for name in ("tensorflow", "cupy", "jax", "onnxruntime")},
 }

@@ -87,6 +87,17 @@ def sentence(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
+def many(number: int, thing: str) -> str:
+    """A number of things: "1 element", "3 elements"."""
+    return f"{number} {thing}{'s' * (number != 1)}"
+
+
+def quoted(says: str) -> str:
+    """The last line of an error's words, with a full stop."""
+    lines = says.strip().splitlines() or ["it said no more"]
+    return lines[-1].rstrip(". ") + "."
+
+
 # -- subjects ------------------------------------------------------------------------------------------------
 
 

@@ -3,7 +3,7 @@
 from typing import Literal, NamedTuple
 
 from gpudoctor.facts import SmokeTest
-from gpudoctor.views.smoke import count, dtype_of, noted
+from gpudoctor.views.smoke import count, dtype_of, many, noted
 
 Kind = Literal["right", "reduced", "tf32", "exact", "wrong"]
 
@@ -60,7 +60,7 @@ def wrong(test: SmokeTest) -> str | None:
     dtype = dtype_of(test)
     lost = count(test, "not_finite")
     if lost:
-        return f"{dtype}: {lost} elements are infinite or no numbers"
+        return f"{dtype}: {many(lost, 'element')} infinite or no number at all"
     far = [error for error in errors(test) if kind_of(dtype, error) == "wrong"]
     if far:
         most = BOUNDS[dtype].well

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from gpudoctor.facts import Facts, SmokeRun, SmokeTest
+from gpudoctor.facts import Facts, Process, SmokeRun, SmokeTest
 from gpudoctor.judge import Severity
 from gpudoctor.knowledge import gpu_peaks
 from gpudoctor.maybe import Maybe, Unknown, UnknownFactError, known
@@ -99,27 +99,26 @@ def _signs(others: Maybe[int | None], utilisation: Maybe[int | None]) -> bool | 
 def idle(facts: Facts, run: SmokeRun) -> None:
     """Leave the check where the GPU was not idle, or nobody knows: its speed then says nothing.
 
+    Of tests between all GPUs it is what the driver said of each of them before.
+
     Raises:
         UnknownFactError: others used the GPU, or it is not known.
     """
-    found = busy(run) if run.gpu is not None else _all_busy(facts)
-    if found:
+    signs: list[tuple[Maybe[int | None], Maybe[int | None]]] = [(run.others, run.utilisation)]
+    if run.gpu is None:
+        signs = [(_number(g.processes), g.utilisation) for g in gpus_of(facts)]
+    found = [_signs(*one) for one in signs]
+    if any(found):
         raise UnknownFactError("others used the GPU before the tests, so speeds are not judged")
-    if found is None:
-        known(run.others)
-        known(run.utilisation)
+    for others, utilisation in signs:
+        known(others)
+        known(utilisation)
+    if not found or None in found:
         raise UnknownFactError("nobody can say whether others used the GPU before the tests")
 
 
-def _all_busy(facts: Facts) -> bool | None:
-    """The same for tests between all GPUs, by what the driver said of each before."""
-    found = [
-        _signs(len(g.processes) if isinstance(g.processes, tuple) else g.processes, g.utilisation)
-        for g in gpus_of(facts)
-    ]
-    if any(found):
-        return True
-    return False if found and None not in found else None
+def _number(processes: Maybe[tuple[Process, ...]]) -> Maybe[int | None]:
+    return processes if isinstance(processes, Unknown) else len(processes)
 
 
 def share(on: OnRun, test: SmokeTest, figure: str) -> Share | None:

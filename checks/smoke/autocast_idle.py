@@ -1,0 +1,42 @@
+"""Mixed precision changes nothing."""
+
+from functools import partial
+
+from gpudoctor.facts import SmokeTest
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.remedies.smoke import again
+from gpudoctor.views.smoke import OnTests, dtype_of, each, sentence, smoke_tests
+
+# bf16 and fp16 change gradients by 1e-3 and more; float32 alone, computed twice, by 1e-6.
+_NOTHING = 1e-5
+
+
+def _fixes(on: OnTests) -> tuple[Fix, ...]:
+    verify = again(on.run, "mixed-precision")
+    says = "Look for what keeps autocast from working: a wrapper, a context that ends too early, another device type."
+    return (Fix(says, (), "change-environment", verify=verify),)
+
+
+def _idle(test: SmokeTest) -> str | None:
+    difference = test.figure("difference")
+    return dtype_of(test) if difference is not None and difference <= _NOTHING else None
+
+
+@check(
+    title="Mixed precision has no effect",
+    severity=Severity.WARNING,
+    cause="Under autocast the step gives the numbers of float32: nothing was computed in 16 bits, so nothing gets "
+    "faster and no memory is saved.",
+    fixes=_fixes,
+    references=("https://docs.pytorch.org/docs/stable/amp.html",),
+    each=partial(smoke_tests, name="mixed-precision", figure="difference"),
+    affects=("everything",),
+    seen=("table 2026-11",),
+)
+def autocast_idle(on: OnTests) -> Problem | None:
+    """The step in 16 bits against the one in float32."""
+    found = each(on.tests, _idle)
+    if not found:
+        return None
+    says = f"{on.name} computes its step in {', '.join(found)} with the very numbers of float32."
+    return Problem(sentence(says))

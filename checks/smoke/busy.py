@@ -1,0 +1,40 @@
+"""Others used the GPU, so speeds were not judged."""
+
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known, known_or
+from gpudoctor.remedies.smoke import on_gpu
+from gpudoctor.views.smoke import OnDevice, smoke_gpus
+from gpudoctor.views.smoke_speed import busy as is_busy
+
+
+def _fixes(on: OnDevice) -> tuple[Fix, ...]:
+    look = "amd-smi process" if on.gpu.vendor == "amd" else f"nvidia-smi -i {on.gpu.index}"
+    says = "Test again when nobody else uses the GPU."
+    return (Fix(says, (look,), impact="none", verify=on_gpu(on.gpu)),)
+
+
+@check(
+    title="Others used a GPU during the tests, so its speed was not judged",
+    severity=Severity.ADVICE,
+    cause="A GPU that others compute on is slow for reasons that are none of its own. Whether its numbers are right "
+    "was judged all the same.",
+    fixes=_fixes,
+    references=("https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceQueries.html",),
+    each=smoke_gpus,
+    because=("health.stuck-process",),
+    affects=("everything",),
+    seen=("table 2026-11",),
+)
+def busy(on: OnDevice) -> Problem | None:
+    """Processes and utilisation before the tests."""
+    found = [run for run in on.runs if is_busy(run)]
+    if not found:
+        for run in on.runs:
+            known(run.others)
+            known(run.utilisation)
+        return None
+    others = max(known_or(run.others, None) or 0 for run in found)
+    used = max(known_or(run.utilisation, None) or 0 for run in found)
+    parts = [f"{others} other process{'es' * (others > 1)} computed on it" if others else ""]
+    parts += [f"it was {used} % busy" if used else ""]
+    return Problem(f"{on.name} was in use before the tests: {' and '.join(filter(None, parts))}.")

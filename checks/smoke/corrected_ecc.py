@@ -1,0 +1,36 @@
+"""Memory errors came up during the tests that ECC corrected."""
+
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.remedies.smoke import on_gpu
+from gpudoctor.views.smoke import OnDevice, called, growth, many, smoke_gpus
+from gpudoctor.views.smoke_reasons import MEMORY
+
+
+def _fixes(on: OnDevice) -> tuple[Fix, ...]:
+    command = "amd-smi metric --ecc" if on.gpu.vendor == "amd" else f"nvidia-smi -q -d ECC -i {on.gpu.index}"
+    says = (
+        "Watch the counters over days; where they go on growing, tell the vendor before errors come that ECC cannot "
+        "correct."
+    )
+    return (Fix(says, (command,), "ask-vendor", impact="none", verify=on_gpu(on.gpu, "stress", "bandwidth")),)
+
+
+@check(
+    title="Memory errors were corrected during the tests",
+    severity=Severity.WARNING,
+    cause="ECC corrected single flipped bits while the tests ran, so the numbers are right. Some in months are "
+    "normal; some in seconds announce memory that fails.",
+    fixes=_fixes,
+    references=("https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/index.html",),
+    each=smoke_gpus,
+    because=(*MEMORY, "smoke.uncorrected-ecc"),
+    affects=("everything",),
+    seen=("table 2026-11",),
+)
+def corrected_ecc(on: OnDevice) -> Problem | None:
+    """How much the counter grew."""
+    number, tests = growth(on.tests, "ecc_corrected")
+    if not number:
+        return None
+    where = ", ".join(dict.fromkeys(called(test) for test in tests))
+    return Problem(f"ECC corrected {many(number, 'memory error')} of {on.name} during the tests ({where}).")

@@ -1,0 +1,51 @@
+"""Bytes change on the way to the device and back."""
+
+from functools import partial
+
+from gpudoctor.facts import SmokeTest
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.remedies.smoke import again, hardware
+from gpudoctor.views.smoke import OnTests, count, each, many, sentence, smoke_tests
+from gpudoctor.views.smoke_reasons import wrong_before
+
+
+def _fixes(on: OnTests) -> tuple[Fix, ...]:
+    if on.run.kind == "cpu":
+        return hardware(on.facts, on.run, on.gpu)
+    says = "Reseat the card, do without a riser, and set overclocked PCIe, memory and processor back to their defaults."
+    seat = Fix(says, (), "replace-hardware", needs="reboot", verify=again(on.run, "transfer"))
+    look = "sudo dmesg | grep -iE 'AER|pcie|iommu|dmar'"
+    log = Fix("Look for errors of the link in the kernel's log.", (look,), root=True, impact="none")
+    return (log, seat, *hardware(on.facts, on.run, on.gpu)[:1])
+
+
+def _words(test: SmokeTest) -> str | None:
+    whole, pieces = count(test, "differing"), count(test, "pieces_differing")
+    if not whole and not pieces:
+        return None
+    large = f"{many(whole, 'byte')} of the whole buffer" if whole else ""
+    small = f"{many(pieces, 'byte')} of small pieces" if pieces else ""
+    return " and ".join(filter(None, (large, small)))
+
+
+@check(
+    title="Bytes change between host and device",
+    severity=Severity.ERROR,
+    cause="What was copied to the device and back is not what was sent: the link, the IOMMU, the host's memory or "
+    "the device's corrupts it. Nothing that is computed from it can be right.",
+    fixes=_fixes,
+    references=(
+        "https://docs.kernel.org/PCI/pcieaer-howto.html",
+        "https://docs.nvidia.com/datacenter/dcgm/latest/user-guide/dcgm-diagnostics.html",
+    ),
+    each=partial(smoke_tests, name="transfer"),
+    because=(*wrong_before("smoke.corrupted-copy"), "device.bar-unassigned"),
+    affects=("everything",),
+    seen=("table 2026-11",),
+)
+def corrupted_copy(on: OnTests) -> Problem | None:
+    """Bytes that differ after the way there and back, in one piece and in small ones."""
+    found = each(on.tests, _words)
+    if not found:
+        return None
+    return Problem(sentence(f"{on.name}: {'; '.join(found)} came back changed."))

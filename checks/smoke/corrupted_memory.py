@@ -1,0 +1,36 @@
+"""The GPU's memory does not hold what was written."""
+
+from functools import partial
+
+from gpudoctor.facts import SmokeTest
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.remedies.smoke import hardware
+from gpudoctor.views.smoke import OnTests, count, each, many, sentence, smoke_tests
+from gpudoctor.views.smoke_reasons import wrong_before
+
+
+def _fixes(on: OnTests) -> tuple[Fix, ...]:
+    return hardware(on.facts, on.run, on.gpu)
+
+
+def _wrong(test: SmokeTest) -> str | None:
+    number = count(test, "wrong")
+    return f"{many(number, 'element')} of long vectors came out otherwise than written" if number else None
+
+
+@check(
+    title="A device's memory does not hold what was written",
+    severity=Severity.ERROR,
+    cause="Vectors of small integers were copied and added, which is exact, and came out otherwise: memory chips or "
+    "their controller fail, or run too fast.",
+    fixes=_fixes,
+    references=("https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/index.html",),
+    each=partial(smoke_tests, name="bandwidth"),
+    because=wrong_before("smoke.corrupted-memory"),
+    affects=("everything",),
+    seen=("table 2026-11",),
+)
+def corrupted_memory(on: OnTests) -> Problem | None:
+    """Elements that are wrong after the copy and the triad."""
+    found = each(on.tests, _wrong)
+    return Problem(sentence(f"{on.name}: {'; '.join(found)}.")) if found else None

@@ -1,0 +1,52 @@
+"""Bytes change between GPUs."""
+
+from functools import partial
+
+from gpudoctor.facts import SmokeTest
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.remedies.smoke import again
+from gpudoctor.views.smoke import OnTests, count, each, many, sentence, smoke_tests
+from gpudoctor.views.smoke_reasons import MEMORY
+
+
+def _fixes(on: OnTests) -> tuple[Fix, ...]:
+    verify = again(on.run, "peer", "allreduce")
+    acs = Fix(
+        "Switch the IOMMU's translation off for the host (iommu=pt on the kernel's command line), and Access Control "
+        "Services (ACS) on the PCIe switches in the firmware's set-up (BIOS).",
+        ("sudo dmesg | grep -iE 'iommu|dmar'", "sudo lspci -vvv | grep -i acsctl"),
+        "reboot",
+        root=True,
+        needs="reboot",
+        verify=verify,
+    )
+    says = "Until then keep NCCL from copying between the GPUs directly."
+    return acs, Fix(says, ("export NCCL_P2P_DISABLE=1",), "change-environment", undo="unset NCCL_P2P_DISABLE")
+
+
+def _words(test: SmokeTest) -> str | None:
+    number = count(test, "differing")
+    return f"{many(number, 'byte')} from GPU {test.variant.replace('-', ' to ')}" if number else None
+
+
+@check(
+    title="Bytes change or get lost between GPUs",
+    severity=Severity.ERROR,
+    cause="The driver calls direct copies between these GPUs possible, and what arrives is not what was sent. An "
+    "IOMMU that translates, or ACS of the PCIe switches, sends them astray; a broken link does too.",
+    fixes=_fixes,
+    references=(
+        "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html",
+        "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#peer-to-peer-memory-access",
+    ),
+    each=partial(smoke_tests, name="peer"),
+    because=(*MEMORY, "smoke.uncorrected-ecc", "smoke.corrupted-memory", "device.nvlink-fault", "fabric.*"),
+    affects=("several-gpus", "everything"),
+    seen=("table 2026-11",),
+)
+def corrupted_peer(on: OnTests) -> Problem | None:
+    """Bytes of a pattern that are wrong on the target."""
+    found = each(on.tests, _words)
+    if not found:
+        return None
+    return Problem(sentence(f"{on.name}: {'; '.join(found)} arrived changed."))

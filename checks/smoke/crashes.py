@@ -1,0 +1,37 @@
+"""A test's process died."""
+
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.remedies.smoke import again, updated
+from gpudoctor.views.smoke import OnRun, called, ended, sentence, smoke_runs
+from gpudoctor.views.smoke_reasons import MEMORY, NOT_RUNNING
+
+
+def _fixes(on: OnRun) -> tuple[Fix, ...]:
+    verify = again(on.run, *(test.name for test in ended(on.run, "died")))
+    says = "Run it again, and look at the last lines that it writes: Python shows where it was."
+    return (Fix(says, (verify,), impact="none", verify=verify), *updated(on.facts, on.run, verify))
+
+
+@check(
+    title="A smoke test crashed",
+    severity=Severity.ERROR,
+    cause="The process ended by a signal: compiled code of the framework, of its libraries or of the driver failed. "
+    "Libraries that do not fit together are the usual cause.",
+    fixes=_fixes,
+    references=("https://man7.org/linux/man-pages/man7/signal.7.html",),
+    each=smoke_runs,
+    because=(*NOT_RUNNING, *MEMORY, "health.*", "host.shm-small", "smoke.uncorrected-ecc"),
+    affects=("everything",),
+    seen=("table 2026-11",),
+)
+def crashes(on: OnRun) -> Problem | None:
+    """Died otherwise than for want of memory."""
+    died = [test for test in ended(on.run, "died") if test.error != "out-of-memory"]
+    seen = tuple(on.run.stderr.splitlines()[-6:])
+    if died:
+        names = ", ".join(dict.fromkeys(called(test) for test in died))
+        return Problem(sentence(f"{on.name} crashed in {names}: {died[0].says or 'its process ended.'}"), seen)
+    if on.run.outcome != "died" or on.run.error == "out-of-memory":
+        return None
+    says = f"{on.name} crashed in the stage {on.run.stage}: {on.run.says or 'its process ended.'}"
+    return Problem(sentence(says), seen)

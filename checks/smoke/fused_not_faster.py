@@ -1,0 +1,47 @@
+"""A compiled kernel brings nothing."""
+
+from functools import partial
+
+from gpudoctor.facts import SmokeTest
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.remedies.smoke import again
+from gpudoctor.views.smoke import OnTests, dtype_of, each, gpu_tests, sentence
+from gpudoctor.views.smoke_reasons import SLOW
+from gpudoctor.views.smoke_speed import idle
+
+# One by one the operations move four times the bytes; a compiled kernel that brings less than that by far does not
+# fuse them.
+_LITTLE = 1.2
+
+
+def _fixes(on: OnTests) -> tuple[Fix, ...]:
+    verify = again(on.run, "fused")
+    says = "See what the compiler makes of it; TORCH_LOGS tells why operations are not joined."
+    look = (f"TORCH_LOGS=graph_breaks,fusion {verify}",) if on.run.backend == "pytorch" else ()
+    return (Fix(says, look, impact="none", verify=verify),)
+
+
+def _little(test: SmokeTest) -> str | None:
+    speed_up = test.figure("speed-up")
+    return f"{dtype_of(test)} {speed_up:.1f} times" if speed_up is not None and speed_up < _LITTLE else None
+
+
+@check(
+    title="Kernels compiled for the occasion bring nothing",
+    severity=Severity.ADVICE,
+    cause="A chain of elementwise operations, compiled into one kernel, reads and writes the memory once instead of "
+    "four times. Here it is hardly faster, so the operations were not joined.",
+    fixes=_fixes,
+    references=("https://docs.pytorch.org/docs/stable/torch.compiler.html",),
+    each=partial(gpu_tests, name="fused", figure="speed-up"),
+    because=(*SLOW, "smoke.fused-wrong"),
+    affects=("everything",),
+    seen=("table 2026-11",),
+)
+def fused_not_faster(on: OnTests) -> Problem | None:
+    """The speed-up over the operations one by one."""
+    found = each(on.tests, _little)
+    if not found:
+        return None
+    idle(on.facts, on.run)
+    return Problem(sentence(f"{on.name} gains little by compiled kernels: {'; '.join(found)} the speed without."))

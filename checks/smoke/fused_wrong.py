@@ -1,0 +1,44 @@
+"""A compiled kernel computes other numbers."""
+
+from functools import partial
+
+from gpudoctor.facts import SmokeTest
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.remedies.smoke import again, updated
+from gpudoctor.views.smoke import OnTests, dtype_of, each, sentence, smoke_tests
+from gpudoctor.views.smoke_reasons import wrong_before
+
+# Elementwise in float32, kept away from zero: rounding makes 1e-7, an approximated error function some 1e-6.
+_MOST = 1e-5
+
+
+def _fixes(on: OnTests) -> tuple[Fix, ...]:
+    verify = again(on.run, "fused")
+    clear = "Clear the caches of compiled kernels, and test again."
+    commands = ("rm -r ~/.triton/cache", 'rm -r "/tmp/torchinductor_$USER"')
+    return (Fix(clear, commands, verify=verify), *updated(on.facts, on.run, verify))
+
+
+def _wrong(test: SmokeTest) -> str | None:
+    error = test.figure("error")
+    return None if error is None or error <= _MOST else f"{dtype_of(test)} by {error:.1e}"
+
+
+@check(
+    title="A kernel compiled for the occasion computes other numbers",
+    severity=Severity.ERROR,
+    cause="The compiled kernel and float64 on the CPU differ by more than float32 rounds: the compiler, its cache or "
+    "the GPU is at fault.",
+    fixes=_fixes,
+    references=("https://docs.pytorch.org/docs/stable/torch.compiler_troubleshooting.html",),
+    each=partial(smoke_tests, name="fused", figure="error"),
+    because=wrong_before("smoke.fused-wrong"),
+    affects=("everything",),
+    seen=("table 2026-11",),
+)
+def fused_wrong(on: OnTests) -> Problem | None:
+    """The largest relative difference over a sample of the elements."""
+    found = each(on.tests, _wrong)
+    if not found:
+        return None
+    return Problem(sentence(f"{on.name} computes wrongly in compiled kernels: {'; '.join(found)} at worst."))

@@ -1,0 +1,52 @@
+"""A test did not end."""
+
+from gpudoctor.facts import SmokeRun
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.remedies.smoke import again
+from gpudoctor.views.smoke import OnRun, called, ended, sentence, smoke_runs
+from gpudoctor.views.smoke_reasons import MEMORY, NOT_RUNNING
+
+
+def _fixes(on: OnRun) -> tuple[Fix, ...]:
+    tests = [test.name for test in ended(on.run, "hung")]
+    verify = again(on.run, *tests)
+    if on.run.kind == "cpu":
+        says = "Run it again; if it hangs again, look where, in a second terminal."
+        return (Fix(says, (verify, "py-spy dump --pid PID"), impact="none", verify=verify),)
+    log = "sudo dmesg | tail -n 50" if on.run.kind == "rocm" else "sudo dmesg | grep -iE 'xid|nvrm' | tail -n 20"
+    look = Fix("Look at what the driver wrote into the kernel's log meanwhile.", (log,), root=True, impact="none")
+    says = "Stop what holds the GPU and reset it; where the process cannot be killed, restart the computer."
+    which = f" -i {on.gpu.index}" if on.gpu else ""
+    commands = ("sudo fuser -v /dev/nvidia*", f"sudo nvidia-smi --gpu-reset{which}") if on.run.kind == "cuda" else ()
+    return look, Fix(says, commands, "reset-gpu", root=True, impact="data loss", verify=verify)
+
+
+@check(
+    title="A smoke test did not end",
+    severity=Severity.ERROR,
+    cause="The driver, the GPU or the framework did not answer before the deadline, and the process was ended. A GPU "
+    "that hangs in the driver stays so until it is reset.",
+    fixes=_fixes,
+    references=("https://docs.nvidia.com/deploy/xid-errors/index.html",),
+    each=smoke_runs,
+    because=(*NOT_RUNNING, *MEMORY, "health.*", "smoke.uncorrected-ecc", "smoke.device-error"),
+    affects=("everything",),
+    seen=("table 2026-11",),
+)
+def hangs(on: OnRun) -> Problem | None:
+    """A test, or the import or start before the tests."""
+    hung = ended(on.run, "hung")
+    if hung:
+        names = ", ".join(dict.fromkeys(called(test) for test in hung))
+        return Problem(sentence(f"{on.name} hung in {names}: {_words(hung[0].says)}"), _stderr(on.run))
+    if on.run.outcome != "hung":
+        return None
+    return Problem(sentence(f"{on.name} hung in the stage {on.run.stage}: {_words(on.run.says)}"), _stderr(on.run))
+
+
+def _words(says: str) -> str:
+    return says or "it did not answer."
+
+
+def _stderr(run: SmokeRun) -> tuple[str, ...]:
+    return tuple(run.stderr.splitlines()[-3:])

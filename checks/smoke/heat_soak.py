@@ -1,0 +1,49 @@
+"""The GPU gets slower the longer it works."""
+
+from functools import partial
+
+from gpudoctor.facts import SmokeTest
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known_or
+from gpudoctor.remedies.smoke import LONG, again, clocks
+from gpudoctor.views.smoke import OnTests, each, gpu_tests, sentence
+from gpudoctor.views.smoke_reasons import SLOW
+from gpudoctor.views.smoke_speed import idle
+
+_LESS = 0.90
+
+
+def _fixes(on: OnTests) -> tuple[Fix, ...]:
+    says = "Give it more air: clean fans and filters, look at the case's or server's airflow; then load it for longer."
+    command = f"{again(on.run, 'stress')} {LONG}"
+    return clocks(on.gpu, on.run), Fix(says, (command,), "replace-hardware", verify=command)
+
+
+def _slower(test: SmokeTest) -> str | None:
+    ratio = test.figure("last third")
+    if ratio is None or ratio >= _LESS:
+        return None
+    heat = known_or(test.during.temperature, None)
+    degrees = f", at {heat:.0f} degrees C" if heat is not None else ""
+    return f"the last third of the load ran at {ratio:.0%} of the first{degrees}".replace("% of", " % of")
+
+
+@check(
+    title="A GPU gets slower the longer it works",
+    severity=Severity.WARNING,
+    cause="As it warms up it lowers its clocks. In ten seconds a card that is cooled well stays at its speed; what "
+    "is lost in the first ten is the least that hours of training lose.",
+    fixes=_fixes,
+    references=("https://docs.nvidia.com/datacenter/dcgm/latest/user-guide/dcgm-diagnostics.html",),
+    each=partial(gpu_tests, name="stress", figure="last third"),
+    because=SLOW,
+    affects=("everything",),
+    seen=("table 2026-11",),
+)
+def heat_soak(on: OnTests) -> Problem | None:
+    """The rate at the end over the rate at the beginning."""
+    found = each(on.tests, _slower)
+    if not found:
+        return None
+    idle(on.facts, on.run)
+    return Problem(sentence(f"{on.name}: {'; '.join(found)}."))

@@ -1,0 +1,35 @@
+"""A framework that was to be tested does not import."""
+
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.knowledge import import_errors
+from gpudoctor.remedies.smoke import again, updated
+from gpudoctor.views.smoke import OnRun, backend_name, quoted, sentence, smoke_runs
+from gpudoctor.views.smoke_reasons import NOT_RUNNING
+
+
+def _fixes(on: OnRun) -> tuple[Fix, ...]:
+    hint = import_errors.hint(on.run.says)
+    verify = again(on.run)
+    first = (Fix(hint.fix, action="reinstall-package", verify=verify),) if hint and hint.fix else ()
+    rest = updated(on.facts, on.run, verify)
+    return (*first, *rest) or (Fix("Install it again in this environment.", (), "reinstall-package", verify=verify),)
+
+
+@check(
+    title="A framework that was to be tested does not import",
+    severity=Severity.ERROR,
+    cause="One of its libraries, or of those that it needs, is missing, damaged or of another version.",
+    fixes=_fixes,
+    references=("https://docs.python.org/3/library/exceptions.html#ImportError",),
+    each=smoke_runs,
+    because=(*NOT_RUNNING, "host.*"),
+    affects=("everything",),
+    seen=("table 2026-11",),
+)
+def import_fails(on: OnRun) -> Problem | None:
+    """The run ended in its first stage."""
+    if on.run.outcome != "failed" or on.run.stage != "import":
+        return None
+    lines = on.run.says.strip().splitlines() or ["it said no more"]
+    says = f"{backend_name(on.run)} could not be imported by {on.run.python or 'its Python'}: {quoted(lines[-1])}"
+    return Problem(sentence(says), tuple(lines[:-1][-4:]))

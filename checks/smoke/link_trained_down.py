@@ -1,0 +1,70 @@
+"""Under load the PCIe link is slower than card and slot allow."""
+
+from gpudoctor.facts import SmokeTest
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.remedies.smoke import on_gpu
+from gpudoctor.views.gpus import has_slot, possible, virtual
+from gpudoctor.views.smoke import TOLD, OnDevice, each, smoke_gpus
+
+# Links sleep in a low generation and train up under load: only a test that copies shows what they can do.
+_COPIES = ("transfer", "overlap")
+
+
+def _fixes(on: OnDevice) -> tuple[Fix, ...]:
+    says = (
+        "Reseat the card, clean its contacts, do without a riser, and look in the firmware's set-up (BIOS) for the "
+        "slot's generation and lanes (bifurcation)."
+    )
+    log = "sudo dmesg | grep -iE 'AER|pcie'"
+    verify = on_gpu(on.gpu, "transfer")
+    return (
+        Fix(says, (), "replace-hardware", needs="reboot", verify=verify),
+        Fix("Look for PCI Express errors in the kernel's log.", (log,), root=True, impact="none"),
+    )
+
+
+@check(
+    title="A GPU's PCIe link stays below what card and slot allow while data goes over it",
+    severity=Severity.WARNING,
+    cause="The link trained to fewer lanes or a lower generation than both sides have: a contact, a riser, a slot "
+    "that shares its lanes, or errors on the link.",
+    fixes=_fixes,
+    references=("https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceQueries.html",),
+    each=smoke_gpus,
+    because=("link.narrow-pcie", "link.slow-pcie", "device.fallen-off-the-bus", "device.needs-reset"),
+    affects=("everything",),
+    seen=("table 2026-11",),
+)
+def link_trained_down(on: OnDevice) -> Problem | None:
+    """The fastest that was seen in a test that copies, against the most of card and slot together."""
+    tests = [t for t in on.tests if t.name in _COPIES and t.outcome in TOLD]
+    if not tests or not has_slot(on.facts, on.gpu):
+        return None
+    now = max(each(tests, _seen), default=None)
+    most = tuple(
+        possible(on.facts, on.gpu, name, known(getattr(on.gpu, name)))
+        for name in ("link_generation_max", "link_width_max")
+    )
+    if now is None or most[0] is None or most[1] is None:
+        return None
+    return _judged(on, now, (most[0], most[1]))
+
+
+def _seen(test: SmokeTest) -> tuple[int, int] | None:
+    generation, width = known(test.during.link_generation), known(test.during.link_width)
+    return (generation, width) if generation and width else None
+
+
+def _judged(on: OnDevice, now: tuple[int, int], most: tuple[int, int]) -> Problem | None:
+    """One generation or half the lanes less costs little, and is common on boards with two slots."""
+    if now[0] >= most[0] and now[1] >= most[1]:
+        return None
+    says = (
+        f"The PCIe link of {on.name} ran at generation {now[0]} x{now[1]} while data went over it; "
+        f"card and slot allow generation {most[0]} x{most[1]}."
+    )
+    # Each generation doubles the rate, and so does each doubling of the lanes.
+    part = 2.0 ** (now[0] - most[0]) * now[1] / most[1]
+    mild = part >= 1 / 2 or virtual(on.facts, on.gpu)
+    return Problem(says, severity=Severity.ADVICE if mild else None)

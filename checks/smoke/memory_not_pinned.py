@@ -1,0 +1,44 @@
+"""Memory that was asked to be pinned is not."""
+
+from functools import partial
+
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.remedies.smoke import again
+from gpudoctor.subjects import on_wsl
+from gpudoctor.views.smoke import OnTests, gpu_tests, sentence
+
+
+def _fixes(on: OnTests) -> tuple[Fix, ...]:
+    verify = again(on.run, "transfer")
+    if on_wsl(on.facts):
+        says = "Pin less at a time: WSL 2 grants little pinned memory by design."
+        return (Fix(says, (), "change-environment", verify=verify),)
+    says = "Raise the limit of locked memory for this user or container, and look for a container without it."
+    commands = ("ulimit -l", "docker run --ulimit memlock=-1 ...")
+    return (Fix(says, commands, "change-environment", needs="restart of the program", verify=verify),)
+
+
+@check(
+    title="Memory that was asked to be pinned is not",
+    severity=Severity.WARNING,
+    cause="Copies from memory that is not page-locked go through a buffer of the driver: they are slower, and the "
+    "program waits for them instead of computing meanwhile.",
+    fixes=_fixes,
+    references=(
+        "https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/index.html#pinned-memory",
+        "https://docs.nvidia.com/cuda/wsl-user-guide/index.html",
+    ),
+    each=partial(gpu_tests, name="transfer"),
+    because=("host.memory-limit", "health.memory-held"),
+    affects=("everything",),
+    seen=("table 2026-11",),
+)
+def memory_not_pinned(on: OnTests) -> Problem | None:
+    """The driver's own word on the buffer; that so much was refused is an advice."""
+    (test, *_) = on.tests
+    if test.notes.get("pinned") is False:
+        return Problem(sentence(f"{on.name} asked for pinned memory, and the driver says that it is not pinned."))
+    refused = test.notes.get("pinned_refused")
+    if not isinstance(refused, str) or test.figure("h2d pinned") is not None:
+        return None
+    return Problem(sentence(f"{on.name} got no pinned memory: {refused}"), severity=Severity.ADVICE)

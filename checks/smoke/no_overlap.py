@@ -1,0 +1,68 @@
+"""Copies do not run beside computing."""
+
+from functools import partial
+
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import UnknownFactError
+from gpudoctor.remedies.smoke import again, unset
+from gpudoctor.subjects import on_wsl
+from gpudoctor.views.smoke import OnTests, gpu_tests, noted, sentence
+from gpudoctor.views.smoke_speed import idle
+
+_WELL, _NONE = 0.80, 0.40
+_BLOCKING = ("CUDA_LAUNCH_BLOCKING", "HIP_LAUNCH_BLOCKING", "AMD_SERIALIZE_KERNEL", "AMD_SERIALIZE_COPY")
+
+
+def _set(on: OnTests) -> list[str]:
+    environment = on.facts.host.environment
+    return [name for name in _BLOCKING if environment.get(name, "0") not in ("", "0")]
+
+
+def _fixes(on: OnTests) -> tuple[Fix, ...]:
+    verify = again(on.run, "overlap")
+    found = [unset(on.facts, name, "it makes every call wait for the GPU, for debugging", verify) for name in _set(on)]
+    says = "Look for what makes calls wait: a profiler or debugger that is attached, or a variable for debugging."
+    return tuple(found) or (Fix(says, ("env | grep -E 'CUDA|HIP|AMD_'",), impact="none", verify=verify),)
+
+
+@check(
+    title="Copies do not run beside computing",
+    severity=Severity.WARNING,
+    cause="A copy on one stream and a product on another took nearly as long as both in turn: something makes calls "
+    "wait for the GPU. Loading data then costs time that it need not.",
+    fixes=_fixes,
+    references=(
+        "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#asynchronous-concurrent-execution",
+        "https://discuss.pytorch.org/t/cuda-launch-blocking-1-reduces-the-training-speed/160924",
+    ),
+    each=partial(gpu_tests, name="overlap", figure="overlap"),
+    because=("smoke.memory-not-pinned", "smoke.busy"),
+    affects=("everything",),
+    seen=("table 2026-11",),
+)
+def no_overlap(on: OnTests) -> Problem | None:
+    """The part of the shorter work that is hidden behind the longer."""
+    (test, *_) = on.tests
+    part = test.figure("overlap") or 0.0
+    engines = noted(test, "engines") if noted(test, "engines") is not None else on.run.copy_engines
+    if part >= _WELL or engines == 0:
+        return None
+    named = _set(on)
+    if not named:
+        _judged(on, engines)
+    because = f" ({', '.join(f'{name}={on.facts.host.environment[name]}' for name in named)})" if named else ""
+    says = f"{on.name} hides {part:.0%} of a copy behind computing{because}.".replace("% of", " % of")
+    return Problem(sentence(says), severity=None if part < _NONE else Severity.ADVICE)
+
+
+def _judged(on: OnTests, engines: float | None) -> None:
+    """Leave the check where the hardware, or who else uses it, may be the reason.
+
+    Raises:
+        UnknownFactError: it may.
+    """
+    idle(on.facts, on.run)
+    if on_wsl(on.facts):
+        raise UnknownFactError("on WSL, Windows decides what runs at the same time")
+    if engines is None:
+        raise UnknownFactError("nobody can say whether this GPU has an engine for copies")

@@ -1,0 +1,44 @@
+"""The same product gives other bits the second time."""
+
+from functools import partial
+
+from gpudoctor.facts import SmokeTest
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.remedies.smoke import hardware
+from gpudoctor.views.smoke import OnTests, count, dtype_of, each, gpu_tests, many, sentence
+from gpudoctor.views.smoke_reasons import wrong_before
+
+# These call cuBLAS with one stream, for which it promises the same bits. Compilers (XLA) and rocBLAS, which may sum
+# by atomic additions, promise less.
+_PROMISED = ("pytorch", "cupy", "driver")
+
+
+def _fixes(on: OnTests) -> tuple[Fix, ...]:
+    return hardware(on.facts, on.run, on.gpu)
+
+
+def _differing(test: SmokeTest) -> str | None:
+    number = count(test, "not_repeated")
+    return f"{many(number, 'element')} in {dtype_of(test)}" if number else None
+
+
+@check(
+    title="The same product gives other numbers the second time",
+    severity=Severity.ERROR,
+    cause="cuBLAS gives the same bits for the same product on the same GPU each time. Where it does not, arithmetic "
+    "or memory flips bits now and then: overclocking, heat, a weak power supply or a broken card.",
+    fixes=_fixes,
+    references=("https://docs.nvidia.com/cuda/cublas/index.html#results-reproducibility",),
+    each=partial(gpu_tests, name="matmul", figure="rate"),
+    because=wrong_before("smoke.not-reproducible"),
+    affects=("everything",),
+    seen=("table 2026-11",),
+)
+def not_reproducible(on: OnTests) -> Problem | None:
+    """The first product against the last, bit for bit, with the same inputs."""
+    found = each(on.tests, _differing)
+    if not found:
+        return None
+    sure = on.run.kind == "cuda" and on.run.backend in _PROMISED
+    says = f"{on.name} got other bits from the same product: {'; '.join(found)}."
+    return Problem(sentence(says), severity=None if sure else Severity.WARNING)

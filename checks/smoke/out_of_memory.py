@@ -1,0 +1,50 @@
+"""A test did not get the memory that it needs."""
+
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.remedies.smoke import again
+from gpudoctor.views.smoke import OnRun, called, ended, quoted, sentence, smoke_runs
+
+
+def _fixes(on: OnRun) -> tuple[Fix, ...]:
+    tests = (t.name for t in ended(on.run, "failed", "died") if t.error == "out-of-memory")
+    verify = again(on.run, *tests)
+    if on.run.outcome == "died" or on.run.kind == "cpu" or ended(on.run, "died"):
+        commands = ("free -h", "sudo dmesg | grep -i 'out of memory'")
+        says = "See who uses the computer's memory, and raise the limit of the container or job."
+        return (Fix(says, commands, "change-environment", verify=verify),)
+    look = "amd-smi process" if on.run.kind == "rocm" else "nvidia-smi"
+    return (Fix("See who holds the GPU's memory, and stop what is forgotten.", (look,), impact="none", verify=verify),)
+
+
+@check(
+    title="A smoke test got too little memory",
+    severity=Severity.ERROR,
+    cause="The tests take a quarter of the memory that is free, 2 GiB at most. Where even that is refused, others "
+    "hold nearly all of it, or a limit is set.",
+    fixes=_fixes,
+    references=("https://docs.pytorch.org/docs/stable/notes/cuda.html#memory-management",),
+    each=smoke_runs,
+    because=(
+        "health.memory-held",
+        "health.stuck-process",
+        "host.memory-limit",
+        "host.out-of-memory-kills",
+        "smoke.busy",
+    ),
+    affects=("everything",),
+    seen=("table 2026-11",),
+)
+def out_of_memory(on: OnRun) -> Problem | None:
+    """Refused by the device, or the kernel killed the process for it."""
+    tests = [t for t in ended(on.run, "failed", "died") if t.error == "out-of-memory"]
+    if tests:
+        names = ", ".join(dict.fromkeys(called(test) for test in tests))
+        return Problem(sentence(f"{on.name} got too little memory in {names}: {_first(tests[0].says)}"))
+    if on.run.error != "out-of-memory" or on.run.outcome not in ("failed", "died"):
+        return None
+    return Problem(sentence(f"{on.name} got too little memory in the stage {on.run.stage}: {_first(on.run.says)}"))
+
+
+def _first(says: str) -> str:
+    """The first line of an error's words."""
+    return quoted((says.strip().splitlines() or [""])[0])

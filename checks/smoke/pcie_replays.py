@@ -1,0 +1,43 @@
+"""Packets had to be sent again over the PCIe link."""
+
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.remedies.smoke import on_gpu
+from gpudoctor.views.smoke import OnDevice, called, growth, smoke_gpus
+
+# DCGM fails a GPU above 80 a minute. A few come with every change of the link's generation, in however short a test.
+_A_MINUTE, _FEW = 80.0, 8
+
+
+def _fixes(on: OnDevice) -> tuple[Fix, ...]:
+    says = "Reseat the card, clean its contacts, do without a riser or take a better one, and look at the kernel's log."
+    return (
+        Fix(
+            says,
+            ("sudo dmesg | grep -iE 'AER|pcie'",),
+            "replace-hardware",
+            root=True,
+            verify=on_gpu(on.gpu, "transfer"),
+        ),
+    )
+
+
+@check(
+    title="Packets had to be sent again over a GPU's PCIe link",
+    severity=Severity.WARNING,
+    cause="Packets arrived damaged and were repeated: the data is right, the link is slower, and its contacts, riser "
+    "or slot are at the edge.",
+    fixes=_fixes,
+    references=("https://docs.nvidia.com/datacenter/dcgm/latest/user-guide/dcgm-diagnostics.html",),
+    each=smoke_gpus,
+    because=("device.fallen-off-the-bus", "device.needs-reset", "link.narrow-pcie"),
+    affects=("everything",),
+    seen=("table 2026-11",),
+)
+def pcie_replays(on: OnDevice) -> Problem | None:
+    """How many replays there were, and in how many seconds of tests."""
+    number, tests = growth(on.tests, "pcie_replays")
+    seconds = sum(test.seconds or 0.0 for test in tests)
+    if number < _FEW or not seconds or number * 60 / seconds <= _A_MINUTE:
+        return None
+    where = ", ".join(dict.fromkeys(called(test) for test in tests))
+    return Problem(f"{number} packets were sent again over the PCIe link of {on.name} in {seconds:.1f} s ({where}).")

@@ -1,0 +1,50 @@
+"""16-bit products are summed in 16 bits."""
+
+from functools import partial
+
+from gpudoctor.facts import SmokeTest
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.remedies.smoke import again
+from gpudoctor.views.smoke import OnTests, dtype_of, each, gpu_tests, sentence
+from gpudoctor.views.smoke_errors import BOUNDS, errors, kinds
+
+
+def _fixes(on: OnTests) -> tuple[Fix, ...]:
+    verify = again(on.run, "matmul")
+    if on.run.backend != "pytorch":
+        return (Fix("Ask for accumulation in float32, where the numbers matter.", verify=verify),)
+    lines = (
+        "torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False",
+        "torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction = False",
+    )
+    return (Fix("Forbid it in the program, where the numbers matter.", lines, "change-environment", verify=verify),)
+
+
+def _words(test: SmokeTest) -> str | None:
+    if "reduced" not in kinds(test):
+        return None
+    dtype = dtype_of(test)
+    return f"{max(errors(test)):.1e} in {dtype}, and {BOUNDS[dtype].well:.0e} is usual"
+
+
+@check(
+    title="Products in 16 or 8 bits are less exact than they could be",
+    severity=Severity.ADVICE,
+    cause="Parts of the sums are rounded to 16 bits before they are added up (split-K with a reduction in reduced "
+    "precision). It is faster, allowed by default in PyTorch, and harmless to most training.",
+    fixes=_fixes,
+    references=(
+        "https://docs.pytorch.org/docs/stable/notes/cuda.html#reduced-precision-reduction-in-fp16-gemms",
+        "https://github.com/pytorch/pytorch/pull/89172",
+    ),
+    each=partial(gpu_tests, name="matmul", figure="error"),
+    because=("smoke.wrong-result",),
+    affects=("everything",),
+    seen=("table 2026-11",),
+)
+def reduced_precision(on: OnTests) -> Problem | None:
+    """An error between that of float32 accumulation and what is plainly wrong."""
+    found = each(on.tests, _words)
+    if not found:
+        return None
+    return Problem(sentence(f"{on.name} rounds within its sums: the relative error is {'; '.join(found)}."))

@@ -1,0 +1,59 @@
+"""Sums over GPUs are slow."""
+
+from functools import partial
+
+from gpudoctor.facts import SmokeTest
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import UnknownFactError
+from gpudoctor.remedies.smoke import again
+from gpudoctor.views.smoke import OnTests, each, gpu_tests, sentence
+from gpudoctor.views.smoke_speed import ALLREDUCE, share
+
+_OVER_LINKS = ("nccl", "rccl", "xla")  # transports that take the links between GPUs
+
+
+def _fixes(on: OnTests) -> tuple[Fix, ...]:
+    verify = again(on.run, "allreduce", "peer")
+    says = "See which way NCCL takes, and look at the links; variables that switch ways off slow it down."
+    commands = (f"NCCL_DEBUG=INFO {verify}", "env | grep NCCL_", "nvidia-smi nvlink --status")
+    return (Fix(says, commands, impact="none", verify=verify),)
+
+
+def _slow(on: OnTests, test: SmokeTest) -> tuple[Severity, str] | None:
+    if test.notes.get("transport") not in _OVER_LINKS:
+        raise UnknownFactError("the sum did not go over the links between GPUs")
+    reached = share(on.on, test, "bus rate")
+    severity = ALLREDUCE.severity(reached.part) if reached else None
+    return (severity, reached.words) if reached and severity else None
+
+
+@check(
+    title="Sums over GPUs are slower than their NVLinks",
+    severity=Severity.ERROR,
+    cause="The GPUs are joined by NVLink through switches, and the sum of their buffers takes much longer than the "
+    "links need: NCCL takes another way, or a link is down.",
+    fixes=_fixes,
+    references=(
+        "https://github.com/NVIDIA/nccl-tests/blob/master/doc/PERFORMANCE.md",
+        "https://github.com/Azure/azurehpc-health-checks",
+    ),
+    each=partial(gpu_tests, name="allreduce", figure="bus rate"),
+    because=(
+        "smoke.busy",
+        "link.nvlink-down",
+        "device.nvlink-fault",
+        "fabric.*",
+        "smoke.corrupted-peer",
+        "smoke.slow-peer",
+        "smoke.wrong-sum",
+    ),
+    affects=("several-gpus", "everything"),
+    seen=("table 2026-11",),
+)
+def slow_allreduce(on: OnTests) -> Problem | None:
+    """The bus rate against all NVLinks of one GPU."""
+    found = each(on.tests, lambda test: _slow(on, test))
+    if not found:
+        return None
+    severity, words = found[0]
+    return Problem(sentence(f"{on.name} sums slowly: {words} on the bus."), severity=severity)

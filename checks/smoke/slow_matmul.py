@@ -1,0 +1,65 @@
+"""Products of matrices are slower than this GPU at this clock can compute them."""
+
+from functools import partial
+
+from gpudoctor.facts import SmokeTest
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import UnknownFactError
+from gpudoctor.remedies.smoke import again, clocks, updated
+from gpudoctor.views.smoke import OnTests, dtype_of, each, gpu_tests, sentence
+from gpudoctor.views.smoke_limits import FEWEST_WAVES, waves
+from gpudoctor.views.smoke_reasons import SLOW
+from gpudoctor.views.smoke_speed import product_lines, share
+
+
+def _fixes(on: OnTests) -> tuple[Fix, ...]:
+    return clocks(on.gpu, on.run), *updated(on.facts, on.run, again(on.run, "matmul"))
+
+
+def _slow(on: OnTests, test: SmokeTest) -> tuple[Severity, str] | None:
+    dtype = dtype_of(test)
+    reached = share(on.on, test, "rate")
+    lines = product_lines(on.on, dtype)
+    if reached is None:
+        return None
+    if lines is None:
+        raise UnknownFactError(f"nobody has published what this GPU reaches in {dtype}")
+    filled = waves(on.run.processors, test) if on.run.processors else None
+    if filled is not None and filled < FEWEST_WAVES:
+        raise UnknownFactError(f"the product in {dtype} was too small to fill the GPU")
+    severity = lines.severity(reached.part)
+    return (severity, f"{dtype} {reached.words}") if severity else None
+
+
+@check(
+    title="A GPU multiplies matrices slowly",
+    severity=Severity.ERROR,
+    cause="The rate is far below what so many processors compute at the clock that was seen: another kernel than "
+    "the fast one runs (a library without code for this GPU), or others share the GPU.",
+    fixes=_fixes,
+    references=(
+        "https://docs.nvidia.com/deeplearning/performance/dl-performance-matrix-multiplication/index.html",
+        "https://github.com/stas00/ml-engineering/tree/master/compute/accelerator",
+    ),
+    each=partial(gpu_tests, name="matmul", figure="rate"),
+    because=(
+        *SLOW,
+        "smoke.tensor-cores-idle",
+        "pytorch.arch-missing",
+        "tensorflow.arch-missing",
+        "cupy.arch-missing",
+        "jax.arch-missing",
+    ),
+    affects=("everything",),
+    seen=("table 2026-11",),
+)
+def slow_matmul(on: OnTests) -> Problem | None:
+    """Each data type against the processors' own rate; a bare driver's simple kernels are not judged."""
+    if on.run.backend == "driver":
+        return None
+    found = each(on.tests, lambda test: _slow(on, test))
+    if not found:
+        return None
+    worst = Severity.ERROR if Severity.ERROR in [severity for severity, _ in found] else Severity.WARNING
+    says = f"{on.name} multiplies slowly: {'; '.join(words for _, words in found)}."
+    return Problem(sentence(says), severity=worst)

@@ -1,0 +1,41 @@
+"""The GPU's own memory is slow."""
+
+from functools import partial
+
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.remedies.smoke import again, clocks
+from gpudoctor.views.smoke import OnTests, gpu_tests, sentence
+from gpudoctor.views.smoke_reasons import SLOW
+from gpudoctor.views.smoke_speed import memory_lines, share
+
+
+def _fixes(on: OnTests) -> tuple[Fix, ...]:
+    command = again(on.run, "bandwidth")
+    says = "Test again with nothing else on the GPU; if it stays slow, have the card looked at."
+    return clocks(on.gpu, on.run), Fix(says, (command,), impact="none", verify=command)
+
+
+@check(
+    title="A GPU's memory is slow",
+    severity=Severity.ERROR,
+    cause="Copies within the GPU's memory reach much less than its data sheet lets expect: the memory clock is held "
+    "down, part of the memory is switched off after errors, or others use it.",
+    fixes=_fixes,
+    references=(
+        "https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/index.html#effective-bandwidth-calculation",
+        "https://docs.nvidia.com/datacenter/dcgm/latest/user-guide/dcgm-diagnostics.html",
+    ),
+    each=partial(gpu_tests, name="bandwidth", figure="copy"),
+    because=(*SLOW, "smoke.corrected-ecc"),
+    affects=("everything",),
+    seen=("table 2026-11",),
+)
+def slow_memory(on: OnTests) -> Problem | None:
+    """The best of copying, the triad and reading, against the data sheet."""
+    (test, *_) = on.tests
+    reached = [found for name in ("copy", "triad", "read") if (found := share(on.on, test, name))]
+    best = max(reached, key=lambda one: one.part)
+    severity = memory_lines(on.on).severity(best.part)
+    if severity is None:
+        return None
+    return Problem(sentence(f"{on.name} moves {best.words} within the GPU's memory."), severity=severity)

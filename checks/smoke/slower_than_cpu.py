@@ -1,0 +1,43 @@
+"""The GPU is slower than the CPU beside it."""
+
+from functools import partial
+
+from gpudoctor.facts import SmokeTest
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.remedies.smoke import again, clocks
+from gpudoctor.views.smoke import OnTests, dtype_of, each, gpu_tests, sentence
+from gpudoctor.views.smoke_reasons import SLOW
+from gpudoctor.views.smoke_speed import idle
+
+_LARGE = "speed-up 256"  # a small batch waits for its kernels to start, on the fastest GPU too
+
+
+def _fixes(on: OnTests) -> tuple[Fix, ...]:
+    says = "Compare with a larger network or batch: a small one may be at home on the CPU."
+    return clocks(on.gpu, on.run), Fix(says, (), impact="none", verify=again(on.run, "inference"))
+
+
+def _slower(test: SmokeTest) -> str | None:
+    speed_up = test.figure(_LARGE)
+    return f"{speed_up:.2f} times its speed in {dtype_of(test)}" if speed_up is not None and speed_up < 1 else None
+
+
+@check(
+    title="A GPU is slower than the CPU beside it",
+    severity=Severity.WARNING,
+    cause="At batch 256 a small network runs no faster than on the CPU: kernels start slowly, the clocks stay low, "
+    "or the work does not run where it should.",
+    fixes=_fixes,
+    references=("https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/index.html",),
+    each=partial(gpu_tests, name="inference", figure=_LARGE),
+    because=(*SLOW, "smoke.slow-matmul", "smoke.tensor-cores-idle", "smoke.slow-memory"),
+    affects=("everything",),
+    seen=("table 2026-11",),
+)
+def slower_than_cpu(on: OnTests) -> Problem | None:
+    """The speed-up at the large batch."""
+    found = each(on.tests, _slower)
+    if not found:
+        return None
+    idle(on.facts, on.run)
+    return Problem(sentence(f"{on.name} classifies 256 digits slower than the CPU: {', '.join(found)}."))

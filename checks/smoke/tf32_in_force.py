@@ -1,0 +1,65 @@
+"""float32 is computed with TF32 although TF32 is off."""
+
+from functools import partial
+
+from gpudoctor.facts import SmokeTest
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.remedies.smoke import again, unset
+from gpudoctor.views.smoke import OnTests, dtype_of, sentence, smoke_tests
+from gpudoctor.views.smoke_errors import kinds
+from gpudoctor.views.smoke_training import OVERRIDE, is_tf32
+
+_SWITCHES = {
+    "pytorch": "torch.backends.cuda.matmul.allow_tf32 = False; torch.backends.cudnn.allow_tf32 = False",
+    "tensorflow": "tf.config.experimental.enable_tensor_float_32_execution(False)",
+    "jax": 'jax.config.update("jax_default_matmul_precision", "highest")',
+    "cupy": "unset CUPY_TF32",
+}
+
+
+def _fixes(on: OnTests) -> tuple[Fix, ...]:
+    verify = again(on.run, "matmul", "mnist")
+    if on.facts.host.environment.get(OVERRIDE, "0") != "0":
+        why = "it makes NVIDIA's libraries use TF32, whatever the program says"
+        return (unset(on.facts, OVERRIDE, why, verify),)
+    says = (
+        "Switch TF32 off in the program, and look for what switches it on behind its back: a site's start-up file, a "
+        "wrapper around the libraries."
+    )
+    command = _SWITCHES.get(on.run.backend)
+    return (Fix(says, (command,) if command else (), "change-environment", verify=verify),)
+
+
+def _words(on: OnTests, test: SmokeTest) -> str | None:
+    if test.name == "mnist" and is_tf32(on, test):
+        return f"gradients of the training step are off by {test.figure('gradient error'):.1e}"
+    if test.name == "matmul" and "tf32" in kinds(test):
+        return f"products in {dtype_of(test)} are off by {test.figure('error') or 0:.1e}"
+    return None
+
+
+@check(
+    title="TF32 is in force although it is off",
+    severity=Severity.WARNING,
+    cause="The test switched TF32 off, and the error is that of ten bits of mantissa instead of 23. Most training "
+    "bears it; solvers, losses near zero and comparisons with other machines do not.",
+    fixes=_fixes,
+    references=(
+        "https://developer.nvidia.com/blog/accelerating-ai-training-with-tf32-tensor-cores/",
+        "https://docs.pytorch.org/docs/stable/notes/cuda.html#tensorfloat-32-tf32-on-ampere-and-later-devices",
+        "https://www.tensorflow.org/api_docs/python/tf/config/experimental/enable_tensor_float_32_execution",
+    ),
+    each=partial(smoke_tests, name="matmul mnist"),
+    because=("smoke.uncorrected-ecc", "smoke.corrupted-memory", "smoke.corrupted-copy", "smoke.wrong-result"),
+    affects=("everything",),
+    seen=("table 2026-11",),
+)
+def tf32_in_force(on: OnTests) -> Problem | None:
+    """The error of float32 products, and the gradients of a strict float32 step."""
+    found = [words for test in on.tests if (words := _words(on, test))]
+    if not found:
+        return None
+    value = on.facts.host.environment.get(OVERRIDE)
+    seen = (f"{OVERRIDE}={value}",) if value is not None else ()
+    says = f"{on.name} computes float32 as TF32 does, although TF32 is off: {'; '.join(found)}."
+    return Problem(sentence(says), seen)

@@ -1,0 +1,44 @@
+"""TF32 was asked for and is not used."""
+
+from functools import partial
+
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import UnknownFactError, known
+from gpudoctor.remedies.smoke import again, unset, updated
+from gpudoctor.views.smoke import OnTests, cuda_tests, sentence
+from gpudoctor.views.smoke_errors import kinds
+from gpudoctor.views.smoke_training import HAS_TF32, OVERRIDE
+
+
+def _fixes(on: OnTests) -> tuple[Fix, ...]:
+    verify = again(on.run, "matmul")
+    if on.facts.host.environment.get(OVERRIDE) == "0":
+        return (unset(on.facts, OVERRIDE, "it keeps NVIDIA's libraries from using TF32", verify),)
+    says = "Look at what the program asks of its products; torch.set_float32_matmul_precision('high') allows TF32."
+    return updated(on.facts, on.run, verify) or (Fix(says, (), "change-environment", verify=verify),)
+
+
+@check(
+    title="TF32 was asked for and is not used",
+    severity=Severity.ADVICE,
+    cause="With TF32 allowed, products in float32 are still exact to 23 bits: they run on the CUDA cores, up to eight "
+    "times slower than the tensor cores.",
+    fixes=_fixes,
+    references=("https://developer.nvidia.com/blog/accelerating-ai-training-with-tf32-tensor-cores/",),
+    each=partial(cuda_tests, name="matmul", figure="error"),
+    because=("smoke.wrong-result",),
+    affects=("everything",),
+    seen=("table 2026-11",),
+)
+def tf32_not_used(on: OnTests) -> Problem | None:
+    """An error far below TF32's, on a GPU whose tensor cores have TF32."""
+    exact = [test for test in on.tests if kinds(test) and set(kinds(test)) == {"exact"}]
+    if not exact:
+        return None
+    if on.gpu is None:
+        raise UnknownFactError("no driver lists this GPU")
+    capability = known(on.gpu.capability)
+    if capability is None or float(capability) < HAS_TF32:
+        return None
+    error = exact[0].figure("error") or 0.0
+    return Problem(sentence(f"{on.name} computes in full float32 where TF32 is allowed: the error is {error:.1e}."))

@@ -1,0 +1,39 @@
+"""Memory errors came up during the tests that ECC could not correct."""
+
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.remedies.smoke import on_gpu
+from gpudoctor.views.smoke import OnDevice, called, growth, many, smoke_gpus
+from gpudoctor.views.smoke_reasons import MEMORY
+
+
+def _fixes(on: OnDevice) -> tuple[Fix, ...]:
+    if on.gpu.vendor == "amd":
+        look = Fix("See which errors the card has counted.", ("amd-smi metric --ecc",), impact="none")
+    else:
+        command = f"nvidia-smi -q -d ECC,ROW_REMAPPER -i {on.gpu.index}"
+        look = Fix("See which errors the card has counted.", (command,), impact="none")
+    reset = f"sudo nvidia-smi --gpu-reset -i {on.gpu.index}"
+    says = "Stop all programs on the GPU and reset it; if it comes back, have the card replaced (RMA)."
+    commands = (reset,) if on.gpu.vendor == "nvidia" else ()
+    return look, Fix(says, commands, "reset-gpu", root=True, verify=on_gpu(on.gpu, "stress", "bandwidth"))
+
+
+@check(
+    title="Memory errors that could not be corrected came up during the tests",
+    severity=Severity.ERROR,
+    cause="ECC found errors of more than one bit while the tests ran. Programs that read them are ended, or compute "
+    "with wrong numbers.",
+    fixes=_fixes,
+    references=("https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/index.html",),
+    each=smoke_gpus,
+    because=MEMORY,
+    affects=("everything",),
+    seen=("table 2026-11",),
+)
+def uncorrected_ecc(on: OnDevice) -> Problem | None:
+    """How much the counter grew."""
+    number, tests = growth(on.tests, "ecc_uncorrected")
+    if not number:
+        return None
+    where = ", ".join(dict.fromkeys(called(test) for test in tests))
+    return Problem(f"{on.name} met {many(number, 'uncorrectable memory error')} during the tests ({where}).")

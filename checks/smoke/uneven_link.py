@@ -1,0 +1,48 @@
+"""Copies are much slower one way than the other."""
+
+from functools import partial
+
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.remedies.smoke import again
+from gpudoctor.views.gpus import has_slot
+from gpudoctor.views.smoke import OnTests, gpu_tests, sentence
+from gpudoctor.views.smoke_reasons import LINK
+from gpudoctor.views.smoke_speed import idle
+
+# nvbandwidth's and others' results differ by 1 to 6 per cent between the ways.
+_UNEVEN, _VERY = 0.15, 0.50
+
+
+def _fixes(on: OnTests) -> tuple[Fix, ...]:
+    says = (
+        "Look in the firmware's set-up (BIOS) for relaxed ordering, the IOMMU and NUMA settings, and run the program "
+        "on the processor that the GPU hangs on."
+    )
+    return (Fix(says, ("nvidia-smi topo -m",), needs="reboot", verify=again(on.run, "transfer")),)
+
+
+@check(
+    title="Copies are much slower one way than the other",
+    severity=Severity.WARNING,
+    cause="A PCIe link carries as much in both directions. Where one is far slower, the host's side holds it up: "
+    "the far processor's memory, an IOMMU, or writes that have to keep their order.",
+    fixes=_fixes,
+    references=("https://github.com/NVIDIA/nvbandwidth",),
+    each=partial(gpu_tests, name="transfer", figure="h2d pinned"),
+    because=(*LINK, "smoke.slow-link", "smoke.memory-not-pinned"),
+    affects=("everything",),
+    seen=("table 2026-11",),
+)
+def uneven_link(on: OnTests) -> Problem | None:
+    """Pinned copies to the GPU and back."""
+    (test, *_) = on.tests
+    there, back = test.figure("h2d pinned") or 0.0, test.figure("d2h pinned") or 0.0
+    most = max(there, back)
+    if not there or not back or most - min(there, back) <= _UNEVEN * most:
+        return None
+    if on.gpu is not None and not has_slot(on.facts, on.gpu):
+        return None
+    idle(on.facts, on.run)
+    says = f"{on.name} copies {there:.1f} GB/s to the GPU and {back:.1f} GB/s to the host."
+    very = most - min(there, back) > _VERY * most
+    return Problem(sentence(says), severity=None if very else Severity.ADVICE)

@@ -1,0 +1,53 @@
+"""Under load a product came out wrong."""
+
+from functools import partial
+
+from gpudoctor.facts import SmokeTest
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known_or
+from gpudoctor.remedies.smoke import hardware
+from gpudoctor.views.smoke import OnTests, count, dtype_of, each, many, sentence, smoke_tests
+from gpudoctor.views.smoke_errors import kind_of
+from gpudoctor.views.smoke_reasons import wrong_before
+
+
+def _fixes(on: OnTests) -> tuple[Fix, ...]:
+    return hardware(on.facts, on.run, on.gpu)
+
+
+def _wrong(test: SmokeTest) -> str | None:
+    differing, lost = count(test, "wrong"), count(test, "not_finite")
+    error = test.figure("error")
+    if error is not None and kind_of(dtype_of(test), error) == "wrong":
+        return f"the first product already has a relative error of {error:.1e} in {dtype_of(test)}"
+    if not differing and not lost:
+        return None
+    numbers = f", {lost} of them no finite numbers" if lost else ""
+    return f"{many(differing or lost, 'element')} differed in {count(test, 'products')} equal products{numbers}"
+
+
+def _state(test: SmokeTest) -> str:
+    heat, clock = known_or(test.during.temperature, None), known_or(test.during.sm_clock, None)
+    parts = [f"{heat:.0f} degrees C" if heat else "", f"{clock:.0f} MHz" if clock else ""]
+    said = " and ".join(filter(None, parts))
+    return f" at {said}" if said else ""
+
+
+@check(
+    title="Products came out wrong under load",
+    severity=Severity.ERROR,
+    cause="The same product was computed again and again at full load, and its bits changed: clocks too high for the "
+    "voltage, heat, a weak power supply, or a card that breaks. Training on it goes astray without a word.",
+    fixes=_fixes,
+    references=("https://github.com/wilicc/gpu-burn", "https://arxiv.org/abs/2102.11245"),
+    each=partial(smoke_tests, name="stress"),
+    because=(*wrong_before("smoke.unstable-product"), "health.overheated", "smoke.throttled"),
+    affects=("everything",),
+    seen=("table 2026-11",),
+)
+def unstable_product(on: OnTests) -> Problem | None:
+    """Counts of elements that differ from the first product, and of those that are no numbers."""
+    found = each(on.tests, _wrong)
+    if not found:
+        return None
+    return Problem(sentence(f"{on.name}, under load{_state(on.tests[0])}: {'; '.join(found)}."))

@@ -1,0 +1,45 @@
+"""A forward pass gives other numbers than the CPU."""
+
+from functools import partial
+
+from gpudoctor.facts import SmokeTest
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.remedies.smoke import again, hardware, updated
+from gpudoctor.views.smoke import OnTests, dtype_of, each, sentence, smoke_tests
+from gpudoctor.views.smoke_reasons import wrong_before
+
+# float32 on both sides differs by 1e-6; bf16 keeps eight bits through four layers.
+_MOST = {"fp32": 1e-4, "bf16": 3e-2, "fp16": 1e-2}
+
+
+def _fixes(on: OnTests) -> tuple[Fix, ...]:
+    newer = updated(on.facts, on.run, again(on.run, "inference"))
+    return (*hardware(on.facts, on.run, on.gpu)[:2], *newer)
+
+
+def _wrong(test: SmokeTest) -> str | None:
+    error, most = test.figure("error"), _MOST.get(dtype_of(test))
+    if error is None or most is None or error <= most:
+        return None
+    return f"{error:.1e} in {dtype_of(test)}, where {most:.0e} would be rounding"
+
+
+@check(
+    title="A network answers otherwise than on the CPU",
+    severity=Severity.ERROR,
+    cause="The same network with the same weights gives other outputs on this device: a kernel is wrong, or numbers "
+    "got lost on the way.",
+    fixes=_fixes,
+    references=("https://docs.pytorch.org/docs/stable/notes/numerical_accuracy.html",),
+    each=partial(smoke_tests, name="inference", figure="error"),
+    because=wrong_before("smoke.wrong-inference"),
+    affects=("everything",),
+    seen=("table 2026-11",),
+)
+def wrong_inference(on: OnTests) -> Problem | None:
+    """The outputs for the large batch."""
+    found = each(on.tests, _wrong)
+    if not found:
+        return None
+    says = f"{on.name} answers otherwise than the reference on the CPU: the outputs are off by {'; '.join(found)}."
+    return Problem(sentence(says))

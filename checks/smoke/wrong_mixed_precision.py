@@ -1,0 +1,54 @@
+"""A training step in mixed precision is wrong."""
+
+from functools import partial
+
+from gpudoctor.facts import SmokeTest
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.remedies.smoke import again, hardware, updated
+from gpudoctor.views.smoke import OnTests, count, dtype_of, each, sentence, smoke_tests
+from gpudoctor.views.smoke_reasons import wrong_before
+
+# Emulated, the worst gradient of the step is off by 4e-2 in bf16 and far less in fp16, the loss by 7e-6.
+_LOSS = 1e-3
+_GRADIENT = {"bf16": 8e-2, "fp16": 2e-2}
+_HALVINGS = 2  # of the loss scale, from 65536; more means that gradients overflow in earnest
+
+
+def _fixes(on: OnTests) -> tuple[Fix, ...]:
+    newer = updated(on.facts, on.run, again(on.run, "mixed-precision"))
+    return (*newer, *hardware(on.facts, on.run, on.gpu)[:2])
+
+
+def _wrong(test: SmokeTest) -> str | None:
+    dtype = dtype_of(test)
+    if count(test, "not_finite"):
+        return f"{count(test, 'not_finite')} gradients in {dtype} are infinite or no numbers"
+    if count(test, "skipped") > _HALVINGS:
+        return f"the loss scale was halved {count(test, 'skipped')} times"
+    loss, gradient = test.figure("loss error"), test.figure("gradient error")
+    if loss is not None and not loss <= _LOSS:
+        return f"the loss in {dtype} is off by {loss:.1e}"
+    most = _GRADIENT.get(dtype)
+    if gradient is not None and most is not None and not gradient <= most:
+        return f"gradients in {dtype} are off by {gradient:.1e}, and the type's own rounding makes up to {most:.0e}"
+    return None
+
+
+@check(
+    title="A training step in mixed precision gives wrong numbers",
+    severity=Severity.ERROR,
+    cause="Loss or gradients differ from float64 by more than the 16-bit type rounds, or overflow. Where the step in "
+    "float32 is right, kernels for the 16-bit type are wrong.",
+    fixes=_fixes,
+    references=("https://docs.pytorch.org/docs/stable/amp.html", "https://arxiv.org/abs/1710.03740"),
+    each=partial(smoke_tests, name="mixed-precision", figure="gradient error"),
+    because=wrong_before("smoke.wrong-mixed-precision"),
+    affects=("everything",),
+    seen=("table 2026-11",),
+)
+def wrong_mixed_precision(on: OnTests) -> Problem | None:
+    """Loss, worst gradient, overflow."""
+    found = each(on.tests, _wrong)
+    if not found:
+        return None
+    return Problem(sentence(f"{on.name} trains wrongly in mixed precision: {'; '.join(found)}."))

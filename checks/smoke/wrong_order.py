@@ -1,0 +1,39 @@
+"""A kernel did not wait for the copy that it depends on."""
+
+from functools import partial
+
+from gpudoctor.facts import SmokeTest
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.remedies.smoke import hardware
+from gpudoctor.views.smoke import OnTests, count, each, many, sentence, smoke_tests
+from gpudoctor.views.smoke_reasons import wrong_before
+
+
+def _fixes(on: OnTests) -> tuple[Fix, ...]:
+    return hardware(on.facts, on.run, on.gpu)
+
+
+def _wrong(test: SmokeTest) -> str | None:
+    number = count(test, "wrong")
+    return many(number, "element") if number else None
+
+
+@check(
+    title="A kernel did not see the data that it was told to wait for",
+    severity=Severity.ERROR,
+    cause="A kernel on one stream waited for an event after a copy on another, and still computed with other data: "
+    "the driver or the framework does not keep the order, or the copy was corrupted.",
+    fixes=_fixes,
+    references=("https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#events",),
+    each=partial(smoke_tests, name="overlap"),
+    because=wrong_before("smoke.wrong-order"),
+    affects=("everything",),
+    seen=("table 2026-11",),
+)
+def wrong_order(on: OnTests) -> Problem | None:
+    """Elements that the kernel computed from other data than the copied."""
+    found = each(on.tests, _wrong)
+    if not found:
+        return None
+    says = f"{on.name} computed {'; '.join(found)} from other data than was copied before."
+    return Problem(sentence(says))

@@ -1,0 +1,41 @@
+"""Products of matrices are wrong."""
+
+from functools import partial
+
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.remedies.smoke import hardware
+from gpudoctor.views.smoke import OnTests, each, sentence, smoke_tests
+from gpudoctor.views.smoke_errors import wrong
+from gpudoctor.views.smoke_reasons import wrong_before
+
+
+def _fixes(on: OnTests) -> tuple[Fix, ...]:
+    return hardware(on.facts, on.run, on.gpu)
+
+
+@check(
+    title="A device multiplies matrices wrongly",
+    severity=Severity.ERROR,
+    cause="The product is farther from float64 than rounding in its data type makes it. Broken or overclocked "
+    "hardware, memory that flips bits, or a kernel compiled for another chip does that; training goes astray without "
+    "a word.",
+    fixes=_fixes,
+    references=(
+        "https://arxiv.org/abs/2102.11245",
+        "https://docs.nvidia.com/datacenter/dcgm/latest/user-guide/dcgm-diagnostics.html",
+    ),
+    each=partial(smoke_tests, name="matmul", figure="error"),
+    because=(
+        *wrong_before("smoke.wrong-result"),
+        "rocm.override-of-another-isa",
+        "rocm.override-left-on",
+    ),
+    affects=("everything",),
+    seen=("table 2026-11",),
+)
+def wrong_result(on: OnTests) -> Problem | None:
+    """The whole product by random projections, each row by itself, and a part of the large product."""
+    found = each(on.tests, wrong)
+    if not found:
+        return None
+    return Problem(sentence(f"{on.name} multiplies matrices wrongly: {'; '.join(found)}."))

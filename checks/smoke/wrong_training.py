@@ -1,0 +1,48 @@
+"""A training step is wrong."""
+
+from functools import partial
+
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.remedies.smoke import again, hardware, updated
+from gpudoctor.views.smoke import OnTests, sentence, smoke_tests
+from gpudoctor.views.smoke_reasons import wrong_before
+from gpudoctor.views.smoke_training import faults, inexact, is_tf32, may_be_tf32
+
+_EITHER = (
+    "Every gradient is a little off. Convolutions in TF32 do that although it was switched off for them, and so does a "
+    "fault that loses an image or flips a bit; the products in float32 were exact."
+)
+
+
+def _fixes(on: OnTests) -> tuple[Fix, ...]:
+    newer = updated(on.facts, on.run, again(on.run, "mnist"))
+    return (*hardware(on.facts, on.run, on.gpu)[:2], *newer)
+
+
+@check(
+    title="A training step gives wrong numbers",
+    severity=Severity.ERROR,
+    cause="Loss, gradients or the changed weights of a small network differ from float64 by more than float32 "
+    "rounds. Products alone may be right: this asks convolutions, reductions and the optimiser too.",
+    fixes=_fixes,
+    references=(
+        "https://arxiv.org/abs/2102.11245",
+        "https://docs.pytorch.org/docs/stable/notes/numerical_accuracy.html",
+    ),
+    each=partial(smoke_tests, name="mnist", figure="gradient error"),
+    because=wrong_before("smoke.wrong-training"),
+    affects=("everything",),
+    seen=("table 2026-11",),
+)
+def wrong_training(on: OnTests) -> Problem | None:
+    """Loss, each gradient, the step, and whether the loss falls as the gradient says."""
+    (test, *_) = on.tests
+    found = faults(on, test)
+    if found:
+        unsure = may_be_tf32(on, test) and not is_tf32(on, test) and len(found) == 1
+        says = sentence(f"{on.name} trains wrongly: {'; '.join(found)}.")
+        return Problem(says, cause=_EITHER if unsure else None, severity=Severity.WARNING if unsure else None)
+    less = None if is_tf32(on, test) else inexact(test)
+    if less is None:
+        return None
+    return Problem(sentence(f"{on.name} trains less exactly than float32 does: {less}."), severity=Severity.WARNING)

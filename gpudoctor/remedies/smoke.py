@@ -1,0 +1,99 @@
+"""What to do about what the smoke tests found: test again, look closer, change a variable."""
+
+import re
+import shlex
+
+from gpudoctor.facts import Facts, Gpu, SmokeRun
+from gpudoctor.judge import Fix
+from gpudoctor.remedies.python import install, reinstall_torch
+from gpudoctor.subjects import framework_name, in_container
+from gpudoctor.views.gpus import is_data_centre
+from gpudoctor.views.smoke import MODULES, PLAIN
+
+LONG = "--seconds 300"  # of stress: DCGM's own diagnostic takes three minutes
+
+
+def again(run: SmokeRun, *tests: str) -> str:
+    """The command that runs some tests once more, with the same backend on the same device."""
+    words = ["gpudoctor smoke", *dict.fromkeys(tests)]
+    number = re.match(r"GPU (\d+)", run.label)
+    device = "cpu" if run.kind == "cpu" else number[1] if number else None
+    words += [f"--device {device}"] if device else []
+    words += [f"--backend {run.backend}"]
+    words += [f"--python {shlex.quote(run.python)}"] if run.python and run.backend not in PLAIN else []
+    return " ".join(words)
+
+
+def on_gpu(gpu: Gpu, *tests: str) -> str:
+    """The command that runs some tests once more on a GPU."""
+    return " ".join(["gpudoctor smoke", *tests, f"--device {gpu.index}"])
+
+
+def hardware(facts: Facts, run: SmokeRun, gpu: Gpu | None) -> tuple[Fix, ...]:
+    """Find out whether the hardware computes or keeps numbers wrongly, and have it replaced if it does."""
+    if run.kind == "cpu":
+        says = "Look for errors of processor and memory, and test the memory (memtest86+)."
+        return (
+            Fix(says, ("sudo dmesg | grep -iE 'mce|edac|hardware error'",), root=True, verify=again(run, "matmul")),
+        )
+    look = Fix("Look for errors that the hardware has told of itself.", _counters(run, gpu), root=True, impact="none")
+    longer = f"{again(run, 'stress')} {LONG}"
+    says = (
+        "Set clocks, voltages and fans back to the maker's, let the card cool, and load it for longer; if numbers are "
+        "wrong again, have the card replaced (RMA)."
+    )
+    fixes = [look, Fix(says, (longer,), "replace-hardware", verify=longer)]
+    if gpu is not None and is_data_centre(gpu) and not in_container(facts):
+        says = "Where DCGM is installed, let it test the card for a quarter of an hour; nothing else may run on it."
+        fixes.append(Fix(says, (f"sudo dcgmi diag -r 3 -i {gpu.index}",), root=True))
+    return tuple(fixes)
+
+
+def _counters(run: SmokeRun, gpu: Gpu | None) -> tuple[str, ...]:
+    if run.kind == "rocm":
+        return ("sudo dmesg | grep -iE 'amdgpu|ras'", "amd-smi metric --ecc")
+    index = f" -i {gpu.index}" if gpu is not None else ""
+    return ("sudo dmesg | grep -iE 'xid|nvrm|aer'", f"nvidia-smi -q -d ECC,ROW_REMAPPER{index}")
+
+
+def clocks(gpu: Gpu | None, run: SmokeRun) -> Fix:
+    """See what holds a GPU's clocks while it works."""
+    if run.kind == "rocm":
+        return Fix("Watch clocks, power and heat while it works.", ("amd-smi monitor -ptum",), impact="none")
+    index = f" -i {gpu.index}" if gpu is not None else ""
+    says = "Watch clocks, power and heat while it works, in a second terminal."
+    return Fix(says, (f"nvidia-smi -q -d CLOCK,PERFORMANCE,POWER,TEMPERATURE{index} -l 1",), impact="none")
+
+
+def unset(facts: Facts, name: str, why: str, verify: str) -> Fix:
+    """Take a variable out of the environment.
+
+    Args:
+        facts: the machine.
+        name: the variable, which is set.
+        why: what it does, a clause.
+        verify: the command that shows that it helped.
+    """
+    value = facts.host.environment.get(name, "")
+    return Fix(
+        f"Unset {name}: {why}.",
+        (f"unset {name}",),
+        "change-environment",
+        needs="restart of the program",
+        undo=f"export {name}={shlex.quote(value)}",
+        verify=verify,
+    )
+
+
+def updated(facts: Facts, run: SmokeRun, verify: str) -> tuple[Fix, ...]:
+    """Take the framework's newest build for this machine; nothing where the environment is not known."""
+    module = MODULES.get(run.backend, run.backend)
+    python = next((p for p in facts.pythons if p.path == run.python), None)
+    framework = next((f for f in python.frameworks if f.name == module), None) if python else None
+    if python is None or framework is None:
+        return ()
+    if module == "torch":
+        return reinstall_torch(facts, python, framework)
+    name = framework.distribution if isinstance(framework.distribution, str) else framework.name
+    says = f"Take a newer {framework_name(framework)}: kernels for new GPUs, and mended ones, come with it."
+    return (Fix(says, (install(python, name, upgrade=True),), "reinstall-package", verify=verify),)
