@@ -111,7 +111,9 @@ def examine(machine: Machine | None, wishes: Wishes = ANYTHING, facts: Facts | N
     yield Done(build(facts, verdicts, chosen=bool(wishes.only or wishes.skip), area=wishes.area), facts)
 
 
-def _smoke(machine: Machine, facts: Facts, choice: "Choice") -> "Generator[SmokeEvent, None, Facts]":
+def _smoke(
+    machine: Machine, facts: Facts, choice: "Choice"
+) -> "Generator[StepStarted | StepEnded | SmokeEvent, None, Facts]":
     """The facts with what the smoke tests measured."""
     from gpudoctor import smoke
 
