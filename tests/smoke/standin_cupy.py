@@ -84,28 +84,18 @@ def plain(array: Any) -> Any:
     return array.view(numpy.ndarray) if isinstance(array, ndarray) else array
 
 
-def device_array(function: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda *given, **more: function(*given, **more).view(ndarray)
+def made(function: Callable[..., Any]) -> Callable[..., Any]:
+    """NumPy's function, with arrays of the device."""
+    return lambda first, *given, **more: function(plain(first), *given, **more).view(ndarray)
 
 
-empty, zeros, full, arange = (device_array(f) for f in (numpy.empty, numpy.zeros, numpy.full, numpy.arange))
+empty, zeros, full, arange = (made(f) for f in (numpy.empty, numpy.zeros, numpy.full, numpy.arange))
+asarray, ascontiguousarray, tile = (made(f) for f in (numpy.array, numpy.ascontiguousarray, numpy.tile))
 maximum, exp, log = numpy.maximum, numpy.exp, numpy.log
-
-
-def asarray(array: Any) -> ndarray:
-    return numpy.array(plain(array)).view(ndarray)
 
 
 def asnumpy(array: ndarray) -> Any:
     return array.get()
-
-
-def ascontiguousarray(array: ndarray) -> ndarray:
-    return numpy.ascontiguousarray(plain(array)).view(ndarray)
-
-
-def tile(array: ndarray, times: int) -> ndarray:
-    return numpy.tile(plain(array), times).view(ndarray)
 
 
 def copyto(target: ndarray, source: ndarray) -> None:
@@ -118,11 +108,7 @@ def count_nonzero(array: ndarray) -> ndarray:
     return numpy.asarray(numpy.count_nonzero(plain(array))).view(ndarray)
 
 
-def _as_strided(array: ndarray, shape: Any, strides: Any) -> ndarray:
-    return numpy.lib.stride_tricks.as_strided(plain(array), shape, strides).view(ndarray)
-
-
-lib = SimpleNamespace(stride_tricks=SimpleNamespace(as_strided=_as_strided))
+lib = SimpleNamespace(stride_tricks=SimpleNamespace(as_strided=made(numpy.lib.stride_tricks.as_strided)))
 TF32, DEFAULT = 7, 1
 
 
@@ -233,10 +219,6 @@ class PinnedMemory:
         weakref.finalize(self.buffer, STATE.pinned.discard, self.ptr)
 
 
-def _pinned_pointer(memory: PinnedMemory, offset: int) -> Any:
-    return memory.buffer
-
-
 class Device:
     def __init__(self, number: int) -> None:
         self.number = number
@@ -258,8 +240,7 @@ def get_default_memory_pool() -> Any:
     return POOL
 
 
-def get_default_pinned_memory_pool() -> Any:
-    return POOL
+get_default_pinned_memory_pool = get_default_memory_pool
 
 
 # -- the runtime ------------------------------------------------------------------------------------------------
@@ -322,7 +303,7 @@ cuda = SimpleNamespace(
     Stream=Stream,
     Device=Device,
     PinnedMemory=PinnedMemory,
-    PinnedMemoryPointer=_pinned_pointer,
+    PinnedMemoryPointer=lambda memory, offset: memory.buffer,
     get_current_stream=get_current_stream,
     get_elapsed_time=get_elapsed_time,
 )

@@ -15,36 +15,19 @@ import pytest
 
 from gpudoctor.inside.common import PREFIX
 from gpudoctor.inside.smoke import worker
-from gpudoctor.inside.smoke.backends import cupy_kernels, cupy_types
+from gpudoctor.inside.smoke.backends import cupy_types
 from gpudoctor.inside.smoke.backends.cupy import Backend
-from gpudoctor.inside.smoke.bench import Bench, Unsupported
+from gpudoctor.inside.smoke.bench import Unsupported
 from gpudoctor.inside.smoke.network import reference
-from gpudoctor.inside.smoke.tests import matmul, mnist, transfer
+from gpudoctor.inside.smoke.tests import matmul, mnist
 from tests.smoke import standin_cupy as standin
-from tests.smoke.bench_kit import bench, digits, first_weights, results
-
-KIB = 1 << 10
-MIB = 1 << 20
+from tests.smoke.bench_kit import bench, digits, first_weights
+from tests.smoke.cupy_kit import MIB, made, stand_in
 
 
 @pytest.fixture
 def cupy(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """The stand-in, as new, in CuPy's place."""
-    monkeypatch.setattr(standin, "STATE", standin.State())
-    for name, module in standin.modules(sys.modules[standin.__name__]).items():
-        monkeypatch.setitem(sys.modules, name, module)
-    return standin
-
-
-def made(**task: Any) -> Backend:
-    """A backend that has taken its device."""
-    backend = Backend({"kind": "cuda", **task})
-    backend.start()
-    return backend
-
-
-def on(backend: Backend, **task: Any) -> Bench:
-    return bench(backend, **task)
+    return stand_in(monkeypatch)
 
 
 # -- the device ---------------------------------------------------------------------------------------------------
@@ -137,7 +120,7 @@ def error_of(backend: Backend, dtype: str) -> float:
         a, a64 = backend.operand(backend.host.normal(128, 128, 1), dtype, "a")
         b, b64 = backend.operand(backend.host.normal(128, 128, 2), dtype, "b")
         product = backend.multiply(a, b, dtype)
-        found = matmul.deviation(on(backend), a64, b64, backend.values(product()))
+        found = matmul.deviation(bench(backend), a64, b64, backend.values(product()))
     return float(found["error"])
 
 
@@ -182,7 +165,7 @@ def test_a_result_is_no_number_until_it_is_written(cupy: Any, monkeypatch: pytes
     a, a64 = backend.operand(backend.host.normal(64, 64, 1), "fp16")
     monkeypatch.setattr(cupy, "matmul", lambda a, b, out: out)  # a product that is lost
     lost = backend.multiply(a, a, "fp16")()
-    assert matmul.deviation(on(backend), a64, a64, backend.values(lost))["not_finite"] == 64 * 64
+    assert matmul.deviation(bench(backend), a64, a64, backend.values(lost))["not_finite"] == 64 * 64
 
 
 @pytest.mark.parametrize("dtype", [numpy.float32, numpy.float16])
@@ -208,7 +191,7 @@ def test_values_of_a_part(cupy: Any) -> None:
 
 
 def test_the_training_steps_gradients(cupy: Any) -> None:
-    backend, work = made(), on(made())
+    backend, work = made(), bench(made())
     images, labels = work.digits()
     true_loss, true = reference(backend.host, first_weights(), images, labels)
     network = backend.network(first_weights(), images, labels)
@@ -222,184 +205,6 @@ def test_the_training_steps_gradients(cupy: Any) -> None:
     network.train(16, 0.001, 0)()
     assert network.loss() < stepped
     assert abs(backend.values(network.predict(4)()) - network.predict_on_cpu(4)()).max() < 1e-5
-
-
-# -- copies -------------------------------------------------------------------------------------------------------
-
-
-def test_copies_arrive(cupy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transfer, "LARGE", 4 * MIB)
-    monkeypatch.setattr(transfer, "WARM_SECONDS", 0.0)
-    (done,) = results(transfer.run, on(made()))
-    assert (done.outcome, done.notes["pinned"]) == ("done", True)
-    assert (done.notes["differing"], done.notes["pieces_differing"]) == (0, 0)
-    assert len(done.figures) == 4
-
-
-def test_the_driver_says_whether_memory_is_pinned(cupy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    backend = made()
-    assert (backend.transfer(KIB, True).pinned, backend.transfer(KIB, False).pinned) == (True, False)
-    cupy.STATE.pinned.clear()
-    monkeypatch.setattr(cupy.runtime, "pointerGetAttributes", lambda _: SimpleNamespace(type=0))
-    assert backend.transfer(KIB, True).pinned is False
-    monkeypatch.setattr(cupy.runtime, "is_hip", True)
-    assert backend.transfer(KIB, True).pinned is None
-
-
-def test_too_much_to_pin(cupy: Any) -> None:
-    cupy.STATE.pinnable = MIB
-    with pytest.raises(MemoryError, match=r"^2 MiB cannot be pinned: cudaErrorMemoryAllocation: out of memory$"):
-        made().transfer(2 * MIB, True)
-
-
-def test_a_lost_copy_shows(cupy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    backend = made()
-    copies = backend.transfer(64 * KIB, True)
-    copies.fill(1)
-    copies.clear()
-    monkeypatch.setattr(cupy.runtime, "memcpyAsync", lambda *_: None)
-    copies.to_device()
-    copies.to_host()
-    assert copies.differing() == pytest.approx(64 * KIB, rel=0.01)
-    assert copies.piece(11, 4096) > 4000
-
-
-def test_streams_keep_their_order(cupy: Any) -> None:
-    assert made().overlap(64 * KIB).ordered() == 0
-
-
-def test_a_stream_that_does_not_wait_shows(cupy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cupy.Stream, "wait_event", lambda *_: None)
-    assert made().overlap(64 * KIB).ordered() > 60 * KIB
-
-
-def test_each_direction_and_the_products_have_a_stream(cupy: Any) -> None:
-    beside = made().overlap(KIB)
-    beside.copy()
-    beside.copy_back()
-    queues = [len(stream.queue) for stream in (beside.there_goes, beside.here_comes, beside.computing)]  # type: ignore[attr-defined]
-    assert queues == [1, 1, 0]
-    beside.compute(2)
-    beside.wait()
-    assert (beside.there.get() == beside.source).all()  # type: ignore[attr-defined]
-    assert float(abs(beside.product).max()) > 1  # type: ignore[attr-defined]
-
-
-# -- vectors and kernels ------------------------------------------------------------------------------------------
-
-
-def test_vectors(cupy: Any) -> None:
-    vectors = made().vectors(5000)
-    assert vectors.wrong() > 9900
-    vectors.copy()
-    vectors.triad()
-    vectors.read()
-    assert (vectors.wrong(), vectors.triad_bytes) == (0, 3)
-    vectors.z[7] += 1  # type: ignore[attr-defined]
-    vectors.y[8] += 1  # type: ignore[attr-defined]
-    assert vectors.wrong() == 2
-
-
-def test_both_ways_of_compiling(cupy: Any) -> None:
-    ways = made().fused(10000)
-    assert [way.way for way in ways] == ["ElementwiseKernel", "fuse"]
-    for way in ways:
-        way.compile()
-        assert way.error() < 1e-6
-        assert way.compile_seconds > 0
-        way.eager()
-
-
-def test_a_kernel_that_computes_something_else_shows(cupy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    by_hand, traced = made().fused(10000)
-    monkeypatch.setattr(cupy_kernels, "GELU", (*cupy_kernels.GELU[:2], "y = 1.5f * x", "wrong"))
-    monkeypatch.setattr(cupy_kernels, "B", 0.0)
-    for way in (by_hand, traced):
-        way.compile()
-        assert way.error() > 0.1
-
-
-def test_a_kernel_that_never_ran_shows(cupy: Any) -> None:
-    by_hand = made().fused(10000)[0]
-    assert by_hand.error() >= 1e9
-
-
-# -- between devices ----------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def two(cupy: Any) -> Any:
-    cupy.STATE.devices = 2
-    return cupy
-
-
-def test_the_task_may_allow_fewer_devices(cupy: Any) -> None:
-    cupy.STATE.devices = 4
-    assert [made(devices=devices).peers() for devices in (None, 2, 8)] == [4, 2, 4]
-
-
-def test_copies_from_gpu_to_gpu(two: Any) -> None:
-    peer = made().peer(0, 1, 70001)
-    assert peer.can_access is True
-    assert two.STATE.peers == {(0, 1), (1, 0)}
-    assert peer.differing() > 60000
-    peer.copy()
-    peer.wait()
-    assert peer.differing() == 0
-    peer.here[123] ^= 1  # type: ignore[attr-defined]
-    assert peer.differing() == 1
-    assert made().peer(0, 1, KIB).can_access is True  # where access is open already
-    assert two.STATE.device == 0
-
-
-def test_devices_that_do_not_reach_each_other(two: Any) -> None:
-    two.STATE.access = False
-    assert made().peer(0, 1, KIB).can_access is False
-    assert two.STATE.peers == set()
-
-
-def test_sums_over_all_devices(two: Any) -> None:
-    pauses: list[int] = []
-    found = made().allreduce(4096, lambda: pauses.append(1))
-    seconds = found.pop("seconds")
-    assert found == {"ranks": 2, "transport": "nccl", "wrong": 0, "bytes": 4096}
-    assert (len(seconds), len(pauses)) == (10, 13)
-
-
-def test_a_rank_that_is_left_out_shows(two: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(two.Communicator, "lost", 1)
-    assert made().allreduce(4096, lambda: None)["wrong"] == 2 * (1024 + 2048)  # of float32 and of bf16, on both
-
-
-def test_sums_on_amds(two: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(two.runtime, "is_hip", True)
-    assert made().allreduce(4096, lambda: None)["transport"] == "rccl"
-
-
-@pytest.mark.parametrize(
-    ("module", "says"),
-    [
-        (SimpleNamespace(available=False), "CuPy finds no NCCL, which is a package of its own beside it."),
-        (None, "CuPy cannot load NCCL: import of cupy.cuda.nccl halted; None in sys.modules."),
-    ],
-)
-def test_without_nccl(two: Any, module: Any, says: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "cupy.cuda.nccl", module)
-    with pytest.raises(Unsupported) as refused:
-        made().allreduce(4096, lambda: None)
-    assert str(refused.value) == says
-
-
-def test_communicators_are_taken_down_after_an_error(two: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    gone: list[int] = []
-    monkeypatch.setattr(two.Communicator, "destroy", lambda _: gone.append(1))
-
-    def stop() -> None:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        made().allreduce(4096, stop)
-    assert len(gone) == 2
 
 
 # -- through a worker ---------------------------------------------------------------------------------------------

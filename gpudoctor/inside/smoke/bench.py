@@ -55,6 +55,14 @@ class Bench:
         """Whether the user wants this data type; all where none was named."""
         return not self.task.get("dtypes") or dtype in self.task["dtypes"]
 
+    def has(self, dtype: str) -> bool:
+        """Whether the backend has this data type on its device."""
+        try:
+            with self.backend.precision(dtype):
+                return True
+        except Unsupported:
+            return False
+
     def budget(self) -> int:
         """The bytes of device memory that a test may take: modestly, because others may work here."""
         free = self.backend.free()

@@ -27,17 +27,9 @@ SAMPLE = 0.01  # seconds of runs that make a sample at least
 def run(bench: Bench) -> None:
     """Test forward passes in fp32, and in bf16 where the backend has it."""
     for dtype in ("fp32", "bf16"):
-        if bench.wants(dtype) and _has(bench, dtype):
+        if bench.wants(dtype) and bench.has(dtype):
             with bench.test("inference", dtype), bench.backend.precision(dtype):
                 _one(bench, dtype)
-
-
-def _has(bench: Bench, dtype: str) -> bool:
-    try:
-        with bench.backend.precision(dtype):
-            return True
-    except Unsupported:
-        return False
 
 
 def _one(bench: Bench, dtype: str) -> None:

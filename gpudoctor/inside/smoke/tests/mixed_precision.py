@@ -6,7 +6,6 @@ where autocast does nothing, all else looks well.
 
 from __future__ import annotations
 
-from ..bench import Unsupported
 from .mnist import reference, relative, weights
 
 TYPE_CHECKING = False
@@ -24,17 +23,9 @@ def run(bench: Bench) -> None:
     wanted = [dtype for dtype in ("bf16", "fp16") if bench.wants(dtype)]
     if not wanted:
         return
-    dtype = next((d for d in wanted if _has(bench, d)), wanted[0])
+    dtype = next((d for d in wanted if bench.has(d)), wanted[0])
     with bench.test("mixed-precision", dtype):
         _one(bench, dtype)
-
-
-def _has(bench: Bench, dtype: str) -> bool:
-    try:
-        with bench.backend.precision(dtype):
-            return True
-    except Unsupported:
-        return False
 
 
 def _one(bench: Bench, dtype: str) -> None:

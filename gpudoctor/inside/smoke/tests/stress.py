@@ -11,7 +11,6 @@ from __future__ import annotations
 import time
 
 from ..backends.base import OPERAND_BYTES, RESULT_BYTES
-from ..bench import Unsupported
 from ..timing import measure, median
 from .matmul import deviation, largest
 
@@ -42,13 +41,7 @@ def run(bench: Bench) -> None:
 def chosen(bench: Bench) -> str:
     """The data type: it should load the device as much as can be."""
     wanted = [d for d in ("bf16", "fp32") if bench.wants(d)] or list(bench.task["dtypes"])
-    for dtype in wanted:
-        try:
-            with bench.backend.precision(dtype):
-                return dtype
-        except Unsupported:
-            continue
-    return str(wanted[0])
+    return str(next((dtype for dtype in wanted if bench.has(dtype)), wanted[0]))
 
 
 class Burn:
