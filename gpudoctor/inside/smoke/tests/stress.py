@@ -27,7 +27,7 @@ WINDOW = 1.0  # seconds of which the rate is a sample
 MOST_BUFFERS, BUFFERS_ON_CPU = 64, 4
 LARGEST_ON_CPU = 1024
 PROBED = 2048  # rows and columns of the product whose time tells how large one may be
-SHORT = 0.5  # seconds of products under which the last window has no rate of its own
+SHORT = 0.5  # seconds under which the last window has no rate of its own
 METHOD = "products compared bit for bit, a sample a second"
 
 
@@ -91,9 +91,9 @@ class Burn:
         self.wrong += wrong
         self.not_finite += int(unequal(self.results[at], self.results[at])) if wrong else 0  # NaN differs from itself
 
-    def close_window(self) -> None:
+    def close_window(self, seconds: float) -> None:
         """Keep the rate of the products since the window before; the last may be too short to have one."""
-        if self._busy >= SHORT or (self._window and not self.rates):
+        if self._window and (seconds >= SHORT or not self.rates):
             self.rates.append(2e-12 * self.size**3 * self._window / self._busy)
         self._window, self._busy = 0, 0.0
 
@@ -137,7 +137,7 @@ def _burn(burn: Burn, seconds: float, times: int) -> None:
         while time.monotonic() - window < WINDOW and time.monotonic() - begun < seconds:
             bench.pause()
             burn.work(times)
-        burn.close_window()
+        burn.close_window(time.monotonic() - window)
         bench.progress(min(1.0, (time.monotonic() - begun) / seconds))
 
 
