@@ -283,7 +283,8 @@ def ran(name):
 def test_the_way_of_copies_beside_products(python: str) -> None:
     ((outcome, says, notes, figures),) = inside(python, PLAYED + 'tell(ran("overlap"))')
     assert (outcome, says) == ("done", "")
-    assert notes == {"size": 64 << 20, "engines": 2, "wrong": 0}
+    assert notes.pop("size") in (64 << 20, 16 << 20, 4 << 20)  # more is refused, and less taken where copies are slow
+    assert notes == {"engines": 2, "wrong": 0}
     assert set(figures) == {"copy", "compute", "both", "overlap", "duplex"}
 
 

@@ -87,6 +87,45 @@ def test_calls_that_wait_for_one_another(clock: StillClock, together: float) -> 
     assert one(Streams(clock, together)).figures["overlap"] == pytest.approx(together, abs=1e-6)
 
 
+class Impatient(Streams):
+    """Streams on which the call of this kind waits until all is done that was queued."""
+
+    waits = "compute"
+
+    def copy(self) -> None:
+        super().copy()
+        if self.waits == "copy":
+            self.wait()
+
+    def compute(self, times: int) -> None:
+        super().compute(times)
+        if self.waits == "compute":
+            self.wait()
+
+
+@pytest.mark.parametrize("waits", ["copy", "compute"])
+def test_one_kind_of_call_that_waits_shows_in_one_of_both_orders(clock: StillClock, waits: str) -> None:
+    streams = Impatient(clock)
+    streams.waits = waits
+    assert one(streams).figures["overlap"] == pytest.approx(0.0, abs=1e-6)
+
+
+@pytest.mark.parametrize(("seconds", "size"), [(0.04, 256), (0.07, 64), (0.4, 16), (60.0, 4)])
+def test_over_a_slow_link_less_is_copied(
+    clock: StillClock, seconds: float, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[int] = []
+
+    class Slow(Gpu):
+        def overlap(self, size: int) -> Overlap:
+            monkeypatch.setattr("tests.smoke.test_overlap.COPY", seconds * size / (256 * MIB))
+            made.append(size)
+            return Streams(clock)
+
+    (done,) = results(overlap.run, bench(Slow()))
+    assert (done.notes["size"], made[-1]) == (size * MIB, size * MIB)
+
+
 def test_both_ways_no_faster_than_one(clock: StillClock) -> None:
     assert one(Streams(clock, duplex=0.0)).figures["duplex"] == pytest.approx(1.0)
 

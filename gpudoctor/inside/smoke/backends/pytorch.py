@@ -141,10 +141,10 @@ class Backend(Base):
     def operand(self, values: Any, dtype: str, side: str = "a") -> tuple[Any, Any]:
         """Rounded on the CPU and copied; the right operand of fp8 is laid out by columns, as cuBLASLt wants it."""
         rounded = self.torch.as_tensor(values).to(getattr(self.torch, TYPES[dtype]))
-        exact = self.on_host(rounded)
+        there = rounded.to(self.device)
         if dtype == "fp8" and side == "b":
-            rounded = rounded.view(self.torch.uint8).t().contiguous().view(rounded.dtype).t()
-        return rounded.to(self.device), exact
+            there = there.view(self.torch.uint8).t().contiguous().view(rounded.dtype).t()
+        return there, self.on_host(rounded)
 
     def multiply(self, a: Any, b: Any, dtype: str) -> Callable[[], Any]:
         """torch.mm, or torch._scaled_mm with scales of one for fp8, into an array that holds NaN before."""
