@@ -183,6 +183,7 @@ def played(monkeypatch: pytest.MonkeyPatch) -> Any:
         (AcceleratorError("CUDA error: out of memory", 2), "out-of-memory"),
         (RuntimeError("CUDA error: device-side assert triggered"), "device-error"),
         (RuntimeError("HIP error: unspecified launch failure"), "device-error"),
+        (RuntimeError("CUDA error: the launch timed out and was terminated"), "device-error"),
         (MemoryError("256 MiB cannot be pinned"), "out-of-memory"),
         (RuntimeError("mat1 and mat2 shapes cannot be multiplied"), "other"),
     ],

@@ -366,6 +366,8 @@ DEAD = (
     "misaligned address",
     "unspecified launch failure",
     "LAUNCH_FAILED",
+    "launch timed out",
+    "LAUNCH_TIMEOUT",
     "uncorrectable ECC error",
     "ECC_UNCORRECTABLE",
     "hardware stack error",
