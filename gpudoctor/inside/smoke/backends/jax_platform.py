@@ -56,8 +56,8 @@ def devices(jax: Any, kind: str) -> list[Any]:
 def _why_not(words: str) -> str:
     """JAX keeps in a private place why a platform did not start; the public error often says less."""
     errors = getattr(sys.modules.get("jax._src.xla_bridge"), "_backend_errors", None) or {}
-    found = [str(errors.get(platform) or "").strip() for platform in ("cuda", "rocm", "gpu")]
-    return next((text for text in found if text), words)
+    kept = ("%s: %s" % (name, str(errors[name]).strip()) for name in ("cuda", "rocm", "gpu") if errors.get(name))
+    return ". ".join([words.rstrip("."), *kept])
 
 
 def is_amds(device: Any) -> bool:
