@@ -77,7 +77,9 @@ class Step:
 
 
 def _one(bench: Bench) -> None:
-    step, others = Step(bench, weights(bench), reference(bench)), 0
+    true = reference(bench)
+    bench.progress(0.1)  # a busy processor takes its time, and silence counts as a hang
+    step, others = Step(bench, weights(bench), true), 0
     while step.unsure and others < len(OTHER_SEEDS):
         bench.pause()
         first = _weights(bench, OTHER_SEEDS[others])
@@ -91,6 +93,7 @@ def _one(bench: Bench) -> None:
     again = step.network.gradients()[1]
     bench.note(not_repeated=sum(int((one != other).sum()) for one, other in zip(step.gradients, again)))
     bench.note(other_weights=others)
+    bench.progress(0.3)
     _taken(bench, step)
     bench.pause()
     _train(bench, step.network)
@@ -130,6 +133,7 @@ def _train(bench: Bench, network: Any) -> None:
         bench.pause()
         call = network.train(BATCH, TRAINING_RATE, step)
         seconds.append(bench.backend.elapsed(call, 1))
+        bench.progress(0.5 + 0.5 * (step + 1) / STEPS)
     bench.timed(begun, time.monotonic())
     rates = [BATCH / s for s in seconds[2:]]  # the first steps load and tune what they need
     bench.figure("rate", median(rates), "images/s", "training, batch %d, %d steps" % (BATCH, STEPS), rates)
