@@ -75,7 +75,8 @@ END
 }
 
 tests() {
-    GPUDOCTOR_GPU_PYTHON=$PYTHON "$OWN" -m pytest -m gpu tests/smoke/test_on_a_gpu.py -rs -q -p no:cacheprovider
+    GPUDOCTOR_GPU_PYTHON=$PYTHON GPUDOCTOR_TORCH=$PYTHON "$OWN" -m pytest -m gpu -rs -q -p no:cacheprovider \
+        --durations 10 tests/smoke
 }
 
 rounds() {
