@@ -42,7 +42,7 @@ class Backend(Base):
         capability: its compute capability; None where it has none.
     """
 
-    name = "jax"
+    name = "JAX"
     batch_seconds = 0.1
 
     def __init__(self, task: dict[str, Any]) -> None:
@@ -71,7 +71,7 @@ class Backend(Base):
         Raises:
             Unsupported: JAX sees no such device; in its own words.
         """
-        index = int(self.task.get("device", 0))
+        index = int(self.task.get("device") or 0)
         platform.configure(self.jax, self.kind)
         found = platform.devices(self.jax, self.kind)
         if index >= len(found):

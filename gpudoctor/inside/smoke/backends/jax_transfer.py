@@ -87,7 +87,8 @@ class JaxTransfer(Transfer):
         self._waiting.append(array)
         if len(self._waiting) > IN_FLIGHT:
             self._waiting.pop(0).block_until_ready()
-        return self.backend.queued(array)
+        self.backend.queued(list(self._waiting))  # all of them: XLA copies on several streams in turn
+        return array
 
     def _fetched(self, array: Any) -> Any:
         """Its bytes, copied anew: an array keeps what was copied of it, so another is made of the same buffer."""

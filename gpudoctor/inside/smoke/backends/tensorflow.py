@@ -34,7 +34,7 @@ class Backend(Base):
         chip: what the driver says of it.
     """
 
-    name = "tensorflow"
+    name = "TensorFlow"
     batch_seconds = 0.1
 
     def __init__(self, task: dict[str, Any]) -> None:
@@ -47,7 +47,7 @@ class Backend(Base):
         self.host = Host()
         self.numpy = self.host.module
         self.version = str(self.tf.__version__)
-        self.index = int(task.get("device", 0))
+        self.index = int(task.get("device") or 0)
         self.place = "/CPU:0" if self.kind == "cpu" else "/GPU:%d" % self.index
         self.chip = Chip("cpu", 0)
         self._details: dict[str, Any] = {}
