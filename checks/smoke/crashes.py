@@ -20,7 +20,7 @@ def _fixes(on: OnRun) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=("https://man7.org/linux/man-pages/man7/signal.7.html",),
     each=smoke_runs,
-    because=(*NOT_RUNNING, *MEMORY, "health.*", "host.shm-small", "smoke.uncorrected-ecc"),
+    because=(*NOT_RUNNING, *MEMORY, "host.shm-small", "smoke.uncorrected-ecc"),
     affects=("everything",),
     seen=("table 2026-11",),
 )

@@ -21,7 +21,7 @@ def _fixes(on: OnRun) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=("https://docs.pytorch.org/docs/stable/notes/faq.html",),
     each=smoke_runs,
-    because=(*NOT_RUNNING, *MEMORY, "cuda.*", "host.*", "smoke.device-error", "smoke.out-of-memory"),
+    because=(*NOT_RUNNING, *MEMORY, "host.*", "smoke.device-error", "smoke.out-of-memory"),
     affects=("everything",),
     seen=("table 2026-11",),
 )

@@ -22,7 +22,7 @@ def _fixes(on: OnRun) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=("https://docs.pytorch.org/docs/stable/notes/cuda.html",),
     each=gpu_runs,
-    because=(*NOT_RUNNING, "health.*"),
+    because=(*NOT_RUNNING, "health.memory-held"),
     affects=("everything",),
     seen=("table 2026-11",),
 )

@@ -172,11 +172,6 @@ def dtype_of(test: SmokeTest) -> str:
     return test.variant or (said if isinstance(said, str) else "")
 
 
-def variants(tests: Iterable[SmokeTest]) -> str:
-    """Their variants for people: "bf16, fp16"."""
-    return ", ".join(dict.fromkeys(filter(None, (dtype_of(t) for t in tests))))
-
-
 def called(test: SmokeTest) -> str:
     """A test for people: "matmul bf16"."""
     return f"{test.name} {test.variant}".strip()

@@ -27,7 +27,7 @@ WRONG = (
     "smoke.wrong-inference",
     "smoke.fused-wrong",
 )
-FRAMEWORKS = ("pytorch.*", "tensorflow.*", "cupy.*", "jax.*", "packages.*")
+FRAMEWORKS = ("pytorch.*", "tensorflow.*", "cupy.*", "jax.*")
 # Why a backend does not run at all.
 NOT_RUNNING = (*SYSTEM, *ENVIRONMENT, *FRAMEWORKS, "health.stuck-process")
 # Why a GPU computes slowly.

@@ -206,7 +206,7 @@ ROWS: list[tuple[str, Facts, list[tuple[str, str]]]] = [
         ill("mixed-precision", figures={"gradient error": 0.3}),
         problem(
             f"{ON} trains wrongly in mixed precision: gradients in bf16 are off by 3.0e-01, "
-            "and the type's own rounding makes up to 8e-02."
+            "and the type's own rounding makes up to 0.15."
         ),
     ),
     (
