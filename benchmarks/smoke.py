@@ -91,7 +91,7 @@ def measured(arguments: argparse.Namespace, report: dict[str, Any], folder: Path
     names, python = arguments.only or PARTS, arguments.python
     here = any(gpu["vendor"] == "nvidia" for gpu in report["gpus"])
     gpu = None if here else NO_GPU
-    of_framework = ("--backend", "pytorch", "--python", python, "--device", arguments.device if here else "cpu")
+    of_framework = ("--backend", "pytorch", "--python", python, "--device", arguments.device or "0" if here else "cpu")
     doctor = Doctor(of_framework if python else ("--backend", "driver" if here else "cpu"))
     found: list[Row] = []
     families = [name for name in verdicts.FAMILIES if name in names]
@@ -119,7 +119,7 @@ def main(words: Sequence[str] | None = None) -> int:
     """Measure and tell."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--python", help="the interpreter of an environment with PyTorch and Triton")
-    parser.add_argument("--device", default="0", help="the GPU (default: 0)")
+    parser.add_argument("--device", help="the GPU, by number or UUID (default: 0)")
     parser.add_argument("--runs", type=int, default=10, help="of the quick suite; peers run beside the first ten")
     parser.add_argument(
         "--only", nargs="+", choices=PARTS, metavar="NAME", help=f"only these parts: {', '.join(PARTS)}"
@@ -128,6 +128,8 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--keep", type=Path, help="a folder for the report of every run and for the rows as JSON")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args(words)
+    if arguments.device:  # for the programs beside it
+        os.environ |= {"CUDA_DEVICE_ORDER": "PCI_BUS_ID", "CUDA_VISIBLE_DEVICES": arguments.device}
     if arguments.keep:
         arguments.keep.mkdir(parents=True, exist_ok=True)
     report = looked()
