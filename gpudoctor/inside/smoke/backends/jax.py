@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from ..weights import Weights
     from .base import Fused, Network, Overlap, Peer, Transfer, Vectors
+    from .jax_network import Programs
 
 TYPES = {
     "fp32": "float32",
@@ -61,6 +62,7 @@ class Backend(Base):
         self._last: Any = None
         self._products: dict[str, Any] = {}  # compiled, by data type
         self._unequal: Any = None
+        self._programs: Programs | None = None
         self._lacks: dict[str, str] = {}
 
     # -- the device --------------------------------------------------------------------------------------
@@ -189,6 +191,14 @@ class Backend(Base):
         from .jax_network import JaxNetwork
 
         return JaxNetwork(self, weights, images, labels)
+
+    def programs(self) -> Programs:
+        """What the networks of all tests have in common."""
+        if self._programs is None:
+            from .jax_network import Programs
+
+            self._programs = Programs(self)
+        return self._programs
 
     def transfer(self, size: int, pinned: bool) -> Transfer:
         """Copies by jax.device_put, of pinned memory between memory kinds.

@@ -17,27 +17,25 @@ if TYPE_CHECKING:
 TYPES = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16"}
 
 
-class JaxNetwork(Network):
-    """Parameters and batch on the device; each precision is compiled when it is first asked for."""
+class Programs:
+    """What is compiled: once for all networks of a backend, for each precision when it is first asked for.
 
-    def __init__(self, backend: Backend, weights: Weights, images: bytes, labels: bytes) -> None:
-        self.backend, self.names, self.jax, self.jnp = backend, weights.names, backend.jax, backend.jnp
-        numpy = self.numpy = backend.numpy
-        self.parameters = [
-            backend.put(numpy.frombuffer(data, numpy.float32).reshape(shape))
-            for data, shape in zip(weights.buffers, weights.shapes)
-        ]
-        normal, numbers = xla.batch(numpy, images, labels)
-        self._batch = normal[:, None], numbers
-        self.images, self.labels = (backend.put(values) for values in self._batch)
-        self._last: list[Any] = []
-        self._slopes = self.jax.jit(self._slopes_of, static_argnums=3)
-        self._forward = self.jax.jit(self._logits, static_argnums=2)
-        self._loss = self.jax.jit(self._loss_of, static_argnums=3)
-        self._step = self.jax.jit(self._stepped)
-        self._train = self.jax.jit(self._trained)
+    Attributes:
+        forward: the logits of parameters and images in a precision.
+        loss: of parameters, images and labels in a precision.
+        slopes: loss and gradients, with a precision and the loss's scale.
+        step: the parameters less a rate times their gradients.
+        train: a whole step in float32.
+    """
 
-    # -- what is compiled ----------------------------------------------------------------------------------
+    def __init__(self, backend: Backend) -> None:
+        self.backend, self.jax, self.jnp, self.numpy = backend, backend.jax, backend.jnp, backend.numpy
+        compiled = self.jax.jit
+        self.forward = compiled(self._logits, static_argnums=2)
+        self.loss = compiled(self._loss_of, static_argnums=3)
+        self.slopes = compiled(self._slopes_of, static_argnums=3)
+        self.step = compiled(self._stepped)
+        self.train = compiled(self._trained)
 
     def _logits(self, parameters: list[Any], images: Any, precision: str) -> Any:
         """All of it in one data type; the casts' own gradients make those of the weights float32."""
@@ -82,18 +80,32 @@ class JaxNetwork(Network):
         _, slopes = self._slopes_of(parameters, images, labels, "fp32", self.jnp.float32(1))
         return self._stepped(parameters, slopes, rate)
 
-    # -- as base.py has it ---------------------------------------------------------------------------------
+
+class JaxNetwork(Network):
+    """Parameters and batch on the device."""
+
+    def __init__(self, backend: Backend, weights: Weights, images: bytes, labels: bytes) -> None:
+        self.backend, self.names, self.numpy = backend, weights.names, backend.numpy
+        self.programs = backend.programs()
+        self.parameters = [
+            backend.put(self.numpy.frombuffer(data, self.numpy.float32).reshape(shape))
+            for data, shape in zip(weights.buffers, weights.shapes)
+        ]
+        normal, numbers = xla.batch(self.numpy, images, labels)
+        self._batch = normal[:, None], numbers
+        self.images, self.labels = (backend.put(values) for values in self._batch)
+        self._last: list[Any] = []
 
     def gradients(self, precision: str = "fp32", scale: float = 1.0) -> tuple[float, list[Any]]:
         """In bf16 and fp16 the whole network computes in that type."""
         self.backend.require(precision)
         factor = self.numpy.float32(scale)
-        loss, self._last = self._slopes(self.parameters, self.images, self.labels, precision, factor)
+        loss, self._last = self.programs.slopes(self.parameters, self.images, self.labels, precision, factor)
         return float(loss), [self.backend.values(slope) for slope in self._last]
 
     def update(self, rate: float) -> None:
         """Take the step."""
-        self.parameters = self._step(self.parameters, self._last, self.numpy.float32(rate))
+        self.parameters = self.programs.step(self.parameters, self._last, self.numpy.float32(rate))
         self.backend.queued(self.parameters)
 
     def weights(self) -> list[Any]:
@@ -102,7 +114,7 @@ class JaxNetwork(Network):
 
     def loss(self) -> float:
         """In float32."""
-        return float(self._loss(self.parameters, self.images, self.labels, "fp32"))
+        return float(self.programs.loss(self.parameters, self.images, self.labels, "fp32"))
 
     def train(self, batch: int, rate: float, step: int) -> Callable[[], None]:
         """One compiled function a step."""
@@ -110,7 +122,7 @@ class JaxNetwork(Network):
         images, labels = (self.backend.put(values[picked]) for values in self._batch)
 
         def call() -> None:
-            self.parameters = self.backend.queued(self._train(self.parameters, images, labels, by))
+            self.parameters = self.backend.queued(self.programs.train(self.parameters, images, labels, by))
 
         return call
 
@@ -118,7 +130,7 @@ class JaxNetwork(Network):
         """One compiled function a pass."""
         self.backend.require(precision)
         images, parameters = self.images[:batch], self.parameters
-        return lambda: self.backend.queued(self._forward(parameters, images, precision))
+        return lambda: self.backend.queued(self.programs.forward(parameters, images, precision))
 
     def predict_on_cpu(self, batch: int) -> Callable[[], Any]:
         """The same function, compiled for the CPU.
@@ -127,9 +139,9 @@ class JaxNetwork(Network):
             Unsupported: JAX_PLATFORMS leaves the CPU out.
         """
         try:
-            cpu = self.jax.local_devices(backend="cpu")[0]
+            cpu = self.backend.jax.local_devices(backend="cpu")[0]
         except RuntimeError as error:
             raise Unsupported(str(error)) from error
         parameters = [self.backend.put(self.numpy.asarray(p), cpu) for p in self.parameters]
         images = self.backend.put(self._batch[0][:batch], cpu)
-        return lambda: self.numpy.asarray(self._forward(parameters, images, "fp32"))
+        return lambda: self.numpy.asarray(self.programs.forward(parameters, images, "fp32"))
