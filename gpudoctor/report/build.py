@@ -43,8 +43,10 @@ def build(facts: Facts, verdicts: Iterable[Verdict], chosen: bool = False, area:
         everything, found, open_, others = _narrowed(area, everything, found, open_)
     entries = tuple(_finding(f) for f in found)
     unknown = (*(_failed(*part) for part in facts.failed), *(_unknown(v) for v in open_))
-    if area == "smoke" and facts.smoke.instead:
-        unknown = (*unknown, NO_GPU)
+    if area == "smoke":
+        from gpudoctor.report.smoke import gaps
+
+        unknown += gaps(facts)
     status = _status(entries, unknown, everything)
     pythons = tuple(_python(p) for p in facts.pythons)
     return Report(
@@ -61,17 +63,8 @@ def build(facts: Facts, verdicts: Iterable[Verdict], chosen: bool = False, area:
         findings=entries,
         unknown=unknown,
         smoke=_smoke(facts),
-        next=(*closing(facts, everything, status, entries, chosen), *_elsewhere(others)),
+        next=(*closing(facts, everything, status, entries, chosen, area or "check"), *_elsewhere(others)),
     )
-
-
-# Who runs the smoke tests asks whether the GPU works: that the CPU does is no answer.
-NO_GPU = UnknownEntry(
-    check="smoke.no-device",
-    subject="GPU",
-    why="No GPU was found, so the tests ran on the CPU: nothing was proven about a GPU.",
-    essential=True,
-)
 
 
 def _narrowed(

@@ -11,23 +11,28 @@ NOTHING = "None of the checks that were chosen applies to this machine, so nothi
 
 
 def closing(
-    facts: Facts, verdicts: list[Verdict], status: str, entries: tuple[FindingEntry, ...], chosen: bool = False
+    facts: Facts,
+    verdicts: list[Verdict],
+    status: str,
+    entries: tuple[FindingEntry, ...],
+    chosen: bool = False,
+    command: str = "check",
 ) -> tuple[str, ...]:
     """Sentences for the end of the report."""
     if chosen and all(v.outcome is Outcome.SKIPPED for v in verdicts):
         return (NOTHING,)
     lines = [CHOSEN] if chosen and entries else []
     if status == "fail":
-        again = "Mend the first finding, then run `gpudoctor check` again; `gpudoctor explain ID` tells more."
+        again = f"Mend the first finding, then run `gpudoctor {command}` again; `gpudoctor explain ID` tells more."
         return (*lines, again)
-    lines += _proven(facts)
+    lines += [*_proven(facts), *_smoked(facts, entries)]
     if facts.smoke.instead:
         lines.append("No GPU was found, so the smoke tests ran on the CPU: they prove nothing about a GPU.")
     elif status == "incomplete":
         lines.append("Not everything could be found out: --verbose lists what is unknown, and what would permit it.")
     elif not entries and (asked := {v.check.id for v in verdicts if v.outcome is Outcome.PASS}):
         lines.append(f"Nothing was found by the {len(asked)} check{'s' * (len(asked) != 1)} that apply here.")
-    if facts.quick and any(p.frameworks for p in facts.pythons):
+    if facts.quick and any(p.frameworks for p in facts.pythons) and not facts.smoke.runs:
         lines.append("No framework was imported (--quick): run `gpudoctor check` for what each one sees.")
     if status == "pass" and not facts.quick and lines:
         lines.append(
@@ -49,6 +54,20 @@ def _proven(facts: Facts) -> list[str]:
             if live and live.available is True and not isinstance(live.count, Unknown):
                 lines.append(f"{framework_name(framework)} was imported and sees {_gpus(live.count)}.")
     return lines
+
+
+def _smoked(facts: Facts, entries: tuple[FindingEntry, ...]) -> list[str]:
+    """What the smoke tests have shown of GPUs, where they found nothing."""
+    if any(entry.check.startswith("smoke.") and entry.status == "fail" for entry in entries):
+        return []
+    labels = [
+        run.label for run in facts.smoke.runs if run.kind != "cpu" and any(t.outcome == "done" for t in run.tests)
+    ]
+    tests = sum(t.outcome == "done" for run in facts.smoke.runs if run.kind != "cpu" for t in run.tests)
+    if not labels:
+        return []
+    where = ", ".join(dict.fromkeys(labels))
+    return [f"{tests} smoke test{'s' * (tests != 1)} ran to the end on {where}, and every number was right."]
 
 
 def _gpus(number: int) -> str:

@@ -3,9 +3,40 @@
 import msgspec
 
 from gpudoctor.facts import Facts, Figure, SmokeRun, SmokeTest
-from gpudoctor.report.model import FigureEntry, SmokeEntry, SmokeTestEntry
+from gpudoctor.report.model import FigureEntry, SmokeEntry, SmokeTestEntry, UnknownEntry
 from gpudoctor.views.smoke_limits import limit
 from gpudoctor.views.smoke_speed import busy
+
+# Who runs the smoke tests asks whether the GPU works: that the CPU does is no answer.
+NO_GPU = UnknownEntry(
+    check="smoke.no-device",
+    subject="GPU",
+    why="No GPU was found, so the tests ran on the CPU: nothing was proven about a GPU.",
+    essential=True,
+)
+
+
+def gaps(facts: Facts) -> tuple[UnknownEntry, ...]:
+    """What keeps a run of smoke tests from being a proof: no GPU, or a backend that could run none of the tests."""
+    runs = facts.smoke.runs
+    idle = [b for b in dict.fromkeys(r.backend for r in runs) if not _worked([r for r in runs if r.backend == b])]
+    entries = [_idle(next(run for run in runs if run.backend == backend)) for backend in idle]
+    return (*([NO_GPU] if facts.smoke.instead else []), *entries)
+
+
+def _worked(runs: list[SmokeRun]) -> bool:
+    return any(test.outcome == "done" for run in runs for test in run.tests)
+
+
+def _idle(run: SmokeRun) -> UnknownEntry:
+    whys = [run.says, *(test.says for test in run.tests)]
+    why = next((why for why in whys if why), "it said no more")
+    return UnknownEntry(
+        check="smoke.no-device",
+        subject=f"{run.backend} on {run.label}",
+        why=f"None of the tests could be run: {why}",
+        essential=True,
+    )
 
 
 def smoke_entries(facts: Facts) -> tuple[SmokeEntry, ...]:

@@ -25,7 +25,7 @@ SHOWN: dict[str, tuple[tuple[str, str, Beside], ...]] = {
         (name, name, ()) for name in ("h2d pinned", "d2h pinned", "h2d pageable", "d2h pageable", "copy")
     ),
     "overlap": (("overlap", "", (("duplex", "both ways {:.1f} times one"),)),),
-    "mixed-precision": (("gradient error", "", (("scale", "loss scale {:.0f}"),)),),
+    "mixed-precision": (("gradient error", "", ()),),
     "fused": (("rate", "", (("speed-up", "{:.1f} times single kernels"), ("compile", "compiled in {:.1f} s"))),),
     "bandwidth": tuple((name, name, ()) for name in ("copy", "triad", "read")),
     "inference": (
@@ -110,6 +110,8 @@ def _remark(test: SmokeTestEntry, figure: FigureEntry, beside: list[tuple[float,
     parts = [f"of {figure.limit:,.0f}".replace(",", " ")] if figure.limit else []
     parts += ["worst gradient, from float64"] if test.test == "mixed-precision" else []
     parts += [words.format(value) for value, words in beside]
+    if (test.notes.get("products") or 0) != 0:
+        parts.append(f"{test.notes['products']} products compared")
     if test.notes.get("ranks"):
         parts.append(f"{test.notes['ranks']} ranks over {test.notes.get('transport')}")
     return ", ".join(parts)

@@ -95,7 +95,7 @@ def test_a_second_death_ends_the_run() -> None:
 
 def test_an_import_that_fails_is_told() -> None:
     run = ran("import")
-    assert (run.outcome, run.stage) == ("failed", "done")
+    assert (run.outcome, run.stage) == ("failed", "import")
     assert run.says == "ImportError: libcudnn.so.9: cannot open shared object file: No such file or directory"
     assert run.tests == ()
 

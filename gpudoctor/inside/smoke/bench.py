@@ -164,28 +164,30 @@ def run(teller: Any, task: dict[str, Any]) -> None:
     """Run a task and end the process, without a framework's own tidying where the device is lost."""
     signal.signal(signal.SIGTERM, lambda number, _: _ASKED.append(number))
     try:
-        _run(teller, task)
+        ended = _run(teller, task)
     except Stopped:
-        teller.tell(outcome="stopped")
+        ended = {"outcome": "stopped"}
     except DeviceLost:
-        teller.tell(outcome="failed", error="device-error")
-    teller.tell(stage="done", at=time.monotonic())
+        ended = {"outcome": "failed", "error": "device-error"}
+    if ended:
+        teller.tell(stage="done", **ended)
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(0)
 
 
-def _run(teller: Any, task: dict[str, Any]) -> None:
+def _run(teller: Any, task: dict[str, Any]) -> dict[str, str] | None:
+    """How the run ended; None where it could not begin, which was told, and the stage names where."""
     backend = _started(teller, task)
     if backend is None:
-        return
+        return None
     bench = Bench(teller, backend, task)
     for name in task["tests"]:
         bench.pause()
         test = importlib.import_module(".tests." + name.replace("-", "_"), __package__)
         test.run(bench)
     backend.close()
-    teller.tell(outcome="done")
+    return {"outcome": "done"}
 
 
 def _started(teller: Any, task: dict[str, Any]) -> Backend | None:
