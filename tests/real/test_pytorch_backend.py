@@ -364,6 +364,20 @@ tell([kernel.error(), bool((kernel.y == kernel.y).all())])
 # -- ending -------------------------------------------------------------------------------------------------------
 
 
+def test_a_rank_that_has_answered_stays_for_the_others(python: str) -> None:
+    lines = """
+from gpudoctor.inside.smoke.backends.pytorch_ranks import Rank, end, free_port, gathered
+import time
+rank = Rank(0, 1, "gloo", 4096, free_port())
+(told,) = gathered([rank], lambda: None)
+time.sleep(0.5)  # in older releases the others wait for ever for one that has gone
+stays = rank.process.poll() is None
+end([rank])
+tell([stays, rank.process.returncode, told["wrong"], len(told["seconds"])])
+"""
+    assert inside(python, lines) == [True, 0, 0, 10]
+
+
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
 @pytest.mark.parametrize("after", [0.3, 1.5])
 def test_no_rank_is_left(python: str, how: signal.Signals, after: float, tmp_path: Path) -> None:

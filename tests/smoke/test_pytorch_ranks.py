@@ -113,6 +113,14 @@ def test_who_is_asked_to_stop_stops_while_they_run(start: Start) -> None:
         gathered(start("time.sleep(60)"), asked)
 
 
+def test_ranks_go_once_all_have_answered(start: Start) -> None:
+    ranks = start("answer(wrong=0)\nsys.stdin.read()\nos._exit(7)")
+    gathered(ranks, lambda: None)
+    assert [rank.process.poll() for rank in ranks] == [None, None]
+    end(ranks)
+    assert [rank.process.returncode for rank in ranks] == [7, 7]
+
+
 def test_none_is_left_even_where_it_ignores_sigterm(start: Start) -> None:
     ranks = start(
         "if task['rank']: signal.signal(signal.SIGTERM, signal.SIG_IGN)\nprint('up', flush=True)\ntime.sleep(60)"

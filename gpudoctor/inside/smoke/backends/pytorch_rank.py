@@ -1,6 +1,7 @@
 """Started as `PYTHON pytorch_rank.py TASK` for each device: sums with the others, and tells one JSON object.
 
-It tells `wrong` and `seconds`, as gpudoctor/inside/smoke/backends/base.py has them, or `error`.
+It tells `wrong` and `seconds`, as gpudoctor/inside/smoke/backends/base.py has them, or `error`. Then it stays until its
+stdin ends: the others may still be reading what it sent, and Gloo then waits for ever for one that has gone.
 """
 
 import sys
@@ -37,6 +38,8 @@ def main() -> None:
     except Exception as error:
         told = {"error": "%s: %s" % (type(error).__name__, str(error).strip()[:2000])}
     os.write(1, ("\n" + PREFIX + json.dumps(told) + "\n").encode())
+    if "error" not in told:
+        sys.stdin.read()
     os._exit("error" in told)
 
 
@@ -59,9 +62,7 @@ def summed(task: "dict[str, Any]") -> "dict[str, Any]":
     _join(torch, task)
     wait = (lambda: torch.cuda.synchronize(device)) if on_gpu else (lambda: None)
     wrong = sum(_wrong(torch, dtype, device, task) for dtype in _exact_types(torch, task["ranks"]))
-    seconds = _timed(torch, device, task["bytes"] // 4, wait)
-    torch.distributed.destroy_process_group()
-    return {"wrong": wrong, "seconds": seconds}
+    return {"wrong": wrong, "seconds": _timed(torch, device, task["bytes"] // 4, wait)}
 
 
 def _join(torch: "Any", task: "dict[str, Any]") -> None:

@@ -25,7 +25,8 @@ SCRIPT = __file__[: -len("pytorch_ranks.py")] + "pytorch_rank.py"
 CPU_RANKS = 2
 DEADLINE = 45.0  # seconds for all of it, most of them importing PyTorch and letting NCCL find its ways
 JOINING = 30.0  # seconds for which a rank waits for the others, so that it can still tell
-FAREWELL = 1.0  # seconds that the others have for their words, once one has failed, and then for their end
+FAREWELL = 1.0  # seconds that the others have for their words, once one has failed
+PATIENCE = 0.5  # seconds before somebody who does not end is asked less kindly
 KEPT = 40  # last lines of each rank
 # Nothing leaves the machine; a choice of the user's stands. NCCL tells what it warns of, and nothing else.
 DEFAULTS = {"NCCL_SOCKET_IFNAME": "lo", "GLOO_SOCKET_IFNAME": "lo", "NCCL_DEBUG": "WARN"}
@@ -76,7 +77,7 @@ class Rank:
         task = {"rank": number, "ranks": count, "library": library, "bytes": size, "port": port, "seconds": JOINING}
         self.process = subprocess.Popen(
             [sys.executable, SCRIPT, json.dumps(dict(task, parent=os.getpid()))],
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             env=dict(DEFAULTS, **os.environ),
@@ -132,12 +133,20 @@ def gathered(ranks: Sequence[Rank], pause: Callable[[], None], seconds: float = 
 
 
 def end(ranks: Sequence[Rank]) -> None:
-    """Ask them to end, then make them; one that hangs in the driver is left behind, since waiting would hang us too."""
-    for ask in (subprocess.Popen.terminate, subprocess.Popen.kill):
-        if not _wait(lambda: all(rank.process.poll() is not None for rank in ranks), 0.1):
-            for rank in ranks:
-                ask(rank.process)
-            _wait(lambda: all(rank.process.poll() is not None for rank in ranks), FAREWELL)
+    """Let them end, then ask them to, then make them.
+
+    One that hangs in the driver is left behind, since waiting for it would hang us too.
+    """
+    for ask in (_close, subprocess.Popen.terminate, subprocess.Popen.kill):
+        for rank in ranks:
+            ask(rank.process)
+        if _wait(lambda: all(rank.process.poll() is not None for rank in ranks), PATIENCE):
+            return
+
+
+def _close(process: subprocess.Popen[bytes]) -> None:
+    if process.stdin:
+        process.stdin.close()
 
 
 def _wait(until: Callable[[], bool], seconds: float) -> bool:
