@@ -119,7 +119,7 @@ def test_what_a_gpu_has_not_is_none_and_what_the_driver_is_too_old_for_is_unknow
 
 
 @needs_gcc
-@pytest.mark.parametrize(("pid", "others"), [("1", 1), (str(os.getpid()), 0)])
+@pytest.mark.parametrize(("pid", "others"), [("1", 1), (str(os.getpid()), 0)], ids=["a stranger", "we"])
 def test_before_the_tests_only_others_count(folder: str, pid: str, others: int) -> None:
     with watched(folder, STANDIN_PID=pid) as watch:
         until(watch, some)
