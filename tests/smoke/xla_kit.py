@@ -77,7 +77,7 @@ def worked(python: str, backend: str, tests: str, *, env: dict[str, str] | None 
     lines = [line.partition(":")[2] for line in done.stdout.splitlines() if line.startswith("gpudoctor:")]
     assert lines, done.stderr[-3000:]
     found = Worked([json.loads(line) for line in lines])
-    assert found.facts["stage"] == "done", done.stderr[-3000:]
+    assert "outcome" in found.facts, done.stderr[-3000:]
     return found
 
 
