@@ -130,6 +130,7 @@ def main() -> int:
         ]
     head = about(looked(), arguments.python)
     told = json.dumps({"about": head, "rows": [row.plain() for row in rows]}, indent=2) + "\n"
+    arguments.reports.mkdir(parents=True, exist_ok=True)
     (arguments.reports / "calibration.json").write_text(told)
     lines = [f"{key:<10} {value}" for key, value in head.items()]
     sys.stdout.write("\n".join([*lines, "", *(row.line() for row in rows)]) + "\n")

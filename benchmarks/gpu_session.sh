@@ -11,7 +11,7 @@
 #   calibrate  numbers that thresholds rest on (takes the reports of `rounds`)
 #   clean      RUNS more runs of the quick suite, which may find nothing
 #
-# FOLDER then holds session.txt and kept.tar.gz (all reports and figures as JSON). If you have a GPU, run this and send
+# FOLDER then holds report.txt and kept.tar.gz (all reports and figures as JSON). If you have a GPU, run this and send
 # the folder: it holds names and versions of hardware and software and measured numbers, and nothing about you.
 #
 # PYTHON   the interpreter with PyTorch and Triton (default: python3)
@@ -30,7 +30,7 @@ mkdir -p "$1" && FOLDER=$(cd "$1" && pwd) || exit 2
 shift
 PYTHON=$(command -v "${PYTHON:-python3}") || { echo "There is no such interpreter."; exit 2; }
 LIMIT=${LIMIT:-540} RUNS=${RUNS:-40}
-PLACE=${TMPDIR:-/tmp}/gpudoctor-session
+PLACE=${TMPDIR:-/tmp}/gpudoctor-on-a-gpu
 OWN=$PLACE/own/bin/python
 KEPT=$PLACE/kept
 MINUTES=$((LIMIT / 60 - 2))
@@ -42,7 +42,7 @@ prepare() {
     [ -x "$OWN" ] || "$PYTHON" -m venv --without-pip "$PLACE/own" || return 1
     site=$("$OWN" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
     others=$("$PYTHON" -c 'import sysconfig as s; print(*{s.get_path("purelib"), s.get_path("platlib")}, sep="\n")')
-    printf '%s\n' "$PWD" "$others" >"$site/gpudoctor-session.pth"
+    printf '%s\n' "$PWD" "$others" >"$site/gpudoctor-on-a-gpu.pth"
     wanted=$("$OWN" - <<'END'
 import importlib.util as u
 needs = {"msgspec": "msgspec", "pynvml": "nvidia-ml-py", "numpy": "numpy", "packaging": "packaging", "rich": "rich",
@@ -108,7 +108,7 @@ part() {
 }
 
 export -f about tests rounds faults calibrate clean
-session() {
+all_of() {
     local worst=0 name
     prepare || return 1
     for name in "$@"; do
@@ -122,7 +122,7 @@ mkdir -p "$KEPT"
 for name in "$@"; do
     case $name in about | tests | rounds | faults | calibrate | clean) ;; *) echo "There is no part $name."; exit 2 ;; esac
 done
-session "$@" | tee -a "$FOLDER/session.txt"
+all_of "$@" | tee -a "$FOLDER/report.txt"
 code=${PIPESTATUS[0]}
 tar -C "$PLACE" -czf "$FOLDER/kept.tar.gz" kept
 exit "$code"
