@@ -59,7 +59,7 @@ def worker(python: str, tests: str, kind: str = "cpu", env: dict[str, str] | Non
         )
     lines = [json.loads(line.partition(":")[2]) for line in done.stdout.splitlines() if line.startswith("gpudoctor:")]
     assert lines, done.stderr[-3000:]
-    assert {"outcome": "done"} in lines, (lines[-3:], done.stderr[-3000:])
+    assert "done" in [line.get("outcome") for line in lines], (lines[-3:], done.stderr[-3000:])
     return [Done(line["result"]) for line in lines if "result" in line]
 
 
