@@ -1,4 +1,4 @@
-"""PyTorch's way over a link and between GPUs, on a GPU that the CPU plays: torch.cuda answers there, and does nothing."""
+"""PyTorch over a link and between GPUs, on a GPU that the CPU plays: torch.cuda answers, and does nothing."""
 
 from collections.abc import Callable
 
