@@ -108,6 +108,8 @@ def _attempt(
             late=pace.late,
             grace=GRACE,
         )
+    if told.stage == "done" and told.facts.get("outcome") == "done":  # however long its process took to leave
+        return ended, None
     end = death(ended, told.place, before, killed_for_memory(machine))
     if end is None and told.facts.get("outcome") == "failed" and told.facts.get("error") == "device-error":
         # The worker told the test's failure itself; what is left needs a process with a context that lives.

@@ -16,7 +16,7 @@ from tests.probes.environments import script
     [
         ("", "The following arguments are required: COMMAND."),
         ("chek", 'There is no command "chek". Did you mean "check"?'),
-        ("zzz", 'There is no command "zzz". There are check, facts, explain, checks.'),
+        ("zzz", 'There is no command "zzz". There are check, smoke, facts, explain, checks.'),
         ("check --jsn", 'There is no option "--jsn". Did you mean "--json"?'),
         ("check --pyton=x", 'There is no option "--pyton=x". Did you mean "--python"?'),
         ("check --zzz", 'There is no option "--zzz". `gpudoctor check --help` lists what there is.'),

@@ -240,7 +240,7 @@ def test_a_worker_on_the_stand_in(told: Callable[..., list[dict[str, Any]]]) -> 
     assert found["mixed-precision"]["says"] == "This network, written out by hand, has no mixed precision."
     assert found["inference"]["outcome"] == "done"
     assert {figure["name"] for figure in found["inference"]["figures"]} >= {"gpu 256", "cpu 256", "error"}
-    assert lines[-2:][0] == {"outcome": "done"}
+    assert lines[-1] == {"stage": "done", "outcome": "done"}
 
 
 def test_a_worker_without_a_gpu(told: Callable[..., list[dict[str, Any]]]) -> None:
