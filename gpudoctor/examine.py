@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from gpudoctor import __version__, catalogue
+from gpudoctor.child import end_all
 from gpudoctor.facts import (
     Amd,
     ContainerHost,
@@ -48,6 +49,12 @@ class Gathered(msgspec.Struct, frozen=True):
     facts: Facts
 
 
+class Glimpsed(msgspec.Struct, frozen=True):
+    """What can be said already, while probes still look: what they have not told yet is unknown."""
+
+    report: Report
+
+
 class Judged(msgspec.Struct, frozen=True):
     """All checks were asked."""
 
@@ -62,7 +69,7 @@ class Done(msgspec.Struct, frozen=True):
 
 
 if TYPE_CHECKING:
-    Event = StepStarted | StepEnded | SmokeEvent | Gathered | Judged | Done
+    Event = StepStarted | StepEnded | SmokeEvent | Glimpsed | Gathered | Judged | Done
 else:
     Event = Any  # the smoke tests are loaded where somebody wants them
 
@@ -76,6 +83,7 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
         only, skip: ids or areas of checks.
         smoke: smoke tests to run when the facts are there; None: none.
         area: report only this area's findings, and what explains them; empty: all.
+        glimpses: tell what can be said already each time that a probe has ended.
     """
 
     pythons: tuple[str, ...] = ()
@@ -84,6 +92,7 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
     skip: tuple[str, ...] = ()
     smoke: "Choice | None" = None
     area: str = ""
+    glimpses: bool = False
 
 
 ANYTHING = Wishes()
@@ -102,13 +111,37 @@ def examine(machine: Machine | None, wishes: Wishes = ANYTHING, facts: Facts | N
         general = [id_ for id_ in wanted if always(id_)]
         load = Step("checks", "the checks", lambda: catalogue.load(general))  # while children answer
         machine = machine or Machine()
-        facts = yield from gather_events(machine, wishes, load)
+        facts = yield from _gathering(gather_events(machine, wishes, load), wanted)
         if wishes.smoke is not None:
             facts = yield from _smoke(machine, facts, wishes.smoke)
     yield Gathered(facts)
     verdicts = tuple(judge(facts, catalogue.load_for(facts, wanted)))
     yield Judged(verdicts)
     yield Done(build(facts, verdicts, chosen=bool(wishes.only or wishes.skip), area=wishes.area), facts)
+
+
+def _gathering(events: "Generator[Any, None, Facts]", wanted: Sequence[str]) -> "Generator[Event, None, Facts]":
+    """The events of gathering, with each glimpse of the facts judged."""
+    while True:
+        try:
+            event = next(events)
+        except StopIteration as end:
+            facts: Facts = end.value
+            return facts
+        if isinstance(event, Facts):
+            verdicts = tuple(judge(event, catalogue.load_for(event, wanted)))
+            yield Glimpsed(build(event, verdicts))
+        else:
+            yield event
+
+
+def stop(final: bool = False) -> None:
+    """End every child of an examination that runs in another thread; its events then come to their end.
+
+    Args:
+        final: start none afterwards: the program is about to end.
+    """
+    end_all(closing=final)
 
 
 def _smoke(
@@ -137,8 +170,8 @@ def check(machine: Machine | None = None, wishes: Wishes = ANYTHING, facts: Fact
     return done[-1].report
 
 
-def gather_events(machine: Machine, wishes: Wishes, *beside: Step) -> Generator[StepStarted | StepEnded, None, Facts]:
-    """Gather facts; the generator's value is the Facts.
+def gather_events(machine: Machine, wishes: Wishes, *beside: Step) -> "Generator[Any, None, Facts]":
+    """Gather facts; the generator's value is the Facts. With `glimpses`, what there is so far comes in between.
 
     All steps begin at once; those that need to know what the machine is wait for it themselves.
     """
@@ -154,8 +187,18 @@ def gather_events(machine: Machine, wishes: Wishes, *beside: Step) -> Generator[
         *_system_steps(machine, host, pci),
         *beside,
     ]
-    found = yield from run_steps(steps, machine.left(TOTAL_SECONDS) + LATE)
+    found: dict[str, Any] = {}
+    for event in run_steps(steps, machine.left(TOTAL_SECONDS) + LATE, found):
+        yield event
+        if wishes.glimpses and isinstance(event, StepEnded):
+            yield _so_far(_facts(wishes, interpreters, found, begun), found)
     return _facts(wishes, interpreters, found, begun)
+
+
+def _so_far(facts: Facts, found: dict[str, Any]) -> Facts:
+    """The facts as they are before all probes have ended: one that still looks has not failed."""
+    answered = tuple(p for i, p in enumerate(facts.pythons) if not isinstance(found[f"python {i}"], Failure))
+    return msgspec.structs.replace(facts, failed=(), pythons=answered)
 
 
 def _facts(wishes: Wishes, interpreters: Sequence[tuple[str, str]], found: dict[str, Any], begun: float) -> Facts:

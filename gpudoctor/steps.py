@@ -44,7 +44,9 @@ class Failure(msgspec.Struct, frozen=True):
     why: str
 
 
-def run_steps(steps: Sequence[Step], seconds: float) -> Generator[StepStarted | StepEnded, None, dict[str, Any]]:
+def run_steps(
+    steps: Sequence[Step], seconds: float, results: dict[str, Any] | None = None
+) -> Generator[StepStarted | StepEnded, None, dict[str, Any]]:
     """Run steps in threads; the generator's value is what each returned, a Failure where it failed.
 
     Threads are enough: a step waits for files and children. A child has its own deadline; a step that reads
@@ -53,8 +55,10 @@ def run_steps(steps: Sequence[Step], seconds: float) -> Generator[StepStarted | 
     Args:
         steps: what to do.
         seconds: after which the steps that have not ended are left behind.
+        results: where the results are put, for who wants to look before the end.
     """
-    results: dict[str, Any] = dict.fromkeys((step.key for step in steps), Failure("the probe did not end in time"))
+    results = {} if results is None else results
+    results.update(dict.fromkeys((step.key for step in steps), Failure("the probe did not end in time")))
     ended: SimpleQueue[tuple[StepEnded, Any]] = SimpleQueue()
     begun = time.monotonic()
     for step in steps:

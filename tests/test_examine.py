@@ -1,6 +1,6 @@
 """The run as a whole: what one part's failure does to the rest."""
 
-from gpudoctor.examine import Wishes, check, gather
+from gpudoctor.examine import Done, Glimpsed, Wishes, check, examine, gather
 from gpudoctor.maybe import Unknown
 from gpudoctor.recorded import RecordedMachine
 
@@ -47,3 +47,13 @@ def test_without_nvidia_on_the_bus_and_in_the_libraries_there_is_no_gpu_of_nvidi
     assert isinstance(gather(on_the_bus(NVIDIA_CARD), QUICK).gpus, Unknown)
     on_windows = {"/proc/sys/kernel/osrelease": "5.15.153.1-microsoft-standard-WSL2\n"}
     assert isinstance(gather(on_the_bus(AMD_CARD, **on_windows), QUICK).gpus, Unknown)
+
+
+def test_a_glimpse_says_no_more_than_the_end() -> None:
+    """What is said while probes still look must not be taken back."""
+    events = list(examine(None, Wishes(glimpses=True, quick=True)))
+    glimpses = [event.report for event in events if isinstance(event, Glimpsed)]
+    done = next(event.report for event in events if isinstance(event, Done))
+    final = {entry.check for entry in done.findings} | {c.check for f in done.findings for c in f.consequences}
+    assert glimpses
+    assert {entry.check for report in glimpses for entry in report.findings} <= final
