@@ -1,0 +1,1 @@
+"""The application in the terminal: a diagnosis one can walk through."""

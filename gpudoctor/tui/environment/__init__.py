@@ -1,0 +1,1 @@
+"""Pythons, frameworks, libraries, and every fact."""

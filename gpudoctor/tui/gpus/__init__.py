@@ -1,0 +1,1 @@
+"""Each GPU over time."""

@@ -1,0 +1,93 @@
+"""What the application examines, and what came of it so far: the model behind every screen, without any widget."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from gpudoctor.examine import Done, Event, Glimpsed, Wishes
+from gpudoctor.facts import Facts
+from gpudoctor.machine import Machine
+from gpudoctor.report.model import Report
+from gpudoctor.steps import StepEnded, StepStarted
+
+
+class Source(msgspec.Struct, frozen=True, kw_only=True):
+    """What is looked at.
+
+    Attributes:
+        title: for people: "this machine", "host.json", "demo: mismatch".
+        facts: of a recorded machine; None: the running one is examined.
+        wishes: how it is examined.
+        make: makes the machine anew for each examination, because each has its own time.
+    """
+
+    title: str = "this machine"
+    facts: Facts | None = None
+    wishes: Wishes = Wishes(glimpses=True)
+    make: Callable[[], Machine] = Machine
+
+    @property
+    def live(self) -> bool:
+        """Whether the running machine is looked at, so that things can be tried again."""
+        return self.facts is None
+
+
+class Probe(msgspec.Struct, frozen=True):
+    """How far a probe is: running, done, failed."""
+
+    key: str
+    label: str
+    state: str = "running"
+    seconds: float = 0.0
+    error: str | None = None
+
+
+class Session:
+    """The state of one examination.
+
+    Attributes:
+        source: what is looked at.
+        probes: by key, in the order in which they began.
+        report: the newest, a glimpse while probes still look; None: nothing can be said yet.
+        facts: all of them; None while they are gathered.
+        running: whether probes still look.
+        error: why the examination itself failed, which is a fault of ours.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.probes: dict[str, Probe] = {}
+        self.report: Report | None = None
+        self.facts: Facts | None = source.facts
+        self.running = False
+        self.error: str | None = None
+
+    def begin(self) -> None:
+        """An examination begins; the last report stays until there is a newer one."""
+        self.probes, self.running, self.error = {}, True, None
+
+    def take(self, event: Event) -> bool:
+        """Take note of an event; whether the screens have something new to show."""
+        if isinstance(event, StepStarted):
+            self.probes[event.key] = Probe(event.key, event.label)
+        elif isinstance(event, StepEnded):
+            state = "failed" if event.error else "done"
+            self.probes[event.key] = Probe(event.key, event.label, state, event.seconds, event.error)
+        elif isinstance(event, Glimpsed):
+            self.report = event.report
+        elif isinstance(event, Done):
+            self.report, self.facts, self.running = event.report, event.facts, False
+        else:
+            return False
+        return True
+
+    def fail(self, error: str) -> None:
+        """The examination itself broke."""
+        self.error, self.running = error, False
+
+    @property
+    def progress(self) -> tuple[int, int]:
+        """How many probes have ended, of how many."""
+        return sum(probe.state != "running" for probe in self.probes.values()), len(self.probes)

@@ -1,0 +1,1 @@
+"""Smoke tests, chosen and watched."""
