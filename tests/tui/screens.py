@@ -1,0 +1,71 @@
+"""The application's screen as rows of plain text, and the comparison of such rows with kept ones.
+
+`GPUDOCTOR_SNAPSHOTS=write pytest tests/tui` writes the kept rows anew; look at the difference before it is committed.
+"""
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from textual._compositor import visible_screen_stack  # what App.export_screenshot sets through render_update
+from textual.app import App
+from textual.pilot import Pilot
+
+SNAPSHOTS = Path(__file__).parent / "snapshots"
+SIZES = ((80, 24), (120, 40), (200, 60))
+
+
+def text_of(app: App[Any]) -> list[str]:
+    """The rows of the whole current screen, what lies under a dialog included, without blanks at their ends."""
+    visible_screen_stack.set(app._background_screens)
+    return [strip.text.rstrip() for strip in app.screen._compositor.render_strips()]
+
+
+async def settled(pilot: Pilot[Any], until: Callable[[], object] = lambda: True, seconds: float = 20.0) -> None:
+    """Wait for the application's workers and for a condition; then for what is still to be drawn.
+
+    Raises:
+        AssertionError: the condition did not come true in time.
+    """
+    end = asyncio.get_running_loop().time() + seconds
+    while not until():
+        assert asyncio.get_running_loop().time() < end, "\n".join(["it never came:", *text_of(pilot.app)])
+        await pilot.pause(0.02)
+    await pilot.pause()
+    with suppress(TimeoutError):
+        await asyncio.wait_for(pilot.wait_for_scheduled_animations(), 2)
+    await pilot.pause()
+
+
+def run(
+    make: Callable[[], App[Any]],
+    what: Callable[[Pilot[Any]], Awaitable[object]],
+    size: tuple[int, int] = (80, 24),
+) -> App[Any]:
+    """Run an application without a terminal, do something with it, and give it back when it has ended."""
+
+    async def whole() -> App[Any]:
+        app = make()
+        async with app.run_test(size=size, notifications=True) as pilot:
+            await what(pilot)
+        return app
+
+    return asyncio.run(whole())
+
+
+def compare(app: App[Any], name: str) -> None:
+    """Hold the current screen against tests/tui/snapshots/NAME-WIDTHxHEIGHT.txt.
+
+    Raises:
+        AssertionError: they differ, or there is no such file.
+    """
+    path = SNAPSHOTS / f"{name}-{app.size.width}x{app.size.height}.txt"
+    rows = "\n".join(text_of(app)) + "\n"
+    if os.environ.get("GPUDOCTOR_SNAPSHOTS") == "write":
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(rows, encoding="utf-8")
+    assert path.exists(), f"{path} is not there: GPUDOCTOR_SNAPSHOTS=write makes it"
+    assert rows == path.read_text(encoding="utf-8")
