@@ -81,7 +81,7 @@ def bench(backend: Base | None = None, **task: Any) -> Bench:
 
 def results(run: Callable[[Bench], None], on: Bench) -> list[Done]:
     """Run a test, and give what it told."""
-    run(on)
+    on.run(run.__module__.rpartition(".")[2].replace("_", "-"), run)
     return [Done(line["result"]) for line in told(on) if "result" in line]
 
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     from .backends.base import Backend
@@ -121,11 +121,35 @@ class Bench:
             raise
         except Exception as error:
             kind = self.backend.kind_of(error)
+            if kind != "device-error" and not self._answers():
+                kind = "device-error"
             self._end("failed", self._teller.full_text(error), kind, begun)
-            self._kept.pop("operands", None)
             if kind == "device-error":
                 raise DeviceLost from error
+
+    def _answers(self) -> bool:
+        """Whether the device still works after an error: libraries' own words often hide that its context is dead."""
+        try:
             self.backend.release()
+            self.backend.synchronize()
+        except Exception:
+            return False
+        return True
+
+    def run(self, name: str, test: Callable[[Bench], None]) -> None:
+        """Run a test with all its parts; what goes wrong before the first or between two fails it, not the process.
+
+        Raises:
+            DeviceLost: as `test`.
+            Stopped: as `test`.
+        """
+        try:
+            test(self)
+        except (DeviceLost, Stopped):
+            raise
+        except Exception as error:
+            with self.test(name):
+                raise error
 
     def _end(self, outcome: str, says: str, kind: str | None, begun: float) -> None:
         now = time.monotonic()
@@ -169,6 +193,8 @@ def run(teller: Any, task: dict[str, Any]) -> None:
         ended = {"outcome": "stopped"}
     except DeviceLost:
         ended = {"outcome": "failed", "error": "device-error"}
+    except Exception as error:
+        ended = {"outcome": "failed", "says": teller.full_text(error), "error": "other"}
     if ended:
         teller.tell(stage="done", **ended)
     sys.stdout.flush()
@@ -185,27 +211,28 @@ def _run(teller: Any, task: dict[str, Any]) -> dict[str, str] | None:
     for name in task["tests"]:
         bench.pause()
         test = importlib.import_module(".tests." + name.replace("-", "_"), __package__)
-        test.run(bench)
+        bench.run(name, test.run)
     backend.close()
     return {"outcome": "done"}
 
 
 def _started(teller: Any, task: dict[str, Any]) -> Backend | None:
     """Import the framework and take the device; None where that fails, which is told."""
-    stage, begun = "import", time.monotonic()
-    teller.tell(stage=stage, at=begun)
+    begun = time.monotonic()
+    backend: Backend | None = None
+    teller.tell(stage="import", at=begun)
     try:
         home = importlib.import_module(".backends." + task["backend"], __package__)
-        backend: Backend = home.Backend(task)
+        backend = home.Backend(task)
         imported = time.monotonic()
-        stage = "start"
-        teller.tell(stage=stage, at=imported, import_seconds=imported - begun, version=backend.version)
+        teller.tell(stage="start", at=imported, import_seconds=imported - begun, version=backend.version)
         about = backend.start()
     except Unsupported as reason:
         teller.tell(outcome="unsupported", says=str(reason))
         return None
     except (Exception, SystemExit) as error:
-        teller.tell(outcome="failed", says=teller.full_text(error), error="other")
+        kind = backend.kind_of(error) if backend else "other"
+        teller.tell(outcome="failed", says=teller.full_text(error), error=kind)
         return None
     teller.tell(start_seconds=time.monotonic() - imported, about=about)
     return backend
