@@ -116,7 +116,7 @@ tell([before, pair.differing(), ran("peer")])
     assert before > 0.99 * (1 << 20)
     assert after == 0
     for outcome, says, notes, figures in (there, back):
-        assert (outcome, says, notes) == ("done", "", {"can_access": True, "differing": 0})
+        assert (outcome, says, notes["can_access"], notes["differing"]) == ("done", "", True, 0)
         assert figures["rate"] > 0
 
 

@@ -61,6 +61,12 @@ def test_how_much_is_summed(attributes: dict[str, Any], size: int) -> None:
     assert (one(gpus).outcome, gpus.asked) == ("done", size)
 
 
+def test_a_gpu_without_room_sums_nothing() -> None:
+    gpus = Gpus(room=256 * MIB)
+    done = one(gpus)
+    assert (done.outcome, done.result["error"], gpus.asked) == ("failed", "out-of-memory", 0)
+
+
 def test_on_the_cpu_nobody_counts_gpus() -> None:
     assert one(Gpus(kind="cpu", count=0)).notes["ranks"] == 2
 

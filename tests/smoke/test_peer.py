@@ -68,7 +68,7 @@ def test_both_ways_between_two(clock: StillClock) -> None:
     assert [(one.outcome, one.variant) for one in (there, back)] == [("done", "0-1"), ("done", "1-0")]
     assert there.figures == {"rate": pytest.approx(25.0)}
     assert (there.units, len(there.samples["rate"])) == ({"rate": "GB/s"}, 3)
-    assert there.notes == {"can_access": True, "differing": 0}
+    assert there.notes == {"can_access": True, "differing": 0, "size": 256 * MIB}
 
 
 def test_a_pair_that_loses_bytes(clock: StillClock) -> None:
@@ -97,6 +97,11 @@ def test_a_full_gpu(clock: StillClock) -> None:
     gpus = Gpus(clock=clock, room=512 * MIB)
     done(gpus)
     assert [link.size for _, _, link in gpus.made[:2]] == [32 * MIB, 32 * MIB]
+
+
+def test_a_gpu_without_room(clock: StillClock) -> None:
+    (there, _) = done(clock=clock, room=256 * MIB)
+    assert (there.outcome, there.result["error"]) == ("failed", "out-of-memory")
 
 
 @pytest.mark.parametrize("count", [0, 1])

@@ -7,13 +7,12 @@ carries when n ranks sum around a ring.
 from __future__ import annotations
 
 from ..timing import median
-from .peer import enough
+from .peer import MIB, enough, room
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..bench import Bench
 
-MIB = 1 << 20
 ON_GPUS, ON_CPU = 256 * MIB, 4 * MIB  # bytes; 256 MiB reach nine tenths of what 16 GiB reach
 
 
@@ -23,7 +22,7 @@ def run(bench: Bench) -> None:
         on_cpu = bench.backend.kind == "cpu"
         if not on_cpu:
             enough(bench, "Sums over GPUs")
-        size = ON_CPU if on_cpu else min(ON_GPUS, bench.budget() // 4 // MIB * MIB)
+        size = ON_CPU if on_cpu else min(ON_GPUS, room(bench))
         found = bench.backend.allreduce(size, bench.pause)
         rates = [bus_rate(found["bytes"], each, found["ranks"]) for each in found["seconds"]]
         method = "%d MiB of float32, the slowest rank of each" % (found["bytes"] // MIB)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..bench import Bench
 
 MIB = 1 << 20
-CHECKED, TIMED = 64 * MIB, 256 * MIB  # bytes of a copy
+CHECKED, TIMED, LEAST = 64 * MIB, 256 * MIB, MIB  # bytes of a copy
 ROUNDS, COPIES = 3, 8  # copies queued at once
 LONGEST = 0.05  # seconds of them
 MOST = 56  # ordered pairs of eight GPUs; with more GPUs each copies to the next
@@ -28,13 +28,7 @@ TWO = 2
 def run(bench: Bench) -> None:
     """Test the ordered pairs of devices."""
     bench.begin("peer")
-    try:
-        count = enough(bench, "Copies between GPUs")
-    except Exception:
-        with bench.test("peer"):
-            raise
-        return
-    for source, target in pairs(count):
+    for source, target in pairs(enough(bench, "Copies between GPUs")):
         with bench.test("peer", "%d-%d" % (source, target)):
             _one(bench, source, target)
 
@@ -55,6 +49,18 @@ def enough(bench: Bench, what: str) -> int:
     return count
 
 
+def room(bench: Bench) -> int:
+    """The bytes of one buffer of several, in whole MiB.
+
+    Raises:
+        MemoryError: there is room for too little.
+    """
+    found = bench.budget() // 4 // MIB * MIB
+    if found < LEAST:
+        raise MemoryError("only %d MiB may be taken, too little for buffers on several GPUs" % (bench.budget() // MIB))
+    return found
+
+
 def pairs(count: int) -> list[tuple[int, int]]:
     """All ordered pairs of so many devices, or where they are too many a ring."""
     if count * (count - 1) > MOST:
@@ -63,13 +69,14 @@ def pairs(count: int) -> list[tuple[int, int]]:
 
 
 def _one(bench: Bench, source: int, target: int) -> None:
-    room = bench.budget() // 4
-    checked = bench.backend.peer(source, target, min(CHECKED, room))
+    most = room(bench)
+    checked = bench.backend.peer(source, target, min(CHECKED, most))
     checked.copy()
     bench.note(can_access=checked.can_access, differing=checked.differing())
     del checked
     bench.pause()
-    size = min(TIMED, room)
+    size = min(TIMED, most)
+    bench.note(size=size)
     rates = [size / each / 1e9 for each in _timed(bench, bench.backend.peer(source, target, size))]
     bench.figure("rate", median(rates), "GB/s", "copies of %d MiB, queued" % (size // MIB), rates)
 
