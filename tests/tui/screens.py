@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from textual._compositor import visible_screen_stack  # what App.export_screenshot sets through render_update
+from textual._context import visible_screen_stack  # what App.export_screenshot sets through render_update
 from textual.app import App
 from textual.pilot import Pilot
 
