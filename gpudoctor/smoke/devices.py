@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import msgspec
 
 from gpudoctor.facts import CudaDevice, Facts, Gpu
-from gpudoctor.formats.visible_devices import hip, rocr
 from gpudoctor.subjects import as_gpus, cards_of, gpu_key, gpus_of
+from gpudoctor.views.visibility import visible_amd
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True):
@@ -19,9 +19,10 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
         label: for people: "GPU 0", "GPUs 0, 1", "CPU".
         gpu: the GPU's key in the facts (gpudoctor.subjects.gpu_key); None: the CPU, or several GPUs.
         name: the product's name.
-        uuid: what shows this GPU alone as CUDA_VISIBLE_DEVICES; None: the environment stays as it is.
+        uuid: what shows this GPU alone, or these GPUs, as CUDA_VISIBLE_DEVICES; None: the environment stays as it is.
         device: its number among those that the process sees.
         count: how many devices the process may use.
+        numbers: of several GPUs what each is called, in the order in which the process sees them.
         address: its PCI address.
         mig: it is a slice of a GPU.
         integrated: it is part of the processor.
@@ -34,6 +35,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     uuid: str | None = None
     device: int = 0
     count: int = 1
+    numbers: tuple[str, ...] = ()
     address: str | None = None
     mig: bool = False
     integrated: bool = False
@@ -43,8 +45,16 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
         """Several devices as one; one device as it is."""
         if len(targets) == 1:
             return targets[0]
-        numbers = ", ".join(target.label.removeprefix("GPU ") for target in targets)
-        return cls(kind=targets[0].kind, label=f"GPUs {numbers}", name=targets[0].name, count=len(targets))
+        uuids = [target.uuid for target in targets if target.uuid]
+        numbers = tuple(target.label.removeprefix("GPU ") for target in targets)
+        return cls(
+            kind=targets[0].kind,
+            label=f"GPUs {', '.join(numbers)}",
+            name=targets[0].name,
+            uuid=",".join(uuids) if len(uuids) == len(targets) else None,
+            count=len(targets),
+            numbers=numbers,
+        )
 
 
 def cpu() -> Target:
@@ -148,13 +158,6 @@ def _silent(gpu: Gpu, kind: str) -> Target:
 
 
 def _amd(facts: Facts) -> tuple[Target, ...]:
-    """What KFD lists, less what ROCR_VISIBLE_DEVICES and HIP_VISIBLE_DEVICES hide; numbered as HIP numbers them."""
-    listed = gpus_of(facts, "amd") or as_gpus("amd", cards_of(facts, "amd"))[:1]
-    shown = list(listed)
-    masks = facts.host.environment
-    for variable, read in (("ROCR_VISIBLE_DEVICES", rocr), ("HIP_VISIBLE_DEVICES", hip)):
-        if variable in masks:
-            shown = [shown[place] for place in read(masks[variable], [None] * len(shown)).visible]
-    return tuple(
-        msgspec.structs.replace(_silent(gpu, "rocm"), device=place) for place, gpu in enumerate(shown or listed[:1])
-    )
+    """What KFD lists and the masks leave, as HIP numbers them; where that is nothing, the first GPU there is."""
+    shown = visible_amd(facts) or gpus_of(facts, "amd")[:1] or as_gpus("amd", cards_of(facts, "amd"))[:1]
+    return tuple(msgspec.structs.replace(_silent(gpu, "rocm"), device=place) for place, gpu in enumerate(shown))

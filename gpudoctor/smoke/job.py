@@ -8,6 +8,7 @@ import sys
 import time
 from base64 import b64encode
 from collections.abc import Callable, Sequence
+from threading import Event
 
 import msgspec
 
@@ -29,7 +30,6 @@ GRACE = 2.0
 ATTEMPTS = 2
 SETTINGS = {
     "PYTHONFAULTHANDLER": "1",  # a segmentation fault says on stderr where it happened
-    "CUDA_DEVICE_ORDER": "PCI_BUS_ID",  # so that numbers mean the same to the driver's tools and to CUDA
     # Neither framework may take the whole memory of a GPU on which others work.
     "TF_FORCE_GPU_ALLOW_GROWTH": "true",
     "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
@@ -40,8 +40,8 @@ Tell = Callable[[str, Told], object]
 class Pace:
     """How long a worker may be silent: each stage has its deadline, and each line starts it anew."""
 
-    def __init__(self, told: Told, stress: float, tell: Tell) -> None:
-        self._told, self._stress, self._tell = told, stress, tell
+    def __init__(self, told: Told, stress: float, tell: Tell, halted: Event) -> None:
+        self._told, self._stress, self._tell, self._halted = told, stress, tell, halted
         self._heard = time.monotonic()
 
     def line(self, line: str) -> None:
@@ -52,8 +52,8 @@ class Pace:
             self._tell(what, self._told)
 
     def late(self) -> bool:
-        """Whether it has been silent for too long."""
-        return time.monotonic() - self._heard > deadline(self._told.stage, self._stress)
+        """Whether it has been silent for too long, or nobody waits for it any more."""
+        return self._halted.is_set() or time.monotonic() - self._heard > deadline(self._told.stage, self._stress)
 
 
 class Ran(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,7 +64,9 @@ class Ran(msgspec.Struct, frozen=True, kw_only=True):
     windows: tuple[tuple[tuple[float, float], tuple[tuple[float, float], ...]], ...]
 
 
-def run_job(machine: Machine, job: Job, digits: Digits, tell: Tell, worker: str = WORKER) -> Ran:
+def run_job(
+    machine: Machine, job: Job, digits: Digits, tell: Tell, worker: str = WORKER, halted: Event | None = None
+) -> Ran:
     """Run a job to its end, and keep what was measured before a hang or a crash.
 
     Args:
@@ -73,10 +75,14 @@ def run_job(machine: Machine, job: Job, digits: Digits, tell: Tell, worker: str 
         digits: what the training step sees.
         tell: hears of each stage, result and progress.
         worker: the script; tests give one that is ill.
+        halted: ends the job when somebody sets it.
     """
-    told, left = Told(), job.tests
+    told, left, halted = Told(), job.tests, halted or Event()
     for _ in range(ATTEMPTS):
-        ended, end = _attempt(machine, job, left, digits, told, tell, worker)
+        pace = Pace(told, job.seconds, tell, halted)
+        ended, end = _attempt(machine, job, left, digits, told, pace, worker)
+        if end and halted.is_set() and end.outcome == "hung":
+            end = stopped(ended)
         if end is None:
             return _ran(job, told, ended, end, ())
         _under(told, left, end)
@@ -133,6 +139,7 @@ def _task(job: Job, tests: Sequence[str], digits: Digits) -> dict[str, object]:
         "kind": target.kind,
         "device": target.device,
         "devices": target.count,
+        "numbers": target.numbers,
         "address": target.address,
         "seconds": job.seconds,
         "digits": {"images": b64encode(digits.images).decode(), "labels": b64encode(digits.labels).decode()},

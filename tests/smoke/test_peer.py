@@ -71,6 +71,11 @@ def test_both_ways_between_two(clock: StillClock) -> None:
     assert there.notes == {"can_access": True, "differing": 0, "size": 256 * MIB}
 
 
+def test_pairs_are_called_as_the_gpus_are(clock: StillClock) -> None:
+    found = results(peer.run, bench(Gpus(clock=clock), numbers=["1", "3"]))
+    assert [one.variant for one in found] == ["1-3", "3-1"]
+
+
 def test_a_pair_that_loses_bytes(clock: StillClock) -> None:
     found = {one.variant: one.notes["differing"] for one in done(clock=clock, count=3, ill=(2, 0))}
     assert found == {"0-1": 0, "0-2": 0, "1-0": 0, "1-2": 0, "2-0": 4096, "2-1": 0}

@@ -4,6 +4,7 @@ import msgspec
 import pytest
 
 from gpudoctor.facts import CudaDevice, Facts
+from gpudoctor.maybe import Maybe, Unknown
 from gpudoctor.smoke.plan import plan
 from gpudoctor.smoke.wishes import Choice, ChoiceError, validated
 from tests.builders import change, framework, nvidia_host, plain_host, python, with_framework
@@ -122,6 +123,20 @@ def test_one_gpu_is_shown_alone_by_its_uuid() -> None:
     assert (job.target.label, job.target.gpu, job.target.uuid, job.target.device) == ("GPU 1", "0000:02:00.0", uuid, 0)
 
 
+@pytest.mark.parametrize(("uuids", "shown"), [(("GPU-b", "GPU-a"), "GPU-b,GPU-a"), (("GPU-b", Unknown("old")), None)])
+def test_between_gpus_those_that_were_chosen_are_shown(uuids: tuple[Maybe[str], ...], shown: str | None) -> None:
+    """In the order in which libcuda lists them, which need not be NVML's."""
+    addresses = ("0000:03:00.0", "0000:01:00.0")
+    devices = [
+        CudaDevice(index=at, name="NVIDIA GeForce RTX 4090", uuid=uuid, address=address)
+        for at, (uuid, address) in enumerate(zip(uuids, addresses, strict=True))
+    ]
+    facts = change(with_framework(TORCH, nvidia_host(3)), "nvidia.cuda.devices", tuple(devices))
+    (job,) = plan(facts, Choice(tests=("peer",)))
+    target = job.target
+    assert (target.label, target.uuid, target.count, target.numbers) == ("GPUs 2, 0", shown, 2, ("2", "0"))
+
+
 def test_a_slice_of_a_gpu_is_known_as_one() -> None:
     device = CudaDevice(index=0, name="NVIDIA A100 MIG 1g.5gb", uuid="MIG-11", address="0000:01:00.0")
     (job,) = plan(change(nvidia_host(), "nvidia.cuda.devices", (device,)), Choice())
@@ -133,8 +148,19 @@ def test_a_driver_that_shows_no_gpu_is_tried_once() -> None:
     assert [job[:2] for job in jobs(facts)] == [("pytorch", "GPU 0")]
 
 
-def test_masks_of_amd_decide_what_hip_numbers() -> None:
-    second = msgspec.structs.replace(RADEON, index=1, address="0000:02:00.0")
-    facts = change(amd_host(gpus=(RADEON, second)), "host.environment", {"HIP_VISIBLE_DEVICES": "1"})
+@pytest.mark.parametrize(
+    "masks",
+    [
+        {"HIP_VISIBLE_DEVICES": "1"},
+        {"HIP_VISIBLE_DEVICES": "1", "CUDA_VISIBLE_DEVICES": "0"},
+        {"HIP_VISIBLE_DEVICES": "", "CUDA_VISIBLE_DEVICES": "1"},
+        {"CUDA_VISIBLE_DEVICES": "1"},
+        {"ROCR_VISIBLE_DEVICES": "1", "HIP_VISIBLE_DEVICES": "0"},
+        {"ROCR_VISIBLE_DEVICES": "GPU-0002"},
+    ],
+)
+def test_masks_of_amd_decide_what_hip_numbers(masks: dict[str, str]) -> None:
+    second = msgspec.structs.replace(RADEON, index=1, address="0000:02:00.0", uuid="GPU-0002")
+    facts = change(amd_host(gpus=(RADEON, second)), "host.environment", masks)
     (job,) = plan(facts, Choice())
     assert (job.target.label, job.target.device, job.target.kind) == ("GPU 1", 0, "rocm")

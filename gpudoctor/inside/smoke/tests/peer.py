@@ -28,8 +28,10 @@ TWO = 2
 def run(bench: Bench) -> None:
     """Test the ordered pairs of devices."""
     bench.begin("peer")
-    for source, target in pairs(enough(bench, "Copies between GPUs")):
-        with bench.test("peer", "%d-%d" % (source, target)):
+    count = enough(bench, "Copies between GPUs")
+    names = bench.task.get("numbers") or range(count)
+    for source, target in pairs(count):
+        with bench.test("peer", "%s-%s" % (names[source], names[target])):
             _one(bench, source, target)
 
 
