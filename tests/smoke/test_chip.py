@@ -12,7 +12,7 @@ import pytest
 from gpudoctor.inside.smoke.backends import chip
 from gpudoctor.inside.smoke.backends.chip import Chip
 
-OK, BAD = 0, 1
+OK, BAD, NO_CONTEXT = 0, 1, 201
 
 
 def into(pointer: Any, value: int) -> int:
@@ -40,7 +40,8 @@ class Nvidia:
 
     def cuPointerGetAttribute(self, value: Any, which: int, address: Any) -> int:
         assert which == 2
-        return {16: lambda: into(value, 1), 32: lambda: into(value, 2)}.get(address.value, lambda: BAD)()
+        answers = {16: lambda: into(value, 1), 32: lambda: into(value, 2), 64: lambda: NO_CONTEXT}
+        return answers.get(address.value, lambda: BAD)()
 
     def cuDevicePrimaryCtxRetain(self, context: Any, device: int) -> int:
         if self.broken == "cuDevicePrimaryCtxRetain":
@@ -86,8 +87,8 @@ def test_contexts_are_left_as_they_were(nvidia: Nvidia, broken: str) -> None:
     assert (nvidia.kept, nvidia.stack) == (0, 0)
 
 
-@pytest.mark.parametrize(("address", "pinned"), [(16, True), (32, False), (48, False)])
-def test_pinned_memory_is_what_the_driver_knows_as_the_hosts(nvidia: Nvidia, address: int, pinned: bool) -> None:
+@pytest.mark.parametrize(("address", "pinned"), [(16, True), (32, False), (48, False), (64, None)])
+def test_pinned_memory_is_what_the_driver_knows_as_the_hosts(nvidia: Nvidia, address: int, pinned: bool | None) -> None:
     assert Chip("cuda", 0).pinned(address) is pinned
 
 
@@ -102,7 +103,7 @@ def test_a_driver_that_does_not_start_answers_nothing(nvidia: Nvidia) -> None:
 
 def test_an_old_driver_lacks_functions(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chip, "_library", lambda kind: SimpleNamespace(cuInit=lambda flags: OK))
-    assert silent(Chip("cuda", 0)) == [None, None, None, None, None, False]
+    assert silent(Chip("cuda", 0)) == [None] * 6
 
 
 @pytest.mark.parametrize("kind", ["cpu", "rocm", "cuda"])

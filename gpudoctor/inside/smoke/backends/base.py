@@ -356,7 +356,14 @@ class Peer:
 
 # Words by which frameworks tell that the memory is full, and that a device's context is dead. The names are those of
 # cudaError_t and CUresult (https://docs.nvidia.com/cuda/cuda-runtime-api/), of HIP, and of XLA's status codes.
-FULL = ("out of memory", "OutOfMemory", "OUT_OF_MEMORY", "RESOURCE_EXHAUSTED", "MemoryError", "hipErrorOutOfMemory")
+FULL = (
+    "out of memory",
+    "OutOfMemory",
+    "OUT_OF_MEMORY",
+    "RESOURCE_EXHAUSTED",
+    "MemoryError",
+    "STATUS_ALLOC_FAILED",  # of cuBLAS, cuDNN and their like, where PyTorch and CuPy pass it on
+)
 DEAD = (
     "device-side assert",
     "illegal memory access",

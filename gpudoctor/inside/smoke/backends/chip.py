@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 # https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TYPES.html
 PROCESSORS, LEVEL_2_CACHE, COPY_ENGINES = 16, 38, 40
 POINTER_MEMORY_TYPE, MEMORY_OF_HOST = 2, 1
+INVALID_VALUE = 1  # CUresult: of memory that the driver never heard of
 
 
 class Chip:
@@ -54,11 +55,13 @@ class Chip:
         return None if answer is None else bool(answer)
 
     def pinned(self, address: int) -> bool | None:
-        """Whether host memory at an address is page-locked; the driver knows no other host memory."""
-        if self.kind != "cuda" or self.library is None:
+        """Whether host memory at an address is page-locked; None where the driver does not say."""
+        ask = getattr(self.library, "cuPointerGetAttribute", None) if self.kind == "cuda" else None
+        if ask is None:
             return None
-        found = self._number("cuPointerGetAttribute", POINTER_MEMORY_TYPE, ctypes.c_uint64(address))
-        return found == MEMORY_OF_HOST
+        kind = ctypes.c_int()
+        code = ask(ctypes.byref(kind), POINTER_MEMORY_TYPE, ctypes.c_uint64(address))
+        return code == 0 and kind.value == MEMORY_OF_HOST if code in (0, INVALID_VALUE) else None
 
     def _attribute(self, which: int) -> int | None:
         return self._number("cuDeviceGetAttribute", which, self.index) if self.kind == "cuda" else None

@@ -19,9 +19,8 @@ if TYPE_CHECKING:
 
     from ..weights import Weights
 
-# Errors by their names in cudaError_t after which a context is dead, and cuBLAS's for a full memory.
+# Errors by their names in cudaError_t after which a context is dead.
 DEAD = ("cudaErrorLaunchTimeout", "cudaErrorInvalidPc", "cudaErrorInvalidAddressSpace", "cudaErrorAssert")
-FULL = ("CUBLAS_STATUS_ALLOC_FAILED",)
 
 
 class Backend(Base):
@@ -93,10 +92,7 @@ class Backend(Base):
 
     def kind_of(self, error: BaseException) -> str:
         """By the names that CuPy puts before CUDA's words."""
-        words = str(error)
-        if any(word in words for word in DEAD):
-            return "device-error"
-        return "out-of-memory" if any(word in words for word in FULL) else kind_of(error)
+        return "device-error" if any(word in str(error) for word in DEAD) else kind_of(error)
 
     def elapsed(self, call: Callable[[], Any], times: int) -> float:
         """By the device's clock: events before and behind."""
