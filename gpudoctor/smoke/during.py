@@ -66,7 +66,7 @@ def nothing(why: str) -> During:
 
 
 def busy(
-    samples: Iterable[Sample], counters: Iterable[Counters], before: float, why: str | None
+    samples: Iterable[Sample], counters: Iterable[Counters], before: float, why: str | None, ours: Sequence[Window] = ()
 ) -> tuple[Maybe[int | None], Maybe[int | None]]:
     """What was on a GPU at a moment: how many others computed, and its utilisation in per cent (median of a second).
 
@@ -75,9 +75,15 @@ def busy(
         counters: likewise.
         before: the moment, before our own work began.
         why: why there are none, where something went wrong.
+        ours: when work of ours before was on it, oldest first: where that was just now, the second before it counts.
     """
     missing = Unknown(why or "the driver had not answered before the tests began")
-    shares = [s.utilisation for s in samples if before - RECENT <= s.at <= before]
+    moment = before
+    for begun, ended in reversed(ours):
+        if moment - ended >= 2 * RECENT:  # a second for the average to forget us, and one to look at
+            break
+        moment = min(moment, begun)
+    shares = [s.utilisation for s in samples if moment - RECENT <= s.at <= moment]
     found = [c.others for c in counters if c.at <= before]
     used = _one(shares, lambda numbers: round(median(numbers)), missing)
     return found[-1] if found else missing, used

@@ -40,6 +40,7 @@ class Watch:
     """
 
     def __init__(self, machine: Machine, facts: Facts) -> None:
+        self._ours: dict[str, dict[float, float]] = {}  # by GPU when our workers began there, and were last asked about
         nvidia, amd = gpus_of(facts, "nvidia"), gpus_of(facts, "amd")
         self._samplers = [
             *([_Sampler(machine, ("nvidia", pynvml_folder()), _names(nvidia))] if nvidia else []),
@@ -82,11 +83,14 @@ class Watch:
         Args:
             gpu: its key.
             before: when our worker began to use the GPU (time.monotonic). Our own processes are never counted;
-                utilisation is that of the second before.
+                utilisation is that of the second before. From then until now it counts as ours.
         """
         sampler = self._of(gpu)
         why = Unknown("no driver lists this GPU")
-        return sampler.busy(gpu, before) if sampler else (why, why)
+        ours = self._ours.setdefault(gpu, {})
+        ours[before] = time.monotonic()
+        windows = [window for window in ours.items() if window[0] < before]
+        return sampler.busy(gpu, before, windows) if sampler else (why, why)
 
     def _of(self, gpu: str) -> _Sampler | None:
         return next((sampler for sampler in self._samplers if gpu in sampler.names), None)
@@ -149,10 +153,10 @@ class _Sampler:
             told.changed.wait_for(lambda: self._settled(name, window[1]), LATE)
             return during(told.samples.get(name, ()), told.counters.get(name, ()), window, timed, self._why(name))
 
-    def busy(self, gpu: str, before: float) -> tuple[Maybe[int | None], Maybe[int | None]]:
+    def busy(self, gpu: str, before: float, ours: Sequence[Window]) -> tuple[Maybe[int | None], Maybe[int | None]]:
         name, told = self.names[gpu], self._told
         with told.changed:
-            return busy(told.samples.get(name, ()), told.counters.get(name, ()), before, self._why(name))
+            return busy(told.samples.get(name, ()), told.counters.get(name, ()), before, self._why(name), ours)
 
     def _settled(self, name: str, ended: float) -> bool:
         """Whether waiting is of no use: the counters after the test are there, or will not come."""

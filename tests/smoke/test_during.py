@@ -195,5 +195,19 @@ def test_utilisation_is_that_of_the_second_before(shares: list[tuple[float, Any]
     assert busy(found, [], 5.0, None)[1] == utilisation
 
 
+@pytest.mark.parametrize(
+    ("ours", "utilisation"),
+    [
+        ([], 80),
+        ([(4.0, 9.8)], 3),  # our own work echoes in the average: the second before it counts
+        ([(4.0, 6.0), (6.1, 9.8)], 3),
+        ([(4.0, 5.0), (6.1, 7.9)], 80),  # long enough ago
+    ],
+)
+def test_our_own_work_is_no_sign_of_others(ours: list[tuple[float, float]], utilisation: int) -> None:
+    found = [Sample(at=at, utilisation=value) for at, value in ((3.2, 3), (3.9, 3), (5.0, 100), (9.2, 80), (9.9, 80))]
+    assert busy(found, [], 10.0, None, ours)[1] == utilisation
+
+
 def test_a_driver_that_did_not_answer_before_says_why() -> None:
     assert busy([], [], 5.0, HUNG) == (Unknown(HUNG), Unknown(HUNG))

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -321,3 +322,15 @@ def test_a_driver_that_hangs_leaves_the_other_vendors_gpus_watched(
             pass
         assert watch.busy("0000:03:00.0", time.monotonic())[1] == 5
         assert watch.during(FIRST, ALWAYS, ()).samples == 0
+
+
+def test_what_our_workers_did_before_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Asked again and again about one worker, and then about the next."""
+    asked: list[object] = []
+    _, watch = recorded(nvidia_host())
+    fake = SimpleNamespace(names={FIRST: "GPU 0"}, busy=lambda gpu, before, ours: asked.append(ours))
+    monkeypatch.setattr(watch, "_samplers", [fake])
+    monkeypatch.setattr(watching, "time", SimpleNamespace(monotonic=iter((5.0, 6.0, 9.0)).__next__))
+    for before in (1.0, 1.0, 8.0):
+        watch.busy(FIRST, before)
+    assert asked == [[], [], [(1.0, 6.0)]]
