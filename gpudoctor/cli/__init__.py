@@ -19,7 +19,7 @@ class UsageError(Exception):
     """What the user gave cannot be used; the message is one sentence."""
 
 
-COMMANDS = ("check", "smoke", "facts", "explain", "checks")
+COMMANDS = ("check", "smoke", "tui", "serve", "facts", "explain", "checks")
 
 
 def parser(command: str | None = None) -> "Parser":
@@ -30,7 +30,8 @@ def parser(command: str | None = None) -> "Parser":
 
     top = Parser(
         prog="gpudoctor",
-        description="Finds why a GPU does not work for machine learning, and says what to type to mend it.",
+        description="Finds why a GPU does not work for machine learning, and says what to type to mend it. "
+        "Without a command it opens an application in the terminal.",
         epilog="Exit codes: 0 nothing failed, 1 something failed, 2 wrong usage, 3 too little could be found out.",
     )
     top.add_argument("--version", action="version", version=f"gpudoctor {__version__}")
@@ -87,11 +88,25 @@ def _start_fast() -> None:
 
 def _run(argv: Sequence[str] | None) -> int:
     try:
-        words = sys.argv[1:] if argv is None else argv
+        words = _with_command(list(sys.argv[1:] if argv is None else argv))
         arguments = parser(words[0] if words else None).parse_args(words)
     except SystemExit as end:  # --help and --version
         return int(end.code or OK)
     return int(arguments.run(arguments))
+
+
+def _with_command(words: list[str]) -> list[str]:
+    """The words with their command: without one, the application is meant."""
+    if not words:
+        from gpudoctor.cli.tui import must_be_a_terminal
+
+        must_be_a_terminal(
+            "Without a command gpudoctor opens an application, and that needs a terminal; "
+            "`gpudoctor check` writes the diagnosis as text, and `gpudoctor --help` lists the commands."
+        )
+    if not words or (words[0].startswith("-") and words[0] not in ("-h", "--help", "--version")):
+        return ["tui", *words]
+    return words
 
 
 def _end(code: int) -> int:

@@ -103,8 +103,15 @@ def choice(arguments: argparse.Namespace) -> "Choice":
 
 
 def _words(given: list[str]) -> tuple[str, ...]:
-    """Names given one by one or with commas between them, each once."""
-    return tuple(dict.fromkeys(word.strip() for text in given for word in text.split(",") if word.strip()))
+    """Names given one by one or with commas between them, each once.
+
+    Raises:
+        UsageError: one is empty, as a variable of the shell's is that was not set: that must not choose everything.
+    """
+    words = [word.strip() for text in given for word in text.split(",")]
+    if "" in words:
+        raise UsageError("A name is empty.")
+    return tuple(dict.fromkeys(words))
 
 
 def _listed() -> str:

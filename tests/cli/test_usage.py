@@ -14,9 +14,13 @@ from tests.probes.environments import script
 @pytest.mark.parametrize(
     ("line", "sentence"),
     [
-        ("", "The following arguments are required: COMMAND."),
+        (
+            "",
+            "Without a command gpudoctor opens an application, and that needs a terminal; `gpudoctor check` writes the "
+            "diagnosis as text, and `gpudoctor --help` lists the commands.",
+        ),
         ("chek", 'There is no command "chek". Did you mean "check"?'),
-        ("zzz", 'There is no command "zzz". There are check, smoke, facts, explain, checks.'),
+        ("zzz", 'There is no command "zzz". There are check, smoke, tui, serve, facts, explain, checks.'),
         ("check --jsn", 'There is no option "--jsn". Did you mean "--json"?'),
         ("check --pyton=x", 'There is no option "--pyton=x". Did you mean "--python"?'),
         ("check --zzz", 'There is no option "--zzz". `gpudoctor check --help` lists what there is.'),

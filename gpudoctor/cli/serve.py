@@ -1,0 +1,85 @@
+"""`gpudoctor serve`: the application in a browser, one process a visitor."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import sys
+from typing import TYPE_CHECKING
+
+from gpudoctor.cli import OK, UsageError
+from gpudoctor.cli.arguments import Parser
+from gpudoctor.cli.check import source
+from gpudoctor.cli.tui import recorded, source_of
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+DESCRIPTION = """Show the application in a browser. Each visitor gets a process of its own, which ends when the page is
+closed. Only this machine can reach it, unless --host names another address."""
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
+
+def add(commands: argparse._SubParsersAction[Parser]) -> None:
+    """Add the command to the parser."""
+    one = commands.add_parser("serve", help="show the same in a browser (needs the extra web)", description=DESCRIPTION)
+    one.add_argument("--host", default=LOOPBACK[1], metavar="ADDRESS", help="listen there (default: 127.0.0.1)")
+    one.add_argument("--port", type=_port, default=8000, metavar="N", help="listen on this port (default: 8000)")
+    source(one)
+    recorded(one)
+    one.set_defaults(run=run)
+
+
+def _port(text: str) -> int:
+    if not (text.isdecimal() and 1 <= int(text) <= 65535):
+        raise UsageError(f"--port takes 1 to 65535, not {text}.")
+    return int(text)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Serve until a signal ends it."""
+    source_of(arguments)  # tells what cannot be used before a browser is opened
+    serving = _serving()
+    from gpudoctor.cli.output import complain
+
+    if arguments.host not in LOOPBACK:
+        complain(
+            f"Warning: everybody who can reach {arguments.host} port {arguments.port} sees this machine's facts "
+            "and can run its tests, without a password."
+        )
+    try:
+        serving.Server(command(arguments), arguments.host, arguments.port).serve()
+    except OSError as error:
+        where = f"{arguments.host} port {arguments.port}"
+        raise UsageError(f"gpudoctor cannot listen on {where}: {_why(error)}.") from None
+    return OK
+
+
+def _why(error: OSError) -> str:
+    """The kernel's words: asyncio puts its own around them."""
+    return os.strerror(error.errno) if error.errno and error.errno > 0 else str(error.strerror or error)
+
+
+def _serving() -> ModuleType:
+    """The module that serves; loaded here, because it needs the extra."""
+    try:
+        from gpudoctor.cli import serving
+    except ImportError as error:
+        if (error.name or "").partition(".")[0] == "gpudoctor":
+            raise
+        raise UsageError("Serving needs the extra web: `pip install 'gpudoctor-cli[web]'` installs it.") from None
+    return serving
+
+
+def command(arguments: argparse.Namespace) -> str:
+    """The shell's words for one visitor's application: the same options, in this interpreter."""
+    words = [sys.executable, "-m", "gpudoctor", "tui"]
+    for name in ("facts", "demo", "timeout"):
+        if getattr(arguments, name) is not None:
+            words += [f"--{name}", str(getattr(arguments, name))]
+    for path in arguments.python:
+        words += ["--python", path]
+    words += ["--root", arguments.root] if arguments.root != "/" else []
+    words += ["--quick"] if arguments.quick else []
+    return f"exec {shlex.join(words)}"

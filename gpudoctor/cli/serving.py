@@ -1,0 +1,87 @@
+"""The server behind `gpudoctor serve`: textual-serve's, held to those who may come, ended with all of its visitors."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from urllib.parse import urlsplit
+
+from aiohttp import web
+from aiohttp.typedefs import Handler
+from textual_serve import server as textual_server
+
+from gpudoctor.cli.leaving import SERVER
+from gpudoctor.cli.output import out
+from gpudoctor.cli.serve import LOOPBACK
+
+PATIENCE = 3.0  # seconds for visitors' applications to end by themselves: their children may take 2
+
+
+class Server(textual_server.Server):
+    """Serves the application.
+
+    Args:
+        command: the shell's words that start it for one visitor.
+        host: the address to listen on.
+        port: the port to listen on.
+    """
+
+    def __init__(self, command: str, host: str, port: int) -> None:
+        shown = f"[{host}]" if ":" in host else host
+        super().__init__(command, host, port, title="gpudoctor", public_url=f"http://{shown}:{port}")
+        self.open = host not in LOOPBACK
+        self.visits: set[asyncio.Task[object]] = set()
+
+    def initialize_logging(self) -> None:
+        """Leave the log alone: its tracebacks would show local variables."""
+
+    async def _make_app(self) -> web.Application:
+        os.environ[SERVER] = str(os.getpid())
+        app = await super()._make_app()
+        app.middlewares.append(self._only_ours)
+        return app
+
+    @web.middleware
+    async def _only_ours(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Turn away what another site's page asks for: a browser sends it with the visitor's reach, not with their will.
+
+        Listening on loopback keeps other machines out, not other pages: any of them may open a socket to it, or have a
+        name of its own lead here.
+        """
+        origin = request.headers.get("Origin")
+        foreign = origin is not None and urlsplit(origin).netloc != request.host
+        if foreign or not (self.open or _name(request.host) in LOOPBACK):
+            raise web.HTTPForbidden(text="gpudoctor answers only its own page.")
+        return await handler(request)
+
+    async def handle_index(self, request: web.Request) -> web.StreamResponse:
+        """The page; it asks for the rest where the browser found it: under another name, or a forwarded port."""
+        self.public_url = f"{request.scheme}://{request.host}"
+        page: web.StreamResponse = await super().handle_index(request)
+        return page
+
+    async def handle_websocket(self, request: web.Request) -> web.WebSocketResponse:
+        """One visit."""
+        task = asyncio.current_task()
+        self.visits |= {task} if task else set()
+        try:
+            return await super().handle_websocket(request)
+        finally:
+            self.visits -= {task} if task else set()
+
+    async def on_startup(self, app: web.Application) -> None:  # noqa: ARG002 - textual-serve calls it so
+        """Say where it is."""
+        out(f"gpudoctor is on {self.public_url} (Ctrl-C ends it)\n")
+
+    async def on_shutdown(self, app: web.Application) -> None:  # noqa: ARG002 - textual-serve calls it so
+        """End each visit, and so its application; the kernel ends those that take no notice, when we are gone."""
+        visits = set(self.visits)
+        for task in visits:
+            task.cancel()
+        if visits:
+            await asyncio.wait(visits, timeout=PATIENCE)
+
+
+def _name(host: str) -> str:
+    """The name in a Host header, without the port."""
+    return urlsplit(f"//{host}").hostname or ""

@@ -1,0 +1,114 @@
+"""`gpudoctor tui`: the application in the terminal; `gpudoctor` without a command opens it too."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from gpudoctor.cli import INCOMPLETE, OK, UsageError
+from gpudoctor.cli.arguments import Parser
+from gpudoctor.cli.check import facts_of, machine_of, source
+
+if TYPE_CHECKING:
+    from gpudoctor.facts import Facts
+    from gpudoctor.tui.session import Source
+
+DESCRIPTION = """Open an application in the terminal: see what is wrong and why, copy the commands that mend it, try
+again, watch the GPUs, run the smoke tests, and compare this machine with another. `gpudoctor` without a command opens
+it too, and takes the same options."""
+INSTEAD = "`gpudoctor check` writes the diagnosis as text."
+
+
+def add(commands: argparse._SubParsersAction[Parser]) -> None:
+    """Add the command to the parser."""
+    one = commands.add_parser(
+        "tui", help="walk through it in the terminal (what no command at all opens)", description=DESCRIPTION
+    )
+    source(one)
+    recorded(one)
+    one.set_defaults(run=run)
+
+
+def recorded(one: Parser) -> None:
+    """Add the options that open a recorded machine instead of this one."""
+    from gpudoctor.demo import DEMOS
+
+    one.add_argument("--facts", metavar="FILE", help="open a machine that `gpudoctor facts` recorded")
+    one.add_argument(
+        "--demo", metavar="NAME", choices=list(DEMOS), help=f"open a machine that ships with it: {', '.join(DEMOS)}"
+    )
+    one.set_defaults(smoke=False)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Open the application; gives the exit code once it is left."""
+    served = os.environ.get("TEXTUAL_DRIVER") is not None
+    if not served:
+        must_be_a_terminal(f"The application needs a terminal. {INSTEAD}")
+    from gpudoctor.cli import leaving
+
+    with leaving.cleanly(served):
+        chosen = source_of(arguments)
+        from gpudoctor.cli.terminal import colours
+        from gpudoctor.tui.app import Doctor
+
+        app = Doctor(chosen, colour=served or colours(sys.stderr))
+        code = app.run()
+        return INCOMPLETE if app.return_code else code or OK
+
+
+def must_be_a_terminal(sentence: str) -> None:
+    """Hold that there is a terminal with a keyboard that can be drawn on.
+
+    Raises:
+        UsageError: with the sentence, or with what is wrong with the terminal.
+    """
+    from gpudoctor.cli.terminal import is_terminal
+
+    if not all(is_terminal(stream) for stream in (sys.stdin, sys.stdout, sys.stderr)):
+        raise UsageError(sentence)
+    kind = os.environ.get("TERM", "")
+    if kind in ("dumb", "unknown"):
+        raise UsageError(f"The application cannot draw on this terminal (TERM is {kind}). {INSTEAD}")
+
+
+def source_of(arguments: argparse.Namespace) -> Source:
+    """What the arguments open.
+
+    Raises:
+        UsageError: a file, folder or interpreter cannot be used, or options contradict each other.
+    """
+    if arguments.facts == "-":
+        raise UsageError("--facts - has no meaning here: the application reads its keys from standard input.")
+    facts = facts_of(arguments) if arguments.demo is None else _demo(arguments)
+    from gpudoctor.examine import Wishes
+    from gpudoctor.tui.session import Source
+
+    if arguments.demo is not None:
+        return Source(title=f"demo: {arguments.demo}", facts=facts)
+    if facts is not None:
+        return Source(title=os.path.basename(arguments.facts), facts=facts)
+    machine_of(arguments)  # tells what cannot be used before the screen is taken
+    title = "this machine" if arguments.root == "/" else arguments.root
+    wishes = Wishes(pythons=tuple(arguments.python), quick=arguments.quick, glimpses=True)
+    return Source(title=title, wishes=wishes, make=lambda: machine_of(arguments))
+
+
+def _demo(arguments: argparse.Namespace) -> Facts:
+    """The facts of the chosen demo."""
+    others = [
+        name
+        for name, given in (
+            ("--facts", arguments.facts),
+            ("--python", arguments.python),
+            ("--root", arguments.root != "/"),
+        )
+        if given
+    ]
+    if others:
+        raise UsageError(f"{others[0]} has no meaning with --demo, which opens a recorded machine.")
+    from gpudoctor import demo
+
+    return demo.load(arguments.demo)

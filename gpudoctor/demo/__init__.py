@@ -1,0 +1,27 @@
+"""Recorded machines that ship with gpudoctor: each is a facts file, judged like any other when it is opened."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gpudoctor.facts import Facts
+
+DEMOS = {
+    "mismatch": "The driver was upgraded under a running kernel: nothing can talk to the GPU until a restart",
+    "cpu-wheel": "A healthy RTX card, and a PyTorch that was built for the CPU only",
+    "bad-link": "Eight H100: one of them reaches the processor over 4 PCIe lanes instead of 16",
+}
+
+
+def load(name: str) -> Facts:
+    """The facts of a demo.
+
+    Raises:
+        KeyError: there is no demo of that name.
+    """
+    from gpudoctor.facts.file import read
+
+    if name not in DEMOS:
+        raise KeyError(name)
+    return read(f"{__file__.rpartition('/')[0]}/{name}.json")
