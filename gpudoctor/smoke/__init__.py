@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 if TYPE_CHECKING:
+    from threading import Event
+
     from gpudoctor.facts import Facts
     from gpudoctor.machine import Machine
     from gpudoctor.smoke.digits import Digits
@@ -18,7 +20,7 @@ DIGITS_SECONDS = 10.0
 
 
 def measure(
-    machine: "Machine", facts: "Facts", choice: "Choice"
+    machine: "Machine", facts: "Facts", choice: "Choice", worker: str | None = None, halted: "Event | None" = None
 ) -> "Generator[StepStarted | StepEnded | SmokeEvent, None, Facts]":
     """Run the chosen tests; the generator's value is the facts with what was measured.
 
@@ -28,16 +30,19 @@ def measure(
         machine: where they run.
         facts: what was found out about it before.
         choice: what the user wishes.
+        worker: the script; tests give one that is ill.
+        halted: ends the run when somebody sets it; what was measured is kept.
 
     Raises:
         ChoiceError: a chosen test, backend or device is not there, or the digits that were named cannot be used.
     """
+    from gpudoctor.smoke.job import WORKER
     from gpudoctor.smoke.plan import plan
     from gpudoctor.smoke.run import run
 
     jobs = plan(facts, choice)
     digits = yield from _digits(machine, choice, next((job.python for job in jobs if job.python), None))
-    found = yield from run(machine, facts, jobs, digits)
+    found = yield from run(machine, facts, jobs, digits, worker or WORKER, halted)
     instead = not (choice.devices or choice.backends) and all(job.target.kind == "cpu" for job in jobs)
     found = msgspec.structs.replace(found, instead=instead)
     return _explained(machine, msgspec.structs.replace(facts, smoke=found, seconds=facts.seconds + found.seconds))
@@ -62,7 +67,7 @@ def _digits(
     if isinstance(found, Digits):
         return found
     if choice.mnist:
-        raise DigitsError(f"{choice.mnist} could not be read: {found.why}.")
+        raise DigitsError(f"{choice.mnist} could not be read in {DIGITS_SECONDS:.0f} seconds, or not at all.")
     return shipped()
 
 
@@ -71,7 +76,7 @@ def _explained(machine: "Machine", facts: "Facts") -> "Facts":
     from gpudoctor.probes import frameworks
     from gpudoctor.subjects import has_nvidia
 
-    ill = {run.python for run in facts.smoke.runs if not run.tests and run.outcome != "done"}
+    ill = {run.python for run in facts.smoke.runs if not run.tests and run.outcome not in ("done", "stopped")}
     pythons = tuple(
         msgspec.structs.replace(p, frameworks=frameworks.probe(machine, p, live=True, gpu=has_nvidia(facts)))
         if p.path in ill and any(f.live is None for f in p.frameworks)

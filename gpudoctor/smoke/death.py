@@ -18,6 +18,7 @@ class Death(NamedTuple):
     error: Error | None = None
 
 
+STOPPED = "the run was ended"
 # What the kernel does about each, in a few words (signal(7)); SIGILL: code for another processor.
 SIGNALS = {
     "SIGSEGV": "it read or wrote memory that is not its own",
@@ -39,7 +40,9 @@ def killed_for_memory(machine: Machine) -> int | None:
     return int(found[0]) if found and found[0].isdecimal() else None
 
 
-def death(ended: Ended, stage: str, killed_before: int | None, killed_after: int | None) -> Death | None:
+def death(
+    ended: Ended, stage: str, killed_before: int | None, killed_after: int | None, halted: bool = False
+) -> Death | None:
     """How a worker ended; None where it ended by itself, in order.
 
     Args:
@@ -47,13 +50,14 @@ def death(ended: Ended, stage: str, killed_before: int | None, killed_after: int
         stage: the last that it began.
         killed_before: what `killed_for_memory` said before it started.
         killed_after: what it says now.
+        halted: whether somebody ended the run, so that a worker that was ended was not late.
     """
     if ended.missing:
         return Death("failed", f"{ended.argv[0]} was not started: {ended.missing}", "other")
-    if ended.cancelled:
-        return Death("stopped", "the run was ended")
+    deep = " It sleeps in the kernel and cannot be killed: only a reset of the GPU or a reboot ends it."
+    if ended.cancelled or (halted and ended.timed_out):
+        return Death("stopped", f"{STOPPED}{('.' + deep) * ended.abandoned}")
     if ended.timed_out:
-        deep = " It sleeps in the kernel and cannot be killed: only a reset of the GPU or a reboot ends it."
         return Death("hung", f"It stopped answering in the stage {stage}.{deep * ended.abandoned}")
     if ended.signal == "SIGKILL" and None not in (killed_before, killed_after) and killed_after != killed_before:
         return Death("died", f"The kernel killed it in the stage {stage}, because memory was full.", "out-of-memory")

@@ -15,11 +15,19 @@ class SmokeStage(msgspec.Struct, frozen=True):
     jobs: int
 
 
+class SmokeProgress(msgspec.Struct, frozen=True):
+    """The stage goes on: how much of it is done, 0 to 1."""
+
+    title: str
+    done: float
+
+
 class SmokeResult(msgspec.Struct, frozen=True):
-    """A test has ended."""
+    """A test has ended; `run` is what the job has measured so far, this test its last."""
 
     title: str
     test: SmokeTest
+    run: SmokeRun
 
 
 class SmokeEnded(msgspec.Struct, frozen=True):
@@ -29,4 +37,4 @@ class SmokeEnded(msgspec.Struct, frozen=True):
     run: SmokeRun
 
 
-SmokeEvent = SmokeStage | SmokeResult | SmokeEnded
+SmokeEvent = SmokeStage | SmokeProgress | SmokeResult | SmokeEnded

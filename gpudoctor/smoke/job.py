@@ -51,9 +51,14 @@ class Pace:
             self._heard = time.monotonic()
             self._tell(what, self._told)
 
+    @property
+    def halted(self) -> bool:
+        """Whether somebody ended the run."""
+        return self._halted.is_set()
+
     def late(self) -> bool:
         """Whether it has been silent for too long, or nobody waits for it any more."""
-        return self._halted.is_set() or time.monotonic() - self._heard > deadline(self._told.stage, self._stress)
+        return self.halted or time.monotonic() - self._heard > deadline(self._told.stage, self._stress)
 
 
 class Ran(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,8 +86,6 @@ def run_job(
     for _ in range(ATTEMPTS):
         pace = Pace(told, job.seconds, tell, halted)
         ended, end = _attempt(machine, job, left, digits, told, pace, worker)
-        if end and halted.is_set() and end.outcome == "hung":
-            end = stopped(ended)
         if end is None:
             return _ran(job, told, ended, end, ())
         _under(told, left, end)
@@ -94,13 +97,12 @@ def run_job(
 
 
 def _attempt(
-    machine: Machine, job: Job, tests: Sequence[str], digits: Digits, told: Told, tell: Tell, worker: str
+    machine: Machine, job: Job, tests: Sequence[str], digits: Digits, told: Told, pace: Pace, worker: str
 ) -> tuple[Ended, Death | None]:
     """One worker; how it ended, and its death where it did not end well."""
     told.stage, told.variant = "start", ""
     for name in ("outcome", "says", "error"):
         told.facts.pop(name, None)
-    pace = Pace(told, job.seconds, tell)
     before = killed_for_memory(machine)
     longest = sum(STAGES.values()) + sum(8 * deadline(name, job.seconds) for name in tests)  # a stage a data type
     with spare_home(_environment(machine, job)) as env:
@@ -116,7 +118,7 @@ def _attempt(
         )
     if told.stage == "done" and told.facts.get("outcome") == "done":  # however long its process took to leave
         return ended, None
-    end = death(ended, told.place, before, killed_for_memory(machine))
+    end = death(ended, told.place, before, killed_for_memory(machine), pace.halted)
     if end is None and told.facts.get("outcome") == "failed" and told.facts.get("error") == "device-error":
         # The worker told the test's failure itself; what is left needs a process with a context that lives.
         return ended, Death("failed", "The GPU's context died.", "device-error")
@@ -166,24 +168,32 @@ def _since(told: Told) -> tuple[float, float]:
     return (told.began if told.began is not None else now, now)
 
 
-def _ran(job: Job, told: Told, ended: Ended, end: Death | None, left: Sequence[str]) -> Ran:
-    """The facts; what is left was not reached."""
+def so_far(job: Job, told: Told, **more: object) -> Ran:
+    """What a job has measured.
+
+    Args:
+        job: which.
+        told: what its workers have told.
+        more: further facts of the run.
+    """
     target = job.target
-    rest = tuple(SmokeTest(name=name, says=end.says if end else "") for name in left)
-    known = {
+    known: dict[str, object] = {
         "backend": job.backend,
         "kind": target.kind,
         "python": job.python or sys.executable,
         "gpu": target.gpu,
         "label": target.label,
         "mig": target.mig,
-        "stderr": tail(ended.err),
     }
     if target.name and not told.facts.get("name"):
         known["name"] = target.name
-    if end is not None:
-        known |= {"outcome": end.outcome, "says": end.says, "error": end.error}
-    run = told.run(**known)
-    return Ran(
-        run=msgspec.structs.replace(run, tests=(*run.tests, *rest)), started=told.started, windows=tuple(told.windows)
-    )
+    return Ran(run=told.run(**known, **more), started=told.started, windows=tuple(told.windows))
+
+
+def _ran(job: Job, told: Told, ended: Ended, end: Death | None, left: Sequence[str]) -> Ran:
+    """The facts; what is left was not reached."""
+    rest = tuple(SmokeTest(name=name, says=end.says if end else "") for name in left)
+    died = {"outcome": end.outcome, "says": end.says, "error": end.error} if end is not None else {}
+    ran = so_far(job, told, stderr=tail(ended.err), **died)
+    run = msgspec.structs.replace(ran.run, tests=(*ran.run.tests, *rest))
+    return msgspec.structs.replace(ran, run=run)

@@ -18,13 +18,14 @@ class Told:
 
     Attributes:
         stage, variant: what began last.
+        done: how much of the stage is done, 0 to 1, where it tells.
         tests: the results, in order.
         windows: of each result, from when to when it ran and when it was timed (time.monotonic).
         facts: of the run itself.
     """
 
     def __init__(self) -> None:
-        self.stage, self.variant = "start", ""
+        self.stage, self.variant, self.done = "start", "", 0.0
         self.tests: list[SmokeTest] = []
         self.windows: list[tuple[tuple[float, float], tuple[tuple[float, float], ...]]] = []
         self.facts: dict[str, Any] = {}
@@ -52,7 +53,7 @@ class Told:
         if "result" in told:
             return "result" if self._result(told["result"]) else None
         if "progress" in told:
-            return "progress"
+            return "progress" if self._progress(told["progress"]) else None
         if "stage" in told:
             self._stage(told)
             return "stage"
@@ -60,9 +61,15 @@ class Told:
         self.facts |= told
         return None
 
+    def _progress(self, done: Any) -> bool:
+        if not isinstance(done, (int, float)) or not 0 <= done <= 1:
+            return False
+        self.done = float(done)
+        return True
+
     def _stage(self, told: dict[str, Any]) -> None:
         self.stage, self.variant = str(told.pop("stage")), str(told.pop("variant", ""))
-        self.began = told.pop("at", None)
+        self.began, self.done = told.pop("at", None), 0.0
         if self.stage == "start" and self.started is None:
             self.started = self.began
         self.facts |= told

@@ -3,27 +3,34 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
+from functools import partial
 from queue import SimpleQueue
-from threading import Thread
-from typing import Any
+from threading import Event, Thread
+from typing import Any, NamedTuple
 
 import msgspec
 
-from gpudoctor.facts import Facts, Smoke, SmokeRun
+from gpudoctor.facts import Facts, Smoke, SmokeRun, SmokeTest
 from gpudoctor.machine import Machine
+from gpudoctor.smoke.death import STOPPED
 from gpudoctor.smoke.digits import Digits
-from gpudoctor.smoke.events import SmokeEnded, SmokeEvent, SmokeResult, SmokeStage
-from gpudoctor.smoke.job import WORKER, Ran, run_job
+from gpudoctor.smoke.events import SmokeEnded, SmokeEvent, SmokeProgress, SmokeResult, SmokeStage
+from gpudoctor.smoke.job import WORKER, Ran, Tell, run_job, so_far
 from gpudoctor.smoke.plan import Job
 from gpudoctor.smoke.read import Told
 from gpudoctor.smoke.watch import Watch
 
 
 def run(
-    machine: Machine, facts: Facts, jobs: tuple[Job, ...], digits: Digits, worker: str = WORKER
+    machine: Machine,
+    facts: Facts,
+    jobs: tuple[Job, ...],
+    digits: Digits,
+    worker: str = WORKER,
+    halted: Event | None = None,
 ) -> Generator[SmokeEvent, None, Smoke]:
-    """Run the jobs; the generator's value is what was measured.
+    """Run the jobs; the generator's value is what was measured. Who ends one job has ended the run.
 
     Args:
         machine: where they run.
@@ -31,39 +38,64 @@ def run(
         jobs: as `gpudoctor.smoke.plan.plan` gives them.
         digits: what the training step sees.
         worker: the script; tests give one that is ill.
+        halted: ends the run when somebody sets it.
     """
-    begun, runs = time.monotonic(), []
+    begun, runs, halted = time.monotonic(), [], halted or Event()
     with Watch(machine, facts) as watch:
         watch.ready()
         for number, job in enumerate(jobs):
-            ran = yield from _one(machine, job, digits, (number, len(jobs)), worker)
-            runs.append(_watched(watch, job, ran))
-            yield SmokeEnded(job.title, runs[-1])
+            if halted.is_set():
+                runs.append(_left(job))
+                continue
+            work = partial(run_job, machine, job, digits, worker=worker, halted=halted)
+            ran = yield from _one(watch, job, work, (number + 1, len(jobs)))
+            runs.append(ran)
+            if ran.outcome == "stopped":
+                halted.set()
+            yield SmokeEnded(job.title, ran)
     return Smoke(seconds=round(time.monotonic() - begun, 3), digits=digits.source, runs=tuple(runs))
 
 
+class _Measured(NamedTuple):
+    """A test has ended: the job so far."""
+
+    ran: Ran
+
+
 def _one(
-    machine: Machine, job: Job, digits: Digits, place: tuple[int, int], worker: str
-) -> Generator[SmokeEvent, None, Ran]:
+    watch: Watch, job: Job, work: Callable[[Tell], Ran], place: tuple[int, int]
+) -> Generator[SmokeEvent, None, SmokeRun]:
     """One job in a thread, so that its steps can be told while it runs."""
-    events: SimpleQueue[SmokeEvent | Ran] = SimpleQueue()
+    events: SimpleQueue[SmokeStage | SmokeProgress | _Measured | Ran] = SimpleQueue()
 
     def tell(what: str, told: Told) -> None:
         if what == "stage":
-            events.put(SmokeStage(job.title, told.stage, told.variant, place[0] + 1, place[1]))
-        elif what == "result":
-            events.put(SmokeResult(job.title, told.tests[-1]))
+            events.put(SmokeStage(job.title, told.stage, told.variant, *place))
+        elif what == "progress":
+            events.put(SmokeProgress(job.title, told.done))
+        else:
+            events.put(_Measured(so_far(job, told)))
 
-    def work() -> None:
+    def conduct() -> None:
         try:
-            events.put(run_job(machine, job, digits, tell, worker))
+            events.put(work(tell))
         except Exception as error:  # a fault of ours must not take with it what the other jobs measured
             events.put(_broken(job, error))
 
-    Thread(target=work, daemon=True).start()
+    Thread(target=conduct, daemon=True).start()
     while not isinstance(event := events.get(), Ran):
-        yield event
-    return event
+        if isinstance(event, _Measured):
+            run = _watched(watch, job, event.ran)
+            yield SmokeResult(job.title, run.tests[-1], run)
+        else:
+            yield event
+    return _watched(watch, job, event)
+
+
+def _left(job: Job) -> SmokeRun:
+    """A job that was not begun, because the run was ended."""
+    tests = tuple(SmokeTest(name=name, says=STOPPED) for name in job.tests)
+    return msgspec.structs.replace(so_far(job, Told(), outcome="stopped", says=STOPPED).run, tests=tests)
 
 
 def _broken(job: Job, error: Exception) -> Ran:
