@@ -49,6 +49,23 @@ def test_each_end_has_its_sentence(ended: dict[str, Any], outcome: str | None, s
 
 
 @pytest.mark.parametrize(
+    ("ended", "says"),
+    [
+        ({"timed_out": True}, "the run was ended"),
+        (
+            {"timed_out": True, "abandoned": True},
+            "the run was ended. It sleeps in the kernel and cannot be killed: "
+            "only a reset of the GPU or a reboot ends it.",
+        ),
+    ],
+)
+def test_a_worker_that_somebody_ended_has_not_hung(ended: dict[str, Any], says: str) -> None:
+    found = death(Ended(argv=("python",), **ended), AT, 3, 3, halted=True)
+    assert found is not None
+    assert (found.outcome, found.says) == ("stopped", says)
+
+
+@pytest.mark.parametrize(
     ("before", "after", "error"), [(3, 4, "out-of-memory"), (3, 3, "other"), (None, 4, "other"), (3, None, "other")]
 )
 def test_the_kernel_counts_whom_it_killed_for_memory(before: int | None, after: int | None, error: str) -> None:

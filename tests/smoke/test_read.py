@@ -66,12 +66,22 @@ def test_the_stage_names_test_and_data_type() -> None:
         line(result={**RESULT, "outcome": "splendid"}),
         line(result={**RESULT, "at": None}),
         line(result=7),
+        line(progress="half"),
+        line(progress=17),
     ],
 )
 def test_lines_that_are_none_are_passed_over(odd: str) -> None:
     found = told(odd, line(result=dict(RESULT)))
     assert [test.name for test in found.tests] == ["matmul"]
     assert len(found.windows) == 1
+
+
+def test_how_far_a_stage_is_begins_anew_with_each() -> None:
+    found = told(line(stage="stress", at=1.0))
+    assert found.line(line(progress=0.25)) == "progress"
+    assert found.done == 0.25
+    assert found.line(line(stage="mnist", at=2.0)) == "stage"
+    assert found.done == 0.0
 
 
 def test_nonsense_about_the_device_leaves_the_results() -> None:
