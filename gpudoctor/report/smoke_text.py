@@ -2,51 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple
-
 from rich.console import Console
 from rich.text import Text
 
 from gpudoctor.report.clean import clean, wrapped
-from gpudoctor.report.model import FigureEntry, Report, SmokeEntry, SmokeTestEntry
-from gpudoctor.subjects import NAMES
+from gpudoctor.report.model import Report, SmokeEntry
+from gpudoctor.report.smoke_rows import Row, remarks, rows, title
 
 NAME, VALUE, BAR = 25, 16, 10  # columns
-TITLES = {"driver": "CUDA driver", "cpu": "NumPy", "pytorch": NAMES["torch"]}
-WORDS = {"unsupported": "not possible", "failed": "failed", "hung": "hangs", "died": "died", "stopped": "stopped"}
-# Of each test the figures that a person reads, what each is called in the line, and which others stand beside it with
-# what words; --json has them all.
-Beside = tuple[tuple[str, str], ...]
-SHOWN: dict[str, tuple[tuple[str, str, Beside], ...]] = {
-    "matmul": (("rate", "", (("error", "error {:.0e}"), ("speed-up", "{:.0f} times the CPU"))),),
-    "mnist": (("rate", "", (("gradient error", "gradients within {:.0e}"), ("loss left", "loss falls to {:.0%}"))),),
-    "transfer": tuple(
-        (name, name, ()) for name in ("h2d pinned", "d2h pinned", "h2d pageable", "d2h pageable", "copy")
-    ),
-    "overlap": (("overlap", "", (("duplex", "both ways {:.1f} times one"),)),),
-    "mixed-precision": (("gradient error", "", ()),),
-    "fused": (("rate", "", (("speed-up", "{:.1f} times single kernels"), ("compile", "compiled in {:.1f} s"))),),
-    "bandwidth": tuple((name, name, ()) for name in ("copy", "triad", "read")),
-    "inference": (
-        ("gpu 1", "batch 1", (("speed-up 1", "{:.1f} times the CPU"),)),
-        ("gpu 256", "batch 256", (("speed-up 256", "{:.1f} times the CPU"),)),
-        ("cpu 1", "batch 1", ()),
-        ("cpu 256", "batch 256", ()),
-    ),
-    "peer": (("rate", "", ()),),
-    "allreduce": (("bus rate", "", ()),),
-    "stress": (("rate", "", (("last third", "at the end {:.0%} of the beginning"),)),),
-}
-
-
-class Row(NamedTuple):
-    """One line: what, how much, which share of the limit, and what else is known."""
-
-    name: str
-    value: str
-    share: float | None
-    remark: str
 
 
 def table(out: Console, report: Report) -> None:
@@ -63,65 +26,20 @@ def table(out: Console, report: Report) -> None:
 
 
 def _heading(out: Console, entry: SmokeEntry) -> None:
-    name = f"{TITLES.get(entry.backend) or NAMES[entry.backend]} {entry.version or ''}".strip()
-    device = entry.device + (f" ({entry.name})" if entry.name else "")
-    spent = sum(test.seconds or 0 for test in entry.tests)
-    parts = [f"imported in {entry.import_seconds:.1f} s"] if (entry.import_seconds or 0) >= 0.1 else []
-    parts += [f"tested in {spent:.1f} s"] if spent else []
-    parts += ["others use this GPU, so speeds are not judged"] if entry.busy else []
-    out.print(Text(clean(f"{name} on {device}"), "bold"), soft_wrap=True)
-    if parts:
+    out.print(Text(clean(title(entry)), "bold"), soft_wrap=True)
+    if parts := remarks(entry):
         out.print(Text("  " + ", ".join(parts), "dim"), soft_wrap=True)
 
 
-def rows(test: SmokeTestEntry) -> Iterator[Row]:
-    """The lines of a test."""
-    title = f"{test.test} {test.variant}".strip()
-    if test.outcome != "done":
-        yield Row(title, WORDS.get(test.outcome, test.outcome), None, test.says)
-        return
-    figures = {figure.name: figure for figure in test.figures}
-    gpu = "gpu 1" in figures or "gpu 256" in figures
-    for name, label, beside in SHOWN.get(test.test, ()):
-        if name in figures and not (gpu and name.startswith("cpu")):
-            figure = figures[name]
-            remark = _remark(test, figure, [(figures[n].value, words) for n, words in beside if n in figures])
-            yield Row(f"{title} {label}".strip(), _value(figure), _share(figure), remark)
-
-
-def _value(figure: FigureEntry) -> str:
-    value, unit = figure.value, figure.unit
-    if figure.name == "overlap":
-        return f"{100 * value:.0f} %"
-    if unit == "ratio":
-        return f"error {value:.1e}" if "error" in figure.name else f"{value:.1f} times"
-    digits = 0 if value >= 1000 else 1 if value >= 10 else 2 if value >= 0.1 else 4
-    return f"{value:,.{digits}f} {unit}".replace(",", " ")
-
-
-def _share(figure: FigureEntry) -> float | None:
-    if figure.name == "overlap":
-        return figure.value
-    return figure.value / figure.limit if figure.limit else None
-
-
-def _remark(test: SmokeTestEntry, figure: FigureEntry, beside: list[tuple[float, str]]) -> str:
-    """What else the person wants to see in the same line."""
-    parts = [f"of {figure.limit:,.0f}".replace(",", " ")] if figure.limit else []
-    parts += ["worst gradient, from float64"] if test.test == "mixed-precision" else []
-    parts += [words.format(value) for value, words in beside]
-    if (test.notes.get("products") or 0) != 0:
-        parts.append(f"{test.notes['products']} products compared")
-    if test.notes.get("ranks"):
-        parts.append(f"{test.notes['ranks']} ranks over {test.notes.get('transport')}")
-    return ", ".join(parts)
-
-
 def _print(out: Console, row: Row) -> None:
-    """One line; a remark that is too long for the terminal goes on beneath itself."""
+    """One line; a remark that is too long for the terminal goes on beneath itself, or stands beneath the line."""
     bar = "" if row.share is None else f"{'█' * round(BAR * min(1.0, row.share)):<{BAR}} {100 * row.share:3.0f}%  "
     head = f"  {clean(row.name):<{NAME}}{clean(row.value):>{VALUE}}  "
-    lines = wrapped(row.remark, max(20, out.width - len(head) - len(bar))) or [""]
+    at = len(head) + len(bar)
+    beneath = out.width - at < LEAST
+    at = DEEPER if beneath else at
+    lines = wrapped(row.remark, max(LEAST, out.width - at))
+    lines = ["", *lines] if beneath else lines or [""]
     out.print(Text.assemble(head, (bar, "cyan"), (lines[0], "dim")), soft_wrap=True)
     for line in lines[1:]:
-        out.print(Text(" " * len(head + bar) + line, "dim"), soft_wrap=True)
+        out.print(Text(" " * at + line, "dim"), soft_wrap=True)

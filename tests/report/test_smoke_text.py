@@ -1,9 +1,10 @@
 """The table of the smoke tests as a person reads it."""
 
+import msgspec
 import pytest
 
 from gpudoctor.report.model import FigureEntry, Report, SmokeEntry, SmokeTestEntry
-from gpudoctor.report.smoke_text import rows
+from gpudoctor.report.smoke_rows import rows
 from gpudoctor.report.text import render
 
 
@@ -63,11 +64,11 @@ PyTorch 2.13.0 on GPU 0 (NVIDIA H100 80GB HBM3)
   mnist                     51 234 images/s  gradients within 2e-06, loss falls to 23%
   transfer h2d pinned             55.4 GB/s  █████████   88%  of 63
   transfer d2h pinned             55.1 GB/s  █████████   87%  of 63
-  overlap                              93 %  █████████   93%  both ways 1.4 times one
+  overlap                            hidden  █████████   93%  both ways at once 1.4 times one way
   mixed-precision bf16        error 4.2e-02  worst gradient, from float64
   bandwidth                           hangs  It stopped answering in the stage bandwidth.
   inference fp32 batch 1     2 500 images/s
-  inference fp32 batch 256 410 000 images/s  100.0 times the CPU
+  inference fp32 batch 256 410 000 images/s  100 times the CPU
 """
 
 
@@ -79,7 +80,13 @@ def test_the_table_has_a_line_a_figure_and_a_bar_where_a_limit_is_known() -> Non
 @pytest.mark.parametrize("width", [40, 60, 80, 100])
 def test_no_line_of_words_is_wider_than_the_terminal_where_words_allow_it(width: int) -> None:
     lines = render(Report(version="0.1.0", smoke=(H100,)), width).splitlines()
-    assert max(map(len, lines)) <= max(width, 45 + 20 + 17)
+    assert max(map(len, lines)) <= max(width, 45 + 17)
+
+
+def test_a_remark_stands_beneath_its_line_where_there_is_no_room_beside_it() -> None:
+    text = render(Report(version="0.1.0", smoke=(H100,)), 50)
+    beneath = "  mnist                     51 234 images/s\n      gradients within 2e-06, loss falls to 23%\n"
+    assert beneath in text
 
 
 @pytest.mark.parametrize(
@@ -88,6 +95,7 @@ def test_no_line_of_words_is_wider_than_the_terminal_where_words_allow_it(width:
         (entry_of("peer", figure("rate", 376.4, "GB/s", 450.0), variant="0-1"), ("peer 0-1", "376.4 GB/s")),
         (entry_of("fused", figure("rate", 2310.0, "GB/s"), variant="Triton"), ("fused Triton", "2 310 GB/s")),
         (entry_of("matmul", figure("rate", 0.0235, "TFLOP/s"), variant="fp32"), ("matmul fp32", "0.0235 TFLOP/s")),
+        (entry_of("matmul", figure("rate", 0.22, "TFLOP/s"), variant="fp32"), ("matmul fp32", "0.220 TFLOP/s")),
         (entry_of("stress", outcome="not reached"), ("stress", "not reached")),
         (entry_of("overlap", outcome="unsupported", says="There is no link."), ("overlap", "not possible")),
     ],
@@ -95,6 +103,31 @@ def test_no_line_of_words_is_wider_than_the_terminal_where_words_allow_it(width:
 def test_values_are_written_as_their_unit_wants(entry: SmokeTestEntry, line: tuple[str, str]) -> None:
     (row,) = rows(entry)
     assert (row.name, row.value) == line
+
+
+@pytest.mark.parametrize(("value", "words"), [(3401.0, "3401"), (1.44, "1.4"), (0.043, "0.043"), (0.004, "0.004")])
+def test_a_slow_down_is_not_0_times(value: float, words: str) -> None:
+    entry = entry_of("matmul", figure("rate", 1.0, "TFLOP/s"), figure("speed-up", value, "ratio"))
+    assert next(rows(entry)).remark == f"{words} times the CPU"
+
+
+def test_noise_does_not_hide_less_than_nothing() -> None:
+    assert next(rows(entry_of("overlap", figure("overlap", -0.02, "ratio")))).share == 0.0
+
+
+@pytest.mark.parametrize(
+    ("digits", "said"),
+    [
+        ("256 rendered digits", ""),
+        ("", ""),
+        ("MNIST (Keras' file, verified)", "trained on MNIST (Keras' file, verified)"),
+    ],
+)
+def test_other_digits_than_our_own_are_named(digits: str, said: str) -> None:
+    entry = msgspec.structs.replace(H100, digits=digits)
+    heading = render(Report(version="0.1.0", smoke=(entry,)), 120)
+    assert ("trained on" in heading) == bool(said)
+    assert said in heading
 
 
 def test_on_the_cpu_its_own_speed_is_shown() -> None:

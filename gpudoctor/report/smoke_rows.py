@@ -1,0 +1,106 @@
+"""The figures of the smoke tests that a person reads: of each test its lines, in words, without their looks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from gpudoctor.report.model import FigureEntry, SmokeEntry, SmokeTestEntry
+from gpudoctor.subjects import NAMES
+
+TITLES = {"driver": "CUDA driver", "cpu": "NumPy", "pytorch": NAMES["torch"]}
+WORDS = {"unsupported": "not possible", "failed": "failed", "hung": "hangs", "died": "died", "stopped": "stopped"}
+# Of each test the figures that a person reads, what each is called in the line, and which others stand beside it with
+# what words; --json has them all.
+Beside = tuple[tuple[str, str], ...]
+SHOWN: dict[str, tuple[tuple[str, str, Beside], ...]] = {
+    "matmul": (("rate", "", (("error", "error {:.0e}"), ("speed-up", "{times} times the CPU"))),),
+    "mnist": (("rate", "", (("gradient error", "gradients within {:.0e}"), ("loss left", "loss falls to {:.0%}"))),),
+    "transfer": tuple(
+        (name, name, ()) for name in ("h2d pinned", "d2h pinned", "h2d pageable", "d2h pageable", "copy")
+    ),
+    "overlap": (("overlap", "", (("duplex", "both ways at once {times} times one way"),)),),
+    "mixed-precision": (("gradient error", "", ()),),
+    "fused": (("rate", "", (("speed-up", "{times} times single kernels"), ("compile", "compiled in {:.1f} s"))),),
+    "bandwidth": tuple((name, name, ()) for name in ("copy", "triad", "read")),
+    "inference": (
+        ("gpu 1", "batch 1", (("speed-up 1", "{times} times the CPU"),)),
+        ("gpu 256", "batch 256", (("speed-up 256", "{times} times the CPU"),)),
+        ("cpu 1", "batch 1", ()),
+        ("cpu 256", "batch 256", ()),
+    ),
+    "peer": (("rate", "", ()),),
+    "allreduce": (("bus rate", "", ()),),
+    "stress": (("rate", "", (("last third", "at the end {:.0%} of the beginning"),)),),
+}
+
+
+class Row(NamedTuple):
+    """One line: what, how much, which share of the limit, and what else is known."""
+
+    name: str
+    value: str
+    share: float | None
+    remark: str
+
+
+def title(entry: SmokeEntry) -> str:
+    """What ran where: "PyTorch 2.9.1 on GPU 0 (NVIDIA H100 80GB HBM3)"."""
+    name = f"{TITLES.get(entry.backend) or NAMES[entry.backend]} {entry.version or ''}".strip()
+    return f"{name} on {entry.device}" + (f" ({entry.name})" if entry.name else "")
+
+
+def remarks(entry: SmokeEntry) -> list[str]:
+    """What else is to be known of a backend on a device, in a few words each."""
+    spent = sum(test.seconds or 0 for test in entry.tests)
+    parts = [f"imported in {entry.import_seconds:.1f} s"] if (entry.import_seconds or 0) >= 0.1 else []
+    parts += [f"tested in {spent:.1f} s"] if spent else []
+    return parts + (["others use this GPU, so speeds are not judged"] if entry.busy else [])
+
+
+def rows(test: SmokeTestEntry) -> Iterator[Row]:
+    """The lines of a test."""
+    title = f"{test.test} {test.variant}".strip()
+    if test.outcome != "done":
+        yield Row(title, WORDS.get(test.outcome, test.outcome), None, test.says)
+        return
+    figures = {figure.name: figure for figure in test.figures}
+    gpu = "gpu 1" in figures or "gpu 256" in figures
+    for name, label, beside in SHOWN.get(test.test, ()):
+        if name in figures and not (gpu and name.startswith("cpu")):
+            figure = figures[name]
+            remark = _remark(test, figure, [(figures[n].value, words) for n, words in beside if n in figures])
+            yield Row(f"{title} {label}".strip(), _value(figure), _share(figure), remark)
+
+
+def _value(figure: FigureEntry) -> str:
+    value, unit = figure.value, figure.unit
+    if figure.name == "overlap":
+        return "hidden"
+    if unit == "ratio":
+        return f"error {value:.1e}" if "error" in figure.name else f"{_times(value)} times"
+    digits = 0 if value >= 1000 else 1 if value >= 10 else 2 if value >= 1 else 3 if value >= 0.1 else 4
+    return f"{value:,.{digits}f} {unit}".replace(",", " ")
+
+
+def _times(value: float) -> str:
+    """A speed-up; a slow-down keeps two digits, so that it is not 0 times."""
+    return f"{value:.0f}" if value >= 10 else f"{value:.1f}" if value >= 1 else f"{value:.2g}"
+
+
+def _share(figure: FigureEntry) -> float | None:
+    if figure.name == "overlap":  # noise puts it below nothing, too
+        return max(0.0, figure.value)
+    return figure.value / figure.limit if figure.limit else None
+
+
+def _remark(test: SmokeTestEntry, figure: FigureEntry, beside: list[tuple[float, str]]) -> str:
+    """What else the person wants to see in the same line."""
+    parts = [f"of {figure.limit:,.0f}".replace(",", " ")] if figure.limit else []
+    parts += ["worst gradient, from float64"] if test.test == "mixed-precision" else []
+    parts += [words.format(value, times=_times(value)) for value, words in beside]
+    if (test.notes.get("products") or 0) != 0:
+        parts.append(f"{test.notes['products']} products compared")
+    if test.notes.get("ranks"):
+        parts.append(f"{test.notes['ranks']} ranks over {test.notes.get('transport')}")
+    return ", ".join(parts)
