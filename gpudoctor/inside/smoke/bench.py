@@ -10,6 +10,8 @@ import sys
 import time
 from contextlib import contextmanager
 
+from .memory import available
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -67,6 +69,10 @@ class Bench:
         """The bytes of device memory that a test may take: modestly, because others may work here."""
         free = self.backend.free()
         return max(0, min(int(SHARE * free), MOST_MEMORY, free - SPARED))
+
+    def host_budget(self) -> int:
+        """The bytes of the host's memory that a reference may take."""
+        return min(int(SHARE * available()), MOST_MEMORY)
 
     def kept(self, name: str, make: Any) -> Any:
         """A value that several tests use, made once."""

@@ -6,6 +6,7 @@ import os
 
 from ..bench import Unsupported
 from ..host import Host
+from ..memory import available
 from ..network import ArrayNetwork
 from .base import Base, Transfer, Vectors
 
@@ -140,16 +141,6 @@ class HostVectors(Vectors):
 def threads() -> int:
     """How many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def available() -> int:
-    """The bytes of memory that the machine has left, as /proc/meminfo says; 1 GiB where nobody says."""
-    try:
-        with open("/proc/meminfo", encoding="ascii") as lines:
-            found = [line.split()[1] for line in lines if line.startswith("MemAvailable:")]
-        return int(found[0]) * 1024
-    except (OSError, IndexError, ValueError):
-        return 1 << 30
 
 
 def processor() -> str | None:

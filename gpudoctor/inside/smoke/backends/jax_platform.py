@@ -6,8 +6,8 @@ import os
 import sys
 
 from ..bench import Unsupported
+from ..memory import available
 from . import xla
-from .cpu import available
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,8 +8,9 @@ from contextlib import contextmanager
 
 from ..bench import Unsupported
 from ..host import TorchHost, own_host
+from ..memory import available
 from .base import Base, Fused, Network, Overlap, Peer, Transfer, Vectors, kind_of
-from .cpu import available, processor
+from .cpu import processor
 from .pytorch_precision import RESULTS, TYPES, lacks_on_cpu, lacks_on_gpu, switched
 
 TYPE_CHECKING = False

@@ -8,10 +8,11 @@ from contextlib import contextmanager
 
 from ..bench import Unsupported
 from ..host import Host
+from ..memory import available
 from . import xla
 from .base import Base
 from .chip import Chip
-from .cpu import available, processor, threads
+from .cpu import processor, threads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

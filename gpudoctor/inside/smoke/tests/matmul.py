@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 CHECKED = 2048  # rows and columns of the product that is checked whole
 SIZES = (8192, 6144, 4096, 3072, 2048, 1024, 512)  # of the product that is timed
+HOST_BYTES = 32  # on the host for each element of a size: three matrices in float64, and one that comes and goes
 LONGEST = 0.04  # seconds that one timed product may take
 VECTORS = 4  # of the projection
 ROWS, COLUMNS = 8, 512  # of the timed product that are held against float64
@@ -34,27 +35,30 @@ def run(bench: Bench) -> None:
 
 
 def _one(bench: Bench, dtype: str) -> None:
-    seconds = _checked(bench, dtype, min(CHECKED, largest(dtype, bench.budget())))
+    seconds = _checked(bench, dtype, min(CHECKED, largest(bench, dtype)))
     bench.pause()
-    size = largest(dtype, bench.budget(), seconds)
+    size = largest(bench, dtype, seconds)
     _timed(bench, dtype, size)
 
 
-def largest(dtype: str, memory: int, seconds: float | None = None) -> int:
+def largest(bench: Bench, dtype: str, seconds: float | None = None) -> int:
     """The largest size whose operands and two results fit, and whose product does not take too long.
 
     Args:
+        bench: what the test works with.
         dtype: the data type.
-        memory: bytes that may be taken.
         seconds: that the product of the checked size took; None: unknown.
 
     Raises:
         MemoryError: not even the smallest fits.
     """
     each = 2 * OPERAND_BYTES[dtype] + 2 * RESULT_BYTES[dtype]
-    fitting = [n for n in SIZES if n * n * each <= memory]
+    memory, host = bench.budget(), bench.host_budget()
+    fitting = [n for n in SIZES if n * n * each <= memory and n * n * HOST_BYTES <= host]
     if not fitting:
-        raise MemoryError("only %d MiB may be taken, too little for products of %d" % (memory >> 20, SIZES[-1]))
+        where = "" if SIZES[-1] ** 2 * each > memory else " of the host's memory"
+        least = host if where else memory
+        raise MemoryError("only %d MiB%s may be taken, too little for products of %d" % (least >> 20, where, SIZES[-1]))
     if seconds is None:
         return fitting[0]
     checked = min(CHECKED, fitting[0])

@@ -121,12 +121,12 @@ def _one(bench: Bench, dtype: str) -> None:
 def _size(bench: Bench, dtype: str) -> int:
     """As large as for `matmul`, whose product takes no more than a moment; on the CPU modest."""
     backend, host = bench.backend, bench.backend.host
-    size = min(PROBED, largest(dtype, bench.budget()))
+    size = min(PROBED, largest(bench, dtype))
     a, _ = backend.operand(host.normal(size, size, 1), dtype, "a")
     b, _ = backend.operand(host.normal(size, size, 2), dtype, "b")
     product = backend.multiply(a, b, dtype)
     backend.elapsed(product, 1)
-    size = largest(dtype, bench.budget(), backend.elapsed(product, 3))
+    size = largest(bench, dtype, backend.elapsed(product, 3))
     return min(size, LARGEST_ON_CPU) if backend.kind == "cpu" else size
 
 
