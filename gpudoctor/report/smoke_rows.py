@@ -9,6 +9,7 @@ from gpudoctor.report.model import FigureEntry, SmokeEntry, SmokeTestEntry
 from gpudoctor.subjects import NAMES
 
 TITLES = {"driver": "CUDA driver", "cpu": "NumPy", "pytorch": NAMES["torch"]}
+OWN_DIGITS = "rendered digits"  # those that are shipped, which need no word
 WORDS = {"unsupported": "not possible", "failed": "failed", "hung": "hangs", "died": "died", "stopped": "stopped"}
 # Of each test the figures that a person reads, what each is called in the line, and which others stand beside it with
 # what words; --json has them all.
@@ -55,6 +56,8 @@ def remarks(entry: SmokeEntry) -> list[str]:
     spent = sum(test.seconds or 0 for test in entry.tests)
     parts = [f"imported in {entry.import_seconds:.1f} s"] if (entry.import_seconds or 0) >= 0.1 else []
     parts += [f"tested in {spent:.1f} s"] if spent else []
+    foreign = entry.digits and not entry.digits.endswith(OWN_DIGITS)
+    parts += [f"trained on {entry.digits}"] if foreign else []
     return parts + (["others use this GPU, so speeds are not judged"] if entry.busy else [])
 
 

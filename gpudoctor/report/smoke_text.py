@@ -10,6 +10,7 @@ from gpudoctor.report.model import Report, SmokeEntry
 from gpudoctor.report.smoke_rows import Row, remarks, rows, title
 
 NAME, VALUE, BAR = 25, 16, 10  # columns
+LEAST, DEEPER = 20, 6  # columns that a remark needs beside its line, and where it begins beneath it
 
 
 def table(out: Console, report: Report) -> None:
