@@ -1,0 +1,131 @@
+"""Compares two sides: their findings, then their facts, or their reports where one side has no facts."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from gpudoctor.comparison.findings import findings
+from gpudoctor.comparison.folding import folded
+from gpudoctor.comparison.keyed import Measured, keyed
+from gpudoctor.comparison.model import ORDER, Comparison, Group, Row, State
+from gpudoctor.comparison.rules import FACTS, REPORT, Rule, rule_of
+from gpudoctor.comparison.sides import Side
+from gpudoctor.comparison.words import is_unknown, text
+from gpudoctor.facts import Facts
+
+Path = tuple[str, ...]
+ABSENT = object()  # one side has no entry of this name
+# Lists whose order decides; that of others is chance.
+ORDERED = ("sys_path", "providers", "copies")
+SILENT = {"unknown": "the report does not tell it"}
+
+
+def compare(here: Side, there: Side) -> Comparison:
+    """What differs between two machines, what matters first."""
+    whole = here.facts is not None and there.facts is not None
+    if here.facts is not None and there.facts is not None:
+        trees, rules = _of_facts(here.facts, there.facts), FACTS
+    else:
+        trees, rules = tuple(_silent(keyed(msgspec.to_builtins(one.report))) for one in (here, there)), REPORT
+    ranked = sorted(_walk((), *trees, rules), key=lambda pair: pair[0])
+    rows = [*findings(here.report, there.report), *folded(row for _, row in ranked)]
+    rows.sort(key=lambda row: (ORDER[row.group], row.state.unknown))
+    return Comparison(here=here.title, there=there.title, rows=tuple(rows), whole=whole)
+
+
+def _of_facts(here: Facts, there: Facts) -> tuple[Any, Any]:
+    """The trees of both, made comparable."""
+    common = {python.path for python in here.pythons} & {python.path for python in there.pythons}
+    trees = tuple(keyed(msgspec.to_builtins(facts), by_path=bool(common)) for facts in (here, there))
+    _without_rest(*trees)
+    return trees[0], trees[1]
+
+
+def _without_rest(here: Any, there: Any) -> None:
+    """Take out the links' present generation of GPUs that do not rest alike: a link slows down with its GPU."""
+    gpus = [tree["gpus"] if isinstance(tree["gpus"], dict) else {} for tree in (here, there)]
+    for one, other in ((gpus[0][name], gpus[1][name]) for name in gpus[0].keys() & gpus[1].keys()):
+        if isinstance(one, dict) and isinstance(other, dict) and _rests(one) != _rests(other):
+            one.pop("link_generation"), other.pop("link_generation")
+
+
+def _rests(gpu: dict[str, Any]) -> Any:
+    return gpu.get("performance_state"), gpu.get("utilisation") == 0
+
+
+def _silent(node: Any) -> Any:
+    """A report's tree in which None is unknown: a report does not tell absent from unknown."""
+    if isinstance(node, dict):
+        return {key: _silent(value) for key, value in node.items()}
+    return SILENT if node is None else node
+
+
+def _walk(path: Path, here: Any, there: Any, rules: tuple[Rule, ...]) -> Iterator[tuple[int, Row]]:
+    """The differences below a place, each with the number of its rule."""
+    if _equal(path, here, there):
+        return
+    rule = rule_of(rules, path) if path else Rule("**", Group.REST)
+    if rule.group is None:
+        return
+    unknown = is_unknown(here), is_unknown(there)
+    if not any(unknown) and isinstance(_full(here, there), dict) and isinstance(_full(there, here), dict):
+        here, there = _full(here, there), _full(there, here)
+        for name in dict.fromkeys((*here, *there)):
+            yield from _walk((*path, name), here.get(name, ABSENT), there.get(name, ABSENT), rules)
+    elif not all(unknown) and not _within(here, there, rule.within):
+        yield (rules.index(rule) if rule in rules else len(rules)), _row(path, here, there, rule)
+
+
+def _equal(path: Path, here: Any, there: Any) -> bool:
+    if isinstance(here, list) and isinstance(there, list) and path[-1] not in ORDERED:
+        return sorted(map(str, here)) == sorted(map(str, there))
+    return type(here) is type(there) and bool(here == there)
+
+
+def _full(value: Any, other: Any) -> Any:
+    """An empty list as the empty dictionary that it would be with entries."""
+    return {} if value == [] and isinstance(other, dict) else value
+
+
+def _within(here: Any, there: Any, most: float) -> bool:
+    change = _change(here, there)
+    return change is not None and max(abs(change), abs(_change(there, here) or 0.0)) <= most
+
+
+def _change(here: Any, there: Any) -> float | None:
+    """How much more there is than here."""
+    if isinstance(here, Measured) and isinstance(there, Measured):
+        return _change(here.value, there.value) if here.unit == there.unit else None
+    numbers = all(isinstance(one, (int, float)) and not isinstance(one, bool) for one in (here, there))
+    return (there - here) / abs(here) if numbers and here else None
+
+
+def _row(path: Path, here: Any, there: Any, rule: Rule) -> Row:
+    return Row(
+        path=".".join(path),
+        group=rule.group or Group.REST,
+        state=_state(here, there),
+        here=_text(path, here, rule.unit),
+        there=_text(path, there, rule.unit),
+        change=_change(here, there) if rule.unit or isinstance(here, Measured) else None,
+    )
+
+
+def _text(path: Path, value: Any, unit: str) -> str:
+    """A value; an entry whose name stands in the path is told by what else it holds."""
+    if value is ABSENT:
+        return ""
+    if isinstance(value, dict) and value.get("path") == path[-1] and len(value) > 1:
+        value = {name: one for name, one in value.items() if name != "path"}
+    return text(value, unit)
+
+
+def _state(here: Any, there: Any) -> State:
+    if is_unknown(here):
+        return State.UNKNOWN_HERE
+    if is_unknown(there):
+        return State.UNKNOWN_THERE
+    if here is ABSENT:
+        return State.ONLY_THERE
+    return State.ONLY_HERE if there is ABSENT else State.DIFFERS

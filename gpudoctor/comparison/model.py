@@ -1,0 +1,87 @@
+"""A comparison as data: rows in the order in which they matter."""
+
+from enum import Enum
+
+import msgspec
+
+
+class Group(Enum):
+    """How much a difference matters, in this order."""
+
+    FINDINGS = "findings"
+    DRIVER = "driver"
+    FIRMWARE = "firmware"
+    VERSIONS = "versions"
+    GPUS = "gpus"
+    SETTINGS = "settings"
+    ENVIRONMENT = "environment"
+    MEASURED = "measured"
+    REST = "rest"
+
+
+TITLES = {
+    Group.FINDINGS: "What is wrong",
+    Group.DRIVER: "Driver and kernel",
+    Group.FIRMWARE: "Firmware",
+    Group.VERSIONS: "CUDA, cuDNN and frameworks",
+    Group.GPUS: "GPUs, links and memory",
+    Group.SETTINGS: "Clocks, ECC and settings",
+    Group.ENVIRONMENT: "Environment variables",
+    Group.MEASURED: "Measured",
+    Group.REST: "Everything else",
+}
+ORDER = {group: number for number, group in enumerate(Group)}
+
+
+class State(Enum):
+    """How the two sides stand to each other."""
+
+    DIFFERS = "differs"
+    ONLY_HERE = "only here"
+    ONLY_THERE = "only there"
+    UNKNOWN_HERE = "unknown here"  # no difference: nobody could say
+    UNKNOWN_THERE = "unknown there"
+
+    @property
+    def unknown(self) -> bool:
+        """Whether one side does not know."""
+        return self in (State.UNKNOWN_HERE, State.UNKNOWN_THERE)
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True):
+    """One difference.
+
+    Attributes:
+        path: where it lies in the tree of facts; "gpus.3.link_width".
+        group: how much it matters.
+        state: how the sides stand to each other.
+        here, there: the whole values as text; empty: that side has no such thing.
+        change: of numbers: how much more there is than here, relative to here; None: no numbers, or here is 0.
+    """
+
+    path: str
+    group: Group
+    state: State = State.DIFFERS
+    here: str = ""
+    there: str = ""
+    change: float | None = None
+
+
+class Comparison(msgspec.Struct, frozen=True, kw_only=True):
+    """Two machines beside each other.
+
+    Attributes:
+        here, there: what they are called.
+        rows: what matters first; within a group real differences before what one side does not know.
+        whole: both sides brought their facts; else only what a report tells could be compared.
+    """
+
+    here: str
+    there: str
+    rows: tuple[Row, ...] = ()
+    whole: bool = True
+
+    @property
+    def matters(self) -> tuple[Row, ...]:
+        """The real differences that matter."""
+        return tuple(row for row in self.rows if row.group is not Group.REST and not row.state.unknown)

@@ -1,0 +1,75 @@
+"""The two sides of a comparison: facts with what was judged of them, or a report alone."""
+
+import os
+
+import msgspec
+
+from gpudoctor.facts import Facts
+from gpudoctor.facts import file as facts_file
+from gpudoctor.facts.file import LIMIT, FactsFileError
+from gpudoctor.report.model import SCHEMA, Report
+
+
+class Side(msgspec.Struct, frozen=True, kw_only=True):
+    """One machine.
+
+    Attributes:
+        title: for people.
+        report: what was judged.
+        facts: what it was judged from, masked, so that a name or a home folder is no difference; None: only a
+            report was saved.
+    """
+
+    title: str
+    report: Report
+    facts: Facts | None = None
+
+
+def side(title: str, facts: Facts) -> Side:
+    """A side out of facts; they are masked before they are judged, so that both sides name things alike."""
+    from gpudoctor.examine import check
+    from gpudoctor.privacy import masked
+
+    hidden = masked(facts)
+    return Side(title=title, facts=hidden, report=check(facts=hidden))
+
+
+def read(path: str) -> Side:
+    """A side out of a facts file or a report file.
+
+    Raises:
+        FactsFileError: it cannot be read, or is neither; the message is one sentence.
+    """
+    if os.path.exists(path) and not os.path.isfile(path):  # a named pipe would be waited for
+        raise FactsFileError(f"{path} is no file.")
+    name = os.path.basename(path)
+    try:
+        return side(name, facts_file.read(os.path.abspath(path)))
+    except FactsFileError:
+        report = _report(path)
+        if report is None:
+            raise
+        return Side(title=name, report=report)
+
+
+class _Head(msgspec.Struct):
+    schema: str = ""
+
+
+def _report(path: str) -> Report | None:
+    """The report in a file; None where it is no report file.
+
+    Raises:
+        FactsFileError: it says that it is a report, and is none.
+    """
+    try:
+        with open(path, "rb") as file:
+            data = file.read(LIMIT + 1)
+        if len(data) > LIMIT or msgspec.json.decode(data, type=_Head).schema != SCHEMA:
+            return None
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError):
+        return None
+    try:
+        return msgspec.json.decode(data, type=Report)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError) as error:
+        raise FactsFileError(f"The report file {path} is not valid: {str(error)[:200]}.") from None
