@@ -14,7 +14,7 @@ NEW, OLD = ("jax", "jax"), ("jax0430", "jax==0.4.30", "jaxlib==0.4.30", "numpy<2
 TESTS = "matmul mnist mixed-precision transfer overlap bandwidth fused inference peer allreduce stress"
 
 
-@pytest.fixture(scope="module", params=[NEW, OLD], ids=["new", "old"])
+@pytest.fixture(scope="module", params=[NEW, pytest.param(OLD, marks=pytest.mark.large)], ids=["new", "old"])
 def python(request: pytest.FixtureRequest, interpreter: Interpreter) -> str:
     return interpreter(*request.param)
 

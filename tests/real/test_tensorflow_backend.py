@@ -31,7 +31,11 @@ class Way:
         return list(inside(self.python, "tensorflow", lines, env=self.env))
 
 
-@pytest.fixture(scope="module", params=WAYS, ids=["new", "old", "old, Keras 2"])
+@pytest.fixture(
+    scope="module",
+    params=[WAYS[0], *(pytest.param(way, marks=pytest.mark.large) for way in WAYS[1:])],
+    ids=["new", "old", "old, Keras 2"],
+)
 def way(request: pytest.FixtureRequest, interpreter: Interpreter) -> Way:
     requirements, env = request.param
     return Way(interpreter(*requirements), env)
