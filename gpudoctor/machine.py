@@ -79,6 +79,10 @@ class Machine:
         """The seconds that a step may take: at most `most`, and no longer than the examination has left."""
         return max(0.1, min(most, self._end - time.monotonic()))
 
+    def without_end(self) -> None:
+        """Take away the examination's limit: somebody looks on for as long as they like."""
+        self._end = float("inf")
+
     # -- files ---------------------------------------------------------------------------------------
 
     def place(self, path: str) -> str:

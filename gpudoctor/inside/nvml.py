@@ -145,26 +145,16 @@ def identity(nv: Nvml, handle: Any) -> dict[str, Any]:
 def loads(nv: Nvml, handle: Any) -> dict[str, Any]:
     """Memory, clocks, power and temperature."""
     py, ask = nv.py, nv.ask
-
-    def memory(*version: Any) -> tuple[int, int]:
-        found = py.nvmlDeviceGetMemoryInfo(handle, *version)
-        return found.total, found.used
-
-    def performance() -> Any:
-        state = py.nvmlDeviceGetPerformanceState(handle)
-        return unknown("NVML does not know the performance state") if state == py.NVML_PSTATE_UNKNOWN else state
-
     watts = {
         "power": ask(lambda: py.nvmlDeviceGetPowerUsage(handle)),
         "power_limit": ask(lambda: py.nvmlDeviceGetEnforcedPowerLimit(handle)),
         "power_default": ask(lambda: py.nvmlDeviceGetPowerManagementDefaultLimit(handle)),
     }
     return {
-        # The second version leaves what the driver keeps for itself out of `used`.
-        **spread(("memory", "memory_used"), ask(lambda: memory(py.nvmlMemory_v2), memory)),
+        **spread(("memory", "memory_used"), memory(nv, handle)),
         **{name: scaled(value, 0.001) for name, value in watts.items()},
         "utilisation": ask(lambda: py.nvmlDeviceGetUtilizationRates(handle).gpu),
-        "performance_state": ask(performance),
+        "performance_state": performance(nv, handle),
         "temperature": temperature(nv, handle),
         "temperature_slowdown": ask(
             lambda: py.nvmlDeviceGetTemperatureThreshold(handle, py.NVML_TEMPERATURE_THRESHOLD_SLOWDOWN)
@@ -173,6 +163,27 @@ def loads(nv: Nvml, handle: Any) -> dict[str, Any]:
         "sm_clock_max": ask(lambda: py.nvmlDeviceGetMaxClockInfo(handle, py.NVML_CLOCK_SM)),
         "event_reasons": event_reasons(nv, handle),
     }
+
+
+def memory(nv: Nvml, handle: Any) -> Any:
+    """Total and used memory in bytes."""
+
+    def told(*version: Any) -> tuple[int, int]:
+        found = nv.py.nvmlDeviceGetMemoryInfo(handle, *version)
+        return found.total, found.used
+
+    # The second version leaves what the driver keeps for itself out of `used`.
+    return nv.ask(lambda: told(nv.py.nvmlMemory_v2), told)
+
+
+def performance(nv: Nvml, handle: Any) -> Any:
+    """The performance state, 0 fastest."""
+
+    def told() -> Any:
+        state = nv.py.nvmlDeviceGetPerformanceState(handle)
+        return unknown("NVML does not know the performance state") if state == nv.py.NVML_PSTATE_UNKNOWN else state
+
+    return nv.ask(told)
 
 
 def temperature(nv: Nvml, handle: Any) -> Any:

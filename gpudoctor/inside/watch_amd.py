@@ -38,39 +38,40 @@ class Gpu:
         self._folder, self._link, self._kfd = folder, link, kfd
         self._processes, self._generations = processes, generations
         names = _names(folder + "/hwmon")
-        self._hwmon = "hwmon/%s" % (names[0] if names else "hwmon0")
+        self.hwmon = "hwmon/%s" % (names[0] if names else "hwmon0")
 
     def sample(self) -> dict[str, Any]:
         """What changes all the time; nothing is read of a GPU that sleeps, for that would wake it."""
-        if self._asleep():
+        if self.asleep():
             return dict.fromkeys(SAMPLE, ASLEEP)
         generation, width = self._link_now()
         return {
-            "sm_clock": self._first(1e-6, self._hwmon + "/freq1_input"),
+            "sm_clock": self.first(1e-6, self.hwmon + "/freq1_input"),
             "memory_clock": self._memory_clock(),
             "event_reasons": {"unknown": "amdgpu does not tell in sysfs what holds the clocks"},
-            "temperature": self._first(1e-3, self._hwmon + "/temp1_input", self._hwmon + "/temp2_input"),
-            "power": self._first(1e-6, self._hwmon + "/power1_average", self._hwmon + "/power1_input"),
-            "utilisation": self._first(1, "gpu_busy_percent"),
+            "temperature": self.first(1e-3, self.hwmon + "/temp1_input", self.hwmon + "/temp2_input"),
+            "power": self.first(1e-6, self.hwmon + "/power1_average", self.hwmon + "/power1_input"),
+            "utilisation": self.first(1, "gpu_busy_percent"),
             "link_generation": generation,
             "link_width": width,
         }
 
     def counters(self, others: Others) -> dict[str, Any]:
         """What only grows, and who else computes there."""
-        if self._asleep():
+        if self.asleep():
             return dict(dict.fromkeys(COUNTERS, ASLEEP), others=self._others(others))
         return {
             "ecc_corrected": self._errors("ce"),
             "ecc_uncorrected": self._errors("ue"),
-            "pcie_replays": self._first(1, "pcie_replay_count"),
+            "pcie_replays": self.first(1, "pcie_replay_count"),
             "others": self._others(others),
         }
 
-    def _asleep(self) -> bool:
+    def asleep(self) -> bool:
+        """Whether the kernel has suspended it."""
         return _text(self._folder + "/power/runtime_status") == "suspended"
 
-    def _first(self, factor: float, *names: str) -> Any:
+    def first(self, factor: float, *names: str) -> Any:
         """The first of some files that holds a number, times a factor."""
         for name in names:
             text = _text("%s/%s" % (self._folder, name))
@@ -80,7 +81,7 @@ class Gpu:
 
     def _memory_clock(self) -> Any:
         """MHz, by the sensor that GPUs with memory of their own have, else by the level in use ("1: 1000Mhz *")."""
-        value = self._first(1e-6, self._hwmon + "/freq2_input")
+        value = self.first(1e-6, self.hwmon + "/freq2_input")
         level = re.search(r"^\w+: (\d+)Mhz \*", _text(self._folder + "/pp_dpm_mclk") or "", re.M)
         return int(level.group(1)) if isinstance(value, dict) and level else value
 
@@ -109,9 +110,10 @@ class Gpu:
         """How many processes that are not ours have a queue on this GPU."""
         if self._kfd is None or not os.path.isdir(self._processes):
             return {"unknown": "the kernel's compute driver does not show here who computes"}
-        return others.count(pid for pid in self._pids())
+        return others.count(pid for pid in self.pids())
 
-    def _pids(self) -> Iterator[int]:
+    def pids(self) -> Iterator[int]:
+        """The processes that have a queue on this GPU."""
         for pid in _names(self._processes):
             queues = "%s/%s/queues" % (self._processes, pid)
             ids = (_text("%s/%s/gpuid" % (queues, queue)) for queue in _names(queues))
@@ -142,18 +144,19 @@ def _names(folder: str) -> list[str]:
         return []
 
 
-def gpus(task: str, say: Callable[..., None]) -> list[Gpu]:
+def gpus(task: str, say: Callable[..., None], make: Callable[..., Any] = Gpu) -> list[Any]:
     """Return the GPUs that a task names; one whose folder is not shown here is told and left out.
 
     Args:
         task: in JSON the arguments of `Gpu`: "gpus" with what each has of its own, the rest common to all.
         say: tells a line.
+        make: makes a GPU of the arguments of `Gpu`.
     """
     told = json.loads(task)
     found = []
     for gpu in told.pop("gpus"):
         if os.path.isdir(gpu["folder"]):
-            found.append(Gpu(**gpu, **told))
+            found.append(make(**gpu, **told))
         else:
             say(gpu=gpu["name"], refused={"unknown": gpu["folder"] + " is not shown here"})
     return found

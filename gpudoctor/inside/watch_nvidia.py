@@ -62,12 +62,13 @@ def name(index: int) -> str:
     return "GPU %d" % index
 
 
-def gpus(folder: str, say: Callable[..., None]) -> list[Gpu]:
+def gpus(folder: str, say: Callable[..., None], make: Callable[..., Any] = Gpu) -> list[Any]:
     """Start NVML and return the GPUs that it hands out; what fails is told.
 
     Args:
         folder: the folder (or zip) that holds pynvml.
         say: tells a line.
+        make: makes a GPU of the arguments of `Gpu`.
     """
     ours = importlib.import_module("nvml")
     lib = ours.start()
@@ -79,10 +80,10 @@ def gpus(folder: str, say: Callable[..., None]) -> list[Gpu]:
     except ImportError as problem:
         say(no_module="nvidia-ml-py cannot be imported: %s" % problem)
         return []
-    return handed_out(ours, ours.Nvml(lib, pynvml), say)
+    return handed_out(ours, ours.Nvml(lib, pynvml), say, make)
 
 
-def handed_out(ours: Any, nv: Nvml, say: Callable[..., None]) -> list[Gpu]:
+def handed_out(ours: Any, nv: Nvml, say: Callable[..., None], make: Callable[..., Any]) -> list[Any]:
     """Ask for each GPU's handle; without persistence mode that starts the GPU, for up to two seconds each."""
     say(stage="count")
     count = nv.ask(nv.py.nvmlDeviceGetCount)
@@ -92,7 +93,7 @@ def handed_out(ours: Any, nv: Nvml, say: Callable[..., None]) -> list[Gpu]:
         nv.worst = 0
         handle = nv.ask(functools.partial(nv.py.nvmlDeviceGetHandleByIndex, index))
         if ours.known(handle):
-            found.append(Gpu(ours, nv, index, handle))
+            found.append(make(ours, nv, index, handle))
         else:
             say(gpu=name(index), refused=handle)
     return found

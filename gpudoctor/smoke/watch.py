@@ -7,28 +7,24 @@ import time
 from collections.abc import Sequence
 from threading import Event, Thread
 
-import msgspec
-
 import gpudoctor.inside
 from gpudoctor.child import Ended
 from gpudoctor.facts import Facts, Gpu
 from gpudoctor.facts.smoke import During
 from gpudoctor.machine import OUT_OF_TIME, Machine
 from gpudoctor.maybe import Maybe, Unknown
-from gpudoctor.probes.nodes import TOPOLOGY
+from gpudoctor.probes.amd_watch import amd_task
 from gpudoctor.probes.nvml import pynvml_folder
-from gpudoctor.probes.pci_link import GENERATIONS, card
 from gpudoctor.probes.staged import end_of, program
 from gpudoctor.smoke.during import Window, busy, during, nothing
 from gpudoctor.smoke.samples import Told
-from gpudoctor.subjects import AMD, gpu_key, gpus_of
+from gpudoctor.subjects import gpu_key, gpus_of
 
 FOREVER = 86_400.0  # seconds: longer than any run; the machine's own limit holds besides
 STALLED = 2.0  # seconds without a line after which a driver counts as hung: forty samples
 LEAVING = 1.0  # seconds that the end of the child is waited for
 READY = 2.0  # seconds in which a driver that is well has started and answered
 LATE = 0.15  # seconds that the counters after a test are waited for: they come every tenth of a second at best
-KFD_PROCESSES = "/sys/class/kfd/kfd/proc"
 
 
 class Watch:
@@ -44,7 +40,7 @@ class Watch:
         nvidia, amd = gpus_of(facts, "nvidia"), gpus_of(facts, "amd")
         self._samplers = [
             *([_Sampler(machine, ("nvidia", pynvml_folder()), _names(nvidia))] if nvidia else []),
-            *([_Sampler(machine, ("amd", _amd(machine, amd)), _names(amd))] if amd else []),
+            *([_Sampler(machine, ("amd", amd_task(machine, amd)), _names(amd))] if amd else []),
         ]
 
     def __enter__(self) -> Watch:
@@ -186,29 +182,3 @@ class _Sampler:
 def _names(gpus: Sequence[Gpu]) -> dict[str, str]:
     """By the key the name in the lines; of AMD's partitions, which share one address, the first stands for all."""
     return {gpu_key(gpu): f"GPU {gpu.index}" for gpu in reversed(gpus)}
-
-
-def _amd(machine: Machine, gpus: Sequence[Gpu]) -> str:
-    """What inside/watch_amd.py wants to know, in JSON."""
-    placed = {gpu.address: gpu for gpu in reversed(gpus) if isinstance(gpu.address, str)}
-    told = [
-        {
-            "name": f"GPU {gpu.index}",
-            "folder": (folder := f"/sys/bus/pci/devices/{address}"),
-            "link": card(machine, machine.real(folder), AMD),
-            "kfd": _kfd(machine, gpu),
-        }
-        for address, gpu in placed.items()
-    ]
-    return msgspec.json.encode({"gpus": told, "processes": KFD_PROCESSES, "generations": GENERATIONS}).decode()
-
-
-def _kfd(machine: Machine, gpu: Gpu) -> int | None:
-    """The number by which the kernel's compute driver calls a GPU, found by its render node."""
-    minor = str(gpu.render_node).rpartition("renderD")[2]
-    for node in machine.names(TOPOLOGY):
-        properties = (machine.line(f"{TOPOLOGY}/{node}/properties") or "").splitlines()
-        number = machine.line(f"{TOPOLOGY}/{node}/gpu_id") or ""
-        if f"drm_render_minor {minor}" in properties and number.isdecimal():
-            return int(number)
-    return None

@@ -315,7 +315,7 @@ def test_a_driver_that_hangs_leaves_the_other_vendors_gpus_watched(
     machine = Machine(env={"LD_LIBRARY_PATH": folder, "PATH": "", mark: value, "STANDIN_NVML_TROUBLE": "hang"})
     (tmp_path / "gpu_busy_percent").write_text("5")
     task = {"gpus": [{"name": "GPU 0", "folder": str(tmp_path), "link": str(tmp_path), "kfd": None}]}
-    monkeypatch.setattr(watching, "_amd", lambda *_: json.dumps({**task, "processes": "", "generations": {}}))
+    monkeypatch.setattr(watching, "amd_task", lambda *_: json.dumps({**task, "processes": "", "generations": {}}))
     with Watch(machine, change(nvidia_host(), "gpus", (*nvidia_host().gpus, *PARTITIONS))) as watch:  # type: ignore[misc]
         end = time.monotonic() + PATIENCE
         while watch.during("0000:03:00.0", ALWAYS, ()).samples < 3 and time.monotonic() < end:

@@ -1,0 +1,1 @@
+"""The GPUs over time: what the driver says of each, once a second, live, replayed, or as one recorded moment."""

@@ -1,0 +1,164 @@
+"""One vendor's sampler: the child, the thread that takes its lines and starts it anew, and how it does."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from threading import Event, Lock, Thread
+
+import msgspec
+
+import gpudoctor.inside
+from gpudoctor.child import Ended, reap
+from gpudoctor.machine import Machine
+from gpudoctor.monitor.history import History
+from gpudoctor.monitor.samples import Line, decode
+from gpudoctor.monitor.users import Users
+from gpudoctor.monitor.vendors import Task, Vendor, lines_before
+from gpudoctor.probes.staged import end_of, program
+
+FOREVER = 30 * 86_400.0  # seconds: longer than anybody looks on
+STALLED = 3.0  # seconds without a line after which the driver counts as silent: three samples
+PATIENT = 10.0  # seconds in which a driver starts its GPUs, where nothing keeps them awake
+RETRY = 10.0  # seconds after which a driver that failed is asked again
+AT_ONCE = 0.3  # seconds after which a child that somebody else ended is started again
+
+
+class State(msgspec.Struct, frozen=True):
+    """How a sampler does: what goes wrong, whether it waits for the first answer, why there is nothing to ask."""
+
+    trouble: str | None = None
+    waiting: bool = False
+    absent: str | None = None
+
+
+class Sampler:
+    """Asks one vendor's driver while it is wanted.
+
+    Args:
+        vendor: whose.
+        make: makes the machine.
+        history: takes what is told.
+    """
+
+    def __init__(self, vendor: Vendor, make: Callable[[], Machine], history: History) -> None:
+        self._vendor, self._make, self._history = vendor, make, history
+        self._lock, self._woken = Lock(), Event()
+        self._wanted = self._running = False
+        self._users = Users()
+        self._failed = self._absent = ""
+        self._begin()
+
+    def _begin(self) -> None:
+        """A child begins; why the last one failed stands until this one answers."""
+        self._heard, self._stage = time.monotonic(), "start"
+        self._answered = self._ended = False
+
+    # -- start and stop ----------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Want samples."""
+        with self._lock:
+            self._wanted = True
+            self._woken.set()
+            if self._running:  # a thread that is still leaving goes on
+                return
+            self._running = True
+        self._begin()
+        Thread(target=self._run, name=f"monitor {self._vendor.name}", daemon=True).start()
+
+    def stop(self) -> None:
+        """Want no more samples; the child is asked to end within 20 ms, and killed where it does not."""
+        with self._lock:
+            self._wanted = False
+            self._woken.set()
+
+    def _goes_on(self) -> bool:
+        with self._lock:
+            self._running = self._wanted
+            self._woken.clear()
+            return self._running
+
+    def _run(self) -> None:
+        while self._goes_on():
+            self._woken.wait(self._once())
+
+    # -- one child ---------------------------------------------------------------------------------------------
+
+    def _once(self) -> float:
+        """Run one child to its end, and return the seconds after which the next one may begin."""
+        if reap():
+            self._failed = "an earlier child sleeps in the driver and cannot even be killed: the driver is stuck"
+            return RETRY
+        self._begin()
+        machine = self._make()
+        machine.without_end()
+        try:
+            task = self._vendor.task(machine)
+        except OSError as error:
+            task = str(error)
+        if isinstance(task, str):
+            self._absent = task
+            return RETRY
+        for told in lines_before(task):
+            self._history.take(msgspec.convert(told, Line), self._vendor.name)
+        self._users = Users.of(machine)
+        ended = self._ask(machine, task)
+        return self._judge(ended)
+
+    def _ask(self, machine: Machine, task: Task) -> Ended:
+        argv = [*program("monitor.py"), os.path.dirname(gpudoctor.inside.__file__), self._vendor.name, task.argument]
+        return machine.run(argv, FOREVER, on_line=self._take, patient=True, late=lambda: not self._wanted)
+
+    def _take(self, text: str) -> None:
+        try:
+            line = decode(text)
+        except (msgspec.DecodeError, UnicodeError):  # cut short by its death, or printed by the interpreter
+            return
+        self._heard = time.monotonic()
+        self._stage = line.stage or self._stage
+        if line.sample is not None:
+            self._answered, self._failed, self._absent = True, "", ""
+        if line.not_loaded or line.no_module:
+            self._absent = line.not_loaded or line.no_module or ""
+        if isinstance(line.code, int) and line.code:
+            self._failed = f"nvmlInit failed with {line.code}: {line.text}"
+        if line.count == 0:
+            self._absent = self._absent or f"{self._vendor.driver} lists no GPU"
+        if line.processes is not None:
+            line.processes = self._users.named(line.processes)
+        self._history.take(line, self._vendor.name)
+
+    def _judge(self, ended: Ended) -> float:
+        self._ended = True
+        if ended.cancelled:
+            return AT_ONCE
+        if not self._wanted:
+            return 0.0
+        if self._answered or (not self._failed and not self._absent):
+            self._failed = end_of(ended, self._stage, ended.seconds)
+        return RETRY
+
+    # -- how it does -------------------------------------------------------------------------------------------
+
+    def state(self, now: float) -> State:
+        """How it does at a moment (time.monotonic)."""
+        if not self._wanted:
+            return State()
+        if self._failed:
+            return State(trouble=f"{_capital(self._vendor.driver)}: {self._failed}.", absent=self._absent or None)
+        if self._absent:
+            return State(absent=f"{_capital(self._vendor.driver)}: {self._absent}.")
+        silent = now - self._heard
+        if silent > (STALLED if self._answered else PATIENT) and not self._ended:
+            return State(trouble=self._silence(silent))
+        return State(waiting=not self._answered)
+
+    def _silence(self, seconds: float) -> str:
+        asked = f"asked for the {self._stage}" if " of " in self._stage else f"in stage {self._stage}"
+        return f"{_capital(self._vendor.driver)} stopped answering {seconds:.0f} s ago, {asked}."
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:] if text != "amdgpu" else text

@@ -1,0 +1,113 @@
+"""What is told of a GPU over time: its limits, its samples, its processes, and the lines that carry them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from gpudoctor.knowledge.nvml import event_reasons
+from gpudoctor.maybe import Maybe, Unknown
+
+NOT = Unknown("not told")
+SCHEMA = "gpudoctor.samples/1"
+
+
+class Sample(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One look at what changes all the time.
+
+    Units are those of `gpudoctor.facts.Gpu`; `fan` is per cent of its full speed, traffic is bytes a second as the
+    GPU sees it (rx: towards the GPU). `at` is in seconds. None: the GPU has no such thing; Unknown: nobody could say.
+    """
+
+    at: float
+    utilisation: Maybe[int | None] = NOT
+    memory_used: Maybe[int | None] = NOT
+    temperature: Maybe[float | None] = NOT
+    power: Maybe[float | None] = NOT
+    sm_clock: Maybe[float | None] = NOT
+    memory_clock: Maybe[float | None] = NOT
+    fan: Maybe[int | None] = NOT
+    performance_state: Maybe[int | None] = NOT
+    event_reasons: int | tuple[str, ...] | Unknown | None = NOT  # NVML's bits, or their names
+    pcie_rx: Maybe[float | None] = NOT
+    pcie_tx: Maybe[float | None] = NOT
+    link_generation: Maybe[int | None] = NOT
+    link_width: Maybe[int | None] = NOT
+
+    @property
+    def reasons(self) -> Maybe[tuple[str, ...] | None]:
+        """What holds the clocks, by name."""
+        told = self.event_reasons
+        return event_reasons(told) if isinstance(told, int) else told
+
+
+class Slice(msgspec.Struct, frozen=True, kw_only=True):
+    """A MIG device."""
+
+    uuid: Maybe[str | None] = NOT
+    name: Maybe[str | None] = NOT
+    memory: Maybe[int | None] = NOT
+    memory_used: Maybe[int | None] = NOT
+
+
+class Device(msgspec.Struct, frozen=True, kw_only=True):
+    """What hardly changes: who the GPU is, its limits, its links, how it is shared."""
+
+    name: Maybe[str | None] = NOT
+    address: Maybe[str | None] = NOT
+    memory: Maybe[int | None] = NOT
+    temperature_slowdown: Maybe[int | None] = NOT
+    power_limit: Maybe[float | None] = NOT
+    sm_clock_max: Maybe[int | None] = NOT
+    memory_clock_max: Maybe[int | None] = NOT
+    link_generation_max: Maybe[int | None] = NOT
+    link_width_max: Maybe[int | None] = NOT
+    pcie_replays: Maybe[int | None] = NOT
+    ecc_uncorrected: Maybe[int | None] = NOT
+    nvlinks: Maybe[tuple[bool, ...] | None] = NOT  # one entry a link: up or not
+    mig: Maybe[bool | None] = NOT
+    mig_devices: Maybe[tuple[Slice, ...] | None] = NOT
+
+
+class Process(msgspec.Struct, frozen=True, kw_only=True):
+    """A process that uses a GPU; `kind` is C (computing), G (graphics), or C+G; `user` a name or a number."""
+
+    pid: int
+    kind: Maybe[str] = NOT
+    memory: Maybe[int | None] = NOT
+    name: Maybe[str | None] = NOT  # None: not in this PID namespace
+    user: Maybe[int | str | None] = NOT
+
+
+class Line(msgspec.Struct, omit_defaults=True, kw_only=True):
+    """A line of inside/monitor.py or of a recording (docs/samples.md); of the start of NVML the last four."""
+
+    schema: str | None = None
+    title: str | None = None
+    vendor: str | None = None
+    gpu: str | None = None
+    at: float | None = None
+    device: dict[str, Any] | None = None
+    sample: Sample | None = None
+    processes: tuple[Process, ...] | Unknown | None = None
+    refused: Maybe[None] = None
+    stage: str | None = None
+    count: int | Unknown | None = None
+    not_loaded: str | None = None
+    no_module: str | None = None
+    code: Any = 0
+    text: Any = ""
+
+
+decode = msgspec.json.Decoder(Line).decode
+
+
+def device(told: dict[str, Any], before: Device) -> Device:
+    """A device with what a line tells of it; what the line does not name stays.
+
+    Raises:
+        msgspec.ValidationError: the line tells something of another type.
+    """
+    known = {name: value for name, value in told.items() if name in Device.__struct_fields__}
+    return msgspec.convert(msgspec.to_builtins(before) | known, Device)
