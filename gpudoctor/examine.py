@@ -153,6 +153,16 @@ def _smoke(
     return (yield from smoke.measure(machine, facts, choice))
 
 
+def interpreters(machine: Machine) -> tuple[tuple[str, str], ...]:
+    """The interpreters of this machine that one may pick from, each with its kind; empty under another root.
+
+    None is run. It reads the user's folders, so a dead network mount holds it up: call it where that harms nobody.
+    """
+    from gpudoctor.probes import python_found
+
+    return tuple((one.path, one.kind) for one in python_found.probe(machine)) if machine.here else ()
+
+
 def gather(machine: Machine | None = None, wishes: Wishes = ANYTHING) -> Facts:
     """The facts of a machine."""
     events = gather_events(machine or Machine(), wishes)
