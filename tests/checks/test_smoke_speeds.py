@@ -195,6 +195,7 @@ ROWS: list[tuple[str, Facts, list[tuple[str, str]]]] = [
     ),
     ("smoke.slower-than-cpu", ill("inference", figures={"speed-up 1": 0.2}), WELL),
     ("smoke.slower-than-cpu", ill("inference", busy(H100), figures={"speed-up 256": 0.4}), BUSY),
+    ("smoke.slower-than-cpu", m.of_run(ill("inference", figures={"speed-up 256": 0.4}), backend="driver"), WELL),
     ("smoke.slower-than-cpu", CPU, SKIPPED),
     ("smoke.fused-not-faster", H100, WELL),
     (
