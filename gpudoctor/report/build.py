@@ -63,7 +63,7 @@ def build(facts: Facts, verdicts: Iterable[Verdict], chosen: bool = False, area:
         findings=entries,
         unknown=unknown,
         smoke=_smoke(facts),
-        next=(*closing(facts, everything, status, entries, chosen, area or "check"), *_elsewhere(others)),
+        next=(*closing(facts, everything, status, entries, chosen, area or "check"), *_elsewhere(others, status)),
     )
 
 
@@ -90,10 +90,12 @@ def _smoke(facts: Facts) -> tuple[SmokeEntry, ...]:
     return smoke_entries(facts)
 
 
-def _elsewhere(number: int) -> tuple[str, ...]:
-    """A hint at what is not shown."""
+def _elsewhere(number: int, status: str) -> tuple[str, ...]:
+    """A hint at what is not shown; where the tests proved nothing, the reason may be there."""
     if not number:
         return ()
+    if status == "incomplete":
+        return (f"`gpudoctor check` shows {number} finding{'s' * (number != 1)} that may say why.",)
     what = "1 finding that does" if number == 1 else f"{number} findings that do"
     return (f"`gpudoctor check` shows {what} not concern these tests.",)
 

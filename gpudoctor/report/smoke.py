@@ -17,10 +17,11 @@ NO_GPU = UnknownEntry(
 
 
 def gaps(facts: Facts) -> tuple[UnknownEntry, ...]:
-    """What keeps a run of smoke tests from being a proof: no GPU, or a backend that could run none of the tests."""
+    """What keeps a run from being a proof: no GPU, a backend that could run none of the tests, an early end."""
     runs = facts.smoke.runs
     idle = [b for b in dict.fromkeys(r.backend for r in runs) if not _worked([r for r in runs if r.backend == b])]
     entries = [_idle(next(run for run in runs if run.backend == backend)) for backend in idle]
+    entries += [_stopped(run) for run in runs if run.outcome == "stopped" and run.backend not in idle]
     return (*([NO_GPU] if facts.smoke.instead else []), *entries)
 
 
@@ -35,6 +36,15 @@ def _idle(run: SmokeRun) -> UnknownEntry:
         check="smoke.no-device",
         subject=f"{run.backend} on {run.label}",
         why=f"None of the tests could be run: {why}",
+        essential=True,
+    )
+
+
+def _stopped(run: SmokeRun) -> UnknownEntry:
+    return UnknownEntry(
+        check="smoke.hangs",
+        subject=f"{run.backend} on {run.label}",
+        why=f"Not all tests were run: {run.says}",
         essential=True,
     )
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from gpudoctor.child import Ended
 from gpudoctor.facts.smoke import Error, Outcome
-from gpudoctor.machine import Machine
+from gpudoctor.machine import OUT_OF_TIME, Machine
 from gpudoctor.probes.refusals import plain
 
 
@@ -19,6 +19,7 @@ class Death(NamedTuple):
 
 
 STOPPED = "the run was ended"
+OVER = "The time for the whole run (--timeout) was over"
 # What the kernel does about each, in a few words (signal(7)); SIGILL: code for another processor.
 SIGNALS = {
     "SIGSEGV": "it read or wrote memory that is not its own",
@@ -41,7 +42,12 @@ def killed_for_memory(machine: Machine) -> int | None:
 
 
 def death(
-    ended: Ended, stage: str, killed_before: int | None, killed_after: int | None, halted: bool = False
+    ended: Ended,
+    stage: str,
+    killed_before: int | None,
+    killed_after: int | None,
+    halted: bool = False,
+    over: bool = False,
 ) -> Death | None:
     """How a worker ended; None where it ended by itself, in order.
 
@@ -51,12 +57,17 @@ def death(
         killed_before: what `killed_for_memory` said before it started.
         killed_after: what it says now.
         halted: whether somebody ended the run, so that a worker that was ended was not late.
+        over: whether the time for the whole run is used up, which is as little a hang.
     """
+    if ended.missing == OUT_OF_TIME:
+        return Death("stopped", f"{OVER} before it began.")
     if ended.missing:
         return Death("failed", f"{ended.argv[0]} was not started: {ended.missing}", "other")
     deep = " It sleeps in the kernel and cannot be killed: only a reset of the GPU or a reboot ends it."
     if ended.cancelled or (halted and ended.timed_out):
         return Death("stopped", f"{STOPPED}{('.' + deep) * ended.abandoned}")
+    if ended.timed_out and over:
+        return Death("stopped", f"{OVER} in the stage {stage}.{deep * ended.abandoned}")
     if ended.timed_out:
         return Death("hung", f"It stopped answering in the stage {stage}.{deep * ended.abandoned}")
     if ended.signal == "SIGKILL" and None not in (killed_before, killed_after) and killed_after != killed_before:

@@ -118,7 +118,7 @@ def _attempt(
         )
     if told.stage == "done" and told.facts.get("outcome") == "done":  # however long its process took to leave
         return ended, None
-    end = death(ended, told.place, before, killed_for_memory(machine), pace.halted)
+    end = death(ended, told.place, before, killed_for_memory(machine), pace.halted, machine.over)
     if end is None and told.facts.get("outcome") == "failed" and told.facts.get("error") == "device-error":
         # The worker told the test's failure itself; what is left needs a process with a context that lives.
         return ended, Death("failed", "The GPU's context died.", "device-error")
@@ -151,12 +151,12 @@ def _task(job: Job, tests: Sequence[str], digits: Digits) -> dict[str, object]:
 def _under(told: Told, tests: Sequence[str], end: Death) -> None:
     """Give its result to the test under which a worker ended.
 
-    A worker that stops when it is asked to has told the result itself; where it was asked because it was late, that
-    is a hang like another. One that was in no test (it was ending, or began) leaves none.
+    A worker that stops when it is asked to has told the result itself, but knows not why it was asked: where it was
+    late, that is a hang like another. One that was in no test (it was ending, or began) leaves none.
     """
     last = told.tests[-1] if told.tests else None
-    if end.outcome == "hung" and last and last.outcome == "stopped":
-        told.tests[-1] = msgspec.structs.replace(last, outcome="hung", says=end.says)
+    if end.outcome in ("hung", "stopped") and last and last.outcome == "stopped":
+        told.tests[-1] = msgspec.structs.replace(last, outcome=end.outcome, says=end.says)
     elif told.stage in tests:
         test = SmokeTest(name=told.stage, variant=told.variant, outcome=end.outcome, says=end.says, error=end.error)
         told.tests.append(test)

@@ -51,6 +51,8 @@ def test_every_figure_is_listed_with_unit_samples_and_method() -> None:
         (smoked(DONE, instead=True), "incomplete", ["No GPU was found, so the tests ran on the CPU"]),
         (smoked(UNSUPPORTED), "incomplete", ["None of the tests could be run: There is one device."]),
         (smoked(DONE, UNSUPPORTED), "pass", []),
+        (smoked(DONE, outcome="stopped", says="It was late."), "incomplete", ["Not all tests were run: It was late."]),
+        (smoked(outcome="stopped", says="late."), "incomplete", ["None of the tests could be run: late."]),
         (
             smoked(outcome="unsupported", says="CuPy computes on a GPU alone.", backend="cupy"),
             "incomplete",
@@ -75,6 +77,12 @@ def test_only_what_concerns_the_tests_is_shown() -> None:
     found = report(smoked(DONE))
     assert found.findings == ()
     assert found.next[-1] == "`gpudoctor check` shows 1 finding that does not concern these tests."
+
+
+@pytest.mark.parametrize(("tests", "instead"), [((DONE,), True), ((UNSUPPORTED,), False)])
+def test_where_nothing_was_proven_the_reason_may_lie_elsewhere(tests: tuple[SmokeTest, ...], instead: bool) -> None:
+    found = report(smoked(*tests, instead=instead))
+    assert found.next[-1] == "`gpudoctor check` shows 1 finding that may say why."
 
 
 def test_a_cause_outside_is_shown_with_the_test_that_it_explains() -> None:

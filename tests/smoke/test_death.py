@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from gpudoctor.child import Ended
+from gpudoctor.machine import OUT_OF_TIME
 from gpudoctor.recorded import RecordedMachine
 from gpudoctor.smoke.death import death, killed_for_memory
 
@@ -34,6 +35,7 @@ AT = "mnist"
             "only a reset of the GPU or a reboot ends it.",
         ),
         ({"cancelled": True, "signal": "SIGTERM"}, "stopped", "the run was ended"),
+        ({"missing": OUT_OF_TIME}, "stopped", "The time for the whole run (--timeout) was over before it began."),
         ({"missing": "No such file or directory"}, "failed", "python was not started: No such file or directory"),
         (
             {"code": 7, "err": "first\nlast words\n\n"},

@@ -70,6 +70,21 @@ def test_a_hang_ends_at_its_deadline_and_leaves_no_process(fault: str) -> None:
     assert {p.pid for p in psutil.Process().children(recursive=True)} <= before
 
 
+@pytest.mark.parametrize("fault", ["sleeps", "deaf"])
+@pytest.mark.usefixtures("_hurried")
+def test_the_end_of_the_time_for_the_whole_run_is_no_hang(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(job_module, "deadline", lambda *_: 60.0)
+    machine = Machine(env={**os.environ, "FAULT": fault}, seconds=4)
+    job = Job(backend="cpu", python="", target=cpu(), tests=TESTS)
+    first, second = (run_job(machine, job, digits(machine), lambda *_: None, ILL).run for _ in range(2))
+    assert (first.outcome, first.error) == (second.outcome, second.error) == ("stopped", None)
+    assert first.says.startswith("The time for the whole run (--timeout) was over in the stage ")
+    assert second.says == "The time for the whole run (--timeout) was over before it began."
+    assert set(outcomes(first).values()) <= {"done", "stopped", "not reached"}
+    assert {test.says for test in first.tests if test.outcome != "done"} == {first.says}
+    assert outcomes(second) == dict.fromkeys(TESTS, "not reached")
+
+
 @pytest.mark.parametrize(
     ("fault", "error", "says"),
     [
