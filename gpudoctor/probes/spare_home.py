@@ -1,4 +1,8 @@
-"""A home folder for one import: frameworks write caches, settings and ids into it, and a diagnosis leaves nothing."""
+"""A home folder for one import: frameworks write caches, settings and ids into it, and a diagnosis leaves nothing.
+
+It takes temporary files too: TensorFlow writes one for each function that AutoGraph converts, and removes them only
+where its process ends in order.
+"""
 
 import atexit
 import os
@@ -26,7 +30,7 @@ def spare_home(env: Mapping[str, str]) -> Iterator[dict[str, str]]:
 
     atexit.register(remove)  # where we end by a signal
     try:
-        yield {**env, **_kept(env), "HOME": folder, "XDG_CACHE_HOME": os.path.join(folder, ".cache")}
+        yield {**env, **_kept(env), "HOME": folder, "XDG_CACHE_HOME": os.path.join(folder, ".cache"), "TMPDIR": folder}
     finally:
         remove()
         atexit.unregister(remove)

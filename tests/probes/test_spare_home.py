@@ -15,6 +15,7 @@ def test_the_folder_is_there_for_the_import_and_gone_afterwards(tmp_path: Path) 
         assert env["A"] == "1"
         assert env["PYTHONUSERBASE"] == str(tmp_path / ".local")
         assert env["XDG_CACHE_HOME"] == os.path.join(folder, ".cache")
+        assert env["TMPDIR"] == folder
         assert "KERAS_HOME" not in env
         Path(folder, "left").write_text("something")
     assert not os.path.exists(folder)
