@@ -16,6 +16,8 @@ DESCRIPTION = """Run small tests on each GPU (without one, on the CPU), and say 
 fast it is. Each backend runs in a process of its own: one that hangs or crashes is ended, and the rest is kept.
 No setting of a GPU is changed, and a quarter of its free memory is used, 2 GiB at most."""
 
+EMPTY = "An empty name was given; a shell variable that is not set gives one."
+
 
 def add(commands: "argparse._SubParsersAction[Parser]") -> None:
     """Add the command to the parser."""
@@ -86,6 +88,8 @@ def choice(arguments: argparse.Namespace) -> "Choice":
     from gpudoctor.smoke.suite import STRESS_SECONDS
     from gpudoctor.smoke.wishes import Choice, ChoiceError, validated
 
+    if arguments.mnist == "":
+        raise UsageError(EMPTY)
     try:
         return validated(
             Choice(
@@ -106,12 +110,11 @@ def _words(given: list[str]) -> tuple[str, ...]:
     """Names given one by one or with commas between them, each once.
 
     Raises:
-        UsageError: one is empty, as a variable of the shell's is that was not set: that must not choose everything.
+        UsageError: one is empty, as of a shell variable that is not set: that must not choose everything.
     """
-    words = [word.strip() for text in given for word in text.split(",")]
-    if "" in words:
-        raise UsageError("A name is empty.")
-    return tuple(dict.fromkeys(words))
+    if not all(text.strip(", ") for text in given):
+        raise UsageError(EMPTY)
+    return tuple(dict.fromkeys(word.strip() for text in given for word in text.split(",") if word.strip()))
 
 
 def _listed() -> str:
