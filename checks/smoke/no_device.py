@@ -30,7 +30,8 @@ def no_device(on: OnRun) -> Problem | None:
     """The run said before its first test that it cannot."""
     if on.run.outcome != "unsupported" or not _there(on):
         return None
-    return Problem(sentence(f"{on.name} reached no GPU: {quoted(on.run.says)}"))
+    says = on.run.says.partition(" reaches no GPU: ")[2] or on.run.says  # said once is enough
+    return Problem(sentence(f"{on.name} reached no GPU: {quoted(says)}"))
 
 
 def _there(on: OnRun) -> bool:

@@ -23,7 +23,8 @@ def _wrong(test: SmokeTest) -> str | None:
     if not differing and not lost:
         return None
     numbers = f", {lost} of them no finite numbers" if lost else ""
-    return f"{many(differing or lost, 'element')} differed in {count(test, 'products')} equal products{numbers}"
+    of = f"{count(test, 'products')} repetitions of one product"
+    return f"{many(differing or lost, 'element')} differed in {of}{numbers}"
 
 
 def _state(test: SmokeTest) -> str:

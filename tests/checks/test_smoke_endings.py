@@ -135,6 +135,11 @@ ROWS: list[tuple[str, Facts, list[tuple[str, str]]]] = [
         problem(f"{ON} reached no GPU: Found no NVIDIA driver on your system."),
     ),
     ("smoke.no-device", whole("unsupported", "start", "no", facts=MI300X), problem(f"{ON} reached no GPU: no.")),
+    (
+        "smoke.no-device",
+        whole("unsupported", "start", "PyTorch reaches no GPU: Error 803: system: unsupported."),
+        problem(f"{ON} reached no GPU: Error 803: system: unsupported."),
+    ),
     ("smoke.no-device", having(whole("unsupported", "start", "no"), gpus=(), pci=()), WELL),
     ("smoke.no-device", CPU, SKIPPED),
     ("smoke.hangs", plain_host(), SKIPPED),

@@ -146,7 +146,7 @@ ROWS: list[tuple[str, Facts, list[tuple[str, str]]]] = [
         ill("stress", notes={"wrong": 3, "not_finite": 1}),
         problem(
             f"{ON}, under load at 61 degrees C and 1700 MHz: "
-            "3 elements differed in 7000 equal products, 1 of them no finite numbers."
+            "3 elements differed in 7000 repetitions of one product, 1 of them no finite numbers."
         ),
     ),
     (
