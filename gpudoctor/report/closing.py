@@ -25,7 +25,7 @@ def closing(
     if status == "fail":
         again = f"Mend the first finding, then run `gpudoctor {command}` again; `gpudoctor explain ID` tells more."
         return (*lines, again)
-    lines += [*_proven(facts), *_smoked(facts, entries)]
+    lines += [*_proven(facts), *_smoked(facts, entries), *_left_out(facts)]
     if facts.smoke.instead:
         lines.append("No GPU was found, so the smoke tests ran on the CPU: they prove nothing about a GPU.")
     elif status == "incomplete":
@@ -57,17 +57,26 @@ def _proven(facts: Facts) -> list[str]:
 
 
 def _smoked(facts: Facts, entries: tuple[FindingEntry, ...]) -> list[str]:
-    """What the smoke tests have shown of GPUs, where they found nothing."""
+    """What the smoke tests have shown, of GPUs or of a CPU that somebody chose, where they found nothing."""
     if any(entry.check.startswith("smoke.") and entry.status == "fail" for entry in entries):
         return []
-    labels = [
-        run.label for run in facts.smoke.runs if run.kind != "cpu" and any(t.outcome == "done" for t in run.tests)
-    ]
-    tests = sum(t.outcome == "done" for run in facts.smoke.runs if run.kind != "cpu" for t in run.tests)
-    if not labels:
+    runs = [run for run in facts.smoke.runs if run.kind != "cpu"] or [*facts.smoke.runs] * (not facts.smoke.instead)
+    tests = sum(t.outcome == "done" for run in runs for t in run.tests)
+    if not tests:
         return []
-    where = ", ".join(dict.fromkeys(labels))
+    labels = list(dict.fromkeys(run.label for run in runs if any(t.outcome == "done" for t in run.tests)))
+    single = [label for label in labels if not label.startswith("GPUs ")]  # the tests between GPUs name them again
+    where = " and ".join(single or labels).replace("CPU", "the CPU")
     return [f"{tests} smoke test{'s' * (tests != 1)} ran to the end on {where}, and every number was right."]
+
+
+def _left_out(facts: Facts) -> list[str]:
+    """CuPy, where only the CPU was tested: who has it would look for it in vain."""
+    runs = facts.smoke.runs
+    has = any(framework.name == "cupy" for python in facts.pythons for framework in python.frameworks)
+    if not has or not runs or any(run.backend == "cupy" or run.kind != "cpu" for run in runs):
+        return []
+    return ["CuPy was not tested: it computes only on a GPU."]
 
 
 def _gpus(number: int) -> str:

@@ -90,7 +90,7 @@ def _fix(out: Console, fix: Fix, label: str) -> None:
         _command(out, command)
     if after := _after(fix):
         _line(out, "", f"({'; '.join(after)})", "dim")
-    if fix.verify:
+    if fix.verify and fix.verify not in fix.commands:
         _line(out, "", "To see whether it helped:", "dim")
         _command(out, fix.verify)
 

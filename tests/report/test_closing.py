@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from gpudoctor.facts import Facts
+from gpudoctor.facts import Facts, Smoke, SmokeRun, SmokeTest
 from gpudoctor.judge import MACHINE, Outcome, Verdict
 from gpudoctor.maybe import Unknown
 from gpudoctor.report.closing import closing
@@ -68,6 +68,42 @@ def test_numbers_are_words_of_their_number() -> None:
     told = closing(with_framework(framework(live=live(2)), nvidia_host(2)), PASSED, "pass", ())
     assert told[0] == "The NVIDIA driver answers: CUDA starts and lists 2 GPUs."
     assert told[1] == "PyTorch 2.7.1 was imported and sees 2 GPUs."
+
+
+def smoked(*runs: tuple[str, str], instead: bool = False) -> Facts:
+    test = SmokeTest(name="mnist", outcome="done")
+    told = tuple(SmokeRun(backend="driver", kind=kind, label=label, tests=(test,)) for kind, label in runs)
+    return msgspec.structs.replace(plain_host(), smoke=Smoke(runs=told, instead=instead))
+
+
+@pytest.mark.parametrize(
+    ("runs", "said"),
+    [
+        ([("cuda", "GPU 0")], "1 smoke test ran to the end on GPU 0, and every number was right."),
+        (
+            [("cuda", "GPU 0"), ("cuda", "GPU 1"), ("cuda", "GPUs 0, 1")],
+            "3 smoke tests ran to the end on GPU 0 and GPU 1, and every number was right.",
+        ),
+        ([("cuda", "GPUs 0, 1")], "1 smoke test ran to the end on GPUs 0, 1, and every number was right."),
+        ([("cpu", "CPU")], "1 smoke test ran to the end on the CPU, and every number was right."),
+    ],
+)
+def test_what_the_smoke_tests_have_shown(runs: list[tuple[str, str]], said: str) -> None:
+    assert said in closing(smoked(*runs), PASSED, "pass", ())
+
+
+def test_a_cpu_that_stood_in_for_a_gpu_is_not_praised() -> None:
+    told = closing(smoked(("cpu", "CPU"), instead=True), PASSED, "incomplete", ())
+    assert not [line for line in told if "ran to the end" in line]
+
+
+def test_who_has_cupy_is_told_why_it_was_left_out() -> None:
+    said = "CuPy was not tested: it computes only on a GPU."
+    cupy = with_framework(framework("cupy"), plain_host()).pythons
+    on_cpu, on_gpu = smoked(("cpu", "CPU")), smoked(("cuda", "GPU 0"))
+    for facts, told in ((on_cpu, False), (msgspec.structs.replace(on_cpu, pythons=cupy), True)):
+        assert (said in closing(facts, PASSED, "pass", ())) == told
+    assert said not in closing(msgspec.structs.replace(on_gpu, pythons=cupy), PASSED, "pass", ())
 
 
 def test_a_run_in_which_no_check_applied_praises_nothing() -> None:

@@ -118,6 +118,13 @@ After the first fix, run `gpudoctor check` again.
     )
 
 
+def test_a_command_that_mends_and_shows_whether_it_helped_is_shown_once() -> None:
+    fix = Fix("Run it again.", ("gpudoctor smoke matmul",), verify="gpudoctor smoke matmul")
+    text = render(msgspec.structs.replace(REPORT, findings=(msgspec.structs.replace(FINDING, fixes=(fix,)),)))
+    assert text.count("gpudoctor smoke matmul") == 1
+    assert "To see whether it helped" not in text
+
+
 def test_verbose_adds_the_unknown_the_ruled_out_and_the_sources() -> None:
     text = render(REPORT, verbose=True)
     assert "well    driver.not-loaded" in text
