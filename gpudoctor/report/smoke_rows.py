@@ -57,8 +57,18 @@ def remarks(entry: SmokeEntry) -> list[str]:
     parts = [f"imported in {entry.import_seconds:.1f} s"] if (entry.import_seconds or 0) >= 0.1 else []
     parts += [f"tested in {spent:.1f} s"] if spent else []
     foreign = entry.digits and not entry.digits.endswith(OWN_DIGITS)
-    parts += [f"trained on {entry.digits}"] if foreign else []
+    parts += [f"trained on {entry.digits}"] if foreign and any(test.test == "mnist" for test in entry.tests) else []
     return parts + (["others use this GPU, so speeds are not judged"] if entry.busy else [])
+
+
+def table_rows(entry: SmokeEntry) -> Iterator[Row]:
+    """The lines of all tests; why one test after the other was not reached is said once."""
+    told = ""
+    for test in entry.tests:
+        again = test.outcome == "not reached" and test.says == told
+        told = test.says
+        for row in rows(test):
+            yield row._replace(remark="") if again else row
 
 
 def rows(test: SmokeTestEntry) -> Iterator[Row]:
@@ -79,7 +89,7 @@ def rows(test: SmokeTestEntry) -> Iterator[Row]:
 def _value(figure: FigureEntry) -> str:
     value, unit = figure.value, figure.unit
     if figure.name == "overlap":
-        return "hidden"
+        return f"{100 * max(0.0, value):.0f} %"  # noise puts it below nothing, too
     if unit == "ratio":
         return f"error {value:.1e}" if "error" in figure.name else f"{_times(value)} times"
     digits = 0 if value >= 1000 else 1 if value >= 10 else 2 if value >= 1 else 3 if value >= 0.1 else 4
@@ -92,14 +102,13 @@ def _times(value: float) -> str:
 
 
 def _share(figure: FigureEntry) -> float | None:
-    if figure.name == "overlap":  # noise puts it below nothing, too
-        return max(0.0, figure.value)
     return figure.value / figure.limit if figure.limit else None
 
 
 def _remark(test: SmokeTestEntry, figure: FigureEntry, beside: list[tuple[float, str]]) -> str:
     """What else the person wants to see in the same line."""
     parts = [f"of {figure.limit:,.0f}".replace(",", " ")] if figure.limit else []
+    parts += ["of the shorter hidden"] if figure.name == "overlap" else []
     parts += ["worst gradient, from float64"] if test.test == "mixed-precision" else []
     parts += [words.format(value, times=_times(value)) for value, words in beside]
     if (test.notes.get("products") or 0) != 0:

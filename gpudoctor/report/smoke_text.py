@@ -7,7 +7,7 @@ from rich.text import Text
 
 from gpudoctor.report.clean import clean, wrapped
 from gpudoctor.report.model import Report, SmokeEntry
-from gpudoctor.report.smoke_rows import Row, remarks, rows, title
+from gpudoctor.report.smoke_rows import Row, remarks, table_rows, title
 
 NAME, VALUE, BAR = 25, 16, 10  # columns
 LEAST, DEEPER = 20, 6  # columns that a remark needs beside its line, and where it begins beneath it
@@ -21,15 +21,15 @@ def table(out: Console, report: Report) -> None:
         if not entry.tests:
             for line in wrapped(entry.says or entry.outcome, out.width - 2):
                 out.print(Text("  " + line), soft_wrap=True)
-        for test in entry.tests:
-            for row in rows(test):
-                _print(out, row)
+        for row in table_rows(entry):
+            _print(out, row)
 
 
 def _heading(out: Console, entry: SmokeEntry) -> None:
     out.print(Text(clean(title(entry)), "bold"), soft_wrap=True)
-    if parts := remarks(entry):
-        out.print(Text("  " + ", ".join(parts), "dim"), soft_wrap=True)
+    parts = ", ".join(remarks(entry))
+    for line in wrapped(parts, out.width - 2) if parts else ():
+        out.print(Text("  " + line, "dim"), soft_wrap=True)
 
 
 def _print(out: Console, row: Row) -> None:

@@ -64,7 +64,8 @@ PyTorch 2.13.0 on GPU 0 (NVIDIA H100 80GB HBM3)
   mnist                     51 234 images/s  gradients within 2e-06, loss falls to 23%
   transfer h2d pinned             55.4 GB/s  █████████   88%  of 63
   transfer d2h pinned             55.1 GB/s  █████████   87%  of 63
-  overlap                            hidden  █████████   93%  both ways at once 1.4 times one way
+  overlap                              93 %  of the shorter hidden, both ways at once 1.4 times one
+                                             way
   mixed-precision bf16        error 4.2e-02  worst gradient, from float64
   bandwidth                           hangs  It stopped answering in the stage bandwidth.
   inference fp32 batch 1     2 500 images/s
@@ -112,7 +113,23 @@ def test_a_slow_down_is_not_0_times(value: float, words: str) -> None:
 
 
 def test_noise_does_not_hide_less_than_nothing() -> None:
-    assert next(rows(entry_of("overlap", figure("overlap", -0.02, "ratio")))).share == 0.0
+    assert next(rows(entry_of("overlap", figure("overlap", -0.02, "ratio")))).value == "0 %"
+
+
+def test_why_tests_were_not_reached_is_said_once() -> None:
+    tests = (
+        entry_of("matmul", outcome="stopped", says="It was late."),
+        *(entry_of(name, outcome="not reached", says="It was late.") for name in ("mnist", "transfer")),
+        entry_of("peer", outcome="not reached", says="The GPU died."),
+    )
+    text = render(Report(version="0.1.0", smoke=(msgspec.structs.replace(H100, tests=tests),)), 80)
+    assert text.count("not reached") == 3
+    assert (text.count("It was late."), text.count("The GPU died.")) == (1, 1)
+
+
+def test_digits_are_named_where_something_was_trained_on_them() -> None:
+    entry = msgspec.structs.replace(H100, digits="MNIST", tests=(entry_of("peer", figure("rate", 1.0, "GB/s")),))
+    assert "trained on" not in render(Report(version="0.1.0", smoke=(entry,)), 80)
 
 
 @pytest.mark.parametrize(
@@ -120,7 +137,7 @@ def test_noise_does_not_hide_less_than_nothing() -> None:
     [
         ("256 rendered digits", ""),
         ("", ""),
-        ("MNIST (Keras' file, verified)", "trained on MNIST (Keras' file, verified)"),
+        ("MNIST (Keras, verified)", "trained on MNIST (Keras, verified)"),
     ],
 )
 def test_other_digits_than_our_own_are_named(digits: str, said: str) -> None:
