@@ -4,9 +4,11 @@ from pathlib import Path
 
 from gpudoctor import demo
 from gpudoctor.report.clean import document
-from tests.demo import bad_link, cpu_wheel, mismatch
+from tests.demo.bad_link import facts as bad_link
+from tests.demo.cpu_wheel import facts as cpu_wheel
+from tests.demo.mismatch import facts as mismatch
 
-RECIPES = {"mismatch": mismatch.facts, "cpu-wheel": cpu_wheel.facts, "bad-link": bad_link.facts}
+RECIPES = {"mismatch": mismatch, "cpu-wheel": cpu_wheel, "bad-link": bad_link}
 
 if __name__ == "__main__":
     for name, recipe in RECIPES.items():
