@@ -20,6 +20,7 @@ class Death(NamedTuple):
 
 STOPPED = "the run was ended"
 OVER = "The time for the whole run (--timeout) was over"
+NOT_BEGUN = f"{OVER} before it began."
 # What the kernel does about each, in a few words (signal(7)); SIGILL: code for another processor.
 SIGNALS = {
     "SIGSEGV": "it read or wrote memory that is not its own",
@@ -60,7 +61,7 @@ def death(
         over: whether the time for the whole run is used up, which is as little a hang.
     """
     if ended.missing == OUT_OF_TIME:
-        return Death("stopped", f"{OVER} before it began.")
+        return Death("stopped", NOT_BEGUN)
     if ended.missing:
         return Death("failed", f"{ended.argv[0]} was not started: {ended.missing}", "other")
     deep = " It sleeps in the kernel and cannot be killed: only a reset of the GPU or a reboot ends it."

@@ -13,7 +13,7 @@ import msgspec
 
 from gpudoctor.facts import Facts, Smoke, SmokeRun, SmokeTest
 from gpudoctor.machine import Machine
-from gpudoctor.smoke.death import STOPPED
+from gpudoctor.smoke.death import NOT_BEGUN, STOPPED
 from gpudoctor.smoke.digits import Digits
 from gpudoctor.smoke.events import SmokeEnded, SmokeEvent, SmokeProgress, SmokeResult, SmokeStage
 from gpudoctor.smoke.job import WORKER, Ran, Tell, run_job, so_far
@@ -45,7 +45,7 @@ def run(
         watch.ready()
         for number, job in enumerate(jobs):
             if halted.is_set():
-                runs.append(_left(job))
+                runs.append(_left(job, machine.over))
                 continue
             work = partial(run_job, machine, job, digits, worker=worker, halted=halted)
             ran = yield from _one(watch, job, work, (number + 1, len(jobs)))
@@ -92,10 +92,11 @@ def _one(
     return _watched(watch, job, event)
 
 
-def _left(job: Job) -> SmokeRun:
-    """A job that was not begun, because the run was ended."""
-    tests = tuple(SmokeTest(name=name, says=STOPPED) for name in job.tests)
-    return msgspec.structs.replace(so_far(job, Told(), outcome="stopped", says=STOPPED).run, tests=tests)
+def _left(job: Job, over: bool) -> SmokeRun:
+    """A job that was not begun, because the run was ended, or its time was over."""
+    says = NOT_BEGUN if over else STOPPED
+    tests = tuple(SmokeTest(name=name, says=says) for name in job.tests)
+    return msgspec.structs.replace(so_far(job, Told(), outcome="stopped", says=says).run, tests=tests)
 
 
 def _broken(job: Job, error: Exception) -> Ran:

@@ -21,10 +21,14 @@ Told = StepStarted | StepEnded | SmokeEvent
 
 
 def ran(
-    *tests: str, fault: str = "", backends: tuple[str, ...] = ("cpu",), then: Callable[[Told, Event], object]
+    *tests: str,
+    fault: str = "",
+    backends: tuple[str, ...] = ("cpu",),
+    then: Callable[[Told, Event], object],
+    seconds: float = 250,
 ) -> tuple[list[Told], Facts]:
     """The events of a run and its facts; `then` hears of each event and may halt."""
-    machine, halted = Machine(env={**os.environ, "FAULT": fault}, seconds=250), Event()
+    machine, halted = Machine(env={**os.environ, "FAULT": fault}, seconds=seconds), Event()
     events, told = measure(machine, plain_host(), Choice(tests=tests, backends=backends), ILL, halted), []
     while True:
         try:
@@ -85,3 +89,11 @@ def test_what_is_halted_before_it_begins_starts_nothing() -> None:
     told, facts = ran("transfer", then=lambda _, halted: halted.set())
     assert not any(isinstance(event, SmokeStage | SmokeEnded) for event in told)
     assert outcomes(facts) == [{"transfer": "not reached"}]
+
+
+def test_no_job_is_begun_when_the_time_is_over() -> None:
+    _, facts = ran("mnist", fault="sleeps", backends=("cpu", "driver"), then=lambda *_: None, seconds=4)
+    cpu, driver = facts.smoke.runs
+    assert (cpu.outcome, driver.outcome) == ("stopped", "stopped")
+    assert cpu.says.startswith("The time for the whole run (--timeout) was over in the stage ")
+    assert driver.says == driver.tests[0].says == "The time for the whole run (--timeout) was over before it began."
