@@ -63,7 +63,7 @@ def build(facts: Facts, verdicts: Iterable[Verdict], chosen: bool = False, area:
         findings=entries,
         unknown=unknown,
         smoke=_smoke(facts),
-        next=(*closing(facts, everything, status, entries, chosen, area or "check"), *_elsewhere(others, status)),
+        next=(*closing(facts, everything, status, entries, chosen, area or "check"), *_elsewhere(others, unknown)),
     )
 
 
@@ -90,11 +90,11 @@ def _smoke(facts: Facts) -> tuple[SmokeEntry, ...]:
     return smoke_entries(facts)
 
 
-def _elsewhere(number: int, status: str) -> tuple[str, ...]:
-    """A hint at what is not shown; where the tests proved nothing, the reason may be there."""
+def _elsewhere(number: int, unknown: tuple[UnknownEntry, ...]) -> tuple[str, ...]:
+    """A hint at what is not shown; where no device could be tested, the reason may be there."""
     if not number:
         return ()
-    if status == "incomplete":
+    if any(entry.check == "smoke.no-device" for entry in unknown):
         return (f"`gpudoctor check` shows {number} finding{'s' * (number != 1)} that may say why.",)
     what = "1 finding that does" if number == 1 else f"{number} findings that do"
     return (f"`gpudoctor check` shows {what} not concern these tests.",)

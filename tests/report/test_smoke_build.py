@@ -85,6 +85,11 @@ def test_where_nothing_was_proven_the_reason_may_lie_elsewhere(tests: tuple[Smok
     assert found.next[-1] == "`gpudoctor check` shows 1 finding that may say why."
 
 
+def test_an_early_end_has_no_reason_elsewhere() -> None:
+    found = report(smoked(DONE, outcome="stopped", says="It was late."))
+    assert found.next[-1] == "`gpudoctor check` shows 1 finding that does not concern these tests."
+
+
 def test_a_cause_outside_is_shown_with_the_test_that_it_explains() -> None:
     facts = nvidia_host(nvidia=msgspec.structs.replace(nvidia_host().nvidia, cuda=_mismatch()))
     ill = smoked(
