@@ -1,0 +1,126 @@
+"""The results as lines of words with their looks: a row a figure, a bar against the limit; no widget in here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from gpudoctor.facts import Facts
+from gpudoctor.report.clean import clean, wrapped
+from gpudoctor.report.model import FindingEntry, Report, SmokeEntry, SmokeTestEntry
+from gpudoctor.report.smoke import gaps
+from gpudoctor.report.smoke_rows import Row, remarks, rows, title
+
+NAME, VALUE, PER_CENT = 26, 17, 6  # columns
+BAR, LONGEST_BAR = 10, 30
+LEAST, DEEPER = 20, 6  # columns that a remark needs beside its line, and where it begins beneath it
+PARTS = " ▏▎▍▌▋▊▉"  # of a cell, in eighths
+LOOKS = {"failed": "fail", "hung": "fail", "died": "fail", "stopped": "warn", "not reached": "dim"}
+
+# A piece of a line: its text, and one of "", heading, dim, bar, track, fail, warn.
+Piece = tuple[str, str]
+Line = list[Piece]
+
+
+def bar(share: float, width: int) -> tuple[str, str]:
+    """A bar of a share (1: full), and the track that is left of its width."""
+    eighths = round(8 * width * min(1.0, max(0.0, share)))
+    text = "█" * (eighths // 8) + PARTS[eighths % 8].strip()
+    return text, "░" * (width - len(text))
+
+
+def table(entry: SmokeEntry, width: int) -> list[Line]:
+    """The lines of a backend on a device.
+
+    Args:
+        entry: what was measured, perhaps not to its end.
+        width: columns there are.
+    """
+    lines: list[Line] = [[(line, "heading")] for line in wrapped(title(entry), max(LEAST, width))]
+    if parts := remarks(entry):
+        lines += [[("  " + line, "dim")] for line in wrapped(", ".join(parts), max(LEAST, width - 2))]
+    if entry.says and not any(test.says == entry.says for test in entry.tests):
+        look = LOOKS.get(entry.outcome, "")
+        lines += [[("  " + line, look)] for line in wrapped(entry.says, max(LEAST, width - 2))]
+    for row, outcome in _rows(entry.tests):
+        lines += _lines(row, LOOKS.get(outcome, "dim" if outcome == "unsupported" else ""), width)
+    return lines
+
+
+def _rows(tests: Iterable[SmokeTestEntry]) -> Iterator[tuple[Row, str]]:
+    """Each row with its test's outcome; tests that were not reached for the same reason are one row."""
+    missed: list[SmokeTestEntry] = []
+    for test in tests:
+        if test.outcome == "not reached" and (not missed or missed[0].says == test.says):
+            missed.append(test)
+            continue
+        yield from _missed(missed)
+        missed = [test] if test.outcome == "not reached" else []
+        if not missed:
+            yield from ((row, test.outcome) for row in rows(test))
+    yield from _missed(missed)
+
+
+def _missed(tests: list[SmokeTestEntry]) -> Iterator[tuple[Row, str]]:
+    if len(tests) == 1:
+        yield from ((row, "not reached") for row in rows(tests[0]))
+    elif tests:
+        names = ", ".join(dict.fromkeys(test.test for test in tests))
+        remark = ": ".join(filter(None, (names, tests[0].says)))
+        yield Row(f"{len(tests)} tests", "not reached", None, remark), "not reached"
+
+
+def _lines(row: Row, look: str, width: int) -> list[Line]:
+    """One row; a remark goes on beneath itself, or stands beneath the row where there is no room beside it."""
+    long = max(BAR, min(LONGEST_BAR, (width - NAME - VALUE - PER_CENT - 40) // 2))
+    line: Line = [(f"  {clean(row.name):<{NAME}}", ""), (f"{clean(row.value):>{VALUE}}  ", look)]
+    at = 2 + NAME + VALUE + 2
+    if row.share is not None:
+        full, track = bar(row.share, long)
+        line += [(full, "bar"), (track, "track"), (f"{100 * row.share:4.0f} %  ", "")]
+        at += long + PER_CENT + 2
+    beneath = width - at < LEAST
+    at = DEEPER if beneath else at
+    remark = wrapped(row.remark, max(LEAST, width - at)) if row.remark else []
+    if remark and not beneath:
+        line.append((remark.pop(0), "dim"))
+    return [line, *([(" " * at + words, "dim")] for words in remark)]
+
+
+# -- what they come to ---------------------------------------------------------------------------------------
+
+
+def findings(report: Report | None) -> tuple[FindingEntry, ...]:
+    """The findings of the smoke tests, and those that explain one of theirs."""
+    if report is None:
+        return ()
+    return tuple(
+        found
+        for found in report.findings
+        if any(check.startswith("smoke.") for check in (found.check, *(c.check for c in found.consequences)))
+    )
+
+
+def verdict(facts: Facts | None, report: Report | None) -> list[Piece]:
+    """What the figures come to where no finding says it: what was proven, and what was not."""
+    runs = facts.smoke.runs if facts else ()
+    if facts is None or not runs:
+        return []
+    open_ = [(gap.why, "warn") for gap in gaps(facts)]
+    done = sum(test.outcome == "done" for run in runs for test in run.tests)
+    if not done or findings(report):
+        return open_
+    what = "1 test ran to its end" if done == 1 else f"{done} tests ran to their end"
+    return [(f"{what}, and nothing was found wrong.", "pass"), *open_]
+
+
+def ended(entries: Iterable[SmokeEntry], stopped: bool, found: int) -> str:
+    """How a run ended, in a line: "Stopped after ..." is put before it by whoever knows when."""
+    tests = [test for entry in entries for test in entry.tests]
+    count = {name: sum(test.outcome == name for test in tests) for name in ("done", "unsupported", "not reached")}
+    ill = sum(test.outcome in ("failed", "hung", "died") for test in tests)
+    parts = [f"{count['done']} done"]
+    parts += [f"{ill} failed"] if ill else []
+    parts += [f"{count['unsupported']} not possible"] if count["unsupported"] else []
+    parts += [f"{count['not reached']} not reached"] if count["not reached"] else []
+    parts += [f"{found} finding{'s' * (found != 1)}"] if found else []
+    return ("Stopped" if stopped else "Ended") + ": " + ", ".join(parts) + "."

@@ -1,0 +1,55 @@
+"""What the place says: why nothing can be run, what would run, and how a run ended."""
+
+from __future__ import annotations
+
+from gpudoctor.facts import Facts
+from gpudoctor.smoke.plan import plan
+from gpudoctor.smoke.wishes import Choice, ChoiceError
+from gpudoctor.tui.session import Session
+from gpudoctor.tui.smoke.course import Course, clock
+from gpudoctor.tui.smoke.lines import ended, findings
+
+RECORDED = "A recorded machine: nothing can be run here."
+NOT_RECORDED = "No smoke tests were recorded on it. `gpudoctor check --smoke` and `gpudoctor smoke` run them there."
+FIRST = "Choose, then start. Each test says what came out as soon as it has ended."
+ELSEWHERE = "Another root is examined: nothing can be run there."
+OLD = "The machine was examined again since: these figures are from before."
+
+
+def hindrance(session: Session, here: bool) -> str:
+    """Why no test can be started now; empty: they can.
+
+    Args:
+        session: the model.
+        here: whether the running system is examined, not one under another root.
+    """
+    if not session.source.live:
+        return RECORDED
+    if not here:
+        return ELSEWHERE
+    if session.error:
+        return f"The examination failed, so nothing is known to test: {session.error}" if session.facts is None else ""
+    if session.facts is None or session.running:
+        probes, of = session.progress
+        return f"The machine is being examined ({probes} of {of} probes have ended). Then tests can start."
+    return ""
+
+
+def planned(facts: Facts | None, choice: Choice) -> str:
+    """What would run, or the sentence why it cannot."""
+    try:
+        jobs = plan(facts, choice) if facts is not None else ()
+    except ChoiceError as error:
+        return str(error)
+    count = sum(len(job.tests) for job in jobs)
+    where = ", ".join(dict.fromkeys(job.title for job in jobs))
+    return f"{count} test{'s' * (count != 1)}: {where}."
+
+
+def came_out(course: Course) -> str:
+    """How a run ended."""
+    if course.error:
+        return course.error
+    told = ended(course.entries, course.stopped, len(findings(course.report)))
+    took = clock(course.seconds(0)[1])
+    return f"{told[:-1]}, after {took}."
