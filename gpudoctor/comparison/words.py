@@ -61,7 +61,12 @@ def _entry(entry: dict[str, Any]) -> str:
         return ", ".join(dict.fromkeys(told))
     if all(isinstance(value, (str, int, float)) for value in entry.values()) and len(entry) < 6:
         return ", ".join(f"{name} {value}" for name, value in entry.items()) or "none"
-    return f"{len(entry)} entries"
+    return counted(len(entry))
+
+
+def counted(number: int) -> str:
+    """So many entries."""
+    return f"{number} entr{'y' if number == 1 else 'ies'}"
 
 
 def is_unknown(value: Any) -> bool:

@@ -1,0 +1,69 @@
+"""Lines with a label in front of text that hangs beneath itself, broken for a width."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from rich.cells import cell_len, chop_cells
+
+from gpudoctor.report.clean import clean, wrapped
+
+
+class Line(NamedTuple):
+    """A label and what belongs to it.
+
+    Attributes:
+        label: what it is; empty where the text stands alone.
+        text: of any length; it need not be harmless.
+        style: heading, dim, fail, warn, pass, or nothing.
+    """
+
+    label: str
+    text: str
+    style: str = ""
+
+
+class Row(NamedTuple):
+    """What stands on one row of the screen, harmless and no wider than it."""
+
+    label: str
+    text: str
+    style: str
+
+
+def laid_out(lines: Iterable[Line], width: int) -> list[Row]:
+    """The rows for a width in columns."""
+    made = list(lines)
+    most = min(24, max(14, width // 4))
+    column = min(most, max((cell_len(clean(line.label)) for line in made if line.text), default=0)) + 2
+    return [row for line in made for row in _rows(line, width, column)]
+
+
+def _rows(line: Line, width: int, column: int) -> Iterator[Row]:
+    if not line.label:
+        yield from (Row("", part, line.style) for part in folded(line.text, width))
+        return
+    label = clean(line.label)
+    if cell_len(label) > column - 2:  # a long name has a row of its own
+        yield from (Row("", part, "") for part in folded(line.label, width))
+        label = ""
+    for part in folded(line.text, width - column):
+        yield Row(label + " " * (column - cell_len(label)), part, line.style)
+        label = ""
+
+
+def folded(text: str, width: int) -> list[str]:
+    """Harmless lines of at most `width` columns; what has no blank is cut, a path after a slash where there is one."""
+    width = max(8, width)
+    return [part for line in wrapped(text.expandtabs(4), width) for part in _cut(line, width)]
+
+
+def _cut(line: str, width: int) -> Iterator[str]:
+    while cell_len(line) > width:
+        part = chop_cells(line, width)[0]
+        at = part.rfind("/") + 1
+        part = part[:at] if at > len(part) // 2 else part
+        yield part
+        line = line[len(part) :]
+    yield line
