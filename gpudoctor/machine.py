@@ -63,6 +63,7 @@ class Machine:
         self._end = time.monotonic() + seconds
         self._longest = max(1.0, seconds / COMMAND_SHARE)
         self._hung: set[str] = set()
+        self._halted = False
         self.driver_hangs = False  # set by whoever found out, so that nobody waits as long again
 
     @property
@@ -73,11 +74,15 @@ class Machine:
     @property
     def over(self) -> bool:
         """Whether the time of the examination is used up: no further child is started."""
-        return time.monotonic() >= self._end
+        return self._halted or time.monotonic() >= self._end
 
     def left(self, most: float) -> float:
         """The seconds that a step may take: at most `most`, and no longer than the examination has left."""
         return max(0.1, min(most, self._end - time.monotonic()))
+
+    def halt(self) -> None:
+        """End the children that run for this machine, and start none any more; from any thread, without waiting."""
+        self._halted = True
 
     def without_end(self) -> None:
         """Take away the examination's limit: somebody looks on for as long as they like."""
@@ -313,7 +318,7 @@ class Machine:
             env=dict({**self.env, "LC_ALL": "C"} if env is None else env),
             on_line=on_line,
             stdin=stdin,
-            late=late,
+            late=lambda: self._halted or (late is not None and late()),
             grace=grace,
         )
         if ended.timed_out and not patient:

@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import work
+from textual.actions import SkipAction
 from textual.app import App
 from textual.binding import Binding, BindingType
+from textual.screen import Screen
 from textual.signal import Signal
-from textual.worker import get_current_worker
+from textual.worker import Worker, get_current_worker
 
-from gpudoctor.examine import Event, examine, stop
+from gpudoctor.examine import Event, examine
+from gpudoctor.machine import Machine
 from gpudoctor.tui.places import PLACES
 from gpudoctor.tui.session import Session, Source
+
+if TYPE_CHECKING:
+    from textual.command import Provider
+
+
+def _commands() -> type[Provider]:
+    """What the command palette offers; loaded when somebody opens it."""
+    from gpudoctor.tui.commands import Commands
+
+    return Commands
 
 
 class Doctor(App[int]):
@@ -23,12 +36,15 @@ class Doctor(App[int]):
         colour: whether colours are wanted (NO_COLOR, TERM=dumb).
 
     Attributes:
+        first: what was opened at the start; somebody may look at other machines in between.
         session: the model that all screens show.
         changed: told whenever the session has something new; screens subscribe when they are mounted.
     """
 
     TITLE = "gpudoctor"
     CSS_PATH = "style.tcss"
+    COMMANDS = {_commands}  # noqa: RUF012 - so it is declared there
+    COMMAND_PALETTE_DISPLAY = "^p"
     MODES: ClassVar[dict[str, Any]] = {place.name: place.screen for place in PLACES}
     DEFAULT_MODE = PLACES[0].name
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -38,13 +54,16 @@ class Doctor(App[int]):
         Binding("t", "theme", "Theme", show=False),
         Binding("question_mark", "help", "Keys", key_display="?"),
         Binding("q", "quit", "Quit"),
+        Binding("ctrl+c", "leave", "Quit, or copy what is selected", show=False, priority=True),
     ]
 
     def __init__(self, source: Source, colour: bool = True) -> None:
         super().__init__(ansi_color=not colour)
+        self.first = source
         self.session = Session(source)
         self.changed: Signal[Session] = Signal(self, "session")
         self.colour = colour
+        self._machine: Machine | None = None
 
     def on_mount(self) -> None:
         """Begin to examine."""
@@ -55,32 +74,61 @@ class Doctor(App[int]):
     # -- the examination -----------------------------------------------------------------------------------
 
     def action_again(self) -> None:
-        """Examine the machine anew; one that still runs is ended."""
-        stop()
+        """Examine the machine anew; an examination that still runs is ended."""
+        self._halt()
+        source = self.session.source
         self.session.begin()
+        try:
+            self._machine = source.make() if source.live else None
+            self._examine(source, self._machine)
+        except Exception as error:  # a folder or an interpreter that was there before
+            self.session.fail(str(error))
         self.changed.publish(self.session)
-        self._examine()
+
+    def _halt(self) -> None:
+        """End the examination and its children; whatever else runs is left alone."""
+        if self._machine is not None:
+            self._machine.halt()
 
     @work(thread=True, exclusive=True, group="examination", exit_on_error=False)
-    def _examine(self) -> None:
+    def _examine(self, source: Source, machine: Machine | None) -> None:
         """The stream of `examine`, event by event, into the session; in a thread, because each waits for children."""
-        source, worker = self.session.source, get_current_worker()
+        worker = get_current_worker()
         try:
-            for event in examine(source.make() if source.live else None, source.wishes, source.facts):
+            for event in examine(machine, source.wishes, source.facts):
                 if worker.is_cancelled:
                     return
-                self.call_from_thread(self._take, event)
+                self.call_from_thread(self._take, event, worker)
         except Exception as error:
             if not worker.is_cancelled:
-                self.call_from_thread(self._fail, f"{type(error).__name__}: {error}")
+                self.call_from_thread(self._fail, f"{type(error).__name__}: {error}", worker)
 
-    def _take(self, event: Event) -> None:
-        if self.session.take(event):
+    def _take(self, event: Event, worker: Worker[None]) -> None:
+        if not worker.is_cancelled and self.session.take(event):
             self.changed.publish(self.session)
 
-    def _fail(self, error: str) -> None:
-        self.session.fail(error)
-        self.changed.publish(self.session)
+    def _fail(self, error: str, worker: Worker[None]) -> None:
+        if not worker.is_cancelled:
+            self.session.fail(error)
+            self.changed.publish(self.session)
+
+    async def open(self, source: Source) -> None:
+        """Look at another machine: each place begins anew with it."""
+        self._halt()
+        self.session.open(source)
+        self.sub_title = source.title
+        self.add_mode("between", Screen)
+        await self.switch_mode("between")
+        for name, screen in self.MODES.items():
+            await self.remove_mode(name)
+            self.add_mode(name, screen)
+        await self.switch_mode(self.DEFAULT_MODE)
+        await self.remove_mode("between")
+        self.action_again()
+
+    def on_unmount(self) -> None:
+        """Leave nothing running."""
+        self._halt()
 
     # -- keys ----------------------------------------------------------------------------------------------
 
@@ -94,8 +142,11 @@ class Doctor(App[int]):
             self.theme = "textual-light" if self.theme == "textual-dark" else "textual-dark"
 
     def action_help(self) -> None:
-        """List the keys."""
-        self.action_show_help_panel()
+        """List the keys, or no longer."""
+        if self.screen.query("HelpPanel"):
+            self.action_hide_help_panel()
+        else:
+            self.action_show_help_panel()
 
     def action_save(self) -> None:
         """Save the report."""
@@ -103,7 +154,12 @@ class Doctor(App[int]):
 
         self.push_screen(SaveScreen(self.session))
 
+    def action_leave(self) -> None:
+        """Ctrl-C: copy where something is selected, as in a terminal; else quit."""
+        if self.screen.get_selected_text() or getattr(self.focused, "selected_text", ""):
+            raise SkipAction
+        self.exit(0)
+
     async def action_quit(self) -> None:
-        """End our children, then ourselves."""
-        stop(final=True)
+        """Leave."""
         self.exit(0)

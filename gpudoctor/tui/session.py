@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import msgspec
 
-from gpudoctor.examine import Done, Event, Glimpsed, Wishes
+from gpudoctor.examine import Done, Event, Glimpsed, Judged, Wishes
 from gpudoctor.facts import Facts
 from gpudoctor.machine import Machine
 from gpudoctor.report.model import Report
@@ -52,15 +53,21 @@ class Session:
         probes: by key, in the order in which they began.
         report: the newest, a glimpse while probes still look; None: nothing can be said yet.
         facts: all of them; None while they are gathered.
+        verdicts: what each check said of the last facts.
         running: whether probes still look.
         error: why the examination itself failed, which is a fault of ours.
     """
 
     def __init__(self, source: Source) -> None:
+        self.open(source)
+
+    def open(self, source: Source) -> None:
+        """Look at something else; nothing of the last is left."""
         self.source = source
         self.probes: dict[str, Probe] = {}
         self.report: Report | None = None
         self.facts: Facts | None = source.facts
+        self.verdicts: tuple[Any, ...] = ()
         self.running = False
         self.error: str | None = None
 
@@ -77,6 +84,9 @@ class Session:
             self.probes[event.key] = Probe(event.key, event.label, state, event.seconds, event.error)
         elif isinstance(event, Glimpsed):
             self.report = event.report
+        elif isinstance(event, Judged):
+            self.verdicts = event.verdicts
+            return False
         elif isinstance(event, Done):
             self.report, self.facts, self.running = event.report, event.facts, False
         else:

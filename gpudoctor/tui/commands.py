@@ -1,0 +1,79 @@
+"""What the command palette offers: the places, the keys that work everywhere, and other machines to open."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+from textual.command import DiscoveryHit, Hit, Hits, Provider
+
+from gpudoctor.demo import DEMOS, load
+from gpudoctor.tui.places import PLACES
+from gpudoctor.tui.session import Source
+
+if TYPE_CHECKING:
+    from gpudoctor.tui.app import Doctor
+
+
+class Entry(NamedTuple):
+    """One command: its name, a sentence, and what it does."""
+
+    name: str
+    says: str
+    run: Callable[[], Awaitable[object] | object]
+
+
+class Commands(Provider):
+    """Finds commands by their names."""
+
+    @property
+    def doctor(self) -> Doctor:
+        """The application."""
+        return cast("Doctor", self.app)
+
+    def entries(self) -> Iterator[Entry]:
+        """All commands, in the order in which they are shown to somebody who has typed nothing."""
+        app = self.doctor
+        for place in PLACES:
+            yield Entry(f"Go to {place.title}", place.shows, partial(app.action_go, place.name))
+        yield Entry("Examine again", "Look at everything anew", app.action_again)
+        yield Entry("Save the report", "As JSON, Markdown or SVG", app.action_save)
+        if hasattr(self.screen, "action_copy"):
+            yield Entry("Copy", "What is selected here, to the clipboard", partial(app.run_action, "screen.copy"))
+        yield Entry("Keys", "List the keys, or no longer", app.action_help)
+        if app.colour:
+            yield Entry("Dark or light", "Change the colours", app.action_theme)
+        yield Entry("Open a facts file", "A machine that `gpudoctor facts` recorded", self._ask)
+        for name, says in DEMOS.items():
+            yield Entry(f"Open the demo {name}", says, partial(self._demo, name))
+        if app.session.source != app.first:
+            yield Entry(f"Back to {app.first.title}", "Close the recorded machine", partial(app.open, app.first))
+        yield Entry("Quit", "Leave, and end what still runs", app.action_quit)
+
+    async def discover(self) -> Hits:
+        """All of them."""
+        for entry in self.entries():
+            yield DiscoveryHit(entry.name, entry.run, help=entry.says)
+
+    async def search(self, query: str) -> Hits:
+        """Those that fit what was typed, by their names or by what they say."""
+        matcher = self.matcher(query)
+        for entry in self.entries():
+            score = max(matcher.match(entry.name), 0.5 * matcher.match(entry.says))
+            if score > 0:
+                yield Hit(score, matcher.highlight(entry.name), entry.run, text=entry.name, help=entry.says)
+
+    async def _demo(self, name: str) -> None:
+        await self.doctor.open(Source(title=f"demo: {name}", facts=load(name)))
+
+    def _ask(self) -> None:
+        from gpudoctor.tui.opening import OpenScreen
+
+        app = self.doctor
+
+        async def opened(source: Source | None) -> None:
+            if source is not None:
+                await app.open(source)
+
+        app.push_screen(OpenScreen(), opened)
