@@ -9,7 +9,7 @@ from gpudoctor.remedies.smoke import again
 from gpudoctor.views.smoke import OnTests, each, gpu_tests, sentence
 from gpudoctor.views.smoke_speed import ALLREDUCE, share
 
-_OVER_LINKS = ("nccl", "rccl", "xla")  # transports that take the links between GPUs
+_OVER_LINKS = ("nccl", "rccl")  # transports that take the links between GPUs
 
 
 def _fixes(on: OnTests) -> tuple[Fix, ...]:

@@ -26,6 +26,7 @@ from gpudoctor.smoke.suite import STAGES, deadline
 WORKER = os.path.join(os.path.dirname(os.path.dirname(__file__)), "inside", "smoke", "worker.py")
 # Between asking a worker to stop and killing it: pieces of work last a twentieth of a second.
 GRACE = 2.0
+SETTLE = 10.0  # seconds for a context that is opened and closed
 # A worker whose GPU's context died, or that died itself, takes the tests behind with it: they get a new one, once.
 ATTEMPTS = 2
 SETTINGS = {
@@ -89,11 +90,24 @@ def run_job(
         if end is None:
             return _ran(job, told, ended, end, ())
         _under(told, left, end)
+        _settle(machine, job, ended, worker)
         reached = {test.name for test in told.tests}
         left = tuple(name for name in left if name not in reached)
         if not left or not reached or end.outcome == "stopped" or ended.abandoned:
             break
     return _ran(job, told, ended, end, left)
+
+
+def _settle(machine: Machine, job: Job, ended: Ended, worker: str) -> None:
+    """Open and close a context after a worker was killed on an NVIDIA GPU.
+
+    A Blackwell GPU goes on to report full load for days when a process dies under a kernel, until the next context
+    ends in order (https://github.com/Datura-ai/lium-io/pull/1140).
+    """
+    if job.target.kind != "cuda" or ended.signal is None or ended.abandoned or machine.over:
+        return
+    task = json.dumps({"backend": "driver", "tests": [], "kind": "cuda", "device": job.target.device}).encode()
+    machine.run([sys.executable, worker], SETTLE, _environment(machine, job), stdin=task, patient=True)
 
 
 def _attempt(

@@ -24,7 +24,7 @@ class Test(NamedTuple):
 
 TESTS = (
     Test("matmul", "products of matrices: right in each data type, and how fast", 60),
-    Test("mnist", "a training step: loss and gradients right, the loss falls", 60),
+    Test("mnist", "a training step: loss and gradients right, the loss falls", 90),
     Test("transfer", "copies between host and device: intact, and how fast", 45),
     Test("overlap", "copies run beside computing", 30),
     Test("mixed-precision", "the training step in bf16 or fp16", 45),

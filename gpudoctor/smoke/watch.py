@@ -23,7 +23,7 @@ from gpudoctor.subjects import gpu_key, gpus_of
 FOREVER = 86_400.0  # seconds: longer than any run; the machine's own limit holds besides
 STALLED = 2.0  # seconds without a line after which a driver counts as hung: forty samples
 LEAVING = 1.0  # seconds that the end of the child is waited for
-READY = 2.0  # seconds in which a driver that is well has started and answered
+READY, EACH = 2.0, 2.0  # seconds in which a driver that is well answers, and for each GPU that has to be started first
 LATE = 0.15  # seconds that the counters after a test are waited for: they come every tenth of a second at best
 
 
@@ -38,6 +38,7 @@ class Watch:
     def __init__(self, machine: Machine, facts: Facts) -> None:
         self._ours: dict[str, dict[float, float]] = {}  # by GPU when our workers began there, and were last asked about
         nvidia, amd = gpus_of(facts, "nvidia"), gpus_of(facts, "amd")
+        self._patience = READY + EACH * max(0, len(nvidia) - 1)
         self._samplers = [
             *([_Sampler(machine, ("nvidia", pynvml_folder()), _names(nvidia))] if nvidia else []),
             *([_Sampler(machine, ("amd", amd_task(machine, amd)), _names(amd))] if amd else []),
@@ -55,9 +56,9 @@ class Watch:
         for sampler in self._samplers:
             sampler.join(max(0.0, end - time.monotonic()))
 
-    def ready(self, seconds: float = READY) -> bool:
+    def ready(self, seconds: float | None = None) -> bool:
         """Wait until every driver has answered once or failed; whether that was so within the time."""
-        end = time.monotonic() + seconds
+        end = time.monotonic() + (self._patience if seconds is None else seconds)
         return all(sampler.ready(end - time.monotonic()) for sampler in self._samplers)
 
     def during(self, gpu: str | None, window: Window, timed: Sequence[Window]) -> During:

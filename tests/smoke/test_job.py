@@ -1,5 +1,6 @@
 """Workers that hang, crash or err, as real processes: what was measured is kept, and the rest is run anew."""
 
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -7,10 +8,11 @@ from typing import Any
 import psutil
 import pytest
 
+from gpudoctor.child import Ended
 from gpudoctor.facts import SmokeRun
 from gpudoctor.machine import Machine
 from gpudoctor.smoke import job as job_module
-from gpudoctor.smoke.devices import cpu
+from gpudoctor.smoke.devices import Target, cpu
 from gpudoctor.smoke.digits import digits
 from gpudoctor.smoke.job import run_job
 from gpudoctor.smoke.plan import Job
@@ -128,3 +130,27 @@ def test_a_backend_without_its_framework_says_so() -> None:
     job = Job(backend="pytorch", python="", target=cpu(), tests=TESTS)
     run = run_job(machine, job, digits(machine), lambda *_: None).run
     assert (run.outcome, run.says) == ("failed", "ModuleNotFoundError: No module named 'torch'")
+
+
+class Spy(Machine):
+    """Notes what each worker is asked to do."""
+
+    def __init__(self, fault: str) -> None:
+        super().__init__(env={**os.environ, "FAULT": fault}, seconds=200)
+        self.tasks: list[dict[str, Any]] = []
+
+    def run(self, *arguments: Any, **more: Any) -> Ended:
+        """Run it, and keep its task."""
+        stdin = more.get("stdin") or (arguments[4] if len(arguments) > 4 else b"{}")
+        self.tasks.append(json.loads(stdin))
+        return super().run(*arguments, **more)
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind", "settled"), [("segfault", "cuda", 1), ("segfault", "cpu", 0), ("", "cuda", 0)]
+)
+def test_a_context_is_opened_and_closed_after_a_worker_was_killed_on_a_gpu(fault: str, kind: str, settled: int) -> None:
+    machine = Spy(fault)
+    job = Job(backend="cpu", python="", target=Target(kind=kind, label="GPU 0"), tests=("mnist",))
+    run_job(machine, job, digits(machine), lambda *_: None, ILL)
+    assert [task["tests"] for task in machine.tasks if task["backend"] == "driver"] == [[]] * settled

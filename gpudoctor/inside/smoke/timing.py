@@ -67,7 +67,7 @@ def measure(bench: Bench, call: Callable[[], Any], enough: float = ENOUGH, longe
     call()
     backend.synchronize()
     first = time.monotonic() - begun
-    once = _warmed_up(bench, call)
+    once = warmed_up(bench, call)
     times = max(1, int(backend.batch_seconds / once))
     found = _batches(bench, call, times, enough, longest, first)
     if found.variation > UNSTEADY:
@@ -77,7 +77,7 @@ def measure(bench: Bench, call: Callable[[], Any], enough: float = ENOUGH, longe
     return found
 
 
-def _warmed_up(bench: Bench, call: Callable[[], Any]) -> float:
+def warmed_up(bench: Bench, call: Callable[[], Any]) -> float:
     """Work until two windows in a row take equally long; return the seconds of one call in the last."""
     begun, before = time.monotonic(), 0.0
     once = max(bench.backend.elapsed(call, 1), 1e-7)

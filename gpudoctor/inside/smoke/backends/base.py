@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 # Bytes of one element of an operand and of a result.
 OPERAND_BYTES = {"fp64": 8, "fp32": 4, "tf32": 4, "fp16": 2, "bf16": 2, "fp8": 1}
+# Rows of the products beside a copy (`overlap`), in float32: 0.4 ms on a large GPU, so that queueing them, some 20 us
+# each, hides behind them, and short enough to choose their number by the copy's length.
+BESIDE = 2048
 RESULT_BYTES = {"fp64": 8, "fp32": 4, "tf32": 4, "fp16": 2, "bf16": 2, "fp8": 2}
 
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from .base import Overlap, Transfer
+from .base import BESIDE, Overlap, Transfer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from .cupy import Backend
-
-SIDE = 1024  # of the products beside a copy: float32, some 50 us on a large GPU, so that their number can be chosen
 
 
 class Copies(Transfer):
@@ -64,8 +62,8 @@ class Beside(Overlap):
         self.source, self.back = (buffer(backend, size, True) for _ in range(2))
         randomised(numpy, self.source, 1)
         self.there, self.from_there = (cupy.zeros(size, numpy.uint8) for _ in range(2))
-        self.a = cupy.asarray(backend.host.normal(SIDE, SIDE, 2))
-        self.product = cupy.zeros((SIDE, SIDE), numpy.float32)
+        self.a = cupy.asarray(backend.host.normal(BESIDE, BESIDE, 2))
+        self.product = cupy.zeros((BESIDE, BESIDE), numpy.float32)
         backend.synchronize()
 
     def copy(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..bench import Unsupported
-from .base import Overlap, Transfer
+from .base import BESIDE, Overlap, Transfer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,7 +11,6 @@ if TYPE_CHECKING:
 
     from .pytorch import Backend
 
-SIDE = 1024  # of the products beside a copy: float32, some 50 us on a large GPU, so that their number can be chosen
 CHUNK = 16 << 20  # bytes that are compared one by one, where something differs
 
 
@@ -79,7 +78,7 @@ class Beside(Overlap):
         randomised(torch, self.source, 1)
         self.there, self.from_there = (torch.zeros(size, dtype=torch.uint8, device=device) for _ in range(2))
         drawn = torch.Generator("cpu").manual_seed(2)
-        self.a = torch.randn(SIDE, SIDE, generator=drawn).to(device)
+        self.a = torch.randn(BESIDE, BESIDE, generator=drawn).to(device)
         self.product = torch.empty_like(self.a)
         backend.synchronize()
 
