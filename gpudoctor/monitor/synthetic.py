@@ -15,7 +15,7 @@ from gpudoctor.monitor.samples import SCHEMA, Line, Process, Sample
 from gpudoctor.monitor.still import watched
 from gpudoctor.subjects import gpus_of
 
-SECONDS = 240  # of one round
+SECONDS = 400  # of one round
 EPOCH, PAUSE = 48, 7  # seconds of a training epoch, and of the evaluation at its end
 AMBIENT, HOT = 31.0, 76.0  # degrees Celsius, idle and at the power limit
 WARMS = 0.06  # share of the way to its final temperature that a GPU takes in a second

@@ -1,0 +1,94 @@
+"""Draws values over time as rows of text: braille dots or blocks, with a gap where nothing is known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+# Dots of a braille cell from the bottom up, left and right column (Unicode 2800).
+_LEFT, _RIGHT = (0x40, 0x04, 0x02, 0x01), (0x80, 0x20, 0x10, 0x08)
+_BLOCKS = " ▁▂▃▄▅▆▇█"
+_DOTS, _EIGHTHS = 4, 8  # steps in the height of a cell
+FULL, EMPTY = "━", "─"
+
+
+class Glyphs(NamedTuple):
+    """How cells are drawn.
+
+    Attributes:
+        name: dots, blocks.
+        across: values beside each other in a cell.
+        steps: in the height of a cell.
+    """
+
+    name: str
+    across: int
+    steps: int
+
+
+DOTS = Glyphs("dots", 2, _DOTS)
+BLOCKS = Glyphs("blocks", 1, _EIGHTHS)  # where the font has no braille
+
+
+def chart(
+    values: Sequence[float | None],
+    width: int,
+    height: int,
+    low: float,
+    high: float,
+    glyphs: Glyphs = DOTS,
+    hanging: bool = False,
+) -> list[str]:
+    """Return an area chart, the newest value at its right end.
+
+    Args:
+        values: oldest first; None: unknown, which leaves a gap. Zero is drawn as one step, so that it differs.
+        width: columns.
+        height: rows.
+        low: what the bottom stands for; a value below is drawn there.
+        high: what the top stands for; likewise.
+        glyphs: how.
+        hanging: it grows from the top down; with blocks it stands all the same, for there are none that hang.
+    """
+    if width <= 0:
+        return [""] * height
+    room = width * glyphs.across
+    shown = list(values)[-room:]
+    steps: list[int | None] = [None] * (room - len(shown))
+    steps += [_step(value, low, high, height * glyphs.steps) for value in shown]
+    columns = [steps[at : at + glyphs.across] for at in range(0, room, glyphs.across)]
+    hanging = hanging and glyphs.across > 1
+    rows = ["".join(_cell(column, row, glyphs, hanging) for column in columns) for row in range(height)]
+    return rows if hanging else rows[::-1]
+
+
+def _step(value: float | None, low: float, high: float, steps: int) -> int | None:
+    if value is None or value != value:  # not a number
+        return None
+    share = (value - low) / (high - low) if high > low else 0.0
+    return max(1, min(steps, round(share * steps)))
+
+
+def _cell(column: Sequence[int | None], row: int, glyphs: Glyphs, hanging: bool) -> str:
+    """One cell; `row` counts from where the chart grows."""
+    filled = [0 if step is None else max(0, min(glyphs.steps, step - row * glyphs.steps)) for step in column]
+    if glyphs.across == 1:
+        return _BLOCKS[filled[0]]
+    left, right = (_LEFT[::-1], _RIGHT[::-1]) if hanging else (_LEFT, _RIGHT)
+    bits = sum(left[: filled[0]]) + sum(right[: filled[1]])
+    return chr(0x2800 + bits) if bits else " "
+
+
+def meter(value: float | None, high: float, width: int) -> tuple[str, str]:
+    """Return a bar in two parts, what is used and what is left; where the value is unknown both are empty.
+
+    Args:
+        value: from 0 to `high`.
+        high: what the whole bar stands for.
+        width: columns.
+    """
+    if value is None or high <= 0 or width <= 0:
+        return "", ""
+    used = max(0, min(width, round(width * value / high)))
+    used = max(used, 1) if value > 0 else used
+    return FULL * used, EMPTY * (width - used)

@@ -1,0 +1,65 @@
+"""Who the GPU is and how it does, in two lines above its charts."""
+
+from __future__ import annotations
+
+from textual.content import Content
+from textual.widgets import Static
+
+from gpudoctor.maybe import Unknown
+from gpudoctor.monitor.look import Watched
+from gpudoctor.report.clean import clean
+from gpudoctor.tui.gpus import words
+
+
+class DeviceHeader(Static):
+    """The two lines."""
+
+    DEFAULT_CSS = """
+    DeviceHeader { height: 2; padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis; }
+    """
+
+    def show(self, gpu: Watched, span: str) -> None:
+        """Show a GPU; `span` says what time the charts show."""
+        self.update(Content("\n").join(header(gpu, span, self.content_size.width)))
+
+
+def header(gpu: Watched, span: str, width: int) -> list[Content]:
+    """The lines: who it is, and what its clocks, its fan and its state are."""
+    address = gpu.device.address
+    place = clean(address) if isinstance(address, str) else ""
+    who = f"{gpu.label}  {words.name(gpu)}"
+    room = width - len(who) - len(span) - 2
+    middle = f"  {place}" if len(place) + 2 <= room else ""
+    gap = " " * max(2, width - len(who) - len(middle) - len(span))
+    first = Content.assemble((who, "bold"), (middle, "$foreground-muted"), gap, (span, "$foreground-muted"))
+    return [first, _state(gpu)]
+
+
+def _state(gpu: Watched) -> Content:
+    last = gpu.last
+    if gpu.refused:
+        return Content.styled(f"cannot be asked: {clean(gpu.refused)}", "$text-error")
+    if last is None:
+        return Content.styled("nothing was told yet", "$foreground-muted")
+    state = last.performance_state
+    told = (
+        ("state ", f"P{state}" if isinstance(state, int) else words.of(state)),
+        ("memory clock ", words.of(last.memory_clock, " MHz")),
+        ("fan ", words.of(last.fan, " %")),
+    )
+    parts: list[Content | tuple[str, str]] = []
+    for name, value in told:
+        parts += [(name, "$foreground-muted"), (value, ""), ("   ", "")]
+    return Content.assemble(*parts, *_held(gpu))
+
+
+def _held(gpu: Watched) -> list[tuple[str, str]]:
+    """What holds the clocks."""
+    last = gpu.last
+    told = last.reasons if last else None
+    if isinstance(told, Unknown) or told is None:
+        return [("clocks held by ", "$foreground-muted"), (words.UNKNOWN if told else words.NONE, "")]
+    if not told:
+        return [("clocks held by ", "$foreground-muted"), ("nothing", "")]
+    colour = "$text-error" if words.serious(last) else "$text-warning" if told != ("gpu-idle",) else ""
+    return [("clocks held by ", "$foreground-muted"), (clean(words.reasons(last)), colour)]

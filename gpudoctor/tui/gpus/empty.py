@@ -1,0 +1,65 @@
+"""What is said where no driver lists a GPU: why, and what the bus shows."""
+
+from __future__ import annotations
+
+from textual.content import Content
+
+from gpudoctor.facts import Facts, PciDevice
+from gpudoctor.maybe import Unknown
+from gpudoctor.monitor.look import LIVE, Look
+from gpudoctor.report.clean import clean
+
+SAMPLED = ("10de", "1002")
+MAKERS = {"10de": "NVIDIA", "1002": "AMD", "8086": "Intel"}
+
+
+def nothing(look: Look, facts: Facts | None) -> list[Content]:
+    """The page in lines.
+
+    Args:
+        look: what the source shows; it has no GPU.
+        facts: of the machine; None: they are still gathered.
+    """
+    if look.waiting:
+        return [Content.styled("Asking the drivers for their GPUs …", "bold")]
+    lines = [Content.styled("No driver lists a GPU here, so there is nothing to draw.", "bold"), Content("")]
+    lines += [Content.styled(clean(text), "$foreground-muted") for text in (*look.absent, *_said(facts))]
+    return [*lines, Content(""), *_bus(facts), Content(""), *_next(look)]
+
+
+def _said(facts: Facts | None) -> list[str]:
+    """Why the facts list no GPU, where they say so."""
+    if facts is None or not isinstance(facts.gpus, Unknown):
+        return []
+    return [f"When it was asked: {facts.gpus.unknown}."]
+
+
+def _bus(facts: Facts | None) -> list[Content]:
+    if facts is None:
+        return [Content("What the PCI bus shows is not known yet: the probes still look.")]
+    if isinstance(facts.pci, Unknown):
+        return [Content(f"What the PCI bus shows is unknown: {clean(facts.pci.unknown)}.")]
+    cards = [device for device in facts.pci if device.role == "gpu"]
+    if not cards:
+        return [Content("The PCI bus shows no GPU either.")]
+    return [Content("The PCI bus shows:"), *(_card(card) for card in cards)]
+
+
+def _card(card: PciDevice) -> Content:
+    name = clean(card.name) if isinstance(card.name, str) else f"device {card.device}"
+    driver = card.driver
+    if isinstance(driver, Unknown):
+        bound = "its driver is unknown"
+    else:
+        bound = f"driven by {clean(driver)}" if driver else "no driver is bound to it"
+    maker = MAKERS.get(card.vendor, card.vendor)
+    return Content.assemble(
+        f"  {clean(card.address)}  ", (f"{maker} {name}", "bold"), (f"  {bound}", "$foreground-muted")
+    )
+
+
+def _next(look: Look) -> list[Content]:
+    lines = [Content.assemble(("1", "bold"), " says what is wrong and how to mend it.")]
+    if look.kind == LIVE:
+        lines.append(Content.assemble(("gpudoctor --demo bad-link", "$success"), " shows eight recorded GPUs here."))
+    return lines

@@ -1,0 +1,53 @@
+"""The line above the GPUs: whose samples these are and what goes wrong; and the GPUs' values as text to copy."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from textual.content import Content
+
+from gpudoctor.monitor.look import LIVE, REPLAYED, STILL, Look, Watched
+from gpudoctor.report.clean import clean
+from gpudoctor.tui.gpus import words
+from gpudoctor.tui.gpus.chart import Glyphs
+from gpudoctor.tui.gpus.metrics import METRICS
+
+KINDS = {
+    LIVE: "live, one sample a second",
+    REPLAYED: "replayed: not measured here",
+    STILL: "one recorded moment: nothing moves",
+}
+
+
+def note(look: Look) -> list[Content]:
+    """What goes wrong, a line each; else whose samples these are."""
+    if look.troubles:
+        old = " What you see is older." if look.devices else ""
+        return [Content.styled(clean(text) + old, "$text-error bold") for text in look.troubles]
+    if not look.devices:
+        return []
+    names = Counter(words.name(gpu) for gpu in look.devices)
+    listed = ", ".join(f"{count} x {name}" for name, count in names.items())
+    told = f"{listed}   " if len(look.devices) > 1 else ""
+    return [Content.assemble((told, "bold"), (KINDS.get(look.kind, look.kind), "$foreground-muted"))]
+
+
+def span(look: Look, step: float, glyphs: Glyphs, width: int) -> str:
+    """What time a chart of so many columns shows."""
+    if look.kind == STILL:
+        return ""
+    seconds = width * glyphs.across * step
+    return f"last {seconds:.0f} s" if seconds < 180 else f"last {seconds / 60:.0f} min"
+
+
+def summary(gpus: Sequence[Watched]) -> str:
+    """The newest values of the GPUs as text, a line a GPU."""
+    lines = []
+    for gpu in gpus:
+        last = gpu.last
+        said = [f"{metric.title} {metric.text(gpu, last)}" for metric in METRICS] if last else [gpu.refused or "?"]
+        held = words.reasons(last)
+        said += [f"held by {held}"] if held else []
+        lines.append(clean(f"{gpu.label} {words.name(gpu)}: " + ", ".join(said)))
+    return "\n".join(lines)

@@ -1,0 +1,117 @@
+"""The widget of one chart: its title with the newest value, and the values over time beneath it."""
+
+from __future__ import annotations
+
+import textwrap
+
+from textual.app import RenderResult
+from textual.content import Content
+from textual.widget import Widget
+
+from gpudoctor.maybe import Unknown
+from gpudoctor.monitor.look import STILL, Look, Watched
+from gpudoctor.report.clean import clean
+from gpudoctor.tui.gpus.chart import DOTS, Glyphs, chart, meter
+from gpudoctor.tui.gpus.metrics import Metric
+from gpudoctor.tui.gpus.series import spaced
+
+SCALED = 36  # columns of a title with room for the scale
+NOTHING = "This GPU has no such sensor, or its driver does not show it."
+
+
+class Plot(Widget):
+    """One chart of one GPU.
+
+    Args:
+        metric: what it draws.
+        named: its title names the GPU.
+    """
+
+    DEFAULT_CSS = """
+    Plot { height: 1fr; width: 1fr; text-wrap: nowrap; text-overflow: clip; }
+    """
+
+    def __init__(self, metric: Metric, named: bool = False) -> None:
+        super().__init__(classes=f"plot-{metric.key}")
+        self.metric, self._named = metric, named
+        self._gpu: Watched | None = None
+        self._look: Look | None = None
+        self._step, self._glyphs = 1.0, DOTS
+
+    def show(self, gpu: Watched, look: Look, step: float, glyphs: Glyphs) -> None:
+        """Draw a GPU, with so many seconds a value."""
+        self._gpu, self._look, self._step, self._glyphs = gpu, look, step, glyphs
+        self.refresh()
+
+    def render(self) -> RenderResult:
+        """Its rows."""
+        if self._gpu is None or self._look is None:
+            return Content("")
+        width, height = self.size
+        metric = self.metric
+        if self._named:
+            metric = metric._replace(title=f"{self._gpu.label} {metric.title}")
+        return Content("\n").join(plot(metric, self._gpu, self._look, self._step, self._glyphs, width, height))
+
+
+def plot(
+    metric: Metric, gpu: Watched, look: Look, step: float, glyphs: Glyphs, width: int, height: int
+) -> list[Content]:
+    """The rows of a chart, its title first."""
+    last = gpu.last
+    title, room = _title(metric, metric.text(gpu, last) if last else "", width), height - 1
+    why = _why(metric, gpu)
+    if why:
+        lines = textwrap.wrap(why, max(10, width))[:room]
+        return [title, *(Content.styled(text, "$foreground-muted") for text in lines)]
+    if look.kind == STILL:
+        return [title, _meter(metric, gpu, width)][:height]
+    count = width * glyphs.across
+    series = [spaced(gpu.samples, of, look.now, step, count) for of in metric.series]
+    high = metric.high(gpu, [value for values in series for value in values if value is not None])
+    if last and _scaled(metric, width):
+        title = _title(metric, f"{metric.text(gpu, last)}, top {high / 1e9:.1f}", width)
+    rows = [title]
+    heights = [room] if len(series) == 1 else [room - room // 2, room // 2]
+    for number, (values, each) in enumerate(zip(series, heights, strict=True)):
+        drawn = chart(values, width, each, metric.low, high, glyphs, hanging=number > 0)
+        rows += [_coloured(row, metric, (each - at - 1) / each) for at, row in enumerate(drawn)]
+    return rows
+
+
+def _scaled(metric: Metric, width: int) -> bool:
+    """Whether the title says what the top of the chart stands for, where that is no limit of the GPU's."""
+    return len(metric.series) > 1 and width >= SCALED
+
+
+def _title(metric: Metric, value: str, width: int) -> Content:
+    room = width - len(metric.title) - 1
+    text = value if len(value) <= room else value[:room]
+    return Content.assemble(
+        (metric.title, "$foreground-muted"), (text.rjust(max(0, width - len(metric.title))), "bold")
+    )
+
+
+def _coloured(row: str, metric: Metric, bottom: float) -> Content:
+    """A row in the metric's colour, or in that of a warning where it stands for what is near the limit."""
+    return Content.styled(row, "$warning" if bottom >= metric.warn - 0.1 else metric.colour)
+
+
+def _why(metric: Metric, gpu: Watched) -> str:
+    """Why nothing can be drawn; empty where something can."""
+    if gpu.refused:
+        return clean(gpu.refused)
+    if any(of(sample) is not None for sample in gpu.samples for of in metric.series):
+        return ""
+    found = getattr(gpu.last, metric.field, None)
+    if gpu.last is None:
+        return "Nothing was told yet."
+    return f"Unknown: {clean(found.unknown)}." if isinstance(found, Unknown) else NOTHING
+
+
+def _meter(metric: Metric, gpu: Watched, width: int) -> Content:
+    last = gpu.last
+    value = metric.series[0](last) if last else None
+    high = metric.high(gpu, [value] if value is not None else [])
+    used, left = meter(None if value is None else value - metric.low, high - metric.low, width)
+    return Content.assemble((used, metric.colour), (left, "$foreground-muted"))

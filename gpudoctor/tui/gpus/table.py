@@ -1,0 +1,124 @@
+"""Many GPUs in a table: a row each, with its load and its memory over time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual.content import Content
+
+from gpudoctor.monitor.look import STILL, Look, Watched
+from gpudoctor.report.clean import clean
+from gpudoctor.tui.gpus import words
+from gpudoctor.tui.gpus.chart import Glyphs, chart, meter
+from gpudoctor.tui.gpus.metrics import METRICS, Metric
+from gpudoctor.tui.gpus.series import spaced
+
+BY_KEY = {metric.key: metric for metric in METRICS}
+LEAST, WIDEST = 6, 48  # columns of a small chart
+NAMED = 120  # columns from which on each row has the product's name
+NAME = 26
+LEFT = ("GPU", "Held by")
+CHOSEN = ">"
+# What stands in a row beside the two charts: their columns, with a blank after each.
+PLAIN = (
+    ("GPU", 4),
+    ("Util", 6),
+    ("Memory GiB", 12),
+    ("Temp", 5),
+    ("Power W", 9),
+    ("MHz", 5),
+    ("Link", 6),
+    ("Held by", 9),
+)
+
+
+def widths(width: int) -> tuple[int, int]:
+    """Columns of the chart of the load and of that of the memory; 0: there is no room for it."""
+    room = width - sum(columns for _, columns in PLAIN) - 2 - (NAME + 1 if width >= NAMED else 0)
+    load = min(WIDEST, max(LEAST, room * 3 // 5))
+    memory = min(WIDEST, room - load)
+    return load, memory if memory >= LEAST else 0
+
+
+def heading(width: int) -> str:
+    """The names of the columns."""
+    load, memory = widths(width)
+    room = {"Util": load + 1, "Memory GiB": memory + 1 if memory else 0}
+    named = "Name".ljust(NAME + 1) if width >= NAMED else ""
+    parts = [f"{title:{'<' if title in LEFT else '>'}{columns - 1}} " for title, columns in PLAIN]
+    filled = [part + " " * room.get(title, 0) for part, (title, _) in zip(parts, PLAIN, strict=True)]
+    return (filled[0] + named + "".join(filled[1:])).rstrip()
+
+
+def row(
+    gpu: Watched, look: Look, width: int, height: int, step: float, glyphs: Glyphs, chosen: bool = False
+) -> Content:
+    """A GPU's row, of one or several lines; the chosen one has a mark."""
+    load, memory = widths(width)
+    named = [(words.fit(words.name(gpu), NAME) + " ", "")] if width >= NAMED else []
+    label = (f"{CHOSEN if chosen else ' '}{gpu.index:<3}", "bold")
+    if gpu.refused:
+        text = Content.assemble(label, *named, (f"cannot be asked: {clean(gpu.refused)}", "$text-error"))
+        return Content("\n").join([text, *[Content("")] * (height - 1)])
+    left = _small(BY_KEY["utilisation"], gpu, look, load, height, step, glyphs)
+    right = _small(BY_KEY["memory"], gpu, look, memory, height, step, glyphs)
+    values = _values(gpu)
+    blank = " " * (len(label[0]) + sum(len(text) for text, _ in named))
+    lines = []
+    for at in range(height):
+        first = at == height - 1  # the values stand at the foot of the charts
+        util, used, *rest = values if first else [(" " * len(text), "") for text, _ in values]
+        begin = [label, *named] if first else [(blank, "")]
+        lines.append(Content.assemble(*begin, util, left[at], " ", used, right[at], " " if memory else "", *rest))
+    return Content("\n").join(lines)
+
+
+def _small(
+    metric: Metric, gpu: Watched, look: Look, width: int, height: int, step: float, glyphs: Glyphs
+) -> list[Content]:
+    if look.kind == STILL:
+        value = metric.series[0](gpu.samples[-1]) if gpu.samples else None
+        used, left = meter(value, metric.high(gpu, [value or 0.0]), width)
+        bar = Content.assemble((used, metric.colour), (left.ljust(width - len(used)), "$foreground-muted"))
+        return [Content(" " * width)] * (height - 1) + [bar]
+    values = spaced(gpu.samples, metric.series[0], look.now, step, width * glyphs.across)
+    high = metric.high(gpu, [value for value in values if value is not None])
+    return [Content.styled(text, metric.colour) for text in chart(values, width, height, 0.0, high, glyphs)]
+
+
+def _values(gpu: Watched) -> Sequence[tuple[str, str]]:
+    """The cells beside the charts, each as wide as its column."""
+    last, device = gpu.last, gpu.device
+    if last is None:
+        return [(" " * columns, "") for _, columns in PLAIN[1:]]
+    hot = _near(words.number(last.temperature), words.number(device.temperature_slowdown), 0.93)
+    idle = last.reasons == ("gpu-idle",)
+    held = "$text-error" if words.serious(last) else "$foreground-muted" if idle else "$text-warning"
+    used, limit = words.size(last.memory_used, ""), words.of(device.power_limit)
+    texts = (
+        (words.of(last.utilisation, "%"), ""),
+        (f"{used}/{words.of(_gib(device.memory))}", ""),
+        (words.of(last.temperature, "°"), "$text-warning bold" if hot else ""),
+        (f"{words.of(last.power)}/{limit}", ""),
+        (words.of(last.sm_clock), ""),
+        (_link(gpu), "$text-warning bold" if words.narrow(gpu) else ""),
+    )
+    cells = [(words.fit(text.rjust(columns - 1), columns - 1) + " ", style)
+             for (text, style), (_, columns) in zip(texts, PLAIN[1:], strict=False)]  # fmt: skip
+    return [*cells, (words.fit(clean(words.reasons(last, short=True)), PLAIN[-1][1]), held)]
+
+
+def _link(gpu: Watched) -> str:
+    last = gpu.last
+    if last is None or last.link_width is None:
+        return words.NONE
+    mark = "!" if words.narrow(gpu) else ""
+    return f"{words.of(last.link_generation)}x{words.of(last.link_width)}{mark}"
+
+
+def _gib(value: object) -> float | None:
+    return value / words.GIB if isinstance(value, int) else None
+
+
+def _near(value: float | None, limit: float | None, share: float) -> bool:
+    return value is not None and limit is not None and value >= share * limit

@@ -1,0 +1,111 @@
+"""Values in words: with their units, short enough for a table, and never a zero for what is unknown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+from gpudoctor.maybe import Maybe, Unknown
+from gpudoctor.monitor.look import Watched
+from gpudoctor.monitor.samples import Sample
+from gpudoctor.report.clean import clean
+
+T = TypeVar("T")
+UNKNOWN, NONE = "?", "-"
+# NVML's reasons (knowledge/nvml.toml) in words, long and short.
+REASONS = {
+    "gpu-idle": ("nothing to do", "idle"),
+    "applications-clocks": ("clocks that somebody set", "clocks set"),
+    "sw-power-cap": ("the power limit", "power"),
+    "hw-slowdown": ("a slowdown in hardware", "slowdown"),
+    "sync-boost": ("other GPUs that boost together with it", "sync boost"),
+    "sw-thermal-slowdown": ("heat", "heat"),
+    "hw-thermal-slowdown": ("heat: hardware slowdown", "heat!"),
+    "hw-power-brake": ("a power brake from outside", "brake!"),
+    "display-clocks": ("a display", "display"),
+    "board-limit": ("the limit of the board", "board"),
+    "reliability": ("the limit of its voltage", "voltage"),
+}
+SERIOUS = ("hw-slowdown", "sw-thermal-slowdown", "hw-thermal-slowdown", "hw-power-brake")
+KIB, GIB = 1 << 10, 1 << 30
+
+
+def number(value: Maybe[T | None]) -> T | None:
+    """The value where it is known and there."""
+    return None if isinstance(value, Unknown) else value
+
+
+def of(value: Maybe[float | None], unit: str = "", digits: int = 0) -> str:
+    """A value with its unit: "?" is unknown, a dash what the GPU has not."""
+    if isinstance(value, Unknown):
+        return UNKNOWN
+    return NONE if value is None else f"{value:.{digits}f}{unit}"
+
+
+def size(value: Maybe[int | None], unit: str = " GiB") -> str:
+    """Bytes in GiB."""
+    return of(value / GIB if isinstance(value, int) else value, unit, 1)
+
+
+def small_size(value: Maybe[int | None]) -> str:
+    """Bytes of a process, in MiB below 10 GiB."""
+    if isinstance(value, int) and value < 10 * GIB:
+        return f"{value / KIB / KIB:.0f} MiB"
+    return size(value)
+
+
+def rates(into: Maybe[float | None], out: Maybe[float | None]) -> str:
+    """Traffic in both directions: "in 8.6 out 1.6 GB/s", in MB/s where both are small."""
+    known = [value for value in (number(into), number(out)) if value is not None]
+    if not known:
+        return UNKNOWN if isinstance(into, Unknown) or isinstance(out, Unknown) else NONE
+    big = max(known) >= 1e8
+    shown = [of(value / (1e9 if big else 1e6) if value is not None else value, "", int(big))
+             if not isinstance(value, Unknown) else UNKNOWN for value in (into, out)]  # fmt: skip
+    return f"in {shown[0]} out {shown[1]} {'GB' if big else 'MB'}/s"
+
+
+def link(generation: Maybe[int | None], width: Maybe[int | None]) -> str:
+    """A PCIe link: "5 x16"."""
+    if generation is None and width is None:
+        return "no PCIe link"
+    return f"{of(generation)} x{of(width)}"
+
+
+def narrow(gpu: Watched) -> bool:
+    """Whether the link has fewer lanes than card and slot could use."""
+    last = gpu.last
+    now, most = number(last.link_width) if last else None, number(gpu.device.link_width_max)
+    return now is not None and most is not None and now < most
+
+
+def reasons(sample: Sample | None, short: bool = False) -> str:
+    """What holds the clocks, in words; empty where nothing does."""
+    told = sample.reasons if sample else None
+    if isinstance(told, Unknown):
+        return UNKNOWN
+    return ", ".join(REASONS.get(name, (name, name))[short] for name in told or ())
+
+
+def serious(sample: Sample | None) -> bool:
+    """Whether something holds the clocks that should not: heat or a brake."""
+    told = sample.reasons if sample else None
+    return isinstance(told, tuple) and any(name in SERIOUS for name in told)
+
+
+def links_up(links: Maybe[Sequence[bool] | None]) -> str:
+    """NVLinks that are up, of how many."""
+    if isinstance(links, Unknown) or links is None:
+        return "unknown" if isinstance(links, Unknown) else "none"
+    return f"{sum(links)} of {len(links)} up"
+
+
+def name(gpu: Watched) -> str:
+    """The product's name, harmless."""
+    told = gpu.device.name
+    return clean(told) if isinstance(told, str) else "name unknown"
+
+
+def fit(text: str, width: int) -> str:
+    """The text in exactly so many columns; cut with an ellipsis."""
+    return text.ljust(width) if len(text) <= width else text[: max(0, width - 1)] + "…"[: max(0, width)]
