@@ -1,15 +1,258 @@
-"""The place "diagnosis"."""
+"""The place "diagnosis": what is wrong on the left, and on the right why, and what to type."""
 
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, ClassVar, cast
+
+import msgspec
+from textual import on
 from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container, Vertical
 from textual.screen import Screen
-from textual.widgets import Footer, Header, Static
+from textual.widgets import Footer, Header, Input, Static
+
+from gpudoctor.report.model import FindingEntry
+from gpudoctor.tui.diagnosis import progress, trial
+from gpudoctor.tui.diagnosis.copying import copy
+from gpudoctor.tui.diagnosis.detail import FindingDetail
+from gpudoctor.tui.diagnosis.filters import FindingFilters, FindingSearch
+from gpudoctor.tui.diagnosis.finding_list import FindingList
+from gpudoctor.tui.diagnosis.items import Group, groups
+from gpudoctor.tui.diagnosis.page import nothing, page
+from gpudoctor.tui.diagnosis.styled import styled
+from gpudoctor.tui.diagnosis.trying import Trials
+from gpudoctor.tui.diagnosis.view import View, next_area, next_status, rows
+from gpudoctor.tui.session import Session
+
+if TYPE_CHECKING:
+    from gpudoctor.tui.app import Doctor
 
 
 class Place(Screen[None]):
     """The screen."""
 
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]  # noqa: RUF012 - typed by Screen
+    AUTO_FOCUS = "#findings"
+    DEFAULT_CSS = """
+    Place {
+        #diagnosis-summary, #diagnosis-probes { height: 1; padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis; }
+        #diagnosis-probes.-none { display: none; }
+        #diagnosis { height: 1fr; }
+        &.-wide #diagnosis { layout: horizontal; }
+        &.-wide #diagnosis-left { width: 2fr; min-width: 46; max-width: 76; }
+        &.-wide FindingDetail { width: 3fr; border-left: vkey $panel; }
+        &.-narrow #diagnosis { layout: vertical; }
+        &.-narrow #diagnosis-left { height: 2fr; }
+        &.-narrow FindingDetail { height: 3fr; border-top: solid $panel; }
+        &.-narrow FindingDetail:focus { border-top: solid $primary; }
+        &.-narrow #diagnosis.-reading #diagnosis-left { height: 5; }
+        &.-wide FindingDetail:focus { border-left: vkey $primary; }
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("c", "copy", "Copy", tooltip="Copy the chosen command, and write it to a file"),
+        Binding("C", "copy_all", "Copy fix", show=False, tooltip="Copy all commands of the fix"),
+        Binding("x", "again_one", "Try again", tooltip="See whether the selected finding is mended"),
+        Binding("r", "again", "Examine again", tooltip="Look at everything anew"),
+        Binding("slash", "search", "Search", key_display="/", show=False, tooltip="Show only what holds a text"),
+        Binding("f", "status", "Status", show=False, tooltip="Show only FAIL, then only WARN, ..."),
+        Binding("a", "area", "Area", show=False, tooltip="Show only one area of checks, then the next"),
+        Binding("p", "others", "Passed", show=False, tooltip="Show unknown, passed and skipped checks too"),
+        Binding("escape", "leave", "Back", show=False, tooltip="Back to the list; there: show everything"),
+    ]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._view, self._groups, self._begun = View(), list[Group](), time.monotonic()
+        self._touched = False
+        self._trials = Trials(lambda: self.refresh_from(self.session))
+
+    @property
+    def session(self) -> Session:
+        """The model."""
+        return cast("Doctor", self.app).session
+
     def compose(self) -> ComposeResult:
         """Its widgets."""
         yield Header()
-        yield Static("")
+        yield Static(id="diagnosis-summary", markup=False)
+        yield Static(id="diagnosis-probes", markup=False)
+        with Container(id="diagnosis"):
+            with Vertical(id="diagnosis-left"):
+                yield FindingFilters()
+                yield FindingSearch()
+                yield FindingList()
+            yield FindingDetail()
+        yield self._trials
         yield Footer()
+
+    def on_mount(self) -> None:
+        """Show what is there already, and what comes."""
+        cast("Doctor", self.app).changed.subscribe(self, self.refresh_from)
+        self.set_interval(1.0, self._tick)
+        self.refresh_from(self.session)
+
+    def on_resize(self) -> None:
+        """Lines are cut anew."""
+        self._tell_state()
+
+    def _tick(self) -> None:
+        if self.session.running:
+            self._tell_state()
+
+    # -- what is shown -------------------------------------------------------------------------------------
+
+    def refresh_from(self, session: Session) -> None:
+        """Show the session as it is now."""
+        if session.running and not session.progress[0]:
+            self._begun = time.monotonic()
+        self._trials.follow(session)
+        renewed = self._renewed(session)
+        self._groups = groups(session.report, () if session.running else session.verdicts, renewed)
+        self._tell_state()
+        self._show()
+
+    def _renewed(self, session: Session) -> dict[str, FindingEntry]:
+        """The findings that were tried again, as they are told now."""
+        roots = {group.root.key: group.root.finding for group in groups(session.report)}
+        done = self._trials.done
+        return {key: trial.renewed(old, done[key]) for key, old in roots.items() if old and key in done}
+
+    def _tell_state(self) -> None:
+        session, width = self.session, max(20, self.size.width - 2)
+        self.query_one("#diagnosis-summary", Static).update(styled(progress.summary(session, width)))
+        if self._trials.check:
+            parts = progress.again(self._trials.check, *self._trials.progress, width)
+        else:
+            parts = progress.probes(session, width, time.monotonic() - self._begun)
+        line = self.query_one("#diagnosis-probes", Static)
+        line.set_class(not parts, "-none")
+        line.update(styled(parts))
+
+    def _show(self, key: str | None = None) -> None:
+        """The list and the detail; without a key, what was selected stays so."""
+        found, detail = self.query_one(FindingList), self.query_one(FindingDetail)
+        self.query_one(FindingFilters).show(self._view)
+        marks = {at: one.mark for at, one in self._trials.done.items()}
+        shown = rows(self._groups, self._view)
+        kept = found.item.key if found.item and self._touched else None
+        found.show(shown, self._view, marks, key or self._moved(kept))
+        self._show_detail(detail, found)
+
+    def _moved(self, key: str | None) -> str | None:
+        """A finding that turned out to follow from another is read there."""
+        roots = {group.root.key for group in self._groups}
+        if key is None or key in roots:
+            return key
+        for group in self._groups:
+            for one in group.consequences:
+                if one.key == key or one.key.split(" > ")[1].startswith(key):
+                    return one.key if group.root.key in self._view.unfolded else group.root.key
+        return key
+
+    def _show_detail(self, detail: FindingDetail, found: FindingList) -> None:
+        item, session = found.item, self.session
+        if item is None:
+            held_back = self._view.narrowed and bool(self._groups)
+            report, running, error = session.report, session.running, session.error
+            detail.show(None, lambda width: nothing(report, running, error, width, held_back))
+            return
+        tried = self._trials.done.get(item.key)
+        remark = tried.remark if tried else ""
+        detail.show(item.key, lambda width: page(item, width, remark))
+
+    def _look(self, view: View, key: str | None = None) -> None:
+        self._view, self._touched = view, True
+        self._show(key)
+
+    # -- what the list and the detail tell -----------------------------------------------------------------
+
+    @on(FindingList.Chosen)
+    def _chosen(self) -> None:
+        self._touched = True
+        self._show_detail(self.query_one(FindingDetail), self.query_one(FindingList))
+
+    @on(FindingList.Folded)
+    def _folded(self, event: FindingList.Folded) -> None:
+        self._look(self._view.toggled(event.key), event.key)
+
+    @on(FindingList.Opened)
+    def _opened(self) -> None:
+        self._touched = True
+        self.query_one(FindingDetail).focus()
+
+    @on(FindingDetail.Back)
+    def _back(self) -> None:
+        self.query_one(FindingList).focus()
+
+    def on_descendant_focus(self) -> None:
+        """On a narrow screen, who reads gets the room."""
+        self.query_one("#diagnosis").set_class(self.focused is self.query_one(FindingDetail), "-reading")
+
+    # -- filters -------------------------------------------------------------------------------------------
+
+    def action_status(self) -> None:
+        """The next status."""
+        self._look(msgspec.structs.replace(self._view, status=next_status(self._groups, self._view)))
+
+    def action_area(self) -> None:
+        """The next area."""
+        self._look(msgspec.structs.replace(self._view, area=next_area(self._groups, self._view)))
+
+    def action_others(self) -> None:
+        """Show or hide the checks that found nothing; the first of them is selected."""
+        view = msgspec.structs.replace(self._view, others=not self._view.others)
+        first = next((g.root.key for g in self._groups if g.root.finding is None), None) if view.others else None
+        self._look(view, first)
+
+    def action_search(self) -> None:
+        """Write what is searched for."""
+        self.query_one(FindingSearch).open()
+
+    @on(Input.Changed, "#search")
+    def _searched(self, event: Input.Changed) -> None:
+        self._look(msgspec.structs.replace(self._view, text=event.value.strip()))
+
+    @on(Input.Submitted, "#search")
+    def _search_ended(self) -> None:
+        self.query_one(FindingList).focus()
+
+    def action_leave(self) -> None:
+        """From the detail to the list; there, show everything."""
+        found = self.query_one(FindingList)
+        if self.focused is not self.query_one(FindingDetail):
+            self.query_one(FindingSearch).close()
+            self._look(msgspec.structs.replace(self._view, text="", status="", area=""))
+        found.focus()
+
+    # -- again, and commands -------------------------------------------------------------------------------
+
+    def action_again(self) -> None:
+        """Examine everything again, where that can be."""
+        if self.session.source.live:
+            cast("Doctor", self.app).action_again()
+        else:
+            why = f"These are recorded facts ({self.session.source.title}): only a machine itself can be examined."
+            self.notify(why, severity="warning", markup=False)
+
+    def action_again_one(self) -> None:
+        """See whether the selected finding is mended."""
+        item = self.query_one(FindingList).item
+        why = self._trials.begin(item, self.session) if item else "Nothing is selected."
+        if why:
+            self.notify(why, severity="warning", markup=False)
+
+    @on(FindingDetail.Copy)
+    def action_copy(self) -> None:
+        """Copy the chosen command."""
+        command = self.query_one(FindingDetail).command
+        copy(self.app, [command] if command else [], self.session.source.title)
+
+    def action_copy_all(self) -> None:
+        """Copy all commands of the fix to which the chosen one belongs."""
+        detail = self.query_one(FindingDetail)
+        chosen = detail.command
+        fix = [one for one in detail.page.commands if chosen and one.fix == chosen.fix]
+        copy(self.app, [one for one in fix if not one.verifies] or fix, self.session.source.title)

@@ -1,0 +1,35 @@
+"""Copies commands to the terminal's clipboard and to a file, and says where they went."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from textual.app import App
+
+from gpudoctor.tui.diagnosis import commands
+from gpudoctor.tui.diagnosis.page import Command
+
+
+def copy(app: App[Any], chosen: Sequence[Command], machine: str) -> None:
+    """Copy commands of one fix.
+
+    Args:
+        app: whose clipboard it is (OSC 52, which some terminals refuse; that is why there is a file too).
+        chosen: what to copy.
+        machine: whose fix it is.
+    """
+    if not chosen:
+        app.notify("There is no command here to copy.", severity="warning", markup=False)
+        return
+    app.copy_to_clipboard("\n".join(command.text for command in chosen))
+    path = commands.place(os.environ)
+    why = commands.append(path, commands.kept(chosen, machine))
+    what = commands.one_line(chosen[0].text) if len(chosen) == 1 else f"{len(chosen)} commands"
+    where = commands.short(path, os.environ.get("HOME", ""))
+    if why:
+        said = f"{what}\nTo the clipboard only: {where} cannot be written ({why})."
+        app.notify(said, title="Copied", severity="warning", markup=False)
+    else:
+        app.notify(f"{what}\nTo the clipboard, and to {where}.", title="Copied", markup=False)

@@ -1,0 +1,184 @@
+"""The list of findings; what follows from each is folded beneath it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.message import Message
+from textual.style import Style
+from textual.widgets import OptionList
+from textual.widgets.option_list import Option
+
+from gpudoctor.tui.diagnosis.items import OTHERS, WORDS, Item
+from gpudoctor.tui.diagnosis.lines import INDENT, folded
+from gpudoctor.tui.diagnosis.page import STYLES
+from gpudoctor.tui.diagnosis.styled import style, styled
+from gpudoctor.tui.diagnosis.view import Heading, Row, View
+
+Shown = tuple[tuple[Row, ...], frozenset[str], Mapping[str, str], int]
+
+
+class FindingList(OptionList):
+    """What is wrong, root causes first."""
+
+    DEFAULT_CSS = """
+    FindingList {
+        height: 1fr;
+        max-height: 100%;
+        border: none;
+        padding: 0;
+        background: $background;
+        scrollbar-gutter: stable;
+        scrollbar-size-vertical: 1;
+        & > .option-list--option { padding: 0 1; }
+        & > .option-list--option-highlighted { background: $surface-lighten-1; text-style: none; }
+        & > .option-list--option-disabled { color: $text-muted; }
+        &:focus { border: none; background-tint: transparent 0%; }
+        &:focus > .option-list--option-highlighted {
+            background: $primary 35%; color: $foreground; text-style: none;
+        }
+        &:ansi > .option-list--option-highlighted { text-style: reverse; }
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "open", "Read", show=False, tooltip="Go to what is said of it, and to its commands"),
+        Binding("space,right,left", "fold", "Fold", show=False, tooltip="Show or hide what follows from it"),
+        Binding("j", "cursor_down", "Down", show=False),
+        Binding("k", "cursor_up", "Up", show=False),
+    ]
+
+    class Chosen(Message):
+        """Another row is selected, by a person."""
+
+        def __init__(self, key: str) -> None:
+            super().__init__()
+            self.key = key
+
+    class Folded(Message):
+        """Somebody wants a finding's consequences shown or hidden."""
+
+        def __init__(self, key: str) -> None:
+            super().__init__()
+            self.key = key
+
+    class Opened(Message):
+        """Somebody wants to read on."""
+
+    def __init__(self) -> None:
+        super().__init__(id="findings", markup=False)
+        self._shown: Shown | None = None
+        self._rows: tuple[Row, ...] = ()
+        self._view, self._marks = View(), dict[str, str]()
+
+    @property
+    def width(self) -> int:
+        """Columns of a row."""
+        return (self.scrollable_content_region.width or 60) - 2
+
+    @property
+    def item(self) -> Item | None:
+        """What is selected."""
+        row = self._rows[self.highlighted] if self.highlighted is not None else None
+        return row if isinstance(row, Item) else None
+
+    def show(self, rows: Sequence[Row], view: View, marks: Mapping[str, str], key: str | None) -> None:
+        """Show these rows, and select the one of this key, or the nearest.
+
+        Args:
+            rows: what to show.
+            view: which are unfolded.
+            marks: by key, words on what came of trying it again.
+            key: to select; None: the first row.
+        """
+        self._rows, self._view, self._marks = tuple(rows), view, dict(marks)
+        shown = (self._rows, view.unfolded, self._marks, self.width)
+        place = self._place(key)
+        with self.prevent(OptionList.OptionHighlighted):
+            if shown != self._shown:
+                top = self.scroll_y
+                self.set_options([self._option(row) for row in rows])
+                self._shown = shown
+                self.scroll_to(y=top, animate=False, immediate=True)
+            self.highlighted = place
+
+    def _place(self, key: str | None) -> int | None:
+        """Where the key is now; where it is gone, what stands at its place."""
+        items = [number for number, row in enumerate(self._rows) if isinstance(row, Item)]
+        for number in items:
+            row = self._rows[number]
+            if isinstance(row, Item) and row.key == key:
+                return number
+        before = self.highlighted if key is not None and self.highlighted is not None else 0
+        return min(items, key=lambda number: abs(number - before)) if items else None
+
+    def _option(self, row: Row) -> Option:
+        if isinstance(row, Heading):
+            return Option(Content.styled(row.title, "bold"), disabled=True)
+        lines = _of_consequence(row, self.width) if row.follows else self._of_root(row)
+        return Option(Content("\n").join(lines), id=row.key)
+
+    def _of_root(self, item: Item) -> list[Content]:
+        names = f"heading {STYLES[item.status]}" if item.status not in OTHERS else STYLES.get(item.status, "dim")
+        title = item.check if item.status in ("pass", "skipped") else item.title
+        parts = folded(title, self.width - INDENT)
+        label = f"{WORDS[item.status]:<{INDENT}}"
+        lines = [styled([(label, names), (parts[0], "heading" if item.status not in OTHERS else "")])]
+        lines += [styled([(" " * INDENT + part, "heading")]) for part in parts[1:]]
+        below = self._below(item)
+        return [*lines, below] if below.plain else lines
+
+    def _below(self, item: Item) -> Content:
+        """The second line: about what, how much follows, and what came of trying again."""
+        if item.finding is None:
+            return Content("")
+        parts = [styled([(item.subject, "dim")])] if item.subject != "this machine" else []
+        if number := len(item.finding.consequences):
+            sign = "▾" if item.key in self._view.unfolded else "▸"
+            words = f"{sign} {number} follow{'s' if number == 1 else ''} from it"
+            parts.append(Content(words).stylize(Style.from_meta({"fold": item.key})).stylize(style("advice")))
+        if mark := self._marks.get(item.key):
+            parts.append(styled([(mark, "heading pass" if "mended" in mark else "heading warn")]))
+        joined = Content("  ").join(parts)
+        return Content(" " * INDENT).append(joined) if parts else joined
+
+    def on_resize(self) -> None:
+        """Rows are broken anew."""
+        if self._shown and self._shown[-1] != self.width:
+            item = self.item
+            self.show(self._rows, self._view, self._marks, item.key if item else None)
+
+    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        """Tell the screen."""
+        event.stop()
+        if event.option_id is not None:
+            self.post_message(self.Chosen(event.option_id))
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """A click only selects."""
+        event.stop()
+
+    async def _on_click(self, event: events.Click) -> None:
+        key = event.style.meta.get("fold")
+        await super()._on_click(event)
+        if key:
+            self.post_message(self.Folded(key))
+
+    def action_open(self) -> None:
+        """Read on."""
+        self.post_message(self.Opened())
+
+    def action_fold(self) -> None:
+        """Show or hide what follows; on a consequence, hide all of them."""
+        if self.item and self.item.finding:
+            self.post_message(self.Folded(self.item.key.split(" > ")[0]))
+
+
+def _of_consequence(item: Item, width: int) -> list[Content]:
+    times = f" ({item.times} times)" if item.times > 1 else ""
+    parts = folded(item.title + times, width - INDENT - 3)
+    lines = [styled([(" " * INDENT, ""), ("└─ ", "dim"), (parts[0], "")])]
+    return lines + [styled([(" " * (INDENT + 3) + part, "")]) for part in parts[1:]]

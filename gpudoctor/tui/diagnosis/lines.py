@@ -1,0 +1,55 @@
+"""Lines with a label in front and text that hangs beneath itself: what the detail is made of."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import NamedTuple
+
+from rich.cells import cell_len, chop_cells
+
+from gpudoctor.report.clean import clean
+
+INDENT = 8
+
+
+class Line(NamedTuple):
+    """One line on the screen.
+
+    Attributes:
+        label: what stands in the first columns.
+        text: harmless.
+        style: the name of a class in style.tcss, or two of them; empty: plain.
+        command: which command it is a part of; None: of none.
+    """
+
+    label: str
+    text: str
+    style: str = ""
+    command: int | None = None
+
+
+def folded(text: str, width: int) -> list[str]:
+    """Harmless lines of at most `width` columns; what has no blank is cut."""
+    width = max(8, width)
+    lines: list[str] = []
+    for paragraph in clean(text).expandtabs(4).splitlines() or [""]:
+        broken = textwrap.wrap(paragraph, width, break_on_hyphens=False, drop_whitespace=True) or [""]
+        for line in broken:
+            lines += [line] if cell_len(line) <= width else chop_cells(line, width)
+    return lines
+
+
+def hanging(label: str, text: str, width: int, style: str = "", command: int | None = None) -> list[Line]:
+    """A text beside its label, at most `width` columns with it."""
+    parts = folded(text, width - INDENT)
+    return [Line(label if number == 0 else "", part, style, command) for number, part in enumerate(parts)]
+
+
+def typed(label: str, command: str, width: int, number: int) -> list[Line]:
+    """A command, cut where the screen ends and nowhere else: blanks in it mean something."""
+    parts = [
+        part
+        for line in clean(command).expandtabs(4).splitlines() or [""]
+        for part in chop_cells(line, max(8, width - INDENT)) or [""]
+    ]
+    return [Line(label if place == 0 else "", part, "command", number) for place, part in enumerate(parts)]

@@ -1,0 +1,183 @@
+"""What the detail says of an item: seen, why, what to type, how to verify."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from gpudoctor.judge import Fix
+from gpudoctor.report.clean import clean
+from gpudoctor.report.model import FindingEntry, Report
+from gpudoctor.tui.diagnosis.items import WORDS, Item
+from gpudoctor.tui.diagnosis.lines import Line, hanging, typed
+
+BLANK = Line("", "")
+STYLES = {"fail": "fail", "warn": "warn", "advice": "advice", "pass": "pass", "unknown": "warn", "broken": "fail"}
+
+
+class Command(NamedTuple):
+    """A command that can be copied.
+
+    Attributes:
+        text: as it is typed.
+        fix: which fix it belongs to.
+        says: what that fix does.
+        check: the finding's id.
+        verifies: whether it only shows that the fix helped.
+    """
+
+    text: str
+    fix: int
+    says: str
+    check: str
+    verifies: bool = False
+
+
+class Page(NamedTuple):
+    """The detail of one item."""
+
+    lines: tuple[Line, ...] = ()
+    commands: tuple[Command, ...] = ()
+
+
+def commands_of(entry: FindingEntry) -> tuple[Command, ...]:
+    """All commands of a finding in the order in which they are shown."""
+    found = []
+    for number, fix in enumerate(entry.fixes):
+        found += [Command(clean(text), number, fix.says, entry.check) for text in fix.commands]
+        if fix.verify:
+            found.append(Command(clean(fix.verify), number, fix.says, entry.check, verifies=True))
+    return tuple(found)
+
+
+def page(item: Item, width: int, remark: str = "") -> Page:
+    """The detail of an item.
+
+    Args:
+        item: what is selected.
+        width: columns.
+        remark: what came of trying it again.
+    """
+    if item.finding is None:
+        return Page(tuple(_quiet(item, width)))
+    if item.follows:
+        return Page(tuple(_consequence(item, item.finding, width)))
+    return Page(tuple(_finding(item.finding, width, remark)), commands_of(item.finding))
+
+
+def _finding(entry: FindingEntry, width: int, remark: str) -> Iterator[Line]:
+    yield from hanging(WORDS[entry.status], entry.title, width, f"heading {STYLES[entry.status]}")
+    if remark:
+        yield from hanging("again", remark, width, "heading")
+    yield from hanging("", entry.says, width)
+    yield BLANK
+    yield from hanging("why", entry.cause, width)
+    for number, seen in enumerate(entry.evidence):
+        yield from hanging("" if number else "seen", seen, width, "dim")
+    first = 0
+    for number, fix in enumerate(entry.fixes):
+        yield BLANK
+        yield from _fix(fix, "or" if number else "fix", width, first)
+        first += len(fix.commands) + bool(fix.verify)
+    yield from _rest(entry, width)
+
+
+def _fix(fix: Fix, label: str, width: int, first: int) -> Iterator[Line]:
+    yield from hanging(label, fix.says, width)
+    for number, text in enumerate(fix.commands):
+        yield from typed(f"{number + 1}", text, width, first + number)
+    for note in notes(fix):
+        yield from hanging("note", note, width, "dim")
+    if fix.verify:
+        yield from hanging("verify", "To see whether it helped:", width, "dim")
+        yield from typed("", fix.verify, width, first + len(fix.commands))
+
+
+def notes(fix: Fix) -> list[str]:
+    """What somebody has to know before typing: root, what follows, how bad it can get, how it is undone."""
+    parts = ["needs root"] if fix.root else []
+    if fix.needs and not any(fix.needs in command for command in fix.commands):
+        parts.append(f"then: {fix.needs}")
+    elif fix.needs == "reboot":
+        parts.append("restarts the computer")
+    if fix.impact in ("irreversible", "data loss"):
+        parts.append(f"careful: {fix.impact}")
+    undo = [f"To take it back: {fix.undo}"] if fix.undo else []
+    return ["; ".join(parts), *undo] if parts else undo
+
+
+def _rest(entry: FindingEntry, width: int) -> Iterator[Line]:
+    """What follows, what was ruled out, where it stands."""
+    yield BLANK
+    said: dict[str, int] = {}
+    for one in entry.consequences:
+        said[one.says] = said.get(one.says, 0) + 1
+    for number, (says, times) in enumerate(said.items()):
+        mark = "- " if len(said) > 1 else ""
+        yield from hanging("" if number else "so", mark + says + (f" ({times} times)" if times > 1 else ""), width)
+    if entry.ruled_out:
+        yield from hanging("well", ", ".join(entry.ruled_out), width, "dim")
+    for number, reference in enumerate(entry.references):
+        yield from hanging("" if number else "see", reference, width, "dim")
+    yield from hanging("about", entry.subject, width, "dim")
+    yield from hanging("id", entry.check, width, "dim")
+
+
+def _consequence(item: Item, cause: FindingEntry, width: int) -> Iterator[Line]:
+    yield from hanging("so", item.title, width, f"heading {STYLES[item.status]}")
+    yield BLANK
+    yield from hanging("why", f"It follows from: {cause.title}. Mend that first.", width)
+    yield from hanging("about", item.subject, width, "dim")
+    yield from hanging("id", item.check, width, "dim")
+
+
+def _quiet(item: Item, width: int) -> Iterator[Line]:
+    style = f"heading {STYLES.get(item.status, 'dim')}"
+    if item.status == "pass":
+        yield from hanging(WORDS["pass"], f"Looked for, and not found: {item.title}", width, style)
+    elif item.status == "skipped":
+        yield from hanging("skipped", "This machine has nothing that this check is about.", width, style)
+    else:
+        yield from hanging(WORDS[item.status], item.title, width, style)
+    if item.says:
+        yield BLANK
+        yield from hanging("what" if item.status in ("pass", "skipped") else "why", item.says, width)
+    yield BLANK
+    if item.subjects:
+        yield from hanging("about", item.subject, width, "dim")
+    if item.check != "probe":
+        yield from hanging("id", item.check, width, "dim")
+
+
+def nothing(report: Report | None, running: bool, error: str | None, width: int, held_back: bool = False) -> Page:
+    """The detail where no item is selected."""
+    return Page(tuple(_nothing(report, running, error, width, held_back)))
+
+
+def _nothing(report: Report | None, running: bool, error: str | None, width: int, held_back: bool) -> Iterator[Line]:
+    if error:
+        yield from hanging("broken", "The examination itself failed, which is a fault of gpudoctor's.", width, "fail")
+        yield from hanging("", error, width, "dim")
+    elif held_back:
+        yield from hanging("", "Nothing here fits what is searched for: escape shows everything.", width)
+    elif running or report is None:
+        yield from hanging("", "Probes look at the machine. What they find appears here at once.", width, "dim")
+    else:
+        yield from _proven(report, width)
+
+
+def _proven(report: Report, width: int) -> Iterator[Line]:
+    """What is known to be well, and how to know more."""
+    word = {"pass": "PASS", "warn": "WARN", "fail": "FAIL"}.get(report.status, "OPEN")
+    style = "heading pass" if report.status == "pass" else "heading warn"
+    headline = "Nothing is wrong" if report.status == "pass" else "Nothing was found, but not everything is known"
+    yield from hanging(word, headline, width, style)
+    yield BLANK
+    told = [sentence for sentence in report.next if "--verbose" not in sentence]
+    for number, sentence in enumerate(told):
+        yield from hanging("" if number else "proven", sentence, width)
+    if report.unknown:
+        yield BLANK
+        yield from hanging("p", "lists what could not be found out, and what would permit it.", width)
+    yield BLANK
+    yield from hanging("3", "runs the smoke tests: they prove that the GPU computes, trains and copies right.", width)

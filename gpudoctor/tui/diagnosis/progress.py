@@ -1,0 +1,94 @@
+"""The two lines above the list: how it stands in numbers, and how far the probes are."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from gpudoctor.report.model import Report
+from gpudoctor.tui.session import Probe, Session
+
+Part = tuple[str, str]  # text, and the name of its class
+STATUS = {"fail": "fail", "warn": "warn", "pass": "pass", "incomplete": "warn"}
+BAR = 12
+
+
+def summary(session: Session, width: int) -> list[Part]:
+    """The status and its numbers; the last of them are left out where there is no room."""
+    report = session.report
+    if session.error:
+        return [("BROKEN", "heading fail"), ("  the examination itself failed; r tries again", "")]
+    if report is None:
+        return [("LOOKING", "heading advice"), ("  nothing can be said yet", "dim")]
+    word = "SO FAR" if session.running else report.status.upper()
+    style = "advice" if session.running and report.status != "fail" else STATUS.get(report.status, "warn")
+    numbers = _numbers(report)
+    while len(numbers) > 2 and len(word) + 2 + len(", ".join(numbers)) > width:
+        numbers.pop()
+    return [(word, f"heading {style}"), ("  " + ", ".join(numbers), "")]
+
+
+def _numbers(report: Report) -> list[str]:
+    s = report.summary
+    parts = [
+        (s.fail, "failed"),
+        (s.warn, "warning" if s.warn == 1 else "warnings"),
+        (s.advice, "advice"),
+        (s.consequences, "consequence" if s.consequences == 1 else "consequences"),
+        (s.broken, "broken"),
+        (s.unknown, "unknown"),
+        (s.passed, "passed"),
+        (s.skipped, "not for this machine"),
+    ]
+    return [f"{number} {name}" for number, name in parts if number or name in ("failed", "passed")]
+
+
+def probes(session: Session, width: int, seconds: float = 0.0) -> list[Part]:
+    """How far the probes are, who still looks, and which failed."""
+    if not session.source.live:
+        return _recorded(session, width)
+    ended, all_ = session.progress
+    failed = [probe for probe in session.probes.values() if probe.state == "failed"]
+    if not session.running:
+        return _after(all_, failed, session.report, width)
+    parts: list[Part] = [*_bar(ended, all_), (f" {ended} of {all_} probes, {seconds:.0f} s  ", "")]
+    left = width - sum(len(text) for text, _ in parts)
+    if failed:
+        words = _cut(f"{len(failed)} failed: {failed[-1].label}: {failed[-1].error}  ", max(10, left * 2 // 3))
+        parts.append((words, "fail"))
+        left -= len(words)
+    labels = [probe.label for probe in session.probes.values() if probe.state == "running"]
+    return [*parts, (_cut(", ".join(labels), left), "dim")]
+
+
+def _recorded(session: Session, width: int) -> list[Part]:
+    """Facts of elsewhere or of another time; nothing here can be tried again."""
+    created = session.report.created if session.report else ""
+    when = f", recorded {created[:10]} {created[11:16]} UTC" if len(created) >= 16 else ""
+    words = f"{session.source.title}{when}: nothing runs here, so nothing can be tried again (r, x)"
+    return [(_cut(words, width), "dim")]
+
+
+def _after(number: int, failed: Collection[Probe], report: Report | None, width: int) -> list[Part]:
+    if not number:
+        return []
+    if failed:
+        names = "; ".join(f"{probe.label}: {probe.error}" for probe in failed)
+        return [(_cut(f"{len(failed)} of {number} probes failed: {names}", width), "fail")]
+    seconds = f" in {report.seconds:.1f} s" if report else ""
+    return [(_cut(f"All {number} probes have answered{seconds}", width), "dim")]
+
+
+def again(check: str, ended: int, all_: int, width: int) -> list[Part]:
+    """How far the examination of one check is."""
+    return [*_bar(ended, all_), (_cut(f" trying {check} again: {ended} of {all_} probes", width - BAR), "")]
+
+
+def _bar(ended: int, all_: int) -> list[Part]:
+    done = round(BAR * ended / all_) if all_ else 0
+    return [("━" * done, "pass"), ("─" * (BAR - done), "dim")]
+
+
+def _cut(text: str, width: int) -> str:
+    """At most `width` characters on one line."""
+    text = " ".join(text.split())
+    return text if len(text) <= width else text[: max(0, width - 1)] + "…"
