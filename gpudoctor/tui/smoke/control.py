@@ -26,6 +26,7 @@ class SmokeControl(Horizontal):
         Static { height: auto; }
         #bar { display: none; }
         &.-running #bar { display: block; }
+        &.-never Button { display: none; }
     }
     """
 
@@ -40,7 +41,13 @@ class SmokeControl(Horizontal):
             yield Static(id="bar", markup=False)
 
     def say(self, words: str, state: str = "start", able: bool = True) -> None:
-        """Say something, and what the button does: start, halt, or nothing more because it is stopping."""
+        """Say something.
+
+        Args:
+            words: the line.
+            state: what the button does: start, halt, or nothing more because it is stopping.
+            able: whether it can do so now.
+        """
         self.query_one("#says", Static).update(clean(words))
         button = self.query_one("#go", Button)
         button.label = LABELS[state]

@@ -84,4 +84,5 @@ class SmokeFindings(Vertical):
 def _line(found: FindingEntry) -> Content:
     """Status, what it is about, and what was found."""
     status = (f"{found.status.upper():<6}", LOOKS.get(found.status, ""))
-    return Content.assemble(status, " ", clean(found.says), (f"  {clean(found.subject)}", "$text-muted"))
+    about = "" if found.subject in found.says else f"  {clean(found.subject)}"
+    return Content.assemble(status, " ", clean(found.says), (about, "$foreground 60%"))

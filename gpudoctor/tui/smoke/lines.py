@@ -10,11 +10,18 @@ from gpudoctor.report.model import FindingEntry, Report, SmokeEntry, SmokeTestEn
 from gpudoctor.report.smoke import gaps
 from gpudoctor.report.smoke_rows import Row, remarks, rows, title
 
-NAME, VALUE, PER_CENT = 26, 17, 6  # columns
-BAR, LONGEST_BAR = 10, 30
-LEAST, DEEPER = 20, 6  # columns that a remark needs beside its line, and where it begins beneath it
-PARTS = " ▏▎▍▌▋▊▉"  # of a cell, in eighths
-LOOKS = {"failed": "fail", "hung": "fail", "died": "fail", "stopped": "warn", "not reached": "dim"}
+PER_CENT = 6  # columns
+BAR, LONGEST_BAR = 8, 30
+# Columns in which a remark is broken beside its row; with fewer, one that does not fit stands beneath, at DEEPER.
+ROOMY, LEAST, DEEPER = 34, 20, 6
+LOOKS = {
+    "failed": "fail",
+    "hung": "fail",
+    "died": "fail",
+    "stopped": "warn",
+    "not reached": "dim",
+    "unsupported": "dim",
+}
 
 # A piece of a line: its text, and one of "", heading, dim, bar, track, fail, warn.
 Piece = tuple[str, str]
@@ -23,9 +30,9 @@ Line = list[Piece]
 
 def bar(share: float, width: int) -> tuple[str, str]:
     """A bar of a share (1: full), and the track that is left of its width."""
-    eighths = round(8 * width * min(1.0, max(0.0, share)))
-    text = "█" * (eighths // 8) + PARTS[eighths % 8].strip()
-    return text, "░" * (width - len(text))
+    halves = round(2 * width * min(1.0, max(0.0, share)))
+    text = "━" * (halves // 2) + "╸" * (halves % 2)
+    return text, "─" * (width - len(text))
 
 
 def table(entry: SmokeEntry, width: int) -> list[Line]:
@@ -41,8 +48,11 @@ def table(entry: SmokeEntry, width: int) -> list[Line]:
     if entry.says and not any(test.says == entry.says for test in entry.tests):
         look = LOOKS.get(entry.outcome, "")
         lines += [[("  " + line, look)] for line in wrapped(entry.says, max(LEAST, width - 2))]
-    for row, outcome in _rows(entry.tests):
-        lines += _lines(row, LOOKS.get(outcome, "dim" if outcome == "unsupported" else ""), width)
+    shown = list(_rows(entry.tests))
+    names = max((len(clean(row.name)) for row, _ in shown), default=0)
+    values = max((len(clean(row.value)) for row, _ in shown), default=0)
+    for row, outcome in shown:
+        lines += _lines(row, LOOKS.get(outcome, ""), width, (names, values))
     return lines
 
 
@@ -69,16 +79,17 @@ def _missed(tests: list[SmokeTestEntry]) -> Iterator[tuple[Row, str]]:
         yield Row(f"{len(tests)} tests", "not reached", None, remark), "not reached"
 
 
-def _lines(row: Row, look: str, width: int) -> list[Line]:
+def _lines(row: Row, look: str, width: int, columns: tuple[int, int]) -> list[Line]:
     """One row; a remark goes on beneath itself, or stands beneath the row where there is no room beside it."""
-    long = max(BAR, min(LONGEST_BAR, (width - NAME - VALUE - PER_CENT - 40) // 2))
-    line: Line = [(f"  {clean(row.name):<{NAME}}", ""), (f"{clean(row.value):>{VALUE}}  ", look)]
-    at = 2 + NAME + VALUE + 2
+    names, values = columns
+    at = names + values + 6
+    long = max(BAR, min(LONGEST_BAR, (width - at - PER_CENT - 40) // 2))
+    line: Line = [(f"  {clean(row.name):<{names}}  ", ""), (f"{clean(row.value):>{values}}  ", look)]
     if row.share is not None:
         full, track = bar(row.share, long)
         line += [(full, "bar"), (track, "track"), (f"{100 * row.share:4.0f} %  ", "")]
         at += long + PER_CENT + 2
-    beneath = width - at < LEAST
+    beneath = width - at < min(ROOMY, len(row.remark))
     at = DEEPER if beneath else at
     remark = wrapped(row.remark, max(LEAST, width - at)) if row.remark else []
     if remark and not beneath:

@@ -78,11 +78,11 @@ class SmokePicks(OptionList):
         self._draw()
 
     def _line(self, item: Option) -> Content:
-        mark = (PICKED, "$success") if item.value in self._picked else (NOT_PICKED, "$text-muted")
+        mark = (PICKED, "$success") if item.value in self._picked else (NOT_PICKED, "$foreground 60%")
         name = clean(item.name)
         if not item.about:
             return Content.assemble(mark, " ", name)
-        return Content.assemble(mark, f" {name:<{self._names}}  ", (clean(item.about), "$text-muted"))
+        return Content.assemble(mark, f" {name:<{self._names}}  ", (clean(item.about), "$foreground 60%"))
 
     def _draw(self) -> None:
         for place, item in enumerate(self.items):

@@ -15,7 +15,7 @@ from gpudoctor.tui.smoke.lines import Line, table
 STYLES = {
     "": "",
     "heading": "bold",
-    "dim": "$text-muted",
+    "dim": "$foreground 60%",
     "bar": "$primary",
     "track": "$foreground 20%",
     "fail": "$text-error bold",
@@ -36,7 +36,7 @@ class SmokeResults(VerticalScroll):
 
     DEFAULT_CSS = """
     SmokeResults {
-        scrollbar-gutter: stable; padding: 0 1;
+        scrollbar-gutter: stable; scrollbar-size-vertical: 1; padding: 0 1;
         & > Static { margin-bottom: 1; }
         & > #nothing { color: $text-muted; }
     }

@@ -95,6 +95,7 @@ class Place(Screen[None]):
         self._clock = self.set_interval(TICK, self._tell, pause=True)
         if not self.session.source.live:
             self.add_class("-recorded", "-results")
+            self.query_one(SmokeControl).add_class("-never")
         self.doctor.changed.subscribe(self, self.refresh_from)
         self.refresh_from(self.session)
 
