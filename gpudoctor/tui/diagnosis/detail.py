@@ -130,16 +130,18 @@ class FindingDetail(VerticalScroll):
         """Back to the list."""
         self.post_message(self.Back())
 
-    def on_click(self, event: events.Click) -> None:
-        """A click on a command copies it."""
+    async def on_click(self, event: events.Click) -> None:
+        """A click on a command copies it, and one on the name of a key does what the key does."""
         inside = event.get_content_offset(self)
         row = None if inside is None else inside.y + round(self.scroll_y)
         if row is None or row >= len(self.page.lines):
             return
-        command = self.page.lines[row].command
-        if command is not None:
-            self.choose(command)
+        line = self.page.lines[row]
+        if line.command is not None:
+            self.choose(line.command)
             self.action_copy()
+        elif line.press:
+            await self.run_action(line.press)
 
     def on_resize(self) -> None:
         """Lines are broken anew."""

@@ -9,6 +9,7 @@ from textual.style import Style
 from textual.widgets import Input, Static
 
 from gpudoctor.report.clean import clean
+from gpudoctor.tui.diagnosis.items import WORDS
 from gpudoctor.tui.diagnosis.styled import style
 from gpudoctor.tui.diagnosis.view import View
 
@@ -25,9 +26,9 @@ class Switch(NamedTuple):
 def switches(view: View) -> list[Switch]:
     """What can be changed."""
     return [
-        Switch("f", "status", f"status: {view.status or 'all'}", bool(view.status)),
-        Switch("a", "area", f"area: {view.area or 'all'}", bool(view.area)),
-        Switch("p", "others", "passed too" if view.others else "passed hidden", view.others),
+        Switch("f", "status", f"status {WORDS[view.status]}" if view.status else "status", bool(view.status)),
+        Switch("a", "area", f"area {view.area}" if view.area else "area", bool(view.area)),
+        Switch("p", "others", "passed shown" if view.others else "passed", view.others),
         Switch("/", "search", f'"{view.text}"' if view.text else "search", bool(view.text)),
     ]
 
@@ -56,7 +57,7 @@ class FindingFilters(Static):
         """Say what is shown."""
         parts = [self._part(one) for one in switches(view)]
         if view.narrowed:
-            parts.append(self._part(Switch("esc", "leave", "all", True)))
+            parts.append(self._part(Switch("esc", "leave", "show all", False)))
         self.update(Content("  ").join(parts))
 
     def _part(self, one: Switch) -> Content:

@@ -20,12 +20,14 @@ class Line(NamedTuple):
         text: harmless.
         style: the name of a class in style.tcss, or two of them; empty: plain.
         command: which command it is a part of; None: of none.
+        press: the action of a click on it; empty: none.
     """
 
     label: str
     text: str
     style: str = ""
     command: int | None = None
+    press: str = ""
 
 
 def folded(text: str, width: int) -> list[str]:

@@ -178,6 +178,13 @@ def _proven(report: Report, width: int) -> Iterator[Line]:
         yield from hanging("" if number else "proven", sentence, width)
     if report.unknown:
         yield BLANK
-        yield from hanging("p", "lists what could not be found out, and what would permit it.", width)
+        yield from _key("p", "lists what could not be found out, and what would permit it.", "screen.others", width)
     yield BLANK
-    yield from hanging("3", "runs the smoke tests: they prove that the GPU computes, trains and copies right.", width)
+    smoke = "runs the smoke tests: they prove that the GPU computes, trains and copies right."
+    yield from _key("3", smoke, "app.go('smoke')", width)
+
+
+def _key(key: str, does: str, action: str, width: int) -> Iterator[Line]:
+    """A key and what it does, which a click does too."""
+    for line in hanging(key, does, width):
+        yield line._replace(press=action)

@@ -64,7 +64,7 @@ def _recorded(session: Session, width: int) -> list[Part]:
     """Facts of elsewhere or of another time; nothing here can be tried again."""
     created = session.report.created if session.report else ""
     when = f", recorded {created[:10]} {created[11:16]} UTC" if len(created) >= 16 else ""
-    words = f"{session.source.title}{when}: nothing runs here, so nothing can be tried again (r, x)"
+    words = f"{session.source.title}{when}. Recorded facts: r and x need the machine itself"
     return [(_cut(words, width), "dim")]
 
 

@@ -48,6 +48,8 @@ class Place(Screen[None]):
         &.-narrow FindingDetail { height: 3fr; border-top: solid $panel; }
         &.-narrow FindingDetail:focus { border-top: solid $primary; }
         &.-narrow #diagnosis.-reading #diagnosis-left { height: 5; }
+        &.-narrow #diagnosis.-empty #diagnosis-left { height: auto; }
+        &.-narrow #diagnosis.-empty FindingList { height: 0; }
         &.-wide FindingDetail:focus { border-left: vkey $primary; }
     }
     """
@@ -154,6 +156,7 @@ class Place(Screen[None]):
 
     def _show_detail(self, detail: FindingDetail, found: FindingList) -> None:
         item, session = found.item, self.session
+        self.query_one("#diagnosis").set_class(item is None, "-empty")
         if item is None:
             held_back = self._view.narrowed and bool(self._groups)
             report, running, error = session.report, session.running, session.error

@@ -14,7 +14,7 @@ STYLES = {
     "advice": "$text-accent",
     "pass": "$text-success",
     "command": "$text-success",
-    "dim": "$text-muted",
+    "dim": "$foreground-muted",
     "heading": "bold",
     "label": "$text-primary",
     "": "",
