@@ -41,9 +41,12 @@ def cleanly(served: bool) -> Iterator[None]:
     def give_back() -> None:
         restore(attributes)
 
-    atexit.register(give_back)
+    atexit.register(give_back)  # before the children's end is: so it is the last to run
     try:
         yield from _until_left()
+    except BaseException:
+        give_back()
+        raise
     finally:
         atexit.unregister(give_back)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
+from functools import partial
 from urllib.parse import urlsplit
 
 from aiohttp import web
@@ -14,7 +16,7 @@ from gpudoctor.cli.leaving import SERVER
 from gpudoctor.cli.output import out
 from gpudoctor.cli.serve import LOOPBACK
 
-PATIENCE = 3.0  # seconds for visitors' applications to end by themselves: their children may take 2
+PATIENCE = 3.0  # seconds for visitors' applications to end: their children may take two
 
 
 class Server(textual_server.Server):
@@ -31,9 +33,6 @@ class Server(textual_server.Server):
         super().__init__(command, host, port, title="gpudoctor", public_url=f"http://{shown}:{port}")
         self.open = host not in LOOPBACK
         self.visits: set[asyncio.Task[object]] = set()
-
-    def initialize_logging(self) -> None:
-        """Leave the log alone: its tracebacks would show local variables."""
 
     async def _make_app(self) -> web.Application:
         os.environ[SERVER] = str(os.getpid())
@@ -55,7 +54,7 @@ class Server(textual_server.Server):
         return await handler(request)
 
     async def handle_index(self, request: web.Request) -> web.StreamResponse:
-        """The page; it asks for the rest where the browser found it: under another name, or a forwarded port."""
+        """The page; it asks for the rest where the browser found it: by another name, or a forwarded port."""
         self.public_url = f"{request.scheme}://{request.host}"
         page: web.StreamResponse = await super().handle_index(request)
         return page
@@ -69,9 +68,17 @@ class Server(textual_server.Server):
         finally:
             self.visits -= {task} if task else set()
 
-    async def on_startup(self, app: web.Application) -> None:  # noqa: ARG002 - textual-serve calls it so
-        """Say where it is."""
+    def serve(self, debug: bool = False) -> None:  # noqa: ARG002 - textual-serve's
+        """Serve until SIGINT or SIGTERM."""
+        run = partial(web.run_app, host=self.host, port=self.port, shutdown_timeout=0.5)
+        run(self._make_app(), print=lambda *_: self._say(), access_log=None)
+
+    def _say(self) -> None:
         out(f"gpudoctor is on {self.public_url} (Ctrl-C ends it)\n")
+        sys.stdout.flush()
+
+    async def on_startup(self, app: web.Application) -> None:
+        """Say nothing yet: the port may be taken."""
 
     async def on_shutdown(self, app: web.Application) -> None:  # noqa: ARG002 - textual-serve calls it so
         """End each visit, and so its application; the kernel ends those that take no notice, when we are gone."""

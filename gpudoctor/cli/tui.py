@@ -47,15 +47,17 @@ def run(arguments: argparse.Namespace) -> int:
     served = os.environ.get("TEXTUAL_DRIVER") is not None
     if not served:
         must_be_a_terminal(f"The application needs a terminal. {INSTEAD}")
+    chosen = source_of(arguments)
     from gpudoctor.cli import leaving
+    from gpudoctor.cli.terminal import colours
 
     with leaving.cleanly(served):
-        chosen = source_of(arguments)
-        from gpudoctor.cli.terminal import colours
+        from asyncio import new_event_loop
+
         from gpudoctor.tui.app import Doctor
 
         app = Doctor(chosen, colour=served or colours(sys.stderr))
-        code = app.run()
+        code = app.run(loop=new_event_loop())  # asyncio.run would wait for threads, and one may wait for a dead disk
         return INCOMPLETE if app.return_code else code or OK
 
 
