@@ -116,8 +116,8 @@ def _text(path: Path, value: Any, unit: str) -> str:
     """A value; an entry whose name stands in the path is told by what else it holds."""
     if value is ABSENT:
         return ""
-    if isinstance(value, dict) and value.get("path") == path[-1] and len(value) > 1:
-        value = {name: one for name, one in value.items() if name != "path"}
+    if isinstance(value, dict) and len(value) > 1:
+        value = {name: one for name, one in value.items() if one != path[-1]}
     return text(value, unit)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 from gpudoctor.comparison.keyed import Measured
 from gpudoctor.report.clean import clean
 
-GIB = 1 << 30
+SCALES = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 # What tells an entry from others, where a whole entry is on one side only.
 TELLING = (
     "name",
@@ -48,8 +48,9 @@ def number(value: float) -> str:
 
 
 def _counted(value: float, unit: str) -> str:
-    if unit == "bytes" and value >= GIB:
-        return f"{value / GIB:.4g} GiB ({value:.0f} bytes)"
+    if unit == "bytes":
+        scale, name = next(((s, n) for s, n in SCALES if value >= s), (0, ""))
+        return f"{value / scale:.4g} {name} ({value:.0f} bytes)" if scale else f"{value:.0f} bytes"
     return f"{number(value)} {unit}".strip() if isinstance(value, float) or unit else str(value)
 
 

@@ -1,15 +1,147 @@
-"""The place "compare"."""
+"""The place "compare": this machine beside another one, or beside itself earlier."""
+
+from __future__ import annotations
+
+import os
+from threading import Thread
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.message import Message
 from textual.screen import Screen
-from textual.widgets import Footer, Header, Static
+from textual.widgets import ContentSwitcher, Footer, Header
+
+from gpudoctor.comparison import Comparison, compare, side
+from gpudoctor.facts import Facts
+from gpudoctor.facts.file import FactsFileError
+from gpudoctor.tui.compare import keeping
+from gpudoctor.tui.compare.choices import Choice
+from gpudoctor.tui.compare.chooser import Chooser
+from gpudoctor.tui.compare.view import View
+from gpudoctor.tui.session import Session
+
+if TYPE_CHECKING:
+    from gpudoctor.tui.app import Doctor
+
+CHOOSER, VIEW = "compare-chooser", "compare-view"
+WAIT = "The facts of this machine come when all probes have ended; then it is compared."
 
 
 class Place(Screen[None]):
     """The screen."""
 
+    DEFAULT_CSS = """
+    #compare { height: 1fr; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("o", "choose", "Compare with"),
+        Binding("k", "keep", "Keep these facts"),
+        Binding("escape", "back", "Back", show=False),
+    ]
+
+    class Compared(Message):
+        """A comparison is ready, or why there is none."""
+
+        def __init__(self, choice: Choice, result: Comparison | str) -> None:
+            super().__init__()
+            self.choice, self.result = choice, result
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.choice: Choice | None = None
+        self._facts: Facts | None = None
+
+    @property
+    def session(self) -> Session:
+        """The model."""
+        return cast("Doctor", self.app).session
+
     def compose(self) -> ComposeResult:
-        """Its widgets."""
+        """The question, and the answer behind it."""
         yield Header()
-        yield Static("")
+        with ContentSwitcher(id="compare", initial=CHOOSER):
+            yield Chooser(CHOOSER)
+            yield View(VIEW)
         yield Footer()
+
+    def on_mount(self) -> None:
+        """Ask at once."""
+        cast("Doctor", self.app).changed.subscribe(self, self.refresh_from)
+        self._facts = self.session.facts
+        self.query_one(Chooser).begin()
+
+    def refresh_from(self, session: Session) -> None:
+        """Compare anew when the machine was examined anew."""
+        if session.facts is not self._facts:
+            self._facts = session.facts
+            self._compare()
+
+    # -- the comparison ----------------------------------------------------------------------------------------
+
+    def on_chooser_chosen(self, message: Chooser.Chosen) -> None:
+        """Compare with what was chosen."""
+        self.choice = message.choice
+        self.query_one(Chooser).fail("" if self._facts is not None else WAIT)
+        self._compare()
+
+    def _compare(self) -> None:
+        """In a thread that is left behind where a file lies on a dead mount."""
+        if self.choice is not None and self._facts is not None:
+            what = (self.choice, self.session.source.title, self._facts)
+            Thread(target=self._read, args=what, daemon=True).start()
+
+    def _read(self, choice: Choice, title: str, facts: Facts) -> None:
+        result: Comparison | str
+        try:
+            result = compare(side(title, facts), choice.read())
+        except FactsFileError as error:
+            result = str(error)
+        except Exception as error:  # a fault of ours must not end the thread without a word
+            result = f"It could not be compared: {type(error).__name__}: {error}."
+        self.post_message(self.Compared(choice, result))
+
+    def on_place_compared(self, message: Compared) -> None:
+        """Show what came of it, unless something else was chosen meanwhile."""
+        if message.choice != self.choice:
+            return
+        chooser, switcher = self.query_one(Chooser), self.query_one("#compare", ContentSwitcher)
+        if isinstance(message.result, str):
+            chooser.fail(message.result)
+            self.choice = None
+            switcher.current = CHOOSER
+            return
+        chooser.fail("")
+        self.query_one(View).show(message.result)
+        if switcher.current != VIEW:
+            switcher.current = VIEW
+            self.query_one(View).begin()
+
+    # -- keys --------------------------------------------------------------------------------------------------
+
+    def action_choose(self) -> None:
+        """Choose something else to compare with."""
+        self.query_one("#compare", ContentSwitcher).current = CHOOSER
+        self.query_one(Chooser).list()
+        self.query_one(Chooser).begin()
+
+    def action_back(self) -> None:
+        """Back to the comparison, where there is one."""
+        if self.query_one(View).comparison is not None:
+            self.query_one("#compare", ContentSwitcher).current = VIEW
+            self.query_one(View).begin()
+
+    def action_keep(self) -> None:
+        """Keep the present facts, to compare with them later."""
+        facts = self.session.facts
+        if facts is None or not self.session.source.live:
+            why = "A recorded machine is a file already." if facts else "The facts come when all probes have ended."
+            self.app.notify(why, severity="warning", markup=False)
+            return
+        try:
+            path = keeping.keep(facts, keeping.folder(os.environ))
+        except OSError as error:
+            self.app.notify(f"It cannot be kept: {error.strerror or error}.", severity="error", markup=False)
+            return
+        self.query_one(Chooser).list()
+        self.app.notify(path, title="Kept, masked", markup=False)

@@ -14,7 +14,7 @@ from gpudoctor.tui.environment.lines import Line, Row, laid_out
 
 STYLES = {
     "heading": "bold",
-    "dim": "$text-muted",
+    "dim": "$foreground-muted",
     "fail": "$text-error",
     "warn": "$text-warning",
     "pass": "$text-success",

@@ -26,7 +26,7 @@ class FactsTree(Tree[Place]):
         padding: 0 1;
         background: $background;
         .facts--value { color: $text-success; }
-        .facts--part { color: $text-muted; }
+        .facts--part { text-style: dim; }
         .facts--unknown { color: $text-warning; text-style: italic; }
         .facts--hit { text-style: underline; }
     }

@@ -22,7 +22,7 @@ class FactsView(Vertical):
     DEFAULT_CSS = """
     FactsView { height: 1fr; }
     FactsView > Static { height: 1; padding: 0 1; color: $text-muted; }
-    FactsView > Input { height: 1; border: none; padding: 0 1; display: none; background: $surface; }
+    FactsView > Input { margin: 0 1; display: none; }
     FactsView.searching > Input { display: block; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -42,7 +42,7 @@ class FactsView(Vertical):
         """A row that says what was found, the tree, and the search."""
         yield Static(NOTHING, markup=False)
         yield FactsTree()
-        yield Input(placeholder="Search keys and values; enter: next")
+        yield Input(placeholder="Search keys and values; enter: to the first", compact=True)
 
     @property
     def facts_tree(self) -> FactsTree:

@@ -1,0 +1,100 @@
+"""Asks with what to compare."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
+
+from gpudoctor.report.clean import clean
+from gpudoctor.tui.compare.choices import Choice, choices, typed
+from gpudoctor.tui.compare.completion import PathSuggester
+
+TITLE = "Compare with a facts file or a report: a good machine, or this one earlier"
+
+
+class Chooser(Vertical):
+    """A path to type, and a list to pick from."""
+
+    DEFAULT_CSS = """
+    Chooser { height: 1fr; padding: 0 1; }
+    Chooser > Static { height: auto; text-style: bold; }
+    Chooser > #compare-error { color: $text-error; text-style: none; display: none; }
+    Chooser.failed > #compare-error { display: block; }
+    Chooser > Input { height: 3; margin: 0 0 1 0; }
+    Chooser > OptionList { height: 1fr; background: $background; }
+    """
+
+    class Chosen(Message):
+        """Somebody chose."""
+
+        def __init__(self, choice: Choice) -> None:
+            super().__init__()
+            self.choice = choice
+
+    def __init__(self, name: str) -> None:
+        super().__init__(id=name)
+        self.here = os.environ.get("PWD") or "."
+        self._choices: list[Choice | None] = []
+
+    def compose(self) -> ComposeResult:
+        """The question."""
+        yield Static(TITLE, markup=False)
+        yield Input(
+            placeholder="path of a .json file; right arrow completes, down goes to the list",
+            suggester=PathSuggester(self.here),
+        )
+        yield Static(markup=False, id="compare-error")
+        yield OptionList(compact=True)
+
+    def on_mount(self) -> None:
+        """List what there is."""
+        self.list()
+
+    def list(self) -> None:
+        """Look anew what there is to compare with."""
+        found: Sequence[Choice] = choices(os.environ, self.here)
+        self._choices, options, group = [], [], ""
+        for choice in found:
+            if choice.group != group:
+                group = choice.group
+                options.append(Option(Content.styled(group, "bold $text-primary"), disabled=True))
+                self._choices.append(None)
+            options.append(Option(Content(f"  {clean(choice.name)}")))
+            self._choices.append(choice)
+        chosen = self.query_one(OptionList)
+        chosen.set_options(options)
+        chosen.highlighted = 1 if len(options) > 1 else None
+
+    def fail(self, why: str) -> None:
+        """Say why the chosen one cannot be taken; empty: it can."""
+        self.set_class(bool(why), "failed")
+        self.query_one("#compare-error", Static).update(clean(why))
+
+    def begin(self) -> None:
+        """Let somebody choose."""
+        self.query_one(OptionList).focus()
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """Take one of the list."""
+        event.stop()
+        choice = self._choices[event.option_index]
+        if choice is not None:
+            self.post_message(self.Chosen(choice))
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Take what was typed."""
+        event.stop()
+        if event.value.strip():
+            self.post_message(self.Chosen(typed(event.value.strip(), self.here)))
+
+    def key_down(self) -> None:
+        """From the path to the list."""
+        if self.query_one(Input).has_focus:
+            self.query_one(OptionList).focus()

@@ -1,0 +1,113 @@
+"""The rows of a comparison as somebody wants to see them: which ones, and how they fit beside each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby, takewhile
+from typing import NamedTuple
+
+from rich.cells import cell_len, set_cell_size
+
+from gpudoctor.comparison import Comparison, Group, Row
+from gpudoctor.comparison.model import TITLES
+
+ABSENT = "—"
+GAP = 2
+
+
+class Filter(NamedTuple):
+    """Which rows somebody wants to see.
+
+    Attributes:
+        words: that a row has to hold; empty: any.
+        all: those too that matter little.
+        unknown: those too of which one side is unknown.
+    """
+
+    words: str = ""
+    all: bool = True
+    unknown: bool = True
+
+    def shows(self, row: Row) -> bool:
+        """Whether a row is wanted."""
+        if (row.group is Group.REST and not self.all) or (row.state.unknown and not self.unknown):
+            return False
+        words = self.words.strip().casefold()
+        return not words or any(words in text.casefold() for text in (row.path, row.here, row.there))
+
+
+def grouped(rows: Sequence[Row], wanted: Filter) -> list[tuple[str, list[Row]]]:
+    """The wanted rows under their headings."""
+    shown = [row for row in rows if wanted.shows(row)]
+    return [(TITLES[group], list(some)) for group, some in groupby(shown, key=lambda row: row.group)]
+
+
+class Columns(NamedTuple):
+    """How wide path, here and there are."""
+
+    path: int
+    here: int
+    there: int
+
+
+def columns(rows: Sequence[Row], width: int) -> Columns:
+    """The columns for a width: paths get what they need up to two fifths, the sides share the rest."""
+    longest = max((cell_len(row.path) for row in rows), default=0)
+    path = max(12, min(longest, width * 2 // 5))
+    rest = max(16, width - path - 2 * GAP)
+    return Columns(path, rest // 2, rest - rest // 2)
+
+
+def cells(row: Row, wide: Columns) -> tuple[str, str, str]:
+    """A row's texts, each as wide as its column."""
+    here, there = row.here or ABSENT, (row.there or ABSENT) + more(row)
+    return (
+        _fitted(_tail(row.path, wide.path), wide.path),
+        _fitted(_telling(here, there, wide.here), wide.here),
+        _fitted(_telling(there, here, wide.there), wide.there),
+    )
+
+
+def more(row: Row) -> str:
+    """How much more there is than here, for a number."""
+    return (
+        "" if row.change is None else f" ({row.change:+.0%})" if abs(row.change) < 10 else f" (x{row.change + 1:.0f})"
+    )
+
+
+def _telling(text: str, other: str, width: int) -> str:
+    """A text on one line, without a long beginning that both sides share where it would not fit."""
+    text, other = " ".join(text.split()), " ".join(other.split())
+    if cell_len(text) <= width:
+        return text
+    common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(text, other, strict=False)))
+    begin = common - width // 3
+    text = f"…{text[begin:]}" if begin > 1 else text
+    return text if cell_len(text) <= width else f"{set_cell_size(text, width - 1)}…"
+
+
+def _tail(path: str, width: int) -> str:
+    """The end of a path, which says what it is."""
+    return path if cell_len(path) <= width else f"…{path[len(path) - width + 1 :]}"
+
+
+def _fitted(text: str, width: int) -> str:
+    return set_cell_size(text, width)
+
+
+def summary(comparison: Comparison, wanted: Filter) -> str:
+    """What came of it, in a sentence."""
+    rows = comparison.rows
+    if not rows:
+        return "Nothing differs but what differs by nature: time, load, heat, processes, serial numbers."
+    unknown = sum(row.state.unknown for row in rows)
+    others = len(rows) - len(comparison.matters) - unknown
+    parts = [f"{len(comparison.matters)} differences that matter", f"{others} others", f"{unknown} unknown on one side"]
+    shown = sum(wanted.shows(row) for row in rows)
+    said = ", ".join(parts) + (f"; {shown} shown" if shown < len(rows) else "") + "."
+    return said if comparison.whole else f"{said} One side is a report, which tells less than facts."
+
+
+def whole(row: Row, here: str, there: str) -> str:
+    """A row as text for the clipboard."""
+    return f"{row.path}\n{here}: {row.here or ABSENT}\n{there}: {row.there or ABSENT}{more(row)}"
