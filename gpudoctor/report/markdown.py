@@ -1,0 +1,131 @@
+"""The report as Markdown, ready to be pasted into an issue: commands in fences, details folded.
+
+Names are masked before: `gpudoctor.privacy` does it to the facts that the report is made of.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from gpudoctor.judge import Fix
+from gpudoctor.report import text
+from gpudoctor.report.clean import clean
+from gpudoctor.report.model import FindingEntry, Report
+
+WIDE = 100  # columns of the parts that keep their lines
+WORDS = {"fail": "FAIL", "warn": "WARN", "advice": "ADVICE"}
+# What GitHub's and GitLab's Markdown take for markup in a line of prose.
+_MARKUP = re.compile(r"([\\*_\[\]|~])")
+# What they take for a block at the beginning of a line.
+_BLOCK = re.compile(r"^(\s*)([#>+=-]|\d+(?=[.)]))")
+# A name or a number that would call a person, or link to an issue.
+_CALL = re.compile(r"(?<![\w`])([@#!])(?=[\w-])")
+
+
+def render(report: Report) -> str:
+    """The report as Markdown."""
+    parts = [f"**gpudoctor {plain(report.version)}: {plain(report.status.upper())}**", *_head(report)]
+    for number, entry in enumerate(report.findings, 1):
+        parts += _finding(number, entry)
+    parts += _unknown(report)
+    parts += _smoke(report)
+    parts += [plain(sentence) for sentence in report.next if "--verbose" not in sentence]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def plain(words: str) -> str:
+    """Text on one line in which Markdown sees nothing but code in backticks, and which calls nobody."""
+    parts = " ".join(clean(words).split()).split("`")
+    if len(parts) % 2 == 0:  # one backtick without its partner
+        parts = ["\\`".join(_quiet(part) for part in parts)]
+    else:
+        parts[::2] = [_quiet(part) for part in parts[::2]]
+    return _BLOCK.sub(r"\1\\\2", "`".join(parts))
+
+
+def _quiet(words: str) -> str:
+    words = words.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return _CALL.sub(r"\1<!-- -->", _MARKUP.sub(r"\\\1", words))
+
+
+def fence(lines: Iterable[str], language: str = "text") -> str:
+    """Lines that stay as they are, in a fence that none of them can end."""
+    body = clean("\n".join(lines)).rstrip("\n")
+    longest = max((len(run) for run in re.findall(r"`+", body)), default=0)
+    bar = "`" * max(3, longest + 1)
+    return f"{bar}{language}\n{body}\n{bar}"
+
+
+def _code(words: str) -> str:
+    return "`" + " ".join(clean(words).replace("`", "'").split()) + "`"
+
+
+def _link(address: str) -> str:
+    return f"<{address}>" if re.fullmatch(r"https?://[\x21-\x7e]+", address) else plain(address)
+
+
+def folded(title: str, *parts: str) -> str:
+    """Parts behind a line that a click opens."""
+    return "\n\n".join([f"<details><summary>{plain(title)}</summary>", *parts, "</details>"])
+
+
+def _head(report: Report) -> list[str]:
+    """The machine and the numbers, as the text report has them."""
+    bare = msgspec.structs.replace(report, findings=(), unknown=(), smoke=(), next=())
+    return [fence([text.render(bare, WIDE, verbose=True)])]
+
+
+def _finding(number: int, entry: FindingEntry) -> Iterator[str]:
+    yield f"### {number}. {WORDS[entry.status]}: {plain(entry.title)}"
+    yield plain(entry.says)
+    yield f"**Why:** {plain(entry.cause)}"
+    if entry.evidence:
+        yield fence(entry.evidence)
+    for place, fix in enumerate(entry.fixes):
+        yield from _fix(fix, "Or" if place else "Fix")
+    yield _more(entry)
+
+
+def _fix(fix: Fix, label: str) -> Iterator[str]:
+    notes = ["needs root"] if fix.root else []
+    if fix.needs and not any(fix.needs in command for command in fix.commands):
+        notes.append(f"then: {plain(fix.needs)}")
+    if fix.impact in ("irreversible", "data loss"):
+        notes.append(f"careful: {fix.impact}")
+    yield f"**{label}:** {plain(fix.says)}" + (f" ({'; '.join(notes)})" if notes else "")
+    if fix.commands:
+        yield fence(fix.commands, "sh")
+    if fix.undo:
+        yield f"To take it back: {plain(fix.undo)}"
+    if fix.verify:
+        yield "To see whether it helped:"
+        yield fence([fix.verify], "sh")
+
+
+def _more(entry: FindingEntry) -> str:
+    """What follows, what was ruled out, and sources: folded."""
+    said = dict.fromkeys(f"{_code(one.check)}: {plain(one.says)}" for one in entry.consequences)
+    parts = ["\n".join(f"- {line}" for line in said)] if said else []
+    if entry.ruled_out:
+        parts.append("Ruled out: " + ", ".join(_code(id_) for id_ in entry.ruled_out))
+    if entry.references:
+        parts.append("\n".join(f"- {_link(reference)}" for reference in entry.references))
+    parts.append(f"id {_code(entry.check)}, about {plain(entry.subject)}")
+    return folded(f"More: {len(said)} follow from it" if said else "More", *parts)
+
+
+def _unknown(report: Report) -> Iterator[str]:
+    if report.unknown:
+        lines = [f"- {_code(one.check)} ({plain(one.subject)}): {plain(one.why)}" for one in report.unknown]
+        yield folded(f"Not known ({len(lines)})", "\n".join(lines))
+
+
+def _smoke(report: Report) -> Iterator[str]:
+    if report.smoke:
+        bare = msgspec.structs.replace(report, findings=(), unknown=(), next=(), gpus=(), pythons=(), python=None)
+        rows = text.render(bare, WIDE).splitlines()
+        first = next((place for place, row in enumerate(rows) if not row), 0)
+        yield folded("Smoke tests", fence(rows[first + 1 : -2]))

@@ -1,0 +1,75 @@
+"""The forms in which a report is saved, without what names a person or a machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from io import StringIO
+from typing import NamedTuple
+
+from gpudoctor.examine import Wishes, check
+from gpudoctor.facts import Facts
+from gpudoctor.report.model import Report
+
+WIDE = 100  # columns of the picture
+
+
+class Form(NamedTuple):
+    """One form.
+
+    Attributes:
+        name: for people.
+        suffix: of the file's name.
+        purpose: what it is good for.
+        render: the report as the file's content.
+    """
+
+    name: str
+    suffix: str
+    purpose: str
+    render: Callable[[Report], str]
+
+    @property
+    def file(self) -> str:
+        """The name that is proposed."""
+        return f"./gpudoctor-report.{self.suffix}"
+
+
+def masked_report(facts: Facts, wishes: Wishes) -> Report:
+    """The report on a machine whose names, home folders, serial numbers and tokens are masked.
+
+    The masked facts are judged anew, because a name may be anywhere in a sentence or a command of the report.
+    """
+    from gpudoctor.privacy import masked
+
+    return check(None, wishes, masked(facts))
+
+
+def _json(report: Report) -> str:
+    from gpudoctor.report.json import render
+
+    return render(report)
+
+
+def _markdown(report: Report) -> str:
+    from gpudoctor.report.markdown import render
+
+    return render(report)
+
+
+def _svg(report: Report) -> str:
+    """The text report as a picture."""
+    from rich.console import Console
+    from rich.text import Text
+
+    from gpudoctor.report.text import render
+
+    console = Console(file=StringIO(), record=True, width=WIDE, color_system="standard", force_terminal=True)
+    console.print(Text.from_ansi(render(report, WIDE, colour=True)), soft_wrap=False)
+    return console.export_svg(title="gpudoctor")
+
+
+FORMS = (
+    Form("JSON", "json", "for programs, and to compare with later", _json),
+    Form("Markdown", "md", "to paste into an issue", _markdown),
+    Form("SVG", "svg", "a picture, for a page or a chat", _svg),
+)

@@ -1,0 +1,181 @@
+"""Asks where to save the report, and in which form."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Button, Input, RadioButton, RadioSet, Static
+
+from gpudoctor.report.clean import clean
+from gpudoctor.tui.saving.forms import FORMS, Form, masked_report
+from gpudoctor.tui.saving.writing import NotSavedError, resolved, save, taken
+from gpudoctor.tui.session import Session
+
+if TYPE_CHECKING:
+    from gpudoctor.tui.app import Doctor
+
+MASKED = "Without names of user and host, home folders, serial numbers and tokens."
+
+
+class FormButton(RadioButton):
+    """Tells by its sign, and not by its colour alone, whether it is chosen."""
+
+    BUTTON_INNER = "○"
+
+    def __init__(self, form: Form, chosen: bool) -> None:
+        super().__init__(f"{form.name}: {form.purpose}", value=chosen)
+        self.BUTTON_INNER = "●" if chosen else "○"
+
+    def watch_value(self) -> None:
+        """Change the sign."""
+        self.BUTTON_INNER = "●" if self.value else "○"
+        super().watch_value()
+
+
+class SaveScreen(ModalScreen[None]):
+    """The question."""
+
+    AUTO_FOCUS = "#save-name"
+    DEFAULT_CSS = """
+    SaveScreen {
+        align: center middle;
+        #save {
+            width: 64; max-width: 96%; height: auto; max-height: 100%;
+            padding: 0 1; border: round $primary; border-title-color: $text-primary; background: $surface;
+        }
+        #save-form { border: none; padding: 0; width: 100%; background: $surface; }
+        #save-form RadioButton { width: 100%; padding: 0; }
+        #save-name { border: none; height: 1; padding: 0; margin: 1 0 0 0; background: $boost; }
+        #save-masked { color: $text-muted; margin: 1 0 0 0; }
+        #save-told { height: auto; min-height: 1; margin: 1 0; color: $text-warning; }
+        #save-buttons { height: auto; align-horizontal: right; }
+        Button { margin: 0 0 0 2; min-width: 10; }
+        .-asked { display: none; }
+        &.-asking .-asked { display: block; }
+        &.-asking .-plain { display: none; }
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up", "form(-1)", "Another form", show=False),
+        Binding("down", "form(1)", "Another form", show=False),
+        Binding("escape", "leave", "Cancel"),
+    ]
+
+    def __init__(self, session: Session) -> None:
+        super().__init__()
+        self.session, self.form = session, FORMS[0]
+        self._path = ""
+
+    def compose(self) -> ComposeResult:
+        """Its widgets."""
+        with Vertical(id="save") as box:
+            box.border_title = "Save the report"
+            with RadioSet(id="save-form", compact=True):
+                for number, form in enumerate(FORMS):
+                    yield FormButton(form, chosen=number == 0)
+            yield Input(FORMS[0].file, id="save-name", compact=True)
+            yield Static(MASKED, id="save-masked", markup=False)
+            yield Static(id="save-told", markup=False)
+            with Horizontal(id="save-buttons"):
+                yield Button("Save", id="save-do", variant="primary", classes="-plain", compact=True)
+                yield Button("Cancel", id="save-leave", classes="-plain", compact=True)
+                yield Button("Overwrite", id="save-over", variant="warning", classes="-asked", compact=True)
+                yield Button("Another name", id="save-rename", classes="-asked", compact=True)
+
+    def on_mount(self) -> None:
+        """Wait for the facts, where they are not all there yet."""
+        cast("Doctor", self.app).changed.subscribe(self, lambda _: self._ready())
+        self._ready()
+
+    def _ready(self) -> None:
+        waiting = self.session.running or self.session.facts is None
+        button = self.query_one("#save-do", Button)
+        if waiting != button.disabled:
+            button.disabled = waiting
+            self._tell("The probes still look: it can be saved when they have ended." if waiting else "")
+
+    def _tell(self, words: str) -> None:
+        self.query_one("#save-told", Static).update(clean(words))
+
+    def action_form(self, step: int) -> None:
+        """The next form, or the one before."""
+        number = (FORMS.index(self.form) + step) % len(FORMS)
+        list(self.query(FormButton))[number].value = True
+
+    @on(RadioSet.Changed)
+    def _form_chosen(self, event: RadioSet.Changed) -> None:
+        """Another form has another name, unless somebody wrote one."""
+        name = self.query_one("#save-name", Input)
+        if name.value == self.form.file:
+            name.value = FORMS[event.index].file
+        elif name.value.endswith(f".{self.form.suffix}"):
+            name.value = name.value.removesuffix(self.form.suffix) + FORMS[event.index].suffix
+        self.form = FORMS[event.index]
+
+    @on(Input.Changed, "#save-name")
+    def _renamed(self) -> None:
+        self.remove_class("-asking")
+        if not self.query_one("#save-do", Button).disabled:
+            self._tell("")
+
+    @on(Input.Submitted, "#save-name")
+    @on(Button.Pressed, "#save-do")
+    def _wanted(self) -> None:
+        """Save, or ask whether what is there may be overwritten."""
+        if self.query_one("#save-do", Button).disabled:
+            return
+        try:
+            self._path = resolved(self.query_one("#save-name", Input).value)
+            asks = taken(self._path)
+        except NotSavedError as error:
+            self._tell(str(error))
+            return
+        if asks:
+            self._tell(f"{self._path} is there already. Overwrite it?")
+            self.add_class("-asking")
+            self.query_one("#save-rename", Button).focus()
+        else:
+            self._save(self._path, self.form)
+
+    @on(Button.Pressed, "#save-over")
+    def _overwrite(self) -> None:
+        self._save(self._path, self.form)
+
+    @on(Button.Pressed, "#save-rename")
+    def _rename(self) -> None:
+        self.remove_class("-asking")
+        self._tell("")
+        self.query_one("#save-name", Input).focus()
+
+    @work(thread=True, exclusive=True, exit_on_error=False)
+    def _save(self, path: str, form: Form) -> None:
+        """In a thread: a dead network disk lets nobody wait."""
+        facts, app = self.session.facts, self.app
+        if facts is None:
+            return
+        try:
+            size = save(path, form.render(masked_report(facts, self.session.source.wishes)))
+        except NotSavedError as error:
+            app.call_from_thread(self._failed, str(error))
+        except Exception as error:
+            app.call_from_thread(self._failed, f"It could not be made: {type(error).__name__}: {error}.")
+        else:
+            app.call_from_thread(self._saved, path, size)
+
+    def _failed(self, why: str) -> None:
+        self.remove_class("-asking")
+        self._tell(why)
+
+    def _saved(self, path: str, size: int) -> None:
+        self.notify(f"{path} ({size / 1000:.0f} kB)", title="Saved", markup=False)
+        self.dismiss()
+
+    @on(Button.Pressed, "#save-leave")
+    def action_leave(self) -> None:
+        """Save nothing."""
+        self.dismiss()
