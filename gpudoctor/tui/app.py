@@ -54,6 +54,7 @@ class Doctor(App[int]):
         Binding("t", "theme", "Theme", show=False),
         Binding("question_mark", "help", "Keys", key_display="?"),
         Binding("q", "quit", "Quit"),
+        Binding("ctrl+z", "suspend_process", "Back to the shell for a while", show=False),
         Binding("ctrl+c", "leave", "Quit, or copy what is selected", show=False, priority=True),
     ]
 
@@ -68,7 +69,7 @@ class Doctor(App[int]):
     def on_mount(self) -> None:
         """Begin to examine."""
         self.sub_title = self.session.source.title
-        self.theme = "textual-dark" if self.colour else "textual-ansi"
+        self.theme = "textual-dark" if self.colour else "ansi-dark"
         self.action_again()
 
     # -- the examination -----------------------------------------------------------------------------------
