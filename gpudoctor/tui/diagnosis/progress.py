@@ -53,7 +53,7 @@ def probes(session: Session, width: int, seconds: float = 0.0) -> list[Part]:
     parts: list[Part] = [*_bar(ended, all_), (f" {ended} of {all_} probes, {seconds:.0f} s  ", "")]
     left = width - sum(len(text) for text, _ in parts)
     if failed:
-        words = _cut(f"{len(failed)} failed: {failed[-1].label}: {failed[-1].error}  ", max(10, left * 2 // 3))
+        words = _cut(f"{len(failed)} failed: {failed[-1].label}: {failed[-1].error}", max(10, left * 2 // 3)) + "  "
         parts.append((words, "fail"))
         left -= len(words)
     labels = [probe.label for probe in session.probes.values() if probe.state == "running"]
@@ -80,7 +80,7 @@ def _after(number: int, failed: Collection[Probe], report: Report | None, width:
 
 def again(check: str, ended: int, all_: int, width: int) -> list[Part]:
     """How far the examination of one check is."""
-    return [*_bar(ended, all_), (_cut(f" trying {check} again: {ended} of {all_} probes", width - BAR), "")]
+    return [*_bar(ended, all_), (" " + _cut(f"trying {check} again: {ended} of {all_} probes", width - BAR - 1), "")]
 
 
 def _bar(ended: int, all_: int) -> list[Part]:

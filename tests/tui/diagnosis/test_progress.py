@@ -1,0 +1,92 @@
+"""The lines above the list: numbers, and how far the probes are."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpudoctor.examine import Done, Glimpsed
+from gpudoctor.report.model import Report, Summary
+from gpudoctor.steps import StepEnded, StepStarted
+from gpudoctor.tui.diagnosis.progress import Part, again, probes, summary
+from gpudoctor.tui.session import Session, Source
+from tests.tui.diagnosis.machines import REPORT, mismatch
+
+
+def said(parts: list[Part]) -> str:
+    return "".join(text for text, _ in parts)
+
+
+def looking(*ended: StepEnded) -> Session:
+    session = Session(Source())
+    session.begin()
+    for key in ("host", "pci", "torch"):
+        session.take(StepStarted(key, key.upper()))
+    for event in ended:
+        session.take(event)
+    return session
+
+
+def test_before_anything_is_known() -> None:
+    assert said(summary(Session(Source()), 80)) == "LOOKING  nothing can be said yet"
+
+
+def test_while_probes_look_nothing_reads_as_a_pass() -> None:
+    session = looking()
+    session.take(Glimpsed(Report(status="pass", summary=Summary(passed=3))))
+    assert said(summary(session, 80)) == "SO FAR  0 failed, 3 passed"
+
+
+def test_the_numbers_at_the_end_and_on_a_narrow_screen() -> None:
+    session = looking()
+    session.take(Done(REPORT, mismatch()))
+    whole = "FAIL  1 failed, 1 warning, 3 consequences, 1 broken, 1 unknown, 64 passed, 40 not for this machine"
+    assert said(summary(session, 120)) == whole
+    assert said(summary(session, 50)) == "FAIL  1 failed, 1 warning, 3 consequences"
+
+
+def test_the_examination_itself_failed() -> None:
+    session = looking()
+    session.fail("ValueError: x")
+    assert said(summary(session, 80)).startswith("BROKEN")
+
+
+def test_probes_that_run_are_named_and_one_that_failed_says_why() -> None:
+    session = looking(StepEnded("host", "HOST", 0.1), StepEnded("pci", "PCI", 0.2, "OSError:\nno"))
+    line = said(probes(session, 100, 3.2))
+    assert " 2 of 3 probes, 3 s  " in line
+    assert line.endswith("1 failed: PCI: OSError: no  TORCH")
+    assert ("fail" in [style for _, style in probes(session, 100)]) is True
+
+
+@pytest.mark.parametrize("width", [30, 50, 80, 200])
+def test_the_line_of_probes_stays_one_line(width: int) -> None:
+    session = looking(StepEnded("pci", "PCI", 0.2, "an error that goes on and on " * 9))
+    assert len(said(probes(session, width))) <= max(width, 54)
+    assert "\n" not in said(probes(session, width))
+
+
+def test_after_the_end_only_failures_are_loud() -> None:
+    well = looking(*(StepEnded(key, key, 0.1) for key in ("host", "pci", "torch")))
+    well.take(Done(REPORT, mismatch()))
+    assert said(probes(well, 80)) == "All 3 probes have answered in 1.3 s"
+    ill = looking(StepEnded("host", "the machine", 0.1, "KeyError: x"))
+    ill.take(Done(REPORT, mismatch()))
+    assert said(probes(ill, 80)) == "1 of 3 probes failed: the machine: KeyError: x"
+
+
+def test_recorded_facts_say_when_and_that_nothing_can_be_tried() -> None:
+    session = Session(Source(title="host.json", facts=mismatch()))
+    session.take(Done(REPORT, mismatch()))
+    line = said(probes(session, 100))
+    assert line == "host.json, recorded 2026-11-20 08:30 UTC. Recorded facts: r and x need the machine itself"
+
+
+def test_a_source_without_probes_has_no_line() -> None:
+    session = Session(Source())
+    session.take(Done(REPORT, mismatch()))
+    assert probes(session, 80) == []
+
+
+def test_one_check_that_is_tried() -> None:
+    assert said(again("link.narrow-pcie", 6, 12, 80)).endswith(" trying link.narrow-pcie again: 6 of 12 probes")
+    assert "━" * 6 + "─" * 6 in said(again("a.b", 6, 12, 80))
