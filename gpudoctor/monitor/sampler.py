@@ -125,7 +125,7 @@ class Sampler:
         if isinstance(line.code, int) and line.code:
             self._failed = f"nvmlInit failed with {line.code}: {line.text}"
         if line.count == 0:
-            self._absent = self._absent or f"{self._vendor.driver} lists no GPU"
+            self._absent = self._absent or "it lists no GPU"
         if line.processes is not None:
             line.processes = self._users.named(line.processes)
         self._history.take(line, self._vendor.name)

@@ -23,8 +23,8 @@ def nothing(look: Look, facts: Facts | None) -> list[Content]:
     if look.waiting:
         return [Content.styled("Asking the drivers for their GPUs …", "bold")]
     lines = [Content.styled("No driver lists a GPU here, so there is nothing to draw.", "bold"), Content("")]
-    lines += [Content.styled(clean(text), "$foreground-muted") for text in (*look.absent, *_said(facts))]
-    return [*lines, Content(""), *_bus(facts), Content(""), *_next(look)]
+    why = [Content.styled(clean(text), "$foreground-muted") for text in (*look.absent, *_said(facts))]
+    return [*lines, *why, *([Content("")] if why else []), *_bus(facts), Content(""), *_next(look)]
 
 
 def _said(facts: Facts | None) -> list[str]:
@@ -52,10 +52,10 @@ def _card(card: PciDevice) -> Content:
         bound = "its driver is unknown"
     else:
         bound = f"driven by {clean(driver)}" if driver else "no driver is bound to it"
+    bound += "" if card.vendor in SAMPLED else ", which is not sampled"
     maker = MAKERS.get(card.vendor, card.vendor)
-    return Content.assemble(
-        f"  {clean(card.address)}  ", (f"{maker} {name}", "bold"), (f"  {bound}", "$foreground-muted")
-    )
+    place = f"  {clean(card.address)}  "
+    return Content.assemble(place, (f"{maker} {name}", "bold"), (f"  {bound}", "$foreground-muted"))
 
 
 def _next(look: Look) -> list[Content]:

@@ -8,6 +8,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
+from textual.geometry import Size
 from textual.message import Message
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
@@ -19,6 +20,7 @@ from gpudoctor.tui.gpus.processes import Processes
 from gpudoctor.tui.gpus.table import BY_KEY, heading, row
 
 PREVIEWED = ("utilisation", "power", "pcie")
+NARROWEST = 10  # columns
 TALLEST = 4  # lines of a row
 SHARE = 0.45  # of the height, for the rows
 
@@ -29,6 +31,7 @@ class GpuRows(OptionList):
     DEFAULT_CSS = """
     GpuRows {
         height: auto; max-height: 60%; padding: 0 1; border: none; background: $background; scrollbar-size-vertical: 1;
+        text-wrap: nowrap; text-overflow: ellipsis;
         &:focus { border: none; background: $background; background-tint: $foreground 0%; }
         & > .option-list--option { padding: 0; }
         & > .option-list--option-highlighted { background: $surface; color: $foreground; text-style: bold; }
@@ -36,6 +39,10 @@ class GpuRows(OptionList):
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "select", "Open", tooltip="Show all charts of the GPU")]
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """As any list's; one that has shrunk to nothing cannot be wrapped."""
+        return super().get_content_height(container, viewport, max(width, NARROWEST))
 
 
 class Overview(Vertical):

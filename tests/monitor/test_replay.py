@@ -1,0 +1,137 @@
+"""A recording that plays: its lines, its time, its end, and files that are none."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from gpudoctor.maybe import Unknown
+from gpudoctor.monitor.history import MOST
+from gpudoctor.monitor.look import REPLAYED
+from gpudoctor.monitor.replay import RecordingError, Replay, read
+from gpudoctor.monitor.samples import Line, Process, Sample
+
+DOCUMENT = Path(__file__).parent.parent.parent / "docs" / "samples.md"
+FIRST = b'{"schema": "gpudoctor.samples/1"}\n'
+
+
+class Clock:
+    """A clock that only the test moves."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def recorded(count: int, first: float = 0.0) -> list[Line]:
+    """A sample a second whose utilisation is its number."""
+    return [Line(gpu="GPU 0", sample=Sample(at=first + at, utilisation=at)) for at in range(count)]
+
+
+def shown(replay: Replay) -> list[object]:
+    return [sample.utilisation for gpu in replay.look().devices for sample in gpu.samples]
+
+
+def test_half_of_it_is_there_at_once_and_the_rest_comes_in_its_time() -> None:
+    clock = Clock()
+    replay = Replay(recorded(10), clock)
+    assert shown(replay) == [0, 1, 2, 3, 4, 5]
+    clock.now += 5
+    assert shown(replay) == [0, 1, 2, 3, 4, 5], "it plays only after its start"
+    replay.start()
+    clock.now += 1
+    assert shown(replay)[-1] == 6
+    replay.stop()
+    clock.now += 60
+    assert shown(replay)[-1] == 6
+    replay.start()
+    replay.start()
+    clock.now += 1
+    assert shown(replay)[-1] == 7
+    assert replay.look().kind == REPLAYED
+
+
+def test_it_starts_again_at_its_end_and_time_never_goes_back() -> None:
+    clock = Clock()
+    replay = Replay(recorded(4, first=500.0), clock)
+    replay.start()
+    clock.now += 4
+    (gpu,) = replay.look().devices
+    assert [sample.utilisation for sample in gpu.samples] == [0, 1, 2, 3, 0, 1, 2]
+    assert [sample.at for sample in gpu.samples] == [0, 1, 2, 3, 4, 5, 6]
+
+
+def test_after_a_long_pause_it_does_not_play_what_nobody_will_see() -> None:
+    clock = Clock()
+    replay = Replay(recorded(10), clock)
+    replay.start()
+    clock.now += 1e9
+    (gpu,) = replay.look().devices
+    assert len(gpu.samples) < MOST
+    assert gpu.samples[-1].at == pytest.approx(replay.look().now, abs=1)
+
+
+def test_lines_without_a_time_belong_to_the_line_before() -> None:
+    clock = Clock()
+    found = [
+        Line(schema="gpudoctor.samples/1"),
+        Line(gpu="GPU 0", device={"name": "H100", "colour": "green"}),
+        *recorded(2),
+        Line(gpu="GPU 0", processes=(Process(pid=7),)),
+        Line(gpu="GPU 1", refused=Unknown("NVML: GPU is lost"), at=1.5),
+    ]
+    replay = Replay(found, clock)
+    (gpu,) = replay.look().devices
+    assert (gpu.device.name, gpu.processes) == ("H100", (Process(pid=7),))
+    replay.start()
+    clock.now += 1
+    assert [gpu.refused for gpu in replay.look().devices] == [None, "NVML: GPU is lost"]
+
+
+def test_without_a_line_there_is_nothing() -> None:
+    replay = Replay([])
+    replay.start()
+    assert replay.look().devices == ()
+
+
+def test_the_example_in_the_documentation_is_a_recording() -> None:
+    text = DOCUMENT.read_text().split("```json\n")[1].split("```")[0]
+    found = read(text.encode())
+    replay = Replay(found, Clock())
+    replay.start()
+    (gpu,) = replay.look().devices
+    assert gpu.device.name == "NVIDIA GeForce RTX 4090"
+    assert gpu.processes == (Process(pid=4242, kind="C", memory=21000000000, name="python", user="anna"),)
+    first, second = gpu.samples
+    assert (first.reasons, first.pcie_rx) == (("sw-power-cap",), 1.2e9)
+    assert second.utilisation == Unknown("NVML: GPU is lost")
+    assert second.power == Unknown("not told")
+
+
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        (b"", "The file is no recording"),
+        (b'{"gpu": "GPU 0"}\n', "The file is no recording"),
+        (FIRST + b"{", "Line 2 of the recording is wrong"),
+        (FIRST + b'{"gpu": "GPU 0", "sample": {"utilisation": 3}}', "Line 2 of the recording is wrong"),
+        (FIRST + b'\n{"gpu": "\xff"}', "Line 3 of the recording is wrong"),
+    ],
+)
+def test_a_file_that_is_no_recording_says_why(data: bytes, says: str) -> None:
+    with pytest.raises(RecordingError, match=says):
+        read(data)
+
+
+def test_a_recording_that_claims_any_gpu_takes_no_memory() -> None:
+    names = ["GPU x", "GPU -1", "GPU 99999", "CPU 0", "", "GPU"]
+    replay = Replay([Line(gpu=name, sample=Sample(at=0.0)) for name in names])
+    assert replay.look().devices == ()
+
+
+def test_nonsense_about_a_device_leaves_what_was_known() -> None:
+    told = {"name": ["no", "text"], "memory": 5}
+    replay = Replay([Line(gpu="GPU 0", device={"memory": 3}), Line(gpu="GPU 0", device=told)])
+    assert json.dumps(replay.look().devices[0].device.memory) == "3"

@@ -1,0 +1,235 @@
+"""A chart with its title, the table's rows, and the lines above and below: by what they say."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from gpudoctor.maybe import Unknown
+from gpudoctor.monitor.look import LIVE, STILL, Look, Watched
+from gpudoctor.monitor.samples import Device, Process, Sample, Slice
+from gpudoctor.tui.gpus.chart import DOTS
+from gpudoctor.tui.gpus.device_header import header
+from gpudoctor.tui.gpus.link_panel import links
+from gpudoctor.tui.gpus.metrics import METRICS
+from gpudoctor.tui.gpus.notes import note, span, summary
+from gpudoctor.tui.gpus.plot import plot
+from gpudoctor.tui.gpus.processes import rows
+from gpudoctor.tui.gpus.table import BY_KEY, heading, row
+
+HEALTHY = Device(
+    name="NVIDIA H100", address="0000:0a:00.0", memory=80 << 30, temperature_slowdown=90, power_limit=700.0,
+    sm_clock_max=1980, link_generation_max=5, link_width_max=16, nvlinks=(True,) * 18, mig=False, mig_devices=(),
+)  # fmt: skip
+SAMPLE = Sample(
+    at=9.0, utilisation=97, memory_used=60 << 30, temperature=64.0, power=512.0, sm_clock=1755.0, memory_clock=2619.0,
+    fan=None, performance_state=0, event_reasons=("sw-power-cap",), pcie_rx=9.24e9, pcie_tx=1.6e9, link_generation=5,
+    link_width=16,
+)  # fmt: skip
+HELD = "clocks held by "
+
+
+def gpu(device: Device = HEALTHY, **changes: Any) -> Watched:
+    sample = msgspec.structs.replace(SAMPLE, **changes)
+    return Watched(key="nvidia 0", vendor="nvidia", index=0, device=device, samples=(sample,), processes=())
+
+
+def look(*gpus: Watched, kind: str = LIVE, **more: Any) -> Look:
+    return msgspec.structs.replace(Look(kind=kind, now=9.5, devices=gpus), **more)
+
+
+def drawn(key: str, one: Watched, kind: str = LIVE, width: int = 26, height: int = 3) -> list[str]:
+    return [line.plain for line in plot(BY_KEY[key], one, look(one, kind=kind), 1.0, DOTS, width, height)]
+
+
+@pytest.mark.parametrize(
+    ("key", "title"),
+    [
+        ("utilisation", "Utilisation           97 %"),
+        ("memory", "Memory    60.0 of 80.0 GiB"),
+        ("temperature", "Temperature    64 of 90 °C"),
+        ("power", "Power         512 of 700 W"),
+        ("clock", "SM clock  1755 of 1980 MHz"),
+        ("pcie", "PCIe   in 9.2 out 1.6 GB/s"),
+    ],
+)
+def test_the_title_says_the_newest_value_and_its_limit(key: str, title: str) -> None:
+    assert drawn(key, gpu())[0] == title
+
+
+def test_what_the_top_of_a_chart_without_a_limit_stands_for_is_said_where_there_is_room() -> None:
+    assert drawn("pcie", gpu(), width=40)[0].endswith("in 9.2 out 1.6 GB/s, top 12.8")
+
+
+@pytest.mark.parametrize("key", [metric.key for metric in METRICS])
+def test_a_chart_fills_its_room(key: str) -> None:
+    found = drawn(key, gpu(), height=9)
+    assert [len(line) for line in found] == [26] * 9
+    assert any(char > "⠀" for char in "".join(found[1:]))
+
+
+def test_unknown_says_why_and_is_not_drawn() -> None:
+    found = drawn("power", gpu(power=Unknown("NVML: GPU is lost")))
+    assert found == ["Power           ? of 700 W", "Unknown: NVML: GPU is", "lost."]
+
+
+def test_what_a_gpu_has_not_is_said() -> None:
+    assert "This GPU has no such" in "".join(drawn("power", gpu(power=None)))
+
+
+def test_without_a_limit_only_the_value_is_told() -> None:
+    assert drawn("power", gpu(Device()))[0].endswith("512 W")
+
+
+def test_a_moment_is_a_bar() -> None:
+    found = drawn("utilisation", gpu(utilisation=50), STILL, width=10)
+    assert found[1:] == ["━━━━━─────"]
+
+
+def test_what_the_driver_says_reaches_the_terminal_harmless() -> None:
+    evil = gpu(msgspec.structs.replace(HEALTHY, name="[red]\x1b[31mH100"), power=Unknown("\x1b[2J[bold]no"))
+    texts = [
+        *drawn("power", evil, width=60),
+        header(evil, "", 80)[0].plain,
+        note(look(evil, evil))[0].plain,
+        summary((evil,)),
+    ]
+    assert "\x1b" not in "".join(texts)
+    assert "[red]" in texts[2]
+
+
+# -- the table -----------------------------------------------------------------------------------------------
+
+
+def told(one: Watched, width: int = 78, height: int = 1) -> list[str]:
+    return row(one, look(one), width, height, 1.0, DOTS).plain.split("\n")
+
+
+@pytest.mark.parametrize("width", [78, 118, 198])
+def test_the_heading_stands_above_its_columns(width: int) -> None:
+    names, (values,) = heading(width), told(gpu(), width)
+    for title, value in (("Temp", "64°"), ("Power W", "512/700"), ("MHz", "1755"), ("Link", "5x16"), ("Util", "97%")):
+        assert names.index(title) + len(title) == values.index(value) + len(value), title
+    assert names.index("Held by") == values.index("power")
+    assert len(values) <= width
+
+
+def test_a_row_of_several_lines_has_its_values_at_the_foot() -> None:
+    found = told(gpu(), height=3)
+    assert ["512/700" in line for line in found] == [False, False, True]
+    assert len({len(line) for line in found}) == 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "holds"),
+    [
+        ({"link_width": 4}, "5x4!"), ({"event_reasons": 1 << 6}, "heat!"), ({"event_reasons": ()}, "5x16"),
+        ({"utilisation": Unknown("?")}, "?"), ({"utilisation": None}, " - "), ({"link_width": None}, "-"),
+    ],
+)  # fmt: skip
+def test_what_is_not_well_has_a_mark_besides_its_colour(changes: dict[str, Any], holds: str) -> None:
+    assert holds in told(gpu(**changes))[0]
+
+
+def test_a_gpu_that_cannot_be_asked_says_why() -> None:
+    lost = Watched(key="nvidia 3", vendor="nvidia", index=3, refused="NVML: GPU is lost")
+    assert told(lost, height=2) == [" 3  cannot be asked: NVML: GPU is lost", ""]
+    assert header(lost, "", 80)[1].plain == "cannot be asked: NVML: GPU is lost"
+    assert drawn("power", lost)[1:] == ["NVML: GPU is lost"]
+
+
+# -- above and below -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("reasons", "says"),
+    [
+        ((), "nothing"),
+        (("gpu-idle",), "nothing to do"),
+        (("sw-power-cap", "hw-thermal-slowdown"), "the power limit, heat: hardware slowdown"),
+        (1 << 47, "bit-47"),
+        (Unknown("amdgpu does not tell"), "?"),
+        (None, "-"),
+    ],
+)
+def test_what_holds_the_clocks_is_said_in_words(reasons: object, says: str) -> None:
+    assert header(gpu(event_reasons=reasons), "last 48 s", 80)[1].plain.endswith(HELD + says)
+
+
+def test_the_header_fits_its_width() -> None:
+    wide, narrow = (header(gpu(), "last 48 s", width)[0].plain for width in (80, 30))
+    assert (len(wide), wide.endswith("last 48 s"), "0000:0a:00.0" in wide) == (80, True, True)
+    assert "0000:0a:00.0" not in narrow
+
+
+def test_links_say_what_is_narrow_and_what_is_down() -> None:
+    device = msgspec.structs.replace(HEALTHY, nvlinks=(True, False), pcie_replays=3, ecc_uncorrected=1)
+    (line,) = links(gpu(device, link_width=4))
+    assert line.plain == (
+        "Link PCIe 5 x4 of 5 x16 (too few lanes)   NVLink 1 of 2 up   MIG off   Replays 3   ECC errors 1"
+    )
+
+
+def test_each_mig_device_has_a_line() -> None:
+    one = Slice(uuid="MIG-1", name="NVIDIA A100 MIG 1g.5gb", memory=5 << 30, memory_used=1 << 30)
+    device = msgspec.structs.replace(HEALTHY, mig=True, mig_devices=(one, Slice()))
+    first, second, third = (line.plain for line in links(gpu(device)))
+    assert "MIG on, 2 devices" in first
+    assert second.split() == ["1g.5gb", "1.0", "of", "5.0", "GiB", "MIG-1"]
+    assert third.split() == ["MIG", "device", "?"]
+
+
+@pytest.mark.parametrize(
+    ("device", "says"),
+    [(Device(), "NVLink unknown   MIG unknown"), (Device(nvlinks=None, mig=None), "NVLink none   MIG none")],
+)
+def test_unknown_links_are_not_none(device: Device, says: str) -> None:
+    assert says in links(gpu(device))[0].plain
+
+
+def test_processes_stand_by_their_memory() -> None:
+    found = (
+        Process(pid=7, kind="C", memory=1 << 30, name="python", user="anna"),
+        Process(pid=8, kind="C+G", memory=20 << 30, name=None, user=1000),
+        Process(pid=9, memory=Unknown("?"), name=Unknown("?"), user=Unknown("?")),
+    )
+    lines = [line.plain.split() for line in rows([msgspec.structs.replace(gpu(), processes=found)])]
+    assert lines == [
+        ["0", "8", "1000", "20.0", "GiB", "both", "not", "in", "this", "container"],
+        ["0", "7", "anna", "1024", "MiB", "compute", "python"],
+        ["0", "9", "?", "?", "?", "?"],
+    ]
+
+
+def test_no_process_and_unknown_processes_are_said() -> None:
+    assert rows([gpu()])[0].plain == "No process uses the GPU."
+    silent = msgspec.structs.replace(gpu(), processes=Unknown("NVML: GPU is lost"))
+    assert rows([silent])[0].plain == "GPU 0: NVML: GPU is lost"
+
+
+@pytest.mark.parametrize(
+    ("kind", "says"), [("live", "live"), ("replayed", "replayed: not measured here"), ("still", "nothing moves")]
+)
+def test_whose_samples_these_are_is_said(kind: str, says: str) -> None:
+    (line,) = note(look(gpu(), gpu(), kind=kind))
+    assert line.plain.startswith("2 x NVIDIA H100")
+    assert says in line.plain
+
+
+def test_a_trouble_stands_in_its_place() -> None:
+    said = "NVIDIA's driver stopped answering 4 s ago, asked for the state of GPU 1."
+    assert [line.plain for line in note(look(gpu(), troubles=(said,)))] == [f"{said} What you see is older."]
+    assert note(look()) == []
+
+
+@pytest.mark.parametrize(("step", "says"), [(1.0, "last 52 s"), (5.0, "last 4 min")])
+def test_the_time_that_a_chart_shows(step: float, says: str) -> None:
+    assert span(look(), step, DOTS, 26) == says
+    assert span(look(kind=STILL), step, DOTS, 26) == ""
+
+
+def test_the_values_as_text() -> None:
+    assert summary((gpu(),)) == (
+        "GPU 0 NVIDIA H100: Utilisation 97 %, Memory 60.0 of 80.0 GiB, Temperature 64 of 90 °C, Power 512 of 700 W, "
+        "SM clock 1755 of 1980 MHz, PCIe in 9.2 out 1.6 GB/s, held by the power limit"
+    )
