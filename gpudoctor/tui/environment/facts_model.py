@@ -42,14 +42,16 @@ def children(node: Any) -> list[tuple[str | int, Any]]:
 def value_of(node: Any) -> str:
     """What is said of a node beside its key: its value, of a part its name or how much it holds."""
     if isinstance(node, (list, tuple)):
-        return counted(len(node)) if any(isinstance(one, (dict, list, tuple)) for one in node) else text(node)
+        return (
+            counted(len(node)) if any(isinstance(one, (dict, list, tuple)) for one in node) else _short(text(node), 60)
+        )
     if isinstance(node, str):
         return _short(clean(node).replace("\n", " ")) or '""'
     return _short(text(node))
 
 
-def _short(line: str) -> str:
-    return line if len(line) <= LONGEST else f"{line[:LONGEST]}…"
+def _short(line: str, most: int = LONGEST) -> str:
+    return line if len(line) <= most else f"{line[:most]}…"
 
 
 def dotted(place: Place) -> str:

@@ -117,6 +117,8 @@ class FactsTree(Tree[Place]):
     def _go(self, node: Node) -> None:
         if self.last_line >= 0:  # asking for it builds the rows, without which a node knows no row of its own
             self.move_cursor(node)
+            # Once more when a scroll bar that the row makes necessary is there.
+            self.call_after_refresh(self.scroll_to_node, node, animate=False)
 
     def _known(self) -> list[Node]:
         """All nodes that were made."""

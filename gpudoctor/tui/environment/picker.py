@@ -47,7 +47,7 @@ class Picker(OptionList):
     def __init__(self) -> None:
         super().__init__()
         self._paths: list[str] = []
-        self._shown: tuple[object, ...] = ()
+        self._shown: tuple[object, ...] | None = None
         self._known = False
 
     @property

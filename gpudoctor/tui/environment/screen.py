@@ -138,7 +138,7 @@ class Place(Screen[None]):
             return failed + described(entry.python)
         if entry is not None:
             return [*failed, Line("", entry.path, "heading"), Line("", SAYS[entry.state], "dim")]
-        return [*failed, Line("", "Being examined: what is known comes when the probes have ended.", "dim")]
+        return [*failed, Line("", SAYS["examining"], "dim")]
 
     # -- keys --------------------------------------------------------------------------------------------------
 
