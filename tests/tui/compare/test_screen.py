@@ -1,0 +1,247 @@
+"""The place Compare, by its keys and by the mouse."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import ContentSwitcher, Input, OptionList
+
+from gpudoctor.examine import Done, check
+from gpudoctor.facts import Facts
+from gpudoctor.report.clean import document
+from gpudoctor.tui.app import Doctor
+from gpudoctor.tui.compare.table import Table
+from gpudoctor.tui.compare.view import View
+from gpudoctor.tui.compare.whole import Whole
+from gpudoctor.tui.session import Source
+from tests.builders import change
+from tests.checks import healthy_nvidia as nv
+from tests.checks.nvidia_machines import having, versions
+from tests.tui.screens import SIZES, compare, run, settled, text_of
+
+GOOD = nv.hgx(nv.H100)
+ILL = having(change(GOOD, "gpus.3.link_width", 4), host__environment={"CUDA_HOME": "/opt/[red]cuda"})
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working directory with a good machine, and an empty state."""
+    here = tmp_path / "here"
+    here.mkdir()
+    (here / "good.json").write_text(document(GOOD))
+    monkeypatch.setenv("PWD", str(here))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return here
+
+
+def doctor(facts: Facts = ILL) -> Callable[[], Doctor]:
+    return lambda: Doctor(Source(title="ill", facts=facts))
+
+
+def text(pilot: Pilot[Any]) -> str:
+    return "\n".join(text_of(pilot.app))
+
+
+async def there(pilot: Pilot[Any]) -> None:
+    await settled(pilot, lambda: not pilot.app.session.running)  # type: ignore[attr-defined]
+    await pilot.press("5")
+    await settled(pilot, lambda: "good.json" in text(pilot))
+
+
+async def compared(pilot: Pilot[Any]) -> None:
+    """Beside good.json, the first of the list."""
+    await there(pilot)
+    await pilot.press("enter")
+    await settled(pilot, lambda: pilot.app.screen.query_one(View).comparison)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_question_looks_as_it_did(size: tuple[int, int]) -> None:
+    async def what(pilot: Pilot[Any]) -> None:
+        await there(pilot)
+        compare(pilot.app, "compare-question")
+
+    run(doctor(), what, size)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_answer_looks_as_it_did(size: tuple[int, int]) -> None:
+    async def what(pilot: Pilot[Any]) -> None:
+        await compared(pilot)
+        compare(pilot.app, "compare-answer")
+
+    run(doctor(versions("570.169", "575.57", "575.57")), what, size)
+
+
+def test_a_file_of_the_list_is_compared_and_its_rows_opened() -> None:
+    async def what(pilot: Pilot[Any]) -> None:
+        await compared(pilot)
+        assert "gpus.3.link_width" in text(pilot)
+        row = pilot.app.screen.query_one(Table).row
+        assert row is not None
+        await pilot.press("c")
+        assert pilot.app.clipboard.startswith(f"{row.path}\nill: ")
+        await pilot.press("enter")
+        await settled(pilot, lambda: isinstance(pilot.app.screen, Whole))
+        assert row.path in text(pilot)
+        await pilot.press("c", "escape")
+        await settled(pilot, lambda: not isinstance(pilot.app.screen, Whole))
+
+    run(doctor(), what, (120, 40))
+
+
+def test_a_row_is_opened_by_the_mouse() -> None:
+    async def what(pilot: Pilot[Any]) -> None:
+        await compared(pilot)
+        await pilot.click(pilot.app.screen.query_one(Table).query_one(OptionList), offset=(4, 1))
+        await settled(pilot, lambda: isinstance(pilot.app.screen, Whole))
+
+    run(doctor(), what)
+
+
+def test_a_path_is_typed_completed_and_compared(place: Path) -> None:
+    (place / "reports").mkdir()
+    (place / "reports" / "good.json").write_text(document(check(facts=GOOD)))
+
+    async def what(pilot: Pilot[Any]) -> None:
+        await there(pilot)
+        await pilot.press("shift+tab", *"rep")
+        await settled(pilot, lambda: pilot.app.screen.query_one(Input)._suggestion)
+        await pilot.press("right", "g")
+        await settled(pilot, lambda: "good.json" in pilot.app.screen.query_one(Input)._suggestion)
+        await pilot.press("right", "enter")
+        await settled(pilot, lambda: pilot.app.screen.query_one(View).comparison)
+        assert "One side is a report" in text(pilot).replace("\n ", " ")
+
+    run(doctor(versions("570.169", "575.57", "575.57")), what, (120, 40))
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("{", "is not valid"),
+        ('{"schema": "[red]/1"}', "has the schema '[red]/1'"),
+        ('{"schema": "gpudoctor.report/1", "gpus": 3}', "The report file"),
+    ],
+)
+def test_what_is_neither_facts_nor_a_report_is_told_in_a_sentence(place: Path, content: str, says: str) -> None:
+    (place / "bad.json").write_text(content)
+
+    async def what(pilot: Pilot[Any]) -> None:
+        await there(pilot)
+        await pilot.press("shift+tab", *"bad.json", "enter")
+        await settled(pilot, lambda: says in text(pilot).replace("\n ", ""))
+        assert pilot.app.screen.query_one(ContentSwitcher).current == "compare-chooser"
+        await pilot.press("down", "down", "enter")  # another is taken
+        await settled(pilot, lambda: pilot.app.screen.query_one(View).comparison)
+        await pilot.press("o")
+        await settled(pilot)
+        assert says not in text(pilot)
+
+    run(doctor(), what, (120, 40))
+
+
+def test_rows_are_searched_and_filtered() -> None:
+    async def what(pilot: Pilot[Any]) -> None:
+        await compared(pilot)
+        await pilot.press("slash", *"link_width")
+        await settled(pilot)
+        assert "gpus.3.link_width" in text(pilot)
+        assert "CUDA_HOME" not in text(pilot)
+        assert "shown." in text(pilot)
+        await pilot.press("enter", "escape")
+        await settled(pilot)
+        assert "CUDA_HOME" in text(pilot)
+        assert "/opt/[red]cuda" in text(pilot)
+        await pilot.press("m", "u")
+        assert pilot.app.screen.query_one(View).wanted == ("", False, False)
+        await pilot.press("m", "u")
+        assert pilot.app.screen.query_one(View).wanted == ("", True, True)
+
+    run(doctor(), what, (120, 40))
+
+
+def test_escape_leads_back_to_the_comparison() -> None:
+    async def what(pilot: Pilot[Any]) -> None:
+        await there(pilot)
+        await pilot.press("escape")  # there is none yet
+        switcher = pilot.app.screen.query_one(ContentSwitcher)
+        assert switcher.current == "compare-chooser"
+        await pilot.press("enter")
+        await settled(pilot, lambda: switcher.current == "compare-view")
+        await pilot.press("o")
+        assert switcher.current == "compare-chooser"
+        await pilot.press("escape")
+        assert switcher.current == "compare-view"
+
+    run(doctor(), what)
+
+
+def test_another_examination_is_compared_again() -> None:
+    async def what(pilot: Pilot[Any]) -> None:
+        await compared(pilot)
+        session = pilot.app.session  # type: ignore[attr-defined]
+        session.take(Done(check(facts=GOOD), having(GOOD, created="2026-01-01T00:00:00Z")))
+        pilot.app.changed.publish(session)  # type: ignore[attr-defined]
+        await settled(pilot, lambda: "Nothing differs" in text(pilot))
+
+    run(doctor(), what)
+
+
+def test_this_machine_is_kept_and_compared_with_later(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("gpudoctor.tui.app.examine", lambda *_: iter([Done(check(facts=ILL), ILL)]))
+
+    async def what(pilot: Pilot[Any]) -> None:
+        await there(pilot)
+        await pilot.press("k")
+        await settled(pilot, lambda: "This machine, kept earlier" in text(pilot))
+        await pilot.press("home", "enter")
+        await settled(pilot, lambda: "Nothing differs" in text(pilot))
+
+    run(lambda: Doctor(Source()), what)
+    assert len(list((tmp_path / "state" / "gpudoctor").iterdir())) == 1
+
+
+def test_a_recorded_machine_is_not_kept_and_a_closed_folder_is_told(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    async def recorded(pilot: Pilot[Any]) -> None:
+        await there(pilot)
+        await pilot.press("k")
+        await settled(pilot, lambda: "A recorded machine is a file already." in text(pilot))
+
+    run(doctor(), recorded, (120, 40))
+    monkeypatch.setattr("gpudoctor.tui.app.examine", lambda *_: iter([Done(check(facts=ILL), ILL)]))
+    (tmp_path / "state").write_text("a file in the way")
+
+    async def closed(pilot: Pilot[Any]) -> None:
+        await there(pilot)
+        await pilot.press("k")
+        await settled(pilot, lambda: "It cannot be kept" in text(pilot))
+
+    run(lambda: Doctor(Source()), closed, (120, 40))
+
+
+def test_it_fits_when_the_terminal_changes_its_size() -> None:
+    async def what(pilot: Pilot[Any]) -> None:
+        await compared(pilot)
+        await pilot.resize_terminal(200, 60)
+        await settled(pilot)
+        assert "gpus.3.link_width" in text(pilot)
+        await pilot.resize_terminal(60, 20)
+        await settled(pilot)
+        assert "link_width" in text(pilot)
+
+    run(doctor(), what)
+
+
+def test_demos_are_compared() -> None:
+    async def what(pilot: Pilot[Any]) -> None:
+        await there(pilot)
+        await pilot.press("end", "enter")
+        await settled(pilot, lambda: pilot.app.screen.query_one(View).comparison)
+        assert "demo: bad-link" in text(pilot)
+
+    run(doctor(), what, (120, 40))
