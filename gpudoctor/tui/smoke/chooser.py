@@ -19,7 +19,7 @@ class SmokeChooser(VerticalScroll, can_focus=False):
 
     DEFAULT_CSS = """
     SmokeChooser {
-        padding: 0 1;
+        padding: 0 1; scrollbar-size-vertical: 1;
         & > Vertical { height: auto; }
         .group { color: $text-muted; text-style: bold; margin-top: 1; }
         #tests-heading { margin-top: 0; }

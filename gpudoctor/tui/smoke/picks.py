@@ -98,16 +98,21 @@ class SmokePicks(OptionList):
     def action_cursor_down(self) -> None:
         """The next option, or what comes after the list."""
         if self.highlighted is not None and self.highlighted == self.option_count - 1:
-            self.screen.focus_next()
+            self._leave(self.screen.focus_next(), 0)
         else:
             super().action_cursor_down()
 
     def action_cursor_up(self) -> None:
         """The option before, or what comes before the list."""
         if self.highlighted in (None, 0):
-            self.screen.focus_previous()
+            self._leave(self.screen.focus_previous(), -1)
         else:
             super().action_cursor_up()
+
+    def _leave(self, other: Widget | None, place: int) -> None:
+        """Enter another list at its first option, or with -1 at its last."""
+        if isinstance(other, SmokePicks) and other.option_count:
+            other.highlighted = place % other.option_count
 
 
 class StressSeconds(Widget, can_focus=True):

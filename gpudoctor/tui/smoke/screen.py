@@ -50,10 +50,10 @@ class Place(Screen[None]):
         #smoke { height: 1fr; layout: horizontal; }
         #smoke-outcome { width: 1fr; }
         #smoke-results { height: 1fr; }
-        &.-wide #smoke-choose { width: 42%; max-width: 84; border-right: vkey $panel; }
-        &.-narrow #smoke-choose { width: 1fr; layout: horizontal; }
-        &.-narrow #smoke-left { width: 1fr; padding-right: 1; }
-        &.-narrow #smoke-right { width: 31; }
+        &.-wide #smoke-choose { width: 38%; max-width: 84; border-right: vkey $panel; }
+        &.-narrow #smoke-choose { width: 1fr; layout: horizontal; overflow: hidden; }
+        &.-narrow #smoke-left { width: 1fr; padding-right: 1; height: 100%; overflow-y: auto; }
+        &.-narrow #smoke-right { width: 32; height: 100%; overflow-y: auto; scrollbar-size-vertical: 1; }
         &.-narrow #backends-heading { margin-top: 0; }
         &.-narrow #smoke-outcome { display: none; }
         &.-narrow.-results #smoke-outcome { display: block; }

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from gpudoctor.facts import Facts
-from gpudoctor.smoke.plan import plan
+from gpudoctor.smoke.plan import TITLES, plan
 from gpudoctor.smoke.wishes import Choice, ChoiceError
 from gpudoctor.tui.session import Session
 from gpudoctor.tui.smoke.course import Course, clock
 from gpudoctor.tui.smoke.lines import ended, findings
 
+MOST_NAMED = 3  # devices
 RECORDED = "A recorded machine: nothing can be run here."
 NOT_RECORDED = "No smoke tests were recorded on it. `gpudoctor check --smoke` and `gpudoctor smoke` run them there."
 FIRST = "Choose, then start. Each test says what came out as soon as it has ended."
@@ -42,8 +45,17 @@ def planned(facts: Facts | None, choice: Choice) -> str:
     except ChoiceError as error:
         return str(error)
     count = sum(len(job.tests) for job in jobs)
-    where = ", ".join(dict.fromkeys(job.title for job in jobs))
-    return f"{count} test{'s' * (count != 1)}: {where}."
+    where: dict[str, list[str]] = {}
+    for job in jobs:
+        where.setdefault(TITLES[job.backend], []).append(job.target.label)
+    parts = [f"{title} on {_listed(labels)}" for title, labels in where.items()]
+    return f"{count} test{'s' * (count != 1)}: {'; '.join(parts)}."
+
+
+def _listed(labels: Sequence[str]) -> str:
+    """Devices by name, many by their number."""
+    labels = tuple(dict.fromkeys(labels))
+    return ", ".join(labels) if len(labels) <= MOST_NAMED else f"{len(labels)} devices"
 
 
 def came_out(course: Course) -> str:

@@ -1,0 +1,1 @@
+"""Tests of the place of the smoke tests."""

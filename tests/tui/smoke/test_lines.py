@@ -1,0 +1,90 @@
+"""The results in words: bars, outcomes, what a run comes to."""
+
+import msgspec
+import pytest
+
+from gpudoctor.examine import check
+from gpudoctor.facts import SmokeTest
+from gpudoctor.report.model import SmokeEntry
+from gpudoctor.report.smoke import smoke_entries
+from gpudoctor.tui.smoke.lines import bar, ended, findings, table, verdict
+from tests.checks.smoke_machines import ill, machine, of_run, on_cpu
+
+MISSED = tuple(SmokeTest(name=name, says="the run was ended") for name in ("mnist", "transfer"))
+STOPPED = of_run(
+    machine(),
+    outcome="stopped",
+    says="the run was ended",
+    tests=(SmokeTest(name="matmul", variant="fp32", outcome="stopped", says="the run was ended"), *MISSED),
+)
+
+
+def text(entry: SmokeEntry, width: int) -> list[str]:
+    return ["".join(piece for piece, _ in line) for line in table(entry, width)]
+
+
+def looks(entry: SmokeEntry) -> dict[str, str]:
+    return {words.strip(): look for line in table(entry, 100) for words, look in line}
+
+
+@pytest.mark.parametrize(
+    ("share", "drawn"), [(0, "────"), (0.5, "━━──"), (0.6, "━━╸─"), (1, "━━━━"), (1.3, "━━━━"), (-0.1, "────")]
+)
+def test_a_bar_is_as_long_as_its_share(share: float, drawn: str) -> None:
+    assert "".join(bar(share, 4)) == drawn
+
+
+def test_a_row_a_figure_with_its_share_of_the_limit() -> None:
+    (entry,) = smoke_entries(machine())
+    rows = text(entry, 100)
+    assert rows[0] == "PyTorch 2.9.1 on GPU 0 (NVIDIA H100 80GB HBM3)"
+    assert any(row.startswith("  matmul bf16 ") and "━" in row and "  90 %  of 891, error 2e-03" in row for row in rows)
+
+
+@pytest.mark.parametrize("width", [60, 78, 118, 198])
+def test_no_line_is_wider_than_the_screen(width: int) -> None:
+    (entry,) = smoke_entries(machine())
+    assert max(map(len, text(entry, width))) <= width
+
+
+def test_a_remark_stands_beneath_where_there_is_no_room_beside() -> None:
+    (entry,) = smoke_entries(machine())
+    rows = text(entry, 60)
+    assert "      of 3 350, 3.4 times single kernels, compiled in 9.0 s" in rows
+
+
+def test_what_is_not_done_says_so_in_words_and_what_was_not_reached_once() -> None:
+    (entry,) = smoke_entries(STOPPED)
+    rows = text(entry, 100)
+    assert sum("not reached" in row for row in rows) == 1
+    assert any("2 tests" in row and "mnist, transfer: the run was ended" in row for row in rows)
+    assert looks(entry)["stopped"] == "warn"
+    (failed,) = smoke_entries(ill(machine(), "mnist", outcome="failed", says="CUDA error"))
+    assert looks(failed)["failed"] == "fail"
+
+
+def test_nothing_from_a_device_reaches_the_terminal_raw() -> None:
+    (entry,) = smoke_entries(machine())
+    entry = msgspec.structs.replace(entry, name="a\x1b[31mb", says="\x1b[2J")
+    assert "\x1b" not in "".join(text(entry, 80))
+
+
+def test_findings_are_those_of_the_smoke_tests_and_what_explains_them() -> None:
+    facts = ill(machine(count=8), "transfer", at=3, figures={"h2d pinned": 12.0})
+    assert [found.subject for found in findings(check(facts=facts))] == ["PyTorch on GPU 3"]
+    assert findings(None) == ()
+
+
+def test_what_was_proven_is_said_and_what_was_not() -> None:
+    facts = machine()
+    assert verdict(facts, check(facts=facts)) == [("14 tests ran to their end, and nothing was found wrong.", "pass")]
+    cpu = msgspec.structs.replace(on_cpu(), smoke=msgspec.structs.replace(on_cpu().smoke, instead=True))
+    (_, look), (says, other) = verdict(cpu, check(facts=cpu))
+    assert (look, other) == ("pass", "warn")
+    assert "nothing was proven about a GPU" in says
+    assert verdict(None, None) == []
+
+
+def test_an_end_counts_what_came_out() -> None:
+    assert ended(smoke_entries(STOPPED), True, 0) == "Stopped: 0 done, 2 not reached."
+    assert ended(smoke_entries(machine()), False, 1) == "Ended: 14 done, 1 finding."

@@ -1,0 +1,61 @@
+"""Recorded machines: their results are shown, and nothing can be run."""
+
+import pytest
+from textual.containers import VerticalScroll
+
+from gpudoctor.tui.smoke.chooser import SmokeChooser
+from tests.builders import plain_host
+from tests.checks.smoke_machines import ill, machine, on_cpu
+from tests.tui.screens import compare
+from tests.tui.smoke.kit import There, recorded
+
+EIGHT = ill(machine(count=8), "transfer", at=3, figures={"h2d pinned": 12.0})
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
+def test_eight_gpus_of_which_one_has_a_bad_link(size: tuple[int, int]) -> None:
+    async def do(there: There) -> None:
+        compare(there.app, "smoke-eight")
+        assert "FAIL PyTorch on GPU 3 copies 12 of 63 GB/s (19 %) to the GPU." in there.text
+
+    recorded(EIGHT, do, size)
+
+
+def test_nothing_can_be_run() -> None:
+    async def do(there: There) -> None:
+        assert "A recorded machine: nothing can be run here." in there.text
+        assert not there.place.query_one(SmokeChooser).display
+        assert not there.place.query_one("#go").region
+        await there.press("s", "x", "e", "a")
+        assert there.runner.course is None
+        assert "Start" not in there.text
+
+    recorded(EIGHT, do)
+
+
+def test_the_results_are_scrolled_by_keys_from_their_beginning() -> None:
+    async def do(there: There) -> None:
+        results = there.place.query_one("#smoke-results", VerticalScroll)
+        results.focus()
+        assert results.scroll_y == 0
+        await there.press("end")
+        assert "PyTorch 2.9.1 on GPU 7" in there.text
+        await there.pilot.resize_terminal(200, 60)
+        await there.until(lambda: there.app.size.width == 200)
+        assert "PyTorch 2.9.1 on GPU 7" in there.text
+
+    recorded(EIGHT, do)
+
+
+def test_a_machine_without_results_says_how_to_get_them() -> None:
+    async def do(there: There) -> None:
+        assert "No smoke tests were recorded on it." in there.text
+
+    recorded(plain_host(), do, (80, 24))
+
+
+def test_a_machine_that_was_tested_on_its_cpu() -> None:
+    async def do(there: There) -> None:
+        assert "5 tests ran to their end, and nothing was found wrong." in there.text
+
+    recorded(on_cpu(), do)
