@@ -170,6 +170,15 @@ class Place(Screen[None]):
         self._view, self._touched = view, True
         self._show(key)
 
+    def reveal(self, key: str) -> None:
+        """Select a finding, whatever was filtered: other places lead here.
+
+        Args:
+            key: of its line (gpudoctor.tui.diagnosis.items): check and subject.
+        """
+        self._look(View(unfolded=self._view.unfolded), key)
+        self.query_one(FindingList).focus()
+
     # -- what the list and the detail tell -----------------------------------------------------------------
 
     @on(FindingList.Chosen)

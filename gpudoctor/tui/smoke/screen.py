@@ -232,19 +232,20 @@ class Place(Screen[None]):
         self.toggle_class("-results")
         self.query_one("#smoke-results" if self.has_class("-results") else "#tests").focus()
 
-    def action_explain(self) -> None:
+    async def action_explain(self) -> None:
         """The diagnosis of the highlighted finding."""
         chosen = self.query_one(SmokeFindings).chosen
         if chosen is not None:
-            self._explain(chosen)
+            await self._explain(chosen)
 
     @on(SmokeFindings.Chosen)
-    def _chosen(self, message: SmokeFindings.Chosen) -> None:
-        self._explain(message.finding)
+    async def _chosen(self, message: SmokeFindings.Chosen) -> None:
+        await self._explain(message.finding)
 
-    def _explain(self, finding: FindingEntry) -> None:
+    async def _explain(self, finding: FindingEntry) -> None:
         """Go to the diagnosis, where the finding is selected."""
-        self.doctor.action_go("diagnosis")
-        reveal = getattr(self.app.screen, "reveal", None)
-        if reveal is not None:
-            self.call_later(reveal, f"{finding.check} {finding.subject}")
+        from gpudoctor.tui.diagnosis.screen import Place as Diagnosis
+
+        await self.app.switch_mode("diagnosis")
+        if isinstance(self.app.screen, Diagnosis):
+            self.app.screen.reveal(f"{finding.check} {finding.subject}")

@@ -3,6 +3,7 @@
 import pytest
 from textual.containers import VerticalScroll
 
+from gpudoctor.tui.diagnosis.finding_list import FindingList
 from gpudoctor.tui.smoke.chooser import SmokeChooser
 from tests.builders import plain_host
 from tests.checks.smoke_machines import ill, machine, on_cpu
@@ -45,6 +46,22 @@ def test_the_results_are_scrolled_by_keys_from_their_beginning() -> None:
         assert "PyTorch 2.9.1 on GPU 7" in there.text
 
     recorded(EIGHT, do)
+
+
+def test_a_finding_is_selected_in_the_diagnosis() -> None:
+    async def do(there: There) -> None:
+        there.place.query_one("#smoke-findings").focus()
+        await there.press("down")
+        for key in ("enter", "d", "click"):
+            await (there.click("#smoke-findings", row=1) if key == "click" else there.press(key))
+            await there.until(lambda: there.app.current_mode == "diagnosis")
+            item = there.app.screen.query_one(FindingList).item
+            assert item is not None
+            assert (item.check, item.subjects) == ("smoke.slow-link", ("PyTorch on GPU 3",))
+            await there.press("up", "3")
+            await there.until(lambda: there.app.current_mode == "smoke")
+
+    recorded(ill(EIGHT, "bandwidth", at=5, notes={"wrong": 3}), do)
 
 
 def test_a_machine_without_results_says_how_to_get_them() -> None:
