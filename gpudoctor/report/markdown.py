@@ -20,7 +20,7 @@ WORDS = {"fail": "FAIL", "warn": "WARN", "advice": "ADVICE"}
 # What GitHub's and GitLab's Markdown take for markup in a line of prose.
 _MARKUP = re.compile(r"([\\*_\[\]|~])")
 # What they take for a block at the beginning of a line.
-_BLOCK = re.compile(r"^(\s*)([#>+=-]|\d+(?=[.)]))")
+_BLOCK = re.compile(r"^(\d*)(?=[#>+=-]|(?<=\d)[.)](?:\s|$))")
 # A name or a number that would call a person, or link to an issue.
 _CALL = re.compile(r"(?<![\w`])([@#!])(?=[\w-])")
 
@@ -38,12 +38,17 @@ def render(report: Report) -> str:
 
 def plain(words: str) -> str:
     """Text on one line in which Markdown sees nothing but code in backticks, and which calls nobody."""
-    parts = " ".join(clean(words).split()).split("`")
-    if len(parts) % 2 == 0:  # one backtick without its partner
-        parts = ["\\`".join(_quiet(part) for part in parts)]
-    else:
-        parts[::2] = [_quiet(part) for part in parts[::2]]
-    return _BLOCK.sub(r"\1\\\2", "`".join(parts))
+    line = " ".join(clean(words).split())
+    parts = line.split("`")
+    if len(parts) % 2 == 0 or "``" in line:  # one without its partner, or what could begin a fence
+        return _begun("\\`".join(_quiet(part) for part in parts))
+    parts[::2] = [_quiet(part) for part in parts[::2]]
+    return _begun("`".join(parts))
+
+
+def _begun(line: str) -> str:
+    """The line, beginning with nothing that makes a list or a heading of it."""
+    return _BLOCK.sub(r"\1\\", line, count=1)
 
 
 def _quiet(words: str) -> str:
