@@ -69,8 +69,8 @@ def _walk(path: Path, here: Any, there: Any, rules: tuple[Rule, ...]) -> Iterato
     if rule.group is None:
         return
     unknown = is_unknown(here), is_unknown(there)
-    if not any(unknown) and isinstance(_full(here, there), dict) and isinstance(_full(there, here), dict):
-        here, there = _full(here, there), _full(there, here)
+    here, there = _full(here, there), _full(there, here)
+    if not any(unknown) and isinstance(here, dict) and isinstance(there, dict) and not _one_sided(here, there):
         for name in dict.fromkeys((*here, *there)):
             yield from _walk((*path, name), here.get(name, ABSENT), there.get(name, ABSENT), rules)
     elif not all(unknown) and not _within(here, there, rule.within):
@@ -86,6 +86,14 @@ def _equal(path: Path, here: Any, there: Any) -> bool:
 def _full(value: Any, other: Any) -> Any:
     """An empty list as the empty dictionary that it would be with entries."""
     return {} if value == [] and isinstance(other, dict) else value
+
+
+def _one_sided(here: dict[str, Any], there: dict[str, Any]) -> bool:
+    """Whether one side has none of many settings, which is one difference and not so many."""
+    if here and there:
+        return False
+    settings = (here or there).values()
+    return len(settings) > 3 and all(isinstance(one, (str, int, float)) for one in settings)
 
 
 def _within(here: Any, there: Any, most: float) -> bool:

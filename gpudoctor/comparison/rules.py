@@ -56,7 +56,8 @@ FACTS: tuple[Rule, ...] = (
     # -- driver and kernel ---------------------------------------------------------------------------------
     *_all(Group.DRIVER, "nvidia.kernel.loaded", "nvidia.kernel.flavour", "nvidia.nvml.driver_version"),
     *_all(Group.DRIVER, "nvidia.kernel.installer", "nvidia.kernel.modules", "nvidia.kernel.blacklists"),
-    *_all(Group.DRIVER, "nvidia.kernel.options.*", "nvidia.kernel.parameters.*"),
+    *_all(Group.DRIVER, "nvidia.kernel.options", "nvidia.kernel.options.*"),
+    *_all(Group.DRIVER, "nvidia.kernel.parameters", "nvidia.kernel.parameters.*"),
     *_all(Group.DRIVER, "nvidia.kernel.nodes.*", "nvidia.kernel.nodes.*.error", "nvidia.kernel.nodes.*.mode"),
     *_all(Group.DRIVER, "nvidia.kernel.fabric_manager*", "nvidia.kernel.persistence_daemon", "nvidia.kernel.gridd"),
     *_all(Group.DRIVER, "nvidia.kernel.prime", "nvidia.kernel.switch", "nvidia.kernel.bbswitch"),
@@ -71,7 +72,7 @@ FACTS: tuple[Rule, ...] = (
     *_all(Group.DRIVER, "host.kernel.release", "host.kernel.command_line", "host.kernel.secure_boot"),
     *_all(Group.DRIVER, "host.kernel.lockdown", "host.kernel.reboot_required", "host.distribution.name"),
     *_all(Group.DRIVER, "host.architecture", "host.platform", "host.virtual", "host.container", "host.wsl"),
-    *_all(Group.DRIVER, "log.events.*"),
+    *_all(Group.DRIVER, "log.events", "log.events.*"),
     # -- firmware ------------------------------------------------------------------------------------------
     *_all(Group.FIRMWARE, "gpus.*.vbios", "pci.*.revision", "pci.*.subsystem"),
     *_all(Group.FIRMWARE, "pci.*.bar1", unit="bytes"),
@@ -112,7 +113,7 @@ FACTS: tuple[Rule, ...] = (
     # -- environment variables -----------------------------------------------------------------------------
     *_all(Group.REST, "host.environment.PATH", "host.environment.VIRTUAL_ENV*", "host.environment.CONDA_*"),
     *_all(Group.REST, "host.environment.TMPDIR", "host.environment.XDG_CACHE_HOME", "host.environment.HF_HOME"),
-    *_all(Group.ENVIRONMENT, "host.environment.*"),
+    *_all(Group.ENVIRONMENT, "host.environment", "host.environment.*"),
     # -- measured ------------------------------------------------------------------------------------------
     *_all(Group.MEASURED, "smoke.runs.*", "smoke.runs.*.outcome", "smoke.runs.*.version"),
     *_all(Group.MEASURED, "smoke.runs.*.tests.*", "smoke.runs.*.tests.*.outcome", "smoke.runs.*.tests.*.error"),

@@ -60,7 +60,7 @@ def _entry(entry: dict[str, Any]) -> str:
     told = [str(entry[name]) for name in TELLING if isinstance(entry.get(name), (str, int)) and entry[name] != ""]
     if told:
         return ", ".join(dict.fromkeys(told))
-    if all(isinstance(value, (str, int, float)) for value in entry.values()) and len(entry) < 6:
+    if all(isinstance(value, (str, int, float)) for value in entry.values()):
         return ", ".join(f"{name} {value}" for name, value in entry.items()) or "none"
     return counted(len(entry))
 

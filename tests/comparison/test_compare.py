@@ -132,7 +132,9 @@ def test_rates_differ_beyond_their_noise_and_errors_by_magnitude() -> None:
 
 
 def test_tests_that_one_side_did_not_run_are_one_row() -> None:
-    (row,) = [row for row in compared(TRAINED, having(TRAINED, smoke=Facts().smoke)).rows if row.path.startswith("smoke.runs")]
+    (row,) = [
+        row for row in compared(TRAINED, having(TRAINED, smoke=Facts().smoke)).rows if row.path.startswith("smoke.runs")
+    ]
     assert row.path == "smoke.runs.pytorch GPU 0"
     assert (row.state, row.group) == (State.ONLY_HERE, Group.MEASURED)
 
@@ -153,6 +155,17 @@ def test_packages_are_told_by_name_and_environments_by_path_where_they_share_one
         rows(here, having_numpy("1.26", "/a/bin/python"))["pythons./a/bin/python.packages.numpy.version"].here == "2.1"
     )
     assert rows(here, having_numpy("1.26", "/b/bin/python"))["pythons.1.packages.numpy.version"].there == "1.26"
+
+
+def test_settings_that_one_side_has_none_of_are_one_difference() -> None:
+    many = {f"NVreg_{number}": "1" for number in range(9)}
+    there = having(nvidia_host(), nvidia__kernel__parameters=many)
+    for here, other, text in ((nvidia_host(), there, "none"), (there, nvidia_host(), "NVreg_0 1, NVreg_1 1, ")):
+        (row,) = compared(here, other).rows
+        assert (row.path, row.group) == ("nvidia.kernel.parameters", Group.DRIVER)
+        assert row.here.startswith(text)
+    one = having(there, nvidia__kernel__parameters=many | {"NVreg_0": "0"})
+    assert [row.path for row in compared(there, one).rows] == ["nvidia.kernel.parameters.NVreg_0"]
 
 
 def test_names_and_homes_are_no_difference() -> None:

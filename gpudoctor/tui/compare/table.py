@@ -14,7 +14,7 @@ from gpudoctor.comparison import Comparison, Group, Row, State
 from gpudoctor.report.clean import clean
 from gpudoctor.tui.compare.layout import GAP, Columns, Filter, cells, columns, grouped, summary
 
-MUTED, OPEN = "$foreground-muted", "$text-warning italic"
+MUTED, OPEN = "dim", "dim italic"  # no colours: the cursor has its own, on which they could not be read
 
 
 class Table(Vertical):

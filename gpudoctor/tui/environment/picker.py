@@ -97,4 +97,4 @@ def _option(entry: Entry) -> Option:
 
 
 def _lines(name: str, about: str) -> Content:
-    return Content.assemble((clean(name), ""), "\n", (f"  {clean(about)}", "$foreground-muted"))
+    return Content.assemble((clean(name), ""), "\n", (f"  {clean(about)}", "dim"))

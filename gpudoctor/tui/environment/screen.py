@@ -89,7 +89,12 @@ class Place(Screen[None]):
     def _look(self, source: Source) -> None:
         from gpudoctor.examine import interpreters
 
-        self.post_message(self.Found(interpreters(source.make())))
+        try:
+            found = interpreters(source.make())
+        except Exception as error:  # a fault of ours must not end the thread with words on the screen
+            self.log.error(error)
+        else:
+            self.post_message(self.Found(found))
 
     def on_place_found(self, message: Found) -> None:
         """List them."""
