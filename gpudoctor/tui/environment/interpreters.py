@@ -68,8 +68,11 @@ def entries(
     listed += [Entry(path, kinds.get(path, ""), "examining") for path in asked]
     same = {_prefix(entry.path) for entry in listed} | {entry.path for entry in listed}
     same |= {str(python.real) for python in examined.values() if kind_of(python) == "system"}
-    others = [(path, kind) for path, kind in kinds.items() if path not in same]
-    listed += [Entry(path, kind, "found") for path, kind in others if kind == "system" or _prefix(path) not in same]
+    for path, kind in kinds.items():
+        name = path if kind == "system" else _prefix(path)  # an environment's python and python3 are one
+        if path not in same and name not in same:
+            same.add(name)
+            listed.append(Entry(path, kind, "found"))
     return listed
 
 

@@ -58,6 +58,12 @@ def test_the_system_python_is_one_by_any_name() -> None:
     assert [one.path for one in found] == ["/usr/bin/python3.11", "/usr/local/bin/python3.12"]
 
 
+def test_an_environment_by_two_names_is_one() -> None:
+    found = entries(facts(), [("/opt/env/bin/python", "venv"), ("/opt/env/bin/python3", "venv")])
+    assert [one.path for one in found] == ["/opt/env/bin/python"]
+    assert [one.path for one in entries(facts(python()), [("/opt/env/bin/python3", "venv")])] == ["/opt/env/bin/python"]
+
+
 def test_one_that_does_not_answer_says_so() -> None:
     (one,) = entries(facts(python(error="it hung", version=Unknown("it hung"))), [])
     assert one.about == "venv, does not answer"
