@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import NamedTuple
 
 # Dots of a braille cell from the bottom up, left and right column (Unicode 2800).
@@ -54,28 +55,47 @@ def chart(
         return [""] * height
     room = width * glyphs.across
     shown = list(values)[-room:]
-    steps: list[int | None] = [None] * (room - len(shown))
-    steps += [_step(value, low, high, height * glyphs.steps) for value in shown]
-    columns = [steps[at : at + glyphs.across] for at in range(0, room, glyphs.across)]
-    hanging = hanging and glyphs.across > 1
-    rows = ["".join(_cell(column, row, glyphs, hanging) for column in columns) for row in range(height)]
-    return rows if hanging else rows[::-1]
+    steps = [0] * (room - len(shown)) + [_step(value, low, high, height * glyphs.steps) for value in shown]
+    columns = [tuple(steps[at : at + glyphs.across]) for at in range(0, room, glyphs.across)]
+    cells = _hanging() if hanging and glyphs.across > 1 else _dots() if glyphs.across > 1 else _blocks()
+    rows = [_row(columns, row * glyphs.steps, glyphs.steps, cells) for row in range(height)]
+    return rows if cells is _hanging() else rows[::-1]
 
 
-def _step(value: float | None, low: float, high: float, steps: int) -> int | None:
+def _step(value: float | None, low: float, high: float, steps: int) -> int:
+    """How many steps are filled; 0: unknown."""
     if value is None or value != value:  # not a number
-        return None
+        return 0
     share = (value - low) / (high - low) if high > low else 0.0
     return max(1, min(steps, round(share * steps)))
 
 
-def _cell(column: Sequence[int | None], row: int, glyphs: Glyphs, hanging: bool) -> str:
-    """One cell; `row` counts from where the chart grows."""
-    filled = [0 if step is None else max(0, min(glyphs.steps, step - row * glyphs.steps)) for step in column]
-    if glyphs.across == 1:
-        return _BLOCKS[filled[0]]
-    left, right = (_LEFT[::-1], _RIGHT[::-1]) if hanging else (_LEFT, _RIGHT)
-    bits = sum(left[: filled[0]]) + sum(right[: filled[1]])
+def _row(columns: Sequence[tuple[int, ...]], base: int, most: int, cells: Mapping[tuple[int, ...], str]) -> str:
+    """One row: of each column what rises above `base` steps, at most a cell."""
+    filled = [tuple([min(most, step - base) if step > base else 0 for step in column]) for column in columns]
+    return "".join([cells[column] for column in filled])
+
+
+@cache
+def _dots() -> dict[tuple[int, ...], str]:
+    """Cells of braille by the filled steps of their two columns."""
+    return {(a, b): _braille(_LEFT[:a], _RIGHT[:b]) for a in range(_DOTS + 1) for b in range(_DOTS + 1)}
+
+
+@cache
+def _hanging() -> dict[tuple[int, ...], str]:
+    """The same, filled from the top."""
+    left, right = _LEFT[::-1], _RIGHT[::-1]
+    return {(a, b): _braille(left[:a], right[:b]) for a in range(_DOTS + 1) for b in range(_DOTS + 1)}
+
+
+@cache
+def _blocks() -> dict[tuple[int, ...], str]:
+    return {(at,): block for at, block in enumerate(_BLOCKS)}
+
+
+def _braille(left: Sequence[int], right: Sequence[int]) -> str:
+    bits = sum(left) + sum(right)
     return chr(0x2800 + bits) if bits else " "
 
 

@@ -25,7 +25,7 @@ class Detail(Vertical):
 
     def compose(self) -> ComposeResult:
         """Its widgets."""
-        yield DeviceHeader("", markup=False)
+        yield DeviceHeader()
         with Container(id="detail-charts"):
             for metric in METRICS:
                 yield Plot(metric)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from textual.app import RenderResult
 from textual.content import Content
-from textual.widgets import Static
+from textual.widget import Widget
 
 from gpudoctor.maybe import Unknown
 from gpudoctor.monitor.look import Watched
@@ -11,16 +12,22 @@ from gpudoctor.report.clean import clean
 from gpudoctor.tui.gpus import words
 
 
-class DeviceHeader(Static):
+class DeviceHeader(Widget):
     """The two lines."""
 
     DEFAULT_CSS = """
     DeviceHeader { height: 2; padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis; }
     """
+    _shown: tuple[Watched, str] | None = None
 
     def show(self, gpu: Watched, span: str) -> None:
         """Show a GPU; `span` says what time the charts show."""
-        self.update(Content("\n").join(header(gpu, span, self.content_size.width)))
+        self._shown = gpu, span
+        self.refresh()
+
+    def render(self) -> RenderResult:
+        """The lines, as wide as there is room."""
+        return Content("\n").join(header(*self._shown, self.size.width)) if self._shown else ""
 
 
 def header(gpu: Watched, span: str, width: int) -> list[Content]:

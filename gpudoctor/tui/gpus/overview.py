@@ -104,6 +104,13 @@ class Overview(Vertical):
     @on(OptionList.OptionHighlighted)
     def _move(self, event: OptionList.OptionHighlighted) -> None:
         event.stop()
+        self._again()
+
+    def on_resize(self) -> None:
+        """The rows are as wide as there is room."""
+        self._again()
+
+    def _again(self) -> None:
         if self._shown:
             self.show(*self._shown)
 

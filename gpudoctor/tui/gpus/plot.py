@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import textwrap
 
-from textual.app import RenderResult
-from textual.content import Content
+from rich.segment import Segment
+from textual.geometry import Size
+from textual.strip import Strip
+from textual.style import Style
 from textual.widget import Widget
 
 from gpudoctor.maybe import Unknown
@@ -15,6 +17,7 @@ from gpudoctor.tui.gpus.chart import DOTS, Glyphs, chart, meter
 from gpudoctor.tui.gpus.metrics import Metric
 from gpudoctor.tui.gpus.series import spaced
 
+Row = list[tuple[str, str]]  # a text and its style, each after the other
 SCALED = 36  # columns of a title with room for the scale
 NOTHING = "This GPU has no such sensor, or its driver does not show it."
 
@@ -28,7 +31,7 @@ class Plot(Widget):
     """
 
     DEFAULT_CSS = """
-    Plot { height: 1fr; width: 1fr; text-wrap: nowrap; text-overflow: clip; }
+    Plot { height: 1fr; width: 1fr; }
     """
 
     def __init__(self, metric: Metric, named: bool = False) -> None:
@@ -37,33 +40,44 @@ class Plot(Widget):
         self._gpu: Watched | None = None
         self._look: Look | None = None
         self._step, self._glyphs = 1.0, DOTS
+        self._drawn: tuple[tuple[Size, Style], list[Strip]] | None = None
 
     def show(self, gpu: Watched, look: Look, step: float, glyphs: Glyphs) -> None:
         """Draw a GPU, with so many seconds a value."""
         self._gpu, self._look, self._step, self._glyphs = gpu, look, step, glyphs
+        self._drawn = None
         self.refresh()
 
-    def render(self) -> RenderResult:
-        """Its rows."""
+    def render_line(self, y: int) -> Strip:
+        """One row; straight from its parts, because a chart's text needs no wrapping and no measuring."""
+        of = self.size, self.visual_style
+        if self._drawn is None or self._drawn[0] != of:
+            self._drawn = of, self._strips(*of)
+        strips = self._drawn[1]
+        return strips[y] if y < len(strips) else Strip.blank(self.size.width, self.visual_style.rich_style)
+
+    def _strips(self, size: Size, style: Style) -> list[Strip]:
         if self._gpu is None or self._look is None:
-            return Content("")
-        width, height = self.size
+            return []
         metric = self.metric
         if self._named:
             metric = metric._replace(title=f"{self._gpu.label} {metric.title}")
-        return Content("\n").join(plot(metric, self._gpu, self._look, self._step, self._glyphs, width, height))
+        rows = plot(metric, self._gpu, self._look, self._step, self._glyphs, *size)
+        styles = {name: (style + Style.parse(name)).rich_style for name in {name for row in rows for _, name in row}}
+        return [
+            Strip([Segment(text, styles[name]) for text, name in row]).adjust_cell_length(size.width, style.rich_style)
+            for row in rows
+        ]
 
 
-def plot(
-    metric: Metric, gpu: Watched, look: Look, step: float, glyphs: Glyphs, width: int, height: int
-) -> list[Content]:
-    """The rows of a chart, its title first."""
+def plot(metric: Metric, gpu: Watched, look: Look, step: float, glyphs: Glyphs, width: int, height: int) -> list[Row]:
+    """The rows of a chart, its title first, each in parts with their styles."""
     last = gpu.last
     title, room = _title(metric, metric.text(gpu, last) if last else "", width), height - 1
     why = _why(metric, gpu)
     if why:
         lines = textwrap.wrap(why, max(10, width))[:room]
-        return [title, *(Content.styled(text, "$foreground-muted") for text in lines)]
+        return [title, *([(text, "$foreground-muted")] for text in lines)]
     if look.kind == STILL:
         return [title, _meter(metric, gpu, width)][:height]
     count = width * glyphs.across
@@ -84,17 +98,14 @@ def _scaled(metric: Metric, width: int) -> bool:
     return len(metric.series) > 1 and width >= SCALED
 
 
-def _title(metric: Metric, value: str, width: int) -> Content:
-    room = width - len(metric.title) - 1
-    text = value if len(value) <= room else value[:room]
-    return Content.assemble(
-        (metric.title, "$foreground-muted"), (text.rjust(max(0, width - len(metric.title))), "bold")
-    )
+def _title(metric: Metric, value: str, width: int) -> Row:
+    text = value[: max(0, width - len(metric.title) - 1)]
+    return [(metric.title, "$foreground-muted"), (text.rjust(max(0, width - len(metric.title))), "bold")]
 
 
-def _coloured(row: str, metric: Metric, bottom: float) -> Content:
+def _coloured(row: str, metric: Metric, bottom: float) -> Row:
     """A row in the metric's colour, or in that of a warning where it stands for what is near the limit."""
-    return Content.styled(row, "$warning" if bottom >= metric.warn - 0.1 else metric.colour)
+    return [(row, "$warning" if bottom >= metric.warn - 0.1 else metric.colour)]
 
 
 def _why(metric: Metric, gpu: Watched) -> str:
@@ -109,9 +120,9 @@ def _why(metric: Metric, gpu: Watched) -> str:
     return f"Unknown: {clean(found.unknown)}." if isinstance(found, Unknown) else NOTHING
 
 
-def _meter(metric: Metric, gpu: Watched, width: int) -> Content:
+def _meter(metric: Metric, gpu: Watched, width: int) -> Row:
     last = gpu.last
     value = metric.series[0](last) if last else None
     high = metric.high(gpu, [value] if value is not None else [])
     used, left = meter(None if value is None else value - metric.low, high - metric.low, width)
-    return Content.assemble((used, metric.colour), (left, "$foreground-muted"))
+    return [(used, metric.colour), (left, "$foreground-muted")]

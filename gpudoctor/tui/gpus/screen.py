@@ -55,6 +55,7 @@ class Place(Screen[None]):
         super().__init__()
         self._look = Look(kind="live", waiting=True)
         self._opened: str | None = None
+        self._seen: object = None
         self._zoom = 0
         self._glyphs = BLOCKS if os.environ.get("TERM") == "linux" else DOTS  # the console's font has no braille
 
@@ -95,6 +96,7 @@ class Place(Screen[None]):
         """Go on."""
         self._source.start()
         self._timer.resume()
+        self._seen = None
         self.look()
 
     def on_resize(self) -> None:
@@ -108,9 +110,12 @@ class Place(Screen[None]):
     # -- what is shown -------------------------------------------------------------------------------------------
 
     def look(self) -> None:
-        """Ask the source what there is, and show it."""
+        """Ask the source what there is, and show it where there is something new."""
         self._look = self._source.look()
-        self.draw()
+        new = _newest(self._look)
+        if new != self._seen:
+            self._seen = new
+            self.draw()
 
     @property
     def _shown(self) -> Watched | None:
@@ -197,3 +202,9 @@ class Place(Screen[None]):
         if text:
             self.app.copy_to_clipboard(text)
             self.notify("What the GPUs say now is in the clipboard.")
+
+
+def _newest(look: Look) -> object:
+    """What changes whenever there is something new to draw: charts move on each second, samples or not."""
+    last = [(gpu.key, gpu.device, gpu.processes, gpu.refused, gpu.last and gpu.last.at) for gpu in look.devices]
+    return int(look.now), last, look.troubles, look.waiting, look.absent

@@ -39,7 +39,8 @@ def look(*gpus: Watched, kind: str = LIVE, **more: Any) -> Look:
 
 
 def drawn(key: str, one: Watched, kind: str = LIVE, width: int = 26, height: int = 3) -> list[str]:
-    return [line.plain for line in plot(BY_KEY[key], one, look(one, kind=kind), 1.0, DOTS, width, height)]
+    rows = plot(BY_KEY[key], one, look(one, kind=kind), 1.0, DOTS, width, height)
+    return ["".join(text for text, _ in line) for line in rows]
 
 
 @pytest.mark.parametrize(
