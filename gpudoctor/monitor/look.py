@@ -49,6 +49,7 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         kind: live, replayed, still.
+        title: of a recording.
         now: the time on the samples' clock.
         devices: NVIDIA's first, by index.
         troubles: what goes wrong at the moment, a sentence each; the values that stand are old then.
@@ -57,6 +58,7 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     kind: str
+    title: str = ""
     now: float = 0.0
     devices: tuple[Watched, ...] = ()
     troubles: tuple[str, ...] = ()

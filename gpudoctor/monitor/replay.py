@@ -50,6 +50,8 @@ class Replay:
     """
 
     def __init__(self, lines: Iterable[Line], clock: Callable[[], float] = time.monotonic) -> None:
+        lines = tuple(lines)
+        self._title = next((line.title for line in lines if line.title), "")
         self._lines = tuple(_timed(lines))
         self._clock, self._since = clock, 0.0
         self._played = LEAD * self._length  # seconds of the recording, its repetitions included
@@ -75,7 +77,7 @@ class Replay:
         """What was told up to now."""
         now = self._now()
         self._catch_up(now)
-        return Look(kind=REPLAYED, now=now, devices=self._history.devices())
+        return Look(kind=REPLAYED, title=self._title, now=now, devices=self._history.devices())
 
     def _now(self) -> float:
         return self._played + (self._clock() - self._since if self._running else 0.0)

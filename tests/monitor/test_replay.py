@@ -76,13 +76,14 @@ def test_after_a_long_pause_it_does_not_play_what_nobody_will_see() -> None:
 def test_lines_without_a_time_belong_to_the_line_before() -> None:
     clock = Clock()
     found = [
-        Line(schema="gpudoctor.samples/1"),
+        Line(schema="gpudoctor.samples/1", title="two GPUs"),
         Line(gpu="GPU 0", device={"name": "H100", "colour": "green"}),
         *recorded(2),
         Line(gpu="GPU 0", processes=(Process(pid=7),)),
         Line(gpu="GPU 1", refused=Unknown("NVML: GPU is lost"), at=1.5),
     ]
     replay = Replay(found, clock)
+    assert replay.look().title == "two GPUs"
     (gpu,) = replay.look().devices
     assert (gpu.device.name, gpu.processes) == ("H100", (Process(pid=7),))
     replay.start()

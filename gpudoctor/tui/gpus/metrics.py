@@ -86,28 +86,28 @@ def _temperature(gpu: Watched, sample: Sample) -> str:
 
 METRICS = (
     Metric(
-        "utilisation", "Utilisation", "$success", (field("utilisation"),), 0.0, lambda *_: 100.0,
+        "utilisation", "Utilisation", "$text-success", (field("utilisation"),), 0.0, lambda *_: 100.0,
         lambda _, s: words.of(s.utilisation, " %"), "utilisation",
     ),
     Metric(
-        "memory", "Memory", "$primary", (field("memory_used"),), 0.0, _limit("memory"),
+        "memory", "Memory", "$text-primary", (field("memory_used"),), 0.0, _limit("memory"),
         lambda g, s: _with_limit(words.size(s.memory_used, ""), words.size(g.device.memory, ""), " GiB"),
         "memory_used", 0.95,
     ),
     Metric(
-        "temperature", "Temperature", "$primary", (field("temperature"),), COOL,
+        "temperature", "Temperature", "$text-primary", (field("temperature"),), COOL,
         _limit("temperature_slowdown", HOTTEST), _temperature, "temperature", 0.9,
     ),
     Metric(
-        "power", "Power", "$success", (field("power"),), 0.0, _limit("power_limit"),
+        "power", "Power", "$text-success", (field("power"),), 0.0, _limit("power_limit"),
         lambda g, s: _with_limit(words.of(s.power), words.of(g.device.power_limit), " W"), "power", 0.98,
     ),
     Metric(
-        "clock", "SM clock", "$primary", (field("sm_clock"),), 0.0, _limit("sm_clock_max"),
+        "clock", "SM clock", "$text-primary", (field("sm_clock"),), 0.0, _limit("sm_clock_max"),
         lambda g, s: _with_limit(words.of(s.sm_clock), words.of(g.device.sm_clock_max), " MHz"), "sm_clock",
     ),
     Metric(
-        "pcie", "PCIe", "$success", (field("pcie_rx"), field("pcie_tx")), 0.0, _traffic_top,
+        "pcie", "PCIe", "$text-success", (field("pcie_rx"), field("pcie_tx")), 0.0, _traffic_top,
         lambda _, s: words.rates(s.pcie_rx, s.pcie_tx), "pcie_rx",
     ),
 )  # fmt: skip

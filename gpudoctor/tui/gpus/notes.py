@@ -15,7 +15,7 @@ from gpudoctor.tui.gpus.metrics import METRICS
 
 KINDS = {
     LIVE: "live, one sample a second",
-    REPLAYED: "replayed: not measured here",
+    REPLAYED: "replayed",
     STILL: "one recorded moment: nothing moves",
 }
 
@@ -29,8 +29,9 @@ def note(look: Look) -> list[Content]:
         return []
     names = Counter(words.name(gpu) for gpu in look.devices)
     listed = ", ".join(f"{count} x {name}" for name, count in names.items())
+    kind = KINDS.get(look.kind, look.kind) + (f": {look.title}" if look.title else "")
     told = f"{listed}   " if len(look.devices) > 1 else ""
-    return [Content.assemble((told, "bold"), (KINDS.get(look.kind, look.kind), "$foreground-muted"))]
+    return [Content.assemble((told, "bold"), (clean(kind), "$foreground-muted"))]
 
 
 def span(look: Look, step: float, glyphs: Glyphs, width: int) -> str:

@@ -212,7 +212,7 @@ def test_no_process_and_unknown_processes_are_said() -> None:
     ("kind", "says"), [("live", "live"), ("replayed", "replayed: not measured here"), ("still", "nothing moves")]
 )
 def test_whose_samples_these_are_is_said(kind: str, says: str) -> None:
-    (line,) = note(look(gpu(), gpu(), kind=kind))
+    (line,) = note(look(gpu(), gpu(), kind=kind, title="not measured here" if kind == "replayed" else ""))
     assert line.plain.startswith("2 x NVIDIA H100")
     assert says in line.plain
 
