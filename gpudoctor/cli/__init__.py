@@ -48,7 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     output.fill_closed()
     for name in ("SIGTERM", "SIGHUP"):
-        _end_on(name)
+        end_on(name)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # inherited as ignored, the kernel would take our children's codes
     try:
         code = _run(argv)
@@ -121,7 +121,7 @@ def _end(code: int) -> int:
     return code
 
 
-def _end_on(name: str) -> None:
+def end_on(name: str) -> None:
     """Before we end by a signal: end our children, and remove what was made for them."""
 
     def handler(number: int, _: object) -> None:

@@ -10,7 +10,10 @@ import sys
 import termios
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from threading import Thread
 from typing import Any
+
+from gpudoctor.cli import end_on
 
 # What undoes each mode that textual's driver for Linux turns on (its stop_application_mode): pasting, wrapping, sizes
 # in band, mouse, focus, Kitty's keyboard, and last the alternate screen; then the cursor.
@@ -21,45 +24,52 @@ USABLE = "".join(
         "?25h", "0m",
     )
 )  # fmt: skip
-PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG in prctl(2)
-SERVER = "GPUDOCTOR_SERVER"  # the process id of `gpudoctor serve`, in the environment of those it serves
 
 
 @contextmanager
 def cleanly(served: bool) -> Iterator[None]:
-    """For as long as the application runs: a signal that ends us gives the terminal back, and a lost one ends us.
+    """For as long as the application runs: whatever ends us gives the terminal back, and a lost one ends us.
 
     Args:
-        served: whether a browser shows it, through `gpudoctor serve`; it then ends with its server too.
+        served: whether `gpudoctor serve` shows it in a browser, so that there is no terminal to give back.
     """
-    if served:
-        end_with_the_server()
-        yield from _until_left()
-        return
-    attributes = _attributes()
+    attributes = None if served else _attributes()
 
     def give_back() -> None:
-        restore(attributes)
+        if not served:
+            restore(attributes)
 
     atexit.register(give_back)  # before the children's end is: so it is the last to run
+    _end_when_left_alone()
     try:
-        yield from _until_left()
+        yield
     except BaseException:
         give_back()
         raise
     finally:
         atexit.unregister(give_back)
-
-
-def _until_left() -> Iterator[None]:
-    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:  # nohup: there is nothing to show to nobody
-        signal.signal(signal.SIGHUP, signal.SIG_DFL)
-    try:
-        yield
-    finally:
         examine = sys.modules.get("gpudoctor.examine")
         if examine is not None:
             examine.stop(final=True)
+
+
+def _end_when_left_alone() -> None:
+    """End, as by SIGHUP, when the other end of standard input is gone: the terminal's window, or our server.
+
+    The kernel sends the signal itself in most cases; not to those whom a shell shields from it (nohup), and not where
+    standard input is a pipe. Nobody sees us any more then, and textual would read nothing for ever.
+    """
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
+        end_on("SIGHUP")
+
+    def watch() -> None:
+        watched = select.poll()
+        watched.register(0, 0)  # a hang-up is told to who asks for nothing
+        watched.poll()
+        os.kill(os.getpid(), signal.SIGHUP)
+
+    Thread(target=watch, daemon=True, name="left alone").start()
 
 
 def _attributes() -> list[Any] | None:
@@ -76,13 +86,3 @@ def restore(attributes: list[Any] | None) -> None:
     with suppress(OSError):
         if select.select([], [2], [], 0.1)[1]:
             os.write(2, USABLE.encode())
-
-
-def end_with_the_server() -> None:
-    """Have the kernel end us when the server is gone, however it ended: nobody would see us any more."""
-    import ctypes
-
-    ctypes.CDLL(None).prctl(PARENT_DEATH_SIGNAL, int(signal.SIGHUP), 0, 0, 0)
-    server = os.environ.get(SERVER, "")
-    if server.isdigit() and os.getppid() != int(server):  # it was gone before we asked
-        os._exit(128 + signal.SIGHUP)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import sys
 from functools import partial
 from urllib.parse import urlsplit
@@ -12,7 +11,6 @@ from aiohttp import web
 from aiohttp.typedefs import Handler
 from textual_serve import server as textual_server
 
-from gpudoctor.cli.leaving import SERVER
 from gpudoctor.cli.output import out
 from gpudoctor.cli.serve import LOOPBACK
 
@@ -35,14 +33,13 @@ class Server(textual_server.Server):
         self.visits: set[asyncio.Task[object]] = set()
 
     async def _make_app(self) -> web.Application:
-        os.environ[SERVER] = str(os.getpid())
         app = await super()._make_app()
         app.middlewares.append(self._only_ours)
         return app
 
     @web.middleware
     async def _only_ours(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Turn away what another site's page asks for: a browser sends it with the visitor's reach, not with their will.
+        """Turn away what another site's page asks for: it has the visitor's reach, and not their will.
 
         Listening on loopback keeps other machines out, not other pages: any of them may open a socket to it, or have a
         name of its own lead here.
@@ -81,7 +78,7 @@ class Server(textual_server.Server):
         """Say nothing yet: the port may be taken."""
 
     async def on_shutdown(self, app: web.Application) -> None:  # noqa: ARG002 - textual-serve calls it so
-        """End each visit, and so its application; the kernel ends those that take no notice, when we are gone."""
+        """End each visit, and so its application; those that take no notice see us go (gpudoctor.cli.leaving)."""
         visits = set(self.visits)
         for task in visits:
             task.cancel()

@@ -70,6 +70,7 @@ class Doctor(App[int]):
         """Begin to examine."""
         self.sub_title = self.session.source.title
         self.theme = "textual-dark" if self.colour else "ansi-dark"
+        self.app_resume_signal.subscribe(self, lambda _: self.refresh(layout=True))
         self.action_again()
 
     # -- the examination -----------------------------------------------------------------------------------
