@@ -223,6 +223,7 @@ def amd(tmp_path: Path, changes: dict[str, str | None] | None = None, **of_gpu: 
     plain = {"name": "GPU 0", "folder": folder, "link": folder, "kfd": 777}
     task = {"gpus": [plain | of_gpu], "processes": write(tmp_path / "kfd", KFD), "generations": {"16.0": 4}}
     (found,) = watch_amd.gpus(json.dumps(task), print)
+    assert isinstance(found, watch_amd.Gpu)
     return found
 
 
