@@ -54,6 +54,7 @@ class Server(textual_server.Server):
         """The page; it asks for the rest where the browser found it: by another name, or a forwarded port."""
         self.public_url = f"{request.scheme}://{request.host}"
         page: web.StreamResponse = await super().handle_index(request)
+        page.headers["Cache-Control"] = "no-store"  # else browsers keep a page that was left, and its application
         return page
 
     async def handle_websocket(self, request: web.Request) -> web.WebSocketResponse:
