@@ -10,6 +10,7 @@
    STANDIN_LOSE=h2d|d2h|peer    copies of 64 KiB and more bring zeros instead of their last 4 KiB
    STANDIN_LOSE=odd h2d|odd d2h copies of an odd length bring nothing
    STANDIN_FLIP=N        the Nth product, and each after it, has one bit flipped
+   STANDIN_FLIP_FROM=M   they are counted from the Mth copy of 64 KiB and more to the device
    STANDIN_DEAD_AT=N     the Nth kernel kills the context, with STANDIN_DEAD_CODE (700)
    STANDIN_STALE=1       streams wait for no events
    STANDIN_NO_PEER=1     no direct access between devices */
@@ -23,7 +24,7 @@ enum { INVALID_VALUE = 1, OUT_OF_MEMORY = 2, INVALID_CONTEXT = 201, INVALID_HAND
 typedef unsigned long long At;
 
 static int dead, current = -1, retained[8], peers[8][8];
-static unsigned long allocations, products, launches;
+static unsigned long allocations, products, launches, uploads;
 
 static long setting(const char *name, long otherwise) {
     const char *value = getenv(name);
@@ -206,6 +207,7 @@ EXPORT cuMemcpyHtoDAsync_v2(At to, const void *from, size_t size, Stream *stream
     if (!holding((void *)(uintptr_t)to, size, 0)) return INVALID_VALUE;
     Op *op = queue(stream, run_copy);
     op->to = (void *)(uintptr_t)to, op->size = size, op->bits = lost("h2d", size), op->from = from;
+    uploads += size >= 65536;
     if (!holding(from, size, 1)) op->from = op->kept = memcpy(malloc(size), from, size);
     return 0;
 }
@@ -273,7 +275,8 @@ static void run_launch(Op *op) {
     if (dead) return;
     run_kernel(op->kernel, op->wide, op->high, op->arguments);
     const unsigned long flip = (unsigned long)setting("STANDIN_FLIP", 0);
-    if (strcmp(op->kernel->name, "multiply") || ++products < flip || !flip) return;
+    if (strcmp(op->kernel->name, "multiply") || uploads < (unsigned long)setting("STANDIN_FLIP_FROM", 0)) return;
+    if (++products < flip || !flip) return;
     const char *v = op->arguments;
     ((unsigned *)P(6))[I(7) / 2 * I(8) + I(8) / 2] ^= 1u << 22;
 }
