@@ -48,7 +48,7 @@ class Doctor(App[int]):
     MODES: ClassVar[dict[str, Any]] = {place.name: place.screen for place in PLACES}
     DEFAULT_MODE = PLACES[0].name
     BINDINGS: ClassVar[list[BindingType]] = [
-        *(Binding(place.key, f"go('{place.name}')", place.title, tooltip=place.shows) for place in PLACES),
+        *(Binding(place.key, f"go('{place.name}')", place.title, show=False, tooltip=place.shows) for place in PLACES),
         Binding("r", "again", "Examine again"),
         Binding("w", "save", "Save"),
         Binding("t", "theme", "Theme", show=False),

@@ -11,7 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.screen import Screen
-from textual.widgets import ContentSwitcher, Footer, Header, Static
+from textual.widgets import ContentSwitcher, Footer, Static
 
 from gpudoctor.monitor.look import Look, Watched
 from gpudoctor.tui.gpus.chart import BLOCKS, DOTS
@@ -20,6 +20,7 @@ from gpudoctor.tui.gpus.empty import nothing
 from gpudoctor.tui.gpus.notes import note, span, summary
 from gpudoctor.tui.gpus.overview import GpuRows, Overview
 from gpudoctor.tui.gpus.sources import source_of
+from gpudoctor.tui.header import Header
 from gpudoctor.tui.session import Session
 
 if TYPE_CHECKING:
