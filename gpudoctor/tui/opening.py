@@ -15,7 +15,7 @@ from gpudoctor.facts.file import FactsFileError, read
 from gpudoctor.report.clean import clean
 from gpudoctor.tui.session import Source
 
-HINT = "`gpudoctor facts > host.json` writes one.   Enter opens it, Escape goes back."
+HINT = "`gpudoctor facts > host.json` writes one.\nEnter opens it, Escape goes back."
 
 
 def opened(path: str) -> Source:

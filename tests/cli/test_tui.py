@@ -1,0 +1,147 @@
+"""`gpudoctor tui` and `gpudoctor serve` as commands: what they open, what they refuse, and in which words."""
+
+import builtins
+import re
+import shlex
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpudoctor.cli import OK, main, parser, serve, tui
+from gpudoctor.demo import DEMOS
+from tests.cli import gpudoctor
+from tests.cli.conftest import Run
+
+
+def _arguments(line: str) -> Any:
+    words = shlex.split(line)
+    return parser(words[0]).parse_args(words)
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("--demo mismach", 'There is no --demo value "mismach". Did you mean "mismatch"?'),
+        ("--demo zzz", 'There is no --demo value "zzz". There are mismatch, cpu-wheel, bad-link.'),
+        ("--zzz", 'There is no option "--zzz". `gpudoctor tui --help` lists what there is.'),
+        ("tui more", 'The argument "more" is one too many. `gpudoctor tui --help` lists what there is.'),
+        ("tui", "The application needs a terminal. `gpudoctor check` writes the diagnosis as text."),
+        ("--quick", "The application needs a terminal. `gpudoctor check` writes the diagnosis as text."),
+        ("serve --port 0", "--port takes 1 to 65535, not 0."),
+        ("serve --port 65536", "--port takes 1 to 65535, not 65536."),
+        ("serve --port http", "--port takes 1 to 65535, not http."),
+        ("serve --facts /proc/none", "The facts file /proc/none cannot be read: No such file or directory."),
+        ("serve --facts -", "--facts - has no meaning here: the application reads its keys from standard input."),
+        (
+            "serve --demo mismatch --quick --facts x",
+            "--facts has no meaning with --demo, which opens a recorded machine.",
+        ),
+        ("serve --demo mismatch --python x", "--python has no meaning with --demo, which opens a recorded machine."),
+        ("serve --demo mismatch --root /tmp", "--root has no meaning with --demo, which opens a recorded machine."),
+        ("serve --root /proc/none", "--root /proc/none is no folder."),
+    ],
+)
+def test_one_sentence(run: Run, line: str, sentence: str) -> None:
+    assert run(*line.split()).sentence == sentence
+
+
+def test_the_facts_are_refused_beside_what_looks_at_this_machine(run: Run, facts_file: str) -> None:
+    told = "has no meaning with --facts: the file says what was found where it was written."
+    assert run("serve", "--facts", facts_file, "--root", "/tmp").sentence == f"--root {told}"
+
+
+def test_it_opens_what_was_asked_for(facts_file: str) -> None:
+    plain = tui.source_of(_arguments("tui --quick"))
+    assert (plain.title, plain.live, plain.wishes.quick, plain.wishes.glimpses) == ("this machine", True, True, True)
+    named = tui.source_of(_arguments(f"tui --python {sys.executable} --timeout 7"))
+    assert named.wishes.pythons == (sys.executable,)
+    assert 6 < named.make().left(100) <= 7
+    assert named.make() is not named.make()
+    assert tui.source_of(_arguments("tui --root /tmp")).title == "/tmp"
+    recorded = tui.source_of(_arguments(f"tui --facts {facts_file}"))
+    assert (recorded.title, recorded.live) == ("host.json", False)
+    for name in DEMOS:
+        assert tui.source_of(_arguments(f"tui --demo {name}")).title == f"demo: {name}"
+
+
+def _note(seen: list[Any], arguments: Any) -> int:
+    seen.append(arguments)
+    return OK
+
+
+@pytest.mark.parametrize("line", ["", "--demo mismatch", "--facts x", "--python x --quick"])
+def test_no_command_means_the_application(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Any] = []
+    monkeypatch.setattr(tui, "must_be_a_terminal", lambda _: None)
+    monkeypatch.setattr(tui, "run", partial(_note, seen))
+    assert main(line.split()) == OK
+    assert [arguments.command for arguments in seen] == ["tui"]
+
+
+def test_help_and_version_are_those_of_the_whole(run: Run) -> None:
+    assert "Without a command it opens an application" in " ".join(run("--help").out.split())
+    assert run("--version").out.startswith("gpudoctor ")
+
+
+def test_a_visitors_command_has_the_same_options_and_is_quoted() -> None:
+    line = 'serve --facts "my host.json" --timeout 9 --quick'
+    words = shlex.split(serve.command(_arguments(line)))
+    assert words == [
+        "exec",
+        sys.executable,
+        "-m",
+        "gpudoctor",
+        "tui",
+        "--facts",
+        "my host.json",
+        "--timeout",
+        "9.0",
+        "--quick",
+    ]
+    words = shlex.split(serve.command(_arguments("serve --python 'a b' --python c --root /x --demo mismatch")))
+    assert words[5:] == ["--demo", "mismatch", "--python", "a b", "--python", "c", "--root", "/x"]
+    assert main(words[4:]) == 2  # they are understood: all that is missing is a terminal, or a sense in the options
+
+
+def test_without_the_extra_it_says_how_to_install_it(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = builtins.__import__
+
+    def missing(name: str, *more: Any) -> Any:
+        if name.partition(".")[0] in ("aiohttp", "textual_serve"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+        return real(name, *more)
+
+    monkeypatch.delitem(sys.modules, "gpudoctor.cli.serving", raising=False)
+    monkeypatch.setattr(builtins, "__import__", missing)
+    told = "Serving needs the extra web: `pip install 'gpudoctor-cli[web]'` installs it."
+    assert run("serve", "--demo", "mismatch").sentence == told
+
+
+def test_a_port_that_is_taken_is_told_in_a_sentence() -> None:
+    pytest.importorskip("textual_serve")
+    import socket
+
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        one.listen()
+        port = one.getsockname()[1]
+        told = gpudoctor("serve", "--demo", "mismatch", "--port", str(port)).sentence
+    assert told == f"gpudoctor cannot listen on 127.0.0.1 port {port}: Address already in use."
+
+
+def test_what_a_signal_undoes_is_what_textual_does() -> None:
+    """Each mode that textual's driver turns on for the terminal is turned off again."""
+    from textual.drivers import linux_driver
+
+    from gpudoctor.cli.leaving import USABLE
+
+    lines = Path(linux_driver.__file__).read_text(encoding="utf-8").splitlines()
+    text = "\n".join(line.partition("#")[0] for line in lines)
+    on = set(re.findall(r"\[\?(\d+)h", text)) - {"25", "7"}  # those two are on in every terminal
+    assert "1049" in on
+    assert {mode for mode in on if f"[?{mode}l" not in USABLE} == set()
+    assert "[?25h" in USABLE
+    assert "[?7h" in USABLE
