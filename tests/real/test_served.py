@@ -118,7 +118,7 @@ class TestInABrowser:
             assert before.startswith(b"\x89PNG")
             assert len(set(before)) > 200  # no empty page
             assert "The PCI bus shows" not in page.told
-            _click_footer(page, "2 GPUs")
+            _click_first_row(page, "2 GPUs")
             page.shows("The PCI bus shows")
             until(lambda: page.picture(tmp_path / "after.png") != before, "another picture")
 
@@ -147,18 +147,18 @@ class TestInABrowser:
             until(lambda: not served.visitors(), "the end with the server", 10)
 
 
-def _click_footer(page: Page, text: str) -> None:
-    """Click on a word of the last row, which is where it was last written."""
+def _click_first_row(page: Page, text: str) -> None:
+    """Click on a word of the first row, which names the places."""
     sizes = [json.loads(said) for said in page.run("return window.said") if '"resize"' in said]
     size: dict[str, Any] = sizes[-1][1] if sizes else {}
     columns, rows = size["width"], size["height"]
     at = _column(page.told, text)
     x, y, width, height = page.run(f"const r = {SCREEN}.getBoundingClientRect(); return [r.x, r.y, r.width, r.height]")
-    page.click(x + (at + len(text) / 2) * width / columns, y + (rows - 0.5) * height / rows)
+    page.click(x + (at + len(text) / 2) * width / columns, y + 0.5 * height / rows)
 
 
 def _column(told: str, text: str) -> int:
-    """The column in which a text of the footer begins: the row is written from its beginning."""
+    """The column in which a text of the first row begins: the row is written from its beginning."""
     plain = re.sub(r"\x1b\[[0-9;?]*m", "", told)
     row = max((part for part in re.split(r"\x1b\[[0-9;?<=>$]*[A-Za-z]|\n", plain) if text in part), key=len)
     return row.index(text)
