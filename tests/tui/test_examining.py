@@ -20,7 +20,7 @@ from gpudoctor.tui import app as app_module
 from gpudoctor.tui.app import Doctor
 from gpudoctor.tui.session import Source
 from tests.tui.screens import run, settled, text_of
-from tests.tui.test_app import KEYS, judged, opened
+from tests.tui.test_app import KEYS, judged
 
 
 class Slow:
