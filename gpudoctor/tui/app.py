@@ -138,6 +138,10 @@ class Doctor(App[int]):
         """Show a screen."""
         self.switch_mode(name)
 
+    def delay_update(self, delay: float = 0.01) -> None:
+        """Show another place as soon as it is laid out; textual itself waits for 50 ms."""
+        super().delay_update(delay)
+
     def action_theme(self) -> None:
         """Dark or light."""
         if self.colour:

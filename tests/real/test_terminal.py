@@ -109,7 +109,7 @@ def test_it_follows_the_terminal_as_that_is_resized(terminal: Terminal) -> None:
 
 def _footer_in(terminal: Terminal, row: int) -> bool:
     rows = terminal.screen.split("\n")
-    return len(rows) >= row and "palette" in rows[row - 1]
+    return len(rows) >= row and "^p Palette" in rows[row - 1]
 
 
 @pytest.mark.parametrize("key", ["q", "C-c", "C-q"])

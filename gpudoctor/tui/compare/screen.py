@@ -10,7 +10,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.screen import Screen
-from textual.widgets import ContentSwitcher, Footer
+from textual.widgets import ContentSwitcher
 
 from gpudoctor.comparison import Comparison, compare, side
 from gpudoctor.facts import Facts
@@ -19,6 +19,7 @@ from gpudoctor.tui.compare import keeping
 from gpudoctor.tui.compare.choices import Choice
 from gpudoctor.tui.compare.chooser import Chooser
 from gpudoctor.tui.compare.view import View
+from gpudoctor.tui.footer import Footer
 from gpudoctor.tui.header import Header
 from gpudoctor.tui.session import Session
 

@@ -11,7 +11,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container, Vertical
 from textual.screen import Screen
-from textual.widgets import Footer, Input, Static
+from textual.widgets import Input, Static
 
 from gpudoctor.report.model import FindingEntry
 from gpudoctor.tui.diagnosis import progress, trial
@@ -24,6 +24,7 @@ from gpudoctor.tui.diagnosis.page import nothing, page
 from gpudoctor.tui.diagnosis.styled import styled
 from gpudoctor.tui.diagnosis.trying import Trials
 from gpudoctor.tui.diagnosis.view import View, next_area, next_status, rows
+from gpudoctor.tui.footer import Footer
 from gpudoctor.tui.header import Header
 from gpudoctor.tui.session import Session
 

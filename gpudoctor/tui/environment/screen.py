@@ -12,7 +12,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.message import Message
 from textual.screen import Screen
-from textual.widgets import ContentSwitcher, Footer
+from textual.widgets import ContentSwitcher
 
 from gpudoctor.tui.environment.described import described
 from gpudoctor.tui.environment.detail import Detail
@@ -21,6 +21,7 @@ from gpudoctor.tui.environment.interpreters import Entry, entries
 from gpudoctor.tui.environment.lines import Line
 from gpudoctor.tui.environment.picker import TOOLKITS, Picker
 from gpudoctor.tui.environment.toolkits import toolkits
+from gpudoctor.tui.footer import Footer
 from gpudoctor.tui.header import Header
 from gpudoctor.tui.session import Session, Source
 

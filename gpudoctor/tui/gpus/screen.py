@@ -11,9 +11,10 @@ from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.screen import Screen
-from textual.widgets import ContentSwitcher, Footer, Static
+from textual.widgets import ContentSwitcher, Static
 
 from gpudoctor.monitor.look import Look, Watched
+from gpudoctor.tui.footer import Footer
 from gpudoctor.tui.gpus.chart import BLOCKS, DOTS
 from gpudoctor.tui.gpus.detail import Detail
 from gpudoctor.tui.gpus.empty import nothing

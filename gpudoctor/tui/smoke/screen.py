@@ -10,12 +10,13 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container, Vertical
 from textual.screen import Screen
-from textual.widgets import Button, Footer
+from textual.widgets import Button
 
 from gpudoctor.facts import Facts
 from gpudoctor.report.model import FindingEntry, Report
 from gpudoctor.report.smoke import smoke_entries
 from gpudoctor.smoke.wishes import ChoiceError
+from gpudoctor.tui.footer import Footer
 from gpudoctor.tui.header import Header
 from gpudoctor.tui.session import Session
 from gpudoctor.tui.smoke import words
