@@ -56,6 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
 
         from gpudoctor.tui.app import Doctor
 
+        sys.setswitchinterval(0.0005)  # probes and checks run in threads, and keys come first
         app = Doctor(chosen, colour=served or colours(sys.stderr))
         code = app.run(loop=new_event_loop())  # asyncio.run would wait for threads, and one may wait for a dead disk
         return INCOMPLETE if app.return_code else code or OK
