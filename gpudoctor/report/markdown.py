@@ -12,6 +12,7 @@ import msgspec
 
 from gpudoctor.judge import Fix
 from gpudoctor.report import text
+from gpudoctor.report.alike import alike, own_commands, sentences
 from gpudoctor.report.clean import clean
 from gpudoctor.report.model import FindingEntry, Report
 
@@ -28,8 +29,8 @@ _CALL = re.compile(r"(?<![\w`])([@#!])(?=[\w-])")
 def render(report: Report) -> str:
     """The report as Markdown."""
     parts = [f"**gpudoctor {plain(report.version)}: {plain(report.status.upper())}**", *_head(report)]
-    for number, entry in enumerate(report.findings, 1):
-        parts += _finding(number, entry)
+    for number, (entry, *others) in enumerate(alike(report.findings), 1):
+        parts += _finding(number, entry, others)
     parts += _unknown(report)
     parts += _smoke(report)
     parts += [plain(sentence) for sentence in report.next if "--verbose" not in sentence]
@@ -83,15 +84,21 @@ def _head(report: Report) -> list[str]:
     return [fence([text.render(bare, WIDE, verbose=True)])]
 
 
-def _finding(number: int, entry: FindingEntry) -> Iterator[str]:
+def _finding(number: int, entry: FindingEntry, others: list[FindingEntry]) -> Iterator[str]:
     yield f"### {number}. {WORDS[entry.status]}: {plain(entry.title)}"
     yield plain(entry.says)
+    if others:
+        yield "\n".join(f"- {plain(says)}" for says in sentences(entry, others))
     yield f"**Why:** {plain(entry.cause)}"
-    if entry.evidence:
-        yield fence(entry.evidence)
+    if seen := dict.fromkeys(seen for one in (entry, *others) for seen in one.evidence):
+        yield fence(seen)
     for place, fix in enumerate(entry.fixes):
         yield from _fix(fix, "Or" if place else "Fix")
-    yield _more(entry)
+    for other in others:
+        if commands := own_commands(other, entry):
+            yield f"The same for {plain(other.subject)}:"
+            yield fence(commands, "sh")
+    yield _more(entry, others)
 
 
 def _fix(fix: Fix, label: str) -> Iterator[str]:
@@ -110,15 +117,17 @@ def _fix(fix: Fix, label: str) -> Iterator[str]:
         yield fence([fix.verify], "sh")
 
 
-def _more(entry: FindingEntry) -> str:
+def _more(entry: FindingEntry, others: list[FindingEntry]) -> str:
     """What follows, what was ruled out, and sources: folded."""
-    said = dict.fromkeys(f"{_code(one.check)}: {plain(one.says)}" for one in entry.consequences)
+    follow = (one for each in (entry, *others) for one in each.consequences)
+    said = dict.fromkeys(f"{_code(one.check)}: {plain(one.says)}" for one in follow)
     parts = ["\n".join(f"- {line}" for line in said)] if said else []
     if entry.ruled_out:
         parts.append("Ruled out: " + ", ".join(_code(id_) for id_ in entry.ruled_out))
     if entry.references:
         parts.append("\n".join(f"- {_link(reference)}" for reference in entry.references))
-    parts.append(f"id {_code(entry.check)}, about {plain(entry.subject)}")
+    about = ", ".join(plain(one.subject) for one in (entry, *others))
+    parts.append(f"id {_code(entry.check)}, about {about}")
     return folded(f"More: {len(said)} follow from it" if said else "More", *parts)
 
 

@@ -6,6 +6,7 @@ from rich.console import Console
 from rich.text import Text
 
 from gpudoctor.judge import Fix
+from gpudoctor.report.alike import alike, own_commands, sentences
 from gpudoctor.report.clean import clean, wrapped
 from gpudoctor.report.header import header
 from gpudoctor.report.model import Consequence, FindingEntry, Report
@@ -41,8 +42,8 @@ def render(report: Report, width: int | None = None, colour: bool = False, verbo
         from gpudoctor.report.smoke_text import table
 
         table(out, report)
-    for entry in report.findings:
-        _finding(out, entry, verbose, len(report.pythons) > 1)
+    for entry, *others in alike(report.findings):
+        _finding(out, entry, others, verbose, len(report.pythons) > 1)
     if verbose:
         _unknown(out, report)
     _counts(out, report, verbose)
@@ -53,17 +54,20 @@ def render(report: Report, width: int | None = None, colour: bool = False, verbo
     return "\n".join(line.rstrip() for line in text.splitlines()) + "\n"
 
 
-def _finding(out: Console, entry: FindingEntry, verbose: bool, several: bool) -> None:
+def _finding(out: Console, entry: FindingEntry, others: list[FindingEntry], verbose: bool, several: bool) -> None:
     word, style = LABEL[entry.status]
     out.print()
     _hanging(out, word, style, entry.title)
     _line(out, "", entry.says)
+    for number, says in enumerate(sentences(entry, others)):
+        _line(out, "also" if number == 0 else "", says)
     _line(out, "why", entry.cause)
-    for seen in entry.evidence:
+    for seen in dict.fromkeys(seen for one in (entry, *others) for seen in one.evidence):
         _line(out, "seen", seen, "dim")
     for number, fix in enumerate(entry.fixes):
         _fix(out, fix, "fix" if number == 0 else "or")
-    _consequences(out, entry.consequences)
+    _for_the_others(out, entry, others)
+    _consequences(out, tuple(follows for one in (entry, *others) for follows in one.consequences))
     if verbose and entry.ruled_out:
         _line(out, "well", ", ".join(entry.ruled_out), "dim")
     for reference in entry.references if verbose else ():
@@ -93,6 +97,15 @@ def _fix(out: Console, fix: Fix, label: str) -> None:
     if fix.verify and fix.verify not in fix.commands:
         _line(out, "", "To see whether it helped:", "dim")
         _command(out, fix.verify)
+
+
+def _for_the_others(out: Console, entry: FindingEntry, others: list[FindingEntry]) -> None:
+    """What they need beyond the commands of the first: its own with another index, most of the time."""
+    for other in others:
+        if commands := own_commands(other, entry):
+            _line(out, "", f"The same for {other.subject}:", "dim")
+            for command in commands:
+                _command(out, command)
 
 
 def _command(out: Console, command: str) -> None:

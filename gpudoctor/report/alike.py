@@ -1,0 +1,41 @@
+"""Findings of one check about several things: the same illness of eight GPUs is told once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from gpudoctor.report.model import FindingEntry
+
+_NUMBERS = re.compile(r"\d+")
+
+
+def alike(findings: Iterable[FindingEntry]) -> list[tuple[FindingEntry, ...]]:
+    """Findings that differ only in what they are about, together, at the place of the first.
+
+    They are of one check and status, and their fixes say the same but for numbers.
+    """
+    groups: dict[object, list[FindingEntry]] = {}
+    for entry in findings:
+        said = tuple(_NUMBERS.sub("", fix.says) for fix in entry.fixes)
+        groups.setdefault((entry.check, entry.status, entry.title, entry.cause, said), []).append(entry)
+    return [tuple(group) for group in groups.values()]
+
+
+def own_commands(entry: FindingEntry, first: FindingEntry) -> tuple[str, ...]:
+    """What is to be typed for this one and was not already said of the first."""
+    told = {command for fix in first.fixes for command in fix.commands}
+    own = (command for fix in entry.fixes for command in fix.commands if command not in told)
+    return tuple(dict.fromkeys(own))
+
+
+def sentences(entry: FindingEntry, others: Iterable[FindingEntry]) -> list[str]:
+    """What is said of the others; those of which the same is said as of the first are only named."""
+    others = list(others)
+    same = [one.subject for one in others if _without_subject(one) == _without_subject(entry)]
+    rest = [one.says for one in others if one.subject not in same]
+    return [f"The same for {', '.join(same)}.", *rest] if same else rest
+
+
+def _without_subject(entry: FindingEntry) -> str:
+    return re.sub(rf"{re.escape(entry.subject)}\b", "", entry.says)

@@ -1,0 +1,66 @@
+"""Eight GPUs with the same illness are one paragraph."""
+
+import msgspec
+import pytest
+
+from gpudoctor.judge import Fix
+from gpudoctor.report import markdown, text
+from gpudoctor.report.alike import alike, sentences
+from gpudoctor.report.model import Consequence, FindingEntry, Report
+
+
+def hot(index: int, **changes: object) -> FindingEntry:
+    made = FindingEntry(
+        check="health.overheated",
+        status="warn",
+        subject=f"GPU {index}",
+        title="A GPU is too hot",
+        says=f"GPU {index} is hot at {90 + index} degrees C.",
+        cause="Dust.",
+        evidence=("one line",),
+        fixes=(Fix(f"Cool GPU {index}.", ("nvidia-smi -q", f"sudo nvidia-smi -i {index} -lgc 300,1200"), "cool"),),
+        consequences=(Consequence(check="a.b", says=f"Slow {index}."),),
+    )
+    return msgspec.structs.replace(made, **changes)
+
+
+@pytest.mark.parametrize(
+    ("findings", "sizes"),
+    [
+        ((), []),
+        ((hot(0),), [1]),
+        ((hot(0), hot(1), hot(2)), [3]),
+        ((hot(0), hot(1, check="health.power-brake"), hot(2)), [2, 1]),
+        ((hot(0), hot(1, status="fail")), [1, 1]),
+        ((hot(0), hot(1, fixes=(Fix("Replace it.", (), "replace"),))), [1, 1]),
+        ((hot(0), hot(1, cause="Another.")), [1, 1]),
+    ],
+)
+def test_alike(findings: tuple[FindingEntry, ...], sizes: list[int]) -> None:
+    assert [len(group) for group in alike(findings)] == sizes
+
+
+def test_text_says_of_each_what_differs() -> None:
+    told = text.render(Report(findings=(hot(0), hot(1), hot(2))))
+    assert (
+        "\n        GPU 0 is hot at 90 degrees C.\nalso    GPU 1 is hot at 91 degrees C.\n        GPU 2 is hot" in told
+    )
+    assert told.count("A GPU is too hot") == told.count("why     Dust.") == told.count("one line") == 1
+    assert "        The same for GPU 2:\n          sudo nvidia-smi -i 2 -lgc 300,1200\n" in told
+    assert told.count("nvidia-smi -q") == 1
+    assert all(f"Slow {i}." in told for i in range(3))
+
+
+def test_markdown_says_of_each_what_differs() -> None:
+    told = markdown.render(Report(findings=(hot(0), hot(1))))
+    assert "\n\n- GPU 1 is hot at 91 degrees C.\n\n" in told
+    assert "The same for GPU 1:\n\n```sh\nsudo nvidia-smi -i 1 -lgc 300,1200\n```" in told
+    assert "about GPU 0, GPU 1" in told
+    assert told.count("### ") == 1
+
+
+def test_those_of_which_the_same_is_said_are_only_named() -> None:
+    entries = [hot(i, says=f"GPU {i} (A100) is hot.") for i in (0, 1, 11)]
+    assert sentences(entries[0], entries[1:]) == ["The same for GPU 1, GPU 11."]
+    assert sentences(entries[0], [entries[1], hot(2)]) == ["The same for GPU 1.", "GPU 2 is hot at 92 degrees C."]
+    assert sentences(entries[0], []) == []
