@@ -34,7 +34,7 @@ def sentences(entry: FindingEntry, others: Iterable[FindingEntry]) -> list[str]:
     others = list(others)
     same = [one.subject for one in others if _without_subject(one) == _without_subject(entry)]
     rest = [one.says for one in others if one.subject not in same]
-    return [f"The same for {', '.join(same)}.", *rest] if same else rest
+    return [f"{', '.join(same)}.", *rest] if same else rest
 
 
 def _without_subject(entry: FindingEntry) -> str:

@@ -88,7 +88,7 @@ def _finding(number: int, entry: FindingEntry, others: list[FindingEntry]) -> It
     yield f"### {number}. {WORDS[entry.status]}: {plain(entry.title)}"
     yield plain(entry.says)
     if others:
-        yield "\n".join(f"- {plain(says)}" for says in sentences(entry, others))
+        yield "\n".join(f"- Also: {plain(says)}" for says in sentences(entry, others))
     yield f"**Why:** {plain(entry.cause)}"
     if seen := dict.fromkeys(seen for one in (entry, *others) for seen in one.evidence):
         yield fence(seen)

@@ -18,7 +18,9 @@ def hot(index: int, **changes: object) -> FindingEntry:
         says=f"GPU {index} is hot at {90 + index} degrees C.",
         cause="Dust.",
         evidence=("one line",),
-        fixes=(Fix(f"Cool GPU {index}.", ("nvidia-smi -q", f"sudo nvidia-smi -i {index} -lgc 300,1200"), "cool"),),
+        fixes=(
+            Fix(f"Cool GPU {index}.", ("nvidia-smi -q", f"sudo nvidia-smi -i {index} -lgc 300,1200"), "ask-vendor"),
+        ),
         consequences=(Consequence(check="a.b", says=f"Slow {index}."),),
     )
     return msgspec.structs.replace(made, **changes)
@@ -32,7 +34,7 @@ def hot(index: int, **changes: object) -> FindingEntry:
         ((hot(0), hot(1), hot(2)), [3]),
         ((hot(0), hot(1, check="health.power-brake"), hot(2)), [2, 1]),
         ((hot(0), hot(1, status="fail")), [1, 1]),
-        ((hot(0), hot(1, fixes=(Fix("Replace it.", (), "replace"),))), [1, 1]),
+        ((hot(0), hot(1, fixes=(Fix("Replace it.", (), "replace-hardware"),))), [1, 1]),
         ((hot(0), hot(1, cause="Another.")), [1, 1]),
     ],
 )
@@ -53,7 +55,7 @@ def test_text_says_of_each_what_differs() -> None:
 
 def test_markdown_says_of_each_what_differs() -> None:
     told = markdown.render(Report(findings=(hot(0), hot(1))))
-    assert "\n\n- GPU 1 is hot at 91 degrees C.\n\n" in told
+    assert "\n\n- Also: GPU 1 is hot at 91 degrees C.\n\n" in told
     assert "The same for GPU 1:\n\n```sh\nsudo nvidia-smi -i 1 -lgc 300,1200\n```" in told
     assert "about GPU 0, GPU 1" in told
     assert told.count("### ") == 1
@@ -61,6 +63,6 @@ def test_markdown_says_of_each_what_differs() -> None:
 
 def test_those_of_which_the_same_is_said_are_only_named() -> None:
     entries = [hot(i, says=f"GPU {i} (A100) is hot.") for i in (0, 1, 11)]
-    assert sentences(entries[0], entries[1:]) == ["The same for GPU 1, GPU 11."]
-    assert sentences(entries[0], [entries[1], hot(2)]) == ["The same for GPU 1.", "GPU 2 is hot at 92 degrees C."]
+    assert sentences(entries[0], entries[1:]) == ["GPU 1, GPU 11."]
+    assert sentences(entries[0], [entries[1], hot(2)]) == ["GPU 1.", "GPU 2 is hot at 92 degrees C."]
     assert sentences(entries[0], []) == []
