@@ -1,6 +1,6 @@
 """The typed tree of facts: everything a check may judge, and nothing else."""
 
-from gpudoctor.facts.amd import Amd
+from gpudoctor.facts.amd import Amd, Board, Repository
 from gpudoctor.facts.docker import ContainerHost
 from gpudoctor.facts.framework import Device, Framework, Live, Need
 from gpudoctor.facts.gpu import Gpu, Process
@@ -26,6 +26,9 @@ from gpudoctor.facts.tree import SCHEMA, Facts
 __all__ = [
     "SCHEMA",
     "Amd",
+    "Board",
+    "Cloud",
+    "Cluster",
     "CondaPackage",
     "ContainerHost",
     "Cuda",
@@ -61,6 +64,7 @@ __all__ = [
     "Process",
     "Python",
     "Remnant",
+    "Repository",
     "Shadow",
     "Shm",
     "Smoke",

@@ -9,6 +9,30 @@ from gpudoctor.maybe import Maybe, Unknown
 NOT = Unknown()
 
 
+class Board(msgspec.Struct, frozen=True, kw_only=True):
+    """What amdgpu shows of one card in sysfs beside what `Gpu` holds; partitions of one card share it.
+
+    None: this card has no such thing by design.
+    """
+
+    address: str  # "0000:01:00.0"
+    compute_partition: Maybe[str | None] = NOT  # "SPX" (whole), "DPX", "TPX", "QPX", "CPX"
+    memory_partition: Maybe[str | None] = NOT  # "NPS1", "NPS4"
+    hive: Maybe[str | None] = NOT  # id of the group of cards that XGMI links join; None: in none
+    pages_retired: Maybe[int | None] = NOT  # pages of memory taken out of use
+    pages_pending: Maybe[int | None] = NOT  # pages that could not be taken out yet
+    performance_level: Maybe[str | None] = NOT  # "auto", "low", "high", "manual", "profile_min_sclk" ...
+    iommu: Maybe[str | None] = NOT  # kind of its IOMMU domain: "DMA", "DMA-FQ" translate, "identity"; None: no IOMMU
+
+
+class Repository(msgspec.Struct, frozen=True, kw_only=True):
+    """A line of the package manager's configuration that names AMD's server."""
+
+    path: str  # of the file
+    address: str  # "https://repo.radeon.com/rocm/apt/6.3.4"
+    suite: str | None = None  # "jammy"; None: package managers of RPM have none
+
+
 class Amd(msgspec.Struct, frozen=True, kw_only=True):
     """AMD's driver. The GPUs themselves are in `Facts.gpus`, from KFD's topology."""
 
@@ -23,3 +47,7 @@ class Amd(msgspec.Struct, frozen=True, kw_only=True):
     rocm_path: Maybe[str | None] = NOT
     blacklisted: Maybe[bool] = NOT
     dxg: Maybe[bool] = NOT  # /dev/dxg: WSL's door
+    rocdxg: Maybe[bool | None] = NOT  # librocdxg.so, ROCm's way through /dev/dxg, is there; None: no /dev/dxg
+    boards: Maybe[tuple[Board, ...]] = NOT  # the cards that amdgpu drives
+    repositories: Maybe[tuple[Repository, ...]] = NOT  # AMD's, as apt, dnf or zypper know them
+    opens_for_caller: Maybe[bool | None] = NOT  # whether who called sudo may open /dev/kfd; None: nobody did

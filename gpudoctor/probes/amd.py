@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from gpudoctor.facts.amd import Amd
+from gpudoctor.facts.amd import Amd, Board, Repository
 from gpudoctor.facts.host import Host
 from gpudoctor.facts.node import Node
 from gpudoctor.facts.nvidia import Dkms
@@ -41,6 +41,10 @@ def probe(machine: Machine, host: Host, cards: Sequence[PciDevice]) -> Amd:
         rocm_path=path,
         blacklisted=_blacklisted(machine, host) if asked else idle,
         dxg=machine.exists("/dev/dxg"),
+        rocdxg=_rocdxg(machine, path),
+        boards=_boards(machine, cards),
+        repositories=_repositories(machine) if asked else idle,
+        opens_for_caller=_opens_for_caller(machine),
     )
 
 
@@ -81,3 +85,43 @@ def _packages(machine: Machine, host: Host) -> Maybe[tuple[tuple[str, str, str],
     from gpudoctor.probes import amd_packages
 
     return amd_packages.packages(machine, host)
+
+
+def _rocdxg(machine: Machine, rocm_path: Maybe[str | None]) -> Maybe[bool | None]:
+    """Whether librocdxg.so is where ROCr looks for it: ROCm's own folder, or one of the loader's."""
+    if not machine.exists("/dev/dxg"):
+        return None
+    own = [f"{rocm_path}/lib"] if isinstance(rocm_path, str) else []
+    folders = [*own, "/opt/rocm/lib", "/usr/lib", "/usr/local/lib", "/usr/lib/x86_64-linux-gnu", "/usr/lib64"]
+    folders += [folder for folder in machine.env.get("LD_LIBRARY_PATH", "").split(":") if folder.startswith("/")]
+    return any(machine.exists(f"{folder}/librocdxg.so") for folder in folders)
+
+
+def _boards(machine: Machine, cards: Sequence[PciDevice]) -> tuple[Board, ...]:
+    if not any(card.driver == "amdgpu" for card in cards):
+        return ()
+    from gpudoctor.probes import amd_boards
+
+    return amd_boards.boards(machine, cards)
+
+
+def _repositories(machine: Machine) -> tuple[Repository, ...]:
+    from gpudoctor.probes import amd_repositories
+
+    return amd_repositories.repositories(machine)
+
+
+def _opens_for_caller(machine: Machine) -> Maybe[bool | None]:
+    """Whether the user who called sudo may open /dev/kfd: root may, and that says nothing of who will compute.
+
+    access(2) in a child with that user's identity, because lists of access (setfacl, systemd's uaccess) count too.
+    """
+    uid, gid = machine.env.get("SUDO_UID", ""), machine.env.get("SUDO_GID", "")
+    if machine.ids()[0] != 0 or not (uid.isdecimal() and gid.isdecimal()) or uid == "0" or not machine.exists(KFD):
+        return None
+    ended = machine.run(
+        ["setpriv", f"--reuid={uid}", f"--regid={gid}", "--init-groups", "--", "/usr/bin/test", "-w", KFD]
+    )
+    if ended.code in (0, 1) and not ended.err.strip():
+        return ended.code == 0
+    return Unknown(f"setpriv: {ended.missing or ended.err.strip() or 'it did not end in time'}")

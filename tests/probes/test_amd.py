@@ -142,3 +142,41 @@ def test_the_distributions_own_rocm() -> None:
     found, folder = release(RecordedMachine({"/usr/bin/rocminfo": ""}))
     assert isinstance(found, Unknown)
     assert folder == "/usr"
+
+
+@pytest.mark.parametrize(
+    ("ids", "ended", "expected"),
+    [
+        ((1000, 1000, (1000,)), Ended(argv=(), code=1), None),  # the user itself: what opening says is the answer
+        ((0, 0, (0,)), Ended(argv=(), code=0), True),
+        ((0, 0, (0,)), Ended(argv=(), code=1), False),
+        ((0, 0, (0,)), Ended(argv=(), code=1, err="setpriv: setresuid failed"), "setresuid failed"),
+        ((0, 0, (0,)), Ended(argv=(), missing="no such program"), "no such program"),
+    ],
+)
+def test_who_called_sudo(ids: tuple[int, int, tuple[int, ...]], ended: Ended, expected: bool | str | None) -> None:
+    machine = RecordedMachine(
+        SYS,
+        links=DRM,
+        statuses=NODES,
+        ids=ids,
+        env={"SUDO_UID": "1000", "SUDO_GID": "1000"},
+        commands={"setpriv": ended},
+    )
+    found = probe(machine, UBUNTU, [CARD]).opens_for_caller
+    assert (str(expected) in found.unknown) if isinstance(found, Unknown) else found == expected
+
+
+def test_root_alone_has_no_caller() -> None:
+    for env in ({}, {"SUDO_UID": "0", "SUDO_GID": "0"}, {"SUDO_UID": "$(id)", "SUDO_GID": "1"}):
+        machine = RecordedMachine(SYS, links=DRM, statuses=NODES, ids=(0, 0, (0,)), env=env)
+        assert probe(machine, UBUNTU, [CARD]).opens_for_caller is None
+        assert not any(line.startswith("setpriv") for line in machine.ran)
+
+
+def test_rocms_way_through_windows() -> None:
+    dxg = Status(0o666, 0, 0, 0, 10, 63, False)
+    assert probe(RecordedMachine(SYS, links=DRM), UBUNTU, [CARD]).rocdxg is None
+    assert probe(RecordedMachine(statuses={"/dev/dxg": dxg}), UBUNTU, []).rocdxg is False
+    there = RecordedMachine({"/opt/rocm/lib/librocdxg.so": ""}, statuses={"/dev/dxg": dxg})
+    assert probe(there, UBUNTU, []).rocdxg is True
