@@ -1,0 +1,48 @@
+"""What a person reads of each machine, and that the healthy ones alarm nobody."""
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from gpudoctor.examine import check
+from gpudoctor.report.text import render
+from tests.machines.registry import Machine, machines
+
+TEXTS = Path(__file__).parent / "texts"
+# How many checks there are, and how long they took, is no matter of the machine.
+COUNTS = re.compile(r"\d+(?= (?:passed|not for this machine|checks that apply here)\b)|(?<=\()\d+\.\d s(?=\))")
+EVERY = machines()
+
+
+def _flat(text: str) -> str:
+    """The text with its counts masked; the line of counts is not wrapped, because they change its length."""
+    body, mark, end = text.rpartition("\n\n")
+    return body + mark + COUNTS.sub("N", " ".join(end.split())) + "\n"
+
+
+@pytest.mark.parametrize("one", EVERY, ids=[one.name for one in EVERY])
+def test_its_text(one: Machine) -> None:
+    report = check(facts=one.make())
+    path = TEXTS / f"{one.name}.txt"
+    text = _flat(render(report, 100))
+    if os.environ.get("GPUDOCTOR_TEXTS") == "write":
+        path.write_text(text, encoding="utf-8")
+    assert report.summary.broken == 0
+    if one.root is None:
+        assert [f.check for f in report.findings if f.status != "advice"] == []
+    else:
+        assert report.findings[0].check == one.root
+        assert report.findings[0].fixes, "nothing is said that one could do"
+    assert text == path.read_text(encoding="utf-8")
+
+
+def test_every_text_has_its_machine() -> None:
+    assert sorted(path.stem for path in TEXTS.iterdir()) == [one.name for one in EVERY]
+
+
+def test_there_are_enough_of_both() -> None:
+    healthy = [one for one in EVERY if one.root is None]
+    assert len(EVERY) >= 60
+    assert len(healthy) >= 15
