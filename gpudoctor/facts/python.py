@@ -75,6 +75,13 @@ class Extension(msgspec.Struct, frozen=True, kw_only=True):
     unresolved: tuple[str, ...] = ()  # undefined C++ symbols of the framework that no library of it defines
 
 
+class Elsewhere(msgspec.Struct, frozen=True, kw_only=True):
+    """Another interpreter of this user that has frameworks."""
+
+    path: str
+    frameworks: tuple[str, ...]  # import names: torch, tensorflow, cupy, jax, onnxruntime
+
+
 class Python(msgspec.Struct, frozen=True, kw_only=True):
     """One examined interpreter."""
 
@@ -104,3 +111,7 @@ class Python(msgspec.Struct, frozen=True, kw_only=True):
     extensions: tuple[Extension, ...] = ()
     frameworks: tuple[Framework, ...] = ()
     startup: Maybe[float] = NOT  # seconds
+    keras_backend: Maybe[str | None] = NOT  # the one that Keras 3 takes: tensorflow, torch, jax ...; None: no Keras 3
+    keras_backend_by: str = ""  # KERAS_BACKEND, the path of keras.json, or "default"
+    elsewhere: Maybe[tuple[Elsewhere, ...]] = NOT  # looked for only where this one has no framework
+    pip: Maybe[str | None] = NOT  # the interpreter of `pip` on PATH; looked for as above; None: none, or its own

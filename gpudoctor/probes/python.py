@@ -11,6 +11,7 @@ from gpudoctor.maybe import Unknown
 from gpudoctor.probes import (
     python_conflicts,
     python_interpreter,
+    python_keras,
     python_manager,
     python_packages,
     python_requirements,
@@ -42,6 +43,7 @@ def probe(machine: Machine, path: str, why: str = "", quick: bool = False) -> Py
     names, folders = Names(machine), _folders(machine, said)
     found = python_packages.find(machine, folders, names)
     packages = tuple(each.package for each in found)
+    backend, backend_by = python_keras.probe(machine, packages)
     return Python(
         path=path,
         why=why,
@@ -54,6 +56,8 @@ def probe(machine: Machine, path: str, why: str = "", quick: bool = False) -> Py
         overlaps=python_conflicts.overlaps(found),
         unmet=python_requirements.unmet(packages, _markers(said)),
         extensions=() if quick else _extensions(machine, said.prefix, found, names),
+        keras_backend=backend,
+        keras_backend_by=backend_by,
     )
 
 

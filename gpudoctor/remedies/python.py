@@ -45,18 +45,26 @@ def install(
     flags = [f"--index-url {index}" if index else "", "--no-deps" if no_deps else "", *options]
     manager = manager_of(python)
     if manager == "uv":
-        flags = ["--upgrade" if upgrade else "", "--reinstall" if force else "", *flags]
+        flags = [_permission(python), "--upgrade" if upgrade else "", "--reinstall" if force else "", *flags]
         return _join(f"uv pip install --python {shlex.quote(python.path)}", *flags, words)
-    flags = ["--upgrade" if upgrade else "", "--force-reinstall" if force else "", *flags]
+    flags = [_permission(python), "--upgrade" if upgrade else "", "--force-reinstall" if force else "", *flags]
     return _join(f"{_pip(python)} install", *flags, words)
 
 
 def uninstall(python: Python, *names: str) -> str:
     """The command that removes packages."""
-    words = " ".join(names)
+    words, may = " ".join(names), _permission(python)
     if manager_of(python) == "uv":
-        return f"uv pip uninstall --python {shlex.quote(python.path)} {words}"
-    return f"{_pip(python)} uninstall -y {words}"
+        return _join("uv pip uninstall", f"--python {shlex.quote(python.path)}", may, words)
+    return _join(f"{_pip(python)} uninstall -y", may, words)
+
+
+def _permission(python: Python) -> str:
+    """The option without which pip and uv refuse to change a Python that the distribution manages (PEP 668).
+
+    What is mended there was put there by pip, and so by somebody who used this option or removed the mark.
+    """
+    return "--break-system-packages" if python.externally_managed is True else ""
 
 
 def _pip(python: Python) -> str:
@@ -130,6 +138,8 @@ def reinstall_torch(
     by_conda = [c for c in conda_of(python) if c.name in ("pytorch", "libtorch", "pytorch-mutex", "cpuonly")]
     if by_conda or manager_of(python) == "pixi":
         return (_by_conda(python, choice, {c.name for c in by_conda}),)
+    if _from_distribution(python, names):
+        return (_own_environment(facts, python, choice, names),)
     commands = (uninstall(python, *names), install(python, *names, index=choice.index))
     # pip's --extra-index-url lets a newer wheel of another build win, and an installed version satisfies it:
     # so the old one goes first, and the index is the only one.
@@ -206,6 +216,28 @@ def _uv_lines(name: str, index: str, packages: Sequence[str]) -> str:
         "# then in the shell:",
     )
     return "\n".join(lines)
+
+
+def _from_distribution(python: Python, names: Sequence[str]) -> bool:
+    """Whether the distribution's package manager brought PyTorch: pip can then neither remove nor replace it."""
+    packages = () if isinstance(python.packages, Unknown) else python.packages
+    return any(p.name in names and p.folder.startswith("/usr/lib") for p in packages)
+
+
+def _own_environment(facts: Facts, python: Python, choice: torch.TorchChoice, names: Sequence[str]) -> Fix:
+    """What the distribution packages is built for the CPU, and belongs to it."""
+    says = (
+        f"Make a virtual environment and install the {choice.variant} build of PyTorch there, which fits "
+        f"{_fits(facts, choice)}; the distribution's own package stays as it is. (On Debian and Ubuntu the module venv "
+        f"is in the package python3-venv.){lasting(facts)}"
+    )
+    words = " ".join(quote(name) for name in names)
+    commands = (
+        f"{shlex.quote(python.path)} -m venv ~/torch-env",
+        f"~/torch-env/bin/python -m pip install --index-url {choice.index} {words}",
+    )
+    verify = """~/torch-env/bin/python -c 'import torch; print(torch.__version__, torch.ones(1, device="cuda") * 2)'"""
+    return Fix(says, commands, "reinstall-package", undo="rm -r ~/torch-env", verify=verify)
 
 
 def _by_conda(python: Python, choice: torch.TorchChoice, there: set[str]) -> Fix:

@@ -1,0 +1,66 @@
+"""Frameworks in other interpreters than the examined one."""
+
+import time
+
+import pytest
+
+from gpudoctor.facts import Python
+from gpudoctor.facts.python import Elsewhere
+from gpudoctor.maybe import Unknown
+from gpudoctor.probes import python_elsewhere
+from gpudoctor.recorded import RecordedMachine
+
+SYSTEM = Python(path="/usr/bin/python3", prefix="/usr", version="3.12.3")
+ENV = {"HOME": "/home/me", "PATH": "/usr/bin", "PWD": "/work"}
+FOLDER = "/work/.venv"
+
+
+def venv(folder: str, *modules: str, minor: str = "3.12") -> dict[str, str]:
+    site = f"{folder}/lib/python{minor}/site-packages"
+    files = {f"{folder}/bin/python": "", f"{folder}/pyvenv.cfg": ""}
+    return files | {f"{site}/{module}/__init__.py": "" for module in modules}
+
+
+def probe(files: dict[str, str], python: Python = SYSTEM, **env: str) -> tuple[object, object]:
+    return python_elsewhere.probe(RecordedMachine(files, env=ENV | env), python)
+
+
+def test_a_venv_with_a_framework() -> None:
+    files = venv(FOLDER, "torch", "jax", "numpy") | venv("/home/me/.venvs/empty", "numpy")
+    assert probe(files) == ((Elsewhere(path=f"{FOLDER}/bin/python", frameworks=("torch", "jax")),), None)
+
+
+def test_the_examined_one_is_not_another() -> None:
+    own = Python(path=f"{FOLDER}/bin/python3", prefix=FOLDER, version="3.12.3")
+    assert probe(venv(FOLDER, "torch"), own) == ((), None)
+
+
+def test_the_user_site_of_another_release() -> None:
+    site = "/home/me/.local/lib/python3.10/site-packages/torch/__init__.py"
+    program = {"/usr/bin/python3.10": ""}
+    assert probe({site: ""}) == ((), None)  # its interpreter is gone
+    found, _ = probe({site: ""} | program)
+    assert found == (Elsewhere(path="/usr/bin/python3.10", frameworks=("torch",)),)
+    own, _ = probe({site.replace("3.10", "3.12"): "", "/usr/bin/python3.12": ""})
+    assert own == ()  # in the examined one it takes part, or is left out on purpose
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("#!/usr/bin/python3\nimport sys\n", None),
+        ("#!/opt/other/bin/python3.11 -sE\n", "/opt/other/bin/python3.11"),
+        ("#!/usr/bin/env bash\nexec pyenv\n", None),
+        ("\x7fELF", None),
+    ],
+)
+def test_whose_pip_it_is(line: str, expected: str | None) -> None:
+    assert probe({"/usr/bin/pip": line})[1] == expected
+
+
+def test_folders_that_do_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(python_elsewhere, "SECONDS", 0.05)
+    monkeypatch.setattr("gpudoctor.probes.python_found.probe", lambda _: time.sleep(5))
+    found, pip = probe({})
+    assert isinstance(found, Unknown)
+    assert isinstance(pip, Unknown)
