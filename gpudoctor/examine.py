@@ -10,6 +10,8 @@ from gpudoctor import __version__, catalogue
 from gpudoctor.child import end_all
 from gpudoctor.facts import (
     Amd,
+    Cloud,
+    Cluster,
     ContainerHost,
     Cuda,
     Facts,
@@ -228,6 +230,8 @@ def _facts(wishes: Wishes, interpreters: Sequence[tuple[str, str]], found: dict[
         gpus=_together(_none_there(gpus, nvidia, pci, found), _or_unknown(found["kfd"])),
         log=found_or(found["log"], KernelLog),
         containers=found_or(found["containers"], ContainerHost),
+        cluster=found_or(found["cluster"], Cluster),
+        cloud=found_or(found["cloud"], Cloud),
         toolkits=found_or(found["toolkits"], Toolkits),
         pythons=tuple(_of_python(found[f"python {i}"], path, why) for i, (path, why) in enumerate(interpreters)),
     )
@@ -310,7 +314,12 @@ def _python(machine: Machine, path: str, why: str, quick: bool, nvidia: Callable
         if found.error is not None:
             return found
         listed = frameworks.probe(machine, found, live=not quick, gpu=not quick and nvidia())
-        return msgspec.structs.replace(found, frameworks=listed)
+        if listed or not machine.here:
+            return msgspec.structs.replace(found, frameworks=listed)
+        from gpudoctor.probes import python_elsewhere
+
+        elsewhere, pip = python_elsewhere.probe(machine, found)
+        return msgspec.structs.replace(found, frameworks=(), elsewhere=elsewhere, pip=pip)
 
     return ask
 

@@ -1,6 +1,8 @@
 """The typed tree of facts: everything a check may judge, and nothing else."""
 
 from gpudoctor.facts.amd import Amd, Board, Repository
+from gpudoctor.facts.cloud import Cloud
+from gpudoctor.facts.cluster import Cluster
 from gpudoctor.facts.docker import ContainerHost
 from gpudoctor.facts.framework import Device, Framework, Live, Need
 from gpudoctor.facts.gpu import Gpu, Process

@@ -3,6 +3,8 @@
 import msgspec
 
 from gpudoctor.facts.amd import Amd
+from gpudoctor.facts.cloud import Cloud
+from gpudoctor.facts.cluster import Cluster
 from gpudoctor.facts.docker import ContainerHost
 from gpudoctor.facts.gpu import Gpu
 from gpudoctor.facts.host import Host
@@ -33,6 +35,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     gpus: Maybe[tuple[Gpu, ...]] = Unknown()  # NVML's and KFD's
     log: KernelLog = KernelLog()
     containers: ContainerHost = ContainerHost()
+    cluster: Cluster = Cluster()
+    cloud: Cloud = Cloud()
     toolkits: Toolkits = Toolkits()
     pythons: tuple[Python, ...] = ()
     smoke: Smoke = Smoke()

@@ -6,7 +6,19 @@ This file alone knows which probe feeds which part of the facts.
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gpudoctor.facts import Amd, ContainerHost, Gpu, Host, KernelLog, Nvidia, NvidiaKernel, PciDevice, Toolkits
+from gpudoctor.facts import (
+    Amd,
+    Cloud,
+    Cluster,
+    ContainerHost,
+    Gpu,
+    Host,
+    KernelLog,
+    Nvidia,
+    NvidiaKernel,
+    PciDevice,
+    Toolkits,
+)
 from gpudoctor.later import Later
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe
@@ -31,6 +43,7 @@ def system_steps(machine: Machine, host: Callable[[], Host], devices: Callable[[
         *_nvidia(machine, host, lambda: of(NVIDIA)),
         *_amd(machine, host, lambda: of(AMD)),
         *_around(machine, host, devices),
+        *_rented(machine, host),
     ]
 
 
@@ -97,3 +110,19 @@ def _around(machine: Machine, host: Callable[[], Host], devices: Callable[[], Se
         ("containers", "container engines", containers),
         ("toolkits", "CUDA toolkits", toolkits),
     ]
+
+
+def _rented(machine: Machine, host: Callable[[], Host]) -> list[Named]:
+    """Whose machine it is: a cluster's, a cloud's."""
+
+    def cluster() -> Cluster:
+        from gpudoctor.probes import cluster as probe
+
+        return probe.probe(machine, host())
+
+    def cloud() -> Cloud:
+        from gpudoctor.probes import cloud as probe
+
+        return probe.probe(machine)
+
+    return [("cluster", "the cluster and the job", cluster), ("cloud", "the cloud", cloud)]

@@ -1,0 +1,20 @@
+"""The cluster that this machine belongs to: the job that this process runs in, and Kubernetes' node."""
+
+import msgspec
+
+from gpudoctor.maybe import Maybe, Unknown
+
+NOT = Unknown()
+
+
+class Cluster(msgspec.Struct, frozen=True, kw_only=True):
+    """What a batch system or Kubernetes says of this process and this machine; nothing of it is asked by network."""
+
+    scheduler: Maybe[str | None] = NOT  # whose job this is: slurm, pbs, lsf, sge; None: no job
+    job: Maybe[str | None] = NOT  # its number
+    granted: Maybe[str | None] = NOT  # the variable that names its GPUs, "SLURM_JOB_GPUS=2,3"; None: there is none
+    client: Maybe[str | None] = NOT  # path of the program that submits jobs; None: not here
+    client_of: Maybe[str | None] = NOT  # slurm, pbs, lsf
+    has_gpus: Maybe[bool | None] = NOT  # the cluster has GPUs, by slurm.conf; None: not a Slurm cluster
+    kubelet: Maybe[bool] = NOT  # pods run on this machine: it is a node
+    runtime_configured: Maybe[bool | None] = NOT  # containerd's or CRI-O's files name nvidia; None: neither is here

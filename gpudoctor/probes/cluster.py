@@ -1,0 +1,118 @@
+"""The batch job that this process is part of, and whether pods run on this machine: from the environment and files."""
+
+import re
+
+from gpudoctor.facts import Cluster, Host
+from gpudoctor.machine import Machine
+from gpudoctor.maybe import Maybe, Unknown, known_or
+from gpudoctor.patterns import pattern
+
+# The variable that each batch system sets in all of its jobs. JOB_ID alone is anybody's; Grid Engine has a spool too.
+_JOBS = (
+    ("slurm", "SLURM_JOB_ID"),
+    ("pbs", "PBS_JOBID"),
+    ("lsf", "LSB_JOBID"),
+)
+# A shell that pam_slurm_adopt put into a job has its control group and none of its variables.
+_ADOPTED = pattern(r"/(?:slurmstepd\.scope|slurm(?:_\w+)?/uid_\d+)/job_(\d+)")
+# By which Slurm tells a step of its GPUs (srun(1), sbatch(1)), most telling first; TRES and GRES name any resource.
+_GRANTED = ("SLURM_STEP_GPUS", "SLURM_JOB_GPUS", "SLURM_GPUS_ON_NODE", "GPU_DEVICE_ORDINAL")
+_ASKED = pattern(r"SLURM_(?:\w*GPU\w*|(?:STEP_)?GRES\w*|TRES_PER_\w+)")
+_CLIENTS = (("slurm", "sbatch"), ("lsf", "bsub"))
+_SLURM_CONF = ("/etc/slurm/slurm.conf", "/run/slurm/conf/slurm.conf", "/etc/slurm-llnl/slurm.conf")
+# The group of all pods: a running kubelet makes it, in one of its two cgroup drivers' names.
+_PODS = ("/sys/fs/cgroup/kubepods.slice", "/sys/fs/cgroup/kubepods")
+_PODS_1 = ("/sys/fs/cgroup/memory/kubepods.slice", "/sys/fs/cgroup/memory/kubepods")
+_RUNTIMES = (
+    "/etc/containerd/config.toml",
+    "/etc/containerd/conf.d",
+    "/var/lib/rancher/k3s/agent/etc/containerd/config.toml",
+    "/var/lib/rancher/rke2/agent/etc/containerd/config.toml",
+    "/etc/crio/crio.conf",
+    "/etc/crio/crio.conf.d",
+)
+
+
+def probe(machine: Machine, host: Host) -> Cluster:
+    """Look at variables, the control group and a few configuration files; no scheduler is asked."""
+    scheduler, job = _job(machine)
+    inside = known_or(host.container, None) is not None
+    client_of, client = (None, None) if inside else _client(machine)
+    slurm = "slurm" in (scheduler, client_of)
+    return Cluster(
+        scheduler=scheduler,
+        job=job,
+        granted=_granted(machine, scheduler),
+        client=client,
+        client_of=client_of,
+        has_gpus=_has_gpus(machine) if slurm else None,
+        kubelet=not inside and any(machine.exists(path) for path in (*_PODS, *_PODS_1)),
+        runtime_configured=Unknown("the host's: not visible from the container") if inside else _runtime(machine),
+    )
+
+
+def _job(machine: Machine) -> tuple[str | None, str | None]:
+    for name, variable in _JOBS:
+        if machine.env.get(variable):
+            return name, machine.env[variable]
+    if machine.env.get("JOB_ID") and machine.env.get("SGE_ROOT"):
+        return "sge", machine.env["JOB_ID"]
+    adopted = _ADOPTED.search(machine.line("/proc/self/cgroup") or "")
+    return ("slurm", adopted[1]) if adopted else (None, None)
+
+
+def _granted(machine: Machine, scheduler: str | None) -> Maybe[str | None]:
+    """What the batch system says of GPUs: only Slurm's variables tell that none was asked for."""
+    if scheduler != "slurm":
+        return None if scheduler is None else Unknown(f"{scheduler}'s variables do not tell whether GPUs were granted")
+    if "SLURM_JOB_ID" not in machine.env:
+        return Unknown("this shell was put into the job and has none of its variables")
+    names = [*_GRANTED, *sorted(n for n in machine.env if _ASKED.fullmatch(n) and n not in _GRANTED)]
+    for name in names:
+        value = machine.env.get(name, "")
+        if value not in ("", "0") and (not name.startswith(("SLURM_TRES", "SLURM_GRES")) or "gpu" in value):
+            return f"{name}={value}"
+    return None
+
+
+def _client(machine: Machine) -> tuple[str | None, str | None]:
+    for name, program in _CLIENTS:
+        path = machine.which(program, ("/usr/bin", "/opt/slurm/bin"))
+        if path is not None:
+            return name, path
+    # qsub is the name of several systems' program; OpenPBS and PBS Professional have this file.
+    path = machine.which("qsub", ("/opt/pbs/bin",)) if machine.exists("/etc/pbs.conf") else None
+    return ("pbs", path) if path else (None, None)
+
+
+def _has_gpus(machine: Machine) -> Maybe[bool | None]:
+    """Whether slurm.conf names GPUs among the generic resources."""
+    for path in (machine.env.get("SLURM_CONF", ""), *_SLURM_CONF):
+        text = (machine.line(path) or "") if path.startswith("/") else ""
+        if text:
+            found = re.search(r"^\s*GresTypes\s*=\s*(.*)$", text, re.MULTILINE | re.IGNORECASE)
+            if found is None and re.search(r"^\s*include\s", text, re.MULTILINE | re.IGNORECASE):
+                return Unknown(f"{path} includes other files")
+            return found is not None and "gpu" in found[1].lower()
+    return Unknown("there is no slurm.conf to read here")
+
+
+def _runtime(machine: Machine) -> Maybe[bool | None]:
+    """Whether a configuration file of containerd or CRI-O names NVIDIA's runtime; None: there is no such file."""
+    paths = [one for path in _RUNTIMES for one in _files(machine, path)]
+    why: Unknown | None = None
+    for path in paths:
+        try:
+            if "nvidia" in machine.text(path, 1 << 20):
+                return True
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError as error:
+            why = Unknown(f"{path}: {error.strerror}")
+    return why or (False if paths else None)
+
+
+def _files(machine: Machine, path: str) -> list[str]:
+    if path.endswith(".d"):
+        return [f"{path}/{name}" for name in machine.names(path)]
+    return [path] if machine.exists(path) else []

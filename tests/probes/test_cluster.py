@@ -1,0 +1,129 @@
+"""Tests of the probe of batch jobs and of Kubernetes' nodes."""
+
+import pytest
+
+from gpudoctor.facts import Cluster, Host
+from gpudoctor.maybe import Unknown
+from gpudoctor.probes import cluster
+from gpudoctor.recorded import RecordedMachine
+
+BARE = Host(container=None)
+JOB = {"PATH": "/usr/bin", "SLURM_JOB_ID": "4711"}
+ADOPTED = "0::/system.slice/slurmstepd.scope/job_4711/step_extern/user/task_special\n"
+CONF = "ClusterName=c\nGresTypes = gpu,mps\n"
+
+
+def look(files: dict[str, str] | None = None, env: dict[str, str] | None = None, host: Host = BARE) -> Cluster:
+    return cluster.probe(RecordedMachine(files or {}, env=env or {"PATH": "/usr/bin"}), host)
+
+
+def test_a_machine_of_no_cluster() -> None:
+    seen = look()
+    assert (seen.scheduler, seen.job, seen.granted, seen.client, seen.has_gpus) == (None,) * 5
+    assert (seen.kubelet, seen.runtime_configured) == (False, None)
+
+
+@pytest.mark.parametrize(
+    ("env", "scheduler", "job"),
+    [
+        ({"SLURM_JOB_ID": "1"}, "slurm", "1"),
+        ({"PBS_JOBID": "2.server"}, "pbs", "2.server"),
+        ({"LSB_JOBID": "3"}, "lsf", "3"),
+        ({"JOB_ID": "4", "SGE_ROOT": "/opt/sge"}, "sge", "4"),
+        ({"JOB_ID": "4"}, None, None),
+        ({"SLURM_JOB_ID": ""}, None, None),
+    ],
+)
+def test_whose_job(env: dict[str, str], scheduler: str | None, job: str | None) -> None:
+    seen = look(env=env)
+    assert (seen.scheduler, seen.job) == (scheduler, job)
+
+
+@pytest.mark.parametrize(
+    "group",
+    [ADOPTED, "11:devices:/slurm/uid_1000/job_4711/step_extern\n", "4:devices:/slurm_node7/uid_1000/job_4711/step_0\n"],
+)
+def test_a_shell_that_was_put_into_a_job(group: str) -> None:
+    seen = look({"/proc/self/cgroup": group})
+    assert (seen.scheduler, seen.job) == ("slurm", "4711")
+    assert seen.granted == Unknown("this shell was put into the job and has none of its variables")
+
+
+@pytest.mark.parametrize(
+    ("more", "granted"),
+    [
+        ({}, None),
+        ({"SLURM_GPUS_ON_NODE": "0"}, None),
+        ({"SLURM_TRES_PER_TASK": "cpu=4"}, None),
+        ({"SLURM_TRES_PER_TASK": "cpu=4,gres/gpu=1"}, "SLURM_TRES_PER_TASK=cpu=4,gres/gpu=1"),
+        ({"SLURM_JOB_GPUS": "2,3", "SLURM_GPUS_ON_NODE": "2"}, "SLURM_JOB_GPUS=2,3"),
+        ({"SLURM_JOB_GPUS": "2,3", "SLURM_STEP_GPUS": "2"}, "SLURM_STEP_GPUS=2"),
+        ({"SLURM_GPUS_PER_NODE": "1"}, "SLURM_GPUS_PER_NODE=1"),
+        ({"SLURM_CPUS_PER_TASK": "8"}, None),
+    ],
+)
+def test_what_slurm_granted(more: dict[str, str], granted: str | None) -> None:
+    assert look(env=JOB | more).granted == granted
+
+
+def test_other_systems_do_not_tell() -> None:
+    assert isinstance(look(env={"PBS_JOBID": "2"}).granted, Unknown)
+
+
+@pytest.mark.parametrize(
+    ("files", "client"),
+    [
+        ({"/usr/bin/sbatch": ""}, ("slurm", "/usr/bin/sbatch")),
+        ({"/usr/bin/bsub": ""}, ("lsf", "/usr/bin/bsub")),
+        ({"/opt/pbs/bin/qsub": "", "/etc/pbs.conf": ""}, ("pbs", "/opt/pbs/bin/qsub")),
+        ({"/usr/bin/qsub": ""}, (None, None)),
+    ],
+)
+def test_the_program_that_submits_jobs(files: dict[str, str], client: tuple[str | None, str | None]) -> None:
+    seen = look(files)
+    assert (seen.client_of, seen.client) == client
+
+
+@pytest.mark.parametrize(
+    ("text", "has"),
+    [
+        (CONF, True),
+        ("ClusterName=c\n#GresTypes=gpu\n", False),
+        ("include /etc/slurm/nodes.conf\n", Unknown("/etc/slurm/slurm.conf includes other files")),
+        (None, Unknown("there is no slurm.conf to read here")),
+    ],
+)
+def test_whether_the_cluster_has_gpus(text: str | None, has: object) -> None:
+    files = {"/usr/bin/sbatch": ""} | ({"/etc/slurm/slurm.conf": text} if text else {})
+    assert look(files).has_gpus == has
+
+
+def test_a_configuration_elsewhere() -> None:
+    env = {"PATH": "/usr/bin", "SLURM_CONF": "/shared/slurm.conf"}
+    assert look({"/usr/bin/sbatch": "", "/shared/slurm.conf": CONF}, env).has_gpus is True
+
+
+@pytest.mark.parametrize(
+    ("files", "configured"),
+    [
+        ({"/etc/containerd/config.toml": "version = 2\n"}, False),
+        ({"/etc/containerd/config.toml": "", "/etc/containerd/conf.d/99-nvidia.toml": 'default = "nvidia"'}, True),
+        ({"/etc/crio/crio.conf.d/99-nvidia.conf": "[crio.runtime.runtimes.nvidia]"}, True),
+    ],
+)
+def test_a_node_of_kubernetes(files: dict[str, str], configured: bool) -> None:
+    seen = look(files | {"/sys/fs/cgroup/kubepods.slice/cgroup.procs": ""})
+    assert (seen.kubelet, seen.runtime_configured) == (True, configured)
+
+
+def test_a_configuration_that_cannot_be_read() -> None:
+    path = "/etc/containerd/config.toml"
+    machine = RecordedMachine({path: ""}, errors={path: "EACCES"})
+    assert cluster.probe(machine, BARE).runtime_configured == Unknown(f"{path}: Permission denied")
+
+
+def test_inside_a_container_the_node_is_not_looked_at() -> None:
+    files = {"/usr/bin/sbatch": "", "/sys/fs/cgroup/kubepods.slice/cgroup.procs": ""}
+    seen = look(files, JOB, Host(container="apptainer"))
+    assert (seen.scheduler, seen.client, seen.kubelet) == ("slurm", None, False)
+    assert isinstance(seen.runtime_configured, Unknown)
