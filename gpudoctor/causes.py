@@ -15,6 +15,7 @@ AREAS = (
     "fabric",
     "mig",
     "visibility",
+    "environment",
     "link",
     "health",
     "python",
@@ -28,6 +29,7 @@ AREAS = (
     "packages",
     "host",
     "smoke",
+    "tables",
 )
 FRAMEWORKS = ("pytorch", "tensorflow", "cupy", "jax", "onnxruntime")
 RANK = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.ADVICE: 2}

@@ -1,0 +1,1 @@
+"""gpudoctor's own tables against the machine."""

@@ -1,0 +1,62 @@
+"""The machine has a driver or a framework that is newer than gpudoctor's tables."""
+
+import re
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.knowledge.drivers import drivers, newest_branch
+from gpudoctor.knowledge.kernels import version
+from gpudoctor.knowledge.newest import newest
+from gpudoctor.maybe import Maybe, known_or
+from gpudoctor.subjects import NAMES, machine
+
+
+def _fixes(_: Facts) -> tuple[Fix, ...]:
+    says = "Take the newest gpudoctor, and check again."
+    verify = "gpudoctor check"
+    return (Fix(says, ("pip install --upgrade gpudoctor-cli",), "reinstall-package", verify=verify),)
+
+
+def _newer(found: Maybe[str | None], known: str) -> bool:
+    """Whether a version is of a later minor release; builds between releases are newer by their nature."""
+    public = (known_or(found, None) or "").partition("+")[0]
+    if not re.fullmatch(r"[\d.]+(\.post\d+)?", public):
+        return False
+    return version(public)[:2] > version(known)[:2]
+
+
+def _frameworks(facts: Facts) -> list[str]:
+    last = newest().framework
+    found = [f for python in facts.pythons for f in python.frameworks if f.name in last]
+    newer = (
+        f"{NAMES[f.name]} {f.version} (newest known: {last[f.name]})" for f in found if _newer(f.version, last[f.name])
+    )
+    return list(dict.fromkeys(newer))
+
+
+def _driver(facts: Facts) -> list[str]:
+    driver = known_or(facts.nvidia.kernel.loaded, None) or known_or(facts.nvidia.nvml.driver_version, None)
+    branch = (driver or "").partition(".")[0]
+    if not branch.isdecimal() or int(branch) <= newest_branch():
+        return []
+    return [f"NVIDIA's driver {driver} (newest known branch: {newest_branch()})"]
+
+
+@check(
+    title="This machine is newer than gpudoctor's tables",
+    severity=Severity.ADVICE,
+    cause="Which driver, GPU and framework go together changes with every release, so gpudoctor carries tables of it. "
+    "What is newer than the tables is not guessed: checks that need to know it answer that it is unknown.",
+    fixes=_fixes,
+    references=("https://pypi.org/project/gpudoctor-cli/",),
+    each=machine,
+    affects=("everything",),
+    seen=("table 2026-11",),
+)
+def too_old(facts: Facts) -> Problem | None:
+    """Compare the driver's branch and each framework's minor release with the newest ones that are known."""
+    newer = [*_driver(facts), *_frameworks(facts)]
+    if not newer:
+        return None
+    days = ", ".join(sorted({newest().meta.collected, drivers().meta.collected}))
+    return Problem(f"gpudoctor's tables (of {days}) do not know {', '.join(newer)}.")

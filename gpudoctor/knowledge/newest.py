@@ -1,0 +1,17 @@
+"""The newest releases that the tables of this package know."""
+
+from functools import cache
+
+from gpudoctor.knowledge.table import Table, load
+
+
+class Newest(Table, frozen=True):
+    """The table ``newest.toml``."""
+
+    framework: dict[str, str]
+
+
+@cache
+def newest() -> Newest:
+    """Return the table, read once."""
+    return load("newest", Newest)
