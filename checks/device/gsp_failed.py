@@ -15,7 +15,7 @@ from gpudoctor.views.reasons import OTHER_DRIVERS, UNFIT
 def _said(on: OnAddress) -> tuple[Event, ...]:
     if on.gpu is not None and on.answers and on.gpu.recovery_action == "none":
         return ()
-    stuck = () if on.answers else on.events("gsp-wpr2", "gsp-failed")
+    stuck = () if on.answers else on.events("gsp-wpr2", "gsp-failed", "gfw-boot")
     return (*stuck, *on.xids(119, 120))
 
 
@@ -24,8 +24,6 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
         says = "On the host: reset the GPU, or restart the host where nvidia-smi hangs there."
         return (module.on_the_host(says, *(("sudo reboot",) if _hangs(on) else reset_commands(on))),)
     said = _said(on)
-    if any("irmware load" in e.text for e in said):
-        return (_firmware(on),)
     newer = _newer(on)
     if any(e.kind == "xid" for e in said) and _hangs(on):
         says = (
@@ -48,18 +46,6 @@ def _hangs(on: OnAddress) -> bool:
     """Whether NVML does not come back: whatever goes through it hangs as well."""
     nvml = on.facts.nvidia.nvml
     return nvml.hung is not None or nvml.died is not None
-
-
-def _firmware(on: OnAddress) -> Fix:
-    says = "Install the driver's GSP firmware of the module's version (files under /lib/firmware/nvidia), and restart."
-    names = {"debian": "firmware-nvidia-gsp"} if on.facts.host.distribution.id == "debian" else {}
-    packages = names.get(system.family_of(on.facts) or "")
-    commands = (
-        system.install(on.facts, packages)
-        if packages
-        else system.reinstall(on.facts, *module.driver_packages(on.facts)[:12])
-    )
-    return Fix(says, commands, "reinstall-package", root=True, needs="reboot", verify="nvidia-smi")
 
 
 def _newer(on: OnAddress) -> tuple[Fix, ...]:
@@ -96,7 +82,13 @@ def _without_gsp(on: OnAddress) -> tuple[Fix, ...]:
         "https://github.com/NVIDIA/open-gpu-kernel-modules/issues/1104",
     ),
     each=nvidia_addresses,
-    because=("device.fallen-off-the-bus", *OTHER_DRIVERS, *UNFIT),
+    because=(
+        "device.fallen-off-the-bus",
+        "device.power-cable-missing",
+        "device.gsp-firmware-missing",
+        *OTHER_DRIVERS,
+        *UNFIT,
+    ),
     affects=("everything",),
     seen=("simulated 2026-11",),
 )
@@ -111,6 +103,8 @@ def gsp_failed(on: OnAddress) -> Problem | None:
         )
     elif any(e.kind == "xid" for e in said):
         says = f"{on.name}: its GSP firmware stopped answering (Xid {said[-1].code})."
+    elif any(e.kind == "gfw-boot" for e in said):
+        says = f"{on.name}: its own boot firmware (GFW) did not come to its end, so its GSP cannot start."
     else:
         says = f"{on.name}: its GSP did not start."
     back = on.answers and on.facts.nvidia.cuda.code == 0

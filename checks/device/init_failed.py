@@ -1,11 +1,28 @@
 """The driver took the card and could not initialise it."""
 
 from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.knowledge.rm_init import failure
 from gpudoctor.remedies import module
 from gpudoctor.subjects import in_container
 from gpudoctor.views.cards import OnAddress, nvidia_addresses
 from gpudoctor.views.log import texts
 from gpudoctor.views.reasons import OTHER_DRIVERS, UNFIT
+
+# By the status in RmInitAdapter's numbers (knowledge/rm_init.toml).
+_CAUSES = {
+    "memory": "The driver could not bring up the card's own memory: as a rule a broken card, now and then one that is "
+    "overclocked or too hot.",
+    "lost": "The card stopped answering on PCI Express while the driver started it: power, seating or riser, a slot in "
+    "a deep sleep state, or a broken card.",
+    "vbios": "The driver does not accept the card's VBIOS: a flashed or damaged one, or in a virtual machine none "
+    "that it can read.",
+    "timeout": "The GPU did not answer in time while the driver started it: it is in a bad state, which a power cycle "
+    "clears, the mainboard's firmware (BIOS) does not fit it, or the card is broken.",
+    "state": "The GPU is in a state from which the driver cannot start it; taking the power off clears that.",
+    "unsupported": "The driver cannot start this GPU in this way: another flavour or branch of the module is needed, "
+    "its address windows are too small (Above 4G Decoding), or a virtual GPU wants the guest driver of its host's "
+    "branch.",
+}
 
 
 def _fixes(on: OnAddress) -> tuple[Fix, ...]:
@@ -36,7 +53,16 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=("https://github.com/NVIDIA/open-gpu-kernel-modules",),
     each=nvidia_addresses,
-    because=("device.fallen-off-the-bus", "device.gsp-failed", "device.bar-unassigned", *OTHER_DRIVERS, *UNFIT),
+    because=(
+        "device.fallen-off-the-bus",
+        "device.power-cable-missing",
+        "device.gsp-firmware-missing",
+        "device.no-interrupts",
+        "device.gsp-failed",
+        "device.bar-unassigned",
+        *OTHER_DRIVERS,
+        *UNFIT,
+    ),
     affects=("everything",),
     seen=("simulated 2026-11",),
 )
@@ -45,7 +71,10 @@ def init_failed(on: OnAddress) -> Problem | None:
     said = on.events("rm-init-failed")
     if not said or on.answers:
         return None
-    codes = ", ".join(dict.fromkeys(e.what["code"] for e in said if "code" in e.what))
-    return Problem(
-        f"{on.name} could not be initialised: RmInitAdapter failed{f' ({codes})' if codes else ''}.", texts(said)
-    )
+    codes = tuple(dict.fromkeys(e.what["code"] for e in said if "code" in e.what))
+    failures = [failure(code) for code in codes]
+    words = next((f" It stopped{found.words}." for found in reversed(failures) if found.words), "")
+    listed = f" ({', '.join(codes)})" if codes else ""
+    says = f"{on.name} could not be initialised: RmInitAdapter failed{listed}.{words}"
+    cause = next((_CAUSES[found.kind] for found in reversed(failures) if found.kind in _CAUSES), None)
+    return Problem(says, texts(said), cause)

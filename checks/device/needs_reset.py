@@ -18,13 +18,37 @@ _WORDS = {
     "bus-reset": "a reset of its bus",
     "system-reboot": "a restart of the computer",
 }
+# As NVML names them, and as Xid 154 does.
+_RESTARTS = ("reboot", "system-reboot", "Node Reboot Required")
+# What runs may run on; nothing new should start.
+_RUNS_ON = ("drain", "drain-and-reset", "Drain P2P", "Drain and Reset")
 
 
 def _fixes(on: OnAddress) -> tuple[Fix, ...]:
-    where = "On the host: s" if in_container(on.facts) else "S"
-    says = f"{where}top every program that uses the GPU, reset it, or restart the computer."
+    where = "On the host: " if in_container(on.facts) else ""
     verify = f"nvidia-smi -q -i {on.number}"
-    return (Fix(says, (*reset_commands(on), "sudo reboot"), "reset-gpu", root=True, verify=verify),)
+    wanted = _wanted(on) or ""
+    if wanted in _RESTARTS:
+        says = f"{where}stop what runs, and restart the computer: the driver asks for more than a reset of the GPU."
+        return (Fix(_upper(says), ("sudo reboot",), "reboot", root=True, needs="reboot", verify=verify),)
+    if wanted in _RUNS_ON:
+        says = f"{where}let no new program onto this GPU, let those that run end, then reset it."
+    else:
+        says = f"{where}stop every program that uses the GPU, reset it, or restart the computer."
+    return (Fix(_upper(says), (*reset_commands(on), "sudo reboot"), "reset-gpu", root=True, verify=verify),)
+
+
+def _upper(says: str) -> str:
+    return says[:1].upper() + says[1:]
+
+
+def _wanted(on: OnAddress) -> str | None:
+    """The action that NVML names, else the one in the last Xid 154; None where neither asks for any."""
+    action = on.gpu.recovery_action if on.gpu is not None else None
+    if isinstance(action, str):
+        return action if action in _WORDS else None
+    said = [found[1] for e in on.xids(154)[-1:] if (found := _CHANGED.search(e.text))]
+    return said[0] if said and said[0].lower() != "none" else None
 
 
 @check(
@@ -54,10 +78,12 @@ def needs_reset(on: OnAddress) -> Problem | None:
         return None
     if on.gpu.status == "reset-required":
         return Problem(f"{on.name} requires a reset, says NVML.", texts(on.xids(154)))
-    wanted = _WORDS.get(on.gpu.recovery_action) if isinstance(on.gpu.recovery_action, str) else None
-    if wanted:
-        return Problem(f"{on.name} needs {wanted}, says the driver (recovery action).", texts(on.xids(154)))
-    said = [found[1] for e in on.xids(154)[-1:] if (found := _CHANGED.search(e.text))]
-    if not said or said[0].lower() == "none":
+    wanted = _wanted(on)
+    if wanted is None:
         return None
-    return Problem(f"{on.name}: the driver asks for {said[0]!r} (Xid 154).", texts(on.xids(154)))
+    severity = Severity.WARNING if wanted in _RUNS_ON else None
+    if wanted in _WORDS:
+        says = f"{on.name} needs {_WORDS[wanted]}, says the driver (recovery action)."
+    else:
+        says = f"{on.name}: the driver asks for {wanted!r} (Xid 154)."
+    return Problem(says, texts(on.xids(154)), severity=severity)

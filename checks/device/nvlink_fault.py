@@ -9,6 +9,8 @@ from gpudoctor.views.driver import not_wsl
 from gpudoctor.views.log import events, texts
 
 _XIDS = (74, 136, *range(144, 151), 155, 166, 170)
+# Links that software took down on purpose (155), and notes of confidential computing: ill only where links stay down.
+_NOT_BY_THEMSELVES = (155, 166, 170)
 _FIXES = (
     Fix(
         "Drain the node, stop the programs on its GPUs, and restart it; where only one GPU is concerned a reset of "
@@ -35,6 +37,8 @@ def _fatal(event: Event) -> bool:
     if event.kind == "sxid":
         found = sxid(event.code or 0)
         return found is not None and found.severity in ("always_fatal", "fatal")
+    if event.code in _NOT_BY_THEMSELVES:
+        return False
     if event.code in range(144, 151):
         known_error = nvlink5_error_of(event.code or 0, event.text)
         return "Nonfatal" not in event.text or (known_error is not None and known_error.severity == "Fatal")

@@ -6,9 +6,9 @@ from gpudoctor.knowledge.errors import xid as meaning_of
 from gpudoctor.maybe import known_or
 from gpudoctor.remedies.driver import best_branch, branch_of, install_driver
 from gpudoctor.views.cards import OnAddress, nvidia_addresses, reset_commands
-from gpudoctor.views.log import texts
+from gpudoctor.views.log import ago, texts
 
-# What is asked for a program's restart is news only where it repeats.
+# What asks for no more than a program's restart, or was seen on the display side alone, is news where it repeats.
 _OFTEN = 3
 
 
@@ -31,7 +31,7 @@ def _counts(code: int) -> bool:
 
 def _often(code: int) -> int:
     found = meaning_of(code)
-    return _OFTEN if found is not None and found.nvidia_action == "RESTART_APP" else 1
+    return _OFTEN if found is not None and found.nvidia_action in ("RESTART_APP", "CONTACT_SUPPORT") else 1
 
 
 def _fixes(on: OnAddress) -> tuple[Fix, ...]:
@@ -64,5 +64,6 @@ def xid_driver(on: OnAddress) -> Problem | None:
         return None
     code = said[-1].code or 0
     found = meaning_of(code)
+    what = f"{found.meaning if found else 'a fault'}{ago(on.facts, said[-1])}"
     times = f" {len(said)} times" if len(said) > 1 else ""
-    return Problem(f"{on.name} reported Xid {code}{times}: {found.meaning if found else 'a fault'}.", texts(said))
+    return Problem(f"{on.name} reported Xid {code}{times}: {what}.", texts(said))

@@ -4,10 +4,10 @@ from gpudoctor.facts import Event
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge.errors import xid as meaning_of
 from gpudoctor.views.cards import OnAddress, nvidia_addresses, reset_commands
-from gpudoctor.views.log import texts
+from gpudoctor.views.log import ago, texts
 
-# Those have checks of their own: bus, GSP, memory, NVLink. 93 and 121 ask for nothing by themselves.
-_ELSEWHERE = {48, 63, 64, 74, 79, 92, 93, 94, 95, 119, 120, 121, 136, 140, *range(144, 151), 166, 170, 171, 172}
+# Those have checks of their own: power, bus, GSP, memory, NVLink. 93 and 121 ask for nothing by themselves.
+_ELSEWHERE = {48, 54, 63, 64, 74, 79, 92, 93, 94, 95, 119, 120, 121, 136, 140, *range(144, 151), 166, 170, 171, 172}
 
 
 def _said(on: OnAddress) -> tuple[Event, ...]:
@@ -42,7 +42,7 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=("https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html",),
     each=nvidia_addresses,
-    because=("device.fallen-off-the-bus",),
+    because=("device.fallen-off-the-bus", "device.power-cable-missing"),
     affects=("everything",),
     seen=("table 2026-11",),
 )
@@ -53,5 +53,11 @@ def xid_hardware(on: OnAddress) -> Problem | None:
         return None
     code = said[-1].code or 0
     found = meaning_of(code)
-    says = f"{on.name} reported Xid {code}: {found.meaning if found else 'a hardware fault'}."
-    return Problem(says, texts(said))
+    says = f"{on.name} reported Xid {code}: {found.meaning if found else 'a hardware fault'}{ago(on.facts, said[-1])}."
+    return Problem(says, texts(said), severity=None if any(map(_grave, said)) else Severity.WARNING)
+
+
+def _grave(event: Event) -> bool:
+    """Whether NVIDIA asks for something at once; after the others programs may go on."""
+    found = meaning_of(event.code or 0)
+    return found is not None and found.nvidia_action not in (None, "IGNORE")

@@ -24,3 +24,4 @@ class KernelLog(msgspec.Struct, frozen=True, kw_only=True):
     source: str | None = None  # /dev/kmsg, journalctl, dmesg
     events: Maybe[tuple[Event, ...]] = NOT
     first: Maybe[float | None] = NOT  # seconds of the oldest line: above some seconds the ring has wrapped
+    now: Maybe[float] = NOT  # seconds since boot when the log was read: what the events' times are weighed against

@@ -44,7 +44,7 @@ def probe(machine: Machine, host: Host, vendors: frozenset[str]) -> KernelLog:
         if isinstance(found, str):
             tried.append(f"{source}: {found}")
         else:
-            return KernelLog(source=source, events=events(found), first=_first(found))
+            return KernelLog(source=source, events=events(found), first=_first(found), now=_now(machine))
     why = Unknown(f"The kernel's log cannot be read ({'; '.join(tried)}). {_permit(host)}")
     return KernelLog(source=None, events=why, first=why)
 
@@ -58,6 +58,15 @@ def _permit(host: Host) -> str:
 def _first(messages: list[Message]) -> Maybe[float]:
     seconds = next((m.seconds for m in messages if m.seconds is not None), None)
     return Unknown("the log has no times") if seconds is None else seconds
+
+
+def _now(machine: Machine) -> Maybe[float]:
+    """Seconds since boot, on the clock of the log's times; a container of LXC's shows its own age here."""
+    words = (machine.line("/proc/uptime") or "").split()
+    try:
+        return float(words[0])
+    except (IndexError, ValueError):
+        return Unknown("/proc/uptime cannot be read")
 
 
 def _kmsg(machine: Machine) -> list[Message] | str:

@@ -92,6 +92,10 @@ class OnAddress(NamedTuple):
         """This GPU's Xids since the driver was loaded, unless the driver says that the GPU has recovered."""
         return () if self.gpu is not None and reset_since(self.gpu) else xids(self.facts, self.address, *codes)
 
+    def logged_xids(self, *codes: int) -> tuple[Event, ...]:
+        """This GPU's Xids since the driver was loaded, of a GPU that is well, too."""
+        return xids(self.facts, self.address, *codes)
+
     def events(self, *kinds: str) -> tuple[Event, ...]:
         """The log's messages about this GPU; those that name no GPU count where there is only one."""
         found, alone = events(self.facts, *kinds), len(cards_of(self.facts, "nvidia")) <= 1

@@ -3,6 +3,8 @@
 from gpudoctor.facts import Event, Facts
 from gpudoctor.maybe import Unknown
 
+_MINUTE = 60.0
+_UNITS = ((86400.0, "day"), (3600.0, "hour"), (_MINUTE, "minute"))
 # Messages of a running driver.
 CLEARED_BY_LOADING = frozenset(
     {
@@ -11,6 +13,10 @@ CLEARED_BY_LOADING = frozenset(
         "fallen-off-bus",
         "gsp-failed",
         "gsp-wpr2",
+        "gsp-firmware",
+        "gfw-boot",
+        "power-cables",
+        "no-interrupts",
         "rm-init-failed",
         "api-mismatch",
         "api-mismatch-module",
@@ -30,6 +36,24 @@ def events(facts: Facts, *kinds: str) -> tuple[Event, ...]:
         return ()
     last = max((i for i, event in enumerate(found) if event.kind == "nvidia-loaded"), default=-1)
     return tuple(e for i, e in enumerate(found) if e.kind in kinds and (i > last or e.kind not in CLEARED_BY_LOADING))
+
+
+def age(facts: Facts, event: Event) -> float | None:
+    """Seconds since a message; None where the log or its reader knows no time."""
+    now = facts.log.now
+    if event.seconds is None or isinstance(now, Unknown) or now < event.seconds:
+        return None
+    return now - event.seconds
+
+
+def ago(facts: Facts, event: Event) -> str:
+    """For people, with a space in front: " (3 days ago)"; empty where the time is unknown or just now."""
+    seconds = age(facts, event)
+    if seconds is None or seconds < _MINUTE:
+        return ""
+    size, unit = next((size, unit) for size, unit in _UNITS if seconds >= size)
+    count = int(seconds // size)
+    return f" ({count} {unit}{'s' if count > 1 else ''} ago)"
 
 
 def texts(found: tuple[Event, ...], most: int = 4) -> tuple[str, ...]:

@@ -8,6 +8,9 @@ DEAD = (
     "device.bar-unassigned",
     "device.fallen-off-the-bus",
     "device.needs-reset",
+    "device.power-cable-missing",
+    "device.gsp-firmware-missing",
+    "device.no-interrupts",
     "device.gsp-failed",
     "device.init-failed",
 )
@@ -59,6 +62,7 @@ SURROUNDINGS = (
     "wsl.host-files-incomplete",
     "wsl.no-cgroups",
     "wsl.library-too-old",
+    "cloud.grid-driver-needed",
 )
 FABRIC = ("fabric.manager-down", "fabric.manager-mismatch", "fabric.not-ready")
 MASKS = (
@@ -77,6 +81,9 @@ SYSTEM = (
     "fabric.*",
     "mig.*",
     "visibility.*",
+    "cloud.instance-without-gpu",
+    "cloud.notebook-without-gpu",
+    "cloud.grid-driver-needed",
 )
 # What lies below every framework of one environment.
 ENVIRONMENT = ("python.*", "libraries.*")

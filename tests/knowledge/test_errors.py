@@ -58,6 +58,8 @@ def test_nvml_codes_are_those_of_the_binding() -> None:
         (95, "hardware", "RESET_GPU"),
         (119, "driver", "RESET_GPU"),
         (154, "informational", "XID_154"),
+        (155, "informational", "RESET_GPU"),
+        (125, "informational", None),
         (172, "hardware", None),
     ],
 )
@@ -110,7 +112,7 @@ def test_words_and_recovery() -> None:
 def test_the_tables_are_whole() -> None:
     assert len(errors._errors("cuda_errors")) == 55
     assert len(errors._errors("nvml_errors")) == 32
-    assert len(errors._xids()) == 113
+    assert len(errors._xids()) == 132
 
 
 def test_no_action_sends_the_reader_elsewhere() -> None:

@@ -31,8 +31,8 @@ def kept(machine: RecordedMachine) -> tuple[Event, ...]:
 
 def test_kmsg() -> None:
     text = f"6,1,250000,-;Linux version 6.8\n SUBSYSTEM=pci\n4,2,5310021,-;{XID}\n6,3,9000000,c;usb 1-1: reset\n"
-    found = probe(RecordedMachine({"/dev/kmsg": text}), Host(), NVIDIA)
-    assert (found.source, found.first) == ("/dev/kmsg", 0.25)
+    found = probe(RecordedMachine({"/dev/kmsg": text, "/proc/uptime": "41.75 300.00\n"}), Host(), NVIDIA)
+    assert (found.source, found.first, found.now) == ("/dev/kmsg", 0.25, 41.75)
     assert found.events == (
         Event(
             kind="xid",
@@ -43,6 +43,12 @@ def test_kmsg() -> None:
             what={"text": "GPU has fallen off the bus."},
         ),
     )
+
+
+@pytest.mark.parametrize("text", ["", "soon\n"])
+def test_without_a_clock_the_age_of_messages_is_unknown(text: str) -> None:
+    found = probe(RecordedMachine({"/dev/kmsg": f"4,2,5310021,-;{XID}\n", "/proc/uptime": text}), Host(), NVIDIA)
+    assert found.now == Unknown("/proc/uptime cannot be read")
 
 
 @pytest.mark.parametrize(

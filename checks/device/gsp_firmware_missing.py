@@ -1,0 +1,80 @@
+"""The firmware file that the driver loads onto the GPU is missing or of another version."""
+
+from gpudoctor.facts import Event, Facts
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.knowledge.rm_init import failure
+from gpudoctor.maybe import known_or
+from gpudoctor.remedies import module, system
+from gpudoctor.subjects import in_container
+from gpudoctor.views.cards import OnAddress, nvidia_addresses
+from gpudoctor.views.log import texts
+from gpudoctor.views.reasons import OTHER_DRIVERS
+
+_FETCHING = "0x61:"
+
+
+def _said(on: OnAddress) -> tuple[Event, ...]:
+    if on.answers:
+        return ()
+    failed = tuple(e for e in on.events("rm-init-failed") if e.what.get("code", "").startswith(_FETCHING))
+    # Facts of former versions hold the kernel's refusal under the other kind.
+    refused = tuple(e for e in on.events("gsp-failed") if "Direct firmware load" in e.text)
+    return (*on.events("gsp-firmware"), *refused, *failed)
+
+
+def _fixes(on: OnAddress) -> tuple[Fix, ...]:
+    version = known_or(on.facts.nvidia.kernel.loaded, None) or "VERSION"
+    look = f"ls -l /lib/firmware/nvidia/{version}/"
+    if in_container(on.facts):
+        says = "On the host: install the driver's GSP firmware of the module's version, and restart the host."
+        return (module.on_the_host(says, look),)
+    says = f"Install the driver's GSP firmware of exactly the module's version, {version}, and restart."
+    again = Fix(
+        says,
+        (look, *_commands(on.facts), *system.initramfs(on.facts)),
+        "reinstall-package",
+        root=True,
+        needs="reboot",
+        verify="nvidia-smi",
+    )
+    return (again,)
+
+
+def _commands(facts: Facts) -> tuple[str, ...]:
+    if module.uses_runfile(facts):
+        return module.run_installer(facts, known_or(facts.nvidia.kernel.loaded, None))
+    # Debian alone keeps it in a package of its own; elsewhere it comes with the driver.
+    if known_or(facts.host.distribution.id, "") == "debian":
+        return system.install(facts, "firmware-nvidia-gsp")
+    names = system.driver_packages(facts)[:12]
+    return system.reinstall(facts, *names) if names else ()
+
+
+@check(
+    title="The GPU's firmware file is missing",
+    severity=Severity.ERROR,
+    cause="Since Turing the driver loads firmware onto the GPU System Processor (GSP), from /lib/firmware/nvidia/ and "
+    "the module's version. Without that file, or with one of another version, the GPU does not start.",
+    fixes=_fixes,
+    references=(
+        "https://download.nvidia.com/XFree86/Linux-x86_64/580.65.06/README/gsp.html",
+        "https://github.com/NVIDIA/open-gpu-kernel-modules/blob/main/src/nvidia/src/kernel/gpu/gsp/kernel_gsp.c",
+    ),
+    each=nvidia_addresses,
+    because=("driver.half-upgraded", "driver.mixed-installation", *OTHER_DRIVERS),
+    affects=("everything",),
+    seen=("table 2026-11",),
+)
+def gsp_firmware_missing(on: OnAddress) -> Problem | None:
+    """The kernel's refusal to load the file, or the driver's complaint, about a GPU that does not answer."""
+    said = _said(on)
+    if not said:
+        return None
+    file = next((e.what["device"] for e in said if "device" in e.what), None)
+    got = next((e.what["driver"] for e in said if "driver" in e.what), None)
+    if got:
+        return Problem(f"{on.name}: its GSP firmware is of version {got}, which the module refuses.", texts(said))
+    named = f", /lib/firmware/{file}," if file else ""
+    stage = next((failure(e.what["code"]).stage for e in said if "code" in e.what), None)
+    where = f" (the driver failed {stage})" if stage and not file else ""
+    return Problem(f"{on.name}: its GSP firmware{named} is missing{where}.", texts(said))

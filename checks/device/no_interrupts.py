@@ -1,0 +1,65 @@
+"""No interrupt of the GPU reaches the driver."""
+
+from gpudoctor.facts import Event
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.knowledge.rm_init import failure
+from gpudoctor.remedies import module
+from gpudoctor.subjects import in_container
+from gpudoctor.views.cards import OnAddress, nvidia_addresses
+from gpudoctor.views.gpus import hypervisor
+from gpudoctor.views.log import texts
+
+
+def _fixes(on: OnAddress) -> tuple[Fix, ...]:
+    if in_container(on.facts):
+        return (module.on_the_host("On the host: the log of its kernel has the reason.", "sudo dmesg | grep NVRM"),)
+    look = Fix(
+        "Look whether MSI is switched off: by the kernel's command line (pci=nomsi) or by an option of the module.",
+        ("cat /proc/cmdline", "grep -r NVreg_EnableMSI /etc/modprobe.d/", "grep nvidia /proc/interrupts"),
+        impact="none",
+    )
+    host = hypervisor(on.facts)
+    where = f"the hypervisor's ({host}) settings for PCI passthrough" if host else "the firmware's set-up (BIOS)"
+    board = Fix(
+        f"Take pci=nomsi and the option away and restart; else look at {where}, update the firmware, and take the "
+        "power off for a minute.",
+        ("sudo reboot",),
+        "reboot",
+        root=True,
+        needs="reboot",
+        verify="nvidia-smi",
+    )
+    return (look, board)
+
+
+@check(
+    title="No interrupt of the GPU arrives",
+    severity=Severity.ERROR,
+    cause="The driver tests on start whether the GPU's interrupts reach the processor. MSI switched off, a firmware or "
+    "hypervisor that routes none, or a GPU in a bad state make that fail, and the driver gives the GPU up.",
+    fixes=_fixes,
+    references=(
+        "https://docs.kernel.org/PCI/msi-howto.html",
+        "https://github.com/NVIDIA/gpu-operator/issues/649",
+    ),
+    each=nvidia_addresses,
+    because=("device.fallen-off-the-bus", "device.gsp-failed"),
+    affects=("everything",),
+    seen=("table 2026-11",),
+)
+def no_interrupts(on: OnAddress) -> Problem | None:
+    """The driver's own words, or its status 0x45, about a GPU that does not answer."""
+    if on.answers:
+        return None
+    said = (*on.events("no-interrupts"), *filter(_silent, on.events("rm-init-failed")))
+    if not said:
+        return None
+    return Problem(f"No interrupt of {_small(on.name)} reaches the driver, so it cannot use it.", texts(said))
+
+
+def _silent(event: Event) -> bool:
+    return failure(event.what.get("code", "")).kind == "interrupts"
+
+
+def _small(name: str) -> str:
+    return name.replace("The GPU", "the GPU", 1)

@@ -1,0 +1,56 @@
+"""A card's own power cable is missing, so the driver does not start it."""
+
+from gpudoctor.facts import Event
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.knowledge.rm_init import failure
+from gpudoctor.views.cards import OnAddress, nvidia_addresses
+from gpudoctor.views.log import texts
+
+_FIXES = (
+    Fix(
+        "Shut down, take the mains away, and plug in every power connector of the card (8-pin, 12V-2x6), each with a "
+        "cable of its own from the power supply, until it clicks.",
+        ("sudo poweroff",),
+        "power-cycle",
+        root=True,
+        needs="reboot",
+        verify="nvidia-smi",
+    ),
+    Fix(
+        "If all are in: try another cable and another output of the supply. Tesla cards (P40, M40, V100) take a "
+        "processor's 8-pin plug (EPS), not a graphics card's: the two are wired differently.",
+        (),
+        "replace-hardware",
+        impact="none",
+    ),
+)
+
+
+@check(
+    title="A GPU's power cable is missing",
+    severity=Severity.ERROR,
+    cause="A card that needs more power than its slot gives has connectors of its own, and senses whether they are "
+    "fed. Where one is not, the driver refuses the card; nvidia-smi then shows the other GPUs only, or none.",
+    fixes=_FIXES,
+    references=(
+        "https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceEnumvs.html",
+        "https://github.com/NVIDIA/open-gpu-kernel-modules/blob/main/src/nvidia/arch/nvalloc/unix/src/osinit.c",
+    ),
+    each=nvidia_addresses,
+    because=("device.fallen-off-the-bus",),
+    affects=("everything",),
+    seen=("table 2026-11",),
+)
+def power_cable_missing(on: OnAddress) -> Problem | None:
+    """The driver's own words, its status 0x1c (too little power), or Xid 54, on a card that does not answer."""
+    if on.answers:
+        return None
+    said = (*on.events("power-cables"), *filter(_starved, on.events("rm-init-failed")), *on.xids(54))
+    if not said:
+        return None
+    says = f"{on.name} gets too little power: a power cable of the card is missing or not seated."
+    return Problem(says, texts(said))
+
+
+def _starved(event: Event) -> bool:
+    return failure(event.what.get("code", "")).kind == "power"

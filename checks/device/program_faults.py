@@ -1,0 +1,72 @@
+"""A program made an illegal access on the GPU not long ago: the program's fault as a rule, not the machine's."""
+
+from gpudoctor.facts import Event
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.knowledge.errors import xid as meaning_of
+from gpudoctor.views.cards import OnAddress, nvidia_addresses
+from gpudoctor.views.log import age, ago, texts
+
+# Illegal instruction or access of a kernel, page fault, fault over NVLink: what CUDA answers with errors 700 to 719.
+# 43 and 45 only clean up after them.
+_BY_PROGRAMS = (13, 31, 69, 137)
+# Seconds: who looks now has a program in mind that failed just now.
+_RECENT = 3 * 3600.0
+
+_FIXES = (
+    Fix(
+        "Run the program under NVIDIA's Compute Sanitizer, which names the kernel and the line that reads or writes "
+        "outside of its memory.",
+        ("compute-sanitizer --tool memcheck python YOUR_SCRIPT.py",),
+        "change-environment",
+        impact="none",
+    ),
+    Fix(
+        "Or let each kernel launch wait, so that the error shows up at the launch that caused it.",
+        ("CUDA_LAUNCH_BLOCKING=1 python YOUR_SCRIPT.py",),
+        "change-environment",
+        impact="none",
+    ),
+)
+
+
+@check(
+    title="A program made an illegal access on a GPU",
+    severity=Severity.ADVICE,
+    cause="The driver ended a program whose kernel read or wrote outside of its memory, or hit an illegal instruction "
+    "(Xid 13, 31). That is a fault of the program or its library; the GPU is well and takes the next program.",
+    fixes=_FIXES,
+    references=(
+        "https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html",
+        "https://docs.nvidia.com/compute-sanitizer/ComputeSanitizer/index.html",
+    ),
+    each=nvidia_addresses,
+    because=(
+        "device.faults-on-one-card",
+        "device.fallen-off-the-bus",
+        "device.gsp-failed",
+        "device.needs-reset",
+        "device.xid-hardware",
+        "device.ecc-uncorrected",
+        "device.row-remap-failed",
+        "device.nvlink-fault",
+    ),
+    affects=("everything",),
+    seen=("table 2026-11",),
+)
+def program_faults(on: OnAddress) -> Problem | None:
+    """Such Xids of the last hours; where the log knows no time, nobody can say that they are news."""
+    said = tuple(e for e in on.logged_xids(*_BY_PROGRAMS) if _recent(on, e))
+    if not said:
+        return None
+    last = said[-1]
+    found = meaning_of(last.code or 0)
+    process = last.what.get("process")
+    who = f"{process} (pid {last.what.get('pid')})" if process else f"The program with pid {last.what.get('pid')}"
+    what = found.meaning.partition(":")[0] if found else "a fault"
+    says = f"{who} was ended on {on.name}: Xid {last.code}, {what}{ago(on.facts, last)}."
+    return Problem(says, texts(said))
+
+
+def _recent(on: OnAddress, event: Event) -> bool:
+    seconds = age(on.facts, event)
+    return seconds is not None and seconds <= _RECENT and event.what.get("pid") is not None

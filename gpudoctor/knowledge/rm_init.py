@@ -1,0 +1,43 @@
+"""What the numbers in "RmInitAdapter failed! (0x24:0x1c:1603)" stand for."""
+
+from functools import cache
+from typing import Literal
+
+import msgspec
+
+from gpudoctor.knowledge.table import Table, load
+
+Kind = Literal["power", "lost", "interrupts", "memory", "vbios", "timeout", "state", "unsupported", ""]
+
+
+class RmInit(Table, frozen=True):
+    """The table ``rm_init.toml``."""
+
+    stage: dict[str, str]
+    status: dict[str, tuple[str, Kind]]
+
+
+class Failure(msgspec.Struct, frozen=True):
+    """Why the driver could not initialise a GPU: where it stopped, why, and what kind of cause that is."""
+
+    stage: str | None
+    status: str | None
+    kind: Kind
+
+    @property
+    def words(self) -> str:
+        """For people, after "it stopped": " while initialising the GPU: too little power"; empty where unknown."""
+        stage = f" while {self.stage}" if self.stage else ""
+        return stage + (f": {self.status}" if self.status else "")
+
+
+def failure(code: str) -> Failure:
+    """Return what "0x24:0x1c:1603" stands for, as far as it is known."""
+    stage, _, rest = code.partition(":")
+    where, found = _table().stage.get(stage), _table().status.get(rest.partition(":")[0])
+    return Failure(where, *found) if found else Failure(where, None, "")
+
+
+@cache
+def _table() -> RmInit:
+    return load("rm_init", RmInit)

@@ -1,0 +1,205 @@
+"""What the log tells of GPUs that do not start, and of faults that are no illness of the GPU."""
+
+import pytest
+
+from gpudoctor import catalogue
+from gpudoctor.causes import findings
+from gpudoctor.facts import Event, Facts
+from gpudoctor.judge import Severity, judge, run
+from tests.builders import ask, nvidia_host, plain_host
+from tests.checks.nvidia_machines import WHY, event, failing, having, logged, xid
+
+A = "0000:01:00.0"
+FIRST = f"GPU 0 (NVIDIA GeForce RTX 4090) at {A}"
+CARD = f"The GPU at {A} (AD102 [GeForce RTX 4090])"
+SILENT = failing(100, gpus=(), nvidia__nvml__count=0)
+WORDS = "GPU does not have the necessary power cables connected"
+FILE = "nvidia/570.169/gsp_ga10x.bin"
+REFUSED = f"Direct firmware load for {FILE} failed with error -2"
+OLD = having(gpus__0__recovery_action=WHY)
+
+
+def started(code: str) -> Event:
+    """A start of the driver that failed with these numbers."""
+    return Event(kind="rm-init-failed", text=f"RmInitAdapter failed! ({code})", gpu=A, what={"code": code})
+
+
+def fault(code: int, minutes: float, **what: str) -> Facts:
+    """A machine, an hour and 40 minutes old, on which a program met a fault so many minutes ago."""
+    one = Event(kind="xid", text=f"Xid {code}", gpu=A, code=code, seconds=6000 - 60 * minutes, what=what)
+    return having(logged(one), log__now=6000.0)
+
+
+ILL = [
+    (
+        "device.power-cable-missing",
+        logged(event("power-cables", WORDS, A), started("0x24:0x1c:1603"), facts=SILENT),
+        f"{CARD} gets too little power: a power cable of the card is missing or not seated.",
+    ),
+    (
+        "device.power-cable-missing",
+        logged(started("0x24:0x1c:1447"), facts=SILENT),
+        f"{CARD} gets too little power: a power cable of the card is missing or not seated.",
+    ),
+    (
+        "device.power-cable-missing",
+        logged(xid(54), facts=having(gpus__0__status=WHY)),
+        f"{FIRST} gets too little power: a power cable of the card is missing or not seated.",
+    ),
+    (
+        "device.gsp-firmware-missing",
+        logged(event("gsp-firmware", REFUSED, A, device=FILE), started("0x61:0x56:1594"), facts=SILENT),
+        f"{CARD}: its GSP firmware, /lib/firmware/{FILE}, is missing.",
+    ),
+    (
+        "device.gsp-firmware-missing",
+        logged(event("gsp-failed", REFUSED, A), facts=SILENT),
+        f"{CARD}: its GSP firmware is missing.",
+    ),
+    (
+        "device.gsp-firmware-missing",
+        logged(started("0x61:0x56:1594"), facts=SILENT),
+        f"{CARD}: its GSP firmware is missing (the driver failed fetching the firmware).",
+    ),
+    (
+        "device.gsp-firmware-missing",
+        logged(event("gsp-firmware", "version mismatch", driver="570.86.16"), facts=SILENT),
+        f"{CARD}: its GSP firmware is of version 570.86.16, which the module refuses.",
+    ),
+    (
+        "device.no-interrupts",
+        logged(event("no-interrupts", gpu=A), facts=SILENT),
+        f"No interrupt of the GPU at {A} (AD102 [GeForce RTX 4090]) reaches the driver, so it cannot use it.",
+    ),
+    (
+        "device.no-interrupts",
+        logged(started("0x11:0x45:2525"), facts=SILENT),
+        f"No interrupt of the GPU at {A} (AD102 [GeForce RTX 4090]) reaches the driver, so it cannot use it.",
+    ),
+    (
+        "device.gsp-failed",
+        logged(event("gfw-boot"), facts=SILENT),
+        f"{CARD}: its own boot firmware (GFW) did not come to its end, so its GSP cannot start.",
+    ),
+    (
+        "device.init-failed",
+        logged(started("0x25:0x65:1589"), facts=SILENT),
+        f"{CARD} could not be initialised: RmInitAdapter failed (0x25:0x65:1589). It stopped while loading the GPU's "
+        "state: timeout.",
+    ),
+    (
+        "device.program-faults",
+        fault(31, 5, pid="4711", process="python3"),
+        f"python3 (pid 4711) was ended on {FIRST}: Xid 31, GPU MMU page fault (5 minutes ago).",
+    ),
+    (
+        "device.program-faults",
+        fault(13, 0.5, pid="4711"),
+        f"The program with pid 4711 was ended on {FIRST}: Xid 13, Graphics/compute engine exception.",
+    ),
+    (
+        "device.xid-hardware",
+        having(fault(62, 90), gpus__0__recovery_action=WHY),
+        f"{FIRST} reported Xid 62: Internal micro-controller halt (1 hour ago).",
+    ),
+    (
+        "device.needs-reset",
+        having(gpus__0__recovery_action="drain"),
+        f"{FIRST} needs to be drained of its programs, says the driver (recovery action).",
+    ),
+]
+
+WELL = [
+    # A second module loaded, or a cable plugged in and the computer started: what answers is well.
+    ("device.power-cable-missing", logged(event("power-cables", WORDS, A))),
+    ("device.power-cable-missing", logged(started("0x24:0x65:1603"), facts=SILENT)),
+    ("device.gsp-firmware-missing", logged(event("gsp-firmware", REFUSED, A))),
+    ("device.gsp-firmware-missing", logged(started("0x62:0x65:1"), facts=SILENT)),
+    ("device.no-interrupts", logged(event("no-interrupts", gpu=A))),
+    ("device.no-interrupts", logged(started("0x11:0x59:1"), facts=SILENT)),
+    ("device.gsp-failed", logged(event("gfw-boot", gpu=A))),
+    ("device.program-faults", having(fault(31, 5, pid="4711"), log__now=WHY)),
+    ("device.program-faults", having(fault(31, 5, pid="4711"), log__now=6000.0 + 4 * 3600)),  # long ago
+    ("device.program-faults", fault(31, 5)),  # nobody can say which program
+    ("device.program-faults", fault(45, 5, pid="4711")),
+    ("device.program-faults", fault(43, 5, pid="4711")),
+    ("device.xid-driver", logged(xid(56), xid(61), xid(113), facts=OLD)),
+    ("device.xid-driver", logged(xid(155), facts=OLD)),
+    ("device.xid-hardware", logged(xid(54), xid(92), xid(125), xid(155), xid(165), xid(166), facts=OLD)),
+    ("device.nvlink-fault", logged(xid(155), xid(166), xid(170), facts=OLD)),
+    ("device.needs-reset", having(gpus__0__recovery_action="none")),
+]
+
+
+@pytest.mark.parametrize(("check", "facts", "says"), ILL)
+def test_the_problem_is_named(check: str, facts: Facts, says: str) -> None:
+    answers = ask(catalogue.load([check])[0], facts)
+    assert [answer for answer in answers if answer[0] != "pass"] == [("problem", says)]
+
+
+@pytest.mark.parametrize("check", sorted({check for check, _, _ in ILL}))
+def test_a_healthy_machine_and_one_without_gpus_have_none(check: str) -> None:
+    one = catalogue.load([check])[0]
+    assert {outcome for outcome, _ in ask(one, nvidia_host(2))} == {"pass"}
+    assert ask(one, plain_host()) == [("skipped", "")]
+
+
+@pytest.mark.parametrize(("check", "facts"), WELL)
+def test_what_only_looks_like_it_is_left_alone(check: str, facts: Facts) -> None:
+    assert {outcome for outcome, _ in ask(catalogue.load([check])[0], facts)} == {"pass"}
+
+
+@pytest.mark.parametrize(
+    ("facts", "root"),
+    [
+        (
+            logged(event("power-cables", WORDS, A), started("0x24:0x1c:1603"), facts=SILENT),
+            "device.power-cable-missing",
+        ),
+        (
+            logged(
+                event("gsp-firmware", REFUSED, A, device=FILE),
+                event("gsp-failed", "RmInitAdapter: Cannot initialize GSP firmware RM"),
+                started("0x61:0x56:1"),
+                facts=SILENT,
+            ),
+            "device.gsp-firmware-missing",
+        ),
+        (logged(event("no-interrupts", gpu=A), started("0x11:0x45:1"), facts=SILENT), "device.no-interrupts"),
+        (logged(event("gfw-boot"), started("0x62:0x55:1"), facts=SILENT), "device.gsp-failed"),
+    ],
+)
+def test_one_cause_is_one_finding(facts: Facts, root: str) -> None:
+    found, _ = findings(judge(facts, catalogue.load(catalogue.select(catalogue.ids(), ("driver", "device"), ()))))
+    assert [f.root.check.id for f in found] == [root]
+
+
+@pytest.mark.parametrize(
+    ("check", "facts", "severity"),
+    [
+        ("device.xid-hardware", logged(xid(157), facts=OLD), Severity.WARNING),
+        ("device.xid-hardware", logged(xid(62), facts=OLD), Severity.ERROR),
+        ("device.needs-reset", having(gpus__0__recovery_action="drain"), Severity.WARNING),
+        ("device.needs-reset", having(gpus__0__recovery_action="reset"), Severity.ERROR),
+        ("device.program-faults", fault(31, 5, pid="1"), Severity.ADVICE),
+    ],
+)
+def test_how_bad_it_is(check: str, facts: Facts, severity: Severity) -> None:
+    assert {verdict.severity for verdict in run(catalogue.load([check])[0], facts) if verdict.problem} == {severity}
+
+
+@pytest.mark.parametrize(
+    ("action", "command"),
+    [("reboot", "sudo reboot"), ("system-reboot", "sudo reboot"), ("reset", "sudo nvidia-smi --gpu-reset -i 0")],
+)
+def test_the_action_that_the_driver_asks_for_is_the_one_to_type(action: str, command: str) -> None:
+    one = catalogue.load(["device.needs-reset"])[0]
+    [verdict] = [v for v in run(one, having(gpus__0__recovery_action=action)) if v.problem]
+    assert next(c for c in verdict.fixes[0].commands if not c.startswith("sudo fuser")) == command
+
+
+def test_the_status_says_why_a_card_does_not_start() -> None:
+    one = catalogue.load(["device.init-failed"])[0]
+    [verdict] = run(one, logged(started("0x24:0x72:1568"), facts=SILENT))
+    assert verdict.problem is not None
+    assert "broken card" in (verdict.problem.cause or "")
