@@ -1,0 +1,1 @@
+"""Checks of environment variables that slow programs down or break them."""

@@ -1,0 +1,81 @@
+"""PyTorch's allocator does not understand PYTORCH_CUDA_ALLOC_CONF."""
+
+from gpudoctor.formats.allocator_settings import Setting, settings
+from gpudoctor.formats.spelling import nearest
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.knowledge.variables import allocator_option, variables
+from gpudoctor.maybe import known
+from gpudoctor.remedies.python import torch_verify
+from gpudoctor.remedies.variables import assign, unset
+from gpudoctor.subjects import OnFramework, torches
+from gpudoctor.views.gpus import visible_gpus
+from gpudoctor.views.packages import numbers
+
+VARIABLE, NEWER = "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"
+# The release from which PyTorch reads the newer name for CUDA, and prefers it.
+_RENAMED = (2, 10)
+
+
+def _variable(on: OnFramework) -> str | None:
+    """The variable that this PyTorch reads, where it is set."""
+    env = on.facts.host.environment
+    if NEWER in env and numbers(str(on.framework.version))[:2] >= _RENAMED:
+        return NEWER
+    return VARIABLE if VARIABLE in env else None
+
+
+def _wrong(on: OnFramework, one: Setting) -> str | None:
+    """What this release refuses of one option."""
+    state = allocator_option(one.name, str(on.framework.version))
+    if state == "too new":
+        return f"the option {one.name} came with a later release"
+    if state == "dropped":
+        return f"{one.name} was dropped after PyTorch {variables().allocator.options[one.name][1]}"
+    near = _near(one.name)
+    if state == "unknown" or (state == "unsure" and near):
+        known_as = f" ({near}?)" if near else ""
+        return one.wrong if "=" in one.name else f"there is no option {one.name}{known_as}"
+    return one.wrong if state == "known" else None
+
+
+def _near(name: str) -> str | None:
+    return nearest(name.partition("=")[0], variables().allocator.options, 0.85)
+
+
+def _fixes(on: OnFramework) -> tuple[Fix, ...]:
+    name = str(_variable(on))
+    value = on.facts.host.environment.get(name, "")
+    good = ",".join(f"{s.name}:{s.value}" for s in settings(value) if _wrong(on, s) is None)
+    verify = torch_verify(on.python)
+    fixes = [assign(name, good, "Keep only what this PyTorch understands.", verify)] if good else []
+    return (*fixes, unset(on.facts, name, verify=verify))
+
+
+@check(
+    title="PyTorch refuses the settings of its memory allocator",
+    severity=Severity.ERROR,
+    cause="PyTorch reads the variable when it first takes memory of the GPU, and raises an error for an option or a "
+    "value that it does not know. Options come with releases: what a newer PyTorch advises, an older one refuses.",
+    fixes=_fixes,
+    references=(
+        "https://github.com/pytorch/pytorch/issues/123505",
+        "https://docs.pytorch.org/docs/stable/notes/cuda.html#optimizing-memory-usage-with-pytorch-alloc-conf",
+    ),
+    each=torches,
+    because=("python.*",),
+    affects=("wheels",),
+    seen=("table 2026-11",),
+)
+def allocator_settings(on: OnFramework) -> Problem | None:
+    """An option that this release does not know, or a value that none takes."""
+    env = on.facts.host.environment
+    if (VARIABLE not in env and NEWER not in env) or known(on.framework.cuda) is None or not visible_gpus(on.facts):
+        return None
+    release = known(on.framework.version)
+    name = _variable(on)
+    if name is None or release is None or not numbers(release):
+        return None
+    wrong = [why for one in settings(env[name]) if (why := _wrong(on, one))]
+    if not wrong:
+        return None
+    return Problem(f"{on.name} refuses {name}: {wrong[0]}.", (f"{name}={env[name]}", *wrong[1:]))

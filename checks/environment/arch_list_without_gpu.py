@@ -1,0 +1,76 @@
+"""TORCH_CUDA_ARCH_LIST leaves out the GPU of this machine."""
+
+import re
+
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.knowledge.kernels import coverage
+from gpudoctor.maybe import known
+from gpudoctor.remedies.variables import assign, unset
+from gpudoctor.subjects import OnFramework, torches
+from gpudoctor.views.capability import gpu_words
+from gpudoctor.views.gpus import visible_gpus
+
+VARIABLE = "TORCH_CUDA_ARCH_LIST"
+# Names that PyTorch takes for numbers (torch/utils/cpp_extension.py).
+_NAMES = {
+    "Kepler+Tesla": "3.7",
+    "Kepler": "3.5+PTX",
+    "Maxwell+Tegra": "5.3",
+    "Maxwell": "5.0 5.2+PTX",
+    "Pascal": "6.0 6.1+PTX",
+    "Volta+Tegra": "7.2",
+    "Volta": "7.0+PTX",
+    "Turing": "7.5+PTX",
+    "Ampere+Tegra": "8.7",
+    "Ampere": "8.0 8.6+PTX",
+    "Ada": "8.9+PTX",
+    "Hopper": "9.0+PTX",
+    "Blackwell+Tegra": "11.0",
+    "Blackwell": "10.0 10.3 12.0 12.1+PTX",
+}
+_ENTRY = re.compile(r"(\d+\.\d)[af]?(\+PTX)?")
+
+
+def _targets(text: str) -> list[str] | None:
+    """Capabilities, with "+PTX" where PTX is made as well; None where an entry is none that is known here."""
+    words = " ".join(_NAMES.get(word, word) for word in re.split(r"[;,\s]+", text.strip())).split()
+    found = [_ENTRY.fullmatch(word) for word in words]
+    if not found or not all(found):
+        return None
+    # "9.0+PTX" makes machine code for 9.0 as well.
+    return [part for m in found if m for part in ([m[1], f"{m[1]}+PTX"] if m[2] else [m[1]])]
+
+
+def _fixes(on: OnFramework) -> tuple[Fix, ...]:
+    own = sorted({str(g.capability) for g in visible_gpus(on.facts)})
+    says = "Name the GPUs of this machine, and build the extension again."
+    without = "PyTorch then builds for the GPUs that it finds."
+    return unset(on.facts, VARIABLE, why=without), assign(VARIABLE, ";".join(own), says)
+
+
+@check(
+    title="TORCH_CUDA_ARCH_LIST leaves out this machine's GPU",
+    severity=Severity.ADVICE,
+    cause="The variable says for which compute capabilities PyTorch's extensions are compiled. What is built with it "
+    'has no code for this GPU, and ends with "no kernel image is available". Packages that are installed already are '
+    "not concerned.",
+    fixes=_fixes,
+    references=("https://docs.pytorch.org/docs/stable/cpp_extension.html",),
+    each=torches,
+    affects=("extensions",),
+    seen=("table 2026-11",),
+)
+def arch_list_without_gpu(on: OnFramework) -> Problem | None:
+    """No entry of the list gives code that runs on a GPU that CUDA shows."""
+    text = on.facts.host.environment.get(VARIABLE)
+    if not text or known(on.framework.cuda) is None:
+        return None
+    targets = _targets(text)
+    if targets is None:
+        return None
+    ill = [
+        g for g in visible_gpus(on.facts) if (own := known(g.capability)) and coverage(" ".join(targets), own) is None
+    ]
+    if not ill:
+        return None
+    return Problem(f"{VARIABLE} is {text!r}: extensions that are built here get no code for {gpu_words(ill[0])}.")

@@ -1,0 +1,40 @@
+"""A variable keeps the driver from the machine code, or from the PTX, that programs bring."""
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.knowledge.variables import variables
+from gpudoctor.remedies.proofs import framework_proof
+from gpudoctor.remedies.variables import unset
+from gpudoctor.subjects import nvidia_machine
+
+
+def _set(facts: Facts) -> list[str]:
+    """Those that are set to a number other than 0."""
+    env = facts.host.environment
+    return [name for name in variables().code if (value := env.get(name, "").strip()).isdigit() and int(value) != 0]
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    proof = next((p for python in facts.pythons if (p := framework_proof(python))), None)
+    return (unset(facts, *_set(facts), verify=proof),)
+
+
+@check(
+    title="A variable changes which code the driver takes",
+    severity=Severity.WARNING,
+    cause="Programs bring machine code for some compute capabilities and PTX, which the driver compiles for others. "
+    "The variable is meant for testing whether a program's PTX is complete; it holds for every CUDA program and "
+    "library.",
+    fixes=_fixes,
+    references=("https://docs.nvidia.com/cuda/cuda-programming-guide/05-appendices/environment-variables.html",),
+    each=nvidia_machine,
+    affects=("everything",),
+    seen=("table 2026-11",),
+)
+def code_overridden(facts: Facts) -> Problem | None:
+    """One of the driver's variables for just-in-time compilation is set to a number other than 0."""
+    names = _set(facts)
+    if not names:
+        return None
+    lines = tuple(f"{name}={facts.host.environment[name]}" for name in names)
+    return Problem(f"{lines[0]} is set: {variables().code[names[0]]}.", lines)

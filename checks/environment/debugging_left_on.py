@@ -1,0 +1,65 @@
+"""Variables that are meant for debugging are still set."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import MACHINE, About, Fix, Problem, Severity, check
+from gpudoctor.knowledge.variables import Debugging, debugging
+from gpudoctor.maybe import Unknown
+from gpudoctor.remedies.variables import unset
+from gpudoctor.subjects import cards_of, gpus_of
+
+
+class OnVariable(NamedTuple):
+    """One variable of the environment that only debugging wants."""
+
+    facts: Facts
+    name: str
+    row: Debugging
+
+
+def _variables(facts: Facts) -> Iterator[tuple[About, OnVariable]]:
+    """Those that are set on a machine with an NVIDIA GPU, and concern it or a package that is installed."""
+    if not (cards_of(facts, "nvidia") or gpus_of(facts, "nvidia")):
+        return
+    for name, value in facts.host.environment.items():
+        row = debugging(name, value)
+        if row is not None and (row.concerns == "nvidia" or _installed(facts, row.concerns)):
+            yield MACHINE, OnVariable(facts, name, row)
+
+
+def _installed(facts: Facts, package: str) -> bool:
+    for python in facts.pythons:
+        if any(f.name == package for f in python.frameworks):
+            return True
+        packages = python.packages
+        if not isinstance(packages, Unknown) and any(p.name in (package, f"pytorch-{package}") for p in packages):
+            return True
+    return False
+
+
+def _fixes(on: OnVariable) -> tuple[Fix, ...]:
+    return (unset(on.facts, on.name, why="Set it for the one run that is to be debugged."),)
+
+
+@check(
+    title="A variable for debugging is left on",
+    severity=Severity.ADVICE,
+    cause="The variable was set to find an error. Every program that inherits it pays for that, mostly with its speed.",
+    fixes=_fixes,
+    references=(
+        "https://docs.nvidia.com/cuda/cuda-programming-guide/05-appendices/environment-variables.html",
+        "https://docs.pytorch.org/docs/2.15/cuda_environment_variables.html",
+        "https://nvidia.github.io/numba-cuda/reference/envvars.html",
+        "https://docs.jax.dev/en/latest/config_options.html",
+    ),
+    each=_variables,
+    affects=("everything",),
+    seen=("table 2026-11",),
+)
+def debugging_left_on(on: OnVariable) -> Problem:
+    """Each variable of the table whose value switches it on."""
+    value = on.facts.host.environment[on.name]
+    severity = Severity.WARNING if on.row.severity == "warn" else None
+    return Problem(f"{on.name}={value} is set: {on.row.does}.", severity=severity)

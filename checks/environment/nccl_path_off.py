@@ -1,0 +1,49 @@
+"""A variable keeps NCCL from the NVLinks, or from shared memory."""
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.remedies.variables import unset
+from gpudoctor.subjects import gpus_of
+from gpudoctor.views.driver import several_gpus
+
+P2P, SHM = "NCCL_P2P_DISABLE", "NCCL_SHM_DISABLE"
+
+
+def _on(facts: Facts, name: str) -> bool:
+    """NCCL reads these as numbers: anything but 0 switches the path off."""
+    value = facts.host.environment.get(name, "").strip()
+    return value.isdigit() and int(value) != 0
+
+
+def _linked(facts: Facts) -> int:
+    """How many GPUs have NVLinks that are up."""
+    return sum(isinstance(g.nvlinks, tuple) and any(g.nvlinks) for g in gpus_of(facts, "nvidia"))
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    names = [name for name in (P2P, SHM) if _on(facts, name)]
+    why = "Where it was set because NCCL hangs: switch off ACS and the IOMMU's translation instead."
+    return (unset(facts, *names, why=why if P2P in names else ""),)
+
+
+@check(
+    title="A variable keeps NCCL from its fastest path between GPUs",
+    severity=Severity.WARNING,
+    cause="The variable is meant to find out which path fails. While it is set, NCCL sends everything between the GPUs "
+    "of this machine over a slower path: shared memory instead of NVLink, or the network instead of shared memory.",
+    fixes=_fixes,
+    references=("https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html",),
+    each=several_gpus,
+    affects=("several-gpus",),
+    seen=("table 2026-11",),
+)
+def nccl_path_off(facts: Facts) -> Problem | None:
+    """P2P is off though GPUs have NVLinks that are up; or shared memory is off as well where P2P is."""
+    p2p, shm = _on(facts, P2P), _on(facts, SHM)
+    lines = tuple(f"{n}={facts.host.environment[n]}" for n in (P2P, SHM) if n in facts.host.environment)
+    if p2p and shm:
+        return Problem(f"{P2P} and {SHM} are set: NCCL sends all data between the GPUs through network sockets.", lines)
+    linked = _linked(facts)
+    if not p2p or linked < 2:
+        return None
+    return Problem(f"{P2P} is set: NCCL does not use the NVLinks between the {linked} GPUs.", lines)

@@ -1,0 +1,55 @@
+"""XLA ends the program, because XLA_FLAGS names a flag that it does not know."""
+
+import re
+
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.remedies.proofs import framework_proof
+from gpudoctor.remedies.variables import assign, unset
+from gpudoctor.subjects import OnLive, lives
+
+VARIABLE = "XLA_FLAGS"
+_UNKNOWN = re.compile(r"Unknown flags? in XLA_FLAGS: ([^\n]*)")  # xla/parse_flags_from_env.cc
+
+
+def _named(on: OnLive) -> list[str]:
+    """The flags of the variable that XLA says it does not know."""
+    value = on.facts.host.environment.get(VARIABLE, "")
+    text = "\n".join((on.live.stderr, on.live.import_error or "", *on.live.warnings))
+    said = {word for match in _UNKNOWN.finditer(text) for word in match[1].split()}
+    return [flag for flag in value.split() if flag in said]
+
+
+def _fixes(on: OnLive) -> tuple[Fix, ...]:
+    bad = _named(on)
+    rest = " ".join(f for f in on.facts.host.environment.get(VARIABLE, "").split() if f not in bad)
+    verify = framework_proof(on.python, on.framework.name)
+    if not rest:
+        return (unset(on.facts, VARIABLE, verify=verify),)
+    return (assign(VARIABLE, rest, "Leave out what this release does not know.", verify),)
+
+
+@check(
+    title="XLA does not know a flag in XLA_FLAGS",
+    severity=Severity.ERROR,
+    cause="XLA's flags are no stable interface: releases remove them. One that is not known any more ends the whole "
+    "program (abort) as soon as XLA reads the variable.",
+    fixes=_fixes,
+    references=(
+        "https://github.com/talmolab/track-mjx/issues/67",
+        "https://github.com/apple/axlearn/issues/463",
+        "https://openxla.org/xla/flags_guidance",
+    ),
+    each=lives,
+    because=("python.*",),
+    affects=("wheels",),
+    seen=("table 2026-11",),
+)
+def xla_flags_unknown(on: OnLive) -> Problem | None:
+    """The framework ended with XLA's own complaint about a flag that is set here."""
+    if VARIABLE not in on.facts.host.environment or not (on.live.died or on.live.import_error or on.live.exit_code):
+        return None
+    bad = _named(on)
+    if not bad:
+        return None
+    says = f"{on.name} ends at once: its XLA does not know {' and '.join(bad)}, which XLA_FLAGS names."
+    return Problem(says, (f"{VARIABLE}={on.facts.host.environment[VARIABLE]}",))

@@ -1,0 +1,38 @@
+"""A variable is named nearly like CUDA_VISIBLE_DEVICES."""
+
+from gpudoctor.facts import Facts
+from gpudoctor.formats.spelling import nearest
+from gpudoctor.judge import Fix, Severity, check
+from gpudoctor.remedies.variables import assign, unset
+from gpudoctor.subjects import nvidia_machine
+from gpudoctor.views.visibility import CUDA
+
+
+def _misspelt(facts: Facts) -> str | None:
+    names = [n for n in facts.host.environment if n != CUDA and n.upper().startswith("CUDA_") and "DEV" in n.upper()]
+    known = ("CUDA_DEVICE_ORDER", "CUDA_DEVICE_MAX_CONNECTIONS", "CUDA_DEVICE_WAITS_ON_EXCEPTION", CUDA)
+    return next((n for n in names if nearest(n.upper(), known, 0.9) == CUDA), None)
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    name = str(_misspelt(facts))
+    value = facts.host.environment[name]
+    verify = f"env | grep {CUDA}"
+    return assign(CUDA, value, f"Give the value to {CUDA}, and take {name} out.", verify), unset(facts, name)
+
+
+@check(
+    title="A variable is named nearly like CUDA_VISIBLE_DEVICES, and nobody reads it",
+    severity=Severity.ADVICE,
+    cause="CUDA reads one name alone, letter by letter. A variable of another name hides nothing, so the program takes "
+    "GPU 0, or all of them.",
+    fixes=_fixes,
+    references=("https://docs.nvidia.com/cuda/cuda-programming-guide/05-appendices/environment-variables.html",),
+    each=nvidia_machine,
+    affects=("everything",),
+    seen=("table 2026-11",),
+)
+def cuda_misspelt(facts: Facts) -> str | None:
+    """The mask itself is not set, and a variable differs from its name in a letter or two."""
+    name = None if CUDA in facts.host.environment else _misspelt(facts)
+    return f"{name} is set, which nobody reads: the variable is called {CUDA}." if name else None

@@ -1,0 +1,87 @@
+"""What environment variables do that are meant for debugging, or are read strictly."""
+
+import re
+from functools import cache
+from typing import Literal
+
+import msgspec
+
+from gpudoctor.knowledge.kernels import version
+from gpudoctor.knowledge.table import Table, load
+
+
+class Debugging(msgspec.Struct, frozen=True, array_like=True):
+    """A variable that slows programs down while it is set; `concerns` is "nvidia" or a package."""
+
+    name: str
+    values: str
+    concerns: str
+    severity: Literal["advice", "warn"]
+    does: str
+
+
+class Rows(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The rows of the table `debugging`."""
+
+    rows: tuple[Debugging, ...]
+
+
+class Allocator(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The options of PyTorch's allocator: for each the first release and, where it was dropped, the last."""
+
+    complete: str
+    options: dict[str, tuple[str, ...]]
+
+
+class Triton(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Releases of Triton, newest first, with the CUDA release of their ptxas."""
+
+    ptxas: tuple[tuple[str, str], ...]
+
+
+class Variables(Table, frozen=True):
+    """The table ``variables.toml``."""
+
+    debugging: Rows
+    code: dict[str, str]
+    allocator: Allocator
+    triton: Triton
+
+
+@cache
+def variables() -> Variables:
+    """Return the table, read once."""
+    return load("variables", Variables)
+
+
+def debugging(name: str, value: str) -> Debugging | None:
+    """What a variable with this value does that only debugging wants; None: nothing."""
+    for row in variables().debugging.rows:
+        if row.name == name and re.fullmatch(row.values, value.strip()):
+            return row
+    return None
+
+
+def allocator_option(name: str, torch: str) -> Literal["known", "too new", "dropped", "unknown", "unsure"]:
+    """Whether a release of PyTorch ("2.0.1") knows an option of its allocator.
+
+    Raises:
+        ValueError: the release does not begin with a number.
+    """
+    table, own = variables().allocator, version(torch)[:2]
+    span = table.options.get(name)
+    if span is None:
+        return "unknown" if own <= version(table.complete) else "unsure"
+    if own < version(span[0]):
+        return "too new"
+    return "dropped" if len(span) > 1 and own > version(span[1]) else "known"
+
+
+def triton_ptxas(triton: str) -> str | None:
+    """The CUDA release of the ptxas in a release of Triton; None where the release is older than the table.
+
+    Raises:
+        ValueError: the release does not begin with a number.
+    """
+    own = version(triton)[:2]
+    return next((cuda for first, cuda in variables().triton.ptxas if own >= version(first)), None)
