@@ -36,6 +36,7 @@ def _severity(facts: Facts) -> Severity | None:
         "https://github.com/NVIDIA/k8s-device-plugin/issues/23",
     ),
     each=nvidia_container,
+    because=("cloud.notebook-without-gpu",),
     affects=("everything",),
     seen=("simulated 2026-11",),
 )

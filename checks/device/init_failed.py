@@ -60,6 +60,7 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
         "device.no-interrupts",
         "device.gsp-failed",
         "device.bar-unassigned",
+        "cloud.grid-driver-needed",
         *OTHER_DRIVERS,
         *UNFIT,
     ),

@@ -28,7 +28,13 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=("https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/",),
     each=own_kernel,
-    because=("device.switched-off", "device.driver-without-gpu", "device.fallen-off-the-bus"),
+    because=(
+        "device.switched-off",
+        "device.driver-without-gpu",
+        "device.fallen-off-the-bus",
+        "cloud.fewer-gpus",
+        "cloud.instance-without-gpu",
+    ),
     affects=("everything",),
     seen=("simulated 2026-11",),
 )

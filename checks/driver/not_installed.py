@@ -3,6 +3,7 @@
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Severity, check
 from gpudoctor.maybe import known
+from gpudoctor.remedies import cloud
 from gpudoctor.remedies.driver import install_driver
 from gpudoctor.subjects import cards_of
 from gpudoctor.views.cards import card_name, owned_by
@@ -14,7 +15,7 @@ from gpudoctor.views.reasons import DEAD
     title="NVIDIA's driver is not installed",
     severity=Severity.ERROR,
     cause="CUDA needs NVIDIA's kernel module and libraries; the CUDA wheels of Python bring neither.",
-    fixes=lambda facts: (install_driver(facts),),
+    fixes=lambda facts: cloud.driver(facts, install_driver(facts)),
     references=("https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/",),
     each=own_kernel,
     because=(*DEAD, "driver.vfio-in-the-way"),

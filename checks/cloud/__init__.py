@@ -1,0 +1,1 @@
+"""Checks of rented machines: instance types of clouds and hosted notebooks."""

@@ -1,0 +1,37 @@
+"""Software for GPUs on an instance type without any."""
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Problem, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.remedies.cloud import another_type
+from gpudoctor.subjects import asked_for_nvidia, cards_of
+from gpudoctor.views.clouds import NAMES, cpu_instances
+from gpudoctor.views.containers import has_cuda_wheel
+
+
+@check(
+    title="The instance type has no GPU",
+    severity=Severity.WARNING,
+    cause="The instance type decides which hardware a rented machine has. An image with a GPU driver and frameworks "
+    "starts on any of them, and then computes on the processor.",
+    fixes=(another_type("Change to an instance type with a GPU (AWS: series g and p; Azure: N), with the same disk."),),
+    references=(
+        "https://docs.aws.amazon.com/ec2/latest/instancetypes/instance-type-names.html",
+        "https://learn.microsoft.com/azure/virtual-machines/sizes/overview#gpu-accelerated",
+    ),
+    each=cpu_instances,
+    affects=("everything",),
+    seen=("table 2026-11",),
+)
+def instance_without_gpu(facts: Facts) -> Problem | None:
+    """A warning where a driver is installed; advice where only a framework is that came with CUDA."""
+    driver, wheel = asked_for_nvidia(facts), has_cuda_wheel(facts)
+    if not (driver or wheel):
+        return None
+    known(facts.pci)
+    if any(cards_of(facts, vendor) for vendor in ("nvidia", "amd")):
+        return None
+    what = "NVIDIA's driver is" if driver else "a framework built for CUDA is"
+    name = f"{NAMES.get(str(facts.cloud.provider), facts.cloud.provider)}'s {facts.cloud.instance}"
+    says = f"{name} is an instance type without a GPU, though {what} installed: everything runs on the processor."
+    return Problem(says, severity=None if driver else Severity.ADVICE)

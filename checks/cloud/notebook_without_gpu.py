@@ -1,0 +1,38 @@
+"""A hosted notebook in a session without a GPU."""
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.remedies.cloud import choose_gpu
+from gpudoctor.subjects import cards_of, gpus_of
+from gpudoctor.views.clouds import NOTEBOOKS, notebooks
+from gpudoctor.views.containers import gpu_nodes
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    return (choose_gpu(str(facts.cloud.notebook)),)
+
+
+@check(
+    title="The notebook's session has no GPU",
+    severity=Severity.ADVICE,
+    cause="Hosted notebooks give a GPU only where one was chosen for the session; by default they run on a processor. "
+    "The frameworks there are often built for CUDA all the same, and nothing has to be installed.",
+    fixes=_fixes,
+    references=(
+        "https://research.google.com/colaboratory/faq.html",
+        "https://www.kaggle.com/docs/notebooks",
+        "https://docs.databricks.com/aws/en/compute/gpu",
+    ),
+    each=notebooks,
+    affects=("everything",),
+    seen=("table 2026-11",),
+)
+def notebook_without_gpu(facts: Facts) -> str | None:
+    """No card on PCI, no node and no GPU that a driver lists."""
+    if gpus_of(facts) or gpu_nodes(facts):
+        return None
+    known(facts.pci)
+    if any(cards_of(facts, vendor) for vendor in ("nvidia", "amd")):
+        return None
+    return f"This session of {NOTEBOOKS[str(facts.cloud.notebook)]} has no GPU: everything runs on the processor."
