@@ -84,6 +84,10 @@ SYSTEM = (
     "cloud.instance-without-gpu",
     "cloud.notebook-without-gpu",
     "cloud.grid-driver-needed",
+    # Of the variables only those that stop programs; one that slows them down explains no failure.
+    "environment.allocator-settings",
+    "environment.code-overridden",
+    "environment.xla-flags-unknown",
 )
 # What lies below every framework of one environment.
 ENVIRONMENT = ("python.*", "libraries.*")
