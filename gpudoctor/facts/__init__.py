@@ -6,7 +6,7 @@ from gpudoctor.facts.cluster import Cluster
 from gpudoctor.facts.docker import ContainerHost
 from gpudoctor.facts.framework import Device, Framework, Live, Need
 from gpudoctor.facts.gpu import Gpu, Process
-from gpudoctor.facts.host import Distribution, Folder, Group, Host, Kernel, Shm, User
+from gpudoctor.facts.host import Distribution, Folder, Group, Host, Kernel, Shm, Thunderbolt, User
 from gpudoctor.facts.log import Event, KernelLog
 from gpudoctor.facts.node import Node
 from gpudoctor.facts.nvidia import Cuda, CudaDevice, DiskModule, Dkms, Library, Nvidia, NvidiaKernel, Nvml
@@ -72,6 +72,7 @@ __all__ = [
     "Smoke",
     "SmokeRun",
     "SmokeTest",
+    "Thunderbolt",
     "Toolkits",
     "Unmet",
     "User",

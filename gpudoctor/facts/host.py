@@ -64,6 +64,15 @@ class User(msgspec.Struct, frozen=True, kw_only=True):
     known_groups: tuple[Group, ...] = ()  # of /etc/group: those that matter for GPUs (render, video ...)
 
 
+class Thunderbolt(msgspec.Struct, frozen=True, kw_only=True):
+    """A device on Thunderbolt or USB4; what is not authorised has no PCI devices."""
+
+    place: str  # "0-1"
+    name: str = ""  # "Core X Chroma"
+    vendor: str = ""
+    authorized: Maybe[bool] = NOT
+
+
 class Host(msgspec.Struct, frozen=True, kw_only=True):
     """The machine as the operating system shows it."""
 
@@ -90,3 +99,10 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
     selinux: Maybe[str | None] = NOT  # enforcing, permissive, disabled; None: not in this kernel
     environment: dict[str, str] = {}  # the variables that matter for GPUs; tokens are masked
     working_directory_shadows: tuple[str, ...] = ()  # torch.py, numpy/ ... in the working directory
+    uptime: Maybe[float] = NOT  # seconds since the machine started
+    cpu_list: Maybe[str] = NOT  # processors on which this process may run, "0-15"
+    numa_balancing: Maybe[bool | None] = NOT  # the kernel moves pages between nodes; None: a kernel without
+    may_lock: Maybe[bool] = NOT  # CAP_IPC_LOCK: memlock does not bind this process
+    rdma: Maybe[bool] = NOT  # /dev/infiniband holds a device
+    l4t: Maybe[str | None] = NOT  # Jetson Linux: "36.4.3"; None: no Jetson
+    thunderbolt: Maybe[tuple[Thunderbolt, ...]] = NOT

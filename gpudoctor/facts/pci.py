@@ -36,3 +36,10 @@ class PciDevice(msgspec.Struct, frozen=True, kw_only=True):
     power_state: Maybe[str | None] = NOT  # "D0", "D3cold"
     runtime_status: Maybe[str | None] = NOT  # "active", "suspended"
     bar1: Maybe[int | None] = NOT  # bytes of BAR1 (NVIDIA) or BAR0 (AMD): the CPU's window into the memory
+    # What lies between the device and the memory; only of GPUs.
+    ports: Maybe[tuple[str, ...]] = NOT  # addresses of the bridges above it, the root port first
+    iommu: Maybe[str | None] = NOT  # kind of its IOMMU domain: "identity", "DMA", "DMA-FQ"; None: no IOMMU
+    acs: Maybe[bool | None] = NOT  # the port above it sends its peers' requests up (ACS); None: it has no ACS
+    local_cpus: Maybe[str | None] = NOT  # processors of its NUMA node, "0-31,64-95"
+    # Corrected errors of the link since boot, of both its ends: (("BadTLP", 12), ...); None: no error reporting.
+    link_errors: Maybe[tuple[tuple[str, int], ...] | None] = NOT

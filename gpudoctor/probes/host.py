@@ -14,6 +14,7 @@ from gpudoctor.probes import (
     host_limits,
     host_platform,
     host_selinux,
+    host_state,
     host_user,
     wsl,
 )
@@ -50,6 +51,13 @@ def probe(machine: Machine) -> Host:
         selinux=host_selinux.selinux(machine),
         environment=host_environment.environment(machine),
         working_directory_shadows=host_folders.shadows(machine),
+        uptime=host_state.uptime(machine, container=seen.name),
+        cpu_list=host_state.cpu_list(machine),
+        numa_balancing=host_state.numa_balancing(machine),
+        may_lock=host_state.may_lock(machine),
+        rdma=host_state.rdma(machine),
+        l4t=host_state.l4t(machine),
+        thunderbolt=host_state.thunderbolt(machine),
     )
 
 

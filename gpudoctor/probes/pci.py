@@ -1,11 +1,13 @@
 """The devices on the PCI bus that matter for GPU computing, from sysfs alone, so that none is woken."""
 
+import msgspec
+
 from gpudoctor.facts.host import Host
 from gpudoctor.facts.pci import PciDevice
 from gpudoctor.knowledge.pci_ids import amd_chip, is_nvswitch, nvidia_chip
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
-from gpudoctor.probes import pci_link, pci_names
+from gpudoctor.probes import pci_link, pci_names, pci_path
 
 DEVICES = "/sys/bus/pci/devices"
 NVIDIA, AMD, INTEL, MELLANOX = "10de", "1002", "8086", "15b3"
@@ -21,7 +23,20 @@ def probe(machine: Machine, host: Host) -> Maybe[tuple[PciDevice, ...]]:
     if not chosen and host.wsl is None and machine.exists("/sys/bus/pci") and not machine.exists(DEVICES):
         return Unknown(f"{DEVICES} is hidden here")
     names = pci_names.Names(machine)
-    return tuple(_device(machine, names, *one) for one in chosen)
+    devices = tuple(_device(machine, names, *one) for one in chosen)
+    return tuple(_with_path(machine, device, devices) for device in devices)
+
+
+def _with_path(machine: Machine, device: PciDevice, everything: tuple[PciDevice, ...]) -> PciDevice:
+    """A GPU with its way to the memory; ACS matters between peers alone."""
+    if device.role != "gpu" or device.vendor not in (NVIDIA, AMD):
+        return device
+    peers = [d for d in everything if d.role == "gpu" and d.vendor == device.vendor]
+    acs = len(peers) > 1 and machine.ids()[0] == 0
+    way = pci_path.path(machine, f"{DEVICES}/{device.address}", acs=acs)
+    if not acs and len(peers) > 1:
+        way = way._replace(acs=Unknown("the configuration space of PCI bridges can be read by root alone"))
+    return msgspec.structs.replace(device, **way._asdict())
 
 
 def _relevant(machine: Machine, address: str) -> tuple[str, str, str, str] | None:

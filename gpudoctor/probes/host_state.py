@@ -1,0 +1,76 @@
+"""How the machine runs: since when, on which processors, with which rights, and what hangs on its cables."""
+
+import re
+
+from gpudoctor.facts.host import Thunderbolt
+from gpudoctor.machine import Machine
+from gpudoctor.maybe import Maybe, Unknown
+
+BUS = "/sys/bus/thunderbolt/devices"
+_IPC_LOCK = 14  # include/uapi/linux/capability.h: CAP_IPC_LOCK
+# "# R36 (release), REVISION: 4.3, GCID: ..." in /etc/nv_tegra_release of Jetson Linux.
+_L4T = re.compile(r"# R(\d+) \(release\), REVISION: (\d[\d.]*)")
+
+
+def uptime(machine: Machine, *, container: str | None) -> Maybe[float]:
+    """Return the seconds since the machine started; LXC shows its own container's."""
+    if container == "lxc":
+        return Unknown("LXC shows since when the container runs, not the machine")
+    first = (machine.line("/proc/uptime") or "").partition(" ")[0]
+    return float(first) if re.fullmatch(r"\d+(?:\.\d+)?", first) else Unknown("/proc/uptime cannot be read")
+
+
+def cpu_list(machine: Machine) -> Maybe[str]:
+    """Return the processors on which this process may run."""
+    return _status(machine, "Cpus_allowed_list")
+
+
+def may_lock(machine: Machine) -> Maybe[bool]:
+    """Return whether the limit of locked memory does not bind this process."""
+    held = _status(machine, "CapEff")
+    return held if isinstance(held, Unknown) else bool(int(held, 16) >> _IPC_LOCK & 1)
+
+
+def _status(machine: Machine, field: str) -> Maybe[str]:
+    found = re.search(rf"^{field}:\s+(\S+)", machine.line("/proc/self/status") or "", re.M)
+    return found[1] if found else Unknown(f"/proc/self/status has no {field}")
+
+
+def numa_balancing(machine: Machine) -> Maybe[bool | None]:
+    """Return whether the kernel moves pages between nodes by itself; None where it cannot."""
+    text = machine.line("/proc/sys/kernel/numa_balancing")
+    if text is None:
+        there = machine.exists("/proc/sys/kernel/ostype")
+        return None if there else Unknown("/proc/sys/kernel cannot be read")
+    return text != "0"
+
+
+def rdma(machine: Machine) -> bool:
+    """Return whether programs can reach a network adapter with RDMA from here."""
+    return any(name.startswith("uverbs") for name in machine.names("/dev/infiniband"))
+
+
+def l4t(machine: Machine) -> Maybe[str | None]:
+    """Return the release of Jetson Linux; None off Jetsons."""
+    path = "/etc/nv_tegra_release"
+    if not machine.exists(path):
+        return None
+    found = _L4T.search(machine.line(path) or "")
+    return f"{found[1]}.{found[2]}" if found else Unknown(f"{path} names no release")
+
+
+def thunderbolt(machine: Machine) -> tuple[Thunderbolt, ...]:
+    """Return the devices on Thunderbolt and USB4 besides the host's own controllers ("0-0")."""
+    places = [name for name in machine.names(BUS) if re.fullmatch(r"\d+-[1-9a-f][0-9a-f]*", name)]
+    return tuple(_device(machine, place) for place in places if machine.exists(f"{BUS}/{place}/authorized"))
+
+
+def _device(machine: Machine, place: str) -> Thunderbolt:
+    said = machine.line(f"{BUS}/{place}/authorized") or ""
+    return Thunderbolt(
+        place=place,
+        name=machine.line(f"{BUS}/{place}/device_name") or "",
+        vendor=machine.line(f"{BUS}/{place}/vendor_name") or "",
+        # 0: no PCIe tunnel; 1: authorised; 2: authorised by a key (Documentation/ABI/testing/sysfs-bus-thunderbolt).
+        authorized=said != "0" if said.isdigit() else Unknown(f"{BUS}/{place}/authorized says {said!r}"),
+    )

@@ -1,0 +1,85 @@
+"""Since when the machine runs, on which processors, with which rights, and what hangs on its cables."""
+
+import pytest
+
+from gpudoctor.facts import Thunderbolt
+from gpudoctor.maybe import Unknown
+from gpudoctor.probes import host_state as state
+from gpudoctor.recorded import RecordedMachine
+
+STATUS = "Name:\tpython3\nCapEff:\t{caps}\nCpus_allowed_list:\t0-15,32-47\n"
+AT = "/sys/bus/thunderbolt/devices"
+TEGRA = "# R36 (release), REVISION: 4.3, GCID: 38968081, BOARD: generic, EABI: aarch64, DATE: Wed Jan  8 2025\n"
+
+
+def machine(**files: str) -> RecordedMachine:
+    return RecordedMachine({name.replace("__", "/"): text for name, text in files.items()})
+
+
+def test_uptime() -> None:
+    here = RecordedMachine({"/proc/uptime": "35735.42 111.00\n"})
+    assert state.uptime(here, container=None) == 35735.42
+    assert state.uptime(here, container="docker") == 35735.42
+    assert isinstance(state.uptime(here, container="lxc"), Unknown)
+    assert state.uptime(RecordedMachine({}), container=None) == Unknown("/proc/uptime cannot be read")
+
+
+@pytest.mark.parametrize(
+    ("caps", "may"), [("000001ffffffffff", True), ("0000000000000000", False), ("00000000a80425fb", False)]
+)
+def test_the_right_to_lock_memory(caps: str, may: bool) -> None:
+    here = RecordedMachine({"/proc/self/status": STATUS.format(caps=caps)})
+    assert state.may_lock(here) is may
+    assert state.cpu_list(here) == "0-15,32-47"
+
+
+def test_nobody_knows_without_proc() -> None:
+    nothing = RecordedMachine({})
+    assert state.may_lock(nothing) == Unknown("/proc/self/status has no CapEff")
+    assert state.cpu_list(nothing) == Unknown("/proc/self/status has no Cpus_allowed_list")
+    assert state.numa_balancing(nothing) == Unknown("/proc/sys/kernel cannot be read")
+
+
+@pytest.mark.parametrize(("files", "on"), [({"numa_balancing": "1\n"}, True), ({"numa_balancing": "0\n"}, False)])
+def test_numa_balancing(files: dict[str, str], on: bool) -> None:
+    assert state.numa_balancing(RecordedMachine({f"/proc/sys/kernel/{n}": t for n, t in files.items()})) is on
+
+
+def test_a_kernel_without_numa() -> None:
+    assert state.numa_balancing(RecordedMachine({"/proc/sys/kernel/ostype": "Linux\n"})) is None
+
+
+def test_rdma() -> None:
+    assert state.rdma(RecordedMachine({"/dev/infiniband/uverbs0": ""})) is True
+    assert state.rdma(RecordedMachine({"/dev/infiniband/rdma_cm": ""})) is False
+    assert state.rdma(RecordedMachine({})) is False
+
+
+@pytest.mark.parametrize(
+    ("files", "release"),
+    [
+        ({"/etc/nv_tegra_release": TEGRA}, "36.4.3"),
+        ({}, None),
+        ({"/etc/nv_tegra_release": "?"}, Unknown("/etc/nv_tegra_release names no release")),
+    ],
+)
+def test_l4t(files: dict[str, str], release: object) -> None:
+    assert state.l4t(RecordedMachine(files)) == release
+
+
+def test_thunderbolt() -> None:
+    files = {
+        f"{AT}/0-0/authorized": "1\n",
+        f"{AT}/domain0/security": "user\n",
+        f"{AT}/0-1/authorized": "0\n",
+        f"{AT}/0-1/device_name": "Core X Chroma\n",
+        f"{AT}/0-1/vendor_name": "Razer\n",
+        f"{AT}/0-1.1/nvm_version": "1\n",
+        f"{AT}/0-3/authorized": "?\n",
+        f"{AT}/1-1/authorized": "1\n",
+    }
+    assert state.thunderbolt(RecordedMachine(files)) == (
+        Thunderbolt(place="0-1", name="Core X Chroma", vendor="Razer", authorized=False),
+        Thunderbolt(place="0-3", authorized=Unknown(f"{AT}/0-3/authorized says '?'")),
+        Thunderbolt(place="1-1", authorized=True),
+    )
