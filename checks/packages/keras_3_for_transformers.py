@@ -1,0 +1,54 @@
+"""transformers that imports TensorFlow's models, and Keras 3 without tf-keras."""
+
+from gpudoctor.judge import Fix, Severity, check
+from gpudoctor.knowledge.python_rules import python_rules
+from gpudoctor.remedies.python import install, lasting
+from gpudoctor.subjects import OnPython, pythons
+from gpudoctor.views.frameworks import one_of
+from gpudoctor.views.packages import numbers, package, release
+
+_OFF = ("0", "OFF", "NO", "FALSE")
+
+
+def _fixes(on: OnPython) -> tuple[Fix, ...]:
+    tensorflow = package(on.python, "tensorflow")
+    minor = ".".join(release(tensorflow.version).split(".")[:2]) if tensorflow else ""
+    spec = f"tf-keras~={minor}.0" if minor else "tf-keras"
+    says = f"Install tf-keras, the Keras 2 that belongs to this TensorFlow.{lasting(on.facts)}"
+    off = "If your models are PyTorch's, keep transformers from TensorFlow."
+    return (
+        Fix(says, (install(on.python, spec),), "reinstall-package", verify=_proof(on)),
+        Fix(off, ("export USE_TF=0",), "change-environment", undo="unset USE_TF", verify=_proof(on)),
+    )
+
+
+def _proof(on: OnPython) -> str:
+    return f"{on.python.path} -c 'from transformers import pipeline'"
+
+
+@check(
+    title="Hugging Face transformers refuses Keras 3: tf-keras is missing",
+    severity=Severity.WARNING,
+    cause="transformers 4 imports its TensorFlow models wherever TensorFlow is installed (pipeline, Trainer), and they "
+    "need Keras 2, which is in the package tf-keras: 'Your currently installed version of Keras is Keras 3'.",
+    fixes=_fixes,
+    references=(
+        "https://github.com/huggingface/transformers/pull/28588",
+        "https://github.com/huggingface/transformers/issues/36410",
+    ),
+    each=pythons,
+    because=("python.*",),
+    affects=("wheels",),
+    seen=("table 2026-11",),
+)
+def keras_3_for_transformers(on: OnPython) -> str | None:
+    """A release of transformers with TensorFlow models, TensorFlow, Keras 3, and no tf-keras."""
+    found, keras = package(on.python, "transformers"), package(on.python, "keras")
+    first, last = (numbers(v) for v in python_rules().keras.transformers)
+    if found is None or not first <= numbers(found.version) < last or one_of(on.python, "tensorflow") is None:
+        return None
+    if keras is None or numbers(keras.version)[:1] < (3,) or package(on.python, "tf-keras"):
+        return None
+    if on.facts.host.environment.get("USE_TF", "").upper() in _OFF:
+        return None
+    return f"transformers {found.version} needs Keras 2 beside TensorFlow; installed is Keras {keras.version} alone."

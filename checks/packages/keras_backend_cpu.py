@@ -1,0 +1,50 @@
+"""Keras 3 on a backend without GPU support, although another one that has it is installed."""
+
+from gpudoctor.facts import Framework
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.knowledge.python_rules import python_rules
+from gpudoctor.maybe import known
+from gpudoctor.remedies.frameworks import verify
+from gpudoctor.subjects import OnPython, framework_name, gpu_name, pythons
+from gpudoctor.views.frameworks import one_of, uses_gpu
+from gpudoctor.views.gpus import amd_gpus, nvidia_gpus
+
+
+def _better(on: OnPython) -> Framework | None:
+    """Another backend that is built for GPUs."""
+    return next((f for f in on.python.frameworks if f.name in python_rules().keras.backends and uses_gpu(f)), None)
+
+
+def _fixes(on: OnPython) -> tuple[Fix, ...]:
+    better = _better(on)
+    if better is None:
+        return ()
+    by = on.python.keras_backend_by
+    where = f' (or write "backend": "{better.name}" into {by})' if by.startswith("/") else ""
+    says = f"Let Keras take {framework_name(better)}, here and where your programs are started{where}."
+    proof = verify(on.python, "import keras; print(keras.backend.backend())")
+    command = f"export KERAS_BACKEND={better.name}"
+    return (Fix(says, (command,), "change-environment", undo="unset KERAS_BACKEND", verify=proof),)
+
+
+@check(
+    title="Keras computes on the CPU, with a backend that has no GPU support",
+    severity=Severity.WARNING,
+    cause="Keras 3 takes the backend that KERAS_BACKEND or keras.json names, else TensorFlow, whichever of those "
+    "installed can use the GPU.",
+    fixes=_fixes,
+    references=("https://keras.io/getting_started/",),
+    each=pythons,
+    because=("python.*", "tensorflow.cpu-build", "jax.cpu-only", "pytorch.cpu-build"),
+    affects=("wheels",),
+    seen=("table 2026-11",),
+)
+def keras_backend_cpu(on: OnPython) -> Problem | None:
+    """The chosen backend is a CPU build, and another installed one is not."""
+    backend = known(on.python.keras_backend)
+    chosen, better = one_of(on.python, backend or ""), _better(on)
+    gpus = (*nvidia_gpus(on.facts), *amd_gpus(on.facts))
+    if chosen is None or better is None or not gpus or known(chosen.variant) != "cpu":
+        return None
+    says = f"Keras takes {framework_name(chosen)}, which is a CPU build, and {gpu_name(gpus[0])} lies idle; "
+    return Problem(f"{says}{framework_name(better)} is installed too and is built for the GPU.")

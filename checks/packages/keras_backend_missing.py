@@ -1,0 +1,65 @@
+"""Keras 3 whose backend is not installed."""
+
+import shlex
+
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.knowledge.python_rules import python_rules
+from gpudoctor.maybe import known
+from gpudoctor.remedies.frameworks import verify
+from gpudoctor.remedies.python import install, lasting
+from gpudoctor.subjects import NAMES, OnPython, pythons
+from gpudoctor.views.frameworks import one_of
+from gpudoctor.views.packages import package
+
+
+def _there(on: OnPython) -> list[str]:
+    """The backends that are installed, those that use a GPU first."""
+    found = [f for f in on.python.frameworks if f.name in python_rules().keras.backends]
+    return [f.name for f in sorted(found, key=lambda f: f.variant == "cpu")]
+
+
+def _fixes(on: OnPython) -> tuple[Fix, ...]:
+    backend, there = str(known(on.python.keras_backend)), _there(on)
+    proof = verify(on.python, "import keras; print(keras.backend.backend())")
+    fixes = []
+    if there:
+        by = on.python.keras_backend_by
+        where = f', or write "backend": "{there[0]}" into {by}' if by.startswith("/") else ""
+        says = f"Let Keras take {NAMES[there[0]]}, which is installed, here and where your programs are started{where}."
+        fixes.append(_set(on, says, there[0], proof))
+    spec = {"tensorflow": "tensorflow[and-cuda]", "jax": "jax[cuda12]"}.get(backend, backend)
+    says = f"Install the backend that was chosen, {NAMES.get(backend, backend)}.{lasting(on.facts)}"
+    fixes.append(Fix(says, (install(on.python, spec),), "reinstall-package", verify=proof))
+    return tuple(fixes)
+
+
+def _set(on: OnPython, says: str, backend: str, proof: str) -> Fix:
+    old = on.facts.host.environment.get("KERAS_BACKEND")
+    undo = f"export KERAS_BACKEND={shlex.quote(old)}" if old else "unset KERAS_BACKEND"
+    return Fix(says, (f"export KERAS_BACKEND={backend}",), "change-environment", undo=undo, verify=proof)
+
+
+@check(
+    title="Keras's backend is not installed",
+    severity=Severity.ERROR,
+    cause="Keras 3 computes with TensorFlow, PyTorch or JAX: with the one that KERAS_BACKEND names, else keras.json in "
+    "~/.keras, which Keras itself writes at its first import and which outlives the environment, else TensorFlow.",
+    fixes=_fixes,
+    references=("https://keras.io/getting_started/",),
+    each=pythons,
+    because=("python.interpreter-broken", "python.half-removed", "tensorflow.placeholder"),
+    affects=("wheels",),
+    seen=("table 2026-11",),
+)
+def keras_backend_missing(on: OnPython) -> Problem | None:
+    """The chosen backend is one of the three that can use a GPU, and no distribution or folder of it is there."""
+    backend = known(on.python.keras_backend)
+    wanted = python_rules().keras.backends.get(backend or "")
+    if wanted is None or one_of(on.python, str(backend)) or any(package(on.python, name) for name in wanted):
+        return None
+    by, others = on.python.keras_backend_by, [NAMES[name] for name in _there(on)]
+    keras = package(on.python, "keras")
+    name = f"Keras {keras.version}" if keras else "Keras"
+    why = "where nothing is chosen" if by == "default" else f"by {by}"
+    instead = f" Installed {'is' if len(others) == 1 else 'are'} {' and '.join(others)}." if others else ""
+    return Problem(f"{name} takes {NAMES[str(backend)]} as its backend ({why}), which is not installed.{instead}")

@@ -1,0 +1,53 @@
+"""TF_USE_LEGACY_KERAS without tf-keras."""
+
+from gpudoctor.judge import Fix, Severity, check
+from gpudoctor.knowledge.python_rules import python_rules
+from gpudoctor.maybe import known
+from gpudoctor.remedies.frameworks import verify
+from gpudoctor.remedies.python import install
+from gpudoctor.subjects import OnFramework, tensorflows
+from gpudoctor.views.packages import numbers, package
+
+_ON = ("1", "true", "True")
+
+
+def _fixes(on: OnFramework) -> tuple[Fix, ...]:
+    minor = ".".join(str(n) for n in numbers(str(on.framework.version))[:2])
+    proof = verify(on.python, "import tensorflow as tf; print(tf.keras.__version__)")
+    return (
+        Fix(
+            "Install the Keras 2 that belongs to this TensorFlow.",
+            (install(on.python, f"tf-keras~={minor}.0"),),
+            "reinstall-package",
+            verify=proof,
+        ),
+        Fix(
+            "Take Keras 3: leave the variable out, here and where it is set.",
+            ("unset TF_USE_LEGACY_KERAS",),
+            "change-environment",
+            undo="export TF_USE_LEGACY_KERAS=1",
+            verify=proof,
+        ),
+    )
+
+
+@check(
+    title="TF_USE_LEGACY_KERAS is set, and tf-keras is not installed",
+    severity=Severity.ERROR,
+    cause="From 2.16 on tf.keras is Keras 3; with TF_USE_LEGACY_KERAS=1 it is the package tf-keras, and where that is "
+    "missing every use of tf.keras raises ImportError. TensorFlow alone, and its GPUs, work.",
+    fixes=_fixes,
+    references=("https://keras.io/getting_started/",),
+    each=tensorflows,
+    because=("python.*", "tensorflow.placeholder"),
+    affects=("wheels",),
+    seen=("table 2026-11",),
+)
+def legacy_keras_missing(on: OnFramework) -> str | None:
+    """The variable chooses Keras 2 of a TensorFlow that does not bring it."""
+    if on.facts.host.environment.get("TF_USE_LEGACY_KERAS") not in _ON:
+        return None
+    version = known(on.framework.version) or ""
+    if numbers(version)[:2] < numbers(python_rules().keras.tensorflow_since) or package(on.python, "tf-keras"):
+        return None
+    return f"TF_USE_LEGACY_KERAS lets {on.name} take tf-keras, which is not installed: tf.keras does not import."

@@ -1,0 +1,124 @@
+"""Keras: which backend it takes, and who needs Keras 2."""
+
+import pytest
+
+from gpudoctor.checks.packages.keras_3_for_transformers import keras_3_for_transformers
+from gpudoctor.checks.packages.keras_backend_cpu import keras_backend_cpu
+from gpudoctor.checks.packages.keras_backend_missing import keras_backend_missing
+from gpudoctor.checks.tensorflow.legacy_keras_missing import legacy_keras_missing
+from gpudoctor.facts import Facts, Framework
+from gpudoctor.maybe import Unknown
+from tests.builders import change, framework
+from tests.checks.environments import bare_python, commands, environment, one, package, torch
+
+KERAS = package("keras", "3.9.2")
+FILE = "/home/me/.keras/keras.json"
+TF = framework("tensorflow", "2.19.0", cuda="12.5")
+TF_CPU = framework("tensorflow", "2.19.0", distribution="tensorflow-cpu", cuda=None, variant="cpu", archs=())
+
+
+def keras(*frameworks: Framework, backend: object = "tensorflow", by: str = "default") -> Facts:
+    return environment(*frameworks, packages=(KERAS,), keras_backend=backend, keras_backend_by=by)
+
+
+def test_a_backend_that_is_not_installed() -> None:
+    facts = keras(torch(), by=FILE)
+    says = f"Keras 3.9.2 takes TensorFlow as its backend (by {FILE}), which is not installed. Installed is PyTorch."
+    assert one(keras_backend_missing, facts) == ("problem", says)
+    assert "export KERAS_BACKEND=torch" in commands(keras_backend_missing, facts)
+    assert f'write "backend": "torch" into {FILE}' in commands(keras_backend_missing, facts)
+    alone = keras(backend="jax", by="KERAS_BACKEND")
+    says = "Keras 3.9.2 takes JAX as its backend (by KERAS_BACKEND), which is not installed."
+    assert one(keras_backend_missing, alone) == ("problem", says)
+    assert "export" not in commands(keras_backend_missing, alone)
+    assert "(where nothing is chosen)" in one(keras_backend_missing, keras())[1]
+
+
+@pytest.mark.parametrize(
+    ("facts", "outcome"),
+    [
+        (keras(TF), "pass"),
+        (keras(TF_CPU), "pass"),
+        (keras(torch(), backend="openvino", by="KERAS_BACKEND"), "pass"),
+        (keras(torch(), backend=None), "pass"),
+        (keras(torch(), backend=Unknown("closed")), "unknown"),
+        (environment(packages=(KERAS, package("tf-nightly", "2.21.0")), keras_backend="tensorflow"), "pass"),
+    ],
+)
+def test_a_backend_that_is_there(facts: Facts, outcome: str) -> None:
+    assert one(keras_backend_missing, facts)[0] == outcome
+
+
+def test_a_backend_on_the_cpu() -> None:
+    facts = keras(TF_CPU, torch())
+    says = (
+        "Keras takes TensorFlow 2.19.0, which is a CPU build, and GPU 0 (NVIDIA GeForce RTX 4090) lies idle; "
+        "PyTorch 2.7.1 is installed too and is built for the GPU."
+    )
+    assert one(keras_backend_cpu, facts) == ("problem", says)
+    assert "export KERAS_BACKEND=torch" in commands(keras_backend_cpu, facts)
+
+
+@pytest.mark.parametrize(
+    ("facts", "outcome"),
+    [
+        (keras(TF, torch()), "pass"),
+        (keras(TF_CPU), "pass"),
+        (keras(TF_CPU, torch(), backend="torch"), "pass"),
+        (change(change(keras(TF_CPU, torch()), "gpus", ()), "pci", ()), "pass"),
+        (keras(framework("tensorflow", variant=Unknown("closed")), torch()), "unknown"),
+        (keras(TF_CPU, torch(), backend=Unknown("closed")), "unknown"),
+    ],
+)
+def test_a_backend_that_may_stay(facts: Facts, outcome: str) -> None:
+    assert one(keras_backend_cpu, facts)[0] == outcome
+
+
+def bert(version: str = "4.46.3", **env: str) -> Facts:
+    packages = (KERAS, package("transformers", version))
+    return change(environment(TF, packages=packages), "host.environment", env)
+
+
+def test_transformers_and_keras_3() -> None:
+    says = "transformers 4.46.3 needs Keras 2 beside TensorFlow; installed is Keras 3.9.2 alone."
+    assert one(keras_3_for_transformers, bert()) == ("problem", says)
+    assert "'tf-keras~=2.19.0'" in commands(keras_3_for_transformers, bert())
+    assert one(keras_3_for_transformers, bert("5.0.0"))[0] == "pass"
+    assert one(keras_3_for_transformers, bert(USE_TF="0"))[0] == "pass"
+    with_keras_2 = environment(TF, packages=(KERAS, package("transformers", "4.46"), package("tf-keras", "2.19.0")))
+    assert one(keras_3_for_transformers, with_keras_2)[0] == "pass"
+    without_tensorflow = environment(torch(), packages=(KERAS, package("transformers", "4.46")))
+    assert one(keras_3_for_transformers, without_tensorflow)[0] == "pass"
+    assert one(keras_3_for_transformers, environment(TF, packages=(package("transformers", "4.46"),)))[0] == "pass"
+    unknown = change(bert(), "pythons.0", bare_python(packages=Unknown("closed")))
+    assert one(keras_3_for_transformers, unknown) == ("unknown", "closed")
+
+
+@pytest.mark.parametrize(
+    ("version", "value", "expected"),
+    [
+        (
+            "2.19.0",
+            "1",
+            (
+                "problem",
+                "TF_USE_LEGACY_KERAS lets TensorFlow 2.19.0 take tf-keras, which is not installed: tf.keras does not "
+                "import.",
+            ),
+        ),
+        ("2.19.0", "0", ("pass", "")),
+        ("2.15.1", "1", ("pass", "")),
+        (Unknown("closed"), "1", ("unknown", "closed")),
+        (Unknown("closed"), "0", ("pass", "")),
+    ],
+)
+def test_legacy_keras(version: object, value: str, expected: tuple[str, str]) -> None:
+    found = framework("tensorflow", "2.19.0")
+    facts = change(environment(found), "pythons.0.frameworks.0.version", version)
+    assert one(legacy_keras_missing, change(facts, "host.environment", {"TF_USE_LEGACY_KERAS": value})) == expected
+
+
+def test_legacy_keras_that_is_there() -> None:
+    facts = environment(TF, packages=(package("tf-keras", "2.19.0"),))
+    chosen = change(facts, "host.environment", {"TF_USE_LEGACY_KERAS": "1"})
+    assert one(legacy_keras_missing, chosen) == ("pass", "")
