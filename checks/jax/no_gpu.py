@@ -29,6 +29,7 @@ def _fixes(on: OnLive) -> tuple[Fix, ...]:
         "health.*",
         "jax.cpu-only",
         "jax.plugin-skew",
+        "jax.several-plugins",
         "jax.driver-too-old",
         "jax.arch-missing",
         "jax.cudnn-too-old",

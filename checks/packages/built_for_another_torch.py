@@ -1,40 +1,74 @@
-"""Packages that require exactly another PyTorch."""
+"""Packages that were built for exactly another PyTorch."""
 
-from gpudoctor.facts import Unmet
+from gpudoctor.facts import Package, Unmet
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge.wanted import is_extension
 from gpudoctor.remedies.extensions import rebuild
 from gpudoctor.subjects import OnPython, pythons
+from gpudoctor.views.extensions import built_for, loads
 from gpudoctor.views.frameworks import one_of
+from gpudoctor.views.packages import numbers, packages_of
+
+_OTHERS = ("torchvision", "torchaudio")  # they have a check of their own
 
 
 def _unmet(on: OnPython) -> list[Unmet]:
     pins = (u for u in on.python.unmet if u.requires.replace(" ", "").startswith("torch==") and u.found is not None)
-    return [u for u in pins if is_extension(u.package) and u.package not in ("torchvision", "torchaudio")]
+    return [u for u in pins if is_extension(u.package) and u.package not in _OTHERS]
+
+
+def _tagged(on: OnPython) -> list[tuple[Package, str]]:
+    """The packages whose version names another PyTorch, where nobody saw that they load all the same."""
+    torch = one_of(on.python, "torch")
+    if torch is None or not isinstance(torch.version, str):
+        return []
+    found = []
+    for package in packages_of(on.python):
+        if is_extension(package.name) and package.name not in _OTHERS and not loads(on.python, package.name):
+            wanted, cuda = built_for(package.version)
+            if wanted and numbers(wanted) != numbers(torch.version)[:2]:
+                found.append((package, f"PyTorch {wanted}"))
+            elif cuda and isinstance(torch.cuda, str) and numbers(cuda)[:1] != numbers(torch.cuda)[:1]:
+                found.append((package, f"CUDA {cuda}"))
+    return found
 
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
-    first = _unmet(on)[0]
-    return rebuild(on, first.package, first.version, one_of(on.python, "torch"))
+    unmet = _unmet(on)
+    name, version = (
+        (unmet[0].package, unmet[0].version) if unmet else (_tagged(on)[0][0].name, _tagged(on)[0][0].version)
+    )
+    return rebuild(on, name, version, one_of(on.python, "torch"))
 
 
 @check(
     title="A package was built for another PyTorch than the installed one",
     severity=Severity.WARNING,
-    cause="It requires one exact release of PyTorch, as its compiled code fits no other, and another is installed.",
+    cause="It requires one exact release of PyTorch, or its version names one, as its compiled code fits no other, and "
+    "another is installed.",
     fixes=_fixes,
-    references=("https://github.com/vllm-project/vllm/issues/13608",),
+    references=(
+        "https://github.com/vllm-project/vllm/issues/13608",
+        "https://pytorch-geometric.readthedocs.io/en/latest/install/installation.html",
+    ),
     each=pythons,
     because=("python.*", "packages.extension-abi", "packages.torchvision-mismatch", "pytorch.cpu-build"),
     affects=("wheels",),
     seen=("simulated 2026-11",),
 )
 def built_for_another_torch(on: OnPython) -> Problem | None:
-    """Its requirement torch==X does not hold."""
+    """Its requirement torch==X does not hold, or its version names another PyTorch or CUDA major."""
     found = _unmet(on)
-    if not found:
+    if found:
+        first = found[0]
+        more = f" ({len(found) - 1} more packages)" if len(found) > 1 else ""
+        says = f"{first.package} {first.version} requires {first.requires}; installed is torch {first.found}{more}."
+        return Problem(says, tuple(f"{u.package} {u.version} requires {u.requires}" for u in found[:5]))
+    tagged = _tagged(on)
+    if not tagged:
         return None
-    first = found[0]
-    more = f" ({len(found) - 1} more packages)" if len(found) > 1 else ""
-    says = f"{first.package} {first.version} requires {first.requires}; installed is torch {first.found}{more}."
-    return Problem(says, tuple(f"{u.package} {u.version} requires {u.requires}" for u in found[:5]))
+    package, wanted = tagged[0]
+    torch = one_of(on.python, "torch")
+    number = f"{torch.version} for CUDA {torch.cuda}" if torch and torch.cuda else f"{torch.version}" if torch else ""
+    more = f" ({len(tagged) - 1} more packages)" if len(tagged) > 1 else ""
+    return Problem(f"{package.name} {package.version} is built for {wanted}; installed is torch {number}{more}.")

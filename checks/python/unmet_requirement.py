@@ -8,7 +8,7 @@ from gpudoctor.subjects import OnPython, pythons
 
 
 def _left(on: OnPython) -> list[Unmet]:
-    """Those that no other check tells of: NVIDIA's wheels, extensions of torch, and JAX's parts have theirs."""
+    """Those that no other check tells of: NVIDIA's wheels, Triton, extensions of torch, and JAX's parts have theirs."""
     return [u for u in on.python.unmet if not _told_elsewhere(u)]
 
 
@@ -16,7 +16,7 @@ def _told_elsewhere(unmet: Unmet) -> bool:
     wants = unmet.requires
     name = wants.partition("=")[0].partition("<")[0].partition(">")[0].partition("!")[0].partition("~")[0].strip()
     about_torch = name == "torch" and (is_extension(unmet.package) or unmet.package == "vllm")
-    return name.startswith(("nvidia-", "jax")) or about_torch or name == "numpy"
+    return name.startswith(("nvidia-", "jax")) or about_torch or name in ("numpy", "triton")
 
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:

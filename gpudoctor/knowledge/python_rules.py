@@ -34,6 +34,29 @@ class Torchaudio(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     same_minor: tuple[str, str]
 
 
+class Keras(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Keras 3: the first TensorFlow with it, the releases of transformers that refuse it, backends' distributions."""
+
+    tensorflow_since: str
+    transformers: tuple[str, str]
+    backends: dict[str, frozenset[str]]
+
+
+class NamedAfterCuda(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Packages whose name ends in the CUDA major that they are built for."""
+
+    stems: frozenset[str]
+
+
+class Floor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The lowest compute capability of some packages from a release on, perhaps only of the build for one CUDA."""
+
+    packages: tuple[str, ...]
+    since: str
+    capability: str
+    cuda: str = ""
+
+
 class PythonRules(Table, frozen=True):
     """The table ``python_rules.toml``."""
 
@@ -42,6 +65,11 @@ class PythonRules(Table, frozen=True):
     nvcc: Compiling
     triton: Triton
     torchaudio: Torchaudio
+    torchcodec: dict[str, str]
+    keras: Keras
+    builds: dict[str, frozenset[str]]
+    named_after_cuda: NamedAfterCuda
+    floor: tuple[Floor, ...]
     jax: Jax
 
 
@@ -77,6 +105,28 @@ def wants_cuda_minor(torchaudio: str) -> bool:
     """Whether a release of torchaudio refuses to be imported beside a PyTorch of another CUDA minor."""
     first, last = python_rules().torchaudio.same_minor
     return version(first) <= version(torchaudio) < version(last)
+
+
+def torch_of_torchcodec(number: str) -> str | None:
+    """Return the torch ("2.9") for which a release of torchcodec was built, or None where the table has none."""
+    return python_rules().torchcodec.get(".".join(number.partition("+")[0].split(".")[:2]))
+
+
+def cuda_in_name(name: str) -> tuple[str, str] | None:
+    """Return stem and CUDA major of a package that is named after it: "cudf-cu12" is ("cudf", "12"); or None."""
+    stem, _, tail = name.rpartition("-")
+    digits = tail.removeprefix("cuda").removeprefix("cu")
+    if stem not in python_rules().named_after_cuda.stems or digits == tail or not digits.isdigit():
+        return None
+    return stem, digits[:2]
+
+
+def lowest_capability(name: str, number: str) -> str | None:
+    """Return the lowest compute capability for which a release of a package has code, or None where unknown."""
+    stem, cuda = cuda_in_name(name) or (name, "")
+    rows = (r for r in python_rules().floor if stem in r.packages and r.cuda in ("", cuda))
+    fits = [r for r in rows if version(r.since) <= version(number)]
+    return fits[-1].capability if fits else None
 
 
 def torchvision_for(torch: str) -> str | None:

@@ -1,5 +1,7 @@
 """Questions about compiled extensions of PyTorch, answered from facts alone."""
 
+import re
+
 from gpudoctor.facts import Extension, Python
 from gpudoctor.views.packages import packages_of
 
@@ -41,3 +43,21 @@ def pin(python: Python, name: str) -> str | None:
         if wanted.startswith("torch==") and "extra" not in line:
             return wanted.removeprefix("torch==").partition(",")[0]
     return None
+
+
+def built_for(version: str) -> tuple[str | None, str | None]:
+    """The torch and the CUDA that a version's local part names: "2.1.2+pt24cu121" is for 2.4 and 12.1.
+
+    PyTorch Geometric writes pt24cu121, flash-attention cu12torch2.5cxx11abiFALSE, ExLlama cu121.torch2.4.0.
+    """
+    local = version.partition("+")[2]
+    torch = re.search(r"(?:torch|pt)(\d)\.?(\d{1,2})", local)
+    cuda = re.search(r"cu(\d\d)(\d?)", local)
+    release = f"{cuda[1]}.{cuda[2]}" if cuda and cuda[2] else cuda[1] if cuda else None
+    return f"{torch[1]}.{torch[2]}" if torch else None, release
+
+
+def loads(python: Python, name: str) -> bool:
+    """Whether the symbols of a package's extensions were looked up, and PyTorch has them all."""
+    own = [e for e in python.extensions if e.package == name]
+    return bool(own) and not any(e in unfit(python) for e in own)

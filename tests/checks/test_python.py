@@ -93,10 +93,11 @@ def test_bits_32() -> None:
 
 
 def test_unmet_requirement() -> None:
-    mine = Unmet(package="torch", version="2.7.1", requires="triton==3.3.1", found="3.1.0")
-    expected = "torch 2.7.1 requires triton==3.3.1, found: 3.1.0."
+    mine = Unmet(package="tensorflow", version="2.19.0", requires="keras>=3.5.0", found="2.15.0")
+    expected = "tensorflow 2.19.0 requires keras>=3.5.0, found: 2.15.0."
     facts = environment(torch(), unmet=(mine,))
     assert one(unmet_requirement, facts) == ("problem", expected)
     assert severity(unmet_requirement, facts) == "advice"
     theirs = Unmet(package="torch", version="2.7.1", requires="nvidia-cudnn-cu12==9.5.1.17", found="9.1.0.70")
-    assert one(unmet_requirement, environment(torch(), unmet=(theirs,))) == ("pass", "")
+    triton = Unmet(package="torch", version="2.7.1", requires="triton==3.3.1", found="3.1.0")
+    assert one(unmet_requirement, environment(torch(), unmet=(theirs, triton))) == ("pass", "")

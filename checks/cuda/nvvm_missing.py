@@ -1,0 +1,54 @@
+"""numba-cuda without CUDA's compiler."""
+
+from gpudoctor.judge import Fix, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.remedies.frameworks import verify
+from gpudoctor.remedies.python import conda_install, conda_of, install, lasting
+from gpudoctor.subjects import OnPython, pythons
+from gpudoctor.views.driver import driver_cuda
+from gpudoctor.views.gpus import nvidia_gpus
+from gpudoctor.views.packages import major, package, wheels
+from gpudoctor.views.reasons import SYSTEM
+
+_CONDA = ("cudatoolkit", "cuda-nvvm", "cuda-nvcc", "cuda-nvvm-impl", "cuda-toolkit", "cuda-nvvm-tools")
+
+
+def _fixes(on: OnPython) -> tuple[Fix, ...]:
+    number = major(str(known(driver_cuda(on.facts)))) or 12
+    proof = verify(on.python, "from numba import cuda; print(cuda.to_device([1.0]) is not None, cuda.is_available())")
+    if conda_of(on.python):
+        command = conda_install(on.python, "cuda-nvvm", "cuda-nvrtc", f"cuda-version={number}")
+        says = "Install CUDA's compiler into this conda environment."
+        return (Fix(says, (command,), "reinstall-package", verify=proof),)
+    says = f"Install numba-cuda with the compiler and libraries of CUDA {number}, by its extra.{lasting(on.facts)}"
+    return (Fix(says, (install(on.python, f"numba-cuda[cu{number}]"),), "reinstall-package", verify=proof),)
+
+
+@check(
+    title="CUDA's compiler is missing: kernels of numba-cuda do not compile",
+    severity=Severity.ERROR,
+    cause="Numba compiles kernels with CUDA's libNVVM and libdevice, which neither the driver nor `pip install "
+    "numba-cuda` brings; its extra cu12 or cu13, a conda package or a toolkit does: 'NvvmSupportError'.",
+    fixes=_fixes,
+    references=(
+        "https://nvidia.github.io/numba-cuda/user/installation.html",
+        "https://github.com/numba/numba/issues/7006",
+    ),
+    each=pythons,
+    because=(*SYSTEM, "python.*", "cuda.home-stale"),
+    affects=("wheels",),
+    seen=("table 2026-11",),
+)
+def nvvm_missing(on: OnPython) -> str | None:
+    """numba-cuda without a wheel, a conda package or a toolkit that has NVVM."""
+    found = package(on.python, "numba-cuda")
+    if found is None or not nvidia_gpus(on.facts):
+        return None
+    brought = (*wheels(on.python, "cuda-nvcc"), *wheels(on.python, "nvvm"), *wheels(on.python, "cuda-nvvm"))
+    by_conda = any(c.name.startswith(_CONDA) for c in conda_of(on.python))
+    if brought or by_conda or known(on.facts.toolkits.installed) or known(on.facts.toolkits.nvccs):
+        return None
+    home = on.facts.toolkits.home
+    if home.path is not None and known(home.exists):
+        return None
+    return f"numba-cuda {found.version} is installed, and CUDA's compiler library libNVVM is nowhere here."

@@ -1,0 +1,58 @@
+"""JAX's plugins for two CUDA majors side by side."""
+
+import re
+
+from gpudoctor.facts import Package
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.remedies.frameworks import jax_extra, jax_with_plugin
+from gpudoctor.remedies.python import uninstall
+from gpudoctor.subjects import OnFramework, jaxes
+from gpudoctor.views.gpus import nvidia_gpus
+from gpudoctor.views.packages import packages_of
+
+
+def _plugins(on: OnFramework) -> list[Package]:
+    return [p for p in packages_of(on.python) if re.fullmatch(r"jax-cuda\d+-(plugin|pjrt)", p.name)]
+
+
+def _majors(on: OnFramework) -> list[str]:
+    return sorted({p.name.split("-")[1] for p in _plugins(on)})
+
+
+def _fixes(on: OnFramework) -> tuple[Fix, ...]:
+    version = on.framework.version if isinstance(on.framework.version, str) else None
+    extra = jax_extra(on.facts, version)
+    says = f"Remove all of them, then install {extra}, which fits this driver and GPU, alone."
+    again = jax_with_plugin(on.facts, on.python, version, says, extra=extra)
+    first = uninstall(on.python, *(p.name for p in _plugins(on)))
+    return (Fix(again.says, (first, *again.commands), "reinstall-package", verify=again.verify),)
+
+
+@check(
+    title="JAX's plugins for two CUDA majors are installed together",
+    severity=Severity.WARNING,
+    cause="Each plugin registers itself for the platform cuda, and the second is refused: 'PJRT_Api already exists for "
+    "device type cuda'. Which one is first is chance, and JAX may then compute on the CPU.",
+    fixes=_fixes,
+    references=(
+        "https://docs.jax.dev/en/latest/installation.html",
+        "https://github.com/jax-ml/jax/blob/main/jax_plugins/cuda/__init__.py",
+    ),
+    each=jaxes,
+    because=("python.interpreter-broken",),
+    affects=("wheels",),
+    seen=("table 2026-11",),
+)
+def several_plugins(on: OnFramework) -> Problem | None:
+    """Plugins named after two CUDA majors, beside an NVIDIA GPU."""
+    known(on.python.packages)
+    majors = _majors(on)
+    if len(majors) < 2 or not nvidia_gpus(on.facts):
+        return None
+    live = on.framework.live
+    seen = tuple(line.strip() for line in (live.stderr.splitlines() if live else ()) if "already exists" in line)[:2]
+    names = " and ".join(f"{p.name} {p.version}" for p in _plugins(on) if p.name.endswith("-plugin"))
+    blind = live is not None and live.available is False
+    says = f"{names or ' and '.join(majors)} are both installed; JAX takes one of them, and refuses the other."
+    return Problem(says, seen, severity=Severity.ERROR if blind else None)

@@ -1,0 +1,74 @@
+"""A CUDA library that is older than the one that a framework pins."""
+
+from gpudoctor.facts import Unmet
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.remedies.proofs import framework_proof
+from gpudoctor.remedies.python import install, lasting
+from gpudoctor.subjects import NAMES, OnPython, pythons
+from gpudoctor.views.frameworks import one_of
+from gpudoctor.views.packages import numbers, packages_of
+
+
+def _broken(on: OnPython) -> list[tuple[Unmet, str, str]]:
+    """Each pin of a framework on a library other than cuDNN, its wheel and version, where an older one is there."""
+    found = []
+    for unmet in on.python.unmet:
+        name, _, pin = unmet.requires.replace(" ", "").partition("==")
+        ours = name.startswith("nvidia-") and not name.startswith("nvidia-cudnn")
+        if ours and unmet.found and pin and _older(unmet.found, pin):
+            found.append((unmet, name, pin))
+    return sorted(found, key=lambda one: not _named(on, one[1]))
+
+
+def _older(found: str, pin: str) -> bool:
+    """Newer releases of one major keep what older programs use: https://docs.nvidia.com/cuda/ (compatibility)."""
+    there, wanted = numbers(found)[:3], numbers(pin)[:3]
+    return bool(there and wanted) and (there < wanted or there[0] != wanted[0])
+
+
+def _words(on: OnPython) -> str:
+    return " ".join(f.live.import_error or "" for f in on.python.frameworks if f.live)
+
+
+def _named(on: OnPython, wheel: str) -> bool:
+    """Whether a framework's error speaks of the library of this wheel."""
+    return wheel.removeprefix("nvidia-").rpartition("-cu")[0].replace("-", "") in _words(on).lower()
+
+
+def _fixes(on: OnPython) -> tuple[Fix, ...]:
+    specs = [f"{name}=={pin}" for _, name, pin in _broken(on)]
+    who = _broken(on)[0][0].package
+    says = f"Give {NAMES.get(who, who)} the version that it is built with.{lasting(on.facts)}"
+    return (Fix(says, (install(on.python, *specs),), "reinstall-package", verify=framework_proof(on.python)),)
+
+
+@check(
+    title="A CUDA library is older than the one that the framework was built with",
+    severity=Severity.WARNING,
+    cause="CUDA's libraries of one release use one another's newest functions. Another package brought an older one, "
+    "against the pin: then functions are missing (undefined symbol), or calls fail in use.",
+    fixes=_fixes,
+    references=(
+        "https://github.com/NVIDIA/cuopt/pull/850",
+        "https://github.com/vllm-project/vllm/issues/6118",
+        "https://pip.pypa.io/en/stable/cli/pip_check/",
+    ),
+    each=pythons,
+    because=("python.*", "libraries.overlapping-wheels"),
+    affects=("wheels",),
+    seen=("table 2026-11",),
+)
+def pin_broken(on: OnPython) -> Problem | None:
+    """A pin on one of NVIDIA's wheels, and an older one or one of another major is installed."""
+    broken = _broken(on)
+    if not broken:
+        return None
+    unmet, name, pin = broken[0]
+    asks = [p.name for p in packages_of(on.python) if p.name != unmet.package and name in " ".join(p.requires)]
+    by = f" ({asks[0]} asks for it too)" if asks else ""
+    who = NAMES.get(unmet.package, unmet.package)
+    says = f"{who} {unmet.version} is built with {name} {pin}, installed is {unmet.found}{by}."
+    framework = one_of(on.python, unmet.package)
+    failed = framework is not None and framework.live is not None and bool(framework.live.import_error)
+    lines = tuple(f"{u.package} requires {u.requires}, found {u.found}" for u, _, _ in broken[:5])
+    return Problem(says, lines, severity=Severity.ERROR if failed and _named(on, name) else None)

@@ -1,0 +1,67 @@
+"""Two builds of one package in one folder."""
+
+from gpudoctor.facts import Overlap
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.knowledge.python_rules import python_rules
+from gpudoctor.maybe import known
+from gpudoctor.remedies.python import install, lasting, uninstall
+from gpudoctor.subjects import OnPython, pythons
+from gpudoctor.views.gpus import amd_gpus, nvidia_gpus
+from gpudoctor.views.packages import packages_of
+
+
+def _overlap(on: OnPython) -> tuple[Overlap, list[str]] | None:
+    """Builds of one package that claim the same files."""
+    for names in python_rules().builds.values():
+        for overlap in on.python.overlaps:
+            if len(shared := [name for name in overlap.packages if name in names]) > 1:
+                return overlap, shared
+    return None
+
+
+def _kept(on: OnPython, names: list[str]) -> str:
+    """The build for the GPU: the one that another package requires, else the one that is not named for CPUs."""
+    asked = {line.partition("=")[0].strip() for p in packages_of(on.python) for line in p.requires}
+    rows = sorted(names, key=lambda n: (n not in asked, "cpu" in n, n == "paddlepaddle", "rocm" in n or "xpu" in n))
+    versions = {p.name: p.version for p in packages_of(on.python)}
+    return f"{rows[0]}=={versions[rows[0]]}" if rows[0] in versions else rows[0]
+
+
+def _fixes(on: OnPython) -> tuple[Fix, ...]:
+    found = _overlap(on)
+    if found is None:
+        return ()
+    kept = _kept(on, found[1])
+    says = (
+        f"Remove all of them, then install {kept.partition('=')[0]} alone: removing one takes the other's files away."
+    )
+    commands = (uninstall(on.python, *found[1]), install(on.python, kept, force=True, no_deps=True))
+    return (Fix(f"{says}{lasting(on.facts)}", commands, "reinstall-package"),)
+
+
+@check(
+    title="Two builds of one package overwrite each other",
+    severity=Severity.WARNING,
+    cause="The builds for CPU and GPU have different names and the same folder: pip keeps both, and the files of the "
+    "one that was installed last lie over the other's.",
+    fixes=_fixes,
+    references=(
+        "https://github.com/facebookresearch/faiss/blob/main/INSTALL.md",
+        "https://pypi.org/project/paddlepaddle-gpu/",
+    ),
+    each=pythons,
+    because=("python.interpreter-broken", "pytorch.wrong-vendor"),
+    affects=("wheels",),
+    seen=("table 2026-11",),
+)
+def builds_overwrite(on: OnPython) -> Problem | None:
+    """The RECORDs of two builds claim the same files, beside a GPU."""
+    known(on.python.packages)
+    found = _overlap(on)
+    if found is None or not (nvidia_gpus(on.facts) or amd_gpus(on.facts)):
+        return None
+    overlap, names = found
+    versions = {p.name: p.version for p in packages_of(on.python)}
+    words = " and ".join(f"{n} {versions.get(n, '')}".strip() for n in names)
+    says = f"{words} are both installed and own the same files: one overwrote the other's."
+    return Problem(says, tuple(f"both claim {file}" for file in overlap.files[:3]))

@@ -1,0 +1,58 @@
+"""Packages built for a CUDA major that the driver does not run."""
+
+from gpudoctor.facts import Package
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.knowledge.python_rules import cuda_in_name
+from gpudoctor.maybe import known
+from gpudoctor.remedies.cuda import newer_driver
+from gpudoctor.remedies.python import install, lasting, uninstall
+from gpudoctor.subjects import OnPython, pythons
+from gpudoctor.views.driver import driver_cuda, driver_runs, driver_words
+from gpudoctor.views.gpus import nvidia_gpus
+from gpudoctor.views.packages import major, packages_of
+from gpudoctor.views.reasons import SYSTEM
+
+
+def _ill(on: OnPython) -> list[tuple[Package, str, str]]:
+    """The packages, each with stem and CUDA major, that are named after a newer major than the driver's."""
+    named = [(p, *found) for p in packages_of(on.python) if (found := cuda_in_name(p.name))]
+    driver = known(driver_cuda(on.facts)) if named else None
+    return [(p, stem, cuda) for p, stem, cuda in named if driver and not driver_runs(cuda, driver)]
+
+
+def _fixes(on: OnPython) -> tuple[Fix, ...]:
+    ill, ours = _ill(on), major(str(known(driver_cuda(on.facts)))) or 12
+    names, stems = [p.name for p, _, _ in ill], [stem for _, stem, _ in ill if not stem.startswith("lib")]
+    tail = "cuda120" if stems == ["nvidia-dali"] else f"cu{ours}"
+    says = f"Replace {' and '.join(names[:4])} by what is built for CUDA {ours}.{lasting(on.facts)}"
+    commands = (uninstall(on.python, *names), install(on.python, *(f"{stem}-{tail}" for stem in stems)))
+    return (Fix(says, commands, "reinstall-package"), *newer_driver(on.facts, f"{ill[0][2]}.0"))
+
+
+@check(
+    title="The NVIDIA driver is too old for a package",
+    severity=Severity.ERROR,
+    cause="These packages are built once for each CUDA major, which their name ends in; a driver runs its own major "
+    "and older ones: 'CUDA driver version is insufficient for CUDA runtime version'.",
+    fixes=_fixes,
+    references=(
+        "https://docs.rapids.ai/platform-support",
+        "https://docs.nvidia.com/deploy/cuda-compatibility/minor-version-compatibility.html",
+    ),
+    each=pythons,
+    because=(*SYSTEM, "python.interpreter-broken"),
+    affects=("wheels",),
+    seen=("table 2026-11",),
+)
+def driver_too_old(on: OnPython) -> Problem | None:
+    """A package is named after a newer CUDA major than the driver's."""
+    known(on.python.packages)
+    if not nvidia_gpus(on.facts):
+        return None
+    ill = _ill(on)
+    if not ill:
+        return None
+    package, _, cuda = ill[0]
+    more = f" ({len(ill) - 1} more packages)" if len(ill) > 1 else ""
+    says = f"{package.name} {package.version} is built for CUDA {cuda}; the {driver_words(on.facts)} is too old{more}."
+    return Problem(says, tuple(f"{p.name} {p.version}" for p, _, _ in ill[:5]))

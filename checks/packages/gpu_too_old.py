@@ -1,0 +1,76 @@
+"""Packages without code for GPUs as old as these."""
+
+from gpudoctor.facts import Package
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.knowledge.kernels import version
+from gpudoctor.knowledge.python_rules import cuda_in_name, lowest_capability
+from gpudoctor.maybe import known
+from gpudoctor.remedies.python import install, uninstall
+from gpudoctor.subjects import OnPython, pythons
+from gpudoctor.views.capability import gpu_words
+from gpudoctor.views.gpus import visible_gpus
+from gpudoctor.views.packages import numbers, packages_of
+
+_INSTEAD = {
+    "flash-attn": "Let the model use PyTorch's own attention, which runs on this GPU: "
+    'attn_implementation="sdpa" in transformers, torch.nn.functional.scaled_dot_product_attention elsewhere.',
+    "vllm": "Serve with a program that still supports this GPU, such as llama.cpp or transformers.",
+}
+
+
+def _floors(on: OnPython) -> list[tuple[Package, str]]:
+    """The packages that have a floor, with it."""
+    found = ((p, lowest_capability(p.name, p.version)) for p in packages_of(on.python) if numbers(p.version))
+    return [(package, floor) for package, floor in found if floor]
+
+
+def _ill(on: OnPython) -> list[tuple[Package, str]]:
+    """Those whose floor no visible GPU reaches."""
+    floors = _floors(on)
+    if not floors:
+        return []
+    best = max((version(known(g.capability) or "0") for g in visible_gpus(on.facts)), default=None)
+    return [(package, floor) for package, floor in floors if best and best < version(floor)]
+
+
+def _fixes(on: OnPython) -> tuple[Fix, ...]:
+    package, _ = _ill(on)[0]
+    stem, cuda = cuda_in_name(package.name) or (package.name, "")
+    capability = str(visible_gpus(on.facts)[0].capability)
+    twelve = f"{stem}-cu12"
+    if cuda == "13" and (floor := lowest_capability(twelve, package.version)) and version(capability) >= version(floor):
+        commands = (uninstall(on.python, package.name), install(on.python, twelve))
+        says = f"Install the build for CUDA 12, {twelve}, which still has code for this GPU."
+        return (Fix(says, commands, "reinstall-package"),)
+    other = f"Use a GPU of compute capability {_ill(on)[0][1]} or newer for {stem}, or a release of it from before."
+    says = _INSTEAD.get(stem, other)
+    return (Fix(says),) if says == other else (Fix(says), Fix(other))
+
+
+@check(
+    title="A package does not support GPUs as old as this one",
+    severity=Severity.WARNING,
+    cause="It is compiled for newer generations only, whose instructions it uses; PyTorch itself may well run on this "
+    "GPU, and the package installs without complaint.",
+    fixes=_fixes,
+    references=(
+        "https://github.com/Dao-AILab/flash-attention/issues/542",
+        "https://docs.vllm.ai/en/v0.14.0/getting_started/installation/gpu/",
+        "https://docs.rapids.ai/platform-support",
+        "https://docs.rapids.ai/notices/rsn0034/",
+    ),
+    each=pythons,
+    because=("python.interpreter-broken", "pytorch.arch-missing"),
+    affects=("wheels",),
+    seen=("table 2026-11",),
+)
+def gpu_too_old(on: OnPython) -> Problem | None:
+    """Every visible NVIDIA GPU is below the lowest compute capability of a package."""
+    known(on.python.packages)
+    ill = _ill(on)
+    if not ill:
+        return None
+    package, floor = ill[0]
+    more = f" The same holds for {', '.join(p.name for p, _ in ill[1:4])}." if len(ill) > 1 else ""
+    gpu = gpu_words(visible_gpus(on.facts)[0])
+    return Problem(f"{package.name} {package.version} needs compute capability {floor} or newer, {gpu} has less.{more}")

@@ -1,0 +1,52 @@
+"""llama-cpp-python built without CUDA beside an NVIDIA GPU."""
+
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.remedies.frameworks import verify
+from gpudoctor.remedies.python import install, lasting
+from gpudoctor.subjects import OnPython, gpu_name, pythons
+from gpudoctor.views.gpus import nvidia_gpus
+from gpudoctor.views.packages import package
+
+_BASE = "libggml-base.so"
+_BACKENDS = ("libggml-cuda", "libggml-vulkan", "libggml-hip", "libggml-sycl", "libggml-opencl", "libggml-rpc")
+
+
+def _fixes(on: OnPython) -> tuple[Fix, ...]:
+    proof = verify(on.python, "import llama_cpp; print(llama_cpp.llama_supports_gpu_offload())")
+    options = ("--no-cache-dir", "--no-binary llama-cpp-python")
+    build = install(on.python, "llama-cpp-python", force=True, no_deps=True, options=options)
+    nvcc = "" if on.facts.toolkits.home.nvcc else " It needs nvcc (the CUDA toolkit), which is not here."
+    says = f"Build it with CUDA: without CMAKE_ARGS pip builds for the CPU.{nvcc}{lasting(on.facts)}"
+    index = "https://abetlen.github.io/llama-cpp-python/whl/cu124"
+    wheel = install(on.python, "llama-cpp-python", index=index, force=True, no_deps=True)
+    ready = "Or take a ready-made wheel: its author's index has some, for CUDA 12.1 to 12.5 and older releases."
+    return (
+        Fix(says, (f'CMAKE_ARGS="-DGGML_CUDA=on" {build}',), "reinstall-package", verify=proof),
+        Fix(ready, (wheel,), "reinstall-package", verify=proof),
+    )
+
+
+@check(
+    title="The llama-cpp-python here is built for the CPU, though a GPU is there",
+    severity=Severity.WARNING,
+    cause="PyPI has its source alone, and what pip builds from it is for the CPU unless CMAKE_ARGS asks for CUDA; "
+    "n_gpu_layers is then ignored without a word.",
+    fixes=_fixes,
+    references=(
+        "https://llama-cpp-python.readthedocs.io/en/latest/",
+        "https://github.com/abetlen/llama-cpp-python/issues/1535",
+    ),
+    each=pythons,
+    because=("python.*",),
+    affects=("wheels",),
+    seen=("table 2026-11",),
+)
+def llama_cpp_cpu(on: OnPython) -> Problem | None:
+    """The library ggml lies there in parts, none of them for a GPU; older releases are one library, which tells nothing."""
+    found, gpus = package(on.python, "llama-cpp-python"), nvidia_gpus(on.facts)
+    if found is None or not gpus or _BASE not in found.libraries:
+        return None
+    if any(name.startswith(_BACKENDS) for name in found.libraries):
+        return None
+    says = f"llama-cpp-python {found.version} has no libggml-cuda.so: it computes on the CPU, and {gpu_name(gpus[0])} "
+    return Problem(f"{says}lies idle.")

@@ -1,0 +1,35 @@
+"""The package apex of PyPI, which is not NVIDIA's."""
+
+from gpudoctor.judge import Fix, Severity, check
+from gpudoctor.remedies.python import uninstall
+from gpudoctor.subjects import OnPython, pythons
+from gpudoctor.views.frameworks import one_of
+from gpudoctor.views.packages import package
+
+
+def _fixes(on: OnPython) -> tuple[Fix, ...]:
+    says = (
+        "Remove it. For mixed precision use PyTorch's own torch.amp, which took apex.amp's place; NVIDIA's apex is "
+        "only built from its source: https://github.com/NVIDIA/apex#installation"
+    )
+    return (Fix(says, (uninstall(on.python, "apex"),), "reinstall-package"),)
+
+
+@check(
+    title="The installed apex is not NVIDIA's",
+    severity=Severity.WARNING,
+    cause="On PyPI the name apex belongs to a toolkit for web authentication (0.9.10.dev0). NVIDIA's apex, version "
+    "0.1, is not there; `from apex import amp` fails.",
+    fixes=_fixes,
+    references=("https://pypi.org/project/apex/", "https://github.com/zai-org/CogVLM/pull/277"),
+    each=pythons,
+    because=("python.interpreter-broken",),
+    affects=("wheels",),
+    seen=("table 2026-11",),
+)
+def other_apex(on: OnPython) -> str | None:
+    """An apex of the version that PyPI has, beside PyTorch."""
+    found = package(on.python, "apex")
+    if found is None or not found.version.startswith("0.9") or one_of(on.python, "torch") is None:
+        return None
+    return f"apex {found.version} is PyPI's web toolkit of that name, not NVIDIA's extension of PyTorch."

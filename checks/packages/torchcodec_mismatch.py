@@ -1,0 +1,49 @@
+"""torchcodec built for another PyTorch."""
+
+from gpudoctor.judge import Fix, Severity, check
+from gpudoctor.knowledge.python_rules import python_rules, torch_of_torchcodec
+from gpudoctor.maybe import known
+from gpudoctor.remedies.frameworks import verify
+from gpudoctor.remedies.python import install, lasting
+from gpudoctor.subjects import OnFramework, torches
+from gpudoctor.views.packages import numbers, package
+
+
+def _minor(on: OnFramework) -> str:
+    return ".".join(str(n) for n in numbers(str(on.framework.version))[:2])
+
+
+def _fixes(on: OnFramework) -> tuple[Fix, ...]:
+    ours = [codec for codec, torch in python_rules().torchcodec.items() if torch == _minor(on)]
+    spec = f"torchcodec=={ours[-1]}.*" if ours else "torchcodec"
+    says = f"Install the torchcodec that belongs to PyTorch {_minor(on)}; its metadata does not ask for one."
+    command = install(on.python, spec, upgrade=not ours)
+    proof = verify(on.python, "import torch, torchcodec; print(torchcodec.__version__)")
+    return (Fix(f"{says}{lasting(on.facts)}", (command,), "reinstall-package", verify=proof),)
+
+
+@check(
+    title="The installed torchcodec is for another PyTorch",
+    severity=Severity.ERROR,
+    cause="torchcodec is compiled against one minor release of PyTorch and names none in its metadata, so pip installs "
+    "the newest: 'Could not load libtorchcodec'. Its message asks for FFmpeg too, which it needs besides.",
+    fixes=_fixes,
+    references=(
+        "https://github.com/meta-pytorch/torchcodec#installing-torchcodec",
+        "https://github.com/meta-pytorch/torchcodec/issues/1110",
+    ),
+    each=torches,
+    because=("python.*", "packages.torchvision-mismatch"),
+    affects=("wheels",),
+    seen=("table 2026-11",),
+)
+def torchcodec_mismatch(on: OnFramework) -> str | None:
+    """The table names another minor release of PyTorch."""
+    codec = package(on.python, "torchcodec")
+    wanted = torch_of_torchcodec(codec.version) if codec else None
+    if codec is None or wanted is None:
+        return None
+    torch = known(on.framework.version) or ""
+    if not numbers(torch) or numbers(torch)[:2] == numbers(wanted) or "dev" in torch:
+        return None
+    return f"torchcodec {codec.version} is compiled for PyTorch {wanted}; installed is PyTorch {torch}."

@@ -1,0 +1,52 @@
+"""Another Triton than the one that PyTorch pins."""
+
+from gpudoctor.facts import Unmet
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.remedies.frameworks import verify
+from gpudoctor.remedies.python import install, lasting
+from gpudoctor.subjects import OnPython, pythons
+from gpudoctor.views.frameworks import compiles_kernels
+from gpudoctor.views.packages import numbers
+
+
+def _broken(on: OnPython) -> Unmet | None:
+    pins = (u for u in on.python.unmet if u.package == "torch" and "triton==" in u.requires.replace(" ", ""))
+    return next((u for u in pins if u.found is not None and _differs(u)), None)
+
+
+def _differs(unmet: Unmet) -> bool:
+    """Triton's Python interface, which torch.compile uses, changes with each minor release."""
+    return numbers(unmet.found or "")[:2] != numbers(unmet.requires.partition("==")[2].strip())[:2]
+
+
+def _fixes(on: OnPython) -> tuple[Fix, ...]:
+    broken = _broken(on)
+    if broken is None:
+        return ()
+    code = 'import torch; print(torch.compile(lambda x: x * 2)(torch.ones(8, device="cuda")))'
+    says = f"Install the Triton that this PyTorch was built with.{lasting(on.facts)}"
+    command = install(on.python, broken.requires.replace(" ", ""))
+    return (Fix(says, (command,), "reinstall-package", verify=verify(on.python, code)),)
+
+
+@check(
+    title="Triton is not the one that PyTorch was built with",
+    severity=Severity.WARNING,
+    cause="torch.compile calls Triton's internal functions, which change with its releases, so PyTorch pins one; "
+    "another package, or `pip install -U triton`, brought another. Eager code works.",
+    fixes=_fixes,
+    references=(
+        "https://github.com/triton-lang/triton/issues/5722",
+        "https://github.com/pytorch/pytorch/issues/152531",
+    ),
+    each=pythons,
+    because=("python.*", "pytorch.cpu-build", "packages.builds-overwrite"),
+    affects=("wheels",),
+    seen=("table 2026-11",),
+)
+def triton_mismatch(on: OnPython) -> Problem | None:
+    """PyTorch's pin on Triton does not hold, by more than a patch release."""
+    broken = _broken(on)
+    if broken is None or not compiles_kernels(on.facts, on.python):
+        return None
+    return Problem(f"torch {broken.version} requires {broken.requires}; installed is {broken.found}.")

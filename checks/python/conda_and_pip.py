@@ -1,0 +1,70 @@
+"""A framework of pip over conda's own."""
+
+from gpudoctor.facts import CondaPackage, Package
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.remedies.proofs import framework_proof
+from gpudoctor.remedies.python import conda_of, install
+from gpudoctor.subjects import OnPython, pythons
+from gpudoctor.views.frameworks import one_of
+from gpudoctor.views.packages import packages_of, release
+
+# conda's record, pip's distribution, import name.
+_PAIRS = (
+    ("pytorch", "torch", "torch"),
+    ("tensorflow-base", "tensorflow", "tensorflow"),
+    ("jaxlib", "jaxlib", "jax"),
+    ("onnxruntime", "onnxruntime-gpu", "onnxruntime"),
+)
+
+
+def _pair(on: OnPython) -> tuple[CondaPackage, Package, str] | None:
+    """The record of conda on a framework, and the distribution of another version that pip put there."""
+    records = {c.name: c for c in conda_of(on.python)}
+    there = {p.name: p for p in packages_of(on.python)}
+    for conda, name, module in _PAIRS:
+        record, found = records.get(conda), there.get(name)
+        if record and found and found.installer in ("pip", "uv") and release(found.version) != record.version:
+            return record, found, module
+    return None
+
+
+def _fixes(on: OnPython) -> tuple[Fix, ...]:
+    pair = _pair(on)
+    if pair is None:
+        return ()
+    record, found, module = pair
+    prefix = f" -p {on.python.prefix}" if isinstance(on.python.prefix, str) else ""
+    says = f"Keep one: take conda's {record.name} away, then install pip's {found.name} again over what goes with it."
+    again = install(on.python, f"{found.name}=={release(found.version)}", force=True, no_deps=True)
+    commands = (f"conda remove{prefix} --force {record.name}", again)
+    return (Fix(says, commands, "reinstall-package", verify=framework_proof(on.python, module)),)
+
+
+@check(
+    title="A framework of pip lies over conda's",
+    severity=Severity.ADVICE,
+    cause="conda does not know what pip installed: its record still names its own build, and the next `conda install` "
+    "or `conda update` may write that back over pip's files, or mix the two.",
+    fixes=_fixes,
+    references=("https://docs.conda.io/projects/conda/en/stable/user-guide/tasks/manage-environments.html",),
+    each=pythons,
+    because=("python.interpreter-broken",),
+    affects=("wheels",),
+    seen=("table 2026-11",),
+)
+def conda_and_pip(on: OnPython) -> Problem | None:
+    """The record of conda and pip's metadata name different versions of one framework."""
+    known(on.python.packages)
+    pair = _pair(on)
+    if pair is None:
+        return None
+    record, found, module = pair
+    framework = one_of(on.python, module)
+    failed = framework is not None and framework.live is not None and bool(framework.live.import_error)
+    says = f"conda's record says {record.name} {record.version}, and pip put {found.name} {found.version} in its place."
+    return Problem(says, (f"conda-meta: {record.name} {record.version} {record.build}",), severity=_worse(failed))
+
+
+def _worse(failed: bool) -> Severity | None:
+    return Severity.WARNING if failed else None

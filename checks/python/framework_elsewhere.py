@@ -1,0 +1,53 @@
+"""The examined interpreter has no framework; another one has."""
+
+import shlex
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.subjects import NAMES, OnPython, pythons
+from gpudoctor.views.gpus import amd_gpus, nvidia_gpus
+
+
+def _gpu(facts: Facts) -> bool:
+    return bool(nvidia_gpus(facts) or amd_gpus(facts))
+
+
+def _fixes(on: OnPython) -> tuple[Fix, ...]:
+    others, own = known(on.python.elsewhere), shlex.quote(on.python.path)
+    path = shlex.quote(others[0].path)
+    check_it = f"gpudoctor check --python {path}"
+    fixes = [Fix("Examine that one, and start your programs with it.", (check_it,), verify=check_it, impact="none")]
+    install = f"{own} -m pip install ..." if on.python.manager != "uv" else f"uv pip install --python {own} ..."
+    says = "To have a framework in this one, install it with this very interpreter's pip."
+    fixes.append(Fix(says, (install,), "reinstall-package"))
+    return tuple(fixes)
+
+
+@check(
+    title="The framework is installed in another Python than the examined one",
+    severity=Severity.ADVICE,
+    cause="Each interpreter and each environment has packages of its own. `pip` on PATH installs for the interpreter "
+    "in its first line, which need not be the one that `python` starts.",
+    fixes=_fixes,
+    references=("https://docs.python.org/3/installing/index.html", "https://docs.python.org/3/library/venv.html"),
+    each=pythons,
+    because=("python.interpreter-broken",),
+    affects=("wheels",),
+    seen=("table 2026-11",),
+)
+def framework_elsewhere(on: OnPython) -> Problem | None:
+    """No framework here beside a GPU, and one elsewhere."""
+    if on.python.frameworks or not _gpu(on.facts):
+        return None
+    others = known(on.python.elsewhere)
+    if not others:
+        return None
+    names = " and ".join(NAMES.get(name, name) for name in others[0].frameworks)
+    says = f"{on.python.path} has no framework; {names} is in {others[0].path}."
+    if len(others[0].frameworks) > 1:
+        says = says.replace(" is in ", " are in ")
+    if isinstance(on.python.pip, str):
+        says += f" `pip` on PATH installs for {on.python.pip}."
+    seen = tuple(f"{o.path}: {', '.join(NAMES.get(n, n) for n in o.frameworks)}" for o in others[1:5])
+    return Problem(says, seen)

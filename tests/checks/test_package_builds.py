@@ -1,0 +1,274 @@
+"""Packages that were built for another GPU, driver, framework or processor than those that are there."""
+
+import pytest
+
+from gpudoctor.checks.jax.several_plugins import several_plugins
+from gpudoctor.checks.libraries.pin_broken import pin_broken
+from gpudoctor.checks.packages.builds_overwrite import builds_overwrite
+from gpudoctor.checks.packages.built_for_another_torch import built_for_another_torch
+from gpudoctor.checks.packages.driver_too_old import driver_too_old
+from gpudoctor.checks.packages.gpu_too_old import gpu_too_old
+from gpudoctor.checks.packages.llama_cpp_cpu import llama_cpp_cpu
+from gpudoctor.checks.packages.other_apex import other_apex
+from gpudoctor.checks.packages.torchcodec_mismatch import torchcodec_mismatch
+from gpudoctor.checks.packages.triton_mismatch import triton_mismatch
+from gpudoctor.facts import Extension, Facts, Overlap, Unmet
+from gpudoctor.maybe import Unknown
+from gpudoctor.views.extensions import built_for
+from tests.builders import change, framework, live, plain_host
+from tests.checks.environments import (
+    PASCAL,
+    bare_python,
+    blind,
+    commands,
+    environment,
+    machine,
+    one,
+    package,
+    severity,
+    torch,
+)
+
+TURING = {"name": "Tesla T4", "generation": "Turing", "capability": "7.5", "chip": "TU104"}
+VOLTA = {"name": "Tesla V100-SXM2-16GB", "generation": "Volta", "capability": "7.0", "chip": "GV100"}
+CLOSED = bare_python(packages=Unknown("closed"))
+
+
+# -- the GPU -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "card", "ill"),
+    [
+        ("flash-attn", "2.7.4.post1", TURING, True),
+        ("flash-attn", "1.0.9", TURING, False),
+        ("flash-attn", "2.7.4.post1", {}, False),
+        ("vllm", "0.20.1", VOLTA, False),
+        ("vllm", "0.21.0", VOLTA, True),
+        ("vllm", "0.6.3", PASCAL, True),
+        ("cudf-cu12", "25.12.0", VOLTA, False),
+        ("cudf-cu13", "25.12.0", VOLTA, True),
+        ("cuml-cu12", "23.12.1", PASCAL, False),
+        ("cuml-cu12", "24.2.0", PASCAL, True),
+        ("numpy", "2.1.0", PASCAL, False),
+        ("vllm", "odd", PASCAL, False),
+    ],
+)
+def test_gpu_too_old(name: str, version: str, card: dict[str, str], ill: bool) -> None:
+    facts = environment(torch(), packages=(package(name, version),), facts=machine(card=card))
+    assert one(gpu_too_old, facts)[0] == ("problem" if ill else "pass")
+
+
+def test_what_is_said_of_an_old_gpu() -> None:
+    t4 = environment(torch(), packages=(package("flash-attn", "2.7.4"),), facts=machine(card=TURING))
+    says = (
+        "flash-attn 2.7.4 needs compute capability 8.0 or newer, GPU 0 (Tesla T4, Turing, compute capability 7.5, "
+        "sm_75) has less."
+    )
+    assert one(gpu_too_old, t4) == ("problem", says)
+    assert 'attn_implementation="sdpa"' in commands(gpu_too_old, t4)
+    v100 = environment(packages=(package("cudf-cu13", "25.12.0"),), facts=machine(card=VOLTA))
+    assert "uninstall -y cudf-cu13" in commands(gpu_too_old, v100)
+    assert "install cudf-cu12" in commands(gpu_too_old, v100)
+
+
+def test_a_newer_gpu_beside_the_old_one_is_enough() -> None:
+    facts = environment(packages=(package("flash-attn", "2.7.4"),), facts=machine(card=TURING))
+    two = change(facts, "gpus", (facts.gpus[0], change(facts, "gpus.0.capability", "8.9").gpus[0]))  # type: ignore[index]
+    assert one(gpu_too_old, two) == ("pass", "")
+
+
+def test_an_old_gpu_of_which_too_little_is_known() -> None:
+    facts = environment(packages=(package("flash-attn", "2.7.4"),))
+    assert one(gpu_too_old, change(facts, "gpus.0.capability", Unknown("no word"))) == ("unknown", "no word")
+    assert one(gpu_too_old, change(facts, "pythons.0", CLOSED)) == ("unknown", "closed")
+    without = change(environment(torch()), "gpus.0.capability", Unknown("no word"))
+    assert one(gpu_too_old, without) == ("pass", "")
+
+
+# -- the driver ----------------------------------------------------------------------------------------------
+
+
+def rapids(driver: object = "12.8", name: str = "cudf-cu13") -> Facts:
+    facts = environment(packages=(package(name, "25.12.0"), package("numpy", "2.1.0")), facts=machine("12.8"))
+    return change(change(facts, "nvidia.cuda.version", driver), "nvidia.nvml.cuda_version", driver)
+
+
+def test_driver_too_old() -> None:
+    says = "cudf-cu13 25.12.0 is built for CUDA 13; the driver 570.169 (CUDA 12.8) is too old."
+    assert one(driver_too_old, rapids()) == ("problem", says)
+    said = commands(driver_too_old, rapids())
+    assert "install cudf-cu12" in said
+    assert "580" in said
+    assert one(driver_too_old, rapids("13.0")) == ("pass", "")
+    assert one(driver_too_old, rapids("12.2", "cudf-cu12")) == ("pass", "")
+    assert one(driver_too_old, rapids("12.2", "nvidia-dali-cuda130"))[0] == "problem"
+    assert one(driver_too_old, rapids(Unknown("libcuda is silent"))) == ("unknown", "libcuda is silent")
+    assert one(driver_too_old, rapids(Unknown("libcuda is silent"), "torch")) == ("pass", "")
+    assert one(driver_too_old, change(rapids(), "pythons.0", CLOSED)) == ("unknown", "closed")
+    assert one(driver_too_old, change(plain_host(), "pythons", rapids().pythons)) == ("pass", "")
+
+
+# -- PyTorch -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("version", "expected"),
+    [
+        ("2.1.2+pt24cu121", ("2.4", "12.1")),
+        ("2.1.2+pt210cu130", ("2.10", "13.0")),
+        ("2.7.4.post1+cu12torch2.5cxx11abiFALSE", ("2.5", "12")),
+        ("0.2.4+cu121.torch2.4.0", ("2.4", "12.1")),
+        ("0.0.28+cu118", (None, "11.8")),
+        ("2.7.4", (None, None)),
+        ("1.0+local", (None, None)),
+    ],
+)
+def test_what_a_version_says_that_it_is_built_for(version: str, expected: tuple[str | None, str | None]) -> None:
+    assert built_for(version) == expected
+
+
+def scatter(version: str, **changes: object) -> Facts:
+    found = environment(torch("2.7.1", cuda="12.6"), packages=(package("torch-scatter", version),))
+    return change(found, "pythons.0.extensions", changes.get("extensions", ()))
+
+
+def test_built_for_another_torch_by_its_version() -> None:
+    says = "torch-scatter 2.1.2+pt24cu121 is built for PyTorch 2.4; installed is torch 2.7.1 for CUDA 12.6."
+    assert one(built_for_another_torch, scatter("2.1.2+pt24cu121")) == ("problem", says)
+    assert one(built_for_another_torch, scatter("2.1.2+pt27cu126")) == ("pass", "")
+    assert one(built_for_another_torch, scatter("2.1.2+pt27cu128")) == ("pass", "")
+    says = "torch-scatter 2.1.2+pt27cu118 is built for CUDA 11.8; installed is torch 2.7.1 for CUDA 12.6."
+    assert one(built_for_another_torch, scatter("2.1.2+pt27cu118")) == ("problem", says)
+    assert one(built_for_another_torch, scatter("2.1.2")) == ("pass", "")
+    fits = Extension(package="torch-scatter", version="2.1.2", path="/x/_scatter_cuda.so")
+    assert one(built_for_another_torch, scatter("2.1.2+pt26cu126", extensions=(fits,))) == ("pass", "")
+
+
+def codec(version: str, of: object = "2.7.1") -> Facts:
+    facts = environment(torch(), packages=(package("torchcodec", version),))
+    return change(facts, "pythons.0.frameworks.0.version", of)
+
+
+def test_torchcodec() -> None:
+    says = "torchcodec 0.8.1 is compiled for PyTorch 2.9; installed is PyTorch 2.7.1."
+    assert one(torchcodec_mismatch, codec("0.8.1")) == ("problem", says)
+    assert "'torchcodec==0.5.*'" in commands(torchcodec_mismatch, codec("0.8.1"))
+    assert one(torchcodec_mismatch, codec("0.5")) == ("pass", "")
+    assert one(torchcodec_mismatch, codec("0.12.0", "2.13.0")) == ("pass", "")  # beyond what the table knows
+    assert one(torchcodec_mismatch, codec("0.9.1", "2.10.0"))[0] == "problem"
+    assert "--upgrade torchcodec" in commands(torchcodec_mismatch, codec("0.9.1", "2.10.0"))
+    assert one(torchcodec_mismatch, codec("0.8.1", Unknown("closed"))) == ("unknown", "closed")
+    assert one(torchcodec_mismatch, codec("0.8.1", "2.10.0.dev20251001")) == ("pass", "")
+
+
+def triton(found: str, facts: Facts | None = None) -> Facts:
+    broken = Unmet(package="torch", version="2.7.1", requires="triton==3.3.1", found=found)
+    return environment(torch(), packages=(package("triton", found),), unmet=(broken,), facts=facts)
+
+
+def test_triton() -> None:
+    says = "torch 2.7.1 requires triton==3.3.1; installed is 3.5.0."
+    assert one(triton_mismatch, triton("3.5.0")) == ("problem", says)
+    assert "install triton==3.3.1" in commands(triton_mismatch, triton("3.5.0"))
+    assert one(triton_mismatch, triton("3.3.0")) == ("pass", "")
+    assert one(triton_mismatch, triton("3.5.0", plain_host())) == ("pass", "")
+    assert one(triton_mismatch, environment(torch())) == ("pass", "")
+
+
+def test_apex() -> None:
+    facts = environment(torch(), packages=(package("apex", "0.9.10.dev0"),))
+    says = "apex 0.9.10.dev0 is PyPI's web toolkit of that name, not NVIDIA's extension of PyTorch."
+    assert one(other_apex, facts) == ("problem", says)
+    assert one(other_apex, environment(torch(), packages=(package("apex", "0.1"),))) == ("pass", "")
+    assert one(other_apex, environment(packages=(package("apex", "0.9.10.dev0"),))) == ("pass", "")
+    assert one(other_apex, change(facts, "pythons.0", CLOSED)) == ("unknown", "closed")
+
+
+# -- libraries -----------------------------------------------------------------------------------------------
+
+
+def pinned(found: str | None, wheel: str = "nvidia-nvjitlink-cu12", error: str | None = None) -> Facts:
+    broken = Unmet(package="torch", version="2.7.1", requires=f"{wheel}==12.6.85", found=found)
+    return environment(torch(live=blind(import_error=error) if error else live()), unmet=(broken,))
+
+
+def test_pin_broken() -> None:
+    says = "PyTorch 2.7.1 is built with nvidia-nvjitlink-cu12 12.6.85, installed is 12.1.105."
+    assert one(pin_broken, pinned("12.1.105")) == ("problem", says)
+    assert severity(pin_broken, pinned("12.1.105")) == "warn"
+    assert "install nvidia-nvjitlink-cu12==12.6.85" in commands(pin_broken, pinned("12.1.105"))
+    error = "ImportError: libcusparse.so.12: undefined symbol: __nvJitLinkAddData_12_1, version libnvJitLink.so.12"
+    assert severity(pin_broken, pinned("12.1.105", error=error)) == "fail"
+    assert severity(pin_broken, pinned("12.1.105", error="No module named 'numpy'")) == "warn"
+    assert one(pin_broken, pinned("12.8.93")) == ("pass", "")
+    assert one(pin_broken, pinned(None)) == ("pass", "")  # libraries.wheel-missing tells it
+    assert one(pin_broken, pinned("12.1.105", "nvidia-cudnn-cu12")) == ("pass", "")  # as cudnn-pin-broken does
+    asks = package("paddlepaddle-gpu", "3.0.0", requires=("nvidia-nvjitlink-cu12==12.1.105",))
+    said = change(pinned("12.1.105"), "pythons.0.packages", (asks,))
+    assert "(paddlepaddle-gpu asks for it too)" in one(pin_broken, said)[1]
+
+
+# -- other packages ------------------------------------------------------------------------------------------
+
+
+def both(*names: str, facts: Facts | None = None) -> Facts:
+    overlap = Overlap(packages=tuple(sorted(names)), files=(f"{names[0]}/__init__.py",))
+    packages = tuple(package(name, "1.9.0") for name in names)
+    return environment(packages=packages, overlaps=(overlap,), facts=facts)
+
+
+def test_builds_that_overwrite_one_another() -> None:
+    facts = both("faiss-cpu", "faiss-gpu-cu12")
+    says = "faiss-cpu 1.9.0 and faiss-gpu-cu12 1.9.0 are both installed and own the same files: one overwrote the "
+    assert one(builds_overwrite, facts) == ("problem", f"{says}other's.")
+    said = commands(builds_overwrite, facts)
+    assert "uninstall -y faiss-cpu faiss-gpu-cu12" in said
+    assert "--force-reinstall --no-deps faiss-gpu-cu12==1.9.0" in said
+    assert "--no-deps triton==1.9.0" in commands(builds_overwrite, both("pytorch-triton-rocm", "triton"))
+    assert one(builds_overwrite, both("a", "b")) == ("pass", "")
+    assert one(builds_overwrite, both("faiss-cpu", "faiss-gpu", facts=plain_host())) == ("pass", "")
+    assert one(builds_overwrite, change(facts, "pythons.0", CLOSED)) == ("unknown", "closed")
+
+
+@pytest.mark.parametrize(
+    ("libraries", "outcome"),
+    [
+        (("libllama.so", "libggml.so", "libggml-base.so", "libggml-cpu.so"), "problem"),
+        (("libllama.so", "libggml.so", "libggml-base.so", "libggml-cpu.so", "libggml-cuda.so"), "pass"),
+        (("libllama.so", "libggml-base.so", "libggml-vulkan.so"), "pass"),
+        (("libllama.so",), "pass"),  # an older release, of one library
+        ((), "pass"),
+    ],
+)
+def test_llama_cpp(libraries: tuple[str, ...], outcome: str) -> None:
+    facts = environment(packages=(package("llama-cpp-python", "0.3.16", libraries=libraries),))
+    assert one(llama_cpp_cpu, facts)[0] == outcome
+    if outcome == "problem":
+        assert 'CMAKE_ARGS="-DGGML_CUDA=on"' in commands(llama_cpp_cpu, facts)
+        assert one(llama_cpp_cpu, change(plain_host(), "pythons", facts.pythons)) == ("pass", "")
+        assert one(llama_cpp_cpu, change(facts, "pythons.0", CLOSED)) == ("unknown", "closed")
+
+
+def jax(*majors: str, available: bool = True) -> Facts:
+    names = [f"jax-{major}-{part}" for major in majors for part in ("plugin", "pjrt")]
+    packages = tuple(package(name, "0.9.2") for name in names)
+    one_live = live(available=available, stderr="ALREADY_EXISTS: PJRT_Api already exists for device type cuda\n")
+    return environment(framework("jax", "0.9.2", cuda="13", live=one_live), packages=packages)
+
+
+def test_two_plugins_of_jax() -> None:
+    says = (
+        "jax-cuda12-plugin 0.9.2 and jax-cuda13-plugin 0.9.2 are both installed; JAX takes one of them, and refuses "
+        "the other."
+    )
+    assert one(several_plugins, jax("cuda12", "cuda13")) == ("problem", says)
+    assert severity(several_plugins, jax("cuda12", "cuda13")) == "warn"
+    assert severity(several_plugins, jax("cuda12", "cuda13", available=False)) == "fail"
+    said = commands(several_plugins, jax("cuda12", "cuda13"))
+    assert "uninstall -y jax-cuda12-plugin jax-cuda12-pjrt jax-cuda13-plugin jax-cuda13-pjrt" in said
+    assert "'jax[cuda12]==0.9.2'" in said  # the driver is of CUDA 12.8
+    assert one(several_plugins, jax("cuda12")) == ("pass", "")
+    assert one(several_plugins, change(plain_host(), "pythons", jax("cuda12", "cuda13").pythons)) == ("pass", "")
+    blank = change(jax("cuda12"), "pythons.0.packages", Unknown("closed"))
+    assert one(several_plugins, blank) == ("unknown", "closed")

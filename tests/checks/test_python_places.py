@@ -1,0 +1,107 @@
+"""Frameworks in the wrong place: in another interpreter, over conda's own, without the compiler that they need."""
+
+import pytest
+
+from gpudoctor.checks.cuda.nvvm_missing import nvvm_missing
+from gpudoctor.checks.python.conda_and_pip import conda_and_pip
+from gpudoctor.checks.python.framework_elsewhere import framework_elsewhere
+from gpudoctor.facts import CondaPackage, Facts
+from gpudoctor.facts.python import Elsewhere
+from gpudoctor.maybe import Unknown
+from tests.builders import change, plain_host
+from tests.checks.environments import (
+    bare_python,
+    blind,
+    change_toolkits,
+    commands,
+    environment,
+    machine,
+    one,
+    package,
+    severity,
+    torch,
+)
+
+VENV = Elsewhere(path="/home/me/.venv/bin/python", frameworks=("torch",))
+BOTH = Elsewhere(path="/opt/conda/bin/python", frameworks=("tensorflow", "torch"))
+
+
+def empty(elsewhere: object = (VENV,), pip: object = None) -> Facts:
+    return change(change(environment(), "pythons.0.elsewhere", elsewhere), "pythons.0.pip", pip)
+
+
+def test_a_framework_elsewhere() -> None:
+    says = "/opt/env/bin/python has no framework; PyTorch is in /home/me/.venv/bin/python."
+    assert one(framework_elsewhere, empty()) == ("problem", says)
+    assert "gpudoctor check --python /home/me/.venv/bin/python" in commands(framework_elsewhere, empty())
+    assert severity(framework_elsewhere, empty()) == "advice"
+    more = one(framework_elsewhere, empty((BOTH, VENV), "/usr/bin/python3"))[1]
+    assert more == (
+        "/opt/env/bin/python has no framework; TensorFlow and PyTorch are in /opt/conda/bin/python. "
+        "`pip` on PATH installs for /usr/bin/python3."
+    )
+
+
+@pytest.mark.parametrize(
+    ("facts", "expected"),
+    [
+        (empty(()), ("pass", "")),
+        (empty(Unknown("no answer")), ("unknown", "no answer")),
+        (change(environment(torch()), "pythons.0.elsewhere", Unknown("no answer")), ("pass", "")),
+        (change(plain_host(), "pythons", empty().pythons), ("pass", "")),
+    ],
+)
+def test_no_framework_elsewhere(facts: Facts, expected: tuple[str, str]) -> None:
+    assert one(framework_elsewhere, facts) == expected
+
+
+def conda(version: str, installer: str = "pip", record: str = "2.5.1", **changes: object) -> Facts:
+    records = (CondaPackage(name="pytorch", version=record, build="cuda126_py311_300"),)
+    found = environment(torch(version, **changes), conda=records, prefix="/opt/conda/envs/a")
+    return change(found, "pythons.0.packages", (package("torch", version, installer=installer),))
+
+
+def test_pip_over_conda() -> None:
+    says = "conda's record says pytorch 2.5.1, and pip put torch 2.7.1+cu126 in its place."
+    assert one(conda_and_pip, conda("2.7.1+cu126")) == ("problem", says)
+    assert severity(conda_and_pip, conda("2.7.1")) == "advice"
+    assert severity(conda_and_pip, conda("2.7.1", live=blind(import_error="ImportError: x"))) == "warn"
+    assert "conda remove -p /opt/conda/envs/a --force pytorch" in commands(conda_and_pip, conda("2.7.1"))
+    assert one(conda_and_pip, conda("2.5.1", "conda")) == ("pass", "")
+    assert one(conda_and_pip, conda("2.5.1+cu124")) == ("pass", "")
+    assert one(conda_and_pip, environment(torch())) == ("pass", "")
+    closed = change(conda("2.7.1"), "pythons.0.packages", Unknown("closed"))
+    assert one(conda_and_pip, closed) == ("unknown", "closed")
+
+
+def numba(*packages: str, facts: Facts | None = None, **changes: object) -> Facts:
+    installed = tuple(package(name, "12.8.93") for name in ("numba-cuda", *packages))
+    return environment(packages=installed, facts=facts, **changes)
+
+
+def test_numba_without_nvvm() -> None:
+    says = "numba-cuda 12.8.93 is installed, and CUDA's compiler library libNVVM is nowhere here."
+    assert one(nvvm_missing, numba()) == ("problem", says)
+    assert "'numba-cuda[cu12]'" in commands(nvvm_missing, numba())
+    own = (CondaPackage(name="python", version="3.11", build="h1"),)
+    assert "cuda-nvvm" in commands(nvvm_missing, numba(conda=own))
+
+
+@pytest.mark.parametrize(
+    ("facts", "expected"),
+    [
+        (numba("nvidia-cuda-nvcc-cu12"), ("pass", "")),
+        (numba("nvidia-nvvm"), ("pass", "")),
+        (numba(conda=(CondaPackage(name="cuda-nvvm-impl", version="12.8", build="h1"),)), ("pass", "")),
+        (
+            numba(facts=machine(toolkits=change_toolkits(installed=(("/usr/local/cuda-12.4", "12.4"),)))),
+            ("pass", ""),
+        ),
+        (numba(facts=plain_host()), ("pass", "")),
+        (environment(torch()), ("pass", "")),
+        (numba(facts=machine(toolkits=change_toolkits(installed=Unknown("closed")))), ("unknown", "closed")),
+        (change(numba(), "pythons.0", bare_python(packages=Unknown("closed"))), ("unknown", "closed")),
+    ],
+)
+def test_numba_with_nvvm_or_without_a_wish_for_it(facts: Facts, expected: tuple[str, str]) -> None:
+    assert one(nvvm_missing, facts) == expected
