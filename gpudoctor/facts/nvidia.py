@@ -114,6 +114,8 @@ class Nvml(msgspec.Struct, frozen=True, kw_only=True):
     driver_version: Maybe[str | None] = NOT
     cuda_version: Maybe[Release | None] = NOT
     count: Maybe[int | None] = NOT  # nvmlDeviceGetCount
+    confidential: Maybe[bool | None] = NOT  # confidential computing is on; None: not for these GPUs
+    accepts_work: Maybe[bool | None] = NOT  # with it on: whether the GPUs are set ready for programs
     hung: str | None = None
     died: str | None = None
     smi: Maybe[str | None] = NOT  # path of nvidia-smi on PATH; None: not on PATH

@@ -1,17 +1,17 @@
 """Asks NVML about the driver and about each GPU, a JSON line a step, each question guarded by itself.
 
 It runs in a child, because NVML can hang on a driver or on one GPU. Standard library and nvidia-ml-py only,
-Python 3.8 and newer.
-NVML may run the driver's own nvidia-modprobe, and it wakes a laptop's GPU that sleeps; nothing else is changed.
+Python 3.8 and newer. NVML may run the driver's nvidia-modprobe, and it wakes a laptop's GPU; nothing else is changed.
 
 Numbers that stand for something are told as NVML gives them; gpudoctor/knowledge/nvml.toml names them.
 
-    nvml.py FOLDER    the folder (or zip) that holds nvidia-ml-py's pynvml
+    nvml.py FOLDER [OURS]    the folder (or zip) that holds nvidia-ml-py's pynvml, and the one of this file
 """
 
 from __future__ import annotations
 
 import ctypes
+import importlib
 import json
 import os
 import sys
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from typing import Any, TextIO
 
 # nvmlReturn_t, https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceEnumvs.html
-INVALID_ARGUMENT, NOT_SUPPORTED, NOT_FOUND, FUNCTION_NOT_FOUND, LOST, RESET_REQUIRED, OTHER_VERSION = (
-    2, 3, 6, 13, 15, 16, 25,
+INVALID_ARGUMENT, NOT_SUPPORTED, NOT_FOUND, NO_POWER, FUNCTION_NOT_FOUND, LOST, RESET_REQUIRED, OTHER_VERSION = (
+    2, 3, 6, 8, 13, 15, 16, 25,
 )  # fmt: skip
 
 
@@ -96,7 +96,7 @@ class Nvml:
                 code = error.value
                 if code == NOT_SUPPORTED:
                     return None
-                self.worst = code if code in (LOST, RESET_REQUIRED) else self.worst
+                self.worst = code if code in (NO_POWER, LOST, RESET_REQUIRED) else self.worst
                 why = self.why(code)
                 if code not in (FUNCTION_NOT_FOUND, OTHER_VERSION):
                     break
@@ -320,8 +320,8 @@ def running(nv: Nvml, handle: Any, kind: str) -> Any:
     return nv.ask(*(lambda name=name: getattr(nv.py, name)(handle) for name in variants))
 
 
-def tell_gpu(nv: Nvml, index: int) -> None:
-    """Say who a GPU is, then how it does: one that hangs in between has a name."""
+def tell_gpu(nv: Nvml, index: int, rarer: Any) -> None:
+    """Say who a GPU is, then how it does, then what is rarely ill: one that hangs in between has a name."""
     say(stage="gpu %d" % index)
     nv.worst = 0
     handle = nv.ask(lambda: nv.py.nvmlDeviceGetHandleByIndex(index))
@@ -333,15 +333,17 @@ def tell_gpu(nv: Nvml, index: int) -> None:
     for part in (modes, health, links, loads):
         told.update(part(nv, handle))
     say(gpu=dict(told, index=index, status=status(nv)))
+    if rarer:
+        say(gpu=dict(rarer.gpu(nv, handle, told), index=index, status=status(nv)))
 
 
 def status(nv: Nvml, refused: Any = None) -> Any:
     """In one word, how the GPU is."""
-    names = {0: "ok", LOST: "lost", RESET_REQUIRED: "reset-required"}
+    names = {0: "ok", NO_POWER: "no-power", LOST: "lost", RESET_REQUIRED: "reset-required"}
     return names[nv.worst] if nv.worst or refused is None else refused
 
 
-def tell_driver(nv: Nvml) -> None:
+def tell_driver(nv: Nvml, rarer: Any = None) -> None:
     """Say the driver's versions and how many GPUs there are, then tell of each."""
 
     def cuda(number: int) -> str:
@@ -351,11 +353,11 @@ def tell_driver(nv: Nvml) -> None:
     say(driver_version=nv.ask(lambda: nv.py.nvmlSystemGetDriverVersion()))
     # Unlike its second version this answers where libcuda is missing, too.
     say(cuda_version=nv.ask(lambda: cuda(nv.py.nvmlSystemGetCudaDriverVersion())))
-    say(stage="count")
+    say(stage="count", **(rarer.driver(nv) if rarer else {}))
     count = nv.ask(lambda: nv.py.nvmlDeviceGetCount())
     say(count=count)
     for index in range(count) if known(count) else ():
-        tell_gpu(nv, index)
+        tell_gpu(nv, index, rarer)
 
 
 def start() -> ctypes.CDLL | None:
@@ -377,22 +379,22 @@ def start() -> ctypes.CDLL | None:
     return lib if code == 0 else None
 
 
-def main(folder: str) -> None:
+def main(folder: str, ours: str = "") -> None:
     """Take all stages one after the other."""
     lib = start()
     if lib is None:
         return
-    sys.path.append(folder)  # at the end, so that nothing there hides a module of the standard library
+    sys.path += [ours, folder]  # at the end, so that nothing there hides a module of the standard library
     try:
         import pynvml  # type: ignore[import-untyped]
     except ImportError as problem:
         say(no_module="nvidia-ml-py cannot be imported: %s" % problem)
         return
-    tell_driver(Nvml(lib, pynvml))
+    tell_driver(Nvml(lib, pynvml), importlib.import_module("nvml_rarer") if ours else None)
 
 
 if __name__ == "__main__":
     CHANNEL = private_output()
-    main(sys.argv[1] if len(sys.argv) > 1 else "")
+    main(*sys.argv[1:3] or [""])
     say(stage="done")
     os._exit(0)  # without the driver's own tidying, which can hang too

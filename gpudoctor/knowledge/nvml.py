@@ -2,7 +2,15 @@
 
 from functools import cache
 
+import msgspec
+
 from gpudoctor.knowledge.table import Table, load
+
+
+class HealthRows(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Rows of first bit, number of bits, value, name."""
+
+    rows: tuple[tuple[int, int, int, str], ...]
 
 
 class NvmlNames(Table, frozen=True):
@@ -13,6 +21,7 @@ class NvmlNames(Table, frozen=True):
     virtualization: dict[int, str]
     fabric_state: dict[int, str]
     recovery_action: dict[int, str]
+    fabric_health: HealthRows
 
 
 @cache
@@ -25,6 +34,12 @@ def event_reasons(bits: int) -> tuple[str, ...]:
     """Return the names of the bits that are set, lowest first; a bit without a name as "bit-47"."""
     names = nvml_names().event_reasons
     return tuple(names.get(at, f"bit-{at}") for at in range(bits.bit_length()) if bits >> at & 1)
+
+
+def fabric_health(mask: int) -> tuple[str, ...]:
+    """Return the names of what a mask of a fabric's health says is not well."""
+    rows = nvml_names().fabric_health.rows
+    return tuple(name for first, bits, value, name in rows if mask >> first & (1 << bits) - 1 == value)
 
 
 def name_of(table: dict[int, str], number: int) -> str:

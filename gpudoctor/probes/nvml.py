@@ -13,6 +13,7 @@ from gpudoctor.probes.staged import Told, ask, patience
 
 SCRIPT = "nvml.py"
 TEXT, NUMBER, RELEASE = str | None | Unknown, int | None | Unknown, Release | None | Unknown
+FLAG = bool | None | Unknown
 # Where nvidia-smi lies beside PATH: WSL, ordinary, GKE, the GPU operator, COS, NixOS.
 SMI_FOLDERS = (
     "/usr/lib/wsl/lib",
@@ -59,7 +60,8 @@ def _asked(
     if libraries == ():
         return _without_library("there is no libnvidia-ml.so.1")
     limit = patience(machine) if seconds is None else seconds
-    told = ask(machine, SCRIPT, [pynvml_folder()], row="gpu", seconds=limit)
+    ours = os.path.join(os.path.dirname(os.path.dirname(__file__)), "inside")
+    told = ask(machine, SCRIPT, [pynvml_folder(), ours], row="gpu", seconds=limit)
     if "not_loaded" in told.said:
         return _without_library(str(told.said["not_loaded"]))
     return _nvml(told), _gpus(machine, told, host)
@@ -92,6 +94,8 @@ def _nvml(told: Told) -> Nvml:
         driver_version=_read(told, "driver_version", TEXT, why),
         cuda_version=_read(told, "cuda_version", RELEASE, why),
         count=_read(told, "count", NUMBER, why),
+        confidential=_read(told, "confidential", FLAG, why),
+        accepts_work=_read(told, "accepts_work", FLAG, why),
         hung=told.hung,
         died=told.died,
     )

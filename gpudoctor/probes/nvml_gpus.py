@@ -6,7 +6,7 @@ import msgspec
 
 from gpudoctor.facts import Gpu
 from gpudoctor.knowledge.generations import generation_of_capability, generations
-from gpudoctor.knowledge.nvml import event_reasons, name_of, nvml_names
+from gpudoctor.knowledge.nvml import event_reasons, fabric_health, name_of, nvml_names
 from gpudoctor.knowledge.pci_ids import nvidia_chip
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Unknown
@@ -57,8 +57,8 @@ def _named(values: dict[str, Any]) -> dict[str, Any]:
     """NVML's numbers under their names."""
     tables = nvml_names()
     named = {n: name_of(getattr(tables, n), values[n]) for n in _NAMED if isinstance(values[n], int)}
-    bits = values["event_reasons"]
-    return named | ({"event_reasons": event_reasons(bits)} if isinstance(bits, int) else {})
+    masks = (("event_reasons", event_reasons), ("fabric_health", fabric_health))
+    return named | {n: names(values[n]) for n, names in masks if isinstance(values[n], int)}
 
 
 def _chip(device: object, capability: object, architecture: object) -> dict[str, Any]:

@@ -23,7 +23,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def told(argument: str, **env: str) -> list[dict[str, Any]]:
     done = subprocess.run(
-        [sys.executable, "-I", "-S", SCRIPT, argument], env=env, capture_output=True, text=True, timeout=10, check=True
+        [sys.executable, "-I", "-S", SCRIPT, argument, SCRIPT.parent],
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=10,
+        check=True,
     )
     return [json.loads(line) for line in done.stdout.splitlines()]
 
@@ -40,7 +45,11 @@ def test_a_gpu_says_who_it_is_before_how_it_does(folder: str) -> None:
     lines = [
         line["gpu"] for line in told(pynvml_folder(), LD_LIBRARY_PATH=folder, STANDIN_DEVICES="1") if "gpu" in line
     ]
-    assert [("name" in line, "power" in line) for line in lines] == [(True, False), (False, True)]
+    assert [("name" in line, "power" in line, "fans" in line) for line in lines] == [
+        (True, False, False),
+        (False, True, False),
+        (False, False, True),
+    ]
 
 
 @needs_gcc
@@ -56,8 +65,9 @@ def test_a_refusal_ends_before_pynvml_is_needed(folder: str) -> None:
     assert lines[-2:] == [{"code": 18, "text": "Driver/library version mismatch"}, {"stage": "done"}]
 
 
-def test_the_script_keeps_to_python_3_8() -> None:
-    ast.parse(SCRIPT.read_text(), feature_version=(3, 8))
+@pytest.mark.parametrize("name", ["nvml.py", "nvml_rarer.py"])
+def test_the_scripts_keep_to_python_3_8(name: str) -> None:
+    ast.parse((SCRIPT.parent / name).read_text(), feature_version=(3, 8))
 
 
 @pytest.mark.parametrize(

@@ -128,6 +128,50 @@ def test_a_data_centre_gpu_tells_its_fabric_and_mig_devices(datacentre: str) -> 
 
 
 @needs_gcc
+def test_what_is_rarely_ill_is_asked_too(folder: str, datacentre: str) -> None:
+    gpu = all_of(asked(folder)[1])[0]
+    assert (gpu.fans, gpu.temperature_shutdown, gpu.temperature_memory_max) == ((30, 31), 99, 99)
+    assert (gpu.application_clock, gpu.application_clock_default) == (1980, 2520)
+    assert gpu.temperature_memory == Unknown("NVML: this driver is too old to tell")
+    assert all_of(asked(folder, STANDIN_FANS="0")[1])[0].fans is None
+    # What the GPU has not is not asked about.
+    assert (gpu.ecc_corrected, gpu.banks_without_spares, gpu.sram_threshold, gpu.inforom) == (None,) * 4
+    assert (gpu.nvlink_replays, gpu.nvlink_recoveries, gpu.nvlink_crc) == (None,) * 3
+    assert (gpu.fabric_health, gpu.fabric_of_several) == (None, None)
+    gpu = all_of(asked(datacentre, STANDIN_LINKS="2")[1])[0]
+    assert (gpu.temperature_memory, gpu.nvlink_replays, gpu.nvlink_recoveries, gpu.nvlink_crc) == (82, 52, 59, 45)
+    assert (gpu.ecc_corrected, gpu.banks_without_spares, gpu.sram_threshold, gpu.inforom) == (99, 2, True, True)
+    assert gpu.fabric_health == ("degraded-bandwidth", "insufficient-nvlinks")
+    assert gpu.fabric_of_several is True
+
+
+@needs_gcc
+def test_a_broken_inforom_is_no_error_of_the_question(datacentre: str) -> None:
+    gpu = all_of(asked(datacentre, STANDIN_INFOROM="14")[1])[0]
+    assert (gpu.inforom, gpu.status) == (False, "ok")
+    assert all_of(asked(datacentre, STANDIN_INFOROM="3")[1])[0].inforom is None
+
+
+@needs_gcc
+@pytest.mark.parametrize(("feature", "told"), [("0", (False, None)), ("1", (True, False))])
+def test_confidential_computing(datacentre: str, feature: str, told: tuple[bool, bool | None]) -> None:
+    said, _ = asked(datacentre, STANDIN_CONFIDENTIAL=feature)
+    assert (said.confidential, said.accepts_work) == told
+
+
+@needs_gcc
+def test_an_old_driver_knows_no_confidential_computing(folder: str) -> None:
+    said, _ = asked(folder)
+    assert said.confidential == said.accepts_work == Unknown("NVML: this driver is too old to tell")
+
+
+@needs_gcc
+def test_a_gpu_without_its_power_cable_says_so(folder: str) -> None:
+    gpu = all_of(asked(folder, STANDIN_GONE="1", STANDIN_GONE_CODE="8")[1])[1]
+    assert gpu.status == "no-power"
+
+
+@needs_gcc
 @pytest.mark.parametrize(
     ("code", "answer"),
     [(2, Unknown("NVML: this driver is too old to tell")), (3, None), (999, Unknown("NVML: Unknown Error"))],

@@ -39,7 +39,7 @@ const char *nvmlErrorString(int code) {
 int nvmlSystemGetDriverVersion(char *s, U n) { snprintf(s, n, "550.54.14"); return 0; }
 int nvmlSystemGetCudaDriverVersion(int *v) { *v = 12040; return 0; }
 int nvmlDeviceGetCount_v2(U *n) { *n = (U)number("STANDIN_DEVICES", 2); return 0; }
-int nvmlDeviceGetHandleByIndex_v2(U i, Gpu *g) { *g = &gpus[i]; return i == (U)number("STANDIN_GONE", -1) ? 15 : 0; }
+int nvmlDeviceGetHandleByIndex_v2(U i, Gpu *g) { *g = &gpus[i]; return i == (U)number("STANDIN_GONE", -1) ? number("STANDIN_GONE_CODE", 15) : 0; }
 TEXT(nvmlDeviceGetName, "NVIDIA GeForce RTX %d", 4090 + g->index)
 TEXT(nvmlDeviceGetUUID, "GPU-00000000-0000-0000-0000-00000000000%d", g->index)
 typedef struct { char legacy[16]; U domain, bus, device, id, subsystem; char text[32]; } Pci;
@@ -61,6 +61,10 @@ ONE(nvmlDeviceGetCurrPcieLinkGeneration, CHANGING(ROUND(g) == 3 ? 4 : 1, 1))
 ONE(nvmlDeviceGetMaxPcieLinkGeneration, 4)
 ONE(nvmlDeviceGetCurrPcieLinkWidth, 8)
 ONE(nvmlDeviceGetMaxPcieLinkWidth, 16)
+int nvmlDeviceGetNumFans(Gpu g, U *n) { SICK(g); *n = (U)number("STANDIN_FANS", 2); return *n ? 0 : NOT_SUPPORTED; }
+TWO(nvmlDeviceGetFanSpeed_v2, 30 + which)
+TWO(nvmlDeviceGetApplicationsClock, 1980)
+TWO(nvmlDeviceGetDefaultApplicationsClock, 2520)
 ONE(nvmlDeviceGetComputeMode, 3)
 ONE(nvmlDeviceGetPersistenceMode, 1)
 ONE(nvmlDeviceGetPerformanceState, 8)
@@ -94,13 +98,23 @@ int nvmlDeviceGetRemappedRows(Gpu g, U *a, U *b, U *c, U *d) { SICK(g); *a = 1, 
 int nvmlDeviceGetMigMode(Gpu g, U *now, U *next) { SICK(g); *now = *next = 1; return 0; }
 int nvmlDeviceGetMigDeviceHandleByIndex(Gpu g, U slot, Gpu *mig) { SICK(g); *mig = &gpus[5 + slot]; return slot == 1 ? 6 : 0; }
 typedef struct { U version; unsigned char cluster[16]; int status; U clique, state, health; } Fabric;
-int nvmlDeviceGetGpuFabricInfoV(Gpu g, Fabric *f) { SICK(g); f->status = 0, f->state = 2; return f->version == 0x02000024 ? 0 : 25; }
+int nvmlDeviceGetGpuFabricInfoV(Gpu g, Fabric *f) { SICK(g); f->status = 0, f->state = 2, f->health = 0x529, f->cluster[0] = 0xab; return f->version == 0x02000024 ? 0 : 25; }
 typedef struct { U id, scope; long long at, took; U kind; int code; U64 value; } Field;
 int nvmlDeviceGetFieldValues(Gpu g, int n, Field *f) {
     SICK(g);
-    f[0].code = n == 1 && f[0].id == 230 ? number("STANDIN_FIELD", 0) : 3, f[0].value = 4;
+    U id = n == 1 ? f[0].id : 0;
+    f[0].code = id == 230 ? number("STANDIN_FIELD", 0) : id == 82 || (id > 44 && id < 60) ? 0 : 3;
+    f[0].value = id == 230 ? 4 : id, f[0].kind = id == 230 || id == 82 ? 1 : 3;
     return 0;
 }
+int nvmlDeviceValidateInforom(Gpu g) { SICK(g); return number("STANDIN_INFOROM", 0); }
+typedef struct { U max, high, partial, low, none; } Rows;
+int nvmlDeviceGetRowRemapperHistogram(Gpu g, Rows *r) { SICK(g); r->max = 600, r->high = r->partial = r->low = 0, r->none = 2; return 0; }
+typedef struct { U version; U64 counts[11]; U exceeded; } Sram;
+int nvmlDeviceGetSramEccErrorStatus(Gpu g, Sram *s) { SICK(g); s->exceeded = 1; return s->version == 0x1000068 ? 0 : 25; }
+typedef struct { U environment, feature, tools; } Confidential;
+int nvmlSystemGetConfComputeState(Confidential *c) { c->feature = (U)number("STANDIN_CONFIDENTIAL", 0); return 0; }
+int nvmlSystemGetConfComputeGpusReadyState(U *v) { *v = 0; return 0; }
 #else
 NONE(nvmlDeviceGetEccMode)
 NONE(nvmlDeviceGetTotalEccErrors)
