@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from gpudoctor.comparison.aligned import align
 from gpudoctor.comparison.findings import findings
 from gpudoctor.comparison.folding import folded
 from gpudoctor.comparison.keyed import Measured, keyed
@@ -13,6 +14,8 @@ from gpudoctor.comparison.rules import FACTS, REPORT, Rule, rule_of
 from gpudoctor.comparison.sides import Side
 from gpudoctor.comparison.words import is_unknown, text
 from gpudoctor.facts import Facts
+from gpudoctor.report.clean import clean
+from gpudoctor.report.model import Report
 
 Path = tuple[str, ...]
 ABSENT = object()  # one side has no entry of this name
@@ -25,21 +28,32 @@ def compare(here: Side, there: Side) -> Comparison:
     """What differs between two machines, what matters first."""
     whole = here.facts is not None and there.facts is not None
     if here.facts is not None and there.facts is not None:
-        trees, rules = _of_facts(here.facts, there.facts), FACTS
+        one, other, renamed = _of_facts(here.facts, there.facts)
     else:
-        trees, rules = tuple(_silent(keyed(msgspec.to_builtins(one.report))) for one in (here, there)), REPORT
-    ranked = sorted(_walk((), *trees, rules), key=lambda pair: pair[0])
-    rows = [*findings(here.report, there.report), *folded(row for _, row in ranked)]
+        one, other, renamed = _of_reports(here.report, there.report)
+    ranked = sorted(_walk((), one, other, FACTS if whole else REPORT), key=lambda pair: pair[0])
+    rows = [*findings(here.report, there.report, renamed), *folded(row for _, row in ranked)]
     rows.sort(key=lambda row: (ORDER[row.group], row.state.unknown))
     return Comparison(here=here.title, there=there.title, rows=tuple(rows), whole=whole)
 
 
-def _of_facts(here: Facts, there: Facts) -> tuple[Any, Any]:
-    """The trees of both, made comparable."""
+Trees = tuple[Any, Any, dict[str, str]]  # both made comparable, and what the GPUs there are called here
+
+
+def _of_facts(here: Facts, there: Facts) -> Trees:
     common = {python.path for python in here.pythons} & {python.path for python in there.pythons}
-    trees = tuple(keyed(msgspec.to_builtins(facts), by_path=bool(common)) for facts in (here, there))
-    _without_rest(*trees)
-    return trees[0], trees[1]
+    trees = tuple(msgspec.to_builtins(facts) for facts in (here, there))
+    renamed = align(*trees)
+    one, other = (keyed(tree, by_path=bool(common)) for tree in trees)
+    _without_rest(one, other)
+    return one, other, renamed
+
+
+def _of_reports(here: Report, there: Report) -> Trees:
+    trees = tuple(msgspec.to_builtins(report) for report in (here, there))
+    renamed = align(*trees)
+    one, other = (_silent(keyed(tree)) for tree in trees)
+    return one, other, renamed
 
 
 def _without_rest(here: Any, there: Any) -> None:
@@ -111,7 +125,7 @@ def _change(here: Any, there: Any) -> float | None:
 
 def _row(path: Path, here: Any, there: Any, rule: Rule) -> Row:
     return Row(
-        path=".".join(path),
+        path=clean(".".join(path)),
         group=rule.group or Group.REST,
         state=_state(here, there),
         here=_text(path, here, rule.unit),

@@ -1,8 +1,10 @@
 """What is wrong on one side only."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
+from gpudoctor.comparison.aligned import called
 from gpudoctor.comparison.model import Group, Row, State
 from gpudoctor.report.clean import clean
 from gpudoctor.report.model import Report
@@ -25,20 +27,47 @@ class Problem(NamedTuple):
         return clean(f"{self.status.upper()}: {self.says}" + (" (a consequence)" if self.consequence else ""))
 
 
-def findings(here: Report, there: Report) -> list[Row]:
-    """A row for each problem that only one side has, or that is another problem there: worst first."""
-    left, right = _problems(here), _problems(there)
+def findings(here: Report, there: Report, renamed: Mapping[str, str] = MappingProxyType({})) -> list[Row]:
+    """A row for each problem that only one side has, or that is another problem there: worst first.
+
+    Args:
+        here: what was judged of the one machine.
+        there: what was judged of the other.
+        renamed: what the GPUs there are called here, by their numbers there.
+    """
+    left, right = _problems(here, {}), _problems(there, renamed)
     pairs = [(left.get(key), right.get(key)) for key in dict.fromkeys((*left, *right))]
     pairs = list(_paired(pairs))
     pairs.sort(key=_rank)
-    unanswered = [{u.check: u.why for u in report.unknown} for report in (here, there)]
+    unanswered = _unanswered(here, {}), _unanswered(there, renamed)
     return [row for one, other in pairs if (row := _row(one, other, *unanswered))]
 
 
-def _problems(report: Report) -> dict[tuple[str, str], Problem]:
+def _problems(report: Report, renamed: Mapping[str, str]) -> dict[tuple[str, str], Problem]:
     found = [Problem(f.check, f.subject, f.status, f.says, False) for f in report.findings]
     found += [Problem(c.check, c.subject, c.status, c.says, True) for f in report.findings for c in f.consequences]
+    found = [problem._replace(subject=called(problem.subject, renamed)) for problem in found]
     return {(p.check, p.subject): p for p in found}
+
+
+class Unanswered(NamedTuple):
+    """A question that a side could not answer."""
+
+    check: str
+    subject: str
+    why: str
+
+
+def _unanswered(report: Report, renamed: Mapping[str, str]) -> list[Unanswered]:
+    return [Unanswered(u.check, called(u.subject, renamed), u.why) for u in report.unknown]
+
+
+def _why_unknown(problem: Problem, unanswered: list[Unanswered]) -> str | None:
+    """Why a side does not know whether it has a problem; that of one GPU says nothing of another one's."""
+    for one in unanswered:
+        if one.check == problem.check and (one.subject == problem.subject or not (_of_gpu(one) and _of_gpu(problem))):
+            return one.why
+    return None
 
 
 Pair = tuple[Problem | None, Problem | None]
@@ -61,7 +90,7 @@ def _paired(pairs: list[Pair]) -> Iterator[Pair]:
     yield from ((None, p) for one, p in pairs if one is None and p and (p.check, p.subject) not in taken)
 
 
-def _of_gpu(problem: Problem) -> bool:
+def _of_gpu(problem: Problem | Unanswered) -> bool:
     return problem.subject.startswith(("GPU ", "the GPU at "))
 
 
@@ -72,26 +101,29 @@ def _rank(pair: Pair) -> tuple[bool, int]:
     return all(p.consequence for p in problems), worst
 
 
-def _row(one: Problem | None, other: Problem | None, here: dict[str, str], there: dict[str, str]) -> Row | None:
+def _row(one: Problem | None, other: Problem | None, here: list[Unanswered], there: list[Unanswered]) -> Row | None:
     """The row of a pair; None where both sides have the same problem."""
     problem = one or other
     if problem is None or (one and other and one.status == other.status):
         return None
     name = f"{problem.check} {problem.subject}" if problem.subject not in ("", "this machine") else problem.check
-    state = State.DIFFERS
-    if one is None:
-        state = State.UNKNOWN_HERE if problem.check in here else State.ONLY_THERE
-    elif other is None:
-        state = State.UNKNOWN_THERE if problem.check in there else State.ONLY_HERE
+    blind = [None if side else _why_unknown(problem, questions) for side, questions in ((one, here), (other, there))]
     return Row(
         path=clean(name),
         group=Group.FINDINGS,
-        state=state,
-        here=one.text if one else _without(problem, here),
-        there=other.text if other else _without(problem, there),
+        state=_state(one, other, blind),
+        here=one.text if one else _without(blind[0]),
+        there=other.text if other else _without(blind[1]),
     )
 
 
-def _without(problem: Problem, unanswered: dict[str, str]) -> str:
-    why = unanswered.get(problem.check)
+def _state(one: Problem | None, other: Problem | None, blind: list[str | None]) -> State:
+    if one and other:
+        return State.DIFFERS
+    if one:
+        return State.ONLY_HERE if blind[1] is None else State.UNKNOWN_THERE
+    return State.ONLY_THERE if blind[0] is None else State.UNKNOWN_HERE
+
+
+def _without(why: str | None) -> str:
     return NOT_FOUND if why is None else clean(f"unknown: {why}")

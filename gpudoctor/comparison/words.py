@@ -44,7 +44,7 @@ def text(value: Any, unit: str = "") -> str:
 
 def number(value: float) -> str:
     """Four digits that count; whole numbers below ten thousand million in full."""
-    return f"{value:.0f}" if value == int(value) and abs(value) < 1e10 else f"{value:.4g}"
+    return f"{value:.0f}" if abs(value) < 1e10 and value == int(value) else f"{value:.4g}"
 
 
 def _counted(value: float, unit: str) -> str:

@@ -9,6 +9,7 @@ import pytest
 from gpudoctor.comparison import Comparison, Group, Row, Side, State, compare, read, side
 from gpudoctor.comparison.folding import ranges
 from gpudoctor.comparison.model import ORDER
+from gpudoctor.comparison.words import number
 from gpudoctor.examine import check
 from gpudoctor.facts import Facts, Package, Process
 from gpudoctor.facts.file import FactsFileError
@@ -185,6 +186,12 @@ def test_control_characters_of_a_file_do_no_harm() -> None:
     ill = having(nvidia_host(), host__environment={"CUDA_HOME": "\x1b]0;x\x07 [red]"})
     row = rows(nvidia_host(), ill)["host.environment.CUDA_HOME"]
     assert row.there == "\\x1b]0;x\\x07 [red]"
+    ill = having(nvidia_host(), host__environment={"CUDA_\x1b[2J": "1"})
+    assert rows(nvidia_host(), ill)["host.environment.CUDA_\\x1b[2J"].there == "1"
+
+
+def test_numbers_that_are_none_are_shown_all_the_same() -> None:
+    assert [number(value) for value in (float("nan"), float("inf"), 2.0, 0.5)] == ["nan", "inf", "2", "0.5"]
 
 
 # -- files ---------------------------------------------------------------------------------------------------
