@@ -1,0 +1,68 @@
+"""The report as test cases, for formats that know nothing but tests."""
+
+from typing import NamedTuple
+
+from gpudoctor.report.model import FindingEntry, Report, SmokeEntry, SmokeTestEntry
+
+
+class Case(NamedTuple):
+    """One test case.
+
+    Attributes:
+        group: the area of the check, or "smoke".
+        name: what was asked, and about what.
+        failure: why it failed, with what to do; "": it did not.
+        skipped: why it was not answered; "": it was.
+        notes: what else there is to say.
+        seconds: how long it took; None: not measured.
+        kind: fail, warn or advice where it is a finding.
+    """
+
+    group: str
+    name: str
+    failure: str = ""
+    skipped: str = ""
+    notes: str = ""
+    seconds: float | None = None
+    kind: str = ""
+
+
+def cases(report: Report) -> list[Case]:
+    """Findings fail (advice does not), unknowns are skipped, and what passed is one case."""
+    found = [_finding(entry) for entry in report.findings]
+    found += [
+        Case(one.check.split(".")[0], f"{one.check} ({one.subject})", skipped=one.why or "unknown")
+        for one in report.unknown
+    ]
+    found += [_smoke(run, test) for run in report.smoke for test in run.tests]
+    passed = f"{report.summary.passed} checks passed"
+    return [*found, Case("gpudoctor", passed, notes="\n".join(report.next))]
+
+
+def told(entry: FindingEntry) -> str:
+    """A finding as lines: what, why, what was seen, what to type, what follows."""
+    lines = [entry.says, f"why: {entry.cause}", *(f"seen: {seen}" for seen in entry.evidence)]
+    for fix in entry.fixes:
+        lines += [f"fix: {fix.says}", *(f"  {command}" for command in fix.commands)]
+        lines += ["  (needs root)"] if fix.root else []
+        lines += [f"  to see whether it helped: {fix.verify}"] if fix.verify else []
+    lines += [f"so: {follows.check}: {follows.says}" for follows in entry.consequences]
+    return "\n".join(lines)
+
+
+def _finding(entry: FindingEntry) -> Case:
+    area, name, text = entry.check.split(".")[0], f"{entry.check} ({entry.subject})", told(entry)
+    if entry.status == "advice":
+        return Case(area, name, notes=text, kind=entry.status)
+    return Case(area, name, failure=text, kind=entry.status)
+
+
+def _smoke(run: SmokeEntry, test: SmokeTestEntry) -> Case:
+    name = " ".join(part for part in (run.backend, run.device, test.test, test.variant) if part)
+    figures = "\n".join(
+        f"{f.name}: {f.value:g} {f.unit}" + (f" of {f.limit:g}" if f.limit else "") for f in test.figures
+    )
+    if test.outcome == "done":
+        return Case("smoke", name, notes=figures, seconds=test.seconds)
+    # Whether what did not end is a failure, the findings say.
+    return Case("smoke", name, skipped=test.says or test.outcome, notes=figures, seconds=test.seconds)

@@ -1,0 +1,52 @@
+"""The report as a monitoring plugin prints it: one line of state, performance data, and long output.
+
+The rules: https://nagios-plugins.org/doc/guidelines.html and
+https://assets.nagios.com/downloads/nagioscore/docs/nagioscore/4/en/pluginapi.html.
+"""
+
+from gpudoctor.report.clean import clean
+from gpudoctor.report.model import FindingEntry, Report
+
+# Exit codes and words of the plugin API.
+STATES = {"pass": (0, "OK"), "warn": (1, "WARNING"), "fail": (2, "CRITICAL"), "incomplete": (3, "UNKNOWN")}
+
+
+def exit_code(report: Report) -> int:
+    """The plugin's exit code: 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN."""
+    return STATES[report.status][0]
+
+
+def render(report: Report) -> str:
+    """The state with performance data, then a line for each finding and what to do."""
+    lines = [f"GPU {STATES[report.status][1]} - {first(report)} | {_performance(report)}"]
+    lines += [line for entry in report.findings for line in _long(entry)]
+    lines += [_plain(f"UNKNOWN {one.check} ({one.subject}): {one.why}") for one in report.unknown if one.essential]
+    return "\n".join(lines) + "\n"
+
+
+def first(report: Report) -> str:
+    """The whole answer in one sentence."""
+    worst = next((f for f in report.findings if f.status == report.status), None)
+    if worst is not None:
+        more = sum(f.status in ("fail", "warn") for f in report.findings) - 1
+        return _plain(f"{worst.check}: {worst.says}" + (f" (and {more} more)" if more else ""))
+    if report.status == "incomplete":
+        essential = next((one for one in report.unknown if one.essential), None)
+        return _plain(f"{essential.check}: {essential.why}" if essential else "too little could be found out")
+    return f"{len(report.gpus)} GPU{'s' if len(report.gpus) != 1 else ''}, {report.summary.passed} checks passed"
+
+
+def _long(entry: FindingEntry) -> list[str]:
+    lines = [_plain(f"{entry.status.upper()} {entry.check}: {entry.says}")]
+    return lines + [_plain(f"  {fix.says} {' && '.join(fix.commands)}") for fix in entry.fixes[:1]]
+
+
+def _plain(text: str) -> str:
+    """One line without the bar, which begins performance data."""
+    return " ".join(clean(text).replace("|", "/").split())
+
+
+def _performance(report: Report) -> str:
+    s = report.summary
+    values = [f"fail={s.fail};;0", f"warn={s.warn};0", f"unknown={s.unknown}", f"gpus={len(report.gpus)};;;0"]
+    return " ".join([*values, f"time={report.seconds:.2f}s"])
