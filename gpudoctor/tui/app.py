@@ -14,11 +14,16 @@ from textual.worker import Worker, get_current_worker
 
 from gpudoctor.examine import Event, examine
 from gpudoctor.machine import Machine
+from gpudoctor.report.clean import clean
 from gpudoctor.tui.places import PLACES
 from gpudoctor.tui.session import Session, Source
+from gpudoctor.tui.themes import DARK, LIGHT, PLAIN, THEMES
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from textual.command import Provider
+    from textual.filter import LineFilter
 
 
 def _commands() -> type[Provider]:
@@ -59,17 +64,28 @@ class Doctor(App[int]):
     ]
 
     def __init__(self, source: Source, colour: bool = True) -> None:
+        self.colour = colour
         super().__init__(ansi_color=not colour)
+        for theme in THEMES:
+            self.register_theme(theme)
+        self.theme = (DARK if colour else PLAIN).name
         self.first = source
         self.session = Session(source)
         self.changed: Signal[Session] = Signal(self, "session")
-        self.colour = colour
         self._machine: Machine | None = None
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """What is done to each line before it is drawn."""
+        filters = super().get_line_filters()
+        if self.colour:
+            return filters
+        from gpudoctor.tui.plain import Reversed
+
+        return [Reversed(), *filters]
 
     def on_mount(self) -> None:
         """Begin to examine."""
         self.sub_title = self.session.source.title
-        self.theme = "textual-dark" if self.colour else "ansi-dark"
         self.app_resume_signal.subscribe(self, lambda _: self.refresh(layout=True))
         self.action_again()
 
@@ -142,10 +158,18 @@ class Doctor(App[int]):
         """Show another place as soon as it is laid out; textual itself waits for 50 ms."""
         super().delay_update(delay)
 
+    def notify(self, message: str, *, title: str = "", markup: bool = False, **more: Any) -> None:
+        """Show a message for a while, harmless, and never taken for markup: files and drivers name things."""
+        super().notify(clean(message), title=clean(title), markup=markup, **more)
+
+    def copy_to_clipboard(self, text: str) -> None:
+        """Copy, harmless: a name that is no UTF-8 could not be written to the terminal at all."""
+        super().copy_to_clipboard(clean(text))
+
     def action_theme(self) -> None:
         """Dark or light."""
         if self.colour:
-            self.theme = "textual-light" if self.theme == "textual-dark" else "textual-dark"
+            self.theme = (LIGHT if self.theme == DARK.name else DARK).name
 
     def action_help(self) -> None:
         """List the keys, or no longer."""

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from textual.content import Content
 from textual.events import Click
-from textual.style import Style
 from textual.widget import Widget
 
 from gpudoctor.report.clean import clean
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from gpudoctor.tui.app import Doctor
 
 
-HERE, THERE = Style(bold=True, reverse=True), (Style(), Style(dim=True))
+HERE, THERE = "bold reverse", ("", "$foreground-muted")
 
 
 class Tab(NamedTuple):

@@ -41,7 +41,7 @@ class FindingList(OptionList):
         &:focus > .option-list--option-highlighted {
             background: $primary 35%; color: $foreground; text-style: none;
         }
-        &:ansi > .option-list--option-highlighted { text-style: reverse; }
+        &:light:focus > .option-list--option-highlighted { background: $primary 12%; }
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [

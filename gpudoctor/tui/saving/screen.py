@@ -25,7 +25,7 @@ MASKED = "Without names of user and host, home folders, serial numbers and token
 class FormButton(RadioButton):
     """Tells by its sign, and not by its colour alone, whether it is chosen."""
 
-    BUTTON_INNER = "○"
+    BUTTON_LEFT, BUTTON_INNER, BUTTON_RIGHT = " ", "○", " "
 
     def __init__(self, form: Form, chosen: bool) -> None:
         super().__init__(f"{form.name}: {form.purpose}", value=chosen)
@@ -50,6 +50,8 @@ class SaveScreen(ModalScreen[None]):
         }
         #save-form { border: none; padding: 0; width: 100%; background: $surface; }
         #save-form RadioButton { width: 100%; padding: 0; }
+        #save-form RadioButton > .toggle--button { background: transparent; color: $foreground-muted; }
+        #save-form RadioButton.-on > .toggle--button { background: transparent; color: $text-success; }
         #save-name { border: none; height: 1; padding: 0; margin: 1 0 0 0; background: $boost; }
         #save-masked { color: $text-muted; margin: 1 0 0 0; }
         #save-told { height: auto; min-height: 1; margin: 1 0; color: $text-warning; }

@@ -29,9 +29,8 @@ class SmokeFindings(Vertical):
         OptionList { height: auto; border: none; padding: 0; background: transparent; }
         OptionList:focus { border: none; background-tint: transparent; }
         OptionList > .option-list--option-highlighted { background: transparent; text-style: none; }
-        OptionList:focus > .option-list--option-highlighted {
-            background: $block-cursor-background; color: $block-cursor-foreground;
-        }
+        OptionList:focus > .option-list--option-highlighted { background: $primary 35%; color: $foreground; }
+        OptionList:light:focus > .option-list--option-highlighted { background: $primary 12%; }
     }
     """
 
@@ -85,4 +84,4 @@ def _line(found: FindingEntry) -> Content:
     """Status, what it is about, and what was found."""
     status = (f"{found.status.upper():<6}", LOOKS.get(found.status, ""))
     about = "" if found.subject in found.says else f"  {clean(found.subject)}"
-    return Content.assemble(status, " ", clean(found.says), (about, "$foreground 60%"))
+    return Content.assemble(status, " ", clean(found.says), (about, "$foreground-muted"))

@@ -116,7 +116,7 @@ def verdict(facts: Facts | None, report: Report | None) -> list[Piece]:
     runs = facts.smoke.runs if facts else ()
     if facts is None or not runs:
         return []
-    open_ = [(gap.why, "warn") for gap in gaps(facts)]
+    open_ = [(clean(gap.why), "warn") for gap in gaps(facts)]
     done = sum(test.outcome == "done" for run in runs for test in run.tests)
     if not done or findings(report):
         return open_

@@ -78,11 +78,11 @@ class SmokePicks(OptionList):
         self._draw()
 
     def _line(self, item: Option) -> Content:
-        mark = (PICKED, "$success") if item.value in self._picked else (NOT_PICKED, "$foreground 60%")
+        mark = (PICKED, "$success") if item.value in self._picked else (NOT_PICKED, "$foreground-muted")
         name = clean(item.name)
         if not item.about:
             return Content.assemble(mark, " ", name)
-        return Content.assemble(mark, f" {name:<{self._names}}  ", (clean(item.about), "$foreground 60%"))
+        return Content.assemble(mark, f" {name:<{self._names}}  ", (clean(item.about), "$foreground-muted"))
 
     def _draw(self) -> None:
         for place, item in enumerate(self.items):

@@ -15,7 +15,7 @@ from gpudoctor.tui.smoke.lines import Line, table
 STYLES = {
     "": "",
     "heading": "bold",
-    "dim": "$foreground 60%",
+    "dim": "$foreground-muted",
     "bar": "$primary",
     "track": "$foreground 20%",
     "fail": "$text-error bold",

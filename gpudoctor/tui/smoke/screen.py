@@ -98,6 +98,7 @@ class Place(Screen[None]):
         if not self.session.source.live:
             self.add_class("-recorded", "-results")
             self.query_one(SmokeControl).add_class("-never")
+            self.query_one(SmokeResults).focus()
         self.doctor.changed.subscribe(self, self.refresh_from)
         self.refresh_from(self.session)
 
