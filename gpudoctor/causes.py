@@ -7,7 +7,9 @@ from gpudoctor.judge import Outcome, Severity, Verdict
 
 # The order in which a machine is mended: what stands further left has to work first.
 AREAS = (
+    "cloud",
     "device",
+    "cluster",
     "driver",
     "wsl",
     "container",

@@ -20,6 +20,7 @@ from gpudoctor.views.containers import nvidia_container, refused
         "https://github.com/NVIDIA/nvidia-container-toolkit/issues/251",
     ),
     each=nvidia_container,
+    because=("cluster.job-without-gpu",),
     affects=("everything",),
     seen=("simulated 2026-11",),
 )

@@ -64,7 +64,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=("https://docs.kernel.org/PCI/sysfs-pci.html",),
     each=machine,
-    because=("device.*", "driver.*", "container.*", "wsl.*", "rocm.*", "cloud.*"),
+    because=("device.*", "driver.*", "container.*", "wsl.*", "rocm.*", "cloud.*", "cluster.*"),
     affects=("everything",),
     seen=("hardware 2026-11: a server without a GPU",),
     essential=True,

@@ -25,3 +25,5 @@ class ContainerHost(msgspec.Struct, frozen=True, kw_only=True):
     no_cgroups: Maybe[bool | None] = NOT  # nvidia-container-runtime/config.toml; None: no such file
     cdi: Maybe[tuple[str, ...]] = NOT  # specifications under /etc/cdi and /var/run/cdi
     cdi_driver: Maybe[str | None] = NOT  # driver version that the nvidia specification names
+    hook: Maybe[bool] = NOT  # an OCI hook of NVIDIA's, by which older Podmans get the GPU without CDI
+    user_namespace: Maybe[bool] = NOT  # this system is itself an unprivileged container: root here is not root outside

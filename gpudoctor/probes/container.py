@@ -9,6 +9,7 @@ SERVICE_ACCOUNT = ("/var/run/secrets/kubernetes.io/serviceaccount", "/run/secret
 
 # Parts of paths in /proc/1/cgroup and of the mounts that an engine lays over /etc/hosts, most telling first.
 _WORDS = (
+    ("/enroot/", "enroot"),
     ("libpod", "podman"),
     ("containers/storage", "podman"),
     ("cri-containerd", "containerd"),
@@ -50,7 +51,13 @@ def _marked(machine: Machine) -> str | None:
     """The marks that are there on purpose."""
     if machine.exists("/.singularity.d"):
         return "apptainer"
+    if machine.exists("/.flatpak-info"):
+        return "flatpak"
     engine = machine.line("/run/.containerenv")
+    if engine is not None and machine.exists("/run/.toolboxenv"):
+        return "toolbox"
+    if engine is not None and "DISTROBOX_ENTER_PATH" in machine.env:
+        return "distrobox"
     if engine is not None:
         # podman writes engine="podman-5.2.0", into rootless containers and others; an empty file is podman's too.
         found = re.search(r'engine="([a-z]+)', engine)
@@ -71,7 +78,8 @@ def _bound_mounts(machine: Machine) -> str:
     lines = []
     for line in (machine.line("/proc/self/mountinfo") or "").splitlines():
         fields = line.split(" ")
-        if len(fields) > 6 and (fields[4] in _BOUND or (fields[4] == "/" and " - overlay " in line)):
+        root = fields[4:5] == ["/"] and (" - overlay " in line or "/enroot/" in line)
+        if len(fields) > 6 and (root or fields[4] in _BOUND):
             lines.append(line)
     return "\n".join(lines)
 

@@ -13,7 +13,12 @@ _INFO_SECONDS = 3.0
 _CLIENTS = ("/usr/bin", "/usr/local/bin", "/snap/bin")
 # GPU operators install the toolkit under /usr/local/nvidia/toolkit.
 _TOOLKIT = ("/usr/bin", "/usr/local/bin", "/usr/local/nvidia/toolkit")
-_TOOLKIT_PROGRAMS = ("nvidia-ctk", "nvidia-container-runtime", "nvidia-container-cli")
+# Before nvidia-ctk there was, the runtime handed --version on to runc and told that one's.
+_TOOLKIT_PROGRAMS = ("nvidia-ctk", "nvidia-container-cli", "nvidia-container-runtime")
+_HOOK = "oci-nvidia-hook.json"
+_HOOKS = ("/usr/share/containers/oci/hooks.d", "/etc/containers/oci/hooks.d")
+# Containers that hold a whole system, in which Docker may run too.
+_SYSTEMS = ("lxc", "systemd-nspawn")
 _CONFIG = "/etc/nvidia-container-runtime/config.toml"
 _CDI = ("/etc/cdi", "/var/run/cdi")
 _INSIDE = Unknown("the host's: not visible from the container")
@@ -41,7 +46,7 @@ def probe(machine: Machine, host: Host, wanted: bool) -> ContainerHost:
         host: what it is; from inside a container nothing of this can be seen.
         wanted: whether there is a GPU; the daemon is asked only then.
     """
-    if known_or(host.container, None) is not None:
+    if known_or(host.container, None) not in (None, *_SYSTEMS):
         return _unknown(_INSIDE)
     client = _client(machine)
     daemon = _Daemon(_ask(machine, client) if wanted and client else _UNWANTED if client else None)
@@ -63,6 +68,8 @@ def probe(machine: Machine, host: Host, wanted: bool) -> ContainerHost:
         no_cgroups=_no_cgroups(machine),
         cdi=specifications,
         cdi_driver=_cdi_driver(machine, specifications),
+        hook=any(machine.exists(f"{folder}/{_HOOK}") for folder in _HOOKS),
+        user_namespace=_user_namespace(machine),
     )
 
 
@@ -82,7 +89,15 @@ def _unknown(why: Unknown) -> ContainerHost:
         no_cgroups=why,
         cdi=why,
         cdi_driver=why,
+        hook=why,
+        user_namespace=why,
     )
+
+
+def _user_namespace(machine: Machine) -> Maybe[bool]:
+    """Whether users are mapped: the first namespace maps all 2^32 - 1 ids to themselves (user_namespaces(7))."""
+    text = machine.line("/proc/self/uid_map")
+    return Unknown("/proc/self/uid_map cannot be read") if text is None else text.split() != ["0", "0", "4294967295"]
 
 
 def _client(machine: Machine) -> str | None:

@@ -52,6 +52,38 @@ _GPU_OF_COMPOSE = """services:
               capabilities: [gpu]"""
 
 
+# What is typed outside to hand the GPU in, for engines with one way to do so.
+_OTHERS: dict[str, tuple[str, ...]] = {
+    "toolbox": (
+        "Make the toolbox anew: on a host with the NVIDIA Container Toolkit it then gets the driver's libraries.",
+        "sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml",
+        "toolbox create NAME",
+    ),
+    "distrobox": (
+        "Make the box anew with --nvidia, which binds the host's driver libraries into it.",
+        "distrobox create --nvidia --name NAME --image IMAGE",
+    ),
+    "enroot": (
+        "Ask for the GPU by the variable that enroot's hook reads (with Slurm and pyxis: export it in the job); the "
+        "host needs libnvidia-container's tools, and the job a GPU.",
+        "export NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility",
+        "enroot start NAME",
+        "srun --gpus=1 --container-image=IMAGE nvidia-smi",
+    ),
+    "flatpak": (
+        "Bring Flatpak's copy of NVIDIA's driver libraries to the host's version, and let the program use devices.",
+        "flatpak update",
+        "flatpak override --user --device=all PROGRAM",
+    ),
+    "systemd-nspawn": (
+        "Bind the GPU's nodes, allow them, and install the driver's libraries inside in exactly the host's version, "
+        "without kernel module.",
+        "systemd-nspawn --bind=/dev/nvidia0 --bind=/dev/nvidiactl --bind=/dev/nvidia-uvm "
+        "--property=DeviceAllow='char-nvidia* rwm' ...",
+    ),
+}
+
+
 def engine(facts: Facts) -> str:
     """Which engine runs this container: kubernetes before the runtime beneath it; "docker" where it is unknown."""
     if facts.host.kubernetes is True:
@@ -82,6 +114,8 @@ def pass_gpus(facts: Facts) -> tuple[Fix, ...]:
         )
     if name == "lxc":
         return (_lxc(),)
+    if name in _OTHERS:
+        return (again(*_OTHERS[name]),)
     return _docker()
 
 

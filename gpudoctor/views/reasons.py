@@ -49,7 +49,10 @@ HANGS = ("driver.nvml-no-answer", "driver.cuda-no-answer", "driver.crashes")
 NOT_LOADED = (*DEAD, *BUILD, *OTHER_DRIVERS, *REFUSED, *UNFIT, "driver.not-loaded")
 # Of containers and WSL only what keeps the driver away; a small /dev/shm must not hide a broken driver.
 SURROUNDINGS = (
+    "cluster.job-without-gpu",
     "container.no-gpus-passed",
+    "container.libraries-not-passed",
+    "container.control-node-missing",
     "container.no-compute-capability",
     "container.device-access-lost",
     "container.selinux-denied",
@@ -81,6 +84,8 @@ SYSTEM = (
     "fabric.*",
     "mig.*",
     "visibility.*",
+    "cluster.job-without-gpu",
+    "cluster.node-without-gpu",
     "cloud.instance-without-gpu",
     "cloud.notebook-without-gpu",
     "cloud.grid-driver-needed",

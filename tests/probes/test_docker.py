@@ -166,3 +166,29 @@ def test_the_driver_that_cdi_specifications_name() -> None:
     seen = look(RecordedMachine(files))
     assert seen.cdi == ("/etc/cdi/nvidia.yaml", "/var/run/cdi/other.json")
     assert seen.cdi_driver == "570.133.20"
+
+
+def test_docker_in_a_system_container_is_looked_at() -> None:
+    files = {CLIENT: "", "/usr/bin/nvidia-ctk": "", "/proc/self/uid_map": "         0     100000      65536\n"}
+    machine = RecordedMachine(files, env=ENV, commands={"docker info": info()})
+    seen = look(machine, Host(container="lxc"))
+    assert (seen.docker, seen.user_namespace) == (CLIENT, True)
+    assert isinstance(look(machine, Host(container="docker")).docker, Unknown)
+
+
+@pytest.mark.parametrize(("text", "mapped"), [("0 0 4294967295", False), ("0 1000 1\n1 100000 65536", True)])
+def test_whether_users_are_mapped(text: str, mapped: bool) -> None:
+    assert look(RecordedMachine({"/proc/self/uid_map": text})).user_namespace is mapped
+    assert isinstance(look(RecordedMachine()).user_namespace, Unknown)
+
+
+def test_the_hook_of_older_podmans() -> None:
+    hook = "/usr/share/containers/oci/hooks.d/oci-nvidia-hook.json"
+    assert look(RecordedMachine({hook: "{}"})).hook is True
+    assert look(RecordedMachine()).hook is False
+
+
+def test_a_toolkit_from_before_nvidia_ctk_is_asked_by_its_own_tool() -> None:
+    tools = {"/usr/bin/nvidia-container-runtime": "", "/usr/bin/nvidia-container-cli": ""}
+    said = {"nvidia-container-cli --version": "version: 1.3.3\nbuild date: 2021-02-05T13:29+00:00\n"}
+    assert look(RecordedMachine(tools, env=ENV, commands=said)).toolkit == "1.3.3"

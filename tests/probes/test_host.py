@@ -11,6 +11,7 @@ from gpudoctor.maybe import Unknown
 from gpudoctor.probes.host import probe
 from gpudoctor.recorded import RecordedMachine
 
+ENROOT = "912 801 259:2 /data/enroot/user-1000/pyxis_4711.0 / rw,relatime - xfs /dev/nvme0n1p2 rw\n"
 BARE = {
     "/etc/os-release": 'PRETTY_NAME="Ubuntu 24.04.3 LTS"\nNAME="Ubuntu"\nVERSION_ID="24.04"\nVERSION_CODENAME=noble\n'
     "ID=ubuntu\nID_LIKE=debian\n",
@@ -149,6 +150,10 @@ ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount/token"
         ({"/.dockerenv": ""}, {}, "docker", False),
         ({"/run/.containerenv": 'engine="podman-5.2.0"\n'}, {}, "podman", False),
         ({"/run/.containerenv": ""}, {}, "podman", False),
+        ({"/run/.containerenv": "", "/run/.toolboxenv": ""}, {}, "toolbox", False),
+        ({"/run/.containerenv": ""}, {"DISTROBOX_ENTER_PATH": "/usr/bin/distrobox-enter"}, "distrobox", False),
+        ({"/.flatpak-info": "[Application]\n"}, {"container": "flatpak"}, "flatpak", False),
+        ({"/proc/self/mountinfo": ENROOT}, {}, "enroot", False),
         ({"/run/systemd/container": "lxc\n"}, {"container": "lxc"}, "lxc", False),
         ({"/run/systemd/container": "wsl\n"}, {}, None, False),
         ({"/proc/self/mountinfo": LXCFS}, {}, "lxc", False),

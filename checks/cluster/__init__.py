@@ -1,0 +1,1 @@
+"""Checks of machines in a cluster: batch jobs, and nodes of Kubernetes."""

@@ -1,0 +1,37 @@
+"""A batch job to which no GPU was given, on a node that has some."""
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Problem, Severity, check
+from gpudoctor.maybe import known_or
+from gpudoctor.remedies.cluster import ask_for_gpu
+from gpudoctor.views.clusters import jobs, system
+from gpudoctor.views.containers import gpu_nodes
+
+
+@check(
+    title="The job was given no GPU",
+    severity=Severity.ERROR,
+    cause="A batch system closes the GPUs' device nodes, by the job's control group, to jobs that did not ask for "
+    "them: the nodes are there, and opening them gives EPERM. NVML then lists no GPU, and cuInit finds no device.",
+    fixes=ask_for_gpu,
+    references=(
+        "https://slurm.schedmd.com/gres.html",
+        "https://slurm.schedmd.com/cgroup.conf.html#OPT_ConstrainDevices",
+        "https://www.ibm.com/docs/en/spectrum-lsf/10.1.0?topic=jobs-submitting-that-require-gpu-resources",
+    ),
+    each=jobs,
+    affects=("everything",),
+    seen=("table 2026-11",),
+)
+def job_without_gpu(facts: Facts) -> Problem | None:
+    """Every node of a GPU answers EPERM; where some open, those are the job's."""
+    nodes = gpu_nodes(facts)
+    if not nodes or any(node.error != "EPERM" for node in nodes):
+        return None
+    job, granted = known_or(facts.cluster.job, None), known_or(facts.cluster.granted, None)
+    whose = f"{system(facts)}'s job {job}" if job else f"{system(facts)}'s job"
+    asked = "and its step was given none of its GPUs" if granted else "and was given no GPU"
+    which = f"all {len(nodes)} of the node's GPUs are" if len(nodes) > 1 else "the node's only GPU is"
+    says = f"This is {whose}, {asked}: {which} closed to it."
+    lines = [f"{node.path}: EPERM" for node in nodes[:2]] + ([granted] if granted else [])
+    return Problem(says, tuple(lines))

@@ -1,0 +1,34 @@
+"""A node of a cluster without GPU, such as its login node: the GPUs are elsewhere."""
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Problem, Severity, check
+from gpudoctor.maybe import known, known_or
+from gpudoctor.remedies.cluster import ask_for_gpu
+from gpudoctor.subjects import asked_for_nvidia, cards_of, gpus_of, has_dxg
+from gpudoctor.views.clusters import members, system
+from gpudoctor.views.containers import has_cuda_wheel
+
+
+@check(
+    title="This node of the cluster has no GPU",
+    severity=Severity.ADVICE,
+    cause="In a cluster the GPUs are in nodes of their own. Login nodes, and nodes of partitions for processors, have "
+    "none; frameworks that are built for CUDA find no device there, and nothing is broken.",
+    fixes=ask_for_gpu,
+    references=("https://slurm.schedmd.com/gres.html", "https://slurm.schedmd.com/quickstart.html"),
+    each=members,
+    affects=("everything",),
+    seen=("table 2026-11",),
+)
+def node_without_gpu(facts: Facts) -> Problem | None:
+    """A framework for CUDA is installed, and neither PCI nor a driver shows a GPU."""
+    if not has_cuda_wheel(facts) or gpus_of(facts) or has_dxg(facts) or asked_for_nvidia(facts):
+        return None
+    if facts.cluster.has_gpus is False or any(cards_of(facts, vendor) for vendor in ("nvidia", "amd")):
+        return None
+    known(facts.pci)
+    job = known_or(facts.cluster.job, None)
+    what = f"on which {system(facts)}'s job {job} runs" if job else f"from which jobs are submitted to {system(facts)}"
+    sure = "The cluster's GPUs" if facts.cluster.has_gpus is True else "GPUs of the cluster, if it has any,"
+    says = f"This node, {what}, has no GPU, so frameworks run on the processor. {sure} are reached in a job."
+    return Problem(says)

@@ -1,0 +1,48 @@
+"""A node of Kubernetes with NVIDIA's toolkit, of which its container runtime was not told."""
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known, known_or
+from gpudoctor.remedies import container
+from gpudoctor.views.cards import any_works
+from gpudoctor.views.clusters import kubernetes_nodes
+
+_FIX = Fix(
+    "Tell containerd (for CRI-O: --runtime=crio, and restart crio) of the nvidia runtime, then start the device "
+    "plugin's pods anew.",
+    (
+        "sudo nvidia-ctk runtime configure --runtime=containerd --set-as-default",
+        "sudo systemctl restart containerd",
+    ),
+    "change-environment",
+    root=True,
+    needs="restart of containerd",
+    verify="kubectl get nodes -o custom-columns=NAME:.metadata.name,GPU:.status.allocatable.nvidia\\\\.com/gpu",
+)
+
+
+@check(
+    title="The node's container runtime does not know the nvidia runtime",
+    severity=Severity.WARNING,
+    cause="Pods get the GPU from containerd or CRI-O, through NVIDIA's runtime or a CDI specification. Without either "
+    "the device plugin's own pod sees no driver, and the node offers no nvidia.com/gpu.",
+    fixes=(_FIX,),
+    references=(container.GUIDE, "https://github.com/NVIDIA/k8s-device-plugin#configure-containerd"),
+    each=kubernetes_nodes,
+    because=("driver.*", "device.*", "container.toolkit-missing"),
+    affects=("containers",),
+    seen=("table 2026-11",),
+)
+def runtime_not_configured(facts: Facts) -> Problem | None:
+    """The toolkit is installed, no file of the runtime names it, and there is no CDI specification."""
+    if not any_works(facts) or known(facts.containers.toolkit) is None:
+        return None
+    if known(facts.cluster.runtime_configured) is not False or known(facts.containers.cdi):
+        return None
+    if "nvidia" in (known_or(facts.containers.docker_runtimes, None) or ()):
+        return None  # pods run by Docker
+    return Problem(
+        "Kubernetes runs pods on this node, and neither a file of containerd or CRI-O nor a CDI specification names "
+        "NVIDIA's runtime: no pod gets the GPU.",
+        (f"NVIDIA Container Toolkit {facts.containers.toolkit}",),
+    )

@@ -1,0 +1,46 @@
+"""Podman with NVIDIA's toolkit and without the specification that Podman needs."""
+
+from collections.abc import Iterator
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import MACHINE, About, Fix, Problem, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.subjects import in_container, on_wsl
+from gpudoctor.views.cards import any_works
+
+
+def _podman_hosts(facts: Facts) -> Iterator[tuple[About, Facts]]:
+    """Podman alone: beside Docker the toolkit is more likely there for Docker."""
+    found = facts.containers
+    if isinstance(found.podman, str) and found.docker is None and not in_container(facts) and not on_wsl(facts):
+        yield MACHINE, facts
+
+
+@check(
+    title="There is no CDI specification, which Podman needs for the GPU",
+    severity=Severity.WARNING,
+    cause="Podman hands GPUs to containers by a CDI specification. The toolkit makes one on request, or from 1.18 on "
+    "by a service; without it --device nvidia.com/gpu=all ends in 'unresolvable CDI devices'.",
+    fixes=(
+        Fix(
+            "Make the specification; make it anew after each change of the driver.",
+            ("sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml", "nvidia-ctk cdi list"),
+            "change-environment",
+            root=True,
+            undo="sudo rm /etc/cdi/nvidia.yaml",
+            verify="podman run --rm --device nvidia.com/gpu=all ubuntu nvidia-smi",
+        ),
+    ),
+    references=("https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/cdi-support.html",),
+    each=_podman_hosts,
+    because=("driver.*", "device.*"),
+    affects=("containers",),
+    seen=("table 2026-11",),
+)
+def cdi_missing(facts: Facts) -> Problem | None:
+    """Podman and the toolkit are installed and the GPU works; neither a specification nor the older hook is there."""
+    found = facts.containers
+    if not any_works(facts) or known(found.toolkit) is None or known(found.cdi) or known(found.hook):
+        return None
+    says = f"Podman and the NVIDIA Container Toolkit {found.toolkit} are installed, but there is no CDI specification."
+    return Problem(says, ("/etc/cdi and /var/run/cdi: none",))

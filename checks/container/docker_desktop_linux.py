@@ -1,0 +1,45 @@
+"""Docker Desktop on Linux, whose containers live in a virtual machine without the GPU."""
+
+from collections.abc import Iterator
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import MACHINE, About, Fix, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.remedies import container
+from gpudoctor.subjects import has_nvidia, in_container, on_wsl
+
+
+def _hosts(facts: Facts) -> Iterator[tuple[About, Facts]]:
+    if has_nvidia(facts) and not in_container(facts) and not on_wsl(facts) and isinstance(facts.containers.docker, str):
+        yield MACHINE, facts
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    back = Fix(
+        "Use Docker Engine for containers with a GPU: install it beside Docker Desktop, and choose its context (undo: "
+        "desktop-linux). Images of one are not seen by the other.",
+        ("docker context use default",),
+        "change-environment",
+        undo="docker context use desktop-linux",
+        verify="docker info | grep -i 'operating system'",
+    )
+    return (back, container.install_toolkit(facts))
+
+
+@check(
+    title="Docker Desktop on Linux gives no GPU to containers",
+    severity=Severity.WARNING,
+    cause="Docker Desktop runs its containers in a virtual machine of its own, and NVIDIA's GPU is not passed to it; "
+    "its support of GPUs is for Windows with WSL 2 alone.",
+    fixes=_fixes,
+    references=("https://docs.docker.com/desktop/features/gpu/", "https://docs.docker.com/engine/install/"),
+    each=_hosts,
+    because=("driver.*", "device.*"),
+    affects=("containers",),
+    seen=("table 2026-11",),
+)
+def docker_desktop_linux(facts: Facts) -> str | None:
+    """The context in use is Docker Desktop's."""
+    if known(facts.containers.docker_desktop) is not True:
+        return None
+    return "The docker command speaks to Docker Desktop, whose virtual machine does not have this computer's GPU."

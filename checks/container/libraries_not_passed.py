@@ -1,0 +1,46 @@
+"""A container with the GPU's device nodes and without the driver's libraries."""
+
+from gpudoctor.facts import Facts, Library
+from gpudoctor.judge import Problem, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.remedies import container
+from gpudoctor.views.containers import gpu_nodes, has_cuda_wheel, nvidia_container
+from gpudoctor.views.driver import OFF_PATH
+
+
+def _serves(one: Library) -> bool:
+    """Whether this copy could reach the driver: no stub, no empty file, and where the loader looks."""
+    return one.kind != "stub" and one.size != 0 and one.why != OFF_PATH
+
+
+@check(
+    title="The container has the GPU's device nodes, but not the driver's libraries",
+    severity=Severity.ERROR,
+    cause="Nodes alone are not enough: libcuda.so.1 and libnvidia-ml.so.1 belong to the host's driver and have to be "
+    "handed in with them. Containers that share the host's /dev (Apptainer without --nv, Distrobox without --nvidia, "
+    "--privileged, --device /dev/nvidia0) have the nodes and nothing else.",
+    fixes=container.pass_gpus,
+    references=(
+        "https://apptainer.org/docs/user/main/gpu.html",
+        "https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/docker-specialized.html",
+        "https://github.com/89luca89/distrobox/blob/main/docs/useful_tips.md",
+    ),
+    each=nvidia_container,
+    because=("cluster.job-without-gpu",),
+    affects=("everything",),
+    seen=("table 2026-11",),
+)
+def libraries_not_passed(facts: Facts) -> Problem | None:
+    """Nodes of GPUs are there, no library is, and somebody here wants to compute on a GPU."""
+    nodes = gpu_nodes(facts)
+    asked = facts.host.environment.get("NVIDIA_VISIBLE_DEVICES", "void") not in ("", "void", "none")
+    if not nodes or not (asked or has_cuda_wheel(facts)):
+        return None
+    copies = (*known(facts.nvidia.cuda.libraries), *known(facts.nvidia.nvml.libraries))
+    if any(_serves(one) for one in copies):
+        return None
+    says = (
+        f"{nodes[0].path} is in this container ({container.engine(facts)}), but neither libcuda.so.1 nor "
+        "libnvidia-ml.so.1 is: the host's driver libraries were not handed in."
+    )
+    return Problem(says, tuple(f"{one.path} ({one.kind}, {one.why})" for one in copies[:3]))

@@ -1,0 +1,64 @@
+"""Docker inside an unprivileged system container, whose NVIDIA hook may not set device rules."""
+
+from collections.abc import Iterator
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import MACHINE, About, Fix, Problem, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.views.containers import nvidia_container
+from gpudoctor.views.packages import numbers
+
+# From this release on the runtime describes devices by CDI, and the engine itself sets the rules.
+WITHOUT_RULES = (1, 18)
+
+
+def _nested(facts: Facts) -> Iterator[tuple[About, Facts]]:
+    if isinstance(facts.containers.docker, str):
+        yield from ((MACHINE, facts) for _ in nvidia_container(facts))
+
+
+@check(
+    title="Docker runs in an unprivileged container, but the NVIDIA hook wants to set device rules of the cgroup",
+    severity=Severity.WARNING,
+    cause="Root of an unprivileged LXC container is not root of the host, and may not attach device rules to a cgroup "
+    "(bpf_prog_query: operation not permitted). Docker inside therefore needs no-cgroups = true; the rules of the LXC "
+    "container hold for what runs in it all the same.",
+    fixes=(
+        Fix(
+            "Tell the hook to leave cgroups alone, and restart Docker, all inside this container.",
+            (
+                "sudo nvidia-ctk config --in-place --set nvidia-container-cli.no-cgroups=true",
+                "sudo systemctl restart docker",
+            ),
+            "change-environment",
+            root=True,
+            needs="restart of Docker",
+            undo="sudo nvidia-ctk config --in-place --set nvidia-container-cli.no-cgroups=false",
+            verify="docker run --rm --gpus all ubuntu nvidia-smi",
+        ),
+    ),
+    references=(
+        "https://github.com/NVIDIA/libnvidia-container/issues/154",
+        "https://github.com/NVIDIA/nvidia-container-toolkit/issues/290",
+        "https://github.com/NVIDIA/nvidia-container-toolkit/issues/139",
+    ),
+    each=_nested,
+    because=("driver.*", "device.*", "container.no-gpus-passed", "container.driver-version-inside"),
+    affects=("containers",),
+    seen=("table 2026-11",),
+)
+def nested_needs_no_cgroups(facts: Facts) -> Problem | None:
+    """Users are mapped, the toolkit is installed here, its setting is the default, and there is no CDI instead."""
+    found = facts.containers
+    version = known(found.toolkit)
+    if known(found.user_namespace) is not True or version is None:
+        return None
+    if version[0].isdigit() and numbers(version)[:2] >= WITHOUT_RULES:
+        return None
+    if known(found.no_cgroups) is not False or known(found.cdi):
+        return None
+    return Problem(
+        "Docker with the NVIDIA Container Toolkit runs in this unprivileged container, and the toolkit's no-cgroups is "
+        "false, so its hook may not set the cgroup's device rules.",
+        ("/etc/nvidia-container-runtime/config.toml: no-cgroups is not set to true",),
+    )

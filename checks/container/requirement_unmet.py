@@ -1,0 +1,61 @@
+"""An image made for a newer CUDA major than the host's driver runs."""
+
+import re
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.remedies.container import again
+from gpudoctor.views.containers import nvidia_container
+from gpudoctor.views.driver import driver_runs
+
+VARIABLE = "NVIDIA_REQUIRE_CUDA"
+
+
+def _wanted(facts: Facts) -> str | None:
+    """The CUDA release of the first alternative, the one without conditions of brand and driver."""
+    found = re.match(r"cuda>=(\d+\.\d+)(?:\s|$)", facts.host.environment.get(VARIABLE, "").strip())
+    return found[1] if found else None
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    major = (_wanted(facts) or "").partition(".")[0]
+    has = str(facts.nvidia.cuda.version).partition(".")[0]
+    newer = Fix(
+        f"On the host, update the driver to a branch that runs CUDA {major}, then start the container anew.",
+        ("nvidia-smi",),
+        "reinstall-package",
+        root=True,
+        needs="reboot of the host",
+        verify="nvidia-smi",
+    )
+    return (again(f"Take an image of CUDA {has}, such as another tag of the same one."), newer)
+
+
+@check(
+    title="The image is made for a newer CUDA than the host's driver runs",
+    severity=Severity.WARNING,
+    cause="NVIDIA's images say in NVIDIA_REQUIRE_CUDA which CUDA the driver must run, and the container runtime "
+    "refuses to start them elsewhere. With NVIDIA_DISABLE_REQUIRE, and with CDI, nobody asks: the container starts, "
+    "and programs end in 'CUDA driver version is insufficient for CUDA runtime version'.",
+    fixes=_fixes,
+    references=(
+        "https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/docker-specialized.html#constraints",
+        "https://docs.nvidia.com/deploy/cuda-compatibility/",
+    ),
+    each=nvidia_container,
+    because=("driver.*", "device.*"),
+    affects=("everything",),
+    seen=("table 2026-11",),
+)
+def requirement_unmet(facts: Facts) -> Problem | None:
+    """The image's major is newer than that of the libcuda in use, and no framework here works all the same."""
+    wanted = _wanted(facts)
+    if wanted is None:
+        return None
+    has = known(facts.nvidia.cuda.version)
+    lives = [f.live for p in facts.pythons for f in p.frameworks if f.live is not None]
+    if has is None or driver_runs(wanted, has) or any(live.available is True for live in lives):
+        return None
+    says = f"The image is made for CUDA {wanted}, and the driver of this container's host runs CUDA {has}."
+    return Problem(says, (f"{VARIABLE}={facts.host.environment[VARIABLE][:60]}",))

@@ -1,0 +1,40 @@
+"""A container toolkit from before cgroup version 2."""
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.remedies import container
+from gpudoctor.views.containers import docker_host
+from gpudoctor.views.packages import numbers
+
+# The first release of libnvidia-container that sets device rules of cgroup version 2.
+FIRST = (1, 8)
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    return (container.install_toolkit(facts),)
+
+
+@check(
+    title="The NVIDIA Container Toolkit is too old for cgroup version 2",
+    severity=Severity.WARNING,
+    cause="Distributions since 2021 mount control groups of version 2 alone. Toolkits before 1.8, as in nvidia-docker2 "
+    "of that time, look for those of version 1: containers with --gpus end in 'cgroup subsystem devices not found'.",
+    fixes=_fixes,
+    references=(
+        "https://github.com/NVIDIA/libnvidia-container/issues/111",
+        "https://github.com/NVIDIA/k8s-device-plugin/issues/273",
+    ),
+    each=docker_host,
+    because=("driver.*", "device.*", "container.docker-snap"),
+    affects=("containers",),
+    seen=("table 2026-11",),
+)
+def toolkit_too_old(facts: Facts) -> str | None:
+    """The toolkit tells an older version, the host has version 2, and the hook is to set device rules."""
+    version = known(facts.containers.toolkit)
+    if version is None or not version[0].isdigit() or numbers(version)[:2] >= FIRST:
+        return None
+    if known(facts.host.cgroup) != 2 or known(facts.containers.no_cgroups) is True:
+        return None
+    return f"NVIDIA Container Toolkit {version} is installed, and this host has control groups of version 2 alone."

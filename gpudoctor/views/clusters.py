@@ -1,0 +1,32 @@
+"""Questions about batch jobs and the nodes of clusters, answered from facts alone."""
+
+from collections.abc import Iterator
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import MACHINE, About
+
+NAMES = {"slurm": "Slurm", "pbs": "PBS", "lsf": "LSF", "sge": "Grid Engine"}
+
+
+def jobs(facts: Facts) -> Iterator[tuple[About, Facts]]:
+    """The process that is part of a batch job."""
+    if isinstance(facts.cluster.scheduler, str):
+        yield MACHINE, facts
+
+
+def members(facts: Facts) -> Iterator[tuple[About, Facts]]:
+    """The machine of a cluster: one with a job's process, or from which jobs are submitted."""
+    if isinstance(facts.cluster.scheduler, str) or isinstance(facts.cluster.client, str):
+        yield MACHINE, facts
+
+
+def kubernetes_nodes(facts: Facts) -> Iterator[tuple[About, Facts]]:
+    """The machine on which Kubernetes runs pods."""
+    if facts.cluster.kubelet is True:
+        yield MACHINE, facts
+
+
+def system(facts: Facts) -> str:
+    """The batch system by the name that people use."""
+    found = facts.cluster.scheduler if isinstance(facts.cluster.scheduler, str) else facts.cluster.client_of
+    return NAMES.get(found, found) if isinstance(found, str) else "the batch system"

@@ -1,0 +1,202 @@
+"""Checks of batch jobs and of Kubernetes' nodes."""
+
+import msgspec
+import pytest
+
+from gpudoctor import catalogue
+from gpudoctor.checks.cluster.job_without_gpu import job_without_gpu
+from gpudoctor.checks.cluster.node_without_gpu import node_without_gpu
+from gpudoctor.checks.cluster.runtime_not_configured import runtime_not_configured
+from gpudoctor.facts import Cluster, ContainerHost, Facts, Node
+from gpudoctor.judge import judge, run
+from gpudoctor.maybe import Unknown
+from gpudoctor.report.build import build
+from tests.builders import ask, change, framework, live, nvidia_host, plain_host, with_framework
+
+WHY = Unknown("not to be seen")
+SKIPPED, PASS = [("skipped", "")], [("pass", "")]
+UNKNOWN = [("unknown", "not to be seen")]
+SLURM = {"scheduler": "slurm", "job": "4711", "granted": None}
+LOGIN = {"client": "/usr/bin/sbatch", "client_of": "slurm", "has_gpus": True}
+
+
+def of(facts: Facts, **changes: object) -> Facts:
+    """The machine of a cluster, of which nothing else is there."""
+    plain: dict[str, object] = {
+        "scheduler": None,
+        "job": None,
+        "granted": None,
+        "client": None,
+        "client_of": None,
+        "has_gpus": None,
+        "kubelet": False,
+        "runtime_configured": None,
+    }
+    return change(facts, "cluster", Cluster(**(plain | changes)))  # type: ignore[arg-type]
+
+
+def closed(facts: Facts, *indices: int, error: object = "EPERM") -> Facts:
+    """The same with some GPUs' nodes closed, as a job's control group does."""
+    nodes: tuple[Node, ...] = facts.nvidia.kernel.nodes  # type: ignore[assignment]
+    shut = {f"/dev/nvidia{index}" for index in indices}
+    found = tuple(msgspec.structs.replace(n, error=error) if n.path in shut else n for n in nodes)
+    return change(facts, "nvidia.kernel.nodes", found)
+
+
+def roots(facts: Facts) -> dict[str, str]:
+    """What a reader of the report sees first: id and status of the findings that nothing explains."""
+    report = build(facts, list(judge(facts, catalogue.load())))
+    return {finding.check: finding.status for finding in report.findings}
+
+
+def without_devices(facts: Facts) -> Facts:
+    """The same where NVML lists nothing and cuInit finds no device."""
+    for path, value in {"gpus": (), "nvidia.nvml.count": 0, "nvidia.cuda.code": 100, "nvidia.cuda.devices": ()}.items():
+        facts = change(facts, path, value)
+    return facts
+
+
+WITH_WHEEL = with_framework(framework(live=None), plain_host())
+
+
+@pytest.mark.parametrize(
+    ("facts", "verdict"),
+    [
+        (closed(nvidia_host(2), 0, 1), SKIPPED),
+        (of(closed(nvidia_host(2), 0, 1)), SKIPPED),
+        (of(nvidia_host(2), **SLURM), PASS),
+        (of(closed(nvidia_host(8), 0, 1, 2, 3, 4, 5), **SLURM), PASS),  # two of eight are the job's
+        (of(plain_host(), **SLURM), PASS),
+        (of(closed(nvidia_host(1), 0, error="EACCES"), **SLURM), PASS),
+        (of(closed(nvidia_host(1), 0, error=WHY), **SLURM), PASS),
+        (of(change(nvidia_host(), "nvidia.kernel.nodes", WHY), **SLURM), UNKNOWN),
+        (
+            of(closed(nvidia_host(2), 0, 1), **SLURM),
+            [
+                (
+                    "problem",
+                    "This is Slurm's job 4711, and was given no GPU: all 2 of the node's GPUs are closed to it.",
+                )
+            ],
+        ),
+        (
+            of(closed(nvidia_host(2), 0, 1), **(SLURM | {"granted": "SLURM_JOB_GPUS=0"})),
+            [
+                (
+                    "problem",
+                    "This is Slurm's job 4711, and its step was given none of its GPUs: all 2 of the node's GPUs are "
+                    "closed to it.",
+                )
+            ],
+        ),
+        (
+            of(closed(nvidia_host(), 0), scheduler="pbs", granted=WHY),
+            [("problem", "This is PBS's job, and was given no GPU: the node's only GPU is closed to it.")],
+        ),
+    ],
+)
+def test_job_without_gpu(facts: Facts, verdict: list[tuple[str, str]]) -> None:
+    assert ask(job_without_gpu, facts) == verdict
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "granted", "first"),
+    [
+        ("slurm", None, "srun --gpus=1 --pty bash"),
+        ("slurm", "SLURM_JOB_GPUS=0", "srun --gpus=1 ..."),
+        ("pbs", WHY, "qsub -I -l select=1:ncpus=4:ngpus=1"),
+        ("lsf", WHY, 'bsub -gpu "num=1" -Is bash'),
+    ],
+)
+def test_each_system_is_asked_in_its_own_words(scheduler: str, granted: object, first: str) -> None:
+    facts = of(closed(nvidia_host(), 0), scheduler=scheduler, granted=granted)
+    assert run(job_without_gpu, facts)[0].fixes[0].commands[0] == first
+
+
+@pytest.mark.parametrize("container", [None, "apptainer"])
+def test_a_job_without_gpu_explains_what_the_driver_says(container: str | None) -> None:
+    facts = without_devices(of(closed(nvidia_host(2), 0, 1), **SLURM))
+    assert roots(change(facts, "host.container", container)) == {"cluster.job-without-gpu": "fail"}
+
+
+def test_a_job_with_two_of_eight_is_well() -> None:
+    job = of(closed(nvidia_host(8), 2, 3, 4, 5, 6, 7), **(SLURM | {"granted": "SLURM_JOB_GPUS=0,1"}))
+    job = change(change(job, "gpus", nvidia_host(2).gpus), "nvidia.nvml.count", 2)
+    job = change(job, "nvidia.cuda.devices", nvidia_host(2).nvidia.cuda.devices)
+    assert roots(with_framework(framework(live=live(2)), job)) == {}
+
+
+@pytest.mark.parametrize(
+    ("facts", "verdict"),
+    [
+        (of(WITH_WHEEL), SKIPPED),
+        (of(plain_host(), **LOGIN), PASS),
+        (of(WITH_WHEEL, **(LOGIN | {"has_gpus": False})), PASS),
+        (of(with_framework(framework()), **LOGIN), PASS),
+        (of(change(WITH_WHEEL, "pci", WHY), **LOGIN), UNKNOWN),
+        (
+            of(WITH_WHEEL, **LOGIN),
+            [
+                (
+                    "problem",
+                    "This node, from which jobs are submitted to Slurm, has no GPU, so frameworks run on the "
+                    "processor. The cluster's GPUs are reached in a job.",
+                )
+            ],
+        ),
+        (
+            of(WITH_WHEEL, **(SLURM | {"has_gpus": WHY})),
+            [
+                (
+                    "problem",
+                    "This node, on which Slurm's job 4711 runs, has no GPU, so frameworks run on the processor. GPUs "
+                    "of the cluster, if it has any, are reached in a job.",
+                )
+            ],
+        ),
+    ],
+)
+def test_node_without_gpu(facts: Facts, verdict: list[tuple[str, str]]) -> None:
+    assert ask(node_without_gpu, facts) == verdict
+
+
+def test_a_login_node_is_no_failure() -> None:
+    assert roots(of(WITH_WHEEL, **LOGIN)) == {"cluster.node-without-gpu": "advice"}
+    assert roots(of(plain_host(), **LOGIN)) == {"device.no-gpu": "advice"}
+
+
+def node(facts: Facts, configured: object = False, **containers: object) -> Facts:
+    """A node of Kubernetes with the toolkit, of which containerd knows nothing."""
+    plain: dict[str, object] = {"docker": None, "docker_runtimes": None, "podman": None, "toolkit": "1.17.8", "cdi": ()}
+    plain |= {"docker_desktop": None, "no_cgroups": None, "hook": False, "user_namespace": False, "cdi_driver": None}
+    facts = change(facts, "containers", ContainerHost(**(plain | containers)))  # type: ignore[arg-type]
+    return of(facts, kubelet=True, runtime_configured=configured)
+
+
+@pytest.mark.parametrize(
+    ("facts", "verdict"),
+    [
+        (of(nvidia_host()), SKIPPED),
+        (node(nvidia_host(), True), PASS),
+        (node(nvidia_host(), None), PASS),
+        (node(nvidia_host(), toolkit=None), PASS),
+        (node(nvidia_host(), cdi=("/var/run/cdi/nvidia.yaml",)), PASS),
+        (node(nvidia_host(), docker_runtimes=("runc", "nvidia")), PASS),
+        (node(plain_host()), PASS),
+        (node(nvidia_host(), WHY), UNKNOWN),
+        (node(nvidia_host(), toolkit=WHY), UNKNOWN),
+        (node(nvidia_host(), cdi=WHY), UNKNOWN),
+        (
+            node(nvidia_host()),
+            [
+                (
+                    "problem",
+                    "Kubernetes runs pods on this node, and neither a file of containerd or CRI-O nor a CDI "
+                    "specification names NVIDIA's runtime: no pod gets the GPU.",
+                )
+            ],
+        ),
+    ],
+)
+def test_runtime_not_configured(facts: Facts, verdict: list[tuple[str, str]]) -> None:
+    assert ask(runtime_not_configured, facts) == verdict

@@ -1,0 +1,166 @@
+"""Checks of hosts whose engines cannot hand GPUs in."""
+
+import pytest
+
+from gpudoctor.checks.container.cdi_missing import cdi_missing
+from gpudoctor.checks.container.docker_desktop_linux import docker_desktop_linux
+from gpudoctor.checks.container.nested_needs_no_cgroups import nested_needs_no_cgroups
+from gpudoctor.checks.container.toolkit_too_old import toolkit_too_old
+from gpudoctor.facts import ContainerHost, Facts
+from gpudoctor.judge import run
+from gpudoctor.maybe import Unknown
+from tests.builders import ask, change, nvidia_host, plain_host
+
+WHY = Unknown("not to be seen")
+SKIPPED, PASS, UNKNOWN = [("skipped", "")], [("pass", "")], [("unknown", "not to be seen")]
+
+
+def host(facts: Facts | None = None, **changes: object) -> Facts:
+    """A host with Docker and a recent toolkit."""
+    plain: dict[str, object] = {
+        "docker": "/usr/bin/docker",
+        "docker_version": "28.3.0",
+        "docker_runtimes": ("runc", "nvidia"),
+        "docker_default_runtime": "runc",
+        "docker_snap": False,
+        "docker_rootless": False,
+        "docker_desktop": False,
+        "docker_config_runtimes": ("nvidia",),
+        "podman": None,
+        "toolkit": "1.17.8",
+        "no_cgroups": False,
+        "cdi": (),
+        "cdi_driver": None,
+        "hook": False,
+        "user_namespace": False,
+    }
+    return change(facts or nvidia_host(), "containers", ContainerHost(**(plain | changes)))  # type: ignore[arg-type]
+
+
+def podman(facts: Facts | None = None, **changes: object) -> Facts:
+    """A host with Podman alone."""
+    return host(facts, **({"docker": None, "docker_runtimes": None, "podman": "/usr/bin/podman"} | changes))
+
+
+def lxc(**changes: object) -> Facts:
+    """Docker in an unprivileged LXC container."""
+    return change(host(None, **({"user_namespace": True} | changes)), "host.container", "lxc")
+
+
+@pytest.mark.parametrize(
+    ("facts", "verdict"),
+    [
+        (host(), PASS),
+        (host(plain_host(), docker_desktop=True), SKIPPED),
+        (change(host(docker_desktop=True), "host.wsl", 2), SKIPPED),
+        (change(host(docker_desktop=True), "host.container", "docker"), SKIPPED),
+        (host(docker=None, docker_desktop=None), SKIPPED),
+        (host(docker_desktop=WHY), UNKNOWN),
+        (
+            host(docker_desktop=True),
+            [
+                (
+                    "problem",
+                    "The docker command speaks to Docker Desktop, whose virtual machine does not have this computer's "
+                    "GPU.",
+                )
+            ],
+        ),
+    ],
+)
+def test_docker_desktop_linux(facts: Facts, verdict: list[tuple[str, str]]) -> None:
+    assert ask(docker_desktop_linux, facts) == verdict
+
+
+OLD = [
+    (
+        "problem",
+        "NVIDIA Container Toolkit 1.7.0 is installed, and this host has control groups of version 2 alone.",
+    )
+]
+
+
+@pytest.mark.parametrize(
+    ("facts", "verdict"),
+    [
+        (host(), PASS),
+        (host(toolkit="1.8.0"), PASS),
+        (host(toolkit="1.10.0"), PASS),
+        (host(toolkit="installed"), PASS),
+        (host(toolkit=None), PASS),
+        (host(toolkit="1.7.0", no_cgroups=True), PASS),
+        (change(host(toolkit="1.7.0"), "host.cgroup", 1), PASS),
+        (host(docker=None, toolkit="1.7.0"), SKIPPED),
+        (host(toolkit=WHY), UNKNOWN),
+        (host(toolkit="1.7.0", no_cgroups=WHY), UNKNOWN),
+        (change(host(toolkit="1.7.0"), "host.cgroup", WHY), UNKNOWN),
+        (host(toolkit="1.7.0"), OLD),
+    ],
+)
+def test_toolkit_too_old(facts: Facts, verdict: list[tuple[str, str]]) -> None:
+    assert ask(toolkit_too_old, facts) == verdict
+
+
+@pytest.mark.parametrize(
+    ("facts", "verdict"),
+    [
+        (podman(cdi=("/etc/cdi/nvidia.yaml",)), PASS),
+        (podman(hook=True), PASS),
+        (podman(toolkit=None), PASS),
+        (podman(plain_host()), PASS),
+        (host(podman="/usr/bin/podman"), SKIPPED),
+        (change(podman(), "host.wsl", 2), SKIPPED),
+        (change(podman(), "host.container", "toolbox"), SKIPPED),
+        (podman(toolkit=WHY), UNKNOWN),
+        (podman(cdi=WHY), UNKNOWN),
+        (podman(hook=WHY), UNKNOWN),
+        (
+            podman(),
+            [
+                (
+                    "problem",
+                    "Podman and the NVIDIA Container Toolkit 1.17.8 are installed, but there is no CDI specification.",
+                )
+            ],
+        ),
+    ],
+)
+def test_cdi_missing(facts: Facts, verdict: list[tuple[str, str]]) -> None:
+    assert ask(cdi_missing, facts) == verdict
+
+
+@pytest.mark.parametrize(
+    ("facts", "verdict"),
+    [
+        (host(user_namespace=True), SKIPPED),
+        (lxc(docker=None), SKIPPED),
+        (lxc(user_namespace=False), PASS),  # a privileged one
+        (lxc(no_cgroups=True), PASS),
+        (lxc(no_cgroups=None), PASS),
+        (lxc(toolkit=None), PASS),
+        (lxc(toolkit="1.18.0"), PASS),
+        (lxc(cdi=("/etc/cdi/nvidia.yaml",)), PASS),
+        (lxc(user_namespace=WHY), UNKNOWN),
+        (lxc(toolkit=WHY), UNKNOWN),
+        (lxc(no_cgroups=WHY), UNKNOWN),
+        (lxc(cdi=WHY), UNKNOWN),
+        (
+            lxc(),
+            [
+                (
+                    "problem",
+                    "Docker with the NVIDIA Container Toolkit runs in this unprivileged container, and the toolkit's "
+                    "no-cgroups is false, so its hook may not set the cgroup's device rules.",
+                )
+            ],
+        ),
+    ],
+)
+def test_nested_needs_no_cgroups(facts: Facts, verdict: list[tuple[str, str]]) -> None:
+    assert ask(nested_needs_no_cgroups, facts) == verdict
+
+
+def test_docker_desktop_is_left_for_the_engine() -> None:
+    fixes = run(docker_desktop_linux, host(docker_desktop=True))[0].fixes
+    assert fixes[0].commands == ("docker context use default",)
+    assert any("nvidia-container-toolkit" in command for command in fixes[1].commands)
