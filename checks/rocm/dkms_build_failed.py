@@ -50,7 +50,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=(f"{amd.INSTALL}reference/system-requirements.html",),
     each=amd_compute,
-    because=("rocm.half-installed",),
+    because=("rocm.half-installed", "rocm.repository-of-another-release"),
     affects=("everything",),
     seen=("simulated 2026-11",),
 )

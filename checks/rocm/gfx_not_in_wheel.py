@@ -1,26 +1,13 @@
 """A framework for ROCm without kernels for the GPU."""
 
-from collections.abc import Iterator
-
-from gpudoctor.facts import Facts
-from gpudoctor.judge import About, Fix, Problem, Severity, check
+from gpudoctor.facts import Gpu
+from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge import rocm, torch
 from gpudoctor.maybe import known, known_or
 from gpudoctor.remedies.python import python_minor, reinstall_torch
-from gpudoctor.subjects import OnPair, gpus_of, pairs
-from gpudoctor.views.gfx import OVERRIDE, bare, covers, effective, override_text, same_isa
-from gpudoctor.views.visibility import visible_amd
-
-
-def _wanted(facts: Facts) -> Iterator[tuple[About, OnPair]]:
-    """Each framework for ROCm with each GPU that it would compute on: an iGPU counts where it is alone or chosen."""
-    visible = visible_amd(facts) if gpus_of(facts, "amd") else ()
-    alone = not any(g.integrated is False for g in visible)
-    for about, on in pairs(facts):
-        if on.gpu.vendor != "amd" or (visible and on.gpu not in visible):
-            continue
-        if on.gpu.integrated is not True or alone:
-            yield about, on
+from gpudoctor.subjects import OnPair, gpu_name
+from gpudoctor.views.gfx import OVERRIDE, amd_pairs, bare, covers, effective, override_text, same_isa
+from gpudoctor.views.visibility import HIP, hip_numbers, visible_amd
 
 
 def _sibling(on: OnPair) -> str | None:
@@ -30,8 +17,27 @@ def _sibling(on: OnPair) -> str | None:
     return text if target and covers(known_or(on.framework.archs, ()), target) else None
 
 
+def _good(on: OnPair) -> tuple[Gpu, ...]:
+    """The other cards that programs see here and that the framework has kernels for."""
+    archs = known_or(on.framework.archs, ())
+    others = [gpu for gpu in visible_amd(on.facts) if gpu != on.gpu and gpu.integrated is not True]
+    return tuple(gpu for gpu in others if isinstance(gpu.gfx, str) and covers(archs, gpu.gfx))
+
+
+def _hide(on: OnPair) -> Fix:
+    numbers = hip_numbers(on.facts, _good(on))
+    return Fix(
+        f"Show programs only the cards that {on.name} has kernels for: on the other one they fail, or take it first.",
+        (f"export {HIP}={numbers}",),
+        "change-environment",
+        needs="restart of the program",
+        undo=f"unset {HIP}",
+        verify="python3 -c 'import torch; print(torch.cuda.get_device_name(0))'",
+    )
+
+
 def _fixes(on: OnPair) -> tuple[Fix, ...]:
-    fixes = []
+    fixes = [_hide(on)] if _good(on) else []
     sibling, gfx = _sibling(on), str(on.gpu.gfx)
     if sibling and override_text(on.facts, on.gpu) is None:
         fixes.append(
@@ -73,7 +79,7 @@ def _none(on: OnPair, gfx: str) -> Fix:
         "https://llvm.org/docs/AMDGPUUsage.html",
         "https://github.com/ROCm/ROCm/issues/1743",
     ),
-    each=_wanted,
+    each=amd_pairs,
     because=(
         "rocm.override-of-another-isa",
         "visibility.hip-selects-integrated",
@@ -93,8 +99,12 @@ def gfx_not_in_wheel(on: OnPair) -> Problem | None:
         return None  # a fitting override helps; a wrong one is another check's
     names = " ".join(dict.fromkeys(bare(a) for a in archs))
     name = known_or(on.gpu.name, "the GPU")
+    good = _good(on)
+    beside = f" {gpu_name(good[0])} beside it works." if good else ""
     set_ = f" With {OVERRIDE}={text} it asks for {target}, which is not included either." if text else ""
     return Problem(
-        f"{on.name} was not compiled for {gfx} ({name}): it has no kernels for this GPU, only for {names}.{set_}",
+        f"{on.name} was not compiled for {gfx} ({name}): it has no kernels for this GPU, only for {names}."
+        f"{set_}{beside}",
         (f"{on.framework.name} targets: {names}", f"GPU {on.gpu.index}: {gfx}"),
+        severity=Severity.WARNING if good else None,
     )

@@ -32,6 +32,7 @@ def works(facts: Facts) -> bool:
     fixes=_fixes,
     references=("https://github.com/ROCm/legacy-rocm-build/issues/1211", amd.INSTALL),
     each=amd_compute,
+    because=("rocm.repository-of-another-release",),
     affects=("everything",),
     seen=("simulated 2026-11",),
 )

@@ -39,7 +39,13 @@ def _fixes(_: Facts) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=(f"{amd.INSTALL}reference/system-requirements.html", "https://docs.kernel.org/gpu/amdgpu/index.html"),
     each=amd_compute,
-    because=("rocm.not-loaded", "rocm.half-installed", "rocm.dkms-build-failed", "rocm.pcie-atomics"),
+    because=(
+        "rocm.not-loaded",
+        "rocm.not-driven",
+        "rocm.half-installed",
+        "rocm.dkms-build-failed",
+        "rocm.pcie-atomics",
+    ),
     affects=("everything",),
     seen=("simulated 2026-11",),
 )

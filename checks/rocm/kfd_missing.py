@@ -40,7 +40,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=(amd.CONTAINERS, "https://github.com/ROCm/legacy-rocm-build/issues/1798"),
     each=amd_compute,
-    because=("rocm.not-loaded", "rocm.half-installed", "rocm.dkms-build-failed"),
+    because=("rocm.not-loaded", "rocm.not-driven", "rocm.half-installed", "rocm.dkms-build-failed"),
     affects=("everything",),
     seen=("simulated 2026-11",),
     essential=True,

@@ -34,6 +34,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     each=amd_compute,
     because=(
         "rocm.not-loaded",
+        "rocm.not-driven",
         "rocm.half-installed",
         "rocm.dkms-build-failed",
         "rocm.kfd-missing",

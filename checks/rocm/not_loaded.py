@@ -6,18 +6,28 @@ from gpudoctor.knowledge import packages
 from gpudoctor.maybe import known, known_or
 from gpudoctor.remedies import amd, system
 from gpudoctor.subjects import amd_compute, cards_of, in_container
+from gpudoctor.views.log import events
 
 GRAPHICS_OFF = "nomodeset"
+SECURE_BOOT = "secure boot"
 
 
 def _why(facts: Facts) -> str:
     """What keeps the module away, as far as it is seen."""
     if known_or(facts.amd.blacklisted, False):
         return "blacklisted"
+    if _rejected(facts):
+        return SECURE_BOOT
     if GRAPHICS_OFF in known_or(facts.host.kernel.command_line, "").split():
         return GRAPHICS_OFF
     owners = {known_or(c.driver, None) for c in cards_of(facts, "amd")}
-    return "vfio-pci" if owners == {"vfio-pci"} else ""
+    return next((owner for owner in ("vfio-pci", "radeon") if owners == {owner}), "")
+
+
+def _rejected(facts: Facts) -> bool:
+    """Whether Secure Boot refused a module, and AMD's own, which nobody but this machine signs, is there to refuse."""
+    own = any(d.state.startswith("installed") for d in known_or(facts.amd.dkms, None) or ())
+    return own and known_or(facts.host.kernel.secure_boot, None) is True and bool(events(facts, "module-rejected"))
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
@@ -31,6 +41,11 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     if why == GRAPHICS_OFF:
         says = "Take nomodeset off the kernel's command line: amdgpu refuses to start with it."
         return (_restart(says, "sudo sed -i 's/ *nomodeset//' /etc/default/grub", _grub(facts)),)
+    if why == SECURE_BOOT:
+        return _trust(facts)
+    if why == "radeon":
+        says = "Use the CPU or another GPU: radeon drives generations (before GCN 3) that ROCm has never supported."
+        return (Fix(says, impact="none"),)
     if why == "vfio-pci":
         return (Fix("Give the GPU back to the host: take it out of vfio-pci's ids, then restart.", (), root=True),)
     family = system.family_of(facts)
@@ -45,6 +60,24 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     )
     says = "If it misses firmware, install the firmware, make the initial RAM disk anew, and restart."
     return load, _restart(says, *(system.install(facts, firmware) if firmware else ()), *system.initramfs(facts))
+
+
+def _trust(facts: Facts) -> tuple[Fix, ...]:
+    ubuntu = facts.host.distribution.id == "ubuntu"
+    key = "/var/lib/shim-signed/mok/MOK.der" if ubuntu else "/var/lib/dkms/mok.pub"
+    enrol = Fix(
+        "Enrol the key with which DKMS signs modules here: set a password, restart, choose Enroll MOK in the menu.",
+        (f"sudo mokutil --import {key}", "sudo reboot"),
+        "reboot",
+        root=True,
+        needs="reboot",
+        impact="persistent",
+        undo=f"sudo mokutil --delete {key}",
+        verify="mokutil --list-enrolled; ls -l /dev/kfd",
+    )
+    names = tuple(name for name, _, _ in known_or(facts.amd.packages, ()) if name.endswith("-dkms"))
+    says = "Or take AMD's module out: the kernel's own amdgpu is signed by the distribution, and serves ROCm too."
+    return enrol, _restart(says, *system.remove(facts, *(names or ("amdgpu-dkms",))))
 
 
 def _grub(facts: Facts) -> str:
@@ -72,9 +105,13 @@ def not_loaded(facts: Facts) -> Problem | None:
     """There is an AMD GPU on PCI, and no amdgpu."""
     if known(facts.amd.loaded) or not cards_of(facts, "amd") or known_or(facts.amd.kfd, ()):
         return None
+    if amd.shares_cards(facts):
+        return None  # the cards serve virtual machines
     reason = {
         "blacklisted": " It is on a blacklist.",
         GRAPHICS_OFF: " The kernel was started with nomodeset, with which amdgpu does not start.",
+        SECURE_BOOT: " Secure Boot refuses AMD's own module, whose key the firmware does not know.",
+        "radeon": " The older driver radeon holds it: ROCm does not support this generation.",
         "vfio-pci": " vfio-pci holds the GPU, for a virtual machine.",
     }.get(_why(facts), "")
     card = cards_of(facts, "amd")[0]

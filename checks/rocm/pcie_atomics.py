@@ -1,5 +1,7 @@
 """KFD leaves a GPU out because the PCI Express path to it carries no atomics."""
 
+import re
+
 from gpudoctor.facts import Event, Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
@@ -11,30 +13,54 @@ def _refusals(facts: Facts) -> list[Event]:
     return [event for event in known(facts.log.events) if event.kind == "amdgpu-atomics"]
 
 
+_HARDWARE = (
+    Fix(
+        "Move the card to a slot that hangs on the processor itself, without a riser; chipset slots often lack "
+        "atomics.",
+        ("sudo lspci -vvv | grep -iE 'VGA|Display|AtomicOpsCap|Root Port'",),
+        "replace-hardware",
+        root=True,
+        verify=amd.PROOF,
+    ),
+    Fix(
+        "On a board or processor without PCIe 3.0 atomics, no software helps: use another board, or a GPU from "
+        "Vega (gfx9) on, which most firmware drives without them.",
+        action="replace-hardware",
+    ),
+)
+
+
+def _device(event: Event) -> str | None:
+    """The card's device id; one of digits alone was read as a number."""
+    return event.what.get("code") or (f"{event.code:04d}" if event.code is not None else None)
+
+
+def _newer_firmware(event: Event) -> bool:
+    """The refusal names two versions of the card's firmware: the one that runs and the first that needs no atomics."""
+    found = re.search(r"(\d+)<(\d+)", event.text)
+    return found is not None and int(found[2]) > 0
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    if not any(map(_newer_firmware, _refusals(facts))):
+        return _HARDWARE
+    return (
+        amd.newer_firmware(facts, "Install newer firmware: from the version that the log names this card needs none."),
+        *_HARDWARE,
+    )
+
+
 @check(
     title="The board carries no PCIe atomics, which AMD's compute driver needs for this GPU",
     severity=Severity.ERROR,
     cause="Before Vega (gfx9), and with some firmware after it, ROCm needs PCIe 3.0 atomic operations on the whole way "
     "from the processor to the GPU. Old boards, chipset slots, risers and some PCIe switches do not pass them, and KFD "
     "then leaves the GPU out, though the display works.",
-    fixes=(
-        Fix(
-            "Move the card to a slot that hangs on the processor itself, without a riser; chipset slots often lack "
-            "atomics.",
-            ("sudo lspci -vvv | grep -iE 'VGA|Display|AtomicOpsCap|Root Port'",),
-            "replace-hardware",
-            root=True,
-            verify=amd.PROOF,
-        ),
-        Fix(
-            "On a board or processor without PCIe 3.0 atomics, no software helps: use another board, or a GPU from "
-            "Vega (gfx9) on, which most firmware drives without them.",
-            action="replace-hardware",
-        ),
-    ),
+    fixes=_fixes,
     references=(
         "https://rocm.docs.amd.com/en/latest/conceptual/pcie-atomics.html",
         "https://github.com/ROCm/legacy-rocm-build/issues/1214",
+        "https://github.com/ROCm/amdgpu/issues/151",
     ),
     each=amd_compute,
     because=("rocm.not-loaded",),
@@ -46,6 +72,6 @@ def pcie_atomics(facts: Facts) -> Problem | None:
     refusals = _refusals(facts)
     if not refusals:
         return None
-    devices = ", ".join(sorted({f"1002:{event.what['code']}" for event in refusals if "code" in event.what})) or "GPU"
+    devices = ", ".join(sorted({f"1002:{code}" for event in refusals if (code := _device(event))})) or "GPU"
     says = f"KFD leaves out the GPU {devices}, because the path to it rejects PCIe atomics."
     return Problem(says, tuple(event.text for event in refusals[:3]))

@@ -51,3 +51,4 @@ class Amd(msgspec.Struct, frozen=True, kw_only=True):
     boards: Maybe[tuple[Board, ...]] = NOT  # the cards that amdgpu drives
     repositories: Maybe[tuple[Repository, ...]] = NOT  # AMD's, as apt, dnf or zypper know them
     opens_for_caller: Maybe[bool | None] = NOT  # whether who called sudo may open /dev/kfd; None: nobody did
+    closed_nodes: Maybe[int] = NOT  # nodes of KFD that this process may not read: a group of devices hides their GPUs

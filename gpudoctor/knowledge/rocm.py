@@ -25,6 +25,7 @@ class Rocm(Table, frozen=True):
     override: dict[str, str]
     hangs: dict[str, str]
     generic: dict[str, str]
+    kernel: dict[str, str]
     cards: dict[str, str]
 
 
@@ -66,6 +67,32 @@ def driver_works(user_space: str, driver_release: str) -> bool | None:
     # From 7.14 on the pages of the driver name one release only and rule out none.
     older = len(tested) > 1 and version(found.version) < version(tested[0])
     return False if older else None
+
+
+def releases_behind(driver_release: str, user_space: str) -> int | None:
+    """Say how many releases ROCm libraries are newer than the driver's own; negative: older; None: not known."""
+    order = [r.version for r in rocm().release]
+    found, driver = release(user_space), release(driver_release)
+    if found is None or driver is None:
+        return None
+    return order.index(found.version) - order.index(driver.version)
+
+
+def release_of_package(text: str) -> str | None:
+    """Return the ROCm release that the package amdgpu-dkms belongs to, from its version.
+
+    "1:6.10.5.60301-2109964.22.04" is of ROCm 6.3.1, "1:6.14.14.30100000-2193512.24.04" of the driver 30.10: the
+    last number before the dash writes each part of it with two digits.
+    """
+    found = re.search(r"\.(\d{1,2})(\d{2})(\d{2})(?:\d{2})?-", text)
+    if found is None:
+        return None
+    return release_of_driver(f"{int(found[1])}.{int(found[2])}")
+
+
+def first_kernel(gfx: str) -> str | None:
+    """Return the first kernel whose own amdgpu drives this target, or None where every kernel in use does."""
+    return rocm().kernel.get(gfx)
 
 
 def release_of_driver(driver: str) -> str | None:

@@ -42,7 +42,8 @@ def probe(machine: Machine, host: Host, cards: Sequence[PciDevice]) -> Amd:
         blacklisted=_blacklisted(machine, host) if asked else idle,
         dxg=machine.exists("/dev/dxg"),
         rocdxg=_rocdxg(machine, path),
-        boards=_boards(machine, cards),
+        boards=(boards := _boards(machine, cards)),
+        closed_nodes=_closed_nodes(machine, boards),
         repositories=_repositories(machine) if asked else idle,
         opens_for_caller=_opens_for_caller(machine),
     )
@@ -103,6 +104,14 @@ def _boards(machine: Machine, cards: Sequence[PciDevice]) -> tuple[Board, ...]:
     from gpudoctor.probes import amd_boards
 
     return amd_boards.boards(machine, cards)
+
+
+def _closed_nodes(machine: Machine, boards: Sequence[Board]) -> Maybe[int]:
+    """Which GPUs are hidden matters only where cards are divided: there are 64 nodes of them on a big machine."""
+    if all(board.compute_partition in (None, "SPX") for board in boards):
+        return Unknown("not counted: no card is divided")
+    folders = [f"{nodes.TOPOLOGY}/{node}" for node in machine.names(nodes.TOPOLOGY)]
+    return sum(machine.line(f"{folder}/properties") is None for folder in folders)
 
 
 def _repositories(machine: Machine) -> tuple[Repository, ...]:

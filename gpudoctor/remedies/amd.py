@@ -2,10 +2,11 @@
 
 from gpudoctor.facts import Facts, Node
 from gpudoctor.judge import Fix
+from gpudoctor.knowledge import packages
 from gpudoctor.maybe import Unknown, known_or
 from gpudoctor.remedies import system
 from gpudoctor.remedies.container import engine
-from gpudoctor.subjects import in_container
+from gpudoctor.subjects import cards_of, in_container
 
 INSTALL = "https://rocm.docs.amd.com/projects/install-on-linux/en/latest/"
 POST_INSTALL = f"{INSTALL}install/prerequisites.html"
@@ -149,3 +150,51 @@ def log_lines(facts: Facts, *kinds: str) -> tuple[str, ...]:
     """What the kernel's log says, of these kinds."""
     events = () if isinstance(facts.log.events, Unknown) else facts.log.events
     return tuple(e.text for e in events if e.kind in kinds)[:4]
+
+
+def shares_cards(facts: Facts) -> bool:
+    """Whether this host lends virtual functions of its cards to guests: AMD's driver for that is gim, not amdgpu."""
+    return any(card.driver == "gim" for card in cards_of(facts, "amd"))
+
+
+def kernel_parameter(facts: Facts, parameter: str) -> tuple[str, ...]:
+    """The commands that add a parameter to the kernel's command line; the restart is not among them."""
+    if system.family_of(facts) == "fedora":
+        return (f'sudo grubby --update-kernel=ALL --args="{parameter}"',)
+    if system.family_of(facts) not in ("debian", "suse", "arch"):
+        return ()
+    add = f"sudo sed -i 's/^\\(GRUB_CMDLINE_LINUX=\"[^\"]*\\)/\\1 {parameter}/' /etc/default/grub"
+    debian = system.family_of(facts) == "debian"
+    return (add, "sudo update-grub" if debian else "sudo grub2-mkconfig -o /boot/grub2/grub.cfg")
+
+
+def passthrough(facts: Facts) -> tuple[Fix, ...]:
+    """Put the IOMMU into passthrough mode."""
+    return (
+        Fix(
+            "Add iommu=pt to the kernel's command line and restart.",
+            (*kernel_parameter(facts, "iommu=pt"), "sudo reboot"),
+            "reboot",
+            root=True,
+            needs="reboot",
+            impact="persistent",
+            undo="Take iommu=pt out of the kernel's command line again.",
+            verify="cat /sys/bus/pci/drivers/amdgpu/*/iommu_group/type",
+        ),
+    )
+
+
+def newer_firmware(facts: Facts, says: str = "Install the newest firmware of AMD's GPUs.") -> Fix:
+    """Install the firmware of AMD's GPUs anew: AMD's own driver brings a package of its own, else the distribution."""
+    family, identity = system.family_of(facts), known_or(facts.host.distribution.id, "")
+    name = packages.amd_firmware_package(family, identity) if family else ""
+    name = "amdgpu-dkms-firmware" if isinstance(facts.amd.version, str) and family == "debian" else name
+    return Fix(
+        f"{says} Then make the initial RAM disk anew, and restart.",
+        (*(system.install(facts, name) if name else ()), *system.initramfs(facts), "sudo reboot"),
+        "reinstall-package",
+        root=True,
+        needs="reboot",
+        impact="persistent",
+        verify=PROOF,
+    )

@@ -1,7 +1,12 @@
 """Which AMD GPU runs which kernels: the target of the GPU, of an override, and those of a wheel."""
 
+from collections.abc import Iterator
+
 from gpudoctor.facts import Facts, Gpu
+from gpudoctor.judge import About
 from gpudoctor.knowledge import rocm
+from gpudoctor.subjects import OnPair, gpus_of, pairs
+from gpudoctor.views.visibility import visible_amd
 
 OVERRIDE = "HSA_OVERRIDE_GFX_VERSION"
 
@@ -40,3 +45,14 @@ def effective(facts: Facts, gpu: Gpu) -> str | None:
     if text is not None:
         return rocm.gfx_of_override(text)
     return gpu.gfx if isinstance(gpu.gfx, str) else None
+
+
+def amd_pairs(facts: Facts) -> Iterator[tuple[About, OnPair]]:
+    """Each framework for ROCm with each GPU that it would compute on: an iGPU counts where it is alone or chosen."""
+    visible = visible_amd(facts) if gpus_of(facts, "amd") else ()
+    alone = not any(g.integrated is False for g in visible)
+    for about, on in pairs(facts):
+        if on.gpu.vendor != "amd" or (visible and on.gpu not in visible):
+            continue
+        if on.gpu.integrated is not True or alone:
+            yield about, on

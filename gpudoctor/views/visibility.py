@@ -152,6 +152,13 @@ def visible_amd(facts: Facts) -> tuple[Gpu, ...]:
     return gpus_of(facts, "amd") if masks is None else masks.visible
 
 
+def hip_numbers(facts: Facts, gpus: tuple[Gpu, ...]) -> str:
+    """The numbers by which HIP's mask chooses these GPUs: it counts within what ROCr's leaves."""
+    masks = amd_masks(facts)
+    order = gpus_of(facts, "amd") if masks is None else tuple(masks.gpus[n] for n in masks.first.visible)
+    return ",".join(str(number) for number, gpu in enumerate(order) if gpu in gpus)
+
+
 def is_multiplied(masks: AmdMasks) -> bool:
     """Whether the two masks together leave fewer GPUs than HIP's alone: it counts within ROCr's."""
     return masks.rocr is not None and bool(masks.hip) and len(masks.then.visible) < len(masks.alone.visible)

@@ -4,9 +4,10 @@ from typing import Any
 
 import msgspec
 
-from gpudoctor.facts import Amd, Facts, Gpu, Node, User
+from gpudoctor.facts import Amd, Board, Facts, Gpu, Node, User
 from gpudoctor.facts.host import Group
-from tests.builders import card, framework, gpu, host, plain_host, python
+from gpudoctor.maybe import known_or
+from tests.builders import card, change, framework, gpu, host, plain_host, python
 
 RENDER, VIDEO = Group(gid=110, name="render"), Group(gid=44, name="video")
 IGPU = gpu(1, vendor="amd", name="Raphael", gfx="gfx1036", integrated=True, capability=None, uuid=None)
@@ -25,6 +26,52 @@ def render(**changes: Any) -> Node:
     return Node(**(plain | {"minor": 128, "error": None} | changes))
 
 
+def board(address: str, **changes: Any) -> Board:
+    """A Radeon card: not divided, in no hive, without RAS, its clocks its own, behind an IOMMU as kernels set it up."""
+    plain: dict[str, Any] = {
+        "compute_partition": None,
+        "memory_partition": None,
+        "hive": None,
+        "pages_retired": None,
+        "pages_pending": None,
+        "performance_level": "auto",
+        "iommu": "DMA-FQ",
+    }
+    return Board(address=address, **(plain | changes))
+
+
+def instinct_node(cards: int = 8, parts: int = 1, **changes: Any) -> Facts:
+    """A node of MI300X cards in one hive, each divided into so many GPUs; `changes` are those of every card."""
+    gpus = tuple(
+        gpu(
+            n,
+            vendor="amd",
+            name="AMD Instinct MI300X",
+            gfx="gfx942",
+            capability=None,
+            uuid=None,
+            address=f"0000:{n // parts + 1:02x}:00.0",
+            memory=(192 << 30) // parts,
+            ecc=True,
+            ecc_uncorrected=0,
+        )
+        for n in range(cards * parts)
+    )
+    plain: dict[str, Any] = {
+        "compute_partition": {1: "SPX", 2: "DPX", 4: "QPX", 8: "CPX"}[parts],
+        "memory_partition": "NPS1",
+        "hive": "13154872410235392",
+        "pages_retired": 0,
+        "pages_pending": 0,
+        "iommu": "identity",
+    }
+    facts = amd_host(gpus[::parts], ("gfx90a", "gfx942"), closed_nodes=0)
+    devices = tuple(msgspec.structs.replace(c, device="74a1", bar1=256 << 30) for c in known_or(facts.pci, ()))
+    told = tuple(board(c.address, **(plain | changes)) for c in devices)
+    node = change(change(facts, "gpus", gpus), "pci", devices)
+    return change(node, "amd.boards", told)
+
+
 def amd_host(gpus: tuple[Gpu, ...] = (RADEON,), archs: tuple[str, ...] = ("gfx1030", "gfx1100"), **amd: Any) -> Facts:
     """A healthy machine with AMD GPUs, ROCm 6.3 and a PyTorch wheel for it; a user in render and video."""
     plain: dict[str, Any] = {
@@ -39,11 +86,24 @@ def amd_host(gpus: tuple[Gpu, ...] = (RADEON,), archs: tuple[str, ...] = ("gfx10
         "rocm_path": "/opt/rocm",
         "blacklisted": False,
         "dxg": False,
+        "rocdxg": None,
+        "repositories": (),
+        "opens_for_caller": None,
     }
     cards = tuple(
-        card(n, vendor="1002", driver="amdgpu", gfx=g.gfx, capability=None, name=g.name, integrated=g.integrated)
+        card(
+            n,
+            vendor="1002",
+            driver="amdgpu",
+            gfx=g.gfx,
+            capability=None,
+            name=g.name,
+            integrated=g.integrated,
+            bar1=g.memory,
+        )
         for n, g in enumerate(gpus)
     )
+    plain["boards"] = () if amd.get("loaded") is False else tuple(board(c.address) for c in cards)
     torch = framework("torch", "2.7.1+rocm6.3", cuda=None, hip="6.3.42134", variant="rocm", archs=archs)
     user = User(uid=1000, name="ada", groups=(VIDEO, RENDER), known_groups=(RENDER, VIDEO))
     facts = plain_host(host=host(user=user), pci=cards, gpus=gpus, pythons=(python(torch),))

@@ -1,5 +1,6 @@
 """AMD's driver: nodes and their errors, ROCm's release, packages and DKMS, and silence without AMD."""
 
+import msgspec
 import pytest
 
 from gpudoctor.child import Ended
@@ -180,3 +181,19 @@ def test_rocms_way_through_windows() -> None:
     assert probe(RecordedMachine(statuses={"/dev/dxg": dxg}), UBUNTU, []).rocdxg is False
     there = RecordedMachine({"/opt/rocm/lib/librocdxg.so": ""}, statuses={"/dev/dxg": dxg})
     assert probe(there, UBUNTU, []).rocdxg is True
+
+
+def test_nodes_that_a_group_of_devices_hides() -> None:
+    card = msgspec.structs.replace(CARD, driver="amdgpu")
+    topology = "/sys/class/kfd/kfd/topology/nodes"
+    files = {
+        **SYS,
+        "/sys/bus/pci/devices/0000:03:00.0/current_compute_partition": "CPX",
+        f"{topology}/0/properties": "simd_count 0",
+        f"{topology}/1/properties": "simd_count 80",
+        f"{topology}/2/properties": "simd_count 80",
+    }
+    closed = {f"{topology}/2/properties": "EPERM"}
+    assert probe(RecordedMachine(files, links=DRM, errors=closed), UBUNTU, [card]).closed_nodes == 1
+    whole = files | {"/sys/bus/pci/devices/0000:03:00.0/current_compute_partition": "SPX"}
+    assert isinstance(probe(RecordedMachine(whole, links=DRM, errors=closed), UBUNTU, [card]).closed_nodes, Unknown)

@@ -1,0 +1,62 @@
+"""A framework's ROCm and AMD's driver are further apart than AMD tests."""
+
+from collections.abc import Iterator
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import About, Fix, Problem, Severity, check
+from gpudoctor.knowledge import rocm
+from gpudoctor.maybe import known
+from gpudoctor.remedies import amd
+from gpudoctor.subjects import OnFramework, amd_compute, frameworks, in_container
+
+# AMD keeps driver and libraries compatible two releases up and down.
+_APART = 2
+_DRIVERS = ("amdgpu-dkms", "rock-dkms")
+
+
+def _wheels(facts: Facts) -> Iterator[tuple[About, OnFramework]]:
+    """Frameworks for ROCm where AMD's own driver package runs: the kernel's amdgpu belongs to no release of ROCm."""
+    for _ in amd_compute(facts):
+        if isinstance(facts.amd.version, str) and not in_container(facts):
+            yield from ((about, on) for about, on in frameworks(facts) if isinstance(on.framework.hip, str))
+
+
+@check(
+    title="The framework's ROCm and AMD's driver are further apart than AMD tests",
+    severity=Severity.ADVICE,
+    cause="AMD tests its driver with the ROCm libraries of two releases before and after it. Beyond that it mostly "
+    "works too, but newer libraries may ask an old driver for what it does not know.",
+    fixes=(
+        Fix(
+            "Where programs fail or hang: install AMD's driver of a release near the framework's, or take amdgpu-dkms "
+            "out and use the kernel's own amdgpu.",
+            (),
+            "reinstall-package",
+            root=True,
+            needs="reboot",
+            impact="persistent",
+            verify="cat /sys/module/amdgpu/version",
+        ),
+    ),
+    references=(f"{amd.INSTALL}reference/user-kernel-space-compat-matrix.html",),
+    each=_wheels,
+    because=("rocm.half-installed", "rocm.dkms-build-failed"),
+    affects=("wheels",),
+    seen=("table 2026-11",),
+)
+def driver_pair_untested(on: OnFramework) -> Problem | None:
+    """The framework is more than two releases newer than the driver, or older than all that the driver's list names."""
+    packages = [version for name, version, state in known(on.facts.amd.packages) if name in _DRIVERS and "i" in state]
+    driver = rocm.release_of_package(packages[0]) if packages else None
+    hip = known(on.framework.hip)
+    if driver is None or hip is None:
+        return None
+    newer = rocm.releases_behind(driver, hip)
+    if newer is None or (newer <= _APART and rocm.driver_works(hip, driver) is not False):
+        return None
+    minor = ".".join(hip.split(".")[:2])
+    how = f"{newer} releases newer" if newer > 0 else f"{-newer} releases older"
+    return Problem(
+        f"{on.name} brings ROCm {minor}, {how} than AMD's driver, which is of ROCm {driver}.",
+        (f"amdgpu-dkms {packages[0]}", f"{on.framework.name}: HIP {hip}"),
+    )

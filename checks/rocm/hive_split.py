@@ -1,0 +1,58 @@
+"""A card of an Instinct node is not in the group that XGMI links join."""
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.subjects import amd_compute
+from gpudoctor.views.amd_boards import WHOLE_HIVES, all_boards
+
+
+@check(
+    title="An Instinct GPU is not linked with the others",
+    severity=Severity.WARNING,
+    cause="All cards of an MI300 or MI350 node are joined by XGMI links into one group, the hive. A card outside of it "
+    "exchanges data with the others over PCI Express or not at all: its links did not train, or its reset left it out.",
+    fixes=(
+        Fix(
+            "Switch the node off and on again (power cycle of the boards), so that all links train anew.",
+            ("sudo poweroff",),
+            "power-cycle",
+            root=True,
+            needs="reboot",
+            verify="amd-smi xgmi; cat /sys/bus/pci/devices/*/xgmi_hive_info/xgmi_hive_id",
+        ),
+        Fix(
+            "If it stays: give the vendor of the server the state of the links.",
+            ("amd-smi xgmi", "sudo dmesg | grep -i xgmi"),
+            "ask-vendor",
+            root=True,
+            impact="none",
+        ),
+    ),
+    references=(
+        "https://docs.kernel.org/gpu/amdgpu/xgmi.html",
+        "https://instinct.docs.amd.com/projects/amdgpu-docs/en/latest/conceptual/iommu.html",
+    ),
+    each=amd_compute,
+    because=("rocm.not-driven", "rocm.reset-failed"),
+    affects=("several-gpus",),
+    seen=("table 2026-11",),
+)
+def hive_split(facts: Facts) -> Problem | None:
+    """Some of the cards of one model are in the largest hive, and others are not; none in any is another design."""
+    found: dict[str, dict[str, str | None]] = {}
+    for on in all_boards(facts):
+        if on.board is not None and on.gfx in WHOLE_HIVES and on.card.integrated is not True:
+            found.setdefault(on.card.device, {})[on.address] = known(on.board.hive)
+    for hives in found.values():
+        named = [hive for hive in hives.values() if hive]
+        largest = max(named, key=named.count, default=None)
+        outside = [address for address, hive in hives.items() if hive != largest]
+        if largest is None or not outside or named.count(largest) < 2:
+            continue
+        verb = "is" if len(outside) == 1 else "are"
+        says = (
+            f"{len(outside)} of {len(hives)} cards {verb} outside of the XGMI hive of the others: {', '.join(outside)}."
+        )
+        return Problem(says, tuple(f"{address}: hive {hive or 'none'}" for address, hive in hives.items()))
+    return None

@@ -1,0 +1,41 @@
+"""The IOMMU translates every access between Instinct cards."""
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Problem, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.remedies.amd import passthrough
+from gpudoctor.subjects import amd_compute, in_container
+from gpudoctor.views.amd_boards import INSTINCT, discrete
+
+
+@check(
+    title="The IOMMU translates the transfers of several Instinct GPUs",
+    severity=Severity.ADVICE,
+    cause="AMD asks for the IOMMU in passthrough mode (iommu=pt) on nodes with several Instinct cards: with "
+    "translation, transfers between cards and with network adapters are slower, and collective operations (RCCL) have "
+    "been seen to hang.",
+    fixes=passthrough,
+    references=(
+        "https://instinct.docs.amd.com/projects/amdgpu-docs/en/latest/conceptual/iommu.html",
+        "https://rocm.docs.amd.com/projects/install-on-linux/en/latest/reference/install-faq.html",
+    ),
+    each=amd_compute,
+    because=("rocm.not-loaded", "rocm.not-driven"),
+    affects=("several-gpus",),
+    seen=("table 2026-11",),
+)
+def iommu_translates(facts: Facts) -> Problem | None:
+    """Two or more such cards on the machine itself, with an IOMMU domain that translates."""
+    if in_container(facts) or isinstance(facts.host.virtual, str):
+        return None
+    cards = [on for on in discrete(facts) if on.gfx in INSTINCT]
+    if len(cards) < 2:
+        return None
+    kinds = [known(on.board.iommu) for on in cards if on.board]
+    translated = [kind for kind in kinds if kind is not None and kind.startswith("DMA")]
+    if not translated:
+        return None
+    return Problem(
+        f"The IOMMU translates for {len(translated)} of {len(cards)} Instinct cards (domain type {translated[0]}).",
+        (f"{cards[0].address}/iommu_group/type: {kinds[0]}",),
+    )

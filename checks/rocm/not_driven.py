@@ -1,0 +1,112 @@
+"""Amdgpu is loaded, and drives one of AMD's cards not."""
+
+from collections.abc import Iterator
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import About, Fix, Problem, Severity, check
+from gpudoctor.knowledge import rocm
+from gpudoctor.knowledge.kernels import version
+from gpudoctor.maybe import known, known_or
+from gpudoctor.remedies import amd
+from gpudoctor.subjects import OnCard, amd_compute, cards_of, gpus_of, in_container
+from gpudoctor.views.cards import card_name
+from gpudoctor.views.log import events, texts
+
+# Before GCN 3 amdgpu leaves cards to the older driver radeon, and ROCm never knew them.
+_TOO_OLD = ("gfx6", "gfx7")
+_KINDS = ("amdgpu-bad-pages", "amdgpu-firmware", "amdgpu-unknown-block", "amdgpu-init-failed", "amdgpu-lost")
+
+
+def _cards(facts: Facts) -> Iterator[tuple[About, OnCard]]:
+    for _ in amd_compute(facts):
+        for card in cards_of(facts, "amd"):
+            yield About(label=f"the GPU at {card.address}", gpu=card.address), OnCard(facts, card)
+
+
+def _said(on: OnCard, *kinds: str) -> tuple[str, ...]:
+    alone = len(cards_of(on.facts, "amd")) == 1
+    told = events(on.facts, *(kinds or _KINDS))
+    return texts(tuple(e for e in told if e.gpu == on.card.address or (e.gpu is None and alone)))
+
+
+def _old_kernel(on: OnCard) -> str | None:
+    """The first kernel that drives this card where the running one is older; AMD's own driver and RHEL bring theirs."""
+    release, first = known_or(on.facts.host.kernel.release, ""), rocm.first_kernel(known_or(on.card.gfx, None) or "")
+    own = on.facts.amd.version is None and release[:1].isdigit() and ".el" not in release
+    return first if first and own and version(release)[:2] < version(first) else None
+
+
+def _why(on: OnCard) -> str:
+    if _said(on, "amdgpu-bad-pages"):
+        return "bad-pages"
+    old = _old_kernel(on) or (_said(on, "amdgpu-unknown-block") and "newer")
+    if old:
+        return "kernel"
+    return "firmware" if _said(on, "amdgpu-firmware") else ""
+
+
+def _fixes(on: OnCard) -> tuple[Fix, ...]:
+    why = _why(on)
+    if why == "bad-pages":
+        return (Fix("Have the card replaced (RMA): its memory has more bad pages than AMD permits.", (), "ask-vendor"),)
+    firmware, kernel = amd.newer_firmware(on.facts), _kernel(on.facts)
+    if why:
+        return (firmware, kernel) if why == "firmware" else (kernel, firmware)
+    look = Fix(
+        "Read what amdgpu says of this card; a card that does not start after a power cycle either is badly seated, "
+        "lacks a power cable, or is broken.",
+        (f"sudo dmesg | grep -iE 'amdgpu|{on.card.address}' | tail -n 40",),
+        root=True,
+        verify=amd.PROOF,
+    )
+    return look, firmware
+
+
+def _kernel(facts: Facts) -> Fix:
+    ubuntu = facts.host.distribution.id == "ubuntu" and isinstance(facts.host.distribution.version, str)
+    newer = f"sudo apt install linux-generic-hwe-{facts.host.distribution.version}" if ubuntu else ""
+    return Fix(
+        "Boot a newer kernel of the distribution, or install AMD's driver package amdgpu-dkms, which is newer.",
+        (newer, "sudo reboot") if newer else (),
+        "reinstall-package",
+        root=True,
+        needs="reboot",
+        impact="persistent",
+        verify=amd.PROOF,
+    )
+
+
+@check(
+    title="One of AMD's GPUs has no driver",
+    severity=Severity.ERROR,
+    cause="The module is loaded, and gave this card up when it started it: the kernel is older than the card, its "
+    "firmware is missing, or the card did not answer. ROCm does not see a card without a driver.",
+    fixes=_fixes,
+    references=(
+        "https://docs.kernel.org/gpu/amdgpu/driver-core.html",
+        "https://github.com/ROCm/legacy-rocm-build/issues/2562",
+    ),
+    each=_cards,
+    because=("rocm.not-loaded", "rocm.dkms-build-failed", "rocm.half-installed"),
+    affects=("everything",),
+    seen=("table 2026-11",),
+)
+def not_driven(on: OnCard) -> Problem | None:
+    """No driver is bound; an integrated GPU beside one that works is a WARNING."""
+    if not known(on.facts.amd.loaded) or known(on.card.driver) is not None:
+        return None
+    listed = {gpu.address for gpu in gpus_of(on.facts, "amd")}
+    old = str(known_or(on.card.gfx, None)).startswith(_TOO_OLD) or amd.shares_cards(on.facts)
+    if on.card.address in listed or old or in_container(on.facts):
+        return None
+    first = _old_kernel(on)
+    reason = {
+        "bad-pages": " Its memory has too many bad pages.",
+        "kernel": f" The running kernel is {on.facts.host.kernel.release}; the first that drives it is {first}."
+        if first
+        else " The running kernel does not know this generation.",
+        "firmware": " Its firmware is missing.",
+    }.get(_why(on), "")
+    spare = on.card.integrated is True and bool(listed)
+    says = f"{card_name(on.card)} has no driver, although amdgpu is loaded.{reason}"
+    return Problem(says, _said(on), severity=Severity.WARNING if spare else None)

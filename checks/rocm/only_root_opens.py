@@ -1,0 +1,42 @@
+"""Root opens /dev/kfd, and the user who called sudo could not."""
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.remedies import amd, system
+from gpudoctor.subjects import amd_compute
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    name = amd.group_of(facts, known(facts.amd.kfd)[0])
+    names = name if name == "video" else f"{name},video"
+    says = f"Add that user to the group {name}, to which /dev/kfd belongs, then log out and in again."
+    commands = (f"sudo usermod -aG {names} $SUDO_USER",)
+    undo = f"sudo gpasswd -d $SUDO_USER {name}"
+    return (system.relogin(says, commands, undo, f"id -nG; {amd.PROOF}"),)
+
+
+@check(
+    title="Only root may compute: the user who called sudo may not open /dev/kfd",
+    severity=Severity.WARNING,
+    cause="This examination ran as root, who may open everything. Programs of the user who called sudo are refused "
+    "(Permission denied), because that user is not in the group of the node.",
+    fixes=_fixes,
+    references=(amd.POST_INSTALL, "https://github.com/ROCm/ROCm/issues/1798"),
+    each=amd_compute,
+    because=("rocm.not-loaded", "rocm.kfd-missing", "rocm.kfd-failed"),
+    affects=("everything",),
+    seen=("table 2026-11",),
+)
+def only_root_opens(facts: Facts) -> Problem | None:
+    """The kernel was asked with that user's identity; where nobody called sudo there is nothing to say."""
+    if known(facts.amd.opens_for_caller) is not False:
+        return None
+    nodes = known(facts.amd.kfd)
+    if not nodes or known(nodes[0].error) is not None:
+        return None
+    name = amd.group_of(facts, nodes[0])
+    return Problem(
+        f"/dev/kfd opens for root, but not for the user who called sudo: it belongs to the group {name}, and that user "
+        "is not in it."
+    )

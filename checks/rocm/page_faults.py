@@ -1,0 +1,53 @@
+"""Programs reached for memory on the GPU that is not theirs."""
+
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.views.amd_boards import OnBoard, boards, since_loaded
+from gpudoctor.views.log import ago, texts
+
+
+@check(
+    title="A program was ended by a page fault on the GPU",
+    severity=Severity.ADVICE,
+    cause="A kernel reached for an address that its program does not own; the runtime then ends the program with "
+    "'Memory access fault by GPU node'. Nearly always the program, or a library with kernels for another gfx target, "
+    "is wrong, and not the machine.",
+    fixes=(
+        Fix(
+            "Run the program again with blocking launches, so that the error stands at the call that made it.",
+            ("AMD_SERIALIZE_KERNEL=3 HIP_LAUNCH_BLOCKING=1 python3 ...",),
+            "change-environment",
+            impact="none",
+        ),
+        Fix(
+            "If programs fail that ran before: go back to the versions of framework and driver that worked, and unset "
+            "HSA_OVERRIDE_GFX_VERSION.",
+            (),
+            "reinstall-package",
+        ),
+    ),
+    references=(
+        "https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/debugging.html",
+        "https://docs.kernel.org/gpu/amdgpu/debugging.html",
+    ),
+    each=boards,
+    because=(
+        "rocm.hangs",
+        "rocm.reset-failed",
+        "rocm.uncorrectable-errors",
+        "rocm.override-of-another-isa",
+        "rocm.override-left-on",
+    ),
+    affects=("everything",),
+    seen=("table 2026-11",),
+)
+def page_faults(on: OnBoard) -> Problem | None:
+    """The log names faults of the GPU's address translation."""
+    known(on.facts.log.events)
+    faults = since_loaded(on, "amdgpu-fault")
+    if not faults:
+        return None
+    named = (*faults, *since_loaded(on, "amdgpu-culprit"))
+    who = sorted({e.what["process"] for e in named if "process" in e.what})
+    program = " and ".join(who[:3]) or "A program"
+    return Problem(f"{program} met a page fault on {on.within}{ago(on.facts, faults[-1])}.", texts(faults[-3:]))

@@ -1,0 +1,42 @@
+"""Equal Instinct cards are divided differently."""
+
+from collections import Counter
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.subjects import amd_compute, in_container
+from gpudoctor.views.amd_boards import divided
+
+
+@check(
+    title="Equal Instinct GPUs are divided differently",
+    severity=Severity.ADVICE,
+    cause="An MI300 or MI350 card shows itself as one GPU (SPX) or as several (DPX, QPX, CPX), with its memory whole "
+    "(NPS1) or divided. Where cards differ, the GPUs of this node have different amounts of memory, and programs that "
+    "share work evenly wait for the smallest or run out of memory there.",
+    fixes=(
+        Fix(
+            "End the programs on these GPUs and give all cards the same mode.",
+            ("amd-smi partition --current", "sudo amd-smi set --gpu all --compute-partition SPX"),
+            root=True,
+            undo="sudo amd-smi set --gpu INDEX --compute-partition CPX",
+            verify="amd-smi partition --current",
+        ),
+    ),
+    references=("https://instinct.docs.amd.com/projects/amdgpu-docs/en/latest/gpu-partitioning/index.html",),
+    each=amd_compute,
+    because=("rocm.not-driven",),
+    affects=("several-gpus",),
+    seen=("table 2026-11",),
+)
+def partitions_differ(facts: Facts) -> Problem | None:
+    """Cards of one model with more than one mode among them; who divides them on purpose is a site, not a container."""
+    if in_container(facts):
+        return None
+    for cards in divided(facts).values():
+        counts = Counter("/".join(filter(None, mode)) for _, mode in cards)
+        if len(counts) > 1:
+            named = ", ".join(f"{count} in {mode}" for mode, count in counts.items())
+            listing = tuple(f"{on.address}: {'/'.join(filter(None, mode))}" for on, mode in cards)
+            return Problem(f"The {len(cards)} Instinct cards here are divided differently: {named}.", listing)
+    return None

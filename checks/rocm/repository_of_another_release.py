@@ -1,0 +1,73 @@
+"""A repository of AMD's is for another release of the distribution."""
+
+import re
+
+from gpudoctor.facts import Facts, Repository
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known, known_or
+from gpudoctor.remedies import amd
+from gpudoctor.subjects import amd_compute
+
+# AMD's folders for RPM: rocm/rhel9/6.3.4, amdgpu/6.3.4/el/9.5, amdgpu/6.3.4/rhel/9.5.
+_RHEL = r"/(?:rhel/?|el/)(\d+)"
+_REBUILDS = ("rhel", "rocky", "almalinux", "ol", "centos")
+
+
+def _wrong(facts: Facts) -> tuple[Repository, ...]:
+    """Only where names of releases can be compared: AMD's Debian packages are in part those of Ubuntu."""
+    distribution = facts.host.distribution
+    identity = known(distribution.id)
+    if identity == "ubuntu":
+        own = known(distribution.codename)
+        return tuple(r for r in known(facts.amd.repositories) or () if own and r.suite and _ubuntu(r) not in ("", own))
+    if identity in _REBUILDS:
+        major = (known(distribution.version) or "").partition(".")[0]
+        named = [(r, re.search(_RHEL, r.address)) for r in known(facts.amd.repositories)]
+        return tuple(r for r, found in named if major and found and found[1] != major)
+    return ()
+
+
+def _ubuntu(repository: Repository) -> str:
+    """The release that a suite names; some suites of AMD's name none."""
+    suite = repository.suite or ""
+    return suite if suite.isalpha() and suite not in ("stable", "main", "proprietary") else ""
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    paths = " ".join(dict.fromkeys(r.path for r in _wrong(facts)))
+    files = dict.fromkeys(r.path for r in _wrong(facts))
+    own = known_or(facts.host.distribution.codename, None) or known_or(facts.host.distribution.version, None)
+    return (
+        Fix(
+            f"Set the repository to this release ({own}) by AMD's guide, and install the packages again from there.",
+            (f"grep -n repo.radeon.com {paths}", *(f"sudo mv {path} {path}.off" for path in files)),
+            "reinstall-package",
+            root=True,
+            impact="persistent",
+            undo="; ".join(f"sudo mv {path}.off {path}" for path in files),
+            verify="apt policy amdgpu-dkms rocm-core" if facts.host.distribution.id == "ubuntu" else "dnf repolist",
+        ),
+    )
+
+
+@check(
+    title="AMD's package repository is for another release of the distribution",
+    severity=Severity.WARNING,
+    cause="AMD builds its packages for each release: on another one they miss libraries of theirs ('unmet "
+    "dependencies'), and the module for DKMS does not build for the kernel.",
+    fixes=_fixes,
+    references=(f"{amd.INSTALL}reference/system-requirements.html", amd.POST_INSTALL),
+    each=amd_compute,
+    affects=("everything",),
+    seen=("table 2026-11",),
+)
+def repository_of_another_release(facts: Facts) -> Problem | None:
+    """The suite, or the folder of the release, is not this distribution's."""
+    wrong = _wrong(facts)
+    if not wrong:
+        return None
+    first = wrong[0]
+    named = first.suite or first.address
+    own = known_or(facts.host.distribution.name, "another release")
+    says = f"{first.path} has AMD's packages for {named}, and this is {own}."
+    return Problem(says, tuple(f"{r.path}: {r.address} {r.suite or ''}".strip() for r in wrong[:4]))

@@ -1,0 +1,59 @@
+"""Amdgpu tried to reset a GPU that hung, and failed."""
+
+from gpudoctor.facts import Event
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.remedies import amd
+from gpudoctor.views.amd_boards import OnBoard, boards, since_loaded
+from gpudoctor.views.log import ago, texts
+
+
+def failure(on: OnBoard) -> Event | None:
+    """The last attempt, where it failed or the card left the bus; None where the last one succeeded."""
+    told = since_loaded(on, "amdgpu-reset", "amdgpu-lost")
+    decided = [event for event in told if "reset begin" not in event.text]
+    return decided[-1] if decided and "succeeded" not in decided[-1].text else None
+
+
+@check(
+    title="A GPU hung, and its reset failed",
+    severity=Severity.ERROR,
+    cause="When a program stops answering on the GPU, amdgpu resets it. Where that fails, or the card has left the PCI "
+    "bus, every program that uses it fails or hangs until the next start. Power, heat, a riser, overclocking and "
+    "bugs of firmware or driver lead there.",
+    fixes=(
+        Fix(
+            "Switch the computer off and on again; a restart alone may leave the card as it is.",
+            ("sudo poweroff",),
+            "power-cycle",
+            root=True,
+            needs="reboot",
+            verify=amd.PROOF,
+        ),
+        Fix(
+            "If it comes back: take away overclocking and undervolting, check power cables and riser, and try another "
+            "release of kernel and linux-firmware; the card in another machine tells whether it is broken.",
+            ("sudo dmesg | grep -i amdgpu | tail -n 60",),
+            "replace-hardware",
+            root=True,
+            impact="none",
+        ),
+    ),
+    references=(
+        "https://docs.kernel.org/gpu/amdgpu/driver-core.html",
+        "https://docs.kernel.org/gpu/drm-uapi.html",
+    ),
+    each=boards,
+    because=("rocm.bad-pages", "rocm.not-driven"),
+    affects=("everything",),
+    seen=("table 2026-11",),
+)
+def reset_failed(on: OnBoard) -> Problem | None:
+    """The last word of the log on resets of this GPU is a failure."""
+    known(on.facts.log.events)
+    event = failure(on)
+    if event is None:
+        return None
+    what = "left the PCI bus" if event.kind == "amdgpu-lost" else "could not be reset"
+    told = since_loaded(on, "amdgpu-ring-timeout", "kfd-hang", "amdgpu-reset", "amdgpu-lost")
+    return Problem(f"{on.name} hung and {what}{ago(on.facts, event)}.", texts(told[-4:]))

@@ -1,0 +1,54 @@
+"""Several cards, and the processor's window into one's memory is small: they cannot reach one another."""
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.subjects import amd_compute, in_container
+from gpudoctor.views.amd_boards import OnBoard, discrete
+
+_OLD_WINDOW = 256 << 20  # what a card shows where the firmware does not resize its BAR
+
+
+def _small(on: OnBoard) -> bool:
+    memory = sum(known(gpu.memory) or 0 for gpu in on.gpus)
+    window = known(on.card.bar1) if memory > 2 * _OLD_WINDOW else None
+    return window is not None and window <= _OLD_WINDOW
+
+
+@check(
+    title="AMD's cards cannot reach one another's memory: their window is small",
+    severity=Severity.ADVICE,
+    cause="One card reads another's memory through its PCI window (BAR 0), which has to hold all of it. Firmware "
+    "without 'Above 4G decoding' and 'Resizable BAR' leaves 256 MiB; data between cards then goes through the "
+    "computer's memory, which is slower.",
+    fixes=(
+        Fix(
+            "Switch on 'Above 4G Decoding' and 'Re-Size BAR Support' in the firmware's set-up (BIOS), with CSM off.",
+            action="reboot",
+            needs="reboot",
+            impact="persistent",
+            undo="Switch them off again in the firmware's set-up.",
+            verify="sudo lspci -vv | grep -A12 -E 'VGA|Display' | grep 'Region 0'",
+        ),
+    ),
+    references=(
+        "https://instinct.docs.amd.com/projects/amdgpu-docs/en/latest/conceptual/iommu.html",
+        "https://github.com/ROCm/rccl/issues/1129",
+    ),
+    each=amd_compute,
+    because=("rocm.not-loaded", "rocm.not-driven"),
+    affects=("several-gpus",),
+    seen=("table 2026-11",),
+)
+def small_bar(facts: Facts) -> Problem | None:
+    """Two or more discrete cards on the machine itself, and one with the old window."""
+    if in_container(facts) or isinstance(facts.host.virtual, str):
+        return None
+    cards = [on for on in discrete(facts) if on.gpus]
+    if len(cards) < 2:
+        return None
+    small = [on for on in cards if _small(on)]
+    if not small:
+        return None
+    names = ", ".join(on.name for on in small[:4])
+    return Problem(f"The PCI window of {len(small)} of {len(cards)} cards is 256 MiB or less: {names}.")

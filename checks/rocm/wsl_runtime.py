@@ -1,0 +1,78 @@
+"""A framework for ROCm does not reach the GPU through WSL."""
+
+from collections.abc import Iterator
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import About, Fix, Problem, Severity, check
+from gpudoctor.maybe import known, known_or
+from gpudoctor.subjects import OnLive, asked_for_nvidia, lives, on_wsl
+
+_DETECT = "HSA_ENABLE_DXG_DETECTION"
+_GUIDE = "https://rocm.docs.amd.com/projects/radeon/en/latest/docs/install/wsl/install-pytorch.html"
+
+
+def _wheels(facts: Facts) -> Iterator[tuple[About, OnLive]]:
+    """Frameworks for ROCm in WSL 2 that were imported; with NVIDIA's libraries there the GPU is not AMD's."""
+    if on_wsl(facts) and not asked_for_nvidia(facts):
+        yield from ((about, on) for about, on in lives(facts) if isinstance(on.framework.hip, str))
+
+
+def _why(facts: Facts) -> str:
+    if known_or(facts.amd.rocdxg, None) is not True:
+        return "library"
+    return "variable" if facts.host.environment.get(_DETECT) != "1" else "runtime"
+
+
+def _fixes(on: OnLive) -> tuple[Fix, ...]:
+    variable = Fix(
+        "Let ROCm look for the GPU behind /dev/dxg.",
+        (f"export {_DETECT}=1",),
+        "change-environment",
+        needs="restart of the program",
+        undo=f"unset {_DETECT}",
+        verify="rocminfo | grep -E 'Name: +gfx'",
+    )
+    library = Fix(
+        "Install ROCm and librocdxg here by AMD's guide for WSL (https://github.com/ROCm/librocdxg), and in Windows "
+        "the Adrenalin driver that it names; only the cards that it lists work.",
+        ("sudo ldconfig",),
+        "reinstall-package",
+        root=True,
+        impact="persistent",
+        verify="ls /opt/rocm/lib/librocdxg.so*",
+    )
+    folder = known_or(on.framework.location, None) or "site-packages/torch"
+    runtime = Fix(
+        "Let the framework use the system's HSA runtime, which knows WSL, in place of the one that its wheel brings.",
+        (f"mv {folder}/lib/libhsa-runtime64.so {folder}/lib/libhsa-runtime64.so.off", "rocminfo"),
+        "reinstall-package",
+        undo=f"mv {folder}/lib/libhsa-runtime64.so.off {folder}/lib/libhsa-runtime64.so",
+    )
+    return {"library": (library, variable), "variable": (variable, library), "runtime": (runtime, library)}[
+        _why(on.facts)
+    ]
+
+
+@check(
+    title="The framework for ROCm finds no GPU in WSL",
+    severity=Severity.ERROR,
+    cause="WSL has no /dev/kfd: ROCm reaches the GPU of Windows through /dev/dxg, with the library librocdxg and a "
+    "driver of Windows that supports it. The HSA runtime of an ordinary wheel does not look there by itself.",
+    fixes=_fixes,
+    references=("https://github.com/ROCm/librocdxg", "https://github.com/ROCm/hip/issues/3710", _GUIDE),
+    each=_wheels,
+    because=("wsl.version-1", "wsl.no-dxg"),
+    affects=("wheels",),
+    seen=("table 2026-11",),
+)
+def wsl_runtime(on: OnLive) -> Problem | None:
+    """It was imported and says that there is no GPU."""
+    if known(on.live.available) is not False or known(on.facts.amd.dxg) is not True:
+        return None
+    reason = {
+        "library": "librocdxg.so is not installed",
+        "variable": f"{_DETECT} is not set to 1",
+        "runtime": "the HSA runtime that it loads does not find it",
+    }[_why(on.facts)]
+    error = known_or(on.live.error, None)
+    return Problem(f"{on.name} sees no GPU behind /dev/dxg: {reason}.", (error,) if error else ())

@@ -1,0 +1,50 @@
+"""HSA_XNACK asks for a mode for which the framework has no kernels."""
+
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.subjects import OnPair
+from gpudoctor.views.gfx import amd_pairs, bare
+
+_VARIABLE = "HSA_XNACK"
+
+
+@check(
+    title="HSA_XNACK asks for kernels that the framework does not have",
+    severity=Severity.ERROR,
+    cause="With HSA_XNACK=1 the GPU may wait for pages that the kernel brings in, and loads only kernels that were "
+    "compiled for that mode (xnack+) or for both. Those that were compiled for xnack- are passed over: 'no kernel "
+    "image', 'invalid device function'.",
+    fixes=(
+        Fix(
+            f"Unset {_VARIABLE}, and take it out of ~/.bashrc, the launch script or the module file.",
+            (f"unset {_VARIABLE}",),
+            "change-environment",
+            needs="restart of the program",
+        ),
+        Fix(
+            "If the program needs pages on demand: use a build of the framework with kernels for xnack+.",
+            (),
+            "reinstall-package",
+        ),
+    ),
+    references=(
+        "https://llvm.org/docs/AMDGPUUsage.html",
+        "https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_runtime_api/memory_management/unified_memory.html",
+    ),
+    each=amd_pairs,
+    because=("rocm.not-loaded", "rocm.gfx-not-in-wheel", "rocm.override-of-another-isa"),
+    affects=("wheels",),
+    seen=("table 2026-11",),
+)
+def xnack_without_kernels(on: OnPair) -> Problem | None:
+    """Each of the framework's kernels for this GPU is of the other mode; one without a mark serves both."""
+    if on.facts.host.environment.get(_VARIABLE) != "1":
+        return None
+    gfx, archs = known(on.gpu.gfx), known(on.framework.archs)
+    own = [arch for arch in archs if bare(arch) == gfx]
+    if not own or not all("xnack-" in arch for arch in own):
+        return None
+    return Problem(
+        f"{_VARIABLE}=1 is set, and {on.name} has kernels for {gfx} with xnack- only.",
+        (f"{_VARIABLE}=1", f"{on.framework.name} targets: {' '.join(own)}"),
+    )

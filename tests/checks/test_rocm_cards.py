@@ -1,0 +1,308 @@
+"""Checks of AMD's cards themselves: not driven, hung, with bad memory, divided, unlinked, held slow."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from gpudoctor.checks.rocm.bad_pages import bad_pages
+from gpudoctor.checks.rocm.hangs import hangs
+from gpudoctor.checks.rocm.held_slow import held_slow
+from gpudoctor.checks.rocm.hive_split import hive_split
+from gpudoctor.checks.rocm.iommu_translates import iommu_translates
+from gpudoctor.checks.rocm.not_driven import not_driven
+from gpudoctor.checks.rocm.page_faults import page_faults
+from gpudoctor.checks.rocm.partitions_differ import partitions_differ
+from gpudoctor.checks.rocm.partitions_missing import partitions_missing
+from gpudoctor.checks.rocm.reset_failed import reset_failed
+from gpudoctor.checks.rocm.small_bar import small_bar
+from gpudoctor.checks.rocm.uncorrectable_errors import uncorrectable_errors
+from gpudoctor.facts import Event, Facts
+from gpudoctor.judge import Check, Severity, run
+from gpudoctor.maybe import Unknown
+from tests.builders import ask, change, nvidia_host
+from tests.checks.amd_machines import IGPU, RADEON, amd_host, instinct_node
+from tests.checks.test_rocm import card, commands, inside
+
+ALL: tuple[Check[Any], ...] = (
+    bad_pages,
+    hangs,
+    held_slow,
+    hive_split,
+    iommu_translates,
+    not_driven,
+    page_faults,
+    partitions_differ,
+    partitions_missing,
+    reset_failed,
+    small_bar,
+    uncorrectable_errors,
+)
+WHY = Unknown("not to be seen")
+FIRST, SECOND = "0000:01:00.0", "0000:02:00.0"
+
+
+def said(facts: Facts) -> dict[str, str]:
+    """The problems that the checks see: id and sentence."""
+    return {c.id.removeprefix("rocm."): says for c in ALL for outcome, says in ask(c, facts) if outcome == "problem"}
+
+
+def severity(check: Check[Any], facts: Facts) -> Severity:
+    """How bad the first problem is."""
+    return next(verdict.severity for verdict in run(check, facts) if verdict.problem)
+
+
+def told(kind: str, text: str, gpu: str | None = FIRST, **parts: Any) -> Event:
+    """A line of the log, with what it names."""
+    what = {name: str(part) for name, part in parts.items() if name != "code"}
+    return Event(
+        kind=kind, text=f"amdgpu {gpu or ''}: {text}", gpu=gpu, code=parts.get("code"), what={"text": text} | what
+    )
+
+
+def logged(*events: Event, facts: Facts | None = None) -> Facts:
+    """A machine with these lines in its log."""
+    return change(facts or amd_host(), "log.events", events)
+
+
+BEGIN, GOOD = told("amdgpu-reset", "GPU reset begin!"), told("amdgpu-reset", "GPU reset(2) succeeded!")
+BAD = told("amdgpu-reset", "GPU reset end with ret = -62")
+TIMEOUT = told("amdgpu-ring-timeout", "comp_1.0.0")
+LOADED = told("amdgpu-loaded", "amdgpu kernel modesetting enabled", None)
+VM = change(instinct_node(1, iommu=None), "host.virtual", "kvm")
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        nvidia_host(),
+        amd_host(),
+        amd_host((RADEON, IGPU)),
+        instinct_node(),
+        instinct_node(8, 8),
+        instinct_node(8, 4, memory_partition="NPS2"),
+        inside(change(instinct_node(), "gpus", instinct_node(2).gpus)),  # two of eight
+        VM,
+        amd_host((msgspec.structs.replace(RADEON, name="AMD Radeon 8060S", gfx="gfx1151", integrated=True),)),
+        instinct_node(4, hive=None),
+        instinct_node(pages_retired=3),
+        logged(BEGIN),
+        logged(BAD, BEGIN, GOOD),
+        logged(BAD, TIMEOUT, LOADED),  # loaded anew since
+        logged(told("amdgpu-ring-timeout", "vcn_unified_0")),
+        logged(told("amdgpu-ras", "uncorrectable hardware errors detected in total in gfx block", code=0)),
+        logged(told("amdgpu-ras", "correctable hardware errors detected in umc block", code=7)),
+        logged(told("amdgpu-ring-timeout", "gfx_0.0.0", None), facts=amd_host((RADEON, IGPU))),  # of which card?
+        change(amd_host(), "pci.0.driver", "vfio-pci"),
+        change(amd_host(), "pci.0.driver", None),  # KFD lists it: it is driven, whatever the bus shows
+        inside(change(change(amd_host(), "pci.0.driver", None), "gpus", ())),
+        change(amd_host((RADEON, card("gfx1100", 1))), "pci.1.bar1", 24 << 30),
+        change(change(amd_host((RADEON, card("gfx1100", 1))), "pci.1.bar1", 256 << 20), "host.virtual", "kvm"),
+        change(amd_host((RADEON,)), "pci.0.bar1", 256 << 20),  # alone
+    ],
+)
+def test_healthy(facts: Facts) -> None:
+    assert said(facts) == {}
+
+
+def undriven(gfx: str = "gfx1201", *events: Event, **changes: Any) -> Facts:
+    """A card that amdgpu gave up."""
+    facts = change(amd_host((card(gfx),), boards=(), **changes), "pci.0.driver", None)
+    return logged(*events, facts=change(facts, "gpus", ()))
+
+
+FIRMWARE = told("amdgpu-firmware", "Direct firmware load for amdgpu/psp_14_0_3_sos.bin failed with error -2")
+INIT = told("amdgpu-init-failed", "Fatal error during GPU init")
+WORN = told("amdgpu-bad-pages", "RAS records:300 exceed threshold:256", code=300)
+NO_DRIVER = "The GPU at 0000:01:00.0 (Radeon) has no driver, although amdgpu is loaded."
+
+
+@pytest.mark.parametrize(
+    ("facts", "says"),
+    [
+        (undriven("gfx1030", INIT), NO_DRIVER),
+        (undriven("gfx1030", FIRMWARE, INIT), f"{NO_DRIVER} Its firmware is missing."),
+        (
+            undriven("gfx1201", INIT),
+            f"{NO_DRIVER} The running kernel is 6.8.0-60-generic; the first that drives it is 6.11.",
+        ),
+        (undriven("gfx1201", INIT, version="6.10.5"), NO_DRIVER),  # AMD's own driver
+        (change(undriven("gfx1201"), "host.kernel.release", "5.14.0-570.el9.x86_64"), NO_DRIVER),
+        (change(undriven("gfx1201"), "host.kernel.release", "6.14.2-arch1-1"), NO_DRIVER),
+        (
+            undriven("gfx1030", told("amdgpu-unknown-block", "Failed to add gfx ip block(GC_HWIP:0xd0001)", None)),
+            f"{NO_DRIVER} The running kernel does not know this generation.",
+        ),
+        (undriven("gfx90a", WORN, INIT), f"{NO_DRIVER} Its memory has too many bad pages."),
+    ],
+)
+def test_not_driven(facts: Facts, says: str) -> None:
+    assert ask(not_driven, facts) == [("problem", says)]
+
+
+def test_not_driven_is_silent_where_nobody_should_drive_it() -> None:
+    assert ask(not_driven, undriven("gfx701")) == [("pass", "")]  # radeon's generation
+    assert ask(not_driven, change(undriven(), "amd.loaded", False)) == [("pass", "")]  # another check's
+    host = change(amd_host((card("gfx942"), card("gfx942", 1)), boards=()), "pci.0.driver", "gim")
+    assert ask(not_driven, change(change(host, "pci.1.driver", None), "gpus", ()))[1] == ("pass", "")
+    assert ask(not_driven, change(undriven(), "pci.0.driver", WHY)) == [("unknown", "not to be seen")]
+    assert ask(not_driven, change(undriven(), "amd.loaded", WHY)) == [("unknown", "not to be seen")]
+
+
+def test_an_integrated_gpu_beside_a_card_that_works_is_worth_a_warning() -> None:
+    both = change(change(amd_host((RADEON, IGPU)), "pci.1.driver", None), "gpus", (RADEON,))
+    assert severity(not_driven, both) is Severity.WARNING
+    assert severity(not_driven, undriven()) is Severity.ERROR
+
+
+def test_what_helps_a_card_that_is_not_driven() -> None:
+    assert commands(not_driven, undriven("gfx1030", FIRMWARE))[0] == "sudo apt-get install linux-firmware"
+    assert commands(not_driven, undriven("gfx1201"))[0] == "sudo apt install linux-generic-hwe-24.04"
+    assert commands(not_driven, undriven("gfx90a", WORN)) == []
+
+
+def worn(**changes: Any) -> Facts:
+    """One MI300X card, changed."""
+    return instinct_node(1, **changes)
+
+
+@pytest.mark.parametrize(
+    ("check", "facts", "says"),
+    [
+        (reset_failed, logged(TIMEOUT, BEGIN, BAD), "GPU 0 (Radeon RX 7900 XTX) hung and could not be reset."),
+        (
+            reset_failed,
+            logged(GOOD, told("amdgpu-lost", "device lost from bus")),
+            "GPU 0 (Radeon RX 7900 XTX) hung and left the PCI bus.",
+        ),
+        (
+            hangs,
+            logged(TIMEOUT, BEGIN, GOOD),
+            "GPU 0 (Radeon RX 7900 XTX) stopped answering once since amdgpu was loaded.",
+        ),
+        (
+            hangs,
+            logged(
+                told("kfd-hang", "MES failed to respond to msg=REMOVE_QUEUE"),
+                TIMEOUT,
+                told("amdgpu-culprit", "", process="python3", pid=7),
+            ),
+            "GPU 0 (Radeon RX 7900 XTX) stopped answering 2 times since amdgpu was loaded, last while python3 ran.",
+        ),
+        (
+            page_faults,
+            logged(told("amdgpu-fault", "no-retry page fault", process="python3")),
+            "python3 met a page fault on GPU 0 (Radeon RX 7900 XTX).",
+        ),
+        (
+            page_faults,
+            change(logged(told("amdgpu-fault", "page fault")), "gpus", ()),
+            "A program met a page fault on the GPU at 0000:01:00.0 (Radeon RX 7900 XTX).",
+        ),
+        (
+            uncorrectable_errors,
+            change(worn(), "gpus.0.ecc_uncorrected", 1),
+            "GPU 0 (AMD Instinct MI300X) met 1 uncorrectable hardware error since amdgpu was loaded.",
+        ),
+        (
+            uncorrectable_errors,
+            logged(told("amdgpu-ras", "new uncorrectable hardware errors detected in umc block", code=2), facts=worn()),
+            "GPU 0 (AMD Instinct MI300X) met 2 uncorrectable hardware errors since amdgpu was loaded.",
+        ),
+        (
+            bad_pages,
+            worn(pages_pending=1, pages_retired=4),
+            "GPU 0 (AMD Instinct MI300X) has 1 bad page of memory that is still in use; 4 are out of use.",
+        ),
+        (
+            bad_pages,
+            logged(WORN, facts=worn(pages_retired=300)),
+            "GPU 0 (AMD Instinct MI300X) has more bad pages of memory than AMD permits; 300 are out of use.",
+        ),
+        (
+            held_slow,
+            worn(performance_level="low"),
+            "GPU 0 (AMD Instinct MI300X) is held at its lowest clocks: its performance level is 'low'.",
+        ),
+        (
+            partitions_differ,
+            change(instinct_node(3), "amd.boards.1.compute_partition", "CPX"),
+            "The 3 Instinct cards here are divided differently: 2 in SPX/NPS1, 1 in CPX/NPS1.",
+        ),
+        (
+            partitions_missing,
+            change(instinct_node(2, 8), "gpus", instinct_node(2, 8).gpus[:15]),  # type: ignore[index]
+            "1 of 2 cards in CPX mode has fewer GPUs than the others: 1 of 16 are missing.",
+        ),
+        (
+            hive_split,
+            change(instinct_node(4), "amd.boards.3.hive", None),
+            "1 of 4 cards is outside of the XGMI hive of the others: 0000:04:00.0.",
+        ),
+        (
+            iommu_translates,
+            instinct_node(2, iommu="DMA-FQ"),
+            "The IOMMU translates for 2 of 2 Instinct cards (domain type DMA-FQ).",
+        ),
+        (
+            small_bar,
+            change(amd_host((RADEON, card("gfx1100", 1))), "pci.1.bar1", 256 << 20),
+            "The PCI window of 1 of 2 cards is 256 MiB or less: GPU 1 (Radeon).",
+        ),
+    ],
+)
+def test_problems(check: Check[Any], facts: Facts, says: str) -> None:
+    assert [found for found in ask(check, facts) if found[0] != "pass"] == [("problem", says)]
+    for verdict in run(check, facts):
+        assert verdict.outcome.value != "problem" or verdict.fixes
+
+
+@pytest.mark.parametrize(
+    ("check", "facts", "path"),
+    [
+        (bad_pages, amd_host(), "amd.boards.0.pages_pending"),
+        (bad_pages, amd_host(), "amd.boards"),
+        (hangs, amd_host(), "log.events"),
+        (held_slow, amd_host(), "amd.boards.0.performance_level"),
+        (hive_split, instinct_node(1), "amd.boards.0.hive"),
+        (iommu_translates, instinct_node(2), "amd.boards.1.iommu"),
+        (page_faults, amd_host(), "log.events"),
+        (partitions_differ, instinct_node(2), "amd.boards.1.compute_partition"),
+        (partitions_missing, change(instinct_node(2, 8), "gpus", instinct_node(2, 8).gpus[:9]), "amd.closed_nodes"),  # type: ignore[index]
+        (reset_failed, amd_host(), "log.events"),
+        (small_bar, amd_host((RADEON, card("gfx1100", 1))), "pci.1.bar1"),
+        (uncorrectable_errors, instinct_node(1), "gpus.0.ecc_uncorrected"),
+    ],
+)
+def test_unknown(check: Check[Any], facts: Facts, path: str) -> None:
+    assert ask(check, change(facts, path, WHY)) == [("unknown", "not to be seen")]
+
+
+def test_partitions_that_a_job_may_not_see_are_not_missing() -> None:
+    few = change(instinct_node(2, 8), "gpus", instinct_node(2, 8).gpus[:9])  # type: ignore[index]
+    assert ask(partitions_missing, change(few, "amd.closed_nodes", 7)) == [("pass", "")]
+    assert ask(partitions_missing, inside(few)) == [("pass", "")]
+
+
+def test_small_windows_and_translation_only_where_cards_exchange_data() -> None:
+    mixed = change(amd_host((RADEON, IGPU)), "pci.1.bar1", 256 << 20)
+    assert ask(small_bar, mixed) == [("pass", "")]  # an integrated GPU shares the memory
+    assert ask(iommu_translates, amd_host((RADEON, card("gfx1100", 1)))) == [("pass", "")]  # AMD wants it on for Radeon
+    assert ask(iommu_translates, inside(instinct_node(2, iommu="DMA"))) == [("pass", "")]
+
+
+def test_the_log_of_another_card_says_nothing_of_this_one() -> None:
+    two = logged(told("amdgpu-ring-timeout", "gfx_0.0.0", SECOND), facts=amd_host((RADEON, card("gfx1100", 1))))
+    assert [outcome for outcome, _ in ask(hangs, two)] == ["pass", "problem"]
+
+
+def test_partitions_of_one_card_are_one_finding() -> None:
+    divided = change(instinct_node(1, 8), "amd.boards.0.pages_pending", 2)
+    assert ask(bad_pages, divided) == [
+        ("problem", "GPU 0 to 7 (AMD Instinct MI300X) has 2 bad pages of memory that are still in use.")
+    ]
+
+
+def test_severity() -> None:
+    assert severity(bad_pages, worn(pages_pending=1)) is Severity.WARNING
+    assert severity(bad_pages, logged(WORN, facts=worn())) is Severity.ERROR
