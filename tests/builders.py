@@ -78,6 +78,13 @@ def host(**changes: Any) -> Host:
         "memory": 64 << 30,
         "memory_available": 60 << 30,
         "memory_limit": None,
+        "uptime": 86400.0,
+        "cpu_list": "0-31",
+        "numa_balancing": False,
+        "may_lock": False,
+        "rdma": False,
+        "l4t": None,
+        "thunderbolt": (),
     }
     return Host(**(plain | changes))
 
@@ -102,6 +109,11 @@ def card(index: int = 0, **changes: Any) -> PciDevice:
         "link_width_max": 16,
         "power_state": "D0",
         "runtime_status": "active",
+        "ports": ("0000:00:01.0",),
+        "iommu": None,
+        "acs": None,
+        "local_cpus": "0-31",
+        "link_errors": (),
     }
     return PciDevice(**(plain | changes))
 

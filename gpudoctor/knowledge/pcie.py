@@ -21,16 +21,33 @@ class Generation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     low: float | None = None
 
 
+class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a healthy link stays below."""
+
+    replays_a_minute: int
+
+
 class Pcie(Table, frozen=True):
     """The table ``pcie.toml``."""
 
+    limits: Limits
     generation: tuple[Generation, ...]
+
+
+@cache
+def _pcie() -> Pcie:
+    return load("pcie", Pcie)
 
 
 @cache
 def generations() -> dict[int, Generation]:
     """Return the generations by number."""
-    return {g.generation: g for g in load("pcie", Pcie).generation}
+    return {g.generation: g for g in _pcie().generation}
+
+
+def replays_a_minute() -> int:
+    """Return how many packets a minute a healthy link may have to send again."""
+    return _pcie().limits.replays_a_minute
 
 
 def generation_of_rate(gigatransfers: float) -> int | None:

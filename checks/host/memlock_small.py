@@ -1,0 +1,63 @@
+"""The limit of locked memory is too small for RDMA."""
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.remedies.container import again, engine
+from gpudoctor.subjects import gpus_of, in_container, machine
+from gpudoctor.views.containers import size
+
+# NCCL registers several buffers of 4 MiB with each peer; systems default to 64 KiB or 8 MiB.
+LITTLE = 64 << 20
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    if in_container(facts):
+        if engine(facts) == "kubernetes":
+            says = "Give the pod's container the capability IPC_LOCK (securityContext.capabilities.add)."
+            return (again(says, verify="grep CapEff /proc/self/status"),)
+        return (
+            again(
+                "Start the container without a limit of locked memory.",
+                "docker run --ulimit memlock=-1 --ulimit stack=67108864 ...",
+                verify="ulimit -l",
+            ),
+        )
+    lines = "* soft memlock unlimited\\n* hard memlock unlimited\\n"
+    return (
+        Fix(
+            "Raise the limit for everybody; a service and Slurm's slurmd need LimitMEMLOCK=infinity in their unit too.",
+            (f"printf '{lines}' | sudo tee /etc/security/limits.d/99-memlock.conf",),
+            "relogin",
+            root=True,
+            needs="relogin",
+            impact="persistent",
+            undo="sudo rm /etc/security/limits.d/99-memlock.conf",
+            verify="ulimit -l",
+        ),
+    )
+
+
+@check(
+    title="The limit of locked memory is too small for InfiniBand and RoCE",
+    severity=Severity.WARNING,
+    cause="A network adapter with RDMA reads and writes memory by itself, so that memory has to be locked. Where the "
+    'limit is small, NCCL ends with "ibv_reg_mr_iova2 failed ... Cannot allocate memory" as soon as it uses the '
+    "adapter.",
+    fixes=_fixes,
+    references=(
+        "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html#infiniband",
+        "https://github.com/NVIDIA/nccl-tests/issues/206",
+    ),
+    each=machine,
+    affects=("several-gpus",),
+    seen=("table 2026-11",),
+)
+def memlock_small(facts: Facts) -> str | None:
+    """Devices for RDMA and GPUs are there, and this process may lock less than NCCL needs."""
+    if not gpus_of(facts) or not known(facts.host.rdma):
+        return None
+    limit = known(facts.host.memlock)
+    if limit is None or limit >= LITTLE or known(facts.host.may_lock):
+        return None
+    return f"This process may lock {size(limit)} of memory, too little for the network adapter with RDMA."

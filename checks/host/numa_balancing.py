@@ -1,0 +1,45 @@
+"""The kernel moves pages between nodes on a machine whose GPU memory is a node."""
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.subjects import gpus_of, in_container, machine
+
+_OFF = "sudo sysctl -w kernel.numa_balancing=0"
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    keep = "echo 'kernel.numa_balancing = 0' | sudo tee /etc/sysctl.d/99-numa-balancing.conf"
+    return (
+        Fix(
+            f"{'On the host: switch' if in_container(facts) else 'Switch'} automatic NUMA balancing off.",
+            (_OFF, keep),
+            "change-environment",
+            root=True,
+            impact="persistent",
+            undo="sudo rm /etc/sysctl.d/99-numa-balancing.conf; sudo sysctl -w kernel.numa_balancing=1",
+            verify="cat /proc/sys/kernel/numa_balancing",
+        ),
+    )
+
+
+@check(
+    title="Automatic NUMA balancing is on beside a GPU whose memory is a NUMA node",
+    severity=Severity.ADVICE,
+    cause="On Grace the GPU's memory is a node of the system. The kernel takes pages away from time to time, to see "
+    "who uses them; where the GPU meets one of these, it waits for the processor. NVIDIA advises to switch that off.",
+    fixes=_fixes,
+    references=(
+        "https://docs.nvidia.com/grace-perf-tuning-guide/os-settings.html",
+        "https://nvidia.github.io/grace-cpu-benchmarking-guide/platform/index.html",
+        "https://docs.kernel.org/admin-guide/sysctl/kernel.html#numa-balancing",
+    ),
+    each=machine,
+    affects=("everything",),
+    seen=("table 2026-11",),
+)
+def numa_balancing(facts: Facts) -> str | None:
+    """On Grace with its GPU alone: elsewhere no GPU is a node."""
+    if facts.host.platform != "grace" or not gpus_of(facts, "nvidia") or not known(facts.host.numa_balancing):
+        return None
+    return "kernel.numa_balancing is 1: the kernel keeps unmapping pages that the GPU shares with the processor."

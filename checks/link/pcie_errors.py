@@ -1,0 +1,83 @@
+"""Packets between a GPU and the board arrive broken, again and again."""
+
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.knowledge.pcie import replays_a_minute
+from gpudoctor.maybe import Maybe, Unknown, known, known_or
+from gpudoctor.subjects import OnGpu, cards_of, gpu_name, nvidia_gpus
+from gpudoctor.views.gpus import has_slot
+
+# Fewer come up while a link is trained, and prove nothing over a short time.
+_LEAST = 1000
+
+
+def _fixes(on: OnGpu) -> tuple[Fix, ...]:
+    seat = Fix(
+        "Shut down, reseat the card, do without a riser or extension cable (or take one made for that generation), and "
+        "update the board's firmware (BIOS).",
+        (),
+        "replace-hardware",
+        needs="reboot",
+        verify="nvidia-smi --query-gpu=index,pcie.link.gen.current,pcie.link.width.current --format=csv",
+    )
+    slower = Fix(
+        "Set the slot one PCIe generation lower in the firmware's set-up: a slower link without errors beats a fast "
+        "one that repeats itself.",
+        (),
+        "reboot",
+        needs="reboot",
+        impact="persistent",
+    )
+    look = Fix(
+        "See whether the counters still grow, best while data is copied.",
+        (f"grep -H . /sys/bus/pci/devices/{on.gpu.address}/aer_dev_correctable",),
+        impact="none",
+    )
+    return seat, slower, look
+
+
+@check(
+    title="A GPU's PCIe link loses packets",
+    severity=Severity.WARNING,
+    cause="Packets arrive damaged and are sent again, or the receiver complains of the signal. Nothing is lost but "
+    "time, until the link falls back to a lower speed or the GPU falls off the bus. A riser, a contact or a worn "
+    "slot is the usual reason.",
+    fixes=_fixes,
+    references=(
+        "https://docs.nvidia.com/datacenter/dcgm/latest/reference/error-thresholds.html",
+        "https://docs.kernel.org/PCI/pcieaer-howto.html",
+    ),
+    each=nvidia_gpus,
+    because=("device.fallen-off-the-bus", "device.needs-reset"),
+    affects=("everything",),
+    seen=("table 2026-11",),
+)
+def pcie_errors(on: OnGpu) -> Problem | None:
+    """More a minute than NVIDIA takes for healthy, on the average since the start; corrected alone they are advice."""
+    if not has_slot(on.facts, on.gpu):
+        return None
+    replays, errors = on.gpu.pcie_replays, _errors(on)
+    if isinstance(replays, Unknown) and not isinstance(errors, tuple):
+        known(replays)
+    again, counted = known_or(replays, None) or 0, sum(number for _, number in known_or(errors, None) or ())
+    most = max(again, counted)
+    if most < _LEAST:
+        return None
+    minutes = max(known(on.facts.host.uptime) / 60, 1.0)
+    if most / minutes <= replays_a_minute():
+        return None
+    what = "packets were sent again over" if again >= counted else "errors were corrected on"
+    says = f"{most} {what} the PCIe link of {gpu_name(on.gpu)}, {most / minutes:.0f} a minute since the start."
+    often = again / minutes > replays_a_minute()
+    return Problem(says, _evidence(replays, errors), severity=None if often else Severity.ADVICE)
+
+
+def _errors(on: OnGpu) -> Maybe[tuple[tuple[str, int], ...] | None]:
+    """What the kernel counted at both ends of the link; None: it counts nothing, or shows no such card."""
+    return next((c.link_errors for c in cards_of(on.facts, "nvidia") if c.address == on.gpu.address), None)
+
+
+def _evidence(replays: object, errors: object) -> tuple[str, ...]:
+    lines = [f"NVML's replay counter: {replays}"] if isinstance(replays, int) else []
+    if isinstance(errors, tuple) and errors:
+        lines.append("corrected at both ends: " + ", ".join(f"{kind} {number}" for kind, number in errors))
+    return tuple(lines)

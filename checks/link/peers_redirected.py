@@ -1,0 +1,86 @@
+"""The IOMMU or ACS stands between GPUs that write to one another."""
+
+from gpudoctor.facts import Facts, Gpu, PciDevice
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known, known_or
+from gpudoctor.remedies.boot import kernel_parameter
+from gpudoctor.subjects import gpu_name
+from gpudoctor.views.driver import several_gpus
+from gpudoctor.views.peers import behind_one_switch, pcie_peers
+
+TRANSLATED = ("DMA", "DMA-FQ")
+_SEE = Fix(
+    "Measure whether direct copies between the GPUs work and how fast they are.",
+    ("gpudoctor smoke",),
+    impact="none",
+)
+
+
+def _translated(facts: Facts) -> bool:
+    return any(known_or(card.iommu, None) in TRANSLATED for _, card in pcie_peers(facts))
+
+
+def _redirected(peer: tuple[Gpu, PciDevice]) -> tuple[str, ...]:
+    """The ports above a GPU where the last one redirects; else none."""
+    return peer[1].ports if peer[1].acs is True and isinstance(peer[1].ports, tuple) else ()
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    fixes = []
+    if _translated(facts):
+        says = "Let the IOMMU pass the GPUs' addresses through (Intel and AMD alike)."
+        verify = "cat /sys/kernel/iommu_groups/*/type | sort | uniq -c"
+        fixes.append(kernel_parameter(facts, says, "iommu=pt", verify))
+    ports = sorted({way[-1] for pair in behind_one_switch(pcie_peers(facts)) for way in map(_redirected, pair) if way})
+    if ports:
+        fixes.append(
+            Fix(
+                "Switch ACS off in the firmware's set-up (BIOS), or until the next restart on the ports of the switch. "
+                "A host that gives its devices to virtual machines needs ACS: leave it on there.",
+                tuple(f"sudo setpci -s {port} ECAP_ACS+6.w=0000" for port in ports),
+                root=True,
+                undo="Restart the computer.",
+                verify="sudo lspci -vvv | grep ACSCtl",
+            )
+        )
+    return (*fixes, _SEE)
+
+
+@check(
+    title="IOMMU or ACS is in the way of direct copies between GPUs",
+    severity=Severity.ADVICE,
+    cause="GPUs without NVLink write to each other's memory over PCIe. An IOMMU that translates addresses does not "
+    "support that on bare metal: copies get slow or wrong, and NCCL hangs. ACS sends what could stay within a PCIe "
+    "switch up to the processor and back.",
+    fixes=_fixes,
+    references=(
+        "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html#pci-access-control-services-acs",
+        "https://docs.nvidia.com/nim/maxine/lipsync/latest/advanced-usage/multi-gpu.html",
+        "https://github.com/NVIDIA/nccl/issues/2079",
+        "https://docs.kernel.org/admin-guide/kernel-parameters.html",
+    ),
+    each=several_gpus,
+    because=("device.fallen-off-the-bus",),
+    affects=("several-gpus",),
+    seen=("table 2026-11",),
+)
+def peers_redirected(facts: Facts) -> Problem | None:
+    """A warning where a switch's ports are known to redirect; advice where the IOMMU translates."""
+    peers = pcie_peers(facts)
+    if not peers:
+        return None
+    pairs = list(behind_one_switch(peers))
+    for one, other in pairs:
+        ways = _redirected(one), _redirected(other)
+        if all(ways):
+            says = f"{gpu_name(one[0])} and {gpu_name(other[0])} share a PCIe switch, whose ports send what they write "
+            evidence = (f"ACS P2P Request Redirect at {ways[0][-1]} and {ways[1][-1]}",)
+            return Problem(f"{says}to each other up to the processor (ACS).", evidence, severity=Severity.WARNING)
+    kinds = [known(card.iommu) for _, card in peers]
+    if any(kind in TRANSLATED for kind in kinds):
+        says = f"The IOMMU translates the addresses of {len(peers)} GPUs that have only PCIe between them."
+        return Problem(says, tuple(f"{c.address}: {c.iommu}" for _, c in peers[:4]))
+    for one, other in pairs:
+        known(one[1].acs)
+        known(other[1].acs)
+    return None
