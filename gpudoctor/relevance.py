@@ -23,7 +23,7 @@ def _tested(facts: Facts) -> bool:
 
 
 GATES: Mapping[str, Callable[[Facts], bool]] = {
-    **dict.fromkeys(("driver", "fabric", "health", "link", "mig"), wants_nvidia),
+    **dict.fromkeys(("advice", "driver", "fabric", "health", "link", "mig"), wants_nvidia),
     "wsl": _windows,
     "smoke": _tested,
     "pytorch": partial(_has, framework="torch"),

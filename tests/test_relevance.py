@@ -60,7 +60,7 @@ def test_the_subjects_behind_a_gate_are_those_that_it_was_made_for() -> None:
     nvidia = {"own_kernel", "not_wsl", "nvidia_machine", "nvidia_hardware", "nvidia_host", "alike_cards"}
     nvidia |= {"nvidia_gpus", "nvidia_cards", "several_gpus"}
     made_for = {
-        **dict.fromkeys(("driver", "fabric", "health", "link", "mig"), nvidia),
+        **dict.fromkeys(("advice", "driver", "fabric", "health", "link", "mig"), nvidia),
         "wsl": {"windows_gpu", "wsl_machine"},
         "smoke": {"smoke_runs", "gpu_runs", "smoke_gpus", "smoke_tests", "gpu_tests", "cuda_tests", "sisters"},
         "pytorch": {"torches", "lives torch", "pairs torch"},

@@ -1,0 +1,61 @@
+"""PyTorch that has only PTX for a GPU, where a wheel with machine code exists."""
+
+from gpudoctor.facts import Facts, Gpu
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.knowledge import torch
+from gpudoctor.knowledge.kernels import coverage
+from gpudoctor.maybe import Unknown, known
+from gpudoctor.remedies.python import reinstall_torch, torch_choice
+from gpudoctor.subjects import OnFramework, nvidia_hardware
+from gpudoctor.views.advice import torches
+from gpudoctor.views.capability import covers, gpu_words
+from gpudoctor.views.gpus import visible_gpus
+
+
+def _served(on: OnFramework) -> Gpu | None:
+    """A GPU for which this build has PTX alone, and the fitting wheel has machine code.
+
+    Raises:
+        UnknownFactError: nobody knows what the build was compiled for, or what the GPU is.
+    """
+    archs = known(on.framework.archs if isinstance(on.framework.kernels, Unknown) else on.framework.kernels)
+    for gpu in visible_gpus(on.facts):
+        capability = known(gpu.capability)
+        if capability and covers(archs, capability) == "ptx" and _better(on, gpu, capability):
+            return gpu
+    return None
+
+
+def _better(on: OnFramework, gpu: Gpu, capability: str) -> bool:
+    choice = torch_choice(on.facts, on.python, gpu)
+    machine = on.facts.host.architecture if isinstance(on.facts.host.architecture, str) else "x86_64"
+    targets = torch.targets_of(choice.version, choice.variant, machine) if choice else None
+    return bool(targets) and coverage(targets or "", capability) == "machine code"
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    for on in torches(facts):
+        if gpu := _served(on):
+            return reinstall_torch(facts, on.python, on.framework, gpu)
+    return ()
+
+
+@check(
+    title="PyTorch's kernels are compiled for this GPU at first use",
+    severity=Severity.ADVICE,
+    cause="The build has PTX for this GPU and no machine code: the driver compiles each kernel when it is first used, "
+    "which makes first runs slow and needs room in ~/.nv/ComputeCache.",
+    fixes=_fixes,
+    references=("https://docs.nvidia.com/cuda/cuda-c-programming-guide/#just-in-time-compilation",),
+    each=nvidia_hardware,
+    because=("pytorch.arch-missing",),
+    affects=("wheels",),
+    seen=("table 2026-11",),
+)
+def compiled_at_first_use(facts: Facts) -> Problem | None:
+    """Only PTX covers a visible GPU, and another wheel for this driver and Python has machine code."""
+    for on in torches(facts):
+        gpu = _served(on)
+        if gpu is not None:
+            return Problem(f"{on.name} has no machine code for {gpu_words(gpu)}, only PTX; a newer build has.")
+    return None

@@ -1,0 +1,52 @@
+"""Too few processor cores to feed the GPUs."""
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.remedies.container import again, engine
+from gpudoctor.subjects import in_container, nvidia_hardware
+from gpudoctor.views.advice import computing
+from gpudoctor.views.gpus import visible_gpus
+
+# One core drives the GPU from Python; with less than one more nothing is left to load data.
+_EACH = 2
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    cores = 4 * len(visible_gpus(facts))
+    if "SLURM_JOB_ID" in facts.host.environment:
+        return (Fix("Ask the scheduler for more cores.", (f"srun --gpus=1 --cpus-per-task={cores} --pty bash",)),)
+    if in_container(facts) and engine(facts) == "kubernetes":
+        says = f"Raise the CPU limit in resources of the pod's container to {cores} or more."
+        return (again(says, verify="nproc"),)
+    if in_container(facts):
+        says = "Start the container with more cores."
+        return (again(says, f"docker run --cpus={cores} ...", verify="cat /sys/fs/cgroup/cpu.max"),)
+    return ()
+
+
+def _given(facts: Facts) -> bool:
+    """Whether somebody chose how many cores this program gets; a machine has those that it has."""
+    return in_container(facts) or "SLURM_JOB_ID" in facts.host.environment
+
+
+@check(
+    title="There are few processor cores for the GPUs",
+    severity=Severity.ADVICE,
+    cause="Python, the data loader's workers and the driver run on the processor. With less than two cores for each "
+    "GPU it waits for data, and its utilisation stays low.",
+    fixes=_fixes,
+    references=("https://docs.pytorch.org/docs/stable/data.html#multi-process-data-loading",),
+    each=nvidia_hardware,
+    affects=("wheels",),
+    seen=("table 2026-11",),
+)
+def few_cpus(facts: Facts) -> Problem | None:
+    """A framework computes in a container or job with less than two cores for each visible GPU."""
+    if not _given(facts) or not computing(facts):
+        return None
+    gpus, cpus = len(visible_gpus(facts)), known(facts.host.cpus)
+    if cpus >= gpus * _EACH:
+        return None
+    words = f"{cpus:g} core{'' if cpus == 1 else 's'}"
+    return Problem(f"This program may use {words}, for {gpus} GPU{'' if gpus == 1 else 's'}.")

@@ -1,0 +1,63 @@
+"""TensorFlow or JAX beside another framework: the first takes the GPU's memory at once."""
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.subjects import NAMES, OnFramework, nvidia_hardware
+from gpudoctor.views.advice import computing
+
+_GROWTH = {"tensorflow": "TF_FORCE_GPU_ALLOW_GROWTH=true", "jax": "XLA_PYTHON_CLIENT_PREALLOCATE=false"}
+_SHARE = {"tensorflow": "nearly all", "jax": "three quarters"}
+# Each of these already keeps a framework from taking it all.
+_SETTINGS = {
+    "tensorflow": ("TF_FORCE_GPU_ALLOW_GROWTH", "TF_GPU_ALLOCATOR"),
+    "jax": ("XLA_PYTHON_CLIENT_PREALLOCATE", "XLA_PYTHON_CLIENT_MEM_FRACTION", "XLA_PYTHON_CLIENT_ALLOCATOR"),
+}
+
+
+def _greedy(facts: Facts) -> tuple[OnFramework, OnFramework] | None:
+    """A framework that takes the memory at once, and another one of the same environment."""
+    there = [on for on in computing(facts) if on.framework.name != "onnxruntime"]
+    for name in ("tensorflow", "jax"):
+        for on in there:
+            others = [o for o in there if o.python is on.python and o.framework.name != name]
+            if on.framework.name == name and others and not _set(facts, name):
+                return on, others[0]
+    return None
+
+
+def _set(facts: Facts, name: str) -> bool:
+    return any(variable in facts.host.environment for variable in _SETTINGS[name])
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    found = _greedy(facts)
+    if found is None:
+        return ()
+    setting = _GROWTH[found[0].framework.name]
+    says = "Where one program, or two on one GPU, use both: let it take memory as it needs it."
+    undo = f"unset {setting.partition('=')[0]}"
+    return (Fix(says, (f"export {setting}",), "change-environment", undo=undo),)
+
+
+@check(
+    title="One framework takes the GPU's memory before the other can",
+    severity=Severity.ADVICE,
+    cause="At its first operation TensorFlow takes nearly all free memory of each GPU, JAX three quarters, to manage "
+    "it themselves. What another framework then needs is missing: 'CUDA out of memory' on an idle GPU.",
+    fixes=_fixes,
+    references=(
+        "https://www.tensorflow.org/guide/gpu#limiting_gpu_memory_growth",
+        "https://docs.jax.dev/en/latest/gpu_memory_allocation.html",
+    ),
+    each=nvidia_hardware,
+    affects=("wheels",),
+    seen=("table 2026-11",),
+)
+def memory_taken_at_once(facts: Facts) -> Problem | None:
+    """TensorFlow or JAX computes on the GPU beside another framework of its environment, and nothing limits it."""
+    found = _greedy(facts)
+    if found is None:
+        return None
+    one, other = (NAMES[on.framework.name] for on in found)
+    share = _SHARE[found[0].framework.name]
+    return Problem(f"{one} and {other} share this environment, and {one} takes {share} of the GPU's memory at once.")

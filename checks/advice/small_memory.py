@@ -1,0 +1,57 @@
+"""GPUs with little memory for training."""
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.subjects import gpu_name, nvidia_hardware
+from gpudoctor.views.advice import computing
+from gpudoctor.views.gpus import visible_gpus
+
+_SMALL = 8.5 * (1 << 30)  # cards of 8 GB and less
+# Bytes for each parameter: training in mixed precision with AdamW (weights, gradients, optimizer), inference in 16
+# bits, and in 4 bits with what is kept beside; activations and the context come on top.
+_TRAINING, _HALF, _FOUR = 18, 2, 0.7
+_ROOM = 0.85  # of the memory is left beside the context, the display and activations
+
+
+def _billions(memory: int, each: float) -> str:
+    number = memory * _ROOM / each / 1e9
+    return f"{number:.1f}" if number < 1 else f"{number:.0f}"
+
+
+def _fixes(_: Facts) -> tuple[Fix, ...]:
+    return (
+        Fix(
+            "For larger models: train adapters (LoRA, QLoRA) on 4-bit weights, with gradient checkpointing, a small "
+            "batch and gradient accumulation; run them in 4 bits, or let part of the layers stay in main memory.",
+        ),
+    )
+
+
+@check(
+    title="The GPU has little memory for training",
+    severity=Severity.ADVICE,
+    cause="Training with AdamW in mixed precision needs about 18 bytes for each parameter, and activations besides; "
+    "'CUDA out of memory' is then no fault of the machine.",
+    fixes=_fixes,
+    references=("https://huggingface.co/docs/transformers/model_memory_anatomy",),
+    each=nvidia_hardware,
+    affects=("wheels",),
+    seen=("table 2026-11",),
+)
+def small_memory(facts: Facts) -> Problem | None:
+    """A framework that trains computes here, and no visible GPU has more than 8 GB of its own."""
+    trains = [on for on in computing(facts) if on.framework.name in ("torch", "tensorflow", "jax")]
+    gpus = [g for g in visible_gpus(facts) if g.integrated is not True]
+    if not trains or not gpus:
+        return None
+    sizes = [known(g.memory) or 0 for g in gpus]
+    largest = max(sizes)
+    if not largest or largest > _SMALL:
+        return None
+    gpu = gpus[sizes.index(largest)]
+    full, half, four = (_billions(largest, each) for each in (_TRAINING, _HALF, _FOUR))
+    return Problem(
+        f"{gpu_name(gpu)} has {largest / (1 << 30):.0f} GB: room to train about {full} billion parameters in full, and "
+        f"to run about {half} billion in 16 bits or {four} billion in 4."
+    )

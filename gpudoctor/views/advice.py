@@ -1,0 +1,24 @@
+"""Which frameworks compute on NVIDIA GPUs here, for advice: where they do not, there is nothing to make better yet."""
+
+from gpudoctor.facts import Facts
+from gpudoctor.subjects import OnFramework
+from gpudoctor.views.driver import has_nvidia_driver
+from gpudoctor.views.gpus import visible_gpus
+
+
+def computing(facts: Facts) -> list[OnFramework]:
+    """The frameworks built for CUDA that are not known to fail, on a machine whose driver answers."""
+    if not has_nvidia_driver(facts) or not visible_gpus(facts):
+        return []
+    everyone = (OnFramework(facts, p, f) for p in facts.pythons if p.error is None for f in p.frameworks)
+    return [on for on in everyone if on.framework.variant == "cuda" and _runs(on)]
+
+
+def _runs(on: OnFramework) -> bool:
+    live = on.framework.live
+    return live is None or live.available is True
+
+
+def torches(facts: Facts) -> list[OnFramework]:
+    """Those that are PyTorch."""
+    return [on for on in computing(facts) if on.framework.name == "torch"]
