@@ -31,6 +31,7 @@ AREAS = (
     "packages",
     "host",
     "smoke",
+    "advice",
     "tables",
 )
 FRAMEWORKS = ("pytorch", "tensorflow", "cupy", "jax", "onnxruntime")
