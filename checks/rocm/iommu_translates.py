@@ -31,7 +31,7 @@ def iommu_translates(facts: Facts) -> Problem | None:
     cards = [on for on in discrete(facts) if on.gfx in INSTINCT]
     if len(cards) < 2:
         return None
-    kinds = [known(on.board.iommu) for on in cards if on.board]
+    kinds = [known(on.card.iommu) for on in cards]
     translated = [kind for kind in kinds if kind is not None and kind.startswith("DMA")]
     if not translated:
         return None

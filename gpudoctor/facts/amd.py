@@ -22,7 +22,6 @@ class Board(msgspec.Struct, frozen=True, kw_only=True):
     pages_retired: Maybe[int | None] = NOT  # pages of memory taken out of use
     pages_pending: Maybe[int | None] = NOT  # pages that could not be taken out yet
     performance_level: Maybe[str | None] = NOT  # "auto", "low", "high", "manual", "profile_min_sclk" ...
-    iommu: Maybe[str | None] = NOT  # kind of its IOMMU domain: "DMA", "DMA-FQ" translate, "identity"; None: no IOMMU
 
 
 class Repository(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,7 +1,4 @@
-"""The cards that amdgpu drives: partitions, links, bad pages, clocks held, and their IOMMU domain, from sysfs.
-
-https://docs.kernel.org/gpu/amdgpu/index.html, Documentation/ABI/testing/sysfs-kernel-iommu_groups
-"""
+"""The cards that amdgpu drives: partitions, links, bad pages, clocks held (https://docs.kernel.org/gpu/amdgpu/)."""
 
 from collections.abc import Sequence
 
@@ -39,7 +36,6 @@ def _board(machine: Machine, card: PciDevice) -> Board:
         pages_retired=retired,
         pages_pending=pending,
         performance_level=sensors.text("power_dpm_force_performance_level"),
-        iommu=_iommu(machine, folder),
     )
 
 
@@ -55,13 +51,3 @@ def _pages(sensors: Sensors) -> tuple[Maybe[int | None], Maybe[int | None]]:
         return text, text
     flags = _PAGE.findall(text)
     return flags.count("R"), len(flags) - flags.count("R")
-
-
-def _iommu(machine: Machine, folder: str) -> Maybe[str | None]:
-    """The kind of the card's IOMMU domain; the file is as old as kernel 5.11, the link as old as IOMMU groups."""
-    kind = machine.line(f"{folder}/iommu_group/type")
-    if kind is not None:
-        return kind
-    if machine.link(f"{folder}/iommu_group"):
-        return Unknown(f"{folder}/iommu_group/type cannot be read")
-    return None if machine.exists(folder) else Unknown(f"{folder} is not shown here")

@@ -5,6 +5,7 @@ from gpudoctor.judge import Fix
 from gpudoctor.knowledge import packages
 from gpudoctor.maybe import Unknown, known_or
 from gpudoctor.remedies import system
+from gpudoctor.remedies.boot import kernel_parameter
 from gpudoctor.remedies.container import engine
 from gpudoctor.subjects import cards_of, in_container
 
@@ -157,31 +158,10 @@ def shares_cards(facts: Facts) -> bool:
     return any(card.driver == "gim" for card in cards_of(facts, "amd"))
 
 
-def kernel_parameter(facts: Facts, parameter: str) -> tuple[str, ...]:
-    """The commands that add a parameter to the kernel's command line; the restart is not among them."""
-    if system.family_of(facts) == "fedora":
-        return (f'sudo grubby --update-kernel=ALL --args="{parameter}"',)
-    if system.family_of(facts) not in ("debian", "suse", "arch"):
-        return ()
-    add = f"sudo sed -i 's/^\\(GRUB_CMDLINE_LINUX=\"[^\"]*\\)/\\1 {parameter}/' /etc/default/grub"
-    debian = system.family_of(facts) == "debian"
-    return (add, "sudo update-grub" if debian else "sudo grub2-mkconfig -o /boot/grub2/grub.cfg")
-
-
 def passthrough(facts: Facts) -> tuple[Fix, ...]:
     """Put the IOMMU into passthrough mode."""
-    return (
-        Fix(
-            "Add iommu=pt to the kernel's command line and restart.",
-            (*kernel_parameter(facts, "iommu=pt"), "sudo reboot"),
-            "reboot",
-            root=True,
-            needs="reboot",
-            impact="persistent",
-            undo="Take iommu=pt out of the kernel's command line again.",
-            verify="cat /sys/bus/pci/drivers/amdgpu/*/iommu_group/type",
-        ),
-    )
+    verify = "cat /sys/bus/pci/drivers/amdgpu/*/iommu_group/type"
+    return (kernel_parameter(facts, "Add iommu=pt to the kernel's command line and restart.", "iommu=pt", verify),)
 
 
 def newer_firmware(facts: Facts, says: str = "Install the newest firmware of AMD's GPUs.") -> Fix:

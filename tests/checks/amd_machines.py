@@ -27,7 +27,7 @@ def render(**changes: Any) -> Node:
 
 
 def board(address: str, **changes: Any) -> Board:
-    """A Radeon card: not divided, in no hive, without RAS, its clocks its own, behind an IOMMU as kernels set it up."""
+    """A Radeon card: not divided, in no hive, without RAS, its clocks its own."""
     plain: dict[str, Any] = {
         "compute_partition": None,
         "memory_partition": None,
@@ -35,12 +35,11 @@ def board(address: str, **changes: Any) -> Board:
         "pages_retired": None,
         "pages_pending": None,
         "performance_level": "auto",
-        "iommu": "DMA-FQ",
     }
     return Board(address=address, **(plain | changes))
 
 
-def instinct_node(cards: int = 8, parts: int = 1, **changes: Any) -> Facts:
+def instinct_node(cards: int = 8, parts: int = 1, iommu: str | None = "identity", **changes: Any) -> Facts:
     """A node of MI300X cards in one hive, each divided into so many GPUs; `changes` are those of every card."""
     gpus = tuple(
         gpu(
@@ -63,10 +62,11 @@ def instinct_node(cards: int = 8, parts: int = 1, **changes: Any) -> Facts:
         "hive": "13154872410235392",
         "pages_retired": 0,
         "pages_pending": 0,
-        "iommu": "identity",
     }
     facts = amd_host(gpus[::parts], ("gfx90a", "gfx942"), closed_nodes=0)
-    devices = tuple(msgspec.structs.replace(c, device="74a1", bar1=256 << 30) for c in known_or(facts.pci, ()))
+    devices = tuple(
+        msgspec.structs.replace(c, device="74a1", bar1=256 << 30, iommu=iommu) for c in known_or(facts.pci, ())
+    )
     told = tuple(board(c.address, **(plain | changes)) for c in devices)
     node = change(change(facts, "gpus", gpus), "pci", devices)
     return change(node, "amd.boards", told)
@@ -100,6 +100,7 @@ def amd_host(gpus: tuple[Gpu, ...] = (RADEON,), archs: tuple[str, ...] = ("gfx10
             name=g.name,
             integrated=g.integrated,
             bar1=g.memory,
+            iommu="DMA-FQ",
         )
         for n, g in enumerate(gpus)
     )

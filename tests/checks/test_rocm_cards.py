@@ -265,7 +265,7 @@ def test_problems(check: Check[Any], facts: Facts, says: str) -> None:
         (hangs, amd_host(), "log.events"),
         (held_slow, amd_host(), "amd.boards.0.performance_level"),
         (hive_split, instinct_node(1), "amd.boards.0.hive"),
-        (iommu_translates, instinct_node(2), "amd.boards.1.iommu"),
+        (iommu_translates, instinct_node(2), "pci.1.iommu"),
         (page_faults, amd_host(), "log.events"),
         (partitions_differ, instinct_node(2), "amd.boards.1.compute_partition"),
         (partitions_missing, change(instinct_node(2, 8), "gpus", instinct_node(2, 8).gpus[:9]), "amd.closed_nodes"),  # type: ignore[index]

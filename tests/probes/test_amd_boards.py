@@ -1,4 +1,4 @@
-"""AMD's cards in sysfs: partitions, hive, bad pages, clocks held, IOMMU; and a card that sleeps or is not amdgpu's."""
+"""AMD's cards in sysfs: partitions, hive, bad pages, clocks held; and a card that sleeps or is not amdgpu's."""
 
 import msgspec
 
@@ -23,7 +23,6 @@ MI300X = {
     f"{FOLDER}/current_memory_partition": "NPS4\n",
     f"{FOLDER}/xgmi_hive_info/xgmi_hive_id": "13154872410235392\n",
     f"{FOLDER}/power_dpm_force_performance_level": "auto\n",
-    f"{FOLDER}/iommu_group/type": "identity\n",
     f"{FOLDER}/ras/gpu_vram_bad_pages": (
         "0x027f5d43 : 0x00001000 : R\n0x027f5d4b : 0x00001000 : R\n0x027f5d53 : 0x00001000 : P\n"
         "0x027f5d5b : 0x00001000 : F\n"
@@ -41,7 +40,6 @@ def test_an_instinct_card() -> None:
             pages_retired=2,
             pages_pending=2,
             performance_level="auto",
-            iommu="identity",
         ),
     )
 
@@ -56,23 +54,18 @@ def test_what_a_card_has_not_is_none_and_what_nobody_can_say_is_unknown() -> Non
         pages_retired=None,
         pages_pending=None,
         performance_level=None,
-        iommu=None,
     )
     files = {f"{FOLDER}/vendor": "0x1002", f"{FOLDER}/current_compute_partition": "UNKNOWN\n"}
-    links = {f"{FOLDER}/iommu_group": "../../../kernel/iommu_groups/7"}
-    (vague,) = boards(RecordedMachine(files, links=links), [CARD])
+    (vague,) = boards(RecordedMachine(files), [CARD])
     assert isinstance(vague.compute_partition, Unknown)
-    assert isinstance(vague.iommu, Unknown)
     (hidden,) = boards(RecordedMachine(), [CARD])
     assert isinstance(hidden.hive, Unknown)
-    assert isinstance(hidden.iommu, Unknown)
 
 
 def test_a_sleeping_card_is_not_woken() -> None:
     (asleep,) = boards(RecordedMachine(MI300X), [msgspec.structs.replace(CARD, runtime_status="suspended")])
     assert isinstance(asleep.performance_level, Unknown)
     assert isinstance(asleep.pages_retired, Unknown)
-    assert asleep.iommu == "identity"  # the IOMMU's, not the card's
 
 
 def test_only_cards_that_amdgpu_drives() -> None:
