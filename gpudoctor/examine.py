@@ -24,6 +24,7 @@ from gpudoctor.facts import (
     PciDevice,
     Python,
     Toolkits,
+    Windows,
 )
 from gpudoctor.judge import Verdict, judge
 from gpudoctor.later import Later
@@ -232,6 +233,7 @@ def _facts(wishes: Wishes, interpreters: Sequence[tuple[str, str]], found: dict[
         containers=found_or(found["containers"], ContainerHost),
         cluster=found_or(found["cluster"], Cluster),
         cloud=found_or(found["cloud"], Cloud),
+        windows=found_or(found["windows"], Windows),
         toolkits=found_or(found["toolkits"], Toolkits),
         pythons=tuple(_of_python(found[f"python {i}"], path, why) for i, (path, why) in enumerate(interpreters)),
     )

@@ -52,6 +52,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     because=(
         "wsl.version-1",
         "wsl.no-dxg",
+        "wsl.kernel-too-old",
         "wsl.linux-driver-installed",
         "wsl.host-files-incomplete",
         "container.no-gpus-passed",

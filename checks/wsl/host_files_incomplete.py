@@ -20,7 +20,7 @@ from gpudoctor.views.containers import windows_gpu
         "https://learn.microsoft.com/windows-server/virtualization/hyper-v/gpu-partitioning",
     ),
     each=windows_gpu,
-    because=("wsl.version-1", "wsl.no-dxg", "wsl.linux-driver-installed"),
+    because=("wsl.version-1", "wsl.no-dxg", "wsl.linux-driver-installed", "wsl.gpu-disabled"),
     affects=("everything",),
     seen=("simulated 2026-11",),
 )

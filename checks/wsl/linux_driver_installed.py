@@ -36,6 +36,14 @@ def _files(facts: Facts) -> tuple[Library, ...]:
     return tuple(one for one in found if one.kind in ("driver", "other") and not one.real.startswith("/usr/lib/wsl/"))
 
 
+def _works(facts: Facts) -> bool:
+    """Whether CUDA and NVML answer; a library of a Linux driver may crash the program that asks."""
+    cuda, nvml = facts.nvidia.cuda, facts.nvidia.nvml
+    if cuda.died or nvml.died or cuda.hung or nvml.hung:
+        return False
+    return known(cuda.code) == 0 and known(nvml.code) == 0
+
+
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     names = tuple(name for name, _ in _packages(facts))
     if facts.nvidia.kernel.installer == "runfile" and not names:
@@ -80,7 +88,7 @@ def linux_driver_installed(facts: Facts) -> Problem | None:
     packages, files = _packages(facts), _files(facts)
     if not packages and not files:
         return None
-    works = known(facts.nvidia.cuda.code) == 0 and known(facts.nvidia.nvml.code) == 0
+    works = _works(facts)
     named = ", ".join(f"{name} {version}" for name, version in packages) or ", ".join(one.real for one in files)
     says = f"A Linux driver is installed in this WSL distribution: {named}."
     evidence = tuple(f"{one.real} ({one.why})" for one in files[:3])

@@ -23,7 +23,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=(wsl.CUDA_ON_WSL, wsl.MICROSOFT, "https://github.com/microsoft/WSL2-Linux-Kernel"),
     each=wsl_machine,
-    because=("wsl.version-1",),
+    because=("wsl.version-1", "wsl.gpu-disabled"),
     affects=("everything",),
     seen=("simulated 2026-11",),
 )

@@ -24,6 +24,7 @@ from gpudoctor.facts.python import (
 from gpudoctor.facts.smoke import During, Figure, Smoke, SmokeRun, SmokeTest
 from gpudoctor.facts.toolkit import CudaHome, Nvcc, Toolkits
 from gpudoctor.facts.tree import SCHEMA, Facts
+from gpudoctor.facts.windows import Windows
 
 __all__ = [
     "SCHEMA",
@@ -76,4 +77,5 @@ __all__ = [
     "Toolkits",
     "Unmet",
     "User",
+    "Windows",
 ]

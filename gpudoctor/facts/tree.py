@@ -14,6 +14,7 @@ from gpudoctor.facts.pci import PciDevice
 from gpudoctor.facts.python import Python
 from gpudoctor.facts.smoke import Smoke
 from gpudoctor.facts.toolkit import Toolkits
+from gpudoctor.facts.windows import Windows
 from gpudoctor.maybe import Maybe, Unknown
 
 SCHEMA = "gpudoctor.facts/1"
@@ -37,6 +38,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     containers: ContainerHost = ContainerHost()
     cluster: Cluster = Cluster()
     cloud: Cloud = Cloud()
+    windows: Windows = Windows()
     toolkits: Toolkits = Toolkits()
     pythons: tuple[Python, ...] = ()
     smoke: Smoke = Smoke()

@@ -18,6 +18,7 @@ from gpudoctor.facts import (
     NvidiaKernel,
     PciDevice,
     Toolkits,
+    Windows,
 )
 from gpudoctor.later import Later
 from gpudoctor.machine import Machine
@@ -113,7 +114,7 @@ def _around(machine: Machine, host: Callable[[], Host], devices: Callable[[], Se
 
 
 def _rented(machine: Machine, host: Callable[[], Host]) -> list[Named]:
-    """Whose machine it is: a cluster's, a cloud's."""
+    """Whose machine it is: a cluster's, a cloud's, that of Windows."""
 
     def cluster() -> Cluster:
         from gpudoctor.probes import cluster as probe
@@ -125,4 +126,13 @@ def _rented(machine: Machine, host: Callable[[], Host]) -> list[Named]:
 
         return probe.probe(machine)
 
-    return [("cluster", "the cluster and the job", cluster), ("cloud", "the cloud", cloud)]
+    def windows() -> Windows:
+        from gpudoctor.probes import wsl_conf
+
+        return wsl_conf.probe(machine, host())
+
+    return [
+        ("cluster", "the cluster and the job", cluster),
+        ("cloud", "the cloud", cloud),
+        ("windows", "WSL's settings", windows),
+    ]

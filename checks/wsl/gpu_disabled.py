@@ -1,0 +1,35 @@
+"""The GPU is switched off for this WSL distribution."""
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.remedies import wsl
+from gpudoctor.subjects import wsl_machine
+
+_FIX = Fix(
+    "Take enabled=false out of the section [gpu] of /etc/wsl.conf, then restart WSL.",
+    ("grep -n -A3 -i gpu /etc/wsl.conf", "sudo nano /etc/wsl.conf", wsl.SHUTDOWN),
+    "change-environment",
+    root=True,
+    needs="restart of WSL",
+    verify="/usr/lib/wsl/lib/nvidia-smi",
+)
+
+
+@check(
+    title="The GPU is switched off in /etc/wsl.conf",
+    severity=Severity.ERROR,
+    cause="With enabled=false in the section [gpu] of /etc/wsl.conf, WSL does not mount the Windows driver's files "
+    "under /usr/lib/wsl into this distribution, and no program finds libcuda.so.1.",
+    fixes=(_FIX,),
+    references=("https://learn.microsoft.com/windows/wsl/wsl-config#gpu-settings",),
+    each=wsl_machine,
+    because=("wsl.version-1",),
+    affects=("everything",),
+    seen=("table 2026-11",),
+)
+def gpu_disabled(facts: Facts) -> str | None:
+    """The setting is there, and CUDA does not start."""
+    if known(facts.windows.gpu) is not False or known(facts.nvidia.cuda.code) == 0:
+        return None
+    return "The section [gpu] of /etc/wsl.conf says enabled=false: this distribution is given no GPU."

@@ -1,0 +1,40 @@
+"""WSL has far less main memory than the GPU has of its own."""
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.remedies import wsl
+from gpudoctor.subjects import gpus_of, wsl_machine
+from gpudoctor.views.containers import size
+
+_FIX = Fix(
+    "Where Windows has more memory, give WSL a larger part of it: in %UserProfile%\\.wslconfig on Windows write "
+    "memory= with that size into the section [wsl2] (swap= helps too), then restart WSL.",
+    ("notepad.exe %UserProfile%\\.wslconfig", wsl.SHUTDOWN),
+    "change-environment",
+    needs="restart of WSL",
+    verify="free -h",
+)
+
+
+@check(
+    title="WSL's memory is smaller than the GPU's",
+    severity=Severity.ADVICE,
+    cause="WSL gets half of Windows's memory unless .wslconfig says otherwise. Weights usually pass through main "
+    "memory on their way to the GPU; a program that loads a model of the GPU's size is then ended (Killed).",
+    fixes=(_FIX,),
+    references=("https://learn.microsoft.com/windows/wsl/wsl-config#main-wsl-settings",),
+    each=wsl_machine,
+    because=("host.memory-limit",),
+    affects=("wheels",),
+    seen=("table 2026-11",),
+)
+def memory_small(facts: Facts) -> str | None:
+    """WSL 2 has less than half of the largest GPU's memory."""
+    sizes = [g.memory for g in gpus_of(facts) if isinstance(g.memory, int) and g.integrated is not True]
+    if not sizes or known(facts.host.wsl) != 2:
+        return None
+    memory = known(facts.host.memory)
+    if memory * 2 >= max(sizes):
+        return None
+    return f"WSL has {size(memory)} of main memory, the GPU has {size(max(sizes))}."
