@@ -161,7 +161,7 @@ def shares_cards(facts: Facts) -> bool:
 def passthrough(facts: Facts) -> tuple[Fix, ...]:
     """Put the IOMMU into passthrough mode."""
     verify = "cat /sys/bus/pci/drivers/amdgpu/*/iommu_group/type"
-    return (kernel_parameter(facts, "Add iommu=pt to the kernel's command line and restart.", "iommu=pt", verify),)
+    return (kernel_parameter(facts, "Let the IOMMU pass the cards' addresses through.", "iommu=pt", verify),)
 
 
 def newer_firmware(facts: Facts, says: str = "Install the newest firmware of AMD's GPUs.") -> Fix:

@@ -112,14 +112,14 @@ OF_61, OF_63, OF_70 = "1:6.7.0.60103-1", "1:6.10.5.60304-2125197.22.04", "1:6.14
         (paired(OF_70, "6.4.43482"), ("pass", "")),
         (paired(OF_61, "6.3.42134"), ("pass", "")),  # two releases
         (
-            [paired(OF_61, "7.0.51831")],
+            paired(OF_61, "7.0.51831"),
             (
                 "problem",
                 "PyTorch 2.7.1+rocm6.3 brings ROCm 7.0, 4 releases newer than AMD's driver, which is of ROCm 6.1.",
             ),
         ),
         (
-            [paired(OF_70, "6.0.32830")],
+            paired(OF_70, "6.0.32830"),
             (
                 "problem",
                 "PyTorch 2.7.1+rocm6.3 brings ROCm 6.0, 5 releases older than AMD's driver, which is of ROCm 7.0.",
