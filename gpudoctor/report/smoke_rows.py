@@ -47,7 +47,7 @@ class Row(NamedTuple):
 
 def title(entry: SmokeEntry) -> str:
     """What ran where: "PyTorch 2.9.1 on GPU 0 (NVIDIA H100 80GB HBM3)"."""
-    name = f"{TITLES.get(entry.backend) or NAMES[entry.backend]} {entry.version or ''}".strip()
+    name = f"{TITLES.get(entry.backend) or NAMES.get(entry.backend, entry.backend)} {entry.version or ''}".strip()
     return f"{name} on {entry.device}" + (f" ({entry.name})" if entry.name else "")
 
 

@@ -124,7 +124,7 @@ def _same(device: CudaDevice, devices: Sequence[CudaDevice], gpus: Sequence[Gpu]
         if found:
             return found[0]
     known = isinstance(device.address, str) or len(devices) != len(gpus)
-    return None if known else gpus[device.index]
+    return None if known or not 0 <= device.index < len(gpus) else gpus[device.index]
 
 
 def _cuda(device: CudaDevice, gpu: Gpu | None) -> Target:

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from gpudoctor.report.model import FigureEntry, Report, SmokeEntry, SmokeTestEntry
-from gpudoctor.report.smoke_rows import rows
+from gpudoctor.report.smoke_rows import rows, title
 from gpudoctor.report.text import render
 
 
@@ -157,6 +157,10 @@ def test_a_backend_that_did_not_start_says_why() -> None:
         backend="jax", device="GPU 0", kind="cuda", python="/p", outcome="unsupported", says="JAX reaches no GPU."
     )
     assert "JAX on GPU 0\n  JAX reaches no GPU.\n" in render(Report(version="0.1.0", smoke=(entry,)), 80)
+
+
+def test_a_backend_of_another_version_is_called_as_the_file_calls_it() -> None:
+    assert title(msgspec.structs.replace(H100, backend="mojo", version="25.1")).startswith("mojo 25.1 on GPU 0")
 
 
 def test_a_busy_gpu_is_named() -> None:

@@ -143,6 +143,12 @@ def test_a_slice_of_a_gpu_is_known_as_one() -> None:
     assert (job.target.label, job.target.mig, job.target.gpu) == ("GPU 0 (MIG)", True, "0000:01:00.0")
 
 
+def test_a_number_beyond_the_list_means_no_gpu_of_it() -> None:
+    facts = change(nvidia_host(), "nvidia.cuda.devices", (CudaDevice(index=7, name="NVIDIA GeForce RTX 4090"),))
+    (job,) = plan(facts, Choice())
+    assert (job.target.label, job.target.gpu) == ("GPU 7", None)
+
+
 def test_a_driver_that_shows_no_gpu_is_tried_once() -> None:
     facts = change(with_framework(TORCH, nvidia_host(8)), "nvidia.cuda.devices", ())
     assert [job[:2] for job in jobs(facts)] == [("pytorch", "GPU 0")]

@@ -67,7 +67,7 @@ def _step(value: float | None, low: float, high: float, steps: int) -> int:
     if value is None or value != value:  # not a number
         return 0
     share = (value - low) / (high - low) if high > low else 0.0
-    return max(1, min(steps, round(share * steps)))
+    return max(1, round(steps * max(0.0, min(1.0, share))))
 
 
 def _row(columns: Sequence[tuple[int, ...]], base: int, most: int, cells: Mapping[tuple[int, ...], str]) -> str:
@@ -109,6 +109,6 @@ def meter(value: float | None, high: float, width: int) -> tuple[str, str]:
     """
     if value is None or high <= 0 or width <= 0:
         return "", ""
-    used = max(0, min(width, round(width * value / high)))
+    used = round(width * max(0.0, min(1.0, value / high)))
     used = max(used, 1) if value > 0 else used
     return FULL * used, EMPTY * (width - used)

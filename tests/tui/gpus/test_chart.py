@@ -24,6 +24,7 @@ NAN = float("nan")
         ([0, 0, 100, None], 1, 1, ["⡇"]),
         ([100, None, None, 100], 2, 1, ["⡇⢸"]),
         ([-5, 900], 1, 2, ["⢸", "⣸"]),
+        ([-1e300, float("inf")], 1, 1, ["⣸"]),
         ([1, 2], 0, 2, ["", ""]),
         ([1, 2], 3, 0, []),
     ],
@@ -77,3 +78,9 @@ def test_without_a_range_everything_lies_at_the_bottom() -> None:
 )
 def test_a_meter(value: float | None, width: int, bar: tuple[str, str]) -> None:
     assert meter(value, 100, width) == bar
+
+
+def test_what_a_file_claims_beyond_all_measure_is_a_full_bar() -> None:
+    assert chart([1e300], 1, 1, 0.0, 1e-300) == ["⢸"]
+    assert meter(1e300, 1e-300, 3) == ("━━━", "")
+    assert meter(-1e300, 1e-300, 3) == ("", "───")
