@@ -115,14 +115,14 @@ OF_61, OF_63, OF_70 = "1:6.7.0.60103-1", "1:6.10.5.60304-2125197.22.04", "1:6.14
             paired(OF_61, "7.0.51831"),
             (
                 "problem",
-                "PyTorch 2.7.1+rocm6.3 brings ROCm 7.0, 4 releases newer than AMD's driver, which is of ROCm 6.1.",
+                f"{BRINGS} 7.0, 4 releases newer than AMD's driver, which is of ROCm 6.1.",
             ),
         ),
         (
             paired(OF_70, "6.0.32830"),
             (
                 "problem",
-                "PyTorch 2.7.1+rocm6.3 brings ROCm 6.0, 5 releases older than AMD's driver, which is of ROCm 7.0.",
+                f"{BRINGS} 6.0, 5 releases older than AMD's driver, which is of ROCm 7.0.",
             ),
         ),
         (paired("1:7.99.1-1", "7.0.1"), ("pass", "")),  # a release that the table does not know

@@ -63,6 +63,10 @@ def test_names() -> None:
         ("x.so: undefined symbol: _ZN3c105ErrorC2ENS_14SourceLocationESs", "extension"),
         ("libtorch_cuda.so: undefined symbol: ncclCommResume", "NCCL"),
         ("libcudnn.so.9: cannot open shared object file: No such file", "CUDA library"),
+        ("libmpi_cxx.so.40: cannot open shared object file: No such file", "MPI"),
+        ("libnuma.so.1: cannot open shared object file: No such file", "slim container"),
+        ("libamdhip64.so.6: cannot open shared object file: No such file", "system's ROCm"),
+        ("libMIOpen.so.1: cannot open shared object file: No such file", "system's ROCm"),
     ],
 )
 def test_hint(text: str, word: str) -> None:
