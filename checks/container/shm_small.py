@@ -28,15 +28,16 @@ DEFAULT = 64 << 20
     seen=("simulated 2026-11",),
 )
 def shm_small(facts: Facts) -> Problem | None:
-    """/dev/shm is no larger than the default, and several GPUs or PyTorch are there."""
+    """A warning where several GPUs talk through it; advice for one GPU, where only loaders with workers need it."""
     gpus = len(gpus_of(facts))
     if not in_container(facts) or not gpus or not (gpus > 1 or has_framework(facts, "torch")):
         return None
     total = known(facts.host.shm.size)
     if total is None or total > DEFAULT:
         return None
-    what = f"{gpus} GPUs that talk through it" if gpus > 1 else "PyTorch's data loaders"
+    what = f"{gpus} GPUs that talk through it" if gpus > 1 else "PyTorch's data loaders with num_workers"
     return Problem(
         f"/dev/shm (shared memory) has {size(total)}, the engine's default: too little for {what}.",
         (f"df /dev/shm: {size(total)}",),
+        severity=Severity.WARNING if gpus > 1 else Severity.ADVICE,
     )

@@ -5,6 +5,7 @@ from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or
 from gpudoctor.remedies import system
 from gpudoctor.remedies.driver import flavour_for, install_driver
+from gpudoctor.views.clusters import is_for_pods
 from gpudoctor.views.driver import OFF_PATH, branch, own_kernel
 from gpudoctor.views.reasons import SURROUNDINGS
 
@@ -62,6 +63,8 @@ def library_missing(facts: Facts) -> Problem | None:
         return None
     if facts.nvidia.cuda.code == 0 and "libcuda.so.1" in missing:
         return None
+    if any(is_for_pods(one) for one in _copies(facts)):
+        return None  # a node whose driver is there for Kubernetes' pods alone
     says = f"The kernel module {loaded} is loaded, but {missing[0]} is not found: {_WHAT[missing[0]]}."
     return Problem(says, tuple(f"{one.path} ({one.why})" for one in _copies(facts)))
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from gpudoctor.facts import Facts
+from gpudoctor.facts import Facts, Library
 from gpudoctor.judge import MACHINE, About
 
 NAMES = {"slurm": "Slurm", "pbs": "PBS", "lsf": "LSF", "sge": "Grid Engine"}
@@ -30,3 +30,13 @@ def system(facts: Facts) -> str:
     """The batch system by the name that people use."""
     found = facts.cluster.scheduler if isinstance(facts.cluster.scheduler, str) else facts.cluster.client_of
     return NAMES.get(found, found) if isinstance(found, str) else "the batch system"
+
+
+def is_for_pods(library: Library) -> bool:
+    """Whether this copy is handed to Kubernetes' pods and meant for no program of the node itself.
+
+    The GPU operator's driver container mounts its files at the first place, GKE's nodes hold theirs at the second
+    (https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/,
+    https://github.com/GoogleCloudPlatform/container-engine-accelerators).
+    """
+    return library.path.startswith(("/run/nvidia/driver/", "/home/kubernetes/bin/nvidia/"))

@@ -11,7 +11,7 @@ from gpudoctor.facts import Cluster, ContainerHost, Facts, Node
 from gpudoctor.judge import judge, run
 from gpudoctor.maybe import Unknown
 from gpudoctor.report.build import build
-from tests.builders import ask, change, framework, live, nvidia_host, plain_host, with_framework
+from tests.builders import ask, change, framework, library, live, nvidia_host, plain_host, with_framework
 
 WHY = Unknown("not to be seen")
 SKIPPED, PASS = [("skipped", "")], [("pass", "")]
@@ -200,3 +200,12 @@ def node(facts: Facts, configured: object = False, **containers: object) -> Fact
 )
 def test_runtime_not_configured(facts: Facts, verdict: list[tuple[str, str]]) -> None:
     assert ask(runtime_not_configured, facts) == verdict
+
+
+@pytest.mark.parametrize("folder", ["/run/nvidia/driver/usr/lib/x86_64-linux-gnu", "/home/kubernetes/bin/nvidia/lib64"])
+def test_a_node_whose_driver_is_there_for_pods_alone_is_well(folder: str) -> None:
+    facts = nvidia_host(8)
+    for part, soname in (("cuda", "libcuda.so.1"), ("nvml", "libnvidia-ml.so.1")):
+        copy = library(soname, path=f"{folder}/{soname}", why="not on the loader's path")
+        facts = change(change(facts, f"nvidia.{part}.libraries", (copy,)), f"nvidia.{part}.code", None)
+    assert roots(change(facts, "gpus", Unknown("there is no libnvidia-ml.so.1 to ask"))) == {}

@@ -180,7 +180,7 @@ def test_healthy(facts: Facts) -> None:
             change(inside(TORCH), "host.shm.size", 64 << 20),
             {
                 "shm-small": "/dev/shm (shared memory) has 64 MiB, the engine's default: too little for PyTorch's data "
-                "loaders."
+                "loaders with num_workers."
             },
         ),
         (
@@ -194,6 +194,12 @@ def test_healthy(facts: Facts) -> None:
 )
 def test_inside(facts: Facts, says: dict[str, str]) -> None:
     assert said(facts) == says
+
+
+@pytest.mark.parametrize(("facts", "severity"), [(TORCH, Severity.ADVICE), (nvidia_host(8), Severity.WARNING)])
+def test_little_shared_memory_is_no_warning_to_one_gpu(facts: Facts, severity: Severity) -> None:
+    (verdict,) = run(shm_small, change(inside(facts), "host.shm.size", 64 << 20))
+    assert verdict.severity is severity
 
 
 @pytest.mark.parametrize(
