@@ -82,7 +82,9 @@ def bar_unassigned(facts: Facts) -> Problem | None:
     names = " and ".join(on.name for on in ill[:4])
     have = "have no memory window" if len(ill) > 1 else "has no memory window"
     says = f"{names} {have}: BAR1 is 0M, invalid. It was not assigned by {where}."
-    return Problem(says, texts(tuple(event for on in ill for event in on.events("bar-invalid"))))
+    # What the kernel says counts as evidence alone: it says so of the first try too, after which it finds room.
+    said = tuple(event for kind in ("bar-invalid", "bar-no-space") for on in ill for event in on.events(kind))
+    return Problem(says, texts(said))
 
 
 def _without_window(on: OnAddress) -> bool:

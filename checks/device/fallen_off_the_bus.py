@@ -43,6 +43,7 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=("https://docs.nvidia.com/deploy/xid-errors/", "https://docs.nvidia.com/deploy/nvml-api/"),
     each=nvidia_addresses,
+    because=("device.wake-failed",),
     affects=("everything",),
     seen=("simulated 2026-11",),
 )

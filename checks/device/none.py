@@ -32,6 +32,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "device.switched-off",
         "device.driver-without-gpu",
         "device.fallen-off-the-bus",
+        "device.thunderbolt-unauthorized",
         "cloud.fewer-gpus",
         "cloud.instance-without-gpu",
     ),

@@ -5,6 +5,8 @@ DEAD = (
     "device.none",
     "device.driver-without-gpu",
     "device.switched-off",
+    "device.thunderbolt-unauthorized",
+    "device.wake-failed",
     "device.bar-unassigned",
     "device.fallen-off-the-bus",
     "device.needs-reset",

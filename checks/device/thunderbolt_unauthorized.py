@@ -1,0 +1,60 @@
+"""A device on Thunderbolt is not authorised, and may hold the GPU that is missed."""
+
+from gpudoctor.facts import Facts, Thunderbolt
+from gpudoctor.judge import Fix, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.subjects import asked_for_nvidia, cards_of, gpus_of
+from gpudoctor.views.driver import own_kernel
+
+# Docks and drives wait for authorisation as well; these are boxes made for a card.
+_BOXES = ("core x", "egpu", "egfx", "gaming box", "akitio node", "graphics", "accelerator", "mantiz", "th3p4", "ut3g")
+
+
+def _waiting(facts: Facts) -> tuple[Thunderbolt, ...]:
+    return tuple(d for d in known(facts.host.thunderbolt) if d.authorized is False)
+
+
+def _name(device: Thunderbolt) -> str:
+    return " ".join(word for word in (device.vendor, device.name) if word) or f"the device {device.place}"
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    place = _waiting(facts)[0].place
+    for_good = Fix(
+        "Authorise it for good with bolt; boltctl lists the devices and their UUIDs.",
+        ("boltctl list", "boltctl enroll UUID"),
+        root=False,
+        impact="persistent",
+        undo="boltctl forget UUID",
+        verify="lspci -d 10de:",
+    )
+    once = Fix(
+        "Or authorise it until it is unplugged.",
+        (f"echo 1 | sudo tee /sys/bus/thunderbolt/devices/{place}/authorized",),
+        root=True,
+        undo="Unplug it.",
+        verify="lspci -d 10de:",
+    )
+    return for_good, once
+
+
+@check(
+    title="A Thunderbolt device waits for authorisation",
+    severity=Severity.WARNING,
+    cause="Thunderbolt gives a device access to the PCIe bus when the user has allowed it. Until then the GPU in an "
+    "external box is on no bus.",
+    fixes=_fixes,
+    references=("https://docs.kernel.org/admin-guide/thunderbolt.html",),
+    each=own_kernel,
+    affects=("everything",),
+    seen=("table 2026-11",),
+)
+def thunderbolt_unauthorized(facts: Facts) -> str | None:
+    """Somebody wants an NVIDIA GPU, none is on the bus, and a device is kept off it; any box, or one by its name."""
+    if cards_of(facts, "nvidia") or gpus_of(facts, "nvidia") or not asked_for_nvidia(facts):
+        return None
+    waiting = _waiting(facts)
+    if not waiting or known(facts.pci) is None:
+        return None
+    box = next((d for d in waiting if any(word in _name(d).lower() for word in _BOXES)), waiting[0])
+    return f"{_name(box)} on Thunderbolt is not authorised, so that a GPU in it is not on the PCI bus."

@@ -1,0 +1,66 @@
+"""A GPU that was put to sleep does not come back."""
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.remedies.boot import kernel_parameter
+from gpudoctor.remedies.laptop import switch_on
+from gpudoctor.subjects import OnCard, nvidia_cards
+from gpudoctor.views.cards import card_name, works
+from gpudoctor.views.log import events, texts
+
+
+def _fixes(on: OnCard) -> tuple[Fix, ...]:
+    now = Fix(
+        "Shut down, take the power away for half a minute (on a laptop hold the power button for 15 seconds), and "
+        "start again: a restart alone may leave the GPU without power.",
+        ("sudo poweroff",),
+        "power-cycle",
+        root=True,
+        needs="reboot",
+        verify="nvidia-smi",
+    )
+    stay = Fix(
+        "Keep the driver from switching the GPU off while it idles, then restart; update the firmware (BIOS), whose "
+        "power methods are at fault.",
+        (
+            "echo 'options nvidia NVreg_DynamicPowerManagement=0x00' | sudo tee /etc/modprobe.d/nvidia-stay-on.conf",
+            "sudo reboot",
+        ),
+        "reboot",
+        root=True,
+        needs="reboot",
+        impact="persistent",
+        undo="sudo rm /etc/modprobe.d/nvidia-stay-on.conf",
+        verify="nvidia-smi",
+    )
+    ports = kernel_parameter(on.facts, "Where that is not enough: keep the PCIe ports awake.", "pcie_port_pm=off")
+    tool = on.facts.nvidia.kernel.switch
+    return (now, stay, ports, *(switch_on(tool) if isinstance(tool, str) else ()))
+
+
+def _failed(facts: Facts, address: str) -> tuple[str, ...]:
+    return texts(tuple(e for e in events(facts, "wake-failed") if e.gpu == address))
+
+
+@check(
+    title="A GPU does not wake up",
+    severity=Severity.ERROR,
+    cause="The GPU was switched off to save power (D3cold), and the firmware does not switch it on again when the "
+    "driver asks: it does not answer on the bus any more.",
+    fixes=_fixes,
+    references=(
+        "https://github.com/system76/firmware-open/issues/259",
+        "https://github.com/NVIDIA/open-gpu-kernel-modules/issues/1071",
+        "https://download.nvidia.com/XFree86/Linux-x86_64/580.95.05/README/dynamicpowermanagement.html",
+    ),
+    each=nvidia_cards,
+    because=("device.switched-off", "driver.vfio-in-the-way"),
+    affects=("everything",),
+    seen=("table 2026-11",),
+)
+def wake_failed(on: OnCard) -> Problem | None:
+    """The kernel said that it could not wake this card, and no driver has heard of it since."""
+    said = _failed(on.facts, on.card.address)
+    if not said or works(on.facts, on.card) or on.card.driver == "vfio-pci":
+        return None
+    return Problem(f"{card_name(on.card)} was asleep, and the kernel could not wake it.", said)

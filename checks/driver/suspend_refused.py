@@ -1,0 +1,41 @@
+"""The driver keeps the computer from suspending, because nobody tells it in time."""
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.views.driver import own_kernel
+from gpudoctor.views.log import events, texts
+
+_UNITS = "nvidia-suspend.service nvidia-hibernate.service nvidia-resume.service"
+
+
+@check(
+    title="The driver refuses suspend",
+    severity=Severity.WARNING,
+    cause="The option NVreg_PreserveVideoMemoryAllocations makes the driver save the GPU's memory before suspend, "
+    "which systemd's services of the driver have to trigger. They are not enabled or not installed, so the driver "
+    "ends the attempt with an error and the computer stays awake.",
+    fixes=(
+        Fix(
+            "Enable the driver's services for suspend and resume.",
+            (f"sudo systemctl enable {_UNITS}",),
+            "change-environment",
+            root=True,
+            impact="persistent",
+            undo=f"sudo systemctl disable {_UNITS}",
+            verify="systemctl suspend",
+        ),
+    ),
+    references=(
+        "https://download.nvidia.com/XFree86/Linux-x86_64/580.95.05/README/powermanagement.html",
+        "https://github.com/projectbluefin/dakota/issues/1118",
+    ),
+    each=own_kernel,
+    affects=("display",),
+    seen=("table 2026-11",),
+)
+def suspend_refused(facts: Facts) -> Problem | None:
+    """The driver's own words in the log."""
+    said = events(facts, "suspend-refused")
+    if not said:
+        return None
+    return Problem("The driver refused to suspend: its services for suspend did not run.", texts(said[-2:]))

@@ -1,0 +1,128 @@
+"""GPUs that sleep, wait for authorisation or keep the computer awake, and options that the driver does not know."""
+
+from typing import Any
+
+import pytest
+
+from gpudoctor.checks.device.bar_unassigned import bar_unassigned
+from gpudoctor.checks.device.thunderbolt_unauthorized import thunderbolt_unauthorized
+from gpudoctor.checks.device.wake_failed import wake_failed
+from gpudoctor.checks.driver.suspend_refused import suspend_refused
+from gpudoctor.checks.driver.unknown_option import unknown_option
+from gpudoctor.facts import Event, Facts, Thunderbolt
+from gpudoctor.judge import run
+from gpudoctor.maybe import Unknown
+from tests.builders import ask, nvidia_host, plain_host
+from tests.checks.nvidia_machines import event, having
+
+WHY = Unknown("nobody looked")
+STUCK = event("wake-failed", "nvidia 0000:01:00.0: Unable to change power state from D3cold to D0", "0000:01:00.0")
+ASLEEP: dict[str, Any] = {"log__events": (STUCK,), "gpus": (), "nvidia__nvml__code": 9}
+
+
+@pytest.mark.parametrize(
+    ("facts", "outcome"),
+    [
+        (having(**ASLEEP), "problem"),
+        (having(log__events=(STUCK,)), "pass"),  # it answers
+        (having(log__events=(STUCK,), gpus__0__status="lost"), "problem"),
+        (having(**ASLEEP, pci__0__address="0000:05:00.0"), "pass"),  # another device's line
+        (having(**ASLEEP, pci__0__driver="vfio-pci"), "pass"),
+        (having(**(ASLEEP | {"log__events": WHY})), "pass"),  # the log is evidence; without it nothing is said
+        (having(**ASLEEP, pci=()), "skipped"),
+    ],
+)
+def test_wake_failed(facts: Facts, outcome: str) -> None:
+    says = "The GPU at 0000:01:00.0 (AD102 [GeForce RTX 4090]) was asleep, and the kernel could not wake it."
+    assert ask(wake_failed, facts) == [(outcome, says if outcome == "problem" else "")]
+
+
+BOX = Thunderbolt(place="0-1", name="Core X Chroma", vendor="Razer", authorized=False)
+DOCK = Thunderbolt(place="0-3", name="Thunderbolt Dock", vendor="CalDigit", authorized=False)
+
+
+def unplugged(*devices: Thunderbolt, **changes: Any) -> Facts:
+    """A laptop with the driver's libraries and no GPU on the bus."""
+    gone: dict[str, Any] = {"pci": (), "gpus": (), "host__thunderbolt": devices, "nvidia__kernel__loaded": None}
+    return having(nvidia_host(), **(gone | changes))
+
+
+@pytest.mark.parametrize(
+    ("facts", "named"),
+    [
+        (unplugged(BOX), "Razer Core X Chroma"),
+        (unplugged(DOCK, BOX), "Razer Core X Chroma"),
+        (unplugged(DOCK), "CalDigit Thunderbolt Dock"),
+        (unplugged(Thunderbolt(place="0-1", authorized=False)), "the device 0-1"),
+        (unplugged(Thunderbolt(place="0-1", name="Core X", authorized=True)), None),
+        (unplugged(Thunderbolt(place="0-1", name="Core X", authorized=WHY)), None),
+        (unplugged(), None),
+        (having(nvidia_host(), host__thunderbolt=(BOX,)), None),  # the GPU is there
+    ],
+)
+def test_thunderbolt_unauthorized(facts: Facts, named: str | None) -> None:
+    says = f"{named} on Thunderbolt is not authorised, so that a GPU in it is not on the PCI bus."
+    assert ask(thunderbolt_unauthorized, facts) == [("problem", says) if named else ("pass", "")]
+
+
+def test_thunderbolt_that_nobody_looked_at_and_nobody_needs() -> None:
+    unknown = unplugged(host__thunderbolt=WHY)
+    assert ask(thunderbolt_unauthorized, unknown) == [("unknown", "nobody looked")]
+    assert ask(thunderbolt_unauthorized, having(plain_host(), host__thunderbolt=(DOCK,))) == [("skipped", "")]
+
+
+REFUSED = event("suspend-refused", "NVRM: GPU 0000:01:00.0: PreserveVideoMemoryAllocations module parameter is set.")
+
+
+def test_suspend_refused() -> None:
+    says = "The driver refused to suspend: its services for suspend did not run."
+    assert ask(suspend_refused, having(log__events=(REFUSED,))) == [("problem", says)]
+    assert ask(suspend_refused, having(log__events=(event("suspend"),))) == [("pass", "")]
+    assert ask(suspend_refused, having(log__events=WHY)) == [("pass", "")]
+
+
+TYPO = Event(
+    kind="unknown-parameter",
+    text="nvidia: unknown parameter 'NVreg_EnableGpuFirmwares' ignored",
+    what={"module": "nvidia", "text": "NVreg_EnableGpuFirmwares"},
+)
+
+
+def typo(**changes: Any) -> Facts:
+    """A machine whose driver was given an option that it does not know."""
+    plain: dict[str, Any] = {
+        "log__events": (TYPO,),
+        "nvidia__kernel__options": {"nvidia.NVreg_EnableGpuFirmwares": "0"},
+        "nvidia__kernel__parameters": {"EnableGpuFirmware": "18", "EnableMSI": "1"},
+    }
+    return having(**(plain | changes))
+
+
+@pytest.mark.parametrize(
+    ("facts", "outcome"),
+    [
+        (typo(), "problem"),
+        (typo(nvidia__kernel__options={}), "pass"),  # it is not set any more
+        (typo(log__events=()), "pass"),
+        (typo(log__events=WHY), "pass"),
+    ],
+)
+def test_unknown_option(facts: Facts, outcome: str) -> None:
+    says = "The driver ignores NVreg_EnableGpuFirmwares: it knows no such option."
+    assert ask(unknown_option, facts) == [(outcome, says if outcome == "problem" else "")]
+
+
+def test_the_option_that_may_be_meant() -> None:
+    (verdict,) = run(unknown_option, typo())
+    assert verdict.fixes[0].says.endswith("NVreg_EnableGpuFirmware may be meant.")
+    (verdict,) = run(unknown_option, typo(nvidia__kernel__parameters={}))
+    assert verdict.fixes[0].says.endswith("This driver may have dropped it.")
+
+
+def test_what_the_kernel_says_of_windows_is_evidence_alone() -> None:
+    said = event("bar-no-space", "pci 0000:01:00.0: BAR 1: no space for [mem size 0x10000000]", "0000:01:00.0")
+    ill = having(log__events=(said,), gpus=(), pci__0__bar1=0, pci__0__driver=None)
+    (verdict,) = run(bar_unassigned, ill)
+    assert verdict.problem is not None
+    assert verdict.problem.evidence == (said.text,)
+    assert ask(bar_unassigned, having(log__events=(said,))) == [("pass", "")]
