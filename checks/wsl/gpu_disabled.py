@@ -30,6 +30,6 @@ _FIX = Fix(
 )
 def gpu_disabled(facts: Facts) -> str | None:
     """The setting is there, and CUDA does not start."""
-    if known(facts.windows.gpu) is not False or known(facts.nvidia.cuda.code) == 0:
+    if known(facts.host.wsl) != 2 or known(facts.nvidia.cuda.code) == 0 or known(facts.windows.gpu) is not False:
         return None
     return "The section [gpu] of /etc/wsl.conf says enabled=false: this distribution is given no GPU."

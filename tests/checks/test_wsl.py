@@ -14,7 +14,7 @@ from gpudoctor.checks.wsl.no_cgroups import no_cgroups
 from gpudoctor.checks.wsl.no_dxg import no_dxg
 from gpudoctor.checks.wsl.smi_not_on_path import smi_not_on_path
 from gpudoctor.checks.wsl.version_1 import version_1
-from gpudoctor.facts import ContainerHost, Facts, Node
+from gpudoctor.facts import ContainerHost, Facts, Node, Windows
 from gpudoctor.judge import Check, Severity, judge, run
 from gpudoctor.maybe import Unknown
 from tests.builders import ask, change, framework, library, nvidia_host, plain_host, with_framework
@@ -51,6 +51,7 @@ def wsl(**changes: Any) -> Facts:
         "nvidia.nvml.libraries": (wsl_library("libnvidia-ml.so.1"),),
         "nvidia.nvml.smi": f"{LIB}/nvidia-smi",
         "containers": ContainerHost(docker=None, no_cgroups=None),
+        "windows": Windows(gpu=True, ldconfig=True),
     }
     for path, value in (plain | {k.replace("__", "."): v for k, v in changes.items()}).items():
         facts = change(facts, path, value)

@@ -43,7 +43,9 @@ def roots(facts: Facts) -> dict[str, str]:
         (nvidia_host(), SKIPPED),
         (settings(), PASS),
         (settings(False), PASS),  # CUDA works all the same
-        (settings(WHY), UNKNOWN),
+        (settings(WHY), PASS),  # CUDA works, whatever the file says
+        (settings(WHY, **SILENT), UNKNOWN),
+        (settings(None, host__wsl=1, **SILENT), PASS),
         (settings(False, nvidia__cuda__code=WHY), UNKNOWN),
         (
             settings(False, **SILENT),
