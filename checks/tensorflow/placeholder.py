@@ -11,10 +11,10 @@ _DEAD = ("tensorflow-gpu", "tf-nightly-gpu")
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     name = str(on.framework.distribution)
     fitting = newer_tensorflow(on.facts, on.python)
-    command = fitting[0].commands[0] if fitting else install(on.python, "tensorflow[and-cuda]")
+    commands = fitting[0].commands if fitting else (install(on.python, "tensorflow[and-cuda]"),)
     says = f"Remove {name} and install tensorflow with the extra and-cuda, which brings the CUDA libraries."
-    commands = (uninstall(on.python, name), command)
-    return (Fix(says, commands, "reinstall-package", verify=tensorflow_verify(on.python)),)
+    proof = fitting[0].verify if fitting else tensorflow_verify(on.python)
+    return (Fix(says, (uninstall(on.python, name), *commands), "reinstall-package", verify=proof),)
 
 
 @check(

@@ -59,6 +59,12 @@ def newest_for(cuda_major: int) -> str | None:
     return "" if places[-1] == len(rows) - 1 else f"<{rows[places[-1] + 1].first}"
 
 
+def serves(cuda_major: int, capability: str | None) -> bool:
+    """Say whether the newest releases for a CUDA major have code for this GPU (None: any GPU)."""
+    row = next((r for r in reversed(onnxruntime().row) if int(r.cuda) == cuda_major), None)
+    return row is not None and (capability is None or coverage(row.targets, capability) is not None)
+
+
 def kernels_for(number: str, capability: str) -> Literal["machine code", "ptx"] | None:
     """Say what in a release runs on this GPU, or None where nothing does or the release is unknown."""
     found = release(number)

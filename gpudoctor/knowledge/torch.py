@@ -118,6 +118,13 @@ def driver_runs(variant: str, driver_cuda: str) -> bool:
     return version(driver_cuda) >= version(cuda)
 
 
+def python_for(number: str) -> str:
+    """Return a Python for which a release has wheels: 3.12, which most other packages support, else the nearest."""
+    found = release(number)
+    lowest, highest = found.python if found else ("3.12", "3.12")
+    return min(max("3.12", lowest, key=version), highest, key=version)
+
+
 def rocm_for(gfx: str) -> str | None:
     """Return the newest ROCm version whose PyTorch wheels contain this gfx target, or None."""
     found = [v for v, targets in torch().rocm_gfx.items() if gfx in targets.split()]

@@ -6,7 +6,16 @@ from gpudoctor.facts import Facts, Python
 from gpudoctor.judge import Fix
 from gpudoctor.knowledge import cupy, jax, onnxruntime, tensorflow
 from gpudoctor.knowledge.kernels import version
-from gpudoctor.remedies.python import driver_cuda, install, lasting, python_minor, uninstall
+from gpudoctor.remedies.python import (
+    NEW,
+    driver_cuda,
+    install,
+    lasting,
+    new_environment,
+    python_minor,
+    quote,
+    uninstall,
+)
 from gpudoctor.subjects import OnLive
 from gpudoctor.views.gpus import visible_gpus
 from gpudoctor.views.libraries import cuda_majors
@@ -71,13 +80,28 @@ def newer_tensorflow(facts: Facts, python: Python) -> tuple[Fix, ...]:
     """The newest TensorFlow that fits this GPU, driver and Python, with its CUDA libraries; empty where none does."""
     found = tensorflow.release_for(python_minor(python), driver_cuda(facts), capability_of(facts))
     if found is None:
-        return ()
+        return _tensorflow_with_another_python(facts, python)
     command = install(python, f"tensorflow[and-cuda]=={found.version}.*", upgrade=True)
     says = (
         f"Install TensorFlow {found.version} with its CUDA {found.cuda.partition('.')[0]} libraries, by its extra "
         f"and-cuda.{lasting(facts)}"
     )
     return (Fix(says, (command,), "reinstall-package", verify=tensorflow_verify(python)),)
+
+
+def _tensorflow_with_another_python(facts: Facts, python: Python) -> tuple[Fix, ...]:
+    """A release fits GPU and driver, and none of those was built for this Python; empty where nothing fits."""
+    found = tensorflow.release_for(None, driver_cuda(facts), capability_of(facts))
+    if found is None:
+        return ()
+    minor = min(max("3.12", found.python[0], key=version), found.python[1], key=version)
+    says = (
+        f"Make an environment with Python {minor}: no TensorFlow for this GPU and driver has wheels for Python "
+        f"{python_minor(python)}; TensorFlow {found.version} fits.{lasting(facts)}"
+    )
+    commands = new_environment(python, minor, quote(f"tensorflow[and-cuda]=={found.version}.*"))
+    proof = f"""{NEW}/bin/python -c 'import tensorflow as tf; print(tf.config.list_physical_devices("GPU"))'"""
+    return (Fix(says, commands, "reinstall-package", undo=f"rm -r {NEW}", verify=proof),)
 
 
 def tensorflow_image() -> Fix:
@@ -180,12 +204,17 @@ def onnxruntime_verify(python: Python, preload: bool = False) -> str:
 
 
 def onnxruntime_spec(facts: Facts, python: Python) -> str:
-    """The onnxruntime-gpu for the newest CUDA major that is installed here, else for what the driver runs."""
-    driver = driver_cuda(facts)
+    """The onnxruntime-gpu for the newest CUDA major that is installed here and has code for the GPU.
+
+    Where there is none, the newest that the driver runs.
+    """
+    driver, capability = driver_cuda(facts), capability_of(facts)
     most = version(driver)[0] if driver else 12
     majors = [m for m in cuda_majors(facts, python) if m <= most] or [most]
-    bound = onnxruntime.newest_for(max(majors))
+    serving = [m for m in (*majors, *range(most, 10, -1)) if onnxruntime.serves(m, capability)]
+    major = max((m for m in serving if m in majors), default=next(iter(serving), max(majors)))
+    bound = onnxruntime.newest_for(major)
     if bound is None:
         return "onnxruntime-gpu"
-    lowest = ">=1.19," if max(majors) == 12 and bound else ""
+    lowest = ">=1.19," if major == 12 and bound else ""
     return f"onnxruntime-gpu{lowest}{bound}"

@@ -10,6 +10,8 @@ from gpudoctor.maybe import Unknown
 from gpudoctor.subjects import compute_gpus, in_container
 from gpudoctor.views.gpus import torch_gfx
 
+NEW = "~/gpu-env"  # an environment that a fix makes
+
 
 def manager_of(python: Python) -> str:
     """Who installs packages there; pip where it is unknown, because it is everywhere."""
@@ -94,16 +96,23 @@ def torch_choice(facts: Facts, python: Python, gpu: Gpu | None = None) -> torch.
 
     Without a GPU the first one of the machine decides. None where no wheel fits.
     """
-    gpu = gpu or next(iter(compute_gpus(facts, "nvidia") or compute_gpus(facts, "amd")), None)
+    return _choice(facts, _first(facts, gpu), python_minor(python))
+
+
+def _first(facts: Facts, gpu: Gpu | None) -> Gpu | None:
+    return gpu or next(iter(compute_gpus(facts, "nvidia") or compute_gpus(facts, "amd")), None)
+
+
+def _choice(facts: Facts, gpu: Gpu | None, minor: str | None) -> torch.TorchChoice | None:
     if gpu is None:
         return None
     if gpu.vendor == "amd":
         gfx = torch_gfx(gpu.gfx) if isinstance(gpu.gfx, str) else None
-        return torch.rocm_wheel_for(gfx, python_minor(python)) if gfx else None
+        return torch.rocm_wheel_for(gfx, minor) if gfx else None
     if not isinstance(gpu.capability, str):
         return None
     machine = facts.host.architecture if isinstance(facts.host.architecture, str) else "x86_64"
-    return torch.wheel_for(gpu.capability, driver_cuda(facts), python_minor(python), machine)
+    return torch.wheel_for(gpu.capability, driver_cuda(facts), minor, machine)
 
 
 def driver_cuda(facts: Facts) -> str | None:
@@ -129,10 +138,10 @@ def reinstall_torch(
     """
     if facts.host.platform == "jetson":
         return (_jetson(python),)
-    choice = torch_choice(facts, python, gpu)
+    choice, names = torch_choice(facts, python, gpu), torch_family(python)
     if choice is None:
-        return ()
-    names = torch_family(python)
+        other = _choice(facts, _first(facts, gpu), None)
+        return (_with_another_python(facts, python, other, names),) if other else ()
     if manager_of(python) in ("uv", "poetry") and isinstance(python.project, str):
         return (_project(facts, python, choice, names),)
     by_conda = [c for c in conda_of(python) if c.name in ("pytorch", "libtorch", "pytorch-mutex", "cpuonly")]
@@ -218,6 +227,27 @@ def _uv_lines(name: str, index: str, packages: Sequence[str]) -> str:
     return "\n".join(lines)
 
 
+def _with_another_python(facts: Facts, python: Python, choice: torch.TorchChoice, names: Sequence[str]) -> Fix:
+    """A wheel fits GPU and driver, and none of those was built for this release of Python."""
+    minor = torch.python_for(choice.version)
+    says = (
+        f"Make an environment with Python {minor}: no wheel of PyTorch for this GPU and driver exists for Python "
+        f"{python_minor(python)}; the {choice.variant} build of PyTorch {choice.version} fits.{lasting(facts)}"
+    )
+    spec = quote(f"torch=={choice.version}.*")
+    words = " ".join((spec, *names[1:]))
+    commands = new_environment(python, minor, f"--index-url {choice.index} {words}")
+    verify = f"""{NEW}/bin/python -c 'import torch; print(torch.__version__, torch.ones(1, device="cuda") * 2)'"""
+    return Fix(says, commands, "reinstall-package", undo=f"rm -r {NEW}", verify=verify)
+
+
+def new_environment(python: Python, minor: str, packages: str) -> tuple[str, ...]:
+    """The commands that make an environment with another release of Python, which uv fetches, and fill it."""
+    uv = "uv" if manager_of(python) == "uv" else f"{shlex.quote(python.path)} -m uv"
+    first = () if manager_of(python) == "uv" else (install(python, "uv"),)
+    return (*first, f"{uv} venv --python {minor} {NEW}", f"{uv} pip install --python {NEW} {packages}")
+
+
 def _from_distribution(python: Python, names: Sequence[str]) -> bool:
     """Whether the distribution's package manager brought PyTorch: pip can then neither remove nor replace it."""
     packages = () if isinstance(python.packages, Unknown) else python.packages
@@ -233,11 +263,11 @@ def _own_environment(facts: Facts, python: Python, choice: torch.TorchChoice, na
     )
     words = " ".join(quote(name) for name in names)
     commands = (
-        f"{shlex.quote(python.path)} -m venv ~/torch-env",
-        f"~/torch-env/bin/python -m pip install --index-url {choice.index} {words}",
+        f"{shlex.quote(python.path)} -m venv {NEW}",
+        f"{NEW}/bin/python -m pip install --index-url {choice.index} {words}",
     )
-    verify = """~/torch-env/bin/python -c 'import torch; print(torch.__version__, torch.ones(1, device="cuda") * 2)'"""
-    return Fix(says, commands, "reinstall-package", undo="rm -r ~/torch-env", verify=verify)
+    verify = f"""{NEW}/bin/python -c 'import torch; print(torch.__version__, torch.ones(1, device="cuda") * 2)'"""
+    return Fix(says, commands, "reinstall-package", undo=f"rm -r {NEW}", verify=verify)
 
 
 def _by_conda(python: Python, choice: torch.TorchChoice, there: set[str]) -> Fix:
