@@ -1,0 +1,77 @@
+"""Triton's assembler does not know the GPU."""
+
+from gpudoctor.facts import Package
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.knowledge.generations import toolkits_of
+from gpudoctor.knowledge.variables import triton_ptxas
+from gpudoctor.maybe import known, known_or
+from gpudoctor.remedies.frameworks import verify
+from gpudoctor.remedies.python import reinstall_torch
+from gpudoctor.remedies.variables import assign
+from gpudoctor.subjects import OnPython, pythons
+from gpudoctor.views.capability import gpu_words, sm
+from gpudoctor.views.frameworks import compiles_kernels, one_of
+from gpudoctor.views.gpus import visible_gpus
+from gpudoctor.views.packages import numbers, packages_of
+
+VARIABLES = ("TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH")
+_COMPILES = 'import torch; print(torch.compile(lambda x: x * 2)(torch.ones(8, device="cuda")))'
+
+
+def _triton(on: OnPython) -> Package | None:
+    names = ("triton", "pytorch-triton", "triton-nightly")
+    return next((p for p in packages_of(on.python) if p.name in names), None)
+
+
+def _first(capability: str | None) -> str | None:
+    """The first CUDA release that compiles for a capability."""
+    found = toolkits_of(capability) if capability else None
+    return found[0] if found else None
+
+
+def _fixes(on: OnPython) -> tuple[Fix, ...]:
+    needed = max((first for g in visible_gpus(on.facts) if (first := _first(str(g.capability)))), key=numbers)
+    proof = verify(on.python, _COMPILES)
+    folders = [n.path.rpartition("/")[0] for n in known_or(on.facts.toolkits.nvccs, ()) if _enough(n.version, needed)]
+    says = "Let Triton take the ptxas of the CUDA toolkit that is installed here."
+    own = [assign(VARIABLES[0], f"{folders[0]}/ptxas", says, proof)] if folders else []
+    return (*own, *reinstall_torch(on.facts, on.python, one_of(on.python, "torch")))
+
+
+def _enough(version: object, needed: str) -> bool:
+    return isinstance(version, str) and numbers(version)[:2] >= numbers(needed)[:2]
+
+
+@check(
+    title="Triton's ptxas does not know this GPU",
+    severity=Severity.WARNING,
+    cause="Triton brings NVIDIA's assembler, ptxas, of one CUDA release. One that is older than the GPU cannot make "
+    "code for it, so that torch.compile and every Triton kernel end with \"Value 'sm_...' is not defined for option "
+    "'gpu-name'\". Eager code works.",
+    fixes=_fixes,
+    references=(
+        "https://github.com/triton-lang/triton/issues/8539",
+        "https://github.com/triton-lang/triton/issues/10331",
+    ),
+    each=pythons,
+    because=("python.*", "pytorch.cpu-build", "pytorch.arch-missing", "packages.triton-mismatch"),
+    affects=("wheels",),
+    seen=("table 2026-11",),
+)
+def triton_ptxas_too_old(on: OnPython) -> Problem | None:
+    """The release of Triton brings a ptxas from before the GPU, and no variable names another."""
+    triton = _triton(on)
+    if triton is None or not compiles_kernels(on.facts, on.python):
+        return None
+    if any(name in on.facts.host.environment for name in VARIABLES):
+        return None
+    ptxas = triton_ptxas(triton.version) if numbers(triton.version) else None
+    for gpu in visible_gpus(on.facts) if ptxas else ():
+        first = _first(capability := known(gpu.capability))
+        if ptxas and capability and first and numbers(ptxas) < numbers(first)[:2]:
+            says = (
+                f"Triton {triton.version} brings ptxas of CUDA {ptxas}, which has no {sm(capability)} for "
+                f"{gpu_words(gpu)}; CUDA {first} is the first."
+            )
+            return Problem(says)
+    return None
