@@ -30,7 +30,7 @@ def job_without_gpu(facts: Facts) -> Problem | None:
         return None
     job, granted = known_or(facts.cluster.job, None), known_or(facts.cluster.granted, None)
     whose = f"{system(facts)}'s job {job}" if job else f"{system(facts)}'s job"
-    asked = "and its step was given none of its GPUs" if granted else "and was given no GPU"
+    asked = "whose step was given none of its GPUs" if granted else "which was given no GPU"
     which = f"all {len(nodes)} of the node's GPUs are" if len(nodes) > 1 else "the node's only GPU is"
     says = f"This is {whose}, {asked}: {which} closed to it."
     lines = [f"{node.path}: EPERM" for node in nodes[:2]] + ([granted] if granted else [])

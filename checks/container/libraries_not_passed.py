@@ -32,7 +32,7 @@ def _serves(one: Library) -> bool:
 )
 def libraries_not_passed(facts: Facts) -> Problem | None:
     """Nodes of GPUs are there, no library is, and somebody here wants to compute on a GPU."""
-    nodes = gpu_nodes(facts)
+    nodes = gpu_nodes(facts) or tuple(n for n in known(facts.nvidia.kernel.nodes) if n.path == "/dev/dxg")
     asked = facts.host.environment.get("NVIDIA_VISIBLE_DEVICES", "void") not in ("", "void", "none")
     if not nodes or not (asked or has_cuda_wheel(facts)):
         return None

@@ -75,7 +75,7 @@ WITH_WHEEL = with_framework(framework(live=None), plain_host())
             [
                 (
                     "problem",
-                    "This is Slurm's job 4711, and was given no GPU: all 2 of the node's GPUs are closed to it.",
+                    "This is Slurm's job 4711, which was given no GPU: all 2 of the node's GPUs are closed to it.",
                 )
             ],
         ),
@@ -84,14 +84,14 @@ WITH_WHEEL = with_framework(framework(live=None), plain_host())
             [
                 (
                     "problem",
-                    "This is Slurm's job 4711, and its step was given none of its GPUs: all 2 of the node's GPUs are "
+                    "This is Slurm's job 4711, whose step was given none of its GPUs: all 2 of the node's GPUs are "
                     "closed to it.",
                 )
             ],
         ),
         (
             of(closed(nvidia_host(), 0), scheduler="pbs", granted=WHY),
-            [("problem", "This is PBS's job, and was given no GPU: the node's only GPU is closed to it.")],
+            [("problem", "This is PBS's job, which was given no GPU: the node's only GPU is closed to it.")],
         ),
     ],
 )

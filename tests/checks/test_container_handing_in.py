@@ -7,7 +7,7 @@ from gpudoctor import catalogue
 from gpudoctor.checks.container.control_node_missing import control_node_missing
 from gpudoctor.checks.container.libraries_not_passed import libraries_not_passed
 from gpudoctor.checks.container.requirement_unmet import requirement_unmet
-from gpudoctor.facts import Facts, Library
+from gpudoctor.facts import Facts, Library, Node
 from gpudoctor.judge import judge, run
 from gpudoctor.maybe import Unknown
 from gpudoctor.report.build import build
@@ -65,6 +65,14 @@ def sentence(engine: str) -> list[tuple[str, str]]:
         (inside(change(BARE, "nvidia.nvml.libraries", WHY)), UNKNOWN),
         (inside(BARE), sentence("apptainer")),
         (inside(without_libraries(TORCH, STUB)), sentence("apptainer")),
+        (
+            change(
+                inside(change(BARE, "nvidia.kernel.nodes", (Node(path="/dev/dxg", error=None),)), "docker"),
+                "host.wsl",
+                2,
+            ),
+            [("problem", sentence("docker")[0][1].replace("/dev/nvidia0", "/dev/dxg"))],
+        ),
         (
             inside(without_libraries(TORCH, library("libcuda.so.1", why="not on the loader's path")), "docker"),
             sentence("docker"),
