@@ -8,8 +8,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gpudoctor.examine import Wishes as Wishes
-    from gpudoctor.examine import check as check
-    from gpudoctor.examine import gather as gather
     from gpudoctor.facts import Facts as Facts
     from gpudoctor.judge import Check as Check
     from gpudoctor.judge import Fix as Fix
@@ -17,19 +15,26 @@ if TYPE_CHECKING:
     from gpudoctor.judge import Problem as Problem
     from gpudoctor.judge import Severity as Severity
     from gpudoctor.judge import run as run
+    from gpudoctor.library import check as check
+    from gpudoctor.library import gather as gather
+    from gpudoctor.library import require as require
     from gpudoctor.machine import Machine as Machine
     from gpudoctor.maybe import Maybe as Maybe
     from gpudoctor.maybe import Unknown as Unknown
     from gpudoctor.maybe import known as known
+    from gpudoctor.report.model import FindingEntry as FindingEntry
     from gpudoctor.report.model import Report as Report
+    from gpudoctor.requirements.holding import RequirementError as RequirementError
 
 _HOMES = {
-    "gpudoctor.examine": ("Wishes", "check", "gather"),
+    "gpudoctor.examine": ("Wishes",),
     "gpudoctor.facts": ("Facts",),
     "gpudoctor.judge": ("Check", "Fix", "Outcome", "Problem", "Severity", "run"),
+    "gpudoctor.library": ("check", "gather", "require"),
     "gpudoctor.machine": ("Machine",),
     "gpudoctor.maybe": ("Maybe", "Unknown", "known"),
-    "gpudoctor.report.model": ("Report",),
+    "gpudoctor.report.model": ("FindingEntry", "Report"),
+    "gpudoctor.requirements.holding": ("RequirementError",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 

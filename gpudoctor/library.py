@@ -1,0 +1,164 @@
+"""What scripts call: check, gather, smoke, require.
+
+All of it is safe in threads, and in a process that has already started CUDA: whatever touches a driver or a framework
+runs in a child process, and nothing is set or changed in this one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from gpudoctor import examine
+from gpudoctor.examine import Wishes
+from gpudoctor.machine import TOTAL_SECONDS, Machine
+
+if TYPE_CHECKING:
+    from gpudoctor.facts import Facts
+    from gpudoctor.report.model import Report
+    from gpudoctor.smoke.wishes import Choice
+
+Texts = str | Iterable[str]
+
+
+def check(
+    machine: Machine | None = None,
+    wishes: Wishes | None = None,
+    facts: Facts | None = None,
+    *,
+    only: Texts = (),
+    skip: Texts = (),
+    python: Texts = (),
+    quick: bool = False,
+    timeout: float | None = None,
+) -> Report:
+    """Examine this machine, or judge facts, and say what is wrong, why, and what to type.
+
+    Args:
+        machine: what to examine; None: this machine.
+        wishes: all wishes at once, instead of those below.
+        facts: facts that were gathered before; then nothing is examined.
+        only: ids or areas of checks to ask; none: all.
+        skip: ids or areas of checks not to ask.
+        python: interpreters or environments to examine; none: the active environment.
+        quick: import no framework.
+        timeout: seconds after which it ends, whatever hangs; None: 150.
+
+    Raises:
+        SelectionError: `only` or `skip` matches nothing.
+        InterpreterError: a given interpreter is not there or is no Python.
+    """
+    wanted = wishes or Wishes(pythons=_texts(python), quick=quick, only=_texts(only), skip=_texts(skip))
+    return examine.check(machine or _machine(timeout), wanted, facts)
+
+
+def gather(
+    machine: Machine | None = None,
+    wishes: Wishes | None = None,
+    *,
+    python: Texts = (),
+    quick: bool = False,
+    timeout: float | None = None,
+) -> Facts:
+    """Find out everything about this machine, unjudged and unmasked; the arguments are those of `check`.
+
+    Raises:
+        InterpreterError: a given interpreter is not there or is no Python.
+    """
+    wanted = wishes or Wishes(pythons=_texts(python), quick=quick)
+    return examine.gather(machine or _machine(timeout), wanted)
+
+
+def _texts(given: Texts) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(given)
+
+
+def _machine(timeout: float | None, default: float = TOTAL_SECONDS) -> Machine:
+    return Machine(seconds=default if timeout is None else timeout)
+
+
+# Each smoke test has its own limit, and stress may last ten minutes on each of many GPUs: this is only a last resort.
+SMOKE_SECONDS = 6 * 3600.0
+
+
+def smoke(
+    tests: Texts = (),
+    *,
+    everything: bool = False,
+    device: Texts = (),
+    backend: Texts = (),
+    dtype: Texts = (),
+    seconds: int = 10,
+    python: Texts = (),
+    timeout: float | None = None,
+) -> Report:
+    """Run smoke tests, each in a process of its own, and say whether the GPU computes, trains and copies right.
+
+    Args:
+        tests: names as `gpudoctor smoke --list` shows them; none: the quick suite.
+        everything: all tests.
+        device: GPUs by index, UUID or PCI address, or "cpu"; none: every GPU, without one the CPU.
+        backend: pytorch, tensorflow, jax, cupy, driver or cpu; none: the frameworks that are installed.
+        dtype: of matmul: fp32, tf32, fp16, bf16, fp8; none: all.
+        seconds: that stress lasts.
+        python: the interpreter or environment that has the frameworks; none: the active environment.
+        timeout: seconds after which it ends; None: as long as each test's own limit.
+
+    Raises:
+        ChoiceError: a test, backend, device or data type is not there.
+        InterpreterError: a given interpreter is not there or is no Python.
+    """
+    from gpudoctor.smoke.wishes import Choice
+
+    choice = Choice(
+        tests=_texts(tests),
+        everything=everything,
+        devices=_texts(device),
+        backends=_texts(backend),
+        dtypes=_texts(dtype),
+        seconds=seconds,
+    )
+    wishes = Wishes(pythons=_texts(python), quick=True, smoke=choice, area="smoke")
+    return examine.check(_machine(timeout, SMOKE_SECONDS), wishes)
+
+
+def require(
+    *, python: Texts = (), facts: Facts | None = None, timeout: float | None = None, **demands: str | float
+) -> Report:
+    """Hold a machine against demands; where one does not hold, say why and what to type.
+
+    `require(driver=">=580", gpus=8, gpu="H100", torch_sees=8, pinned_h2d_gbps=20)`; numbers are the least that is
+    wanted, versions are specifiers as in packaging, `gpu` is a part of every GPU's name. All names:
+    gpudoctor.requirements.wanted.DEMANDS. What could not be found out does not hold.
+
+    Args:
+        python: interpreters or environments to examine; none: the active environment.
+        facts: facts that were gathered before; then nothing is examined.
+        timeout: seconds after which it ends, whatever hangs.
+        demands: what is wanted.
+
+    Returns:
+        The report, where all of it holds.
+
+    Raises:
+        RequirementError: something does not hold, or could not be found out.
+        TypeError: there is no such demand, or it wants something of another type.
+        ValueError: a version specifier is none.
+    """
+    from gpudoctor.requirements.holding import RequirementError, unmet, validated
+
+    wanted = validated(demands)
+    tests = tuple(dict.fromkeys(demand.smoke for demand, _ in wanted.values() if demand.smoke))
+    imports = any(name.endswith("_sees") for name in wanted)
+    wishes = Wishes(pythons=_texts(python), quick=not imports and not tests, smoke=_tests(tests))
+    machine = None if facts else _machine(timeout, SMOKE_SECONDS if tests else TOTAL_SECONDS)
+    *_, done = (event for event in examine.examine(machine, wishes, facts) if isinstance(event, examine.Done))
+    if missing := unmet(wanted, done.facts, done.report):
+        raise RequirementError(missing, done.report)
+    return done.report
+
+
+def _tests(names: tuple[str, ...]) -> Choice | None:
+    from gpudoctor.smoke.wishes import Choice
+
+    return Choice(tests=names) if names else None

@@ -1,0 +1,153 @@
+"""Demands that hold, that do not, and of which nobody can say."""
+
+from typing import Any
+
+import pytest
+
+from gpudoctor import RequirementError, require
+from gpudoctor.facts import Facts
+from gpudoctor.facts.smoke import Figure, Smoke, SmokeRun, SmokeTest
+from gpudoctor.maybe import Unknown
+from gpudoctor.requirements.wanted import DEMANDS
+from tests.builders import change, framework, gpu, live, nvidia_host, plain_host, with_framework
+from tests.checks import healthy_nvidia as nv
+from tests.checks.amd_machines import amd_host
+from tests.checks.nvidia_machines import having, versions
+from tests.machines import driver
+
+WHY = Unknown("NVML: Insufficient Permissions")
+NODE = nv.hgx(nv.H100, 4)
+
+
+def measured(*rates: float | None) -> Facts:
+    """A machine on each of whose GPUs the copies were measured; None: that test failed."""
+    runs = tuple(
+        SmokeRun(
+            backend="pytorch",
+            kind="cuda",
+            tests=(
+                SmokeTest(
+                    name="transfer",
+                    outcome="done" if rate else "failed",
+                    says="" if rate else "CUDA error: unspecified launch failure",
+                    figures=(Figure(name="h2d pinned", value=rate, unit="GB/s"),) if rate else (),
+                ),
+            ),
+        )
+        for rate in rates
+    )
+    return change(nv.several(len(rates)), "smoke", Smoke(runs=runs))
+
+
+@pytest.mark.parametrize(
+    ("facts", "demands"),
+    [
+        (NODE, {"driver": ">=570", "gpus": 8, "gpu": "H100", "torch_sees": 8, "memory_gib": 79}),
+        (NODE, {"driver": ">=570,<600", "cuda": "~=12.8", "compute_capability": ">=9.0", "torch": ">=2.9"}),
+        (NODE, {}),
+        (NODE, {"gpus": 0, "gpu": "nvidia h100"}),
+        (amd_host(), {"rocm": ">=6.3", "gpus": 1, "gpu": "7900"}),
+        (measured(55.0, 54.0), {"pinned_h2d_gbps": 50}),
+        (plain_host(), {"gpus": 0}),
+    ],
+)
+def test_what_holds(facts: Facts, demands: dict[str, Any]) -> None:
+    assert require(facts=facts, **demands).summary.broken == 0
+
+
+@pytest.mark.parametrize(
+    ("facts", "demands", "says"),
+    [
+        (NODE, {"driver": ">=580"}, "driver: wanted >=580, found NVIDIA's driver: 570.169."),
+        (NODE, {"gpus": 9}, "gpus: wanted at least 9, found GPUs that answer: 8."),
+        (nv.several(2), {"gpu": "H100"}, "gpu: wanted H100, found every GPU's name: NVIDIA GeForce RTX 4090."),
+        (
+            nv.several(1),
+            {"memory_gib": 40},
+            "memory_gib: wanted at least 40, found the smallest GPU memory in GiB: 24.",
+        ),
+        (plain_host(), {"gpu": "H100"}, "gpu: wanted H100, found there is none."),
+        (plain_host(), {"driver": ">=580"}, "driver: wanted >=580, found there is none."),
+        (plain_host(), {"torch_sees": 1}, "torch_sees: wanted at least 1, found there is none."),
+        (NODE, {"jax": ">=0.4"}, "jax: wanted >=0.4, found there is none."),
+        (measured(55.0, 12.0), {"pinned_h2d_gbps": 20}, "copies from pinned memory to the GPU in GB/s: 12."),
+        (
+            with_framework(framework(live=live(0, import_error="ImportError: x")), nvidia_host()),
+            {"torch_sees": 1},
+            "torch_sees: wanted at least 1, found GPUs that PyTorch can use: 0.",
+        ),
+    ],
+)
+def test_what_does_not_hold(facts: Facts, demands: dict[str, Any], says: str) -> None:
+    with pytest.raises(RequirementError) as raised:
+        require(facts=facts, **demands)
+    (one,) = raised.value.unmet
+    assert says in one.says
+    assert not one.unknown
+    assert str(raised.value).startswith(one.says)
+
+
+@pytest.mark.parametrize(
+    ("facts", "demands", "why"),
+    [
+        (having(NODE, gpus=WHY), {"gpus": 8}, WHY.unknown),
+        (having(NODE, gpus=WHY), {"gpu": "H100"}, WHY.unknown),
+        (having(NODE, gpus__3=gpu(3, **(nv.H100 | {"memory": WHY}))), {"memory_gib": 10}, WHY.unknown),
+        (having(NODE, gpus__3=gpu(3, **(nv.H100 | {"capability": WHY}))), {"compute_capability": ">=8"}, WHY.unknown),
+        (with_framework(framework(live=None), NODE), {"torch_sees": 8}, "PyTorch was not imported (quick)"),
+        (NODE, {"pinned_h2d_gbps": 20}, "the smoke test transfer has not measured it"),
+        (measured(55.0, None), {"pinned_h2d_gbps": 20}, "CUDA error: unspecified launch failure"),
+    ],
+)
+def test_what_nobody_knows_does_not_hold(facts: Facts, demands: dict[str, Any], why: str) -> None:
+    with pytest.raises(RequirementError) as raised:
+        require(facts=facts, **demands)
+    (one,) = raised.value.unmet
+    assert one.unknown
+    assert f"could not be found out: {why}" in one.says
+
+
+def test_a_lost_gpu_does_not_count() -> None:
+    facts = having(NODE, gpus__3=gpu(3, **(nv.H100 | {"status": "lost"})))
+    with pytest.raises(RequirementError, match="gpus: wanted at least 8, found GPUs that answer: 7"):
+        require(facts=facts, gpus=8)
+
+
+def test_the_cause_and_the_fix_are_told() -> None:
+    facts = driver.blind(versions("570.133.07", "570.169", "570.169"))
+    with pytest.raises(RequirementError) as raised:
+        require(facts=facts, torch_sees=1)
+    (one,) = raised.value.unmet
+    assert one.finding is not None
+    assert one.finding.check == "driver.library-mismatch"
+    assert next(fix.commands for fix in one.fixes) == ("sudo reboot",)
+    text = str(raised.value)
+    assert "  driver.library-mismatch: The loaded kernel module is 570.133.07" in text
+    assert "\n  fix: Restart the computer" in text
+    assert "\n    sudo reboot\n" in text
+    assert raised.value.report.findings[0] is one.finding
+
+
+@pytest.mark.parametrize(
+    ("demands", "error", "says"),
+    [
+        ({"drivr": ">=580"}, TypeError, "Nothing called drivr can be required. Did you mean driver?"),
+        ({"zzz": 1}, TypeError, "Nothing called zzz can be required. There are driver, cuda"),
+        ({"gpus": "8"}, TypeError, "gpus takes a number, not '8'."),
+        ({"gpus": True}, TypeError, "gpus takes a number, not True."),
+        ({"driver": 580}, TypeError, "driver takes a text, not 580."),
+        ({"driver": "580"}, ValueError, "driver takes a version specifier such as \">=580\", not '580'."),
+    ],
+)
+def test_wrong_demands_are_told_before_anything_is_examined(
+    demands: dict[str, Any], error: type[Exception], says: str
+) -> None:
+    with pytest.raises(error) as raised:
+        require(facts=NODE, **demands)
+    assert says in str(raised.value)
+
+
+def test_every_demand_reads_every_machine() -> None:
+    for facts in (NODE, plain_host(), amd_host(), nv.wsl(), nv.jetson(), Facts()):
+        for demand in DEMANDS.values():
+            demand.read(facts)
