@@ -17,6 +17,16 @@ _TOO_OLD = ("gfx6", "gfx7")
 _KINDS = ("amdgpu-bad-pages", "amdgpu-firmware", "amdgpu-unknown-block", "amdgpu-init-failed", "amdgpu-lost")
 
 
+_ROOM = Fix(
+    "Switch on 'Above 4G Decoding' (and 'Re-Size BAR Support') in the firmware's set-up, with CSM off.",
+    action="reboot",
+    needs="reboot",
+    impact="persistent",
+    undo="Switch them off again in the firmware's set-up.",
+    verify=amd.PROOF,
+)
+
+
 def _cards(facts: Facts) -> Iterator[tuple[About, OnCard]]:
     for _ in amd_compute(facts):
         for card in cards_of(facts, "amd"):
@@ -39,6 +49,8 @@ def _old_kernel(on: OnCard) -> str | None:
 def _why(on: OnCard) -> str:
     if _said(on, "amdgpu-bad-pages"):
         return "bad-pages"
+    if on.card.bar1 == 0:
+        return "window"
     old = _old_kernel(on) or (_said(on, "amdgpu-unknown-block") and "newer")
     if old:
         return "kernel"
@@ -49,6 +61,8 @@ def _fixes(on: OnCard) -> tuple[Fix, ...]:
     why = _why(on)
     if why == "bad-pages":
         return (Fix("Have the card replaced (RMA): its memory has more bad pages than AMD permits.", (), "ask-vendor"),)
+    if why == "window":
+        return (_ROOM,)
     firmware, kernel = amd.newer_firmware(on.facts), _kernel(on.facts)
     if why:
         return (firmware, kernel) if why == "firmware" else (kernel, firmware)
@@ -106,6 +120,7 @@ def not_driven(on: OnCard) -> Problem | None:
         if first
         else " The running kernel does not know this generation.",
         "firmware": " Its firmware is missing.",
+        "window": " The computer's firmware has given its memory no room in the address space.",
     }.get(_why(on), "")
     spare = on.card.integrated is True and bool(listed)
     says = f"{card_name(on.card)} has no driver, although amdgpu is loaded.{reason}"

@@ -26,6 +26,7 @@ class Rocm(Table, frozen=True):
     hangs: dict[str, str]
     generic: dict[str, str]
     kernel: dict[str, str]
+    debugging: dict[str, tuple[str, str]]
     cards: dict[str, str]
 
 
@@ -88,6 +89,12 @@ def release_of_package(text: str) -> str | None:
     if found is None:
         return None
     return release_of_driver(f"{int(found[1])}.{int(found[2])}")
+
+
+def debugging(name: str, value: str) -> str | None:
+    """Return what a variable for debugging does to all programs, or None where it is none or switched off."""
+    row = rocm().debugging.get(name)
+    return row[1] if row and re.fullmatch(row[0], value.strip()) else None
 
 
 def first_kernel(gfx: str) -> str | None:

@@ -133,6 +133,10 @@ NO_DRIVER = "The GPU at 0000:01:00.0 (Radeon) has no driver, although amdgpu is 
             undriven("gfx1030", told("amdgpu-unknown-block", "Failed to add gfx ip block(GC_HWIP:0xd0001)", None)),
             f"{NO_DRIVER} The running kernel does not know this generation.",
         ),
+        (
+            change(undriven("gfx90a", INIT), "pci.0.bar1", 0),
+            f"{NO_DRIVER} The computer's firmware has given its memory no room in the address space.",
+        ),
         (undriven("gfx90a", WORN, INIT), f"{NO_DRIVER} Its memory has too many bad pages."),
     ],
 )

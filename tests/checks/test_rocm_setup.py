@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from gpudoctor.checks.rocm.debugging_left_on import debugging_left_on
 from gpudoctor.checks.rocm.driver_pair_untested import driver_pair_untested
 from gpudoctor.checks.rocm.gfx_not_in_wheel import gfx_not_in_wheel
 from gpudoctor.checks.rocm.not_loaded import not_loaded
@@ -277,6 +278,32 @@ def test_atomics_that_newer_firmware_does_without(text: str, code: int | None, d
     facts = change(amd_host(), "log.events", (Event(kind="amdgpu-atomics", text=text, code=code, what=what),))
     assert device in ask(pcie_atomics, facts)[0][1]
     assert (commands(pcie_atomics, facts)[0] == "sudo apt-get install linux-firmware") is firmware
+
+
+def env(**variables: str) -> Facts:
+    """A machine with these variables."""
+    return change(amd_host(), "host.environment", variables)
+
+
+@pytest.mark.parametrize(
+    ("facts", "verdicts"),
+    [
+        (env(), ["skipped"]),
+        (env(HIP_LAUNCH_BLOCKING="0", AMD_LOG_LEVEL="1", HSA_ENABLE_SDMA="1", AMD_SERIALIZE_KERNEL=""), ["skipped"]),
+        (env(AMD_LOG_LEVEL="4"), ["problem"]),
+        (env(HIP_LAUNCH_BLOCKING="1", HSA_ENABLE_SDMA="0"), ["problem", "problem"]),
+        (change(nvidia_host(), "host.environment", {"HIP_LAUNCH_BLOCKING": "1"}), ["skipped"]),
+    ],
+)
+def test_debugging_left_on(facts: Facts, verdicts: list[str]) -> None:
+    assert [outcome for outcome, _ in ask(debugging_left_on, facts)] == verdicts
+
+
+def test_what_debugging_costs_is_said() -> None:
+    assert ask(debugging_left_on, env(AMD_SERIALIZE_KERNEL="3")) == [
+        ("problem", "AMD_SERIALIZE_KERNEL=3 is set: kernels wait for one another, so that the GPU idles in between.")
+    ]
+    assert commands(debugging_left_on, env(AMD_SERIALIZE_KERNEL="3"))[0] == "unset AMD_SERIALIZE_KERNEL"
 
 
 def test_all_have_fixes() -> None:

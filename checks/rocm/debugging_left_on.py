@@ -1,0 +1,49 @@
+"""Variables that make ROCm wait, write logs or copy slowly are still set."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import MACHINE, About, Fix, Problem, Severity, check
+from gpudoctor.knowledge import rocm
+from gpudoctor.remedies.variables import unset
+from gpudoctor.subjects import amd_compute
+
+
+class OnVariable(NamedTuple):
+    """One variable of the environment that only debugging wants."""
+
+    facts: Facts
+    name: str
+    does: str
+
+
+def _variables(facts: Facts) -> Iterator[tuple[About, OnVariable]]:
+    for _ in amd_compute(facts):
+        for name, value in facts.host.environment.items():
+            does = rocm.debugging(name, value)
+            if does is not None:
+                yield MACHINE, OnVariable(facts, name, does)
+
+
+def _fixes(on: OnVariable) -> tuple[Fix, ...]:
+    return (unset(on.facts, on.name, why="Set it for the one run that is to be debugged."),)
+
+
+@check(
+    title="A variable for debugging ROCm is left on",
+    severity=Severity.ADVICE,
+    cause="The variable was set to find an error. Every program that inherits it pays for that, mostly with its speed.",
+    fixes=_fixes,
+    references=(
+        "https://rocm.docs.amd.com/projects/HIP/en/latest/reference/env_variables.html",
+        "https://rocm.docs.amd.com/en/latest/reference/env-variables.html",
+    ),
+    each=_variables,
+    affects=("everything",),
+    seen=("table 2026-11",),
+)
+def debugging_left_on(on: OnVariable) -> Problem | None:
+    """It is set to a value that switches it on."""
+    value = on.facts.host.environment[on.name]
+    return Problem(f"{on.name}={value} is set: {on.does}.", (f"{on.name}={value}",))
