@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from gpudoctor.maybe import Maybe as Maybe
     from gpudoctor.maybe import Unknown as Unknown
     from gpudoctor.maybe import known as known
+    from gpudoctor.report.failures import FailuresError as FailuresError
     from gpudoctor.report.model import FindingEntry as FindingEntry
     from gpudoctor.report.model import Report as Report
     from gpudoctor.requirements.holding import RequirementError as RequirementError
@@ -33,6 +34,7 @@ _HOMES = {
     "gpudoctor.library": ("check", "gather", "require"),
     "gpudoctor.machine": ("Machine",),
     "gpudoctor.maybe": ("Maybe", "Unknown", "known"),
+    "gpudoctor.report.failures": ("FailuresError",),
     "gpudoctor.report.model": ("FindingEntry", "Report"),
     "gpudoctor.requirements.holding": ("RequirementError",),
 }

@@ -157,6 +157,25 @@ class SmokeEntry(msgspec.Struct, frozen=True, kw_only=True):
     tests: tuple[SmokeTestEntry, ...] = ()
 
 
+class SymptomEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """A message of a log, and what it has to do with this machine."""
+
+    id: str  # of gpudoctor's tables; empty: a message that it does not know
+    role: str  # root, same (cause as the root), also (another error), follows, warning, harmless
+    program: str
+    message: str  # the log's own words
+    meaning: str
+    line: int = 0  # where it stands first; 0: it is no line of a log
+    times: int = 1
+    rank: int | None = None  # of several processes: which one said it first
+    says: tuple[str, ...] = ()  # what its own words tell besides
+    explained_by: tuple[str, ...] = ()  # checks whose findings on this machine explain it
+    ruled_out: tuple[str, ...] = ()  # checks that look for its causes and found none
+    unanswered: tuple[str, ...] = ()  # checks that look for its causes and could not tell
+    tries: tuple[str, ...] = ()
+    advice: str = ""  # what the message itself advises, and why that does not help
+
+
 class Report(msgspec.Struct, frozen=True, kw_only=True):
     """The whole answer."""
 
@@ -174,9 +193,25 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     findings: tuple[FindingEntry, ...] = ()
     unknown: tuple[UnknownEntry, ...] = ()
     smoke: tuple[SmokeEntry, ...] = ()
+    symptoms: tuple[SymptomEntry, ...] = ()  # of a log or a message that was given, the root first
     next: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
         """Whether nothing failed and enough could be found out to say so."""
         return self.status in ("pass", "warn")
+
+    def raise_for_failures(self, warnings: bool = False) -> None:
+        """Do nothing where nothing failed.
+
+        Args:
+            warnings: whether a warning counts as a failure.
+
+        Raises:
+            FailuresError: something failed (gpudoctor.FailuresError).
+        """
+        bad = ("fail", "warn") if warnings else ("fail",)
+        if found := tuple(entry for entry in self.findings if entry.status in bad):
+            from gpudoctor.report.failures import FailuresError
+
+            raise FailuresError(self, found)

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix
 from gpudoctor.maybe import Unknown
+from gpudoctor.report.failures import told
 from gpudoctor.report.model import FindingEntry, Report
 from gpudoctor.requirements.wanted import DEMANDS, Demand
 
@@ -112,12 +113,14 @@ def _holds(demand: Demand, value: Any, have: object) -> bool:
 
 
 def _explains(demand: Demand, report: Report) -> FindingEntry | None:
-    """The first finding that concerns the demand, itself or through a consequence."""
-    for finding in report.findings:
-        checks = (finding.check, *(one.check for one in finding.consequences))
-        if finding.status != "advice" and any(check.split(".")[0] in demand.areas for check in checks):
-            return finding
-    return None
+    """The first finding that concerns the demand, itself or through a consequence; advice where there is no other."""
+    found = [one for one in report.findings if _concerns(one, demand)]
+    return next((one for one in found if one.status != "advice"), found[0] if found else None)
+
+
+def _concerns(finding: FindingEntry, demand: Demand) -> bool:
+    checks = (finding.check, *(one.check for one in finding.consequences))
+    return any(check.split(".")[0] in (*demand.areas, "device") for check in checks)
 
 
 def _shown(value: Any) -> str:
@@ -131,10 +134,4 @@ def _have(have: object) -> str:
 
 
 def _told(one: Unmet) -> str:
-    if one.finding is None:
-        return one.says
-    lines = [one.says, f"  {one.finding.check}: {one.finding.says}"]
-    for number, fix in enumerate(one.finding.fixes):
-        lines.append(f"  {'or' if number else 'fix'}: {fix.says}")
-        lines += [f"    {line}" for command in fix.commands for line in command.splitlines()]
-    return "\n".join(lines)
+    return "\n  ".join([one.says, *(told(one.finding) if one.finding else ())])

@@ -1,0 +1,25 @@
+"""A report that failed, as an exception for scripts."""
+
+from gpudoctor.report.alike import alike
+from gpudoctor.report.model import FindingEntry, Report
+
+
+class FailuresError(Exception):
+    """Something failed; its text says what, and what to type.
+
+    Attributes:
+        report: the whole report.
+    """
+
+    def __init__(self, report: Report, found: tuple[FindingEntry, ...]) -> None:
+        self.report = report
+        super().__init__("\n".join(line for entry, *_ in alike(found) for line in told(entry)))
+
+
+def told(entry: FindingEntry) -> list[str]:
+    """A finding as a few lines: what was found, and each way to mend it."""
+    lines = [f"{entry.check}: {entry.says}"]
+    for number, fix in enumerate(entry.fixes):
+        lines.append(f"{'or' if number else 'fix'}: {fix.says}")
+        lines += [f"  {line}" for command in fix.commands for line in command.splitlines()]
+    return lines
