@@ -4,8 +4,19 @@ from gpudoctor.facts import Event
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.remedies import amd
+from gpudoctor.subjects import in_container
 from gpudoctor.views.amd_boards import OnBoard, boards, since_loaded
 from gpudoctor.views.log import ago, texts
+
+
+_COMES_BACK = Fix(
+    "If it comes back: take away overclocking and undervolting, check power cables and riser, and try another "
+    "release of kernel and linux-firmware; the card in another machine tells whether it is broken.",
+    ("sudo dmesg | grep -i amdgpu | tail -n 60",),
+    "replace-hardware",
+    root=True,
+    impact="none",
+)
 
 
 def failure(on: OnBoard) -> Event | None:
@@ -15,30 +26,28 @@ def failure(on: OnBoard) -> Event | None:
     return decided[-1] if decided and "succeeded" not in decided[-1].text else None
 
 
+def _fixes(on: OnBoard) -> tuple[Fix, ...]:
+    virtual = isinstance(on.facts.host.virtual, str)
+    what = "Stop this virtual machine and start it anew" if virtual else "Switch the computer off and on again"
+    where = "On the host: " if in_container(on.facts) else ""
+    again = Fix(
+        f"{where}{what if not where else what[0].lower() + what[1:]}; a restart alone may leave the card as it is.",
+        ("sudo poweroff",),
+        "power-cycle",
+        root=True,
+        needs="reboot",
+        verify=amd.PROOF,
+    )
+    return again, _COMES_BACK
+
+
 @check(
     title="A GPU hung, and its reset failed",
     severity=Severity.ERROR,
     cause="When a program stops answering on the GPU, amdgpu resets it. Where that fails, or the card has left the PCI "
     "bus, every program that uses it fails or hangs until the next start. Power, heat, a riser, overclocking and "
     "bugs of firmware or driver lead there.",
-    fixes=(
-        Fix(
-            "Switch the computer off and on again; a restart alone may leave the card as it is.",
-            ("sudo poweroff",),
-            "power-cycle",
-            root=True,
-            needs="reboot",
-            verify=amd.PROOF,
-        ),
-        Fix(
-            "If it comes back: take away overclocking and undervolting, check power cables and riser, and try another "
-            "release of kernel and linux-firmware; the card in another machine tells whether it is broken.",
-            ("sudo dmesg | grep -i amdgpu | tail -n 60",),
-            "replace-hardware",
-            root=True,
-            impact="none",
-        ),
-    ),
+    fixes=_fixes,
     references=(
         "https://docs.kernel.org/gpu/amdgpu/driver-core.html",
         "https://docs.kernel.org/gpu/drm-uapi.html",
@@ -55,5 +64,5 @@ def reset_failed(on: OnBoard) -> Problem | None:
     if event is None:
         return None
     what = "left the PCI bus" if event.kind == "amdgpu-lost" else "could not be reset"
-    told = since_loaded(on, "amdgpu-ring-timeout", "kfd-hang", "amdgpu-reset", "amdgpu-lost")
-    return Problem(f"{on.name} hung and {what}{ago(on.facts, event)}.", texts(told[-4:]))
+    first, then = since_loaded(on, "amdgpu-ring-timeout", "kfd-hang"), since_loaded(on, "amdgpu-reset", "amdgpu-lost")
+    return Problem(f"{on.name} hung and {what}{ago(on.facts, event)}.", texts((*first[-1:], *then[-3:])))

@@ -4,11 +4,16 @@ from collections.abc import Iterator
 
 from gpudoctor.facts import Facts
 from gpudoctor.judge import About, Fix, Problem, Severity, check
+from gpudoctor.knowledge.kernels import version
 from gpudoctor.maybe import known, known_or
 from gpudoctor.subjects import OnLive, asked_for_nvidia, lives, on_wsl
 
 _DETECT = "HSA_ENABLE_DXG_DETECTION"
 _GUIDE = "https://rocm.docs.amd.com/projects/radeon/en/latest/docs/install/wsl/install-pytorch.html"
+
+
+# From this release on the way through /dev/dxg is a library beside the ordinary HSA runtime.
+_WITH_LIBRARY = (7, 2)
 
 
 def _wheels(facts: Facts) -> Iterator[tuple[About, OnLive]]:
@@ -18,6 +23,9 @@ def _wheels(facts: Facts) -> Iterator[tuple[About, OnLive]]:
 
 
 def _why(facts: Facts) -> str:
+    release = known_or(facts.amd.rocm, None)
+    if release and version(release) < _WITH_LIBRARY:
+        return "runtime"  # before, AMD's packages for WSL brought an HSA runtime of their own
     if known_or(facts.amd.rocdxg, None) is not True:
         return "library"
     return "variable" if facts.host.environment.get(_DETECT) != "1" else "runtime"

@@ -194,6 +194,11 @@ ON = {"HSA_ENABLE_DXG_DETECTION": "1"}
         (windows(rocdxg=False), ("problem", f"{SEES}librocdxg.so is not installed.")),
         (windows(rocdxg=True), ("problem", f"{SEES}HSA_ENABLE_DXG_DETECTION is not set to 1.")),
         (windows(ON, rocdxg=True), ("problem", f"{SEES}the HSA runtime that it loads does not find it.")),
+        (
+            windows(rocdxg=False, rocm="6.4.2"),
+            ("problem", f"{SEES}the HSA runtime that it loads does not find it."),
+        ),
+        (windows(rocdxg=False, rocm="7.2.1"), ("problem", f"{SEES}librocdxg.so is not installed.")),
         (change(windows(rocdxg=False), "pythons.0.frameworks.0.live.available", True), ("pass", "")),
         (windows(dxg=False), ("pass", "")),  # wsl.no-dxg
         (windows(dxg=WHY), ("unknown", "not to be seen")),
