@@ -1,13 +1,16 @@
-"""JAX without its CUDA plugin beside an NVIDIA GPU."""
+"""JAX without its plugin beside a GPU."""
 
+from gpudoctor.facts import Gpu
 from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.knowledge.jax import jax
 from gpudoctor.knowledge.python_rules import computes_with_jax
 from gpudoctor.maybe import known
-from gpudoctor.remedies.frameworks import jax_with_plugin
-from gpudoctor.subjects import OnFramework, gpu_name, jaxes
+from gpudoctor.remedies.frameworks import jax_verify, jax_with_plugin
+from gpudoctor.remedies.python import install, lasting
+from gpudoctor.subjects import OnFramework, gpu_name, has_rocm, jaxes
 from gpudoctor.views.frameworks import is_sole
-from gpudoctor.views.gpus import nvidia_gpus
-from gpudoctor.views.packages import packages_of
+from gpudoctor.views.gpus import amd_gpus, nvidia_gpus
+from gpudoctor.views.packages import packages_of, release
 
 
 def _users(on: OnFramework) -> list[str]:
@@ -15,17 +18,30 @@ def _users(on: OnFramework) -> list[str]:
     return [p.name for p in packages_of(on.python) if computes_with_jax(p.name)]
 
 
+def _amd(on: OnFramework) -> tuple[Gpu, ...]:
+    """The AMD GPUs that JAX's ROCm plugin has code for, beside a ROCm, which it does not bring."""
+    served = jax().rocm.gfx.split()
+    return tuple(g for g in amd_gpus(on.facts) if g.gfx in served) if has_rocm(on.facts) else ()
+
+
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     version = on.framework.version if isinstance(on.framework.version, str) else None
+    if not nvidia_gpus(on.facts):
+        spec = f"jax[rocm{jax().rocm.rocm}-local]" + (f"=={release(version)}" if version else "")
+        says = (
+            "Install JAX with the ROCm plugin of its own version; it uses the ROCm of this machine, which has to be of "
+            f"release {jax().rocm.rocm}.{lasting(on.facts)}"
+        )
+        return (Fix(says, (install(on.python, spec),), "reinstall-package", verify=jax_verify(on.python)),)
     says = "Install JAX with the CUDA plugin of its own version, which brings the CUDA libraries too."
     return (jax_with_plugin(on.facts, on.python, version, says),)
 
 
 @check(
-    title="JAX is installed without its CUDA plugin: it computes on the CPU",
+    title="JAX is installed without its GPU plugin: it computes on the CPU",
     severity=Severity.ERROR,
     cause="`pip install jax`, or a package that requires jax, brings the CPU-only jaxlib; GPU support is a plugin that "
-    "comes with the extra cuda12 or cuda13 only.",
+    "comes with an extra only (cuda12, cuda13, rocm7-local).",
     fixes=_fixes,
     references=(
         "https://docs.jax.dev/en/latest/installation.html",
@@ -38,12 +54,13 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
 )
 def cpu_only(on: OnFramework) -> Problem | None:
     """No plugin beside a GPU, where JAX is what computes here; as another package's dependency it may stay so."""
-    gpus, users = nvidia_gpus(on.facts), _users(on)
+    gpus, users = nvidia_gpus(on.facts) or _amd(on), _users(on)
     if known(on.framework.variant) != "cpu" or not gpus or known(on.framework.plugin) is not None:
         return None
     sole = is_sole(on.python, on.framework)
     if not sole and not users:
         return None
     wanted = f" {' and '.join(users[:3])} compute with it." if users else ""
-    says = f"{on.name} is CPU-only: no CUDA plugin is installed, and {gpu_name(gpus[0])} lies idle.{wanted}"
-    return Problem(says, severity=None if sole else Severity.WARNING)
+    kind = "CUDA" if gpus[0].vendor == "nvidia" else "ROCm"
+    says = f"{on.name} is CPU-only: no {kind} plugin is installed, and {gpu_name(gpus[0])} lies idle.{wanted}"
+    return Problem(says, severity=None if sole and kind == "CUDA" else Severity.WARNING)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from gpudoctor.checks.jax.arch_missing import arch_missing
@@ -17,6 +18,7 @@ from gpudoctor.checks.jax.ptxas_too_old import ptxas_too_old
 from gpudoctor.facts import Framework, Package
 from gpudoctor.maybe import Unknown
 from tests.builders import framework, live, plain_host, with_framework
+from tests.checks.amd_machines import RADEON, amd_host
 from tests.checks.environments import (
     BLACKWELL,
     PASCAL,
@@ -68,6 +70,17 @@ def test_cpu_only() -> None:
     assert one(cpu_only, environment(jax())) == ("pass", "")
     assert one(cpu_only, with_framework(bare, plain_host())) == ("pass", "")
     assert one(cpu_only, environment(jax(variant=Unknown("closed")))) == ("unknown", "closed")
+
+
+def test_cpu_only_beside_an_amd_gpu() -> None:
+    facts = with_framework(jax(plugin=None), amd_host())
+    says = "JAX 0.6.2 is CPU-only: no ROCm plugin is installed, and GPU 0 (Radeon RX 7900 XTX) lies idle."
+    assert one(cpu_only, facts) == ("problem", says)
+    assert severity(cpu_only, facts) == "warn"
+    assert "'jax[rocm7-local]==0.6.2'" in commands(cpu_only, facts)
+    assert one(cpu_only, with_framework(jax(plugin=None), amd_host(rocm=None, rocm_path=None))) == ("pass", "")
+    other = msgspec.structs.replace(RADEON, gfx="gfx906")
+    assert one(cpu_only, with_framework(jax(plugin=None), amd_host((other,)))) == ("pass", "")
 
 
 def test_the_plugin_for_cuda_13_only_where_driver_and_jax_have_it() -> None:
