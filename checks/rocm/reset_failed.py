@@ -8,7 +8,6 @@ from gpudoctor.subjects import in_container
 from gpudoctor.views.amd_boards import OnBoard, boards, since_loaded
 from gpudoctor.views.log import ago, texts
 
-
 _COMES_BACK = Fix(
     "If it comes back: take away overclocking and undervolting, check power cables and riser, and try another "
     "release of kernel and linux-firmware; the card in another machine tells whether it is broken.",
