@@ -2,9 +2,8 @@
 
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.knowledge.pci_ids import needs_fabric
 from gpudoctor.maybe import known
-from gpudoctor.subjects import cards_of, switches_of
+from gpudoctor.remedies import fabric
 from gpudoctor.views.driver import CUDA_NOT_READY, own_kernel
 from gpudoctor.views.log import events, texts
 from gpudoctor.views.reasons import FABRIC
@@ -34,15 +33,14 @@ _OPTION = "options nvidia_uvm uvm_disable_hmm=1"
     ),
     references=("https://docs.nvidia.com/cuda/cuda-toolkit-release-notes/index.html",),
     each=own_kernel,
-    because=FABRIC,
+    because=(*FABRIC, "device.confidential-not-ready"),
     affects=("everything",),
     seen=("table 2026-11",),
 )
 def hmm_without_room(facts: Facts) -> Problem | None:
     """The result 802 (or the log's own word) on a machine without NVSwitch boards."""
     said, code = events(facts, "uvm-hmm"), known(facts.nvidia.cuda.code)
-    boards = switches_of(facts) or any(needs_fabric(c.device) for c in cards_of(facts, "nvidia"))
-    if code == 0 or code is None or (not said and (code != CUDA_NOT_READY or boards)):
+    if code == 0 or code is None or (not said and (code != CUDA_NOT_READY or fabric.needs_manager(facts))):
         return None
     says = f"cuInit answers {code} on a machine without NVSwitch: nvidia_uvm could not set up HMM."
     return Problem(says, texts(said))

@@ -25,13 +25,20 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://github.com/wilicc/gpu-burn/issues/92",
     ),
     each=not_wsl,
-    because=(*DEAD, *VERSIONS, "driver.not-loaded", "fabric.manager-mismatch"),
+    because=(
+        *DEAD,
+        *VERSIONS,
+        "driver.not-loaded",
+        "fabric.manager-mismatch",
+        "fabric.subnet-manager-missing",
+        "device.confidential-not-ready",
+    ),
     affects=("everything",),
     seen=("simulated 2026-11",),
 )
 def manager_down(facts: Facts) -> Problem | None:
     """CUDA waits, the board needs the manager, and systemd says that it is not active."""
-    if not fabric.needs_manager(facts):
+    if not fabric.needs_manager(facts) or fabric.multi_node(facts):
         return None
     waits = [g.index for g in fabric.waiting(facts)]
     code = known(facts.nvidia.cuda.code)

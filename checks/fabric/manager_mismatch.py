@@ -32,7 +32,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 )
 def manager_mismatch(facts: Facts) -> str | None:
     """Compare the two versions where the board needs the manager; one that works all the same is left alone."""
-    if not fabric.needs_manager(facts) or facts.nvidia.cuda.code == 0:
+    if not fabric.needs_manager(facts) or fabric.multi_node(facts) or facts.nvidia.cuda.code == 0:
         return None
     if known_or(facts.nvidia.kernel.fabric_manager, "unknown") is None:
         return None

@@ -8,8 +8,22 @@ from gpudoctor.subjects import in_container
 from gpudoctor.views.driver import CUDA_NOT_READY, not_wsl
 from gpudoctor.views.reasons import DEAD
 
+_RACK = (
+    Fix(
+        "Look at the rack's NVLink controller (NMX-Controller) and its partitions, on the switch trays; then restart "
+        "this node, so that its GPUs ask to join again.",
+        ("nvidia-smi -q | grep -A6 Fabric", "sudo reboot"),
+        "reboot",
+        root=True,
+        needs="reboot",
+        verify="nvidia-smi -q | grep -A6 Fabric",
+    ),
+)
+
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    if fabric.multi_node(facts):
+        return _RACK
     if in_container(facts):
         return fabric.start(facts)
     wait = Fix(
@@ -46,7 +60,15 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=("https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/index.html",),
     each=not_wsl,
-    because=(*DEAD, "fabric.manager-down", "fabric.manager-mismatch", "device.nvlink-fault", "driver.hmm-without-room"),
+    because=(
+        *DEAD,
+        "fabric.manager-down",
+        "fabric.manager-mismatch",
+        "fabric.subnet-manager-missing",
+        "device.confidential-not-ready",
+        "device.nvlink-fault",
+        "driver.hmm-without-room",
+    ),
     affects=("everything",),
     seen=("simulated 2026-11",),
 )
@@ -57,6 +79,8 @@ def not_ready(facts: Facts) -> Problem | None:
         return None
     waits = ", ".join(str(g.index) for g in fabric.waiting(facts))
     which = f"GPUs {waits} have not joined the NVLink fabric" if waits else "the NVLink fabric is not set up"
+    if fabric.multi_node(facts):
+        return Problem(f"cuInit answers 802: {which}. The controller on the rack's switch trays has to do that.")
     missing = " and ".join(fabric.missing_modules(facts))
     where = f" The modules {missing} are not loaded." if missing else ""
     where += " The host's fabric manager has to do that." if in_container(facts) else ""

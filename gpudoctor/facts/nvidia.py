@@ -51,6 +51,9 @@ class NvidiaKernel(msgspec.Struct, frozen=True, kw_only=True):
     uvm_major: Maybe[int | None] = NOT  # of nvidia-uvm in /proc/devices; None: not registered
     fabric_manager: Maybe[str | None] = NOT  # systemd's word: active, inactive, failed; None: not installed
     fabric_manager_version: Maybe[str | None] = NOT
+    # NVLink's subnet manager (nvlsm), which the fabric manager needs on HGX B200 and newer: its program; None: none.
+    subnet_manager: Maybe[str | None] = NOT
+    imex: Maybe[str | None] = NOT  # nvidia-imex of multi-node NVLink, in systemd's word; None: not installed
     persistence_daemon: Maybe[str | None] = NOT
     gridd: Maybe[str | None] = NOT  # vGPU licence daemon
     licence: Maybe[str | None] = NOT  # vGPU licence state as nvidia-smi -q words it; None: no vGPU

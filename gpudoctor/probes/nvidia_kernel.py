@@ -81,6 +81,8 @@ def _unconcerned(now: NvidiaKernel) -> NvidiaKernel:
         uvm_major=None,
         fabric_manager=_UNCONCERNED,
         fabric_manager_version=_UNCONCERNED,
+        subnet_manager=_UNCONCERNED,
+        imex=None,
         persistence_daemon=_UNCONCERNED,
         gridd=_UNCONCERNED,
         licence=None,

@@ -15,6 +15,7 @@ _GRIDD_CONF = "/etc/nvidia/gridd.conf"
 # "GRID T4-8C", "NVIDIA A40-8Q": the profile's framebuffer and its series (docs.nvidia.com/vgpu, "Virtual GPU Types").
 _VGPU_NAME = pattern(r"GRID .*|(?:NVIDIA )?.*-\d+(?:-\d+)?(?:[ABCQ]|ME)\w*")
 _SMI_SECONDS = 10.0
+_NVLSM = ("/opt/nvidia/nvlsm/sbin", "/usr/sbin", "/usr/bin")
 HOSTS = Unknown("the host's: not visible from the container")
 _NO_SWITCH = Unknown("not asked: no NVSwitch and no SXM board")
 
@@ -24,6 +25,8 @@ class Services(NamedTuple):
 
     fabric_manager: Maybe[str | None]
     fabric_manager_version: Maybe[str | None]
+    subnet_manager: Maybe[str | None]
+    imex: Maybe[str | None]
     persistence_daemon: Maybe[str | None]
     gridd: Maybe[str | None]
     licence: Maybe[str | None]
@@ -39,6 +42,8 @@ def probe(machine: Machine, host: Host, cards: tuple[PciDevice, ...]) -> Service
     return Services(
         fabric_manager=HOSTS if inside else _fabric(machine) if fabric else _NO_SWITCH,
         fabric_manager_version=HOSTS if inside else _fabric_version(machine) if fabric else _NO_SWITCH,
+        subnet_manager=HOSTS if inside else _subnet_manager(machine, cards),
+        imex=HOSTS if inside else _imex(machine, host),
         persistence_daemon=HOSTS if inside else _persistence(machine),
         gridd=HOSTS if inside else _unit(machine, "nvidia-gridd", "nvidia-gridd") if virtual else None,
         licence=_licence(machine) if virtual else None,
@@ -89,6 +94,19 @@ def _fabric_version(machine: Machine) -> Maybe[str | None]:
     ended = machine.run([program, "--version"])
     found = re.search(r"\d{3}\.\d+(?:\.\d+)*", ended.out + ended.err)
     return found[0] if found else Unknown(f"nv-fabricmanager --version: {ended.err.strip() or 'names no version'}")
+
+
+def _subnet_manager(machine: Machine, cards: tuple[PciDevice, ...]) -> Maybe[str | None]:
+    if not any(needs_fabric(c.device) and c.generation == "Blackwell" for c in cards):
+        return _NO_SWITCH
+    return machine.which("nvlsm", _NVLSM)
+
+
+def _imex(machine: Machine, host: Host) -> Maybe[str | None]:
+    """Multi-node NVLink is of Grace superchips; nothing is run where the service is not installed."""
+    if known_or(host.platform, "") != "grace" or not _installed(machine, "nvidia-imex", "nvidia-imex"):
+        return None
+    return _unit(machine, "nvidia-imex", "nvidia-imex")
 
 
 def _persistence(machine: Machine) -> str | None:

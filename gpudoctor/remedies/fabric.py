@@ -1,5 +1,7 @@
 """NVSwitch boards: which need the fabric manager, and how it is installed and started."""
 
+import re
+
 from gpudoctor.facts import Facts, Gpu
 from gpudoctor.judge import Fix
 from gpudoctor.knowledge import packages
@@ -10,6 +12,7 @@ from gpudoctor.remedies.driver import branch_of
 from gpudoctor.subjects import cards_of, gpus_of, in_container, switches_of
 
 UNIT = "nvidia-fabricmanager"
+SUBNET_MANAGER = "nvlsm"
 _DRIVERS = "https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/index.html"
 
 
@@ -18,6 +21,20 @@ def needs_manager(facts: Facts) -> bool:
     boards = any(needs_fabric(card.device) for card in cards_of(facts, "nvidia"))
     joins = any(g.fabric_state in ("not-started", "in-progress", "completed") for g in gpus_of(facts, "nvidia"))
     return bool(switches_of(facts)) or boards or joins
+
+
+def multi_node(facts: Facts) -> bool:
+    """Whether the fabric spans machines: then a controller on the switch trays sets it up, and no service here."""
+    gpus = gpus_of(facts, "nvidia")
+    racks = any(isinstance(g.name, str) and re.search(r"\bGB[23]00\b", g.name) for g in gpus)
+    return racks or any(g.fabric_of_several is True for g in gpus)
+
+
+def needs_subnet_manager(facts: Facts) -> bool:
+    """Whether the fabric manager works only beside NVLink's subnet manager: on HGX boards from Blackwell on."""
+    return not multi_node(facts) and any(
+        needs_fabric(card.device) and card.generation == "Blackwell" for card in cards_of(facts, "nvidia")
+    )
 
 
 def waiting(facts: Facts) -> tuple[Gpu, ...]:
@@ -55,6 +72,8 @@ def start(facts: Facts) -> tuple[Fix, ...]:
         return (Fix(says, (f"sudo systemctl enable --now {UNIT}",), "restart-process", root=True),)
     installed = facts.nvidia.kernel.fabric_manager is not None
     commands = () if installed else install(facts)
+    if facts.nvidia.kernel.subnet_manager is None and needs_subnet_manager(facts):
+        commands = (*commands, *system.install(facts, SUBNET_MANAGER))
     modules = tuple(f"sudo modprobe {m}" for m in missing_modules(facts))
     version = version_of_driver(facts)
     says = f"Start {UNIT} now and at every boot; it must be of exactly the driver's version, {version}."

@@ -53,6 +53,31 @@ def test_the_fabric_managers_version() -> None:
     assert nvidia_services.probe(machine, BARE, (SWITCH,)).fabric_manager_version == "570.133.20"
 
 
+B200 = PciDevice(
+    address="0000:1b:00.0", vendor="10de", device="2901", class_code="030200", role="gpu", generation="Blackwell"
+)
+GRACE = Host(container=None, wsl=None, virtual=None, platform="grace")
+IMEX = "/usr/lib/systemd/system/nvidia-imex.service"
+
+
+def test_the_subnet_manager_is_looked_for_on_boards_that_need_it() -> None:
+    path = "/opt/nvidia/nvlsm/sbin/nvlsm"
+    machine = RecordedMachine({path: ""}, commands={"systemctl": "active\n"})
+    assert nvidia_services.probe(machine, BARE, (B200,)).subnet_manager == path
+    assert nvidia_services.probe(RecordedMachine(), BARE, (B200,)).subnet_manager is None
+    assert isinstance(nvidia_services.probe(machine, BARE, (SWITCH, GEFORCE)).subnet_manager, Unknown)
+
+
+def test_imex_is_asked_only_where_it_is_installed_beside_a_grace() -> None:
+    machine = RecordedMachine({IMEX: ""}, commands={"systemctl": ended("failed\n", 3)})
+    assert nvidia_services.probe(machine, GRACE, ()).imex == "failed"
+    assert machine.ran == ["systemctl is-active nvidia-imex"]
+    for files, host in (({IMEX: ""}, BARE), ({}, GRACE)):
+        silent = RecordedMachine(files)
+        assert nvidia_services.probe(silent, host, ()).imex is None
+        assert silent.ran == []
+
+
 def test_a_container_does_not_see_its_hosts_daemons() -> None:
     host = Host(container="docker", wsl=None, virtual=None)
     assert nvidia_services.probe(RecordedMachine(), host, (SWITCH,)).fabric_manager == nvidia_services.HOSTS

@@ -1,0 +1,54 @@
+"""The IMEX service runs, and no channel is there through which programs could use it."""
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.remedies import fabric, system
+from gpudoctor.views.driver import own_kernel
+
+_FOLDER = "/dev/nvidia-caps-imex-channels"
+_CONF = "/etc/modprobe.d/nvidia-imex.conf"
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    option = f"echo 'options nvidia NVreg_CreateImexChannel0=1' | sudo tee {_CONF}"
+    lasting = Fix(
+        "Let the driver make the default channel at every start, and restart.",
+        (option, *system.initramfs(facts), "sudo reboot"),
+        "reload-module",
+        root=True,
+        needs="reboot",
+        undo=f"sudo rm {_CONF}",
+        verify=f"ls -l {_FOLDER}",
+    )
+    number = "$(awk '/nvidia-caps-imex-channels/ {print $1}' /proc/devices)"
+    now = Fix(
+        "Or make it now, until the next restart.",
+        (f"sudo mkdir -p {_FOLDER}", f"sudo mknod -m 666 {_FOLDER}/channel0 c {number} 0"),
+        "change-environment",
+        root=True,
+        undo=f"sudo rm {_FOLDER}/channel0",
+        verify=f"ls -l {_FOLDER}",
+    )
+    return (lasting, now)
+
+
+@check(
+    title="There is no IMEX channel",
+    severity=Severity.WARNING,
+    cause="Programs share memory over multi-node NVLink through a channel, a device node that the administrator "
+    "makes; it does not outlast a restart. Without one CUDA answers such requests with insufficient permission.",
+    fixes=_fixes,
+    references=("https://docs.nvidia.com/multi-node-nvlink-systems/imex-guide/imexchannels.html",),
+    each=own_kernel,
+    because=("fabric.imex-failed", "fabric.not-ready", "driver.not-loaded", "driver.device-nodes-missing"),
+    affects=("several-gpus",),
+    seen=("table 2026-11",),
+)
+def imex_channel_missing(facts: Facts) -> str | None:
+    """Where the service runs on this very machine; elsewhere something else hands out channels."""
+    if not fabric.multi_node(facts) or known(facts.nvidia.kernel.imex) != "active":
+        return None
+    if any(node.path.startswith(_FOLDER) for node in known(facts.nvidia.kernel.nodes)):
+        return None
+    return f"nvidia-imex runs, and {_FOLDER} holds no channel: CUDA cannot share memory with other nodes."

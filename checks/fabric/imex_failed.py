@@ -1,0 +1,43 @@
+"""The daemon that lets machines of one NVLink rack share memory has failed."""
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.remedies import fabric
+from gpudoctor.views.driver import own_kernel
+from gpudoctor.views.reasons import DEAD
+
+_FIXES = (
+    Fix(
+        "Read why: addresses in /etc/nvidia-imex/nodes_config.cfg that are not those of the other nodes, another "
+        "driver version there, or a closed port are the usual reasons. Then start it again on all nodes.",
+        (
+            "journalctl -u nvidia-imex -n 30",
+            "sudo tail -n 30 /var/log/nvidia-imex.log",
+            "cat /etc/nvidia-imex/nodes_config.cfg",
+            "sudo systemctl restart nvidia-imex",
+        ),
+        "restart-process",
+        root=True,
+        verify="nvidia-imex-ctl -N",
+    ),
+)
+
+
+@check(
+    title="The IMEX service of multi-node NVLink has failed",
+    severity=Severity.WARNING,
+    cause="On racks with NVLink between machines (GB200 NVL72) nvidia-imex passes memory handles from node to node. "
+    "Without it programs on one node run; NCCL over NVLink between nodes fails or falls back to the network.",
+    fixes=_FIXES,
+    references=("https://docs.nvidia.com/multi-node-nvlink-systems/imex-guide/gettingstarted.html",),
+    each=own_kernel,
+    because=(*DEAD, "driver.not-loaded", "fabric.not-ready"),
+    affects=("several-gpus",),
+    seen=("table 2026-11",),
+)
+def imex_failed(facts: Facts) -> str | None:
+    """The service has failed; one that does not run at all may run in a pod (Kubernetes' DRA driver)."""
+    if not fabric.multi_node(facts) or known(facts.nvidia.kernel.imex) != "failed":
+        return None
+    return "The service nvidia-imex has failed, so memory cannot be shared over NVLink with the rack's other machines."

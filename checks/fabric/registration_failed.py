@@ -1,0 +1,55 @@
+"""GPUs asked to join the NVLink fabric, and were refused."""
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.knowledge.errors import nvml_error
+from gpudoctor.maybe import known, known_or
+from gpudoctor.remedies import fabric
+from gpudoctor.subjects import gpus_of
+from gpudoctor.views.driver import not_wsl
+from gpudoctor.views.reasons import DEAD
+
+_FIXES = (
+    Fix(
+        "Read why in the fabric manager's log; a reset of these GPUs, or a restart of the node, lets them ask again.",
+        (
+            f"journalctl -u {fabric.UNIT} -n 30",
+            "nvidia-smi -q | grep -A6 Fabric",
+            "sudo nvidia-smi --gpu-reset",
+        ),
+        "reset-gpu",
+        root=True,
+        verify="nvidia-smi -q | grep -A6 Fabric",
+    ),
+)
+
+
+@check(
+    title="GPUs could not join the NVLink fabric",
+    severity=Severity.ERROR,
+    cause="Each GPU of a board with NVSwitch registers with the fabric. For these the registration came to its end "
+    "with an error, so they cannot use NVLink; CUDA may refuse to start on them.",
+    fixes=_FIXES,
+    references=(
+        "https://docs.nvidia.com/deploy/nvml-api/structnvmlGpuFabricInfo__v3__t.html",
+        "https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/index.html",
+    ),
+    each=not_wsl,
+    because=(*DEAD, "device.nvlink-fault", "fabric.manager-down", "fabric.manager-mismatch"),
+    affects=("several-gpus",),
+    seen=("table 2026-11",),
+)
+def registration_failed(facts: Facts) -> Problem | None:
+    """The status counts only where the registration is completed (NVML)."""
+    refused = {
+        g.index: status
+        for g in gpus_of(facts, "nvidia")
+        if known_or(g.fabric_state, None) == "completed" and (status := known(g.fabric_status))
+    }
+    if not refused:
+        return None
+    status = next(iter(refused.values()))
+    found = nvml_error(status)
+    why = f"{status}, {found.meaning}" if found else str(status)
+    says = f"The registration of GPU {', '.join(map(str, refused))} with the NVLink fabric failed (NVML {why})."
+    return Problem(says, severity=Severity.WARNING if facts.nvidia.cuda.code == 0 else None)

@@ -1,0 +1,47 @@
+"""The fabric manager's helper on HGX B200 and newer is not installed."""
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.remedies import fabric, system
+from gpudoctor.views.driver import own_kernel
+from gpudoctor.views.reasons import DEAD, VERSIONS
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    commands = (*system.install(facts, fabric.SUBNET_MANAGER), f"sudo systemctl restart {fabric.UNIT}")
+    return (
+        Fix(
+            f"Install {fabric.SUBNET_MANAGER} from NVIDIA's repository; restart the fabric manager, which starts it.",
+            commands,
+            "reinstall-package",
+            root=True,
+            verify="nvidia-smi -q | grep -A2 Fabric",
+        ),
+    )
+
+
+@check(
+    title="NVLink's subnet manager is missing",
+    severity=Severity.ERROR,
+    cause="From HGX B200 on the fabric manager reaches the NVSwitches through NVLink's subnet manager (nvlsm), a "
+    "package of its own. Without it the fabric is never set up, and cuInit answers 802.",
+    fixes=_fixes,
+    references=(
+        "https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/index.html",
+        "https://github.com/siderolabs/extensions/pull/717",
+    ),
+    each=own_kernel,
+    because=(*DEAD, *VERSIONS, "driver.not-loaded"),
+    affects=("everything",),
+    seen=("table 2026-11",),
+)
+def subnet_manager_missing(facts: Facts) -> str | None:
+    """Where CUDA fails on such a board, with a fabric manager and without the program beside it."""
+    if not fabric.needs_subnet_manager(facts) or known(facts.nvidia.cuda.code) in (0, None):
+        return None
+    if known(facts.nvidia.kernel.fabric_manager) is None:
+        return None  # then the fabric manager itself is what is missing first
+    if known(facts.nvidia.kernel.subnet_manager) is not None:
+        return None
+    return f"nvlsm, without which {fabric.UNIT} cannot reach this board's NVSwitches, is not installed."

@@ -1,0 +1,41 @@
+"""An NVSwitch is too hot."""
+
+from gpudoctor.facts import Event, Facts
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.views.driver import not_wsl
+from gpudoctor.views.log import ago, events, texts
+
+_BEGIN, _END = 10004, 10005
+_FIXES = (
+    Fix(
+        "Check the server's fans, its airflow and the room's temperature, and what its management (BMC) says of them.",
+        ("sudo ipmitool sdr type Fan", "sudo ipmitool sdr type Temperature", "sudo dmesg | grep SXid"),
+        "replace-hardware",
+        root=True,
+        verify="sudo dmesg | grep -E 'SXid.*1000[45]'",
+    ),
+)
+
+
+@check(
+    title="An NVSwitch is too hot",
+    severity=Severity.WARNING,
+    cause="An NVSwitch reported a thermal event (SXid 10004) and not yet its end (10005): it is above its limit, and "
+    "shuts down when it gets hotter, which takes the NVLink fabric with it.",
+    fixes=_FIXES,
+    references=("https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/index.html",),
+    each=not_wsl,
+    because=("health.overheated",),
+    affects=("several-gpus",),
+    seen=("table 2026-11",),
+)
+def switch_hot(facts: Facts) -> Problem | None:
+    """Of each switch the last of the two messages since the driver was loaded."""
+    last: dict[str | None, Event] = {e.gpu: e for e in events(facts, "sxid") if e.code in (_BEGIN, _END)}
+    hot = [event for event in last.values() if event.code == _BEGIN]
+    if not hot:
+        return None
+    which = ", ".join(str(event.gpu) for event in hot)
+    when = ago(facts, hot[-1])
+    says = f"The NVSwitch at {which} reported that it is too hot (SXid {_BEGIN}){when}, and no end of it."
+    return Problem(says, texts(tuple(hot)))

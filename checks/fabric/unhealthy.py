@@ -1,0 +1,64 @@
+"""A GPU has joined the NVLink fabric, and the fabric is not well."""
+
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.remedies import fabric
+from gpudoctor.subjects import OnGpu, gpu_name, nvidia_gpus
+
+# What the mask of NVML's fabric health says, in words. A recovery that runs, a manager that is away for a moment and a
+# GPU without partition (shared boards) are no illness.
+_ILL = {
+    "degraded-bandwidth": "its bandwidth is degraded: links are down or slow",
+    "route-unhealthy": "a route through the switches is broken",
+    "insufficient-nvlinks": "too few of the GPU's links are up",
+    "incompatible-gpu-firmware": "the GPU's firmware does not fit the fabric",
+    "incorrect-system-guid": "the GPU's system GUID is not the rack's",
+    "incorrect-chassis-serial": "the GPU's chassis serial number is not the rack's",
+    "invalid-location": "the GPU's place in the rack is not valid",
+    "gpu-state-invalid": "the GPU is in a state that the fabric does not take",
+}
+
+
+def _fixes(on: OnGpu) -> tuple[Fix, ...]:
+    look = "nvidia-smi -q | grep -A12 Fabric"
+    rack = fabric.multi_node(on.facts)
+    log = () if rack else (f"journalctl -u {fabric.UNIT} -n 30",)
+    where = "the rack's NVLink controller" if rack else "the fabric manager's log"
+    first = Fix(
+        f"Look at the links and at {where}; drain the GPU, then reset it or restart the node.",
+        (look, "nvidia-smi nvlink --status", *log, f"sudo nvidia-smi --gpu-reset -i {on.gpu.index}"),
+        "reset-gpu",
+        root=True,
+        verify=look,
+    )
+    says = "If it stays: links, cables, a switch or the board are to be looked at by the vendor."
+    return (first, Fix(says, ("sudo nvidia-bug-report.sh",), "ask-vendor", root=True, impact="none"))
+
+
+@check(
+    title="The NVLink fabric of a GPU is not well",
+    severity=Severity.WARNING,
+    cause="The driver tells what it knows of the fabric's health: links that are down, routes that are broken, "
+    "firmware that does not fit. Programs on one GPU run; those on several are slow or fail.",
+    fixes=_fixes,
+    references=("https://docs.nvidia.com/deploy/nvml-api/group__nvmlFabricDefs.html",),
+    each=nvidia_gpus,
+    because=(
+        "device.nvlink-fault",
+        "device.fallen-off-the-bus",
+        "device.needs-reset",
+        "fabric.manager-down",
+        "fabric.manager-mismatch",
+    ),
+    affects=("several-gpus",),
+    seen=("table 2026-11",),
+)
+def unhealthy(on: OnGpu) -> Problem | None:
+    """The health mask of a GPU that has joined; drivers before 550 tell none."""
+    if known(on.gpu.fabric_state) != "completed":
+        return None
+    ill = [name for name in known(on.gpu.fabric_health) or () if name in _ILL]
+    if not ill:
+        return None
+    says = f"The NVLink fabric of {gpu_name(on.gpu)} is not well: {'; '.join(_ILL[name] for name in ill)}."
+    return Problem(says, tuple(f"fabric health: {name}" for name in ill))

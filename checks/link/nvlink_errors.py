@@ -1,0 +1,59 @@
+"""NVLinks of one GPU had to be recovered again and again."""
+
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.subjects import OnGpu, gpu_name, gpus_of, nvidia_gpus
+from gpudoctor.views.reasons import FABRIC
+
+# A recovery is a rare event; a handful may come from a reset or a restart of the fabric manager, on all GPUs alike.
+_MANY = 10
+
+_FIXES = (
+    Fix(
+        "Look at which link counts, and whether it goes on under load; reseat the bridge or the board, and drain and "
+        "reset the GPU. If it comes back, the bridge, board or GPU is to be replaced.",
+        ("nvidia-smi nvlink -e", "nvidia-smi nvlink --status", "sudo dcgmi diag -r 2"),
+        "ask-vendor",
+        root=True,
+        impact="none",
+        verify="nvidia-smi nvlink -e",
+    ),
+)
+
+
+@check(
+    title="A GPU's NVLinks had to be recovered often",
+    severity=Severity.WARNING,
+    cause="A link that meets too many errors is trained anew (recovery); traffic stops for that time. Many recoveries "
+    "on one GPU, while its equals have none, point at a bad bridge, connector or board.",
+    fixes=_FIXES,
+    references=(
+        "https://docs.nvidia.com/deploy/nvml-api/group__NvLink.html",
+        "https://docs.nvidia.com/datacenter/dcgm/latest/learn/core-services/topology-and-links.html",
+    ),
+    each=nvidia_gpus,
+    because=("device.nvlink-fault", "device.fallen-off-the-bus", "device.needs-reset", "link.nvlink-down", *FABRIC),
+    affects=("several-gpus",),
+    seen=("table 2026-11",),
+)
+def nvlink_errors(on: OnGpu) -> Problem | None:
+    """Many recoveries since the driver was loaded, and ten times those of the calmest of the equal GPUs."""
+    if not known(on.gpu.nvlinks):
+        return None
+    count = known(on.gpu.nvlink_recoveries)
+    if not count or count < _MANY:
+        return None
+    equals = [
+        g.nvlink_recoveries
+        for g in gpus_of(on.facts, "nvidia")
+        if g.name == on.gpu.name and g.index != on.gpu.index and isinstance(g.nvlink_recoveries, int)
+    ]
+    if not equals or min(equals) * 10 >= count:
+        return None
+    others = ((on.gpu.nvlink_replays, "replays"), (on.gpu.nvlink_crc, "CRC errors"))
+    besides = tuple(f"{number} {what}" for number, what in others if isinstance(number, int) and number)
+    says = (
+        f"The NVLinks of {gpu_name(on.gpu)} were recovered {count} times since the driver was loaded; on an equal GPU "
+        f"here {min(equals)} times."
+    )
+    return Problem(says, besides)

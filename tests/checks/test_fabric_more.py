@@ -1,0 +1,198 @@
+"""NVLink's fabric beyond its manager: the subnet manager, health, registration, IMEX, heat and recovered links."""
+
+from typing import Any
+
+import pytest
+
+from gpudoctor import catalogue
+from gpudoctor.causes import findings
+from gpudoctor.facts import Event, Facts, Node
+from gpudoctor.judge import Severity, judge, run
+from tests.builders import ask, nvidia_host, plain_host
+from tests.checks.healthy_nvidia import B200, H100, hgx, several
+from tests.checks.nvidia_machines import WHY, having, logged
+
+NAME = "GPU 0 (NVIDIA H100 80GB HBM3)"
+GB200 = B200 | {"name": "NVIDIA GB200", "fabric_of_several": True}
+SWITCHES = ("0000:c1:00.0", "0000:c2:00.0")
+CHANNEL = Node(path="/dev/nvidia-caps-imex-channels/channel0", mode="666", error=None)
+
+
+def board(**changes: Any) -> Facts:
+    """An HGX B200 whose fabric manager waits in vain for the subnet manager."""
+    plain = {
+        "nvidia__cuda__code": 802,
+        "nvidia__kernel__fabric_manager": "failed",
+        "nvidia__kernel__subnet_manager": None,
+        "nvidia__kernel__modules": ("nvidia", "mlx5_ib", "ib_umad"),
+    }
+    return having(hgx(B200, fabric_state="in-progress"), **(plain | changes))
+
+
+def rack(changes: dict[str, Any] | None = None, **more: Any) -> Facts:
+    """One of the machines of a GB200 NVL72."""
+    facts = having(several(4, changes=GB200 | (changes or {}), device="2941"), host__platform="grace")
+    nodes = facts.nvidia.kernel.nodes
+    assert isinstance(nodes, tuple)
+    return having(facts, **({"nvidia__kernel__imex": "active", "nvidia__kernel__nodes": (*nodes, CHANNEL)} | more))
+
+
+def heat(*codes: tuple[int, str]) -> Facts:
+    """A board with thermal events of its switches."""
+    events = [Event(kind="sxid", text=f"SXid {code} of {gpu}", gpu=gpu, code=code) for code, gpu in codes]
+    return logged(*events, facts=hgx(H100, 2))
+
+
+def recovered(*counts: object, **changes: Any) -> Facts:
+    """A machine with an H100 for each count of recovered links."""
+    facts = several(len(counts), changes=H100 | changes)
+    return having(facts, **{f"gpus__{i}__nvlink_recoveries": count for i, count in enumerate(counts)})
+
+
+ILL = [
+    (
+        "fabric.subnet-manager-missing",
+        board(),
+        "nvlsm, without which nvidia-fabricmanager cannot reach this board's NVSwitches, is not installed.",
+    ),
+    (
+        "fabric.not-ready",
+        rack({"fabric_state": "in-progress"}, nvidia__cuda__code=802),
+        "cuInit answers 802: GPUs 0, 1, 2, 3 have not joined the NVLink fabric. The controller on the rack's switch "
+        "trays has to do that.",
+    ),
+    (
+        "fabric.unhealthy",
+        several(1, changes=H100 | {"fabric_health": ("degraded-bandwidth", "route-recovery", "insufficient-nvlinks")}),
+        f"The NVLink fabric of {NAME} is not well: its bandwidth is degraded: links are down or slow; too few of the "
+        "GPU's links are up.",
+    ),
+    (
+        "fabric.registration-failed",
+        having(hgx(H100, 2), gpus__3__fabric_status=999, gpus__5__fabric_status=999),
+        "The registration of GPU 3, 5 with the NVLink fabric failed (NVML 999, internal driver error).",
+    ),
+    (
+        "fabric.imex-failed",
+        rack(nvidia__kernel__imex="failed"),
+        "The service nvidia-imex has failed, so memory cannot be shared over NVLink with the rack's other machines.",
+    ),
+    (
+        "fabric.imex-channel-missing",
+        rack(nvidia__kernel__nodes=()),
+        "nvidia-imex runs, and /dev/nvidia-caps-imex-channels holds no channel: CUDA cannot share memory with other "
+        "nodes.",
+    ),
+    (
+        "fabric.switch-hot",
+        heat((10004, SWITCHES[0]), (10005, SWITCHES[0]), (10004, SWITCHES[1])),
+        f"The NVSwitch at {SWITCHES[1]} reported that it is too hot (SXid 10004), and no end of it.",
+    ),
+    (
+        "link.nvlink-errors",
+        recovered(240, 3),
+        f"The NVLinks of {NAME} were recovered 240 times since the driver was loaded; on an equal GPU here 3 times.",
+    ),
+]
+
+WELL = [
+    ("fabric.subnet-manager-missing", board(nvidia__cuda__code=0)),
+    ("fabric.subnet-manager-missing", board(nvidia__kernel__subnet_manager="/opt/nvidia/nvlsm/sbin/nvlsm")),
+    ("fabric.subnet-manager-missing", board(nvidia__kernel__fabric_manager=None)),  # the manager itself comes first
+    ("fabric.subnet-manager-missing", having(hgx(H100, 4), nvidia__cuda__code=802)),
+    # A rack's fabric is set up on its switch trays.
+    ("fabric.subnet-manager-missing", rack({"fabric_state": "in-progress"}, nvidia__cuda__code=802)),
+    ("fabric.manager-down", rack({"fabric_state": "in-progress"}, nvidia__cuda__code=802)),
+    ("fabric.unhealthy", several(1, changes=H100 | {"fabric_health": ("route-recovery", "no-partition")})),
+    ("fabric.unhealthy", several(1, changes=H100 | {"fabric_state": "not-supported", "fabric_health": WHY})),
+    ("fabric.unhealthy", several(1, changes=H100 | {"fabric_health": None})),  # an older driver
+    ("fabric.registration-failed", having(hgx(H100, 2), gpus__3__fabric_state="in-progress", gpus__3__fabric_status=9)),
+    ("fabric.imex-failed", rack(nvidia__kernel__imex=None)),  # Kubernetes runs it in pods
+    ("fabric.imex-failed", having(hgx(H100, 4), nvidia__kernel__imex="failed")),
+    ("fabric.imex-channel-missing", rack(nvidia__kernel__imex=None, nvidia__kernel__nodes=())),
+    ("fabric.imex-channel-missing", hgx(H100, 4)),
+    ("fabric.switch-hot", heat((10004, SWITCHES[0]), (10005, SWITCHES[0]))),
+    ("fabric.switch-hot", heat((20009, SWITCHES[0]))),
+    ("link.nvlink-errors", recovered(9, 0)),
+    ("link.nvlink-errors", recovered(240, 230)),  # all alike: the fabric manager was restarted
+    ("link.nvlink-errors", recovered(240)),
+    ("link.nvlink-errors", recovered(None, None)),  # NVLink 5 counts otherwise
+    ("link.nvlink-errors", recovered(WHY, nvlinks=None)),
+]
+
+UNKNOWN = [
+    ("fabric.subnet-manager-missing", board(nvidia__cuda__code=WHY)),
+    ("fabric.subnet-manager-missing", board(nvidia__kernel__subnet_manager=WHY)),
+    ("fabric.subnet-manager-missing", board(nvidia__kernel__fabric_manager=WHY)),
+    ("fabric.unhealthy", several(1, changes=H100 | {"fabric_state": WHY})),
+    ("fabric.unhealthy", several(1, changes=H100 | {"fabric_health": WHY})),
+    ("fabric.registration-failed", several(1, changes=H100 | {"fabric_status": WHY})),
+    ("fabric.imex-failed", rack(nvidia__kernel__imex=WHY)),
+    ("fabric.imex-channel-missing", rack(nvidia__kernel__nodes=WHY)),
+    ("link.nvlink-errors", recovered(WHY)),
+    ("link.nvlink-errors", recovered(5, nvlinks=WHY)),
+]
+
+
+@pytest.mark.parametrize(("check", "facts", "says"), ILL)
+def test_the_problem_is_named(check: str, facts: Facts, says: str) -> None:
+    answers = ask(catalogue.load([check])[0], facts)
+    assert [answer for answer in answers if answer[0] != "pass"] == [("problem", says)]
+
+
+@pytest.mark.parametrize("check", sorted({check for check, _, _ in ILL}))
+def test_a_healthy_machine_and_one_without_gpus_have_none(check: str) -> None:
+    one = catalogue.load([check])[0]
+    machines = (nvidia_host(2), hgx(H100, 4), hgx(B200), rack())
+    assert {outcome for facts in machines for outcome, _ in ask(one, facts)} == {"pass"}
+    assert ask(one, plain_host()) == [("skipped", "")]
+
+
+@pytest.mark.parametrize(("check", "facts"), WELL)
+def test_what_only_looks_like_it_is_left_alone(check: str, facts: Facts) -> None:
+    assert {outcome for outcome, _ in ask(catalogue.load([check])[0], facts)} == {"pass"}
+
+
+@pytest.mark.parametrize(("check", "facts"), UNKNOWN)
+def test_what_nobody_could_see_is_unknown(check: str, facts: Facts) -> None:
+    assert ask(catalogue.load([check])[0], facts) == [("unknown", "nobody could look")]
+
+
+@pytest.mark.parametrize(
+    ("facts", "root"),
+    [
+        (board(), "fabric.subnet-manager-missing"),
+        (rack({"fabric_state": "in-progress"}, nvidia__cuda__code=802), "fabric.not-ready"),
+        (
+            board(
+                nvidia__nvml__confidential=True,
+                nvidia__nvml__accepts_work=False,
+                nvidia__kernel__subnet_manager="/usr/sbin/nvlsm",
+            ),
+            "device.confidential-not-ready",
+        ),
+        (
+            having(nvidia__cuda__code=802, nvidia__nvml__confidential=True, nvidia__nvml__accepts_work=False),
+            "device.confidential-not-ready",
+        ),
+    ],
+)
+def test_one_cause_is_one_finding(facts: Facts, root: str) -> None:
+    chosen = catalogue.select(catalogue.ids(), ("driver", "device", "fabric", "link", "health"), ())
+    found, _ = findings(judge(facts, catalogue.load(chosen)))
+    assert [f.root.check.id for f in found] == [root]
+
+
+def test_a_refusal_while_cuda_runs_is_a_warning() -> None:
+    one = catalogue.load(["fabric.registration-failed"])[0]
+    facts = having(hgx(H100, 2), gpus__3__fabric_status=999)
+    assert [v.severity for v in run(one, facts)] == [Severity.WARNING]
+    assert [v.severity for v in run(one, having(facts, nvidia__cuda__code=802))] == [Severity.ERROR]
+
+
+def test_the_fabric_manager_is_installed_with_what_it_needs() -> None:
+    one = catalogue.load(["fabric.manager-down"])[0]
+    fix = one.fixes_for(board(nvidia__kernel__fabric_manager=None))[0]
+    assert any("nvlsm" in command for command in fix.commands)
+    hopper = having(hgx(H100, 4), nvidia__kernel__fabric_manager=None)
+    assert not any("nvlsm" in command for command in one.fixes_for(hopper)[0].commands)
