@@ -45,8 +45,9 @@ def power_cable_missing(on: OnAddress) -> Problem | None:
     """The driver's own words, its status 0x1c (too little power), or Xid 54, on a card that does not answer."""
     if on.answers:
         return None
+    refused = on.gpu is not None and on.gpu.status == "no-power"  # NVML's own word for it
     said = (*on.events("power-cables"), *filter(_starved, on.events("rm-init-failed")), *on.xids(54))
-    if not said:
+    if not said and not refused:
         return None
     says = f"{on.name} gets too little power: a power cable of the card is missing or not seated."
     return Problem(says, texts(said))

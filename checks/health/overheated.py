@@ -6,6 +6,8 @@ from gpudoctor.remedies.limits import lower
 from gpudoctor.subjects import OnGpu, gpu_name, nvidia_gpus
 
 _LOOK = "nvidia-smi -q -d TEMPERATURE,PERFORMANCE"
+# The driver acts a little before the memory reaches its limit.
+_NEAR = 5
 
 
 def _fixes(on: OnGpu) -> tuple[Fix, ...]:
@@ -45,6 +47,10 @@ def overheated(on: OnGpu) -> Problem | None:
     named = [r for r in reasons or () if r in ("hw-thermal-slowdown", "sw-thermal-slowdown")]
     if not named and not (hot and "hw-slowdown" in (reasons or ())):
         return None
+    memory, most = known_or(on.gpu.temperature_memory, None), known_or(on.gpu.temperature_memory_max, None)
+    if memory and most and memory >= most - _NEAR and not hot:
+        says = f"The memory of {gpu_name(on.gpu)} is hot at {memory} degrees C (its limit is {most}), so the GPU has "
+        return Problem(f"{says}lowered its clocks: {', '.join(named)}.")
     degrees = f" at {heat} degrees C" if heat is not None else ""
     slow = f" (slowdown from {limit})" if limit is not None else ""
     return Problem(

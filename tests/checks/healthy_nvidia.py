@@ -24,6 +24,7 @@ LOAD: dict[str, Any] = {
     "sm_clock": 2700,
     "power": 430.0,
     "temperature": 68,
+    "fans": (70, 70),
 }
 A100: dict[str, Any] = {
     "name": "NVIDIA A100-SXM4-80GB",
@@ -44,6 +45,18 @@ A100: dict[str, Any] = {
     "remapped_uncorrected": 0,
     "remap_pending": False,
     "remap_failed": False,
+    "ecc_corrected": 3,
+    "banks_without_spares": 0,
+    "sram_threshold": False,
+    "inforom": True,
+    "fans": None,
+    "temperature_memory": 52,
+    "temperature_memory_max": 95,
+    "application_clock": 1410,
+    "application_clock_default": 1275,
+    "nvlink_replays": 2,
+    "nvlink_recoveries": 0,
+    "nvlink_crc": 0,
     "mig": False,
     "mig_pending": False,
     "mig_devices": (),
@@ -64,6 +77,10 @@ H100 = A100 | {
     "nvlinks": (True,) * 18,
     "fabric_state": "completed",
     "fabric_status": 0,
+    "fabric_health": (),
+    "fabric_of_several": False,
+    "application_clock": 1980,
+    "application_clock_default": 1980,
 }
 B200 = H100 | {
     "name": "NVIDIA B200",
@@ -168,6 +185,7 @@ def hgx(kind: dict[str, Any], switches: int = 0, **changes: Any) -> Facts:
         also(facts, *chips),
         nvidia__kernel__fabric_manager="active",
         nvidia__kernel__fabric_manager_version=VERSION,
+        nvidia__kernel__subnet_manager="/opt/nvidia/nvlsm/sbin/nvlsm",
         nvidia__kernel__persistence_daemon="active",
     )
 
@@ -333,6 +351,8 @@ def jetson() -> Facts:
         nvidia__cuda__libraries=(library("libcuda.so.1", "1.1"),),
         nvidia__nvml__libraries=(library("libnvidia-ml.so.1", "1"),),
         nvidia__cuda__version="12.6",
+        nvidia__cuda__devices=(CudaDevice(index=0, name="Orin", capability="8.7"),),
+        host__l4t="36.4.3",
     )
     return with_framework(torch, facts)
 

@@ -1,0 +1,43 @@
+"""Confidential computing is on, and nobody has set the GPUs ready."""
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.views.driver import own_kernel
+
+_FIXES = (
+    Fix(
+        "Attest the GPUs (NVIDIA's attestation tool sets them ready by itself), or set them ready where nobody asks "
+        "for an attestation.",
+        ("nvidia-smi conf-compute -grs", "sudo nvidia-smi conf-compute -srs 1"),
+        "change-environment",
+        root=True,
+        undo="sudo nvidia-smi conf-compute -srs 0",
+        verify="nvidia-smi conf-compute -grs",
+    ),
+)
+
+
+@check(
+    title="The GPUs wait to be set ready (confidential computing)",
+    severity=Severity.ERROR,
+    cause="In confidential computing mode the GPUs take no program before they have been attested and set ready; until "
+    "then cuInit fails, and nvidia-smi looks healthy.",
+    fixes=_FIXES,
+    references=(
+        "https://docs.nvidia.com/deploy/nvml-api/api/group__nvmlConfidentialComputingDefs.html",
+        "https://docs.nvidia.com/deploy/nvidia-smi/index.html",
+    ),
+    each=own_kernel,
+    because=("device.fallen-off-the-bus", "driver.library-mismatch"),
+    affects=("everything",),
+    seen=("table 2026-11",),
+)
+def confidential_not_ready(facts: Facts) -> str | None:
+    """Where CUDA fails: the mode is on, and the GPUs accept no work."""
+    code = known(facts.nvidia.cuda.code)
+    if code in (0, None) or not known(facts.nvidia.nvml.confidential):
+        return None
+    if known(facts.nvidia.nvml.accepts_work) is not False:
+        return None
+    return f"Confidential computing is on and the GPUs are not set ready, so CUDA takes no program (cuInit {code})."

@@ -1,0 +1,51 @@
+"""A GPU corrects so many memory errors that the driver says so."""
+
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.views.cards import OnAddress, nvidia_addresses
+from gpudoctor.views.log import texts
+
+
+def _fixes(on: OnAddress) -> tuple[Fix, ...]:
+    look = f"nvidia-smi -q -d ECC,PAGE_RETIREMENT,ROW_REMAPPER -i {on.number}"
+    return (
+        Fix(
+            "Look whether the count grows from day to day, and whether pages or rows are retired; test the memory in "
+            "the next pause. Replace the card where it goes on growing.",
+            (look, "sudo dcgmi diag -r 3"),
+            "ask-vendor",
+            root=True,
+            impact="none",
+            verify=look,
+        ),
+    )
+
+
+@check(
+    title="A GPU corrects many memory errors",
+    severity=Severity.ADVICE,
+    cause="ECC corrects errors of one bit, and results stay right. So many that the driver reports it (Xid 92) often "
+    "come before errors that it cannot correct.",
+    fixes=_fixes,
+    references=(
+        "https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html",
+        "https://docs.nvidia.com/deploy/dynamic-page-retirement/visibility.html",
+    ),
+    each=nvidia_addresses,
+    because=(
+        "device.ecc-uncorrected",
+        "device.row-remap-failed",
+        "device.row-remap-pending",
+        "device.retired-pages-pending",
+        "device.sram-errors",
+    ),
+    affects=("everything",),
+    seen=("table 2026-11",),
+)
+def ecc_corrected_often(on: OnAddress) -> Problem | None:
+    """Xid 92 since the driver was loaded; a count alone says little, for each model has its own rate."""
+    said = on.logged_xids(92)
+    if not said:
+        return None
+    count = on.gpu.ecc_corrected if on.gpu is not None else None
+    number = f" {count}" if isinstance(count, int) and count else " very many"
+    return Problem(f"{on.name} has corrected{number} memory errors since the driver was loaded (Xid 92).", texts(said))

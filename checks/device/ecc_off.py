@@ -1,0 +1,48 @@
+"""ECC is switched off on a GPU whose memory has it without a price."""
+
+from gpudoctor.judge import Fix, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.subjects import OnGpu, gpu_name, nvidia_gpus
+from gpudoctor.views.gpus import virtual
+
+# Those with HBM, which has bits of its own for ECC: P100, V100, A100, H100, B200. GDDR gives up memory and speed for
+# it, so that off is a fair choice there.
+_HBM = ("6.0", "7.0", "8.0", "9.0", "10.0", "10.3")
+
+
+def _fixes(on: OnGpu) -> tuple[Fix, ...]:
+    command = f"sudo nvidia-smi -i {on.gpu.index} -e"
+    switch = Fix(
+        "Switch ECC on; it takes effect after a reset of the GPU or a restart.",
+        (f"{command} 1", f"sudo nvidia-smi --gpu-reset -i {on.gpu.index}"),
+        "reset-gpu",
+        root=True,
+        needs="reboot",
+        undo=f"{command} 0",
+        verify=f"nvidia-smi -i {on.gpu.index} --query-gpu=ecc.mode.current --format=csv",
+    )
+    return (switch,)
+
+
+@check(
+    title="ECC is off on a data-centre GPU",
+    severity=Severity.ADVICE,
+    cause="Without ECC a flipped bit in the GPU's memory is neither corrected nor noticed, and broken rows are not "
+    "replaced: results are wrong in silence. On GPUs with HBM, ECC costs neither memory nor speed.",
+    fixes=_fixes,
+    references=(
+        "https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/index.html",
+        "https://docs.nvidia.com/deploy/nvidia-smi/index.html",
+    ),
+    each=nvidia_gpus,
+    because=("device.needs-reset", "device.fallen-off-the-bus"),
+    affects=("everything",),
+    seen=("table 2026-11",),
+)
+def ecc_off(on: OnGpu) -> str | None:
+    """Off now and after the next reset; a virtual GPU's ECC is its host's affair."""
+    if known(on.gpu.ecc) is not False:
+        return None
+    if known(on.gpu.capability) not in _HBM or virtual(on.facts, on.gpu) or known(on.gpu.ecc_pending) is True:
+        return None
+    return f"ECC is off on {gpu_name(on.gpu)}: errors of its memory go unnoticed."

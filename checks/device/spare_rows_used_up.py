@@ -1,0 +1,44 @@
+"""A bank of a GPU's memory has no spare row left."""
+
+from gpudoctor.judge import Fix, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.subjects import OnGpu, gpu_name, nvidia_gpus
+
+
+def _fixes(on: OnGpu) -> tuple[Fix, ...]:
+    look = f"nvidia-smi -q -d ROW_REMAPPER,ECC -i {on.gpu.index}"
+    return (
+        Fix(
+            "Watch the card and plan its replacement: NVIDIA takes it back once a remapping fails (Xid 64).",
+            (look, "sudo dcgmi diag -r 3"),
+            "ask-vendor",
+            root=True,
+            impact="none",
+            verify=look,
+        ),
+    )
+
+
+@check(
+    title="A GPU has no spare memory rows left in a bank",
+    severity=Severity.WARNING,
+    cause="The GPU replaces broken rows of its memory by spare ones, of which each bank has eight. One bank has used "
+    "them up: the next uncorrectable error there cannot be repaired any more.",
+    fixes=_fixes,
+    references=("https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/index.html",),
+    each=nvidia_gpus,
+    because=("device.row-remap-failed", "device.fallen-off-the-bus"),
+    affects=("everything",),
+    seen=("table 2026-11",),
+)
+def spare_rows_used_up(on: OnGpu) -> str | None:
+    """NVML's histogram of the banks; GPUs before Ampere have none."""
+    if not known(on.gpu.ecc):
+        return None
+    banks = known(on.gpu.banks_without_spares)
+    if not banks:
+        return None
+    rows = on.gpu.remapped_uncorrected
+    count = f" ({rows} rows are remapped after uncorrectable errors)" if isinstance(rows, int) and rows else ""
+    where = "one bank" if banks == 1 else f"{banks} banks"
+    return f"{gpu_name(on.gpu)} has no spare rows left in {where} of its memory{count}."

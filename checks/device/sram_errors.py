@@ -1,0 +1,49 @@
+"""A GPU met more errors in its on-chip memory than NVIDIA tolerates."""
+
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.subjects import OnGpu, gpu_name, nvidia_gpus
+from gpudoctor.views.log import texts, xids
+
+_FIXES = (
+    Fix(
+        "Take the GPU out of service and run NVIDIA's field diagnosis, or dcgmi's longest test.",
+        ("nvidia-smi -q -d ECC", "sudo dcgmi diag -r 4"),
+        "replace-hardware",
+        root=True,
+        impact="none",
+    ),
+    Fix(
+        "Have the card replaced (RMA): collect a report for the vendor's support.",
+        ("sudo nvidia-bug-report.sh",),
+        "ask-vendor",
+        root=True,
+        impact="none",
+    ),
+)
+
+
+@check(
+    title="A GPU's on-chip memory (SRAM) meets too many errors",
+    severity=Severity.ERROR,
+    cause="Caches and registers of the GPU (SRAM) have no spare parts. The driver counts their uncorrectable errors "
+    "for the card's life; above NVIDIA's threshold the card is to be tested with its field diagnosis and replaced.",
+    fixes=_FIXES,
+    references=(
+        "https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html",
+        "https://docs.nvidia.com/deploy/nvml-api/structnvmlEccSramErrorStatus__v1__t.html",
+    ),
+    each=nvidia_gpus,
+    because=("device.fallen-off-the-bus",),
+    affects=("everything",),
+    seen=("table 2026-11",),
+)
+def sram_errors(on: OnGpu) -> Problem | None:
+    """The driver's own flag; only GPUs with ECC count."""
+    if not known(on.gpu.ecc) or not known(on.gpu.sram_threshold):
+        return None
+    total = on.gpu.ecc_uncorrected_total
+    count = f" ({total} uncorrectable errors in its life)" if isinstance(total, int) and total else ""
+    says = f"{gpu_name(on.gpu)} has met more uncorrectable SRAM errors than NVIDIA tolerates{count}."
+    address = on.gpu.address if isinstance(on.gpu.address, str) else None
+    return Problem(says, texts(xids(on.facts, address, 48, 172)) if address else ())

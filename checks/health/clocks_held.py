@@ -1,0 +1,66 @@
+"""Somebody set a GPU's clocks low and did not take it back."""
+
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known, known_or
+from gpudoctor.subjects import OnGpu, gpu_name, nvidia_gpus
+from gpudoctor.views.gpus import busy, virtual
+
+# Clocks move in steps; what is set further below its default was set by somebody.
+_BELOW = 0.95
+# A GPU at work without anything that holds its clocks runs near its highest one.
+_LOW = 0.6
+# Reasons that say no more than that a setting holds the clocks, or that nothing does.
+_NO_REASON = {"applications-clocks", "gpu-idle", "sync-boost"}
+
+
+def _fixes(on: OnGpu) -> tuple[Fix, ...]:
+    index = on.gpu.index
+    says = (
+        "If it was not on purpose: take the limits of the clocks back, and look for a service or job script that sets "
+        "them."
+    )
+    look = f"nvidia-smi -i {index} --query-gpu=clocks.sm,clocks.max.sm,clocks.applications.graphics --format=csv"
+    back = (f"sudo nvidia-smi -i {index} -rgc", f"sudo nvidia-smi -i {index} -rac")
+    return (Fix(says, (look, *back), "change-environment", root=True, verify=look),)
+
+
+@check(
+    title="A GPU's clocks are set low",
+    severity=Severity.ADVICE,
+    cause="nvidia-smi can limit a GPU's clocks (-lgc, -ac), to save power or to make measurements repeatable. The "
+    "limit stays for all programs until it is taken back or the driver is loaded anew.",
+    fixes=_fixes,
+    references=(
+        "https://docs.nvidia.com/deploy/nvidia-smi/index.html",
+        "https://docs.nvidia.com/deploy/nvml-api/group__nvmlClocksEventReasons.html",
+    ),
+    each=nvidia_gpus,
+    because=(
+        "health.power-capped",
+        "health.overheated",
+        "health.power-brake",
+        "device.fallen-off-the-bus",
+        "device.needs-reset",
+    ),
+    affects=("everything",),
+    seen=("table 2026-11",),
+)
+def clocks_held(on: OnGpu) -> Problem | None:
+    """An application clock below its default; or a low clock under load for which the driver gives no reason."""
+    # GB10 and laptops share their power and heat with the processor, whose firmware moves the clocks.
+    if virtual(on.facts, on.gpu) or on.gpu.integrated is True or known_or(on.facts.host.platform, "") == "laptop":
+        return None
+    wanted, usual = on.gpu.application_clock, on.gpu.application_clock_default
+    if isinstance(wanted, int) and isinstance(usual, int) and wanted < usual * _BELOW:
+        return Problem(f"The clock of {gpu_name(on.gpu)} for programs is set to {wanted} MHz; its default is {usual}.")
+    reasons = known(on.gpu.event_reasons)
+    if reasons is None or not set(reasons) <= _NO_REASON or not busy(on.gpu, 90):
+        return None
+    clock, most = known(on.gpu.sm_clock), known(on.gpu.sm_clock_max)
+    if not clock or not most or clock >= most * _LOW:
+        return None
+    says = (
+        f"{gpu_name(on.gpu)} runs at {clock} of {most} MHz under load, and neither heat nor power holds it: somebody "
+        "has probably locked its clocks."
+    )
+    return Problem(says)

@@ -1,0 +1,53 @@
+"""A server's driver forgets its GPUs whenever no program uses them."""
+
+from gpudoctor.facts import Facts, Gpu
+from gpudoctor.judge import Fix, Severity, check
+from gpudoctor.maybe import Unknown, known, known_or
+from gpudoctor.subjects import gpus_of
+from gpudoctor.views.driver import own_kernel
+from gpudoctor.views.gpus import is_data_centre
+
+_UNIT = "nvidia-persistenced"
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    verify = "nvidia-smi --query-gpu=index,persistence_mode --format=csv"
+    if known_or(facts.nvidia.kernel.persistence_daemon, None) is not None:
+        says = "Start NVIDIA's persistence daemon now and at every boot."
+        command, undo = f"sudo systemctl enable --now {_UNIT}", f"sudo systemctl disable --now {_UNIT}"
+    else:
+        says = "Switch persistence mode on, until the next restart; the daemon nvidia-persistenced does it for good."
+        command, undo = "sudo nvidia-smi -pm 1", "sudo nvidia-smi -pm 0"
+    return (Fix(says, (command,), "change-environment", root=True, undo=undo, verify=verify),)
+
+
+def _without(facts: Facts) -> list[Gpu]:
+    """The data-centre GPUs whose state is forgotten."""
+    return [g for g in gpus_of(facts, "nvidia") if is_data_centre(g) and g.persistence is False]
+
+
+@check(
+    title="Persistence mode is off on a server",
+    severity=Severity.ADVICE,
+    cause="Without persistence mode the driver shuts a GPU down when the last program leaves it: the next one waits "
+    "for seconds while it starts again, and limits of power and clocks and the counters of errors are lost.",
+    fixes=_fixes,
+    references=("https://docs.nvidia.com/deploy/driver-persistence/index.html",),
+    each=own_kernel,
+    because=("driver.not-loaded", "device.fallen-off-the-bus"),
+    affects=("everything",),
+    seen=("table 2026-11",),
+)
+def persistence_off(facts: Facts) -> str | None:
+    """Data-centre GPUs alone; where the daemon runs, it holds them whatever NVML says, and so does a program there."""
+    off = _without(facts)
+    if not off:
+        return None
+    if known(facts.nvidia.kernel.persistence_daemon) == "active" or any(_held(g) for g in off):
+        return None
+    which = ", ".join(str(g.index) for g in off)
+    return f"Persistence mode is off on GPU {which}: each first program waits until the driver has started the GPU."
+
+
+def _held(gpu: Gpu) -> bool:
+    return isinstance(gpu.processes, Unknown) or bool(gpu.processes)

@@ -1,0 +1,46 @@
+"""A GPU's power limit is far below its default."""
+
+from gpudoctor.judge import Fix, Severity, check
+from gpudoctor.maybe import known, known_or
+from gpudoctor.subjects import OnGpu, gpu_name, nvidia_gpus
+from gpudoctor.views.gpus import virtual
+
+# Limits of 70 to 90 per cent are a common choice, which costs a few per cent of speed; below that it is much.
+_FAR_BELOW = 0.65
+
+
+def _fixes(on: OnGpu) -> tuple[Fix, ...]:
+    usual, limit = known_or(on.gpu.power_default, None) or 0, known_or(on.gpu.power_limit, None) or 0
+    stem = f"sudo nvidia-smi -i {on.gpu.index} -pl"
+    raise_it = Fix(
+        f"If it is not on purpose, raise it to the default again, {usual:.0f} W, where cooling and power supply allow "
+        "it; look for a service that sets it at boot.",
+        (f"{stem} {usual:.0f}", "systemctl list-units '*nvidia*' '*power*'"),
+        "change-environment",
+        root=True,
+        undo=f"{stem} {limit:.0f}",
+        verify=f"nvidia-smi -i {on.gpu.index} --query-gpu=power.limit,power.default_limit --format=csv",
+    )
+    return (raise_it,)
+
+
+@check(
+    title="A GPU's power limit is set low",
+    severity=Severity.ADVICE,
+    cause="nvidia-smi -pl, or a service at boot, lowered the power that the GPU may draw. Under load it lowers its "
+    "clocks to stay below it, so long computations take longer.",
+    fixes=_fixes,
+    references=("https://docs.nvidia.com/deploy/nvidia-smi/index.html",),
+    each=nvidia_gpus,
+    because=("health.power-capped", "health.power-brake", "device.fallen-off-the-bus"),
+    affects=("everything",),
+    seen=("table 2026-11",),
+)
+def power_limit_lowered(on: OnGpu) -> str | None:
+    """Compare the enforced limit with the default; a laptop's firmware moves its own all the time."""
+    if virtual(on.facts, on.gpu) or known_or(on.facts.host.platform, "") == "laptop":
+        return None
+    limit, usual = known(on.gpu.power_limit), known(on.gpu.power_default)
+    if not limit or not usual or limit >= usual * _FAR_BELOW:
+        return None
+    return f"{gpu_name(on.gpu)} may draw {limit:.0f} W; its default limit is {usual:.0f} W."

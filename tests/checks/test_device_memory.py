@@ -1,0 +1,130 @@
+"""ECC, spare rows, on-chip memory, the InfoROM and confidential computing: what ails them, and what only looks so."""
+
+from typing import Any
+
+import pytest
+
+from gpudoctor import catalogue
+from gpudoctor.facts import Facts
+from gpudoctor.judge import run
+from tests.builders import ask, nvidia_host, plain_host
+from tests.checks.healthy_nvidia import H100, several
+from tests.checks.nvidia_machines import WHY, having, logged, xid
+
+A = "0000:01:00.0"
+NAME = "GPU 0 (NVIDIA H100 80GB HBM3)"
+
+
+def h100(**changes: Any) -> Facts:
+    """A machine with one H100."""
+    return several(1, changes=H100 | changes)
+
+
+def locked(**changes: Any) -> Facts:
+    """A machine in confidential computing mode on which CUDA does not start."""
+    plain = {"nvidia__cuda__code": 802, "nvidia__nvml__confidential": True, "nvidia__nvml__accepts_work": False}
+    return having(**(plain | changes))
+
+
+ILL = [
+    ("device.ecc-off", h100(ecc=False, ecc_pending=False), f"ECC is off on {NAME}: errors of its memory go unnoticed."),
+    (
+        "device.sram-errors",
+        h100(sram_threshold=True, ecc_uncorrected_total=12),
+        f"{NAME} has met more uncorrectable SRAM errors than NVIDIA tolerates (12 uncorrectable errors in its life).",
+    ),
+    (
+        "device.sram-errors",
+        h100(sram_threshold=True),
+        f"{NAME} has met more uncorrectable SRAM errors than NVIDIA tolerates.",
+    ),
+    (
+        "device.spare-rows-used-up",
+        h100(banks_without_spares=1, remapped_uncorrected=8),
+        f"{NAME} has no spare rows left in one bank of its memory (8 rows are remapped after uncorrectable errors).",
+    ),
+    (
+        "device.spare-rows-used-up",
+        h100(banks_without_spares=3),
+        f"{NAME} has no spare rows left in 3 banks of its memory.",
+    ),
+    ("device.inforom-corrupted", h100(inforom=False), f"The InfoROM of {NAME} is damaged, says NVML."),
+    (
+        "device.ecc-corrected-often",
+        logged(xid(92), facts=h100(ecc_corrected=48211)),
+        f"{NAME} at {A} has corrected 48211 memory errors since the driver was loaded (Xid 92).",
+    ),
+    (
+        "device.ecc-corrected-often",
+        logged(xid(92), facts=h100(ecc_corrected=WHY)),
+        f"{NAME} at {A} has corrected very many memory errors since the driver was loaded (Xid 92).",
+    ),
+    (
+        "device.confidential-not-ready",
+        locked(),
+        "Confidential computing is on and the GPUs are not set ready, so CUDA takes no program (cuInit 802).",
+    ),
+]
+
+WELL = [
+    ("device.ecc-off", h100(ecc=False, ecc_pending=True)),  # switched on already
+    ("device.ecc-off", h100(ecc=None, ecc_pending=None)),
+    ("device.ecc-off", h100(ecc=False, ecc_pending=False, virtualization="vgpu")),
+    ("device.ecc-off", h100(ecc=False, ecc_pending=False, capability="8.6")),  # GDDR: a choice with a price
+    ("device.ecc-off", h100()),
+    ("device.sram-errors", h100(ecc=None, sram_threshold=WHY)),
+    ("device.sram-errors", h100(ecc=False, sram_threshold=None)),
+    ("device.sram-errors", h100(sram_threshold=None)),
+    ("device.spare-rows-used-up", h100(ecc=None, banks_without_spares=WHY)),
+    ("device.spare-rows-used-up", h100(banks_without_spares=None)),
+    ("device.inforom-corrupted", h100(ecc=None, inforom=WHY)),
+    ("device.inforom-corrupted", h100(inforom=None)),
+    ("device.ecc-corrected-often", h100(ecc_corrected=48211)),
+    ("device.confidential-not-ready", locked(nvidia__cuda__code=0)),
+    ("device.confidential-not-ready", locked(nvidia__nvml__accepts_work=True)),
+    ("device.confidential-not-ready", locked(nvidia__nvml__confidential=None, nvidia__nvml__accepts_work=None)),
+]
+
+UNKNOWN = [
+    ("device.ecc-off", h100(ecc=WHY)),
+    ("device.ecc-off", h100(ecc=False, ecc_pending=WHY)),
+    ("device.ecc-off", h100(ecc=False, capability=WHY)),
+    ("device.sram-errors", h100(ecc=WHY)),
+    ("device.sram-errors", h100(sram_threshold=WHY)),
+    ("device.spare-rows-used-up", h100(ecc=WHY)),
+    ("device.spare-rows-used-up", h100(banks_without_spares=WHY)),
+    ("device.inforom-corrupted", h100(ecc=WHY)),
+    ("device.inforom-corrupted", h100(inforom=WHY)),
+    ("device.confidential-not-ready", locked(nvidia__cuda__code=WHY)),
+    ("device.confidential-not-ready", locked(nvidia__nvml__confidential=WHY)),
+    ("device.confidential-not-ready", locked(nvidia__nvml__accepts_work=WHY)),
+]
+
+
+@pytest.mark.parametrize(("check", "facts", "says"), ILL)
+def test_the_problem_is_named(check: str, facts: Facts, says: str) -> None:
+    assert ask(catalogue.load([check])[0], facts) == [("problem", says)]
+
+
+@pytest.mark.parametrize("check", sorted({check for check, _, _ in ILL}))
+def test_a_healthy_machine_and_one_without_gpus_have_none(check: str) -> None:
+    one = catalogue.load([check])[0]
+    assert {outcome for facts in (nvidia_host(), h100()) for outcome, _ in ask(one, facts)} == {"pass"}
+    assert ask(one, plain_host()) == [("skipped", "")]
+
+
+@pytest.mark.parametrize(("check", "facts"), WELL)
+def test_what_only_looks_like_it_is_left_alone(check: str, facts: Facts) -> None:
+    assert {outcome for outcome, _ in ask(catalogue.load([check])[0], facts)} == {"pass"}
+
+
+@pytest.mark.parametrize(("check", "facts"), UNKNOWN)
+def test_what_nobody_could_see_is_unknown(check: str, facts: Facts) -> None:
+    assert ask(catalogue.load([check])[0], facts) == [("unknown", "nobody could look")]
+
+
+def test_a_log_shows_the_errors_of_the_damaged_inforom() -> None:
+    one = catalogue.load(["device.inforom-corrupted"])[0]
+    [verdict] = run(one, logged(xid(125), xid(31), facts=h100(inforom=False)))
+    assert verdict.problem is not None
+    assert verdict.problem.evidence == ("NVRM: Xid (PCI:0000:01:00): 125, pid=1",)

@@ -1,0 +1,144 @@
+"""Fans, clocks, power limits and persistence mode: settings that somebody left, and choices that are left alone."""
+
+from typing import Any
+
+import pytest
+
+from gpudoctor import catalogue
+from gpudoctor.facts import Facts, Process
+from tests.builders import ask, nvidia_host, plain_host
+from tests.checks.healthy_nvidia import A100, H100, LOAD, several
+from tests.checks.nvidia_machines import WHY, having
+
+NAME = "GPU 0 (NVIDIA GeForce RTX 4090)"
+BIG = "GPU 0 (NVIDIA A100-SXM4-80GB)"
+SOME = (Process(pid=7, name="python3"),)
+
+
+def card(**changes: Any) -> Facts:
+    """A machine with one RTX 4090."""
+    return having(**{f"gpus__0__{name}": value for name, value in changes.items()})
+
+
+def at_work(**changes: Any) -> Facts:
+    """The same at work."""
+    return card(**(LOAD | changes))
+
+
+def server(count: int = 1, daemon: object = None, **changes: Any) -> Facts:
+    """A machine with A100s."""
+    return having(several(count, changes=A100 | changes), nvidia__kernel__persistence_daemon=daemon)
+
+
+HOT: dict[str, Any] = {"temperature": 86, "fans": (0, 0)}
+LAPTOP = {"host__platform": "laptop"}
+
+ILL = [
+    ("health.fans-stopped", card(**HOT), f"{NAME} is at 86 degrees C, and its fans are set to 0 per cent."),
+    (
+        "health.clocks-held",
+        server(application_clock=765),
+        f"The clock of {BIG} for programs is set to 765 MHz; its default is 1275.",
+    ),
+    (
+        "health.clocks-held",
+        at_work(sm_clock=1200),
+        f"{NAME} runs at 1200 of 3105 MHz under load, and neither heat nor power holds it: somebody has probably "
+        "locked its clocks.",
+    ),
+    (
+        "health.power-limit-lowered",
+        card(power_limit=200.0),
+        f"{NAME} may draw 200 W; its default limit is 450 W.",
+    ),
+    (
+        "health.persistence-off",
+        server(2, persistence=False),
+        "Persistence mode is off on GPU 0, 1: each first program waits until the driver has started the GPU.",
+    ),
+    (
+        "health.overheated",
+        server(temperature_memory=93, event_reasons=("sw-thermal-slowdown",)),
+        f"The memory of {BIG} is hot at 93 degrees C (its limit is 95), so the GPU has lowered its clocks: "
+        "sw-thermal-slowdown.",
+    ),
+    (
+        "health.overheated",
+        server(temperature_memory=60, event_reasons=("sw-thermal-slowdown",)),
+        f"{BIG} is hot at 40 degrees C (slowdown from 90) and has lowered its clocks: sw-thermal-slowdown.",
+    ),
+]
+
+WELL = [
+    ("health.fans-stopped", card(fans=(0, 0), temperature=55)),  # zero RPM, on purpose
+    ("health.fans-stopped", card(fans=(0, 45), temperature=86)),
+    ("health.fans-stopped", card(fans=None, temperature=86)),  # passive, or cooled by water
+    ("health.fans-stopped", having(card(**HOT), **LAPTOP)),
+    ("health.fans-stopped", card(temperature=None, fans=WHY)),
+    ("health.fans-stopped", card(temperature=55, fans=WHY)),
+    ("health.clocks-held", at_work(sm_clock=1200, event_reasons=("sw-power-cap",))),
+    ("health.clocks-held", at_work(sm_clock=1200, event_reasons=("hw-slowdown", "hw-power-brake"))),
+    ("health.clocks-held", at_work(sm_clock=1200, utilisation=40)),
+    ("health.clocks-held", card(sm_clock=210)),  # at rest
+    ("health.clocks-held", at_work(sm_clock=1200, integrated=True)),
+    ("health.clocks-held", at_work(sm_clock=1200, virtualization="vgpu")),
+    ("health.clocks-held", having(at_work(sm_clock=1200), **LAPTOP)),
+    ("health.clocks-held", at_work(event_reasons=None)),
+    ("health.power-limit-lowered", card(power_limit=320.0)),  # an undervolter's choice
+    ("health.power-limit-lowered", card(power_limit=None, power_default=None)),
+    ("health.power-limit-lowered", having(card(power_limit=60.0), **LAPTOP)),
+    ("health.power-limit-lowered", card(power_limit=200.0, virtualization="passthrough")),
+    ("health.persistence-off", server(2)),
+    ("health.persistence-off", server(2, "active", persistence=False)),
+    ("health.persistence-off", server(1, persistence=False, processes=SOME)),  # what runs holds it
+    ("health.persistence-off", server(1, WHY)),  # NVML says that it is on
+    ("health.persistence-off", card(persistence=False)),  # a GeForce, with a desktop or without
+    ("health.persistence-off", server(1, persistence=None)),
+]
+
+UNKNOWN = [
+    ("health.fans-stopped", card(temperature=WHY)),
+    ("health.fans-stopped", card(temperature=86, fans=WHY)),
+    ("health.clocks-held", card(event_reasons=WHY)),
+    ("health.clocks-held", at_work(sm_clock=WHY)),
+    ("health.clocks-held", at_work(utilisation=WHY)),
+    ("health.power-limit-lowered", card(power_limit=WHY)),
+    ("health.power-limit-lowered", card(power_default=WHY, power_limit=100.0)),
+    ("health.persistence-off", server(1, WHY, persistence=False)),
+]
+
+
+@pytest.mark.parametrize(("check", "facts", "says"), ILL)
+def test_the_problem_is_named(check: str, facts: Facts, says: str) -> None:
+    assert ask(catalogue.load([check])[0], facts) == [("problem", says)]
+
+
+@pytest.mark.parametrize("check", sorted({check for check, _, _ in ILL}))
+def test_a_healthy_machine_and_one_without_gpus_have_none(check: str) -> None:
+    one = catalogue.load([check])[0]
+    machines = (nvidia_host(2), several(1, changes=H100))
+    assert {outcome for facts in machines for outcome, _ in ask(one, facts)} == {"pass"}
+    assert ask(one, plain_host()) == [("skipped", "")]
+
+
+@pytest.mark.parametrize(("check", "facts"), WELL)
+def test_what_only_looks_like_it_is_left_alone(check: str, facts: Facts) -> None:
+    assert {outcome for outcome, _ in ask(catalogue.load([check])[0], facts)} == {"pass"}
+
+
+@pytest.mark.parametrize(("check", "facts"), UNKNOWN)
+def test_what_nobody_could_see_is_unknown(check: str, facts: Facts) -> None:
+    assert ask(catalogue.load([check])[0], facts) == [("unknown", "nobody could look")]
+
+
+def test_the_installed_daemon_is_preferred_to_the_mode() -> None:
+    one = catalogue.load(["health.persistence-off"])[0]
+    [installed] = one.fixes_for(server(1, "inactive", persistence=False))
+    [bare] = one.fixes_for(server(1, None, persistence=False))
+    assert installed.commands == ("sudo systemctl enable --now nvidia-persistenced",)
+    assert bare.commands == ("sudo nvidia-smi -pm 1",)
+
+
+def test_a_container_is_not_told_of_its_hosts_persistence() -> None:
+    facts = having(server(1, persistence=False), host__container="docker")
+    assert ask(catalogue.load(["health.persistence-off"])[0], facts) == [("skipped", "")]
