@@ -20,11 +20,16 @@ def _fixes(on: OnCard) -> tuple[Fix, ...]:
     return (install_driver(on.facts, wanted, "open", says),)
 
 
+def _superchip(on: OnCard) -> bool:
+    """Whether this is the Hopper of a GH200, for which the open modules are the only supported ones."""
+    return on.facts.host.platform == "grace" and on.card.generation == "Hopper"
+
+
 @check(
     title="This GPU needs NVIDIA's open kernel modules",
     severity=Severity.ERROR,
-    cause="From Blackwell on only the open kernel modules drive a GPU; the proprietary ones refuse it at probe, and "
-    "nvidia-smi finds no devices.",
+    cause="From Blackwell on, and on Grace Hopper, only the open kernel modules drive a GPU; the proprietary ones "
+    "refuse it at probe, and nvidia-smi finds no devices.",
     fixes=_fixes,
     references=(
         "https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/kernel-modules.html",
@@ -41,7 +46,7 @@ def proprietary_module_unsupported(on: OnCard) -> Problem | None:
         return None
     said = [e for e in events(on.facts, "nvrm-open-required") if e.gpu in (None, on.card.address)]
     found = generation_of(on.card)
-    required = found is not None and found.open_module == "required"
+    required = found is not None and (found.open_module == "required" or _superchip(on))
     by_kind = required and module_flavour(on.facts) == "proprietary"
     if not by_kind and not (said and (found is None or required)):
         return None

@@ -66,5 +66,7 @@ def cpu_build(on: OnFramework) -> Problem | None:
     found = _why(on.python)
     seen = [f"torch/version.py: version {on.framework.version}, cuda None"] + ([found[1]] if found else [])
     says = f"{on.name} is a CPU-only build, without CUDA support, and {gpu_name(gpu)} lies idle."
-    severity = None if gpus_of(on.facts) else Severity.WARNING  # no driver lists the GPU: nobody may want it
+    # Where no driver lists the GPU, nobody may want it; an older Jetson has nothing that lists one.
+    wanted = gpus_of(on.facts) or on.facts.host.platform == "jetson"
+    severity = None if wanted else Severity.WARNING
     return Problem(says, tuple(seen), cause=found[0] if found else None, severity=severity)

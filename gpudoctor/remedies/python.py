@@ -7,6 +7,7 @@ from gpudoctor.facts import CondaPackage, Facts, Framework, Gpu, Python
 from gpudoctor.judge import Fix
 from gpudoctor.knowledge import torch
 from gpudoctor.maybe import Unknown
+from gpudoctor.remedies import jetson
 from gpudoctor.subjects import compute_gpus, in_container
 from gpudoctor.views.gpus import torch_gfx
 
@@ -137,7 +138,7 @@ def reinstall_torch(
         gpu: the GPU that it has to run on; None: the first of the machine.
     """
     if facts.host.platform == "jetson":
-        return (_jetson(python),)
+        return (_jetson(facts, python),)
     choice, names = torch_choice(facts, python, gpu), torch_family(python)
     if choice is None:
         other = _choice(facts, _first(facts, gpu), None)
@@ -283,13 +284,11 @@ def _by_conda(python: Python, choice: torch.TorchChoice, there: set[str]) -> Fix
     return Fix(says, tuple(commands), "reinstall-package", verify=torch_verify(python))
 
 
-def _jetson(python: Python) -> Fix:
-    return Fix(
-        "Install the PyTorch wheel that NVIDIA builds for this JetPack release; those of PyPI and pytorch.org have no "
-        "code for Jetson: https://docs.nvidia.com/deeplearning/frameworks/install-pytorch-jetson-platform/",
-        action="reinstall-package",
-        verify=torch_verify(python),
-    )
+def _jetson(facts: Facts, python: Python) -> Fix:
+    found = jetson.wheels(facts)
+    names = torch_family(python)
+    commands = (uninstall(python, *names), install(python, *names, index=found.index)) if found else ()
+    return jetson.install_wheels(facts, python, names, commands, torch_verify(python))
 
 
 def has(python: Python, name: str) -> bool:

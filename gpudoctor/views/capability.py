@@ -89,4 +89,5 @@ def severity_of(facts: Facts) -> Severity | None:
     That a build has no code for a GPU is certain from the GPU's PCI id, whatever ails the driver, and mending the
     driver would only bring it to light: so it stays a finding of its own, below the one that stops everything now.
     """
-    return None if gpus_of(facts, "nvidia") else Severity.WARNING
+    # An older Jetson has no NVML that could list its GPU.
+    return None if gpus_of(facts, "nvidia") or facts.host.platform == "jetson" else Severity.WARNING

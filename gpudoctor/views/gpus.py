@@ -7,11 +7,33 @@ from gpudoctor.subjects import as_gpus, asked_for_nvidia, asks_for_nvidia, cards
 
 
 def nvidia_gpus(facts: Facts) -> tuple[Gpu, ...]:
-    """The NVIDIA GPUs for computing: as the driver lists them, else as the bus does; not those given to a guest."""
+    """The NVIDIA GPUs for computing: as the driver lists them, else as the bus does; not those given to a guest.
+
+    A Jetson's are on no bus.
+    """
     listed = gpus_of(facts, "nvidia")
     if listed or not _given(facts, "nvidia"):
         return listed
-    return as_gpus("nvidia", _ours(facts, "nvidia"))
+    return as_gpus("nvidia", _ours(facts, "nvidia")) or _as_cuda_lists(facts)
+
+
+def _as_cuda_lists(facts: Facts) -> tuple[Gpu, ...]:
+    """Of a Jetson before JetPack 6, which has neither NVML nor a GPU on PCI, libcuda alone knows the GPU."""
+    devices = facts.nvidia.cuda.devices
+    if known_or(facts.host.platform, "") != "jetson" or isinstance(devices, Unknown):
+        return ()
+    return tuple(
+        Gpu(
+            vendor="nvidia",
+            index=device.index,
+            address=None,
+            name=device.name,
+            uuid=device.uuid,
+            capability=device.capability,
+            integrated=True,
+        )
+        for device in devices
+    )
 
 
 def _ours(facts: Facts, vendor: str) -> tuple[PciDevice, ...]:

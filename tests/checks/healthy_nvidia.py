@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from gpudoctor.facts import CudaDevice, Facts, KernelLog, Node, PciDevice
+from gpudoctor.facts import CudaDevice, Facts, KernelLog, Node, Nvml, PciDevice
 from gpudoctor.facts.host import Shm, User
 from gpudoctor.maybe import Unknown
 from tests.builders import VERSION, card, change, framework, gpu, library, live, nvidia_host, with_framework
@@ -355,6 +355,30 @@ def jetson() -> Facts:
         host__l4t="36.4.3",
     )
     return with_framework(torch, facts)
+
+
+def old_jetson() -> Facts:
+    """A Jetson with JetPack 5: no NVML, no module nvidia, no node, and libcuda alone knows the GPU."""
+    nothing = Nvml(libraries=(), code=None, text=None, count=None, smi=None, smi_elsewhere=None)
+    return having(
+        jetson(),
+        gpus=(),
+        host__l4t="35.4.1",
+        nvidia__nvml=nothing,
+        nvidia__kernel__loaded=None,
+        nvidia__kernel__flavour=None,
+        nvidia__kernel__modules=("nvgpu",),
+        nvidia__kernel__nodes=(),
+        nvidia__kernel__installer=None,
+    )
+
+
+def passthrough() -> Facts:
+    """A virtual machine with two whole cards, whose links are the hypervisor's invention."""
+    links = {"link_generation": 1, "link_width": 1, "link_generation_max": 1, "link_width_max": 1}
+    workstation = {"name": "NVIDIA RTX 6000 Ada Generation", "virtualization": "passthrough"}
+    facts = several(2, changes=LOAD | workstation | {"link_generation": 4}, iommu="DMA-FQ", **links)
+    return having(facts, host__platform="vm", host__virtual="kvm")
 
 
 def two_generations() -> Facts:

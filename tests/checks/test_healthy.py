@@ -3,7 +3,7 @@
 import pytest
 
 from gpudoctor import catalogue
-from gpudoctor.facts import Facts, Process
+from gpudoctor.facts import Facts, Process, Thunderbolt
 from gpudoctor.judge import Outcome, judge
 from gpudoctor.report.build import build
 from tests.builders import host, nvidia_host
@@ -64,6 +64,14 @@ NVIDIA = {
     "Grace Hopper": nv.superchip(),
     "DGX Spark": nv.spark(),
     "Jetson Orin": nv.jetson(),
+    "Jetson Orin with JetPack 5": nv.old_jetson(),
+    "a virtual machine with whole cards": nv.passthrough(),
+    "two workstation cards behind an IOMMU in passthrough": nv.several(
+        2, changes={"name": "NVIDIA RTX 6000 Ada Generation"}, iommu="identity", acs=False
+    ),
+    "a laptop on a Thunderbolt dock": having(
+        nv.laptop(asleep=True), host__thunderbolt=(Thunderbolt(place="0-1", name="Dock", authorized=False),)
+    ),
     "two generations": nv.two_generations(),
     "a card for a virtual machine": nv.beside("vfio-pci"),
     "a display card that nouveau drives": nv.beside("nouveau", **KEPLER),

@@ -1,0 +1,40 @@
+"""Fixes of Jetsons, whose wheels come from an index of their own."""
+
+import shlex
+
+from gpudoctor.facts import Facts, Python
+from gpudoctor.judge import Fix
+from gpudoctor.knowledge import jetson
+
+GUIDE = "https://docs.nvidia.com/deeplearning/frameworks/install-pytorch-jetson-platform/"
+
+
+def wheels(facts: Facts) -> jetson.Release | None:
+    """The JetPack of this machine; None where its release is not known."""
+    return jetson.release(facts.host.l4t) if isinstance(facts.host.l4t, str) else None
+
+
+def install_wheels(facts: Facts, python: Python, names: tuple[str, ...], commands: tuple[str, ...], verify: str) -> Fix:
+    """Install the wheels that are built for this JetPack.
+
+    Args:
+        facts: the machine.
+        python: the environment.
+        names: the packages.
+        commands: what to type where the environment's Python is the one that the wheels are for.
+        verify: the command that shows that it helped.
+    """
+    found = wheels(facts)
+    jetpack = f"JetPack {found.jetpack}" if found else "this JetPack release"
+    says = (
+        f"Install the PyTorch wheel that NVIDIA builds for {jetpack}; those of PyPI and pytorch.org have no code for it"
+    )
+    if found is None or not found.index:
+        return Fix(f"{says}: {GUIDE}", action="reinstall-package", verify=verify)
+    own = ".".join(python.version.split(".")[:2]) if isinstance(python.version, str) else found.python
+    if own == found.python:
+        return Fix(f"{says}. {GUIDE}", commands, "reinstall-package", verify=verify)
+    made = shlex.quote(f"{python.prefix if isinstance(python.prefix, str) else 'env'}-jetson")
+    install = f"{made}/bin/python -m pip install --index-url {found.index} {' '.join(names)}"
+    says = f"{says}. They are for Python {found.python}, so make an environment of that. {GUIDE}"
+    return Fix(says, (f"python{found.python} -m venv {made}", install), "reinstall-package", verify=verify)

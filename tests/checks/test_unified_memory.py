@@ -1,0 +1,94 @@
+"""Machines whose processor and GPU share a package: what ails them, and which wheels they get."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from gpudoctor.checks.driver.proprietary_module_unsupported import proprietary_module_unsupported
+from gpudoctor.checks.pytorch.arch_missing import arch_missing
+from gpudoctor.checks.pytorch.cpu_build import cpu_build
+from gpudoctor.facts import Facts, Framework
+from gpudoctor.judge import Severity, run
+from gpudoctor.knowledge import jetson
+from gpudoctor.maybe import Unknown
+from tests.builders import ask, framework, live, python
+from tests.checks import healthy_nvidia as nv
+from tests.checks.nvidia_machines import having
+
+CPU = framework("torch", "2.5.1", cuda=None, variant="cpu", archs=(), live=live(0))
+SERVERS = framework("torch", "2.9.1", cuda="12.6", archs=("sm_80", "sm_90"))  # built for servers with Arm
+GUIDE = "https://docs.nvidia.com/deeplearning/frameworks/install-pytorch-jetson-platform/"
+
+
+def running(found: Framework, facts: Facts, version: str) -> Facts:
+    """The machine with this PyTorch in an environment of this Python."""
+    return msgspec.structs.replace(facts, pythons=(python(found, version=version),))
+
+
+@pytest.mark.parametrize(
+    ("machine", "name"), [(nv.jetson(), "Orin (nvgpu)"), (nv.old_jetson(), "Orin")], ids=["JetPack 6", "JetPack 5"]
+)
+def test_a_jetson_with_the_wrong_wheel(machine: Facts, name: str) -> None:
+    (verdict,) = run(cpu_build, running(CPU, machine, "3.10.12"))
+    assert verdict.says == f"PyTorch 2.5.1 is a CPU-only build, without CUDA support, and GPU 0 ({name}) lies idle."
+    assert verdict.severity is Severity.ERROR
+    (verdict,) = run(arch_missing, running(SERVERS, machine, "3.10.12"))
+    assert verdict.says == (
+        f"PyTorch 2.9.1 has no kernels for GPU 0 ({name}, Ampere, compute capability 8.7, sm_87): it was compiled only "
+        "for sm_80, sm_90."
+    )
+    assert verdict.severity is Severity.ERROR
+
+
+LAB = "https://pypi.jetson-ai-lab.io"
+PIP = "/opt/env/bin/python -m pip"
+
+
+@pytest.mark.parametrize(
+    ("l4t", "version", "commands"),
+    [
+        ("36.4.3", "3.10.12", (f"{PIP} uninstall -y torch", f"{PIP} install --index-url {LAB}/jp6/cu126 torch")),
+        (
+            "36.4.3",
+            "3.12.3",
+            (
+                "python3.10 -m venv /opt/env-jetson",
+                f"/opt/env-jetson/bin/python -m pip install --index-url {LAB}/jp6/cu126 torch",
+            ),
+        ),
+        ("35.4.1", "3.8.10", (f"{PIP} uninstall -y torch", f"{PIP} install --index-url {LAB}/jp5/cu114 torch")),
+        ("36.3.0", "3.10.12", ()),
+        ("32.7.1", "3.6.9", ()),
+        (None, "3.10.12", ()),
+        (Unknown("nobody looked"), "3.10.12", ()),
+    ],
+)
+def test_the_wheels_of_a_jetpack(l4t: Any, version: str, commands: tuple[str, ...]) -> None:
+    (verdict,) = run(cpu_build, having(running(CPU, nv.jetson(), version), host__l4t=l4t))
+    assert verdict.fixes[0].commands == commands
+    assert GUIDE in verdict.fixes[0].says
+
+
+@pytest.mark.parametrize(("l4t", "jetpack"), [("38.2.0", "7"), ("36.2", "6"), ("35.1", "5"), ("32.7", None)])
+def test_jetpack_of_a_release(l4t: str, jetpack: str | None) -> None:
+    found = jetson.release(l4t)
+    assert (found.jetpack if found else None) == jetpack
+
+
+SILENT: dict[str, Any] = {"gpus": (), "nvidia__nvml__count": 0, "nvidia__kernel__flavour": "proprietary"}
+
+
+@pytest.mark.parametrize(
+    ("facts", "outcome"),
+    [
+        (having(nv.superchip(), **SILENT), "problem"),
+        (nv.superchip(), "pass"),
+        (having(nv.superchip(), **(SILENT | {"nvidia__kernel__flavour": "open"})), "pass"),
+        (having(nv.superchip(), **SILENT, host__platform="bare"), "pass"),  # Hopper on PCIe runs with either
+        (having(nv.spark(), **SILENT), "problem"),
+        (nv.spark(), "pass"),
+    ],
+)
+def test_the_proprietary_modules_beside_grace(facts: Facts, outcome: str) -> None:
+    assert [found for found, _ in ask(proprietary_module_unsupported, facts)] == [outcome]
