@@ -46,7 +46,6 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://github.com/pytorch/pytorch/issues/58123",
     ),
     each=nvidia_hardware,
-    because=("pytorch.arch-missing", "tensorflow.arch-missing"),
     affects=("wheels",),
     seen=("table 2026-11",),
 )

@@ -31,6 +31,12 @@ def _others(on: OnPython) -> bool:
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
     compiler, cuda = _compiler(on), known(driver_cuda(on.facts)) or ""
     fixes = []
+    if compiler and numbers(compiler[1])[:1] != numbers(cuda)[:1]:
+        says = (
+            f"Install numba-cuda with the compiler and libraries of the driver's major, CUDA {cuda.partition('.')[0]}."
+        )
+        command = install(on.python, f"numba-cuda[cu{cuda.partition('.')[0]}]")
+        return (Fix(says, (command,), "reinstall-package"), *_drivers(on, compiler, cuda))
     if compiler and compiler[0].startswith("nvidia-"):
         specs = [f"{p.name}=={cuda}.*" for p in (*wheels(on.python, "cuda-nvcc"),)]
         says = f"Install the compiler of the driver's own release, CUDA {cuda}."
@@ -39,15 +45,17 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     says = "Let nvJitLink link the kernels, which takes the driver's age out of it (minor version compatibility)."
     commands = (install(on.python, f"pynvjitlink-cu{suffix}"), "export NUMBA_CUDA_ENABLE_PYNVJITLINK=1")
     fixes.append(Fix(says, commands, "reinstall-package"))
+    return (*fixes, *_drivers(on, compiler, cuda))
+
+
+def _drivers(on: OnPython, compiler: tuple[str, str] | None, cuda: str) -> tuple[Fix, ...]:
+    """A driver of the compiler's release, where it can be changed from here."""
     branch = next((b for b in sorted(drivers.drivers().branch) if _runs(b, compiler[1] if compiler else cuda)), None)
-    if branch and not on_wsl(on.facts) and not in_container(on.facts):
-        best = driver.best_branch(on.facts, at_least=branch)
-        fixes += (
-            [driver.install_driver(on.facts, best, says=f"Update the driver to branch {best}, then restart.")]
-            if best
-            else []
-        )
-    return tuple(fixes)
+    if branch is None or on_wsl(on.facts) or in_container(on.facts):
+        return ()
+    best = driver.best_branch(on.facts, at_least=branch)
+    says = f"Update the driver to branch {best}, then restart."
+    return (driver.install_driver(on.facts, best, says=says),) if best else ()
 
 
 def _runs(branch: int, cuda: str) -> bool:
@@ -65,12 +73,12 @@ def _runs(branch: int, cuda: str) -> bool:
         "https://github.com/numba/numba/issues/7006",
     ),
     each=pythons,
-    because=(*SYSTEM, "python.*", "pytorch.driver-too-old"),
+    because=(*SYSTEM, "python.*", "pytorch.driver-too-old", "jax.driver-too-old"),
     affects=("wheels",),
     seen=("simulated 2026-11",),
 )
 def ptx_too_new(on: OnPython) -> Problem | None:
-    """NVVM is of a newer minor than the driver, in the same major."""
+    """NVVM is of a newer release than the driver."""
     names = {p.name: p.version for p in packages_of(on.python)}
     numba = next((n for n in ("numba-cuda", "numba") if n in names), None)
     compiler = _compiler(on)
@@ -83,7 +91,7 @@ def ptx_too_new(on: OnPython) -> Problem | None:
         return None
     driver_release = known(driver_cuda(on.facts))
     ours, theirs = numbers(compiler[1])[:2], numbers(driver_release or "")[:2]
-    if not theirs or ours[:1] != theirs[:1] or ours <= theirs:
+    if not theirs or ours <= theirs:
         return None
     says = (
         f"{numba} {names[numba]} compiles with NVVM of CUDA {compiler[1]} ({compiler[0]}); the "

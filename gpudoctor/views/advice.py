@@ -1,7 +1,9 @@
 """Which frameworks compute on NVIDIA GPUs here, for advice: where they do not, there is nothing to make better yet."""
 
 from gpudoctor.facts import Facts
+from gpudoctor.maybe import Unknown
 from gpudoctor.subjects import OnFramework
+from gpudoctor.views.capability import covers
 from gpudoctor.views.driver import has_nvidia_driver
 from gpudoctor.views.gpus import visible_gpus
 
@@ -15,8 +17,15 @@ def computing(facts: Facts) -> list[OnFramework]:
 
 
 def _runs(on: OnFramework) -> bool:
-    live = on.framework.live
-    return live is None or live.available is True
+    """Whether it sees a GPU, as far as is known, and has code for one: without, torch says that one is available."""
+    live, archs = on.framework.live, on.framework.archs
+    if live is not None and live.available is not True:
+        return False
+    if isinstance(archs, Unknown) or not archs:
+        return True
+    both = on.framework.name == "tensorflow"  # in its build_info compute_80 stands for machine code too
+    capabilities = [g.capability for g in visible_gpus(on.facts)]
+    return any(not isinstance(c, str) or covers(archs, c, both) for c in capabilities)
 
 
 def torches(facts: Facts) -> list[OnFramework]:

@@ -70,6 +70,7 @@ def test_no_bfloat16() -> None:
         (on(T4, torch(cuda=None, variant="cpu")), ("pass", "")),
         (on(T4, torch(live=blind())), ("pass", "")),
         (on(T4, nvidia__cuda__code=999), ("pass", "")),
+        (on(T4, torch(archs=("sm_80", "sm_90"))), ("pass", "")),  # it has no code for this GPU anyway
         (on(gpus__0__capability=SILENT), ("unknown", "NVML: Not Supported")),
         (on({}, torch(live=blind()), gpus__0__capability=SILENT), ("pass", "")),
     ],

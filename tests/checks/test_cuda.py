@@ -123,6 +123,18 @@ def test_ptx_too_new() -> None:
     assert one(ptx_too_new, environment(torch(), packages=wheels, facts=silent)) == ("unknown", "hung")
 
 
+def test_ptx_of_a_newer_major() -> None:
+    wheels = (package("numba-cuda", "0.20.0"), package("nvidia-cuda-nvcc", "13.0.88"))
+    facts = environment(packages=wheels, facts=machine("12.8"))
+    expected = (
+        "numba-cuda 0.20.0 compiles with NVVM of CUDA 13.0.88 (nvidia-cuda-nvcc); the driver 570.169 (CUDA 12.8) takes "
+        "PTX of CUDA 12.8 at most."
+    )
+    assert one(ptx_too_new, facts) == ("problem", expected)
+    assert "'numba-cuda[cu12]'" in commands(ptx_too_new, facts)
+    assert one(ptx_too_new, environment(packages=wheels, facts=machine("13.0"))) == ("pass", "")
+
+
 def test_compiler_too_new() -> None:
     facts = machine(toolkits=toolkit("12.4", gcc="gcc 15.1.1"))
     expected = "nvcc 12.4 (/usr/local/cuda-12.4) accepts gcc up to 13; the gcc on PATH is gcc 15.1.1."
