@@ -26,7 +26,7 @@ def _fixes(on: Rented) -> tuple[Fix, ...]:
     each=gpu_instances,
     because=("device.fallen-off-the-bus", "device.switched-off"),
     affects=("everything",),
-    seen=("table 2026-11",),
+    seen=("simulated 2026-11",),
 )
 def fewer_gpus(on: Rented) -> Problem | None:
     """Compare the vendor's cards on PCI with the table."""

@@ -21,7 +21,7 @@ from gpudoctor.views.containers import gpu_nodes
     ),
     each=jobs,
     affects=("everything",),
-    seen=("table 2026-11",),
+    seen=("simulated 2026-11",),
 )
 def job_without_gpu(facts: Facts) -> Problem | None:
     """Every node of a GPU answers EPERM; where some open, those are the job's."""

@@ -1,16 +1,45 @@
 """A container with the GPU's device nodes and without the driver's libraries."""
 
 from gpudoctor.facts import Facts, Library
-from gpudoctor.judge import Problem, Severity, check
-from gpudoctor.maybe import known
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known, known_or
 from gpudoctor.remedies import container
 from gpudoctor.views.containers import gpu_nodes, has_cuda_wheel, nvidia_container
 from gpudoctor.views.driver import OFF_PATH
 
+_LOST = (
+    "Engines without a loader's cache of their own, such as Apptainer, hand the driver's libraries in through "
+    "LD_LIBRARY_PATH: a module, a start file or the image that sets this variable anew loses them. Images without "
+    "ldconfig (Alpine, distroless) do not find them either."
+)
 
-def _serves(one: Library) -> bool:
-    """Whether this copy could reach the driver: no stub, no empty file, and where the loader looks."""
-    return one.kind != "stub" and one.size != 0 and one.why != OFF_PATH
+
+def _whole(one: Library) -> bool:
+    """Whether this copy could reach the driver: no stub and no empty file."""
+    return one.kind != "stub" and one.size != 0
+
+
+def _off(facts: Facts) -> Library | None:
+    """A copy that was handed in, where the loader does not look."""
+    copies = (*known_or(facts.nvidia.cuda.libraries, ()), *known_or(facts.nvidia.nvml.libraries, ()))
+    return next((one for one in copies if _whole(one) and one.why == OFF_PATH), None)
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    off = _off(facts)
+    if off is None:
+        return container.pass_gpus(facts)
+    folder = off.path.rpartition("/")[0]
+    return (
+        Fix(
+            f"Name the folder {folder} in LD_LIBRARY_PATH, before what is there; take out of start files and module "
+            "commands what sets the variable anew.",
+            (f"export LD_LIBRARY_PATH={folder}:$LD_LIBRARY_PATH",),
+            "change-environment",
+            needs="restart of the program",
+            verify="nvidia-smi",
+        ),
+    )
 
 
 @check(
@@ -19,7 +48,7 @@ def _serves(one: Library) -> bool:
     cause="Nodes alone are not enough: libcuda.so.1 and libnvidia-ml.so.1 belong to the host's driver and have to be "
     "handed in with them. Containers that share the host's /dev (Apptainer without --nv, Distrobox without --nvidia, "
     "--privileged, --device /dev/nvidia0) have the nodes and nothing else.",
-    fixes=container.pass_gpus,
+    fixes=_fixes,
     references=(
         "https://apptainer.org/docs/user/main/gpu.html",
         "https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/docker-specialized.html",
@@ -28,7 +57,7 @@ def _serves(one: Library) -> bool:
     each=nvidia_container,
     because=("cluster.job-without-gpu",),
     affects=("everything",),
-    seen=("table 2026-11",),
+    seen=("simulated 2026-11",),
 )
 def libraries_not_passed(facts: Facts) -> Problem | None:
     """Nodes of GPUs are there, no library is, and somebody here wants to compute on a GPU."""
@@ -37,8 +66,12 @@ def libraries_not_passed(facts: Facts) -> Problem | None:
     if not nodes or not (asked or has_cuda_wheel(facts)):
         return None
     copies = (*known(facts.nvidia.cuda.libraries), *known(facts.nvidia.nvml.libraries))
-    if any(_serves(one) for one in copies):
+    if any(_whole(one) and one.why != OFF_PATH for one in copies):
         return None
+    off = _off(facts)
+    if off is not None:
+        says = f"{off.path} is in this container ({container.engine(facts)}), but not on the loader's path."
+        return Problem(says, (f"LD_LIBRARY_PATH={facts.host.environment.get('LD_LIBRARY_PATH', '')}",), cause=_LOST)
     says = (
         f"{nodes[0].path} is in this container ({container.engine(facts)}), but neither libcuda.so.1 nor "
         "libnvidia-ml.so.1 is: the host's driver libraries were not handed in."

@@ -19,8 +19,9 @@ LINK = "libcuda.so"  # without a number: what a linker looks for
 GPUCOMP = "libnvidia-gpucomp.so.1"  # it has no such link, only libnvidia-gpucomp.so.550.54.14
 OFF_PATH = "not on the loader's path"
 # Folders that the driver's installers, container engines and distributions use beside the loader's own: WSL
-# (Microsoft's GPU documentation), COS and GKE, the GPU operator, NixOS, Debian's alternatives, Jetson.
+# (Microsoft's GPU documentation), Apptainer, COS and GKE, the GPU operator, NixOS, Debian's alternatives, Jetson.
 ELSEWHERE = (
+    "/.singularity.d/libs",
     "/usr/lib/wsl/lib",
     "/usr/local/nvidia/lib64",
     "/usr/local/nvidia/lib",

@@ -17,6 +17,8 @@ WHY = Unknown("not to be seen")
 SKIPPED, PASS, UNKNOWN = [("skipped", "")], [("pass", "")], [("unknown", "not to be seen")]
 STUB = library("libcuda.so.1", None, kind="stub", path="/usr/local/cuda/lib64/stubs/libcuda.so.1")
 
+OFF = library("libcuda.so.1", path="/.singularity.d/libs/libcuda.so.1", why="not on the loader's path")
+
 
 def inside(facts: Facts, engine: str | None = "apptainer", **env: str) -> Facts:
     """The machine seen from a container."""
@@ -74,8 +76,13 @@ def sentence(engine: str) -> list[tuple[str, str]]:
             [("problem", sentence("docker")[0][1].replace("/dev/nvidia0", "/dev/dxg"))],
         ),
         (
-            inside(without_libraries(TORCH, library("libcuda.so.1", why="not on the loader's path")), "docker"),
-            sentence("docker"),
+            inside(without_libraries(TORCH, OFF)),
+            [
+                (
+                    "problem",
+                    "/.singularity.d/libs/libcuda.so.1 is in this container (apptainer), but not on the loader's path.",
+                )
+            ],
         ),
         (inside(without_libraries(nvidia_host()), "distrobox", NVIDIA_VISIBLE_DEVICES="all"), sentence("distrobox")),
     ],
@@ -100,6 +107,11 @@ def test_libraries_not_passed(facts: Facts, verdict: list[tuple[str, str]]) -> N
 def test_each_engine_is_told_in_its_own_words(engine: str, words: str) -> None:
     commands = [c for v in run(libraries_not_passed, inside(BARE, engine)) for f in v.fixes for c in f.commands]
     assert any(words in command for command in commands)
+
+
+def test_what_a_module_took_from_the_path_is_put_back() -> None:
+    (fix,) = run(libraries_not_passed, inside(without_libraries(TORCH, OFF)))[0].fixes
+    assert fix.commands == ("export LD_LIBRARY_PATH=/.singularity.d/libs:$LD_LIBRARY_PATH",)
 
 
 def test_missing_libraries_are_one_finding() -> None:
