@@ -5,10 +5,11 @@ import shlex
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge.python_rules import python_rules
 from gpudoctor.maybe import known
-from gpudoctor.remedies.frameworks import verify
-from gpudoctor.remedies.python import install, lasting
+from gpudoctor.remedies.frameworks import jax_extra, verify
+from gpudoctor.remedies.python import install, lasting, torch_choice
 from gpudoctor.subjects import NAMES, OnPython, pythons
 from gpudoctor.views.frameworks import one_of
+from gpudoctor.views.gpus import amd_gpus, nvidia_gpus
 from gpudoctor.views.packages import package
 
 
@@ -27,10 +28,20 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         where = f', or write "backend": "{there[0]}" into {by}' if by.startswith("/") else ""
         says = f"Let Keras take {NAMES[there[0]]}, which is installed, here and where your programs are started{where}."
         fixes.append(_set(on, says, there[0], proof))
-    spec = {"tensorflow": "tensorflow[and-cuda]", "jax": "jax[cuda12]"}.get(backend, backend)
     says = f"Install the backend that was chosen, {NAMES.get(backend, backend)}.{lasting(on.facts)}"
-    fixes.append(Fix(says, (install(on.python, spec),), "reinstall-package", verify=proof))
+    fixes.append(Fix(says, (_install(on, backend),), "reinstall-package", verify=proof))
     return tuple(fixes)
+
+
+def _install(on: OnPython, backend: str) -> str:
+    """The command that installs a backend, for the GPU where there is one."""
+    if not (nvidia_gpus(on.facts) or amd_gpus(on.facts)):
+        return install(on.python, backend)
+    if backend == "torch":
+        choice = torch_choice(on.facts, on.python)
+        return install(on.python, backend, index=choice.index if choice else None)
+    extra = jax_extra(on.facts, None) if backend == "jax" else "and-cuda"
+    return install(on.python, f"{backend}[{extra}]")
 
 
 def _set(on: OnPython, says: str, backend: str, proof: str) -> Fix:

@@ -8,7 +8,7 @@ from gpudoctor.checks.packages.keras_backend_missing import keras_backend_missin
 from gpudoctor.checks.tensorflow.legacy_keras_missing import legacy_keras_missing
 from gpudoctor.facts import Facts, Framework
 from gpudoctor.maybe import Unknown
-from tests.builders import change, framework
+from tests.builders import change, framework, plain_host
 from tests.checks.environments import bare_python, commands, environment, one, package, torch
 
 KERAS = package("keras", "3.9.2")
@@ -31,6 +31,11 @@ def test_a_backend_that_is_not_installed() -> None:
     says = "Keras 3.9.2 takes JAX as its backend (by KERAS_BACKEND), which is not installed."
     assert one(keras_backend_missing, alone) == ("problem", says)
     assert "export" not in commands(keras_backend_missing, alone)
+    assert "install 'jax[cuda12]'" in commands(keras_backend_missing, alone)
+    wish = commands(keras_backend_missing, keras(TF, backend="torch", by="KERAS_BACKEND"))
+    assert "--index-url https://download.pytorch.org/whl/cu126 torch" in wish
+    on_cpu = change(plain_host(), "pythons", keras(backend="torch").pythons)
+    assert "-m pip install torch\n" in commands(keras_backend_missing, on_cpu) + "\n"
     assert "(where nothing is chosen)" in one(keras_backend_missing, keras())[1]
 
 
