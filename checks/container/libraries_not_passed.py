@@ -20,9 +20,11 @@ def _whole(one: Library) -> bool:
 
 
 def _off(facts: Facts) -> Library | None:
-    """A copy that was handed in, where the loader does not look."""
+    """A copy that was handed in, where the loader does not look; a compatibility package's came with the image."""
     copies = (*known_or(facts.nvidia.cuda.libraries, ()), *known_or(facts.nvidia.nvml.libraries, ()))
-    return next((one for one in copies if _whole(one) and one.why == OFF_PATH), None)
+    return next(
+        (one for one in copies if one.kind in ("driver", "wsl") and one.size != 0 and one.why == OFF_PATH), None
+    )
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:

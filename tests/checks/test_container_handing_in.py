@@ -17,6 +17,7 @@ WHY = Unknown("not to be seen")
 SKIPPED, PASS, UNKNOWN = [("skipped", "")], [("pass", "")], [("unknown", "not to be seen")]
 STUB = library("libcuda.so.1", None, kind="stub", path="/usr/local/cuda/lib64/stubs/libcuda.so.1")
 
+COMPAT = library("libcuda.so.1", kind="compat", why="not on the loader's path")
 OFF = library("libcuda.so.1", path="/.singularity.d/libs/libcuda.so.1", why="not on the loader's path")
 
 
@@ -67,6 +68,7 @@ def sentence(engine: str) -> list[tuple[str, str]]:
         (inside(change(BARE, "nvidia.nvml.libraries", WHY)), UNKNOWN),
         (inside(BARE), sentence("apptainer")),
         (inside(without_libraries(TORCH, STUB)), sentence("apptainer")),
+        (inside(without_libraries(TORCH, COMPAT)), sentence("apptainer")),
         (
             change(
                 inside(change(BARE, "nvidia.kernel.nodes", (Node(path="/dev/dxg", error=None),)), "docker"),
