@@ -42,7 +42,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     seen=("table 2026-11",),
 )
 def llama_cpp_cpu(on: OnPython) -> Problem | None:
-    """The library ggml lies there in parts, none of them for a GPU; older releases are one library, which tells nothing."""
+    """The library ggml lies there in parts, none for a GPU; older releases are one library, which tells nothing."""
     found, gpus = package(on.python, "llama-cpp-python"), nvidia_gpus(on.facts)
     if found is None or not gpus or _BASE not in found.libraries:
         return None
