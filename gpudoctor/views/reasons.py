@@ -97,6 +97,7 @@ SYSTEM = (
     # Of the variables only those that stop programs; one that slows them down explains no failure.
     "environment.allocator-settings",
     "environment.code-overridden",
+    "environment.jax-platforms",
     "environment.xla-flags-unknown",
 )
 # What lies below every framework of one environment.

@@ -8,6 +8,7 @@ from gpudoctor.checks.environment.allocator_settings import allocator_settings
 from gpudoctor.checks.environment.arch_list_without_gpu import arch_list_without_gpu
 from gpudoctor.checks.environment.code_overridden import code_overridden
 from gpudoctor.checks.environment.debugging_left_on import debugging_left_on
+from gpudoctor.checks.environment.jax_platforms import jax_platforms
 from gpudoctor.checks.environment.nccl_path_off import nccl_path_off
 from gpudoctor.checks.environment.xla_flags_unknown import xla_flags_unknown
 from gpudoctor.checks.visibility.cuda_misspelt import cuda_misspelt
@@ -253,3 +254,30 @@ def test_cuda_misspelt(name: str, ill: bool) -> None:
 def test_a_right_name_beside_a_wrong_one_is_enough() -> None:
     facts = env(nvidia_host(), CUDA_VISIBLE_DEVICE="0", CUDA_VISIBLE_DEVICES="0")
     assert ask(cuda_misspelt, facts) == [("pass", "")]
+
+
+JAX = framework("jax", "0.6.0", live=None)
+
+
+@pytest.mark.parametrize(
+    ("facts", "verdict"),
+    [
+        (with_framework(JAX), ("pass", "")),
+        (env(with_framework(JAX), JAX_PLATFORMS="cpu"), ("problem", "JAX_PLATFORMS=cpu keeps JAX 0.6.0 from the GPU.")),
+        (
+            env(with_framework(JAX), JAX_PLATFORM_NAME="CPU"),
+            ("problem", "JAX_PLATFORM_NAME=CPU keeps JAX 0.6.0 from the GPU."),
+        ),
+        (env(with_framework(JAX), JAX_PLATFORMS="cuda,cpu"), ("pass", "")),
+        (env(with_framework(JAX), JAX_PLATFORMS="gpu"), ("pass", "")),
+        (env(with_framework(JAX), JAX_PLATFORMS=""), ("pass", "")),
+        (env(with_framework(JAX, plain_host()), JAX_PLATFORMS="cpu"), ("pass", "")),
+        (env(change(with_framework(JAX), "pythons.0.frameworks.0.variant", "cpu"), JAX_PLATFORMS="cpu"), ("pass", "")),
+        (
+            env(change(with_framework(JAX), "pythons.0.frameworks.0.variant", WHY), JAX_PLATFORMS="cpu"),
+            ("unknown", "nobody looked"),
+        ),
+    ],
+)
+def test_jax_platforms(facts: Facts, verdict: tuple[str, str]) -> None:
+    assert ask(jax_platforms, facts) == [verdict]

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from gpudoctor.checks.driver.proprietary_module_unsupported import proprietary_module_unsupported
+from gpudoctor.checks.health.spark_held_down import spark_held_down
 from gpudoctor.checks.pytorch.arch_missing import arch_missing
 from gpudoctor.checks.pytorch.cpu_build import cpu_build
 from gpudoctor.facts import Facts, Framework
@@ -92,3 +93,30 @@ SILENT: dict[str, Any] = {"gpus": (), "nvidia__nvml__count": 0, "nvidia__kernel_
 )
 def test_the_proprietary_modules_beside_grace(facts: Facts, outcome: str) -> None:
     assert [found for found, _ in ask(proprietary_module_unsupported, facts)] == [outcome]
+
+
+def at_work(**changes: Any) -> Facts:
+    """A DGX Spark at work."""
+    plain = {"utilisation": 96, "performance_state": 0, "sm_clock": 513, "sm_clock_max": 3003, "event_reasons": ()}
+    return having(nv.spark(), **{f"gpus__0__{name}": value for name, value in (plain | changes).items()})
+
+
+WHY = Unknown("nobody looked")
+
+
+@pytest.mark.parametrize(
+    ("facts", "verdict"),
+    [
+        (at_work(), ("problem", "GPU 0 (NVIDIA GB10) runs at 513 of 3003 MHz under load.")),
+        (at_work(sm_clock=2411), ("pass", "")),
+        (at_work(utilisation=4), ("pass", "")),
+        (at_work(event_reasons=("sw-thermal-slowdown",)), ("pass", "")),
+        (at_work(event_reasons=("applications-clocks",)), ("pass", "")),
+        (at_work(sm_clock=WHY), ("unknown", "nobody looked")),
+        (at_work(event_reasons=WHY), ("unknown", "nobody looked")),
+        (having(at_work(), host__platform="bare"), ("pass", "")),
+        (nv.spark(), ("pass", "")),
+    ],
+)
+def test_spark_held_down(facts: Facts, verdict: tuple[str, str]) -> None:
+    assert ask(spark_held_down, facts) == [verdict]

@@ -1,0 +1,45 @@
+"""A variable keeps JAX from the GPU."""
+
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.remedies.frameworks import jax_verify
+from gpudoctor.remedies.variables import assign, unset
+from gpudoctor.subjects import OnFramework, jaxes
+from gpudoctor.views.gpus import nvidia_gpus
+
+# JAX reads the first of these that is set; the second is the older name.
+VARIABLES = ("JAX_PLATFORMS", "JAX_PLATFORM_NAME")
+_GPU = {"cuda", "gpu"}
+
+
+def _set(on: OnFramework) -> str | None:
+    env = on.facts.host.environment
+    return next((name for name in VARIABLES if env.get(name, "").strip()), None)
+
+
+def _fixes(on: OnFramework) -> tuple[Fix, ...]:
+    name, verify = str(_set(on)), jax_verify(on.python)
+    return unset(on.facts, name, verify=verify), assign(name, "cuda,cpu", "Or name the GPU before the CPU.", verify)
+
+
+@check(
+    title="A variable keeps JAX from the GPU",
+    severity=Severity.ERROR,
+    cause="The variable lists the platforms that JAX may use, in order. JAX makes no attempt to reach one that is not "
+    "in the list, and says nothing of it.",
+    fixes=_fixes,
+    references=("https://docs.jax.dev/en/latest/config_options.html",),
+    each=jaxes,
+    because=("python.*",),
+    affects=("wheels",),
+    seen=("table 2026-11",),
+)
+def jax_platforms(on: OnFramework) -> Problem | None:
+    """A JAX with a plugin for CUDA beside an NVIDIA GPU, and a list without either of its names."""
+    name = _set(on)
+    if name is None or known(on.framework.variant) != "cuda" or not nvidia_gpus(on.facts):
+        return None
+    value = on.facts.host.environment[name]
+    if _GPU & {word.strip().lower() for word in value.split(",")}:
+        return None
+    return Problem(f"{name}={value} keeps {on.name} from the GPU.", (f"{name}={value}",))

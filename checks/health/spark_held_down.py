@@ -1,0 +1,56 @@
+"""A GB10 works at a fraction of its clock, and nothing says why."""
+
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known, known_or
+from gpudoctor.subjects import OnGpu, gpu_name, nvidia_gpus
+from gpudoctor.views.gpus import busy
+
+# Under load GB10 runs at about 2.4 of its 3.0 GHz; held down it stays near 0.5 GHz.
+_LOW = 1 / 3
+# Heat, or a clock that somebody set.
+_NAMED = {"sw-thermal-slowdown", "hw-thermal-slowdown", "applications-clocks"}
+
+_FIXES = (
+    Fix(
+        "Shut down, pull the power supply's plug out for a minute, and start again: a restart keeps this state.",
+        ("sudo poweroff",),
+        "power-cycle",
+        root=True,
+        needs="reboot",
+        verify="nvidia-smi --query-gpu=clocks.sm,clocks.max.sm,power.draw --format=csv -l 1",
+    ),
+    Fix(
+        "Use the power supply that came with the machine, in its own socket, without a dock or hub between, and bring "
+        "the firmware up to date.",
+        ("sudo fwupdmgr refresh", "sudo fwupdmgr update"),
+        root=True,
+        needs="reboot",
+        impact="persistent",
+    ),
+)
+
+
+@check(
+    title="A GB10 is held at a fraction of its clock",
+    severity=Severity.WARNING,
+    cause="The machine's firmware shares the power that the supply has promised among processor and GPU. After a "
+    "failed agreement with the supply it keeps the GPU at its lowest level, and the driver is not told: everything "
+    "works, several times slower.",
+    fixes=_FIXES,
+    references=("https://github.com/Blackwellboy/model-serving-minefield/pull/55",),
+    each=nvidia_gpus,
+    because=("health.overheated", "health.power-brake", "health.power-capped", "device.needs-reset"),
+    affects=("everything",),
+    seen=("table 2026-11",),
+)
+def spark_held_down(on: OnGpu) -> Problem | None:
+    """Fully at work, below a third of its clock, and the driver names no reason."""
+    if known_or(on.facts.host.platform, "") != "dgx-spark" or not busy(on.gpu, 90):
+        return None
+    clock, most = known(on.gpu.sm_clock), known(on.gpu.sm_clock_max)
+    if not clock or not most or clock >= most * _LOW:
+        return None
+    reasons = known(on.gpu.event_reasons)
+    if reasons is not None and _NAMED & set(reasons):
+        return None
+    return Problem(f"{gpu_name(on.gpu)} runs at {clock} of {most} MHz under load.")
