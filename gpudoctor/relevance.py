@@ -18,6 +18,15 @@ def _windows(facts: Facts) -> bool:
     return isinstance(facts.host.wsl, int) or has_dxg(facts)
 
 
+def _shared(facts: Facts) -> bool:
+    found = facts.cluster
+    return isinstance(found.scheduler, str) or isinstance(found.client, str) or found.kubelet is True
+
+
+def _rented(facts: Facts) -> bool:
+    return isinstance(facts.cloud.provider, str) or isinstance(facts.cloud.notebook, str)
+
+
 def _tested(facts: Facts) -> bool:
     return bool(facts.smoke.runs)
 
@@ -25,6 +34,8 @@ def _tested(facts: Facts) -> bool:
 GATES: Mapping[str, Callable[[Facts], bool]] = {
     **dict.fromkeys(("advice", "driver", "fabric", "health", "link", "mig"), wants_nvidia),
     "wsl": _windows,
+    "cluster": _shared,
+    "cloud": _rented,
     "smoke": _tested,
     "pytorch": partial(_has, framework="torch"),
     **{name: partial(_has, framework=name) for name in ("tensorflow", "cupy", "jax", "onnxruntime")},

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from gpudoctor import catalogue, checks
-from gpudoctor.facts import Facts, Framework, Host, Python, Smoke, SmokeRun
+from gpudoctor.facts import Cloud, Cluster, Facts, Framework, Host, Python, Smoke, SmokeRun
 from gpudoctor.judge import Outcome, run
 from gpudoctor.relevance import GATES, concerned
 from tests.builders import change, framework, nvidia_host, plain_host, with_framework
@@ -37,6 +37,11 @@ PLACES = {
     "a smoke test of which nothing is known": change(
         nvidia_host(), "smoke", Smoke(runs=(SmokeRun(backend="pytorch", kind="cuda"),))
     ),
+    "a batch job": change(nvidia_host(), "cluster", Cluster(scheduler="slurm")),
+    "a login node": change(plain_host(), "cluster", Cluster(client="/usr/bin/sbatch")),
+    "a node of Kubernetes": change(nvidia_host(), "cluster", Cluster(kubelet=True)),
+    "an instance of a cloud": change(nvidia_host(), "cloud", Cloud(provider="aws", instance="p4d.24xlarge")),
+    "a hosted notebook": change(plain_host(), "cloud", Cloud(notebook="colab")),
     "an unknown host": msgspec.structs.replace(nvidia_host(), host=Host()),
 }
 
@@ -62,6 +67,8 @@ def test_the_subjects_behind_a_gate_are_those_that_it_was_made_for() -> None:
     made_for = {
         **dict.fromkeys(("advice", "driver", "fabric", "health", "link", "mig"), nvidia),
         "wsl": {"windows_gpu", "wsl_machine"},
+        "cluster": {"jobs", "members", "kubernetes_nodes"},
+        "cloud": {"gpu_instances", "cpu_instances", "notebooks"},
         "smoke": {"smoke_runs", "gpu_runs", "smoke_gpus", "smoke_tests", "gpu_tests", "cuda_tests", "sisters"},
         "pytorch": {"torches", "lives torch", "pairs torch"},
         "tensorflow": {"tensorflows", "lives tensorflow", "pairs tensorflow"},
