@@ -10,21 +10,22 @@ from gpudoctor.remedies import system
 from gpudoctor.subjects import in_container
 
 
-def without_library_path(facts: Facts, folders: Iterable[str], verify: str | None = None) -> Fix:
+def without_library_path(facts: Facts, folders: Iterable[str], verify: str | None = None, brought: str = "CUDA") -> Fix:
     """Take folders out of LD_LIBRARY_PATH, in this shell and where it is set.
 
     Args:
         facts: the machine.
         folders: those that hold the wrong copies, as the variable writes them.
         verify: the command that shows that it helped.
+        brought: whose libraries the wheels bring.
     """
     wrong = {folder.rstrip("/") for folder in folders}
     value = facts.host.environment.get("LD_LIBRARY_PATH", "")
     rest = [part for part in value.split(":") if part and part.rstrip("/") not in wrong]
     command = f"export LD_LIBRARY_PATH={':'.join(rest)}" if rest else "unset LD_LIBRARY_PATH"
     return Fix(
-        f"Take {' and '.join(sorted(wrong)) or 'the folder'} out of LD_LIBRARY_PATH: the wheels bring their own CUDA "
-        f"libraries and find them without it. {_where_set(facts, wrong)}",
+        f"Take {' and '.join(sorted(wrong)) or 'the folder'} out of LD_LIBRARY_PATH: the wheels bring their own "
+        f"{brought} libraries and find them without it. {_where_set(facts, wrong)}",
         (command,),
         "change-environment",
         undo=f"export LD_LIBRARY_PATH={shlex.quote(value)}" if value else None,

@@ -1,0 +1,84 @@
+"""LD_LIBRARY_PATH puts the system's ROCm of another release before the libraries in PyTorch's wheel."""
+
+import re
+
+from gpudoctor.facts import Framework, Need
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known, known_or
+from gpudoctor.remedies.environment import without_library_path
+from gpudoctor.remedies.proofs import framework_proof
+from gpudoctor.subjects import OnFramework, on_wsl, torches
+
+_NAMED = re.compile(r"rocm(?:-|/core-)(\d+\.\d+)")
+
+
+def _taken(framework: Framework) -> list[Need]:
+    """ROCm's libraries that LD_LIBRARY_PATH takes away from the wheel's own folder."""
+    return [
+        n for n in known(framework.needs) if n.how == "LD_LIBRARY_PATH" and n.path and n.wheel and n.path != n.wheel
+    ]
+
+
+def _release(on: OnFramework, path: str) -> str | None:
+    """The release of ROCm in which a library lies: "6.3"; None where its folder does not tell."""
+    found, home = _NAMED.search(path), known_or(on.facts.amd.rocm_path, None)
+    if found:
+        return found[1]
+    own = known_or(on.facts.amd.rocm, None)
+    return _minor(own) if own and home and path.startswith(f"{home}/") else None
+
+
+def _minor(version: str) -> str:
+    return ".".join(version.split(".")[:2])
+
+
+def _severity(framework: Framework, majors_differ: bool) -> Severity:
+    """What came of it: where PyTorch was not imported, another major is likely to harm."""
+    live = framework.live
+    if live is None:
+        return Severity.WARNING if majors_differ else Severity.ADVICE
+    if live.import_error or live.died or live.hung:
+        return Severity.ERROR
+    return Severity.WARNING if known_or(live.error, None) else Severity.ADVICE
+
+
+def _fixes(on: OnFramework) -> tuple[Fix, ...]:
+    folders = {str(n.path).rpartition("/")[0] for n in _taken(on.framework)}
+    proof = framework_proof(on.python, on.framework.name)
+    return (without_library_path(on.facts, folders, proof, brought="ROCm"),)
+
+
+@check(
+    title="LD_LIBRARY_PATH puts another release of ROCm before PyTorch's own",
+    severity=Severity.ADVICE,
+    cause="PyTorch's wheels for ROCm bring its libraries along. Those of many releases name their folder in a way that "
+    "LD_LIBRARY_PATH overrides (RUNPATH), so the system's libraries are loaded instead, or some of both: imports fail, "
+    "programs crash, or rocBLAS misses its kernels.",
+    fixes=_fixes,
+    references=(
+        "https://github.com/pytorch/builder/pull/1468",
+        "https://github.com/ROCm/pytorch/issues/1340",
+        "https://man7.org/linux/man-pages/man8/ld.so.8.html",
+    ),
+    each=torches,
+    because=("python.shadowed-module", "python.interpreter-broken", "libraries.shadowed-by-path"),
+    affects=("wheels",),
+    seen=("table 2026-11",),
+)
+def rocm_shadowed(on: OnFramework) -> Problem | None:
+    """Libraries of another release win: an ERROR where PyTorch does not even import, ADVICE where it works."""
+    wanted = isinstance(on.framework.hip, str) and not on_wsl(on.facts)  # WSL's way to the GPU lies in the system's
+    taken = _taken(on.framework) if wanted else []
+    if not taken:
+        return None
+    hip = _minor(known(on.framework.hip) or "")
+    other = next((r for n in taken if (r := _release(on, str(n.path))) and r != hip), None)
+    if other is None:
+        return None
+    majors = other.partition(".")[0] != hip.partition(".")[0]
+    names = ", ".join(n.soname for n in taken[:3]) + (" and others" if len(taken) > 3 else "")
+    return Problem(
+        f"{on.name} brings ROCm {hip}, and LD_LIBRARY_PATH makes it load {names} of ROCm {other}.",
+        tuple(f"{n.path} wins over {n.wheel}" for n in taken[:3]),
+        severity=_severity(on.framework, majors),
+    )
