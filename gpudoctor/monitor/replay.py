@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
-from gpudoctor.maybe import Unknown
 from gpudoctor.monitor.history import History
 from gpudoctor.monitor.look import REPLAYED, Look
 from gpudoctor.monitor.samples import SCHEMA, Line, decode
@@ -38,6 +37,20 @@ def read(data: bytes) -> tuple[Line, ...]:
     if not found or found[0].schema != SCHEMA:
         raise RecordingError(f'The file is no recording: its first line does not say "schema": "{SCHEMA}".')
     return tuple(found)
+
+
+def opened(path: str) -> tuple[Line, ...]:
+    """Return the lines of a recording in a file.
+
+    Raises:
+        RecordingError: it cannot be read, or is no recording.
+    """
+    try:
+        with open(path, "rb") as file:
+            data = file.read(LARGEST + 1)
+    except (OSError, ValueError) as error:
+        raise RecordingError(f"The recording {path} cannot be read: {getattr(error, 'strerror', error)}.") from None
+    return read(data)
 
 
 class Replay:
@@ -103,7 +116,7 @@ def _timed(lines: Iterable[Line]) -> Iterable[tuple[float, Line]]:
     """Lines that tell of a GPU, with their times, which never go back."""
     at: float | None = None
     for line in lines:
-        if line.gpu is None or isinstance(line.sample, Unknown):
+        if line.gpu is None:
             continue
         own = line.sample.at if line.sample is not None else line.at
         at = own if at is None or (own is not None and own > at) else at

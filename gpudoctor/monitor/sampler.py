@@ -45,7 +45,7 @@ class Sampler:
     def __init__(self, vendor: Vendor, make: Callable[[], Machine], history: History) -> None:
         self._vendor, self._make, self._history = vendor, make, history
         self._lock, self._woken = Lock(), Event()
-        self._wanted = self._running = False
+        self._wanted = self._running = self._stuck = False
         self._users = Users()
         self._failed = self._absent = ""
         self._begin()
@@ -88,19 +88,19 @@ class Sampler:
 
     def _once(self) -> float:
         """Run one child to its end, and return the seconds after which the next one may begin."""
-        if reap():
-            self._failed = "an earlier child sleeps in the driver and cannot even be killed: the driver is stuck"
-            return RETRY
         self._begin()
-        machine = self._make()
-        machine.without_end()
         try:
+            machine = self._make()
             task = self._vendor.task(machine)
-        except OSError as error:
-            task = str(error)
+        except Exception as error:  # a folder that is gone; a thread that ended here would never ask again
+            task = str(error) or type(error).__name__
         if isinstance(task, str):
             self._absent = task
             return RETRY
+        if self._stuck and reap():
+            self._failed = "an earlier child sleeps in it and cannot even be killed: it is stuck"
+            return RETRY
+        machine.without_end()
         for told in lines_before(task):
             self._history.take(msgspec.convert(told, Line), self._vendor.name)
         self._users = Users.of(machine)
@@ -131,7 +131,7 @@ class Sampler:
         self._history.take(line, self._vendor.name)
 
     def _judge(self, ended: Ended) -> float:
-        self._ended = True
+        self._ended, self._stuck = True, ended.abandoned
         if ended.cancelled:
             return AT_ONCE
         if not self._wanted:
