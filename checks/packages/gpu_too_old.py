@@ -3,7 +3,7 @@
 from gpudoctor.facts import Package
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge.kernels import version
-from gpudoctor.knowledge.python_rules import cuda_in_name, lowest_capability
+from gpudoctor.knowledge.python_rules import cuda_in_name, has_floor, lowest_capability
 from gpudoctor.maybe import known
 from gpudoctor.remedies.python import install, uninstall
 from gpudoctor.subjects import OnPython, pythons
@@ -20,7 +20,8 @@ _INSTEAD = {
 
 def _floors(on: OnPython) -> list[tuple[Package, str]]:
     """The packages that have a floor, with it."""
-    found = ((p, lowest_capability(p.name, p.version)) for p in packages_of(on.python) if numbers(p.version))
+    named = (p for p in packages_of(on.python) if has_floor(p.name) and numbers(p.version))
+    found = ((p, lowest_capability(p.name, p.version)) for p in named)
     return [(package, floor) for package, floor in found if floor]
 
 

@@ -121,6 +121,16 @@ def cuda_in_name(name: str) -> tuple[str, str] | None:
     return stem, digits[:2]
 
 
+@cache
+def _with_floor() -> frozenset[str]:
+    return frozenset(name for row in python_rules().floor for name in row.packages)
+
+
+def has_floor(name: str) -> bool:
+    """Whether a lowest compute capability is known of a package, "vllm" or "cudf-cu12"."""
+    return name in _with_floor() or name.rpartition("-")[0] in _with_floor()
+
+
 def lowest_capability(name: str, number: str) -> str | None:
     """Return the lowest compute capability for which a release of a package has code, or None where unknown."""
     stem, cuda = cuda_in_name(name) or (name, "")

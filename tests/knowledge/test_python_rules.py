@@ -7,8 +7,12 @@ from gpudoctor.knowledge.import_errors import hint, import_errors
 from gpudoctor.knowledge.python_rules import (
     computes_with_jax,
     ctranslate2_cudnn,
+    cuda_in_name,
     first_for_numpy2,
+    has_floor,
     links_libcuda,
+    lowest_capability,
+    torch_of_torchcodec,
     torchvision_for,
     wants_cuda_minor,
 )
@@ -78,3 +82,45 @@ def test_hint(text: str, word: str) -> None:
 def test_no_hint() -> None:
     assert hint("something else") is None
     assert all(row.cause for row in import_errors().hint)
+
+
+@pytest.mark.parametrize(
+    ("name", "number", "expected"),
+    [
+        ("flash-attn", "2.8.3", "8.0"),
+        ("flash-attn", "1.0.9", None),
+        ("vllm", "0.20.1", "7.0"),
+        ("vllm", "0.21.0", "7.5"),
+        ("cudf-cu12", "25.12.0", "7.0"),
+        ("cudf-cu13", "25.12.0", "7.5"),
+        ("cudf-cu12", "23.12.0", None),
+        ("numpy", "2.1.0", None),
+    ],
+)
+def test_lowest_capability(name: str, number: str, expected: str | None) -> None:
+    assert lowest_capability(name, number) == expected
+    assert has_floor(name) is (name != "numpy")
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("cudf-cu12", ("cudf", "12")),
+        ("nvidia-dali-cuda130", ("nvidia-dali", "13")),
+        ("tensorrt-cu13", ("tensorrt", "13")),
+        ("faiss-gpu-cu11", ("faiss-gpu", "11")),
+        ("faiss-gpu", None),
+        ("nvidia-cublas-cu12", None),
+        ("cupy-cuda12x", None),
+        ("cudf-cuda", None),
+    ],
+)
+def test_cuda_in_name(name: str, expected: tuple[str, str] | None) -> None:
+    assert cuda_in_name(name) == expected
+
+
+@pytest.mark.parametrize(
+    ("codec", "expected"), [("0.1.1", "2.5"), ("0.9.1+cu128", "2.9"), ("0.12.0", None), ("odd", None)]
+)
+def test_torch_of_torchcodec(codec: str, expected: str | None) -> None:
+    assert torch_of_torchcodec(codec) == expected
