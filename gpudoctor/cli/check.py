@@ -11,6 +11,7 @@ from gpudoctor.cli.output import out, out_json
 if TYPE_CHECKING:
     from gpudoctor.examine import Wishes
     from gpudoctor.facts import Facts
+    from gpudoctor.judge import Verdict
     from gpudoctor.machine import Machine
     from gpudoctor.report.model import Report
     from gpudoctor.smoke.wishes import Choice
@@ -93,7 +94,7 @@ def run(arguments: argparse.Namespace) -> int:
     except SelectionError as error:
         raise UsageError(str(error)) from None
     if arguments.symptom:
-        from gpudoctor.symptom import attach
+        from gpudoctor.symptoms import attach
 
         report = attach(report, arguments.symptom)
     (out_json if arguments.json else out)(rendered(report, arguments))
@@ -119,8 +120,20 @@ def told(machine: "Machine | None", wishes: "Wishes", facts: "Facts | None" = No
         UsageError: a given interpreter does not answer, or what was chosen for the smoke tests is not there.
         SelectionError: --only or --skip matches nothing.
     """
+    return judged(machine, wishes, facts)[0]
+
+
+def judged(
+    machine: "Machine | None", wishes: "Wishes", facts: "Facts | None" = None
+) -> "tuple[Report, Facts, tuple[Verdict, ...]]":
+    """The report, the facts that it is about, and what each check said.
+
+    Raises:
+        UsageError: a given interpreter does not answer, or what was chosen for the smoke tests is not there.
+        SelectionError: --only or --skip matches nothing.
+    """
     from gpudoctor.cli.progress import Progress
-    from gpudoctor.examine import Done, Gathered, examine
+    from gpudoctor.examine import Done, Gathered, Judged, examine
 
     with Progress() as progress:
         try:
@@ -128,11 +141,13 @@ def told(machine: "Machine | None", wishes: "Wishes", facts: "Facts | None" = No
                 progress.tell(event)
                 if isinstance(event, Gathered) and machine:
                     answered(event.facts)
+                if isinstance(event, Judged):
+                    verdicts = event.verdicts
                 if isinstance(event, Done):
-                    report = event.report
+                    found = event.report, event.facts
         except _choice_errors(wishes) as error:
             raise UsageError(str(error)) from None
-    return report
+    return *found, verdicts
 
 
 def _choice_errors(wishes: "Wishes") -> tuple[type[Exception], ...]:

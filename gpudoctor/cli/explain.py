@@ -1,32 +1,119 @@
-"""`gpudoctor explain ID`: what a check looks for, why it happens, how it is mended, and where the rule comes from."""
+"""`gpudoctor explain`: a check by its id, or a log by what the machine's checks find."""
 
 import argparse
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from gpudoctor.cli import OK, UsageError
+from gpudoctor.cli import FAILED, INCOMPLETE, OK, UsageError
 from gpudoctor.cli.arguments import Parser
-from gpudoctor.cli.output import out
+from gpudoctor.cli.check import facts_of, judged, machine_of, source, wishes_of
+from gpudoctor.cli.output import out, out_json
+
+if TYPE_CHECKING:
+    from gpudoctor.report.model import Report
+    from gpudoctor.symptoms import Log
+
+DESCRIPTION = """Explain a check: what it looks for, why it happens, how it is mended, where the rule comes from. Or
+explain a log, a traceback or the output of a training run: recognise its messages, examine this machine, and say first
+the cause that fits both. With --log, 0 means that the log tells of no failure and nothing failed here, 1 that a failure
+was recognised in it or found here, 3 that its failure is not one that gpudoctor knows."""
+PIECE = 1 << 18
+GZIP = b"\x1f\x8b"
 
 
 def add(commands: "argparse._SubParsersAction[Parser]") -> None:
     """Add the command to the parser."""
-    text = "Explain a check: what it looks for, why it happens, how it is mended, where the rule comes from."
-    one = commands.add_parser("explain", help="explain a check", description=text)
-    one.add_argument("id", metavar="ID", help="a check, such as driver.library-mismatch")
-    one.set_defaults(run=run)
+    one = commands.add_parser("explain", help="explain a check, or the error in a log", description=DESCRIPTION)
+    one.add_argument("id", metavar="ID", nargs="?", help="a check, such as driver.library-mismatch")
+    one.add_argument("--log", metavar="FILE", help="a log or a traceback of any size (- is standard input)")
+    source(one)
+    one.add_argument("--facts", metavar="FILE", help="of the machine where it was written (- is standard input)")
+    one.add_argument(
+        "--json", action="store_true", help="write the report, with the log's symptoms, as one JSON document"
+    )
+    one.add_argument("--verbose", "-v", action="store_true", help="list all that was ruled out, and sources")
+    one.set_defaults(run=run, smoke=False)
 
 
 def run(arguments: argparse.Namespace) -> int:
+    """Explain what was given."""
+    if arguments.id is not None and arguments.log is not None:
+        raise UsageError("Give a check's id or --log FILE, not both.")
+    if arguments.log is not None:
+        return _log(arguments)
+    if arguments.id is None:
+        raise UsageError("Give a check's id (`gpudoctor checks` lists them), or a log with --log FILE.")
+    return _check(arguments.id)
+
+
+def _check(id_: str) -> int:
     """Print one check's page."""
     from gpudoctor import catalogue
     from gpudoctor.cli.terminal import columns
     from gpudoctor.pages import check_page
 
     every = catalogue.ids()
-    wanted = [arguments.id] if arguments.id in every else catalogue.renamed(arguments.id)
+    wanted = [id_] if id_ in every else catalogue.renamed(id_)
     if not wanted:
-        if arguments.id in {id_.split(".")[0] for id_ in every}:
-            raise UsageError(f'"{arguments.id}" is an area: `gpudoctor checks {arguments.id}` lists its checks.')
-        hint = catalogue.nearest(arguments.id, every)
-        raise UsageError(f'There is no check "{arguments.id}".{hint}')
+        if id_ in {one.split(".")[0] for one in every}:
+            raise UsageError(f'"{id_}" is an area: `gpudoctor checks {id_}` lists its checks.')
+        hint = catalogue.nearest(id_, every)
+        raise UsageError(f'There is no check "{id_}".{hint}')
     out(check_page(catalogue.load(wanted)[0], width=min(columns(), 100)))
     return OK
+
+
+def _log(arguments: argparse.Namespace) -> int:
+    """Explain a log by this machine, or by another's facts."""
+    from gpudoctor.symptoms import explained, scan
+
+    if arguments.log == "-" == arguments.facts:
+        raise UsageError("Standard input can be the log or the facts, not both.")
+    log = scan(pieces(arguments.log))
+    facts = facts_of(arguments)
+    report, facts, verdicts = judged(None if facts else machine_of(arguments), wishes_of(arguments, [], []), facts)
+    report = explained(report, log, facts, verdicts)
+    show(report, arguments.json, arguments.verbose)
+    return exit_code(report, log)
+
+
+def show(report: "Report", json: bool, verbose: bool) -> None:
+    """Write the report in the form that was asked for."""
+    if json:
+        from gpudoctor.report.json import render as as_json
+
+        out_json(as_json(report))
+        return
+    from gpudoctor.cli.terminal import colours, columns
+    from gpudoctor.report.symptom_text import render
+
+    out(render(report, columns(), colours(sys.stdout), verbose))
+
+
+def exit_code(report: "Report", log: "Log") -> int:
+    """0 no failure in the log and none here, 1 a failure recognised or found, 3 an unknown one or too little known."""
+    told = [entry for entry in report.symptoms if entry.role != "harmless"]
+    if report.status == "fail" or any(entry.id and entry.role != "warning" for entry in told):
+        return FAILED
+    return INCOMPLETE if log.failed or report.status == "incomplete" else OK
+
+
+def pieces(path: str) -> Iterator[bytes]:
+    """A log, piece by piece.
+
+    Raises:
+        UsageError: it cannot be read, or is compressed.
+    """
+    if path == "-" and sys.stdin is None:
+        raise UsageError("Standard input is closed, so there is no log to read.")
+    try:
+        with open(0 if path == "-" else path, "rb", buffering=0, closefd=path != "-") as file:
+            first = True
+            while piece := file.read(PIECE):
+                if first and piece.startswith(GZIP):
+                    raise UsageError(f"The log {path} is compressed: `zcat {path} | gpudoctor explain --log -`.")
+                first = False
+                yield piece
+    except OSError as error:
+        raise UsageError(f"The log {path} cannot be read: {error.strerror or error}.") from None

@@ -97,6 +97,11 @@ def cuda_error(code: int) -> Error | None:
     return _errors("cuda_errors").get(code)
 
 
+def cuda_error_named(name: str) -> Error | None:
+    """Return the error of a name such as "CUDA_ERROR_NO_DEVICE", or None where it is not in the table."""
+    return next((error for error in _errors("cuda_errors").values() if error.name == name), None)
+
+
 def nvml_error(code: int) -> Error | None:
     """Return what an NVML return code means, or None where it is not in the table."""
     return _errors("nvml_errors").get(code)

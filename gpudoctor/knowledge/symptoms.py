@@ -1,39 +1,84 @@
-"""Which checks look for the causes of a message that somebody saw."""
+"""What the messages of programs mean, and which checks look for their causes."""
 
 import re
 from functools import cache
+from typing import Literal
 
 import msgspec
 
 from gpudoctor.knowledge.table import Table, load
 
+Kind = Literal["error", "warning", "late", "wrapper", "noise"]
+# What is harmless is asked first; in each table what is special stands before what is general.
+TABLES = ("symptoms_noise", "symptoms", "symptoms_torch", "symptoms_frameworks", "symptoms_system")
+# Parts of the rows' texts. A line without a row's part cannot hold its text, so most rows cost a line nothing; a text
+# without any of these is its own part.
+_PARTS = (
+    "cuda", "error", "found", "failed", "module", "version", "memory", "unable", "cannot", "undefined", "nvidia",
+    "device", "could", "status", "available", "exit", "signal", "timed", "driver", "address", "ptxas", "plugin", "kill",
+    "nvrm", "received", "watchdog", "process", "illegal", "not ", "gpu", "lib", "backend", "warning",
+)  # fmt: skip
 
-class Rows(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The rows of the table: pattern, meaning, checks."""
 
-    rows: tuple[tuple[str, str, tuple[str, ...]], ...]
+class Symptom(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A row; the columns are explained in symptoms.toml."""
+
+    id: str
+    kind: Kind
+    program: str
+    has: tuple[str, ...]
+    meaning: str
+    source: str
+    pattern: str = ""
+    checks: tuple[str, ...] = ()
+    tries: tuple[str, ...] = ()
+    advice: str = ""
+    tells: str = ""
 
 
 class Symptoms(Table, frozen=True):
-    """The table ``symptoms.toml``."""
+    """One of the tables."""
 
-    symptoms: Rows
-
-
-class Symptom(msgspec.Struct, frozen=True):
-    """What a message means, and the checks (ids or "area.*") that look for its cause."""
-
-    meaning: str
-    checks: tuple[str, ...]
+    row: tuple[Symptom, ...]
 
 
 @cache
-def symptoms() -> Symptoms:
-    """Return the table, read once."""
-    return load("symptoms", Symptoms)
+def symptoms() -> tuple[Symptom, ...]:
+    """Return all rows, in the order in which they are tried."""
+    return tuple(row for table in TABLES for row in load(table, Symptoms).row)
 
 
-def recognise(text: str) -> list[Symptom]:
-    """Return what a message means: every row whose pattern occurs in it."""
-    rows = symptoms().symptoms.rows
-    return [Symptom(meaning, checks) for pattern, meaning, checks in rows if re.search(pattern, text, re.I | re.S)]
+@cache
+def parts() -> tuple[str, ...]:
+    """Return texts of which every line that means something has one, in small letters."""
+    return tuple(_by_part())
+
+
+def recognise(line: str) -> Symptom | None:
+    """Return what a line means: the first row of the tables that fits it; None: nothing that is known."""
+    low = line.lower()
+    every, first = symptoms(), len(symptoms())
+    for part, entries in _by_part().items():
+        if part in low:
+            for number, text in entries:
+                if number < first and text in low and _fits(every[number], low):
+                    first = number
+    return every[first] if first < len(every) else None
+
+
+def _fits(row: Symptom, low: str) -> bool:
+    return not row.pattern or _compiled(row.pattern).search(low) is not None
+
+
+@cache
+def _by_part() -> dict[str, list[tuple[int, str]]]:
+    found: dict[str, list[tuple[int, str]]] = {}
+    for number, row in enumerate(symptoms()):
+        for text in row.has:
+            found.setdefault(next((part for part in _PARTS if part in text), text), []).append((number, text))
+    return found
+
+
+@cache
+def _compiled(source: str) -> re.Pattern[str]:
+    return re.compile(source)

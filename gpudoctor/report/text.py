@@ -26,7 +26,26 @@ def render(report: Report, width: int | None = None, colour: bool = False, verbo
         colour: whether ANSI colours are wanted.
         verbose: list what is unknown, what was ruled out, and references too.
     """
-    out = Console(
+    out = console(width, colour)
+    header(out, report)
+    if report.smoke:
+        from gpudoctor.report.smoke_text import table
+
+        table(out, report)
+    for entry, *others in alike(report.findings):
+        finding(out, entry, others, verbose, len(report.pythons) > 1)
+    if verbose:
+        _unknown(out, report)
+    _counts(out, report, verbose)
+    for sentence in report.next:
+        for line in wrapped(sentence, out.width):
+            out.print(Text(line), soft_wrap=True)
+    return written(out)
+
+
+def console(width: int | None = None, colour: bool = False) -> Console:
+    """A console that writes into memory, no wider than is good to read."""
+    return Console(
         file=StringIO(),
         width=min(width or 80, WIDEST),
         force_terminal=colour,
@@ -37,65 +56,58 @@ def render(report: Report, width: int | None = None, colour: bool = False, verbo
         emoji=False,
         legacy_windows=False,
     )
-    header(out, report)
-    if report.smoke:
-        from gpudoctor.report.smoke_text import table
 
-        table(out, report)
-    for entry, *others in alike(report.findings):
-        _finding(out, entry, others, verbose, len(report.pythons) > 1)
-    if verbose:
-        _unknown(out, report)
-    _counts(out, report, verbose)
-    for sentence in report.next:
-        for line in wrapped(sentence, out.width):
-            out.print(Text(line), soft_wrap=True)
+
+def written(out: Console) -> str:
+    """What was written to a console, without blanks at the ends of lines."""
     text: str = out.file.getvalue()  # type: ignore[attr-defined]
     return "\n".join(line.rstrip() for line in text.splitlines()) + "\n"
 
 
-def _finding(out: Console, entry: FindingEntry, others: list[FindingEntry], verbose: bool, several: bool) -> None:
+def finding(out: Console, entry: FindingEntry, others: list[FindingEntry], verbose: bool, several: bool) -> None:
+    """Print a finding, with what others of its kind say besides."""
     word, style = LABEL[entry.status]
     out.print()
-    _hanging(out, word, style, entry.title)
-    _line(out, "", entry.says)
+    headline(out, word, style, entry.title)
+    labelled(out, "", entry.says)
     for number, says in enumerate(sentences(entry, others)):
-        _line(out, "also" if number == 0 else "", says)
-    _line(out, "why", entry.cause)
+        labelled(out, "also" if number == 0 else "", says)
+    labelled(out, "why", entry.cause)
     for seen in dict.fromkeys(seen for one in (entry, *others) for seen in one.evidence):
-        _line(out, "seen", seen, "dim")
+        labelled(out, "seen", seen, "dim")
     for number, fix in enumerate(entry.fixes):
         _fix(out, fix, "fix" if number == 0 else "or")
     _for_the_others(out, entry, others)
     _consequences(out, tuple(follows for one in (entry, *others) for follows in one.consequences))
     if verbose and entry.ruled_out:
-        _line(out, "well", ", ".join(entry.ruled_out), "dim")
+        labelled(out, "well", ", ".join(entry.ruled_out), "dim")
     for reference in entry.references if verbose else ():
-        _line(out, "see", reference, "dim")
-    _line(out, "id", entry.check + (f" ({entry.subject})" if several else ""), "dim")
+        labelled(out, "see", reference, "dim")
+    labelled(out, "id", entry.check + (f" ({entry.subject})" if several else ""), "dim")
 
 
-def _hanging(out: Console, word: str, style: str, title: str) -> None:
+def headline(out: Console, word: str, style: str, title: str) -> None:
     """A title that needs several lines keeps its indent."""
     for line in wrapped(title, out.width - INDENT):
         out.print(Text.assemble((f"{word:<{INDENT}}", style), (line, "bold")), soft_wrap=True)
         word = ""
 
 
-def _line(out: Console, label: str, text: str, style: str = "") -> None:
+def labelled(out: Console, label: str, text: str, style: str = "") -> None:
+    """Print text beside a label; further lines keep its indent."""
     for line in wrapped(text, out.width - INDENT):
         out.print(Text.assemble((f"{label:<{INDENT}}", "bold blue"), (line, style)), soft_wrap=True)
         label = ""
 
 
 def _fix(out: Console, fix: Fix, label: str) -> None:
-    _line(out, label, fix.says)
+    labelled(out, label, fix.says)
     for command in fix.commands:
         _command(out, command)
     if after := _after(fix):
-        _line(out, "", f"({'; '.join(after)})", "dim")
+        labelled(out, "", f"({'; '.join(after)})", "dim")
     if fix.verify and fix.verify not in fix.commands:
-        _line(out, "", "To see whether it helped:", "dim")
+        labelled(out, "", "To see whether it helped:", "dim")
         _command(out, fix.verify)
 
 
@@ -103,7 +115,7 @@ def _for_the_others(out: Console, entry: FindingEntry, others: list[FindingEntry
     """What they need beyond the commands of the first: its own with another index, most of the time."""
     for other in others:
         if commands := own_commands(other, entry):
-            _line(out, "", f"The same for {other.subject}:", "dim")
+            labelled(out, "", f"The same for {other.subject}:", "dim")
             for command in commands:
                 _command(out, command)
 
@@ -130,7 +142,7 @@ def _consequences(out: Console, consequences: tuple[Consequence, ...]) -> None:
         told[one.says] = told.get(one.says, 0) + 1
     for number, (says, times) in enumerate(told.items()):
         mark = "- " if len(told) > 1 else ""
-        _line(out, "so" if number == 0 else "", mark + (says if times == 1 else f"{says} ({times} times)"))
+        labelled(out, "so" if number == 0 else "", mark + (says if times == 1 else f"{says} ({times} times)"))
 
 
 def _unknown(out: Console, report: Report) -> None:
@@ -139,7 +151,7 @@ def _unknown(out: Console, report: Report) -> None:
         out.print(Text("Unknown", "bold"))
     for entry in report.unknown:
         word = "broken" if entry.broken else ""
-        _line(out, word, f"{entry.check} ({entry.subject}): {entry.why}")
+        labelled(out, word, f"{entry.check} ({entry.subject}): {entry.why}")
 
 
 def _counts(out: Console, report: Report, verbose: bool) -> None:

@@ -79,6 +79,8 @@ def test_a_symptom_changes_neither_findings_nor_exit_code(judge: Run, only: str)
         assert seen.code == plain.code
         before, after = json.loads(plain.out), json.loads(seen.out)
         assert (before.pop("next"), after.pop("next"))[1] or text == ""
+        assert before.pop("symptoms") == []
+        assert all(one["role"] == "root" for one in after.pop("symptoms"))
         assert before == after
 
 

@@ -109,6 +109,22 @@ SMOKE = exactly(
         )
     ),
 )
+SYMPTOM = exactly(
+    id={"type": "string"},
+    role={"enum": ["root", "same", "also", "follows", "warning", "harmless"]},
+    program=TEXT,
+    message={"type": "string"},
+    meaning=TEXT,
+    line=WHOLE,
+    times=WHOLE,
+    rank={"type": ["integer", "null"]},
+    says=TEXTS,
+    explained_by=each(CHECK),
+    ruled_out=each(CHECK),
+    unanswered=each(CHECK),
+    tries=TEXTS,
+    advice={"type": "string"},
+)
 FRAMEWORK = exactly(
     name=TEXT,
     python=TEXT,
@@ -137,5 +153,6 @@ REPORT = exactly(
         exactly(check=CHECK, subject=TEXT, why=TEXT, essential={"type": "boolean"}, broken={"type": "boolean"})
     ),
     smoke=each(SMOKE),
+    symptoms=each(SYMPTOM),
     next=TEXTS,
 )

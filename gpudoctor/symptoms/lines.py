@@ -1,0 +1,76 @@
+"""Cuts a stream of bytes into lines as somebody saw them: without colours, and with every state of a progress bar."""
+
+import codecs
+from collections.abc import Iterator
+
+from gpudoctor.patterns import pattern
+
+# A line is cut there; a message that stands across the cut is still found, because the pieces overlap.
+LONGEST, OVERLAP = 1 << 16, 1 << 10
+_ESCAPES = pattern(
+    r"\x1b\[[0-?]*[ -/]*[@-~]"  # CSI: colours, movements
+    r"|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?"  # OSC: titles, links
+    r"|\x1b[ -/]*[0-~]"
+)
+_FRAME = " │┃|╎┆"
+_MARKS = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+
+
+class Lines:
+    """The lines of a stream as bytes, each with its number from 1."""
+
+    def __init__(self) -> None:
+        self.number = 0
+        self._rest = b""
+        self._begun = False
+        self._decoder: codecs.IncrementalDecoder | None = None
+
+    def feed(self, data: bytes) -> Iterator[tuple[int, bytes]]:
+        """The lines that are complete."""
+        data = self._rest + self._in_utf8(data)
+        *whole, self._rest = data.split(b"\n")
+        for line in whole:
+            self.number += 1
+            yield from self._pieces(line)
+        while len(self._rest) > LONGEST:
+            yield self.number + 1, self._rest[:LONGEST]
+            self._rest = self._rest[LONGEST - OVERLAP :]
+
+    def close(self) -> Iterator[tuple[int, bytes]]:
+        """The last line, which no newline ends."""
+        if self._rest:
+            self.number += 1
+            yield from self._pieces(self._rest)
+            self._rest = b""
+
+    def _pieces(self, line: bytes) -> Iterator[tuple[int, bytes]]:
+        """A line's states: a carriage return lets the next one be written over it."""
+        if b"\r" not in line:
+            yield self.number, line
+            return
+        for piece in line.split(b"\r"):
+            if piece:
+                yield self.number, piece
+
+    def _in_utf8(self, data: bytes) -> bytes:
+        """UTF-16, which PowerShell writes, as UTF-8; everything else as it is."""
+        if not self._begun and data:
+            self._begun = True
+            name = _MARKS.get(data[:2])
+            self._decoder = codecs.getincrementaldecoder(name)("replace") if name else None
+            data = data[2:] if name else data.removeprefix(codecs.BOM_UTF8)
+        return self._decoder.decode(data).encode("utf-8", "replace") if self._decoder else data
+
+
+def readable(line: bytes) -> str:
+    """A line as text, without escape sequences, the frame of a boxed traceback, and NULs."""
+    text = line.decode("utf-8", "replace")
+    if "\x1b" in text:
+        text = _ESCAPES.sub("", text)
+    return text.replace("\0", "").rstrip()
+
+
+def unframed(text: str) -> str:
+    """A line out of a box that rich has drawn around a traceback, without its frame."""
+    inside = text.strip(_FRAME)
+    return inside.strip() if inside != text.strip() else text

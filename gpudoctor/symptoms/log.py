@@ -1,0 +1,58 @@
+"""What was recognised in a log: bounded, however long the log is."""
+
+import msgspec
+
+from gpudoctor.knowledge.symptoms import Kind, Symptom
+
+
+class Hit(msgspec.Struct, kw_only=True):
+    """A message that means something, once for all its repetitions.
+
+    Attributes:
+        symptom: its row.
+        kind: as the row's; a warning where the program only warned of an error and went on.
+        line: where it stands first; counted from 1.
+        text: that line, harmless and not too long.
+        lines: that line whole and the next ones, which may say more.
+        times: how often it stands there.
+        rank: which rank of several said it first; None: the line does not tell.
+        packages: whose files the traceback before it went through.
+    """
+
+    symptom: Symptom
+    kind: Kind
+    line: int
+    text: str
+    lines: list[str]
+    times: int = 1
+    rank: int | None = None
+    packages: tuple[str, ...] = ()
+
+
+class Raised(msgspec.Struct, frozen=True, kw_only=True):
+    """An exception that ended a Python traceback and that no row knows."""
+
+    line: int
+    text: str
+    rank: int | None = None
+
+
+class Log(msgspec.Struct, kw_only=True):
+    """What a log says.
+
+    Attributes:
+        lines: how many there are.
+        hits: by row, in the order of their first lines.
+        harmless: how often each row of noise was met.
+        raised: the exceptions that no row knows: the first ones, and the last.
+    """
+
+    lines: int = 0
+    hits: dict[str, Hit] = msgspec.field(default_factory=dict)
+    harmless: dict[str, tuple[Symptom, int]] = msgspec.field(default_factory=dict)
+    raised: list[Raised] = msgspec.field(default_factory=list)
+
+    @property
+    def failed(self) -> bool:
+        """Whether it tells of a failure, and not of warnings alone."""
+        return bool(self.raised) or any(hit.kind != "warning" for hit in self.hits.values())

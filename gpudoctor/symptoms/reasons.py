@@ -1,0 +1,187 @@
+"""Joins a log to the report on a machine: which message is the root, and which finding explains it."""
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from gpudoctor.causes import FRAMEWORKS
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Outcome, Verdict
+from gpudoctor.report.model import FindingEntry, Report, SymptomEntry
+from gpudoctor.symptoms.log import Hit, Log, Raised
+from gpudoctor.symptoms.scanner import scan
+from gpudoctor.symptoms.words import NOTHING, Told, told
+
+# The order in which messages are taken for the root. A launcher that passes on a failure is the last to ask.
+RANK = {"error": 0, "late": 1, "warning": 2, "wrapper": 4}
+UNKNOWN = 3
+AREAS = {"torch": "pytorch", "tensorflow": "tensorflow", "keras": "tensorflow", "jax": "jax", "jaxlib": "jax"}
+AREAS |= {"jax_plugins": "jax", "cupy": "cupy", "cupy_backends": "cupy", "onnxruntime": "onnxruntime"}
+PROGRAMS = {
+    "PyTorch": "pytorch",
+    "TensorFlow": "tensorflow",
+    "JAX": "jax",
+    "CuPy": "cupy",
+    "ONNX Runtime": "onnxruntime",
+}
+
+
+class _Case(msgspec.Struct):
+    """A message with what is known of it."""
+
+    rank: int
+    line: int
+    hit: Hit | None = None
+    raised: Raised | None = None
+    told: Told = NOTHING
+    findings: tuple[FindingEntry, ...] = ()
+
+    @property
+    def order(self) -> tuple[int, bool, int]:
+        """The root first: by kind, then what a finding explains, then the first line."""
+        return self.rank, not any(f.status != "advice" for f in self.findings), self.line
+
+
+def explained(report: Report, log: Log, facts: Facts | None = None, verdicts: Sequence[Verdict] = ()) -> Report:
+    """The report with the log's messages, and with the findings that explain them first.
+
+    Args:
+        report: on the machine; it need not be the one where the log was written.
+        log: what was recognised.
+        facts: that the report is about.
+        verdicts: what the checks said, for what was ruled out.
+    """
+    cases, harmless = _cases(report, log, facts)
+    ruled = _outcomes(verdicts)
+    entries = [_entry(case, role, ruled) for case, role in _roles(cases)]
+    entries += harmless
+    first = list(dict.fromkeys(id(f) for case in cases for f in case.findings))
+    by_id = {id(f): f for f in report.findings}
+    found = [by_id[key] for key in first] + [f for f in report.findings if id(f) not in first]
+    return msgspec.structs.replace(report, findings=tuple(found), symptoms=tuple(entries))
+
+
+def attach(report: Report, text: str, facts: Facts | None = None, verdicts: Sequence[Verdict] = ()) -> Report:
+    """The report with what explains a message first; told in its last lines, because there is no log to show."""
+    report = explained(report, scan([text.encode("utf-8", "replace")]), facts, verdicts)
+    return msgspec.structs.replace(report, next=(*_sentences(report), *report.next))
+
+
+def _sentences(report: Report) -> Iterable[str]:
+    known = [entry for entry in report.symptoms if entry.id]
+    if not known:
+        yield "The message is not one that gpudoctor knows."
+        return
+    for entry in known:
+        yield f"The message means: {entry.meaning}."
+    root = known[0]
+    if root.explained_by:
+        yield f"What fits it here: {report.findings[0].title}."
+    elif root.role == "harmless":
+        yield "It is harmless."
+    else:
+        yield "Nothing that was found here explains it: the cause may lie in the program, or be gone."
+        yield from root.tries
+    if root.advice:
+        yield f"{root.advice}."
+
+
+def _cases(report: Report, log: Log, facts: Facts | None) -> tuple[list[_Case], list[SymptomEntry]]:
+    """The messages, the root first, and those that do no harm."""
+    cases, harmless = [], [_harmless(row.id, row.program, row.meaning, times) for row, times in log.harmless.values()]
+    for hit in log.hits.values():
+        said = told(hit.symptom.tells, hit.lines, facts)
+        if said.harmless:
+            harmless.append(_harmless(hit.symptom.id, hit.symptom.program, said.meaning, hit.times))
+            continue
+        cases.append(_Case(RANK[hit.kind], hit.line, hit, None, said, _explaining(hit, report.findings)))
+    cases += [_Case(UNKNOWN, one.line, None, one) for one in log.raised[-1:]]
+    return sorted(cases, key=lambda case: case.order), harmless
+
+
+def _harmless(id_: str, program: str, meaning: str, times: int) -> SymptomEntry:
+    return SymptomEntry(id=id_, role="harmless", program=program, message="", meaning=meaning, times=times)
+
+
+def _roles(cases: list[_Case]) -> Iterable[tuple[_Case, str]]:
+    for number, case in enumerate(cases):
+        yield case, "root" if number == 0 else _role(case, cases[0])
+
+
+def _role(case: _Case, root: _Case) -> str:
+    """What a message is beside the root."""
+    if any(f is g for f in case.findings for g in root.findings):
+        return "same"
+    if case.rank == RANK["warning"]:
+        return "warning"
+    return "follows" if case.rank in (RANK["late"], RANK["wrapper"]) and root.rank < case.rank else "also"
+
+
+def _entry(case: _Case, role: str, ruled: dict[str, Outcome]) -> SymptomEntry:
+    if case.raised is not None:
+        meaning = "no message that gpudoctor knows: most often the program's own"
+        return SymptomEntry(
+            id="", role=role, program="Python", message=case.raised.text, meaning=meaning, line=case.line,
+            rank=case.raised.rank,
+        )  # fmt: skip
+    assert case.hit is not None  # noqa: S101 - a case has one or the other
+    row = case.hit.symptom
+    looked = [id_ for id_ in ruled if _index(id_, row.checks) < len(row.checks)]
+    return SymptomEntry(
+        id=row.id,
+        role=role,
+        program=row.program,
+        message=case.hit.text,
+        meaning=case.told.meaning or row.meaning,
+        line=case.line,
+        times=case.hit.times,
+        rank=case.hit.rank,
+        says=case.told.says,
+        explained_by=tuple(f.check for f in case.findings),
+        ruled_out=tuple(sorted(i for i in looked if ruled[i] is Outcome.PASS)),
+        unanswered=tuple(sorted(i for i in looked if ruled[i] in (Outcome.UNKNOWN, Outcome.BROKEN))),
+        tries=tuple(dict.fromkeys((*case.told.tries, *row.tries))),
+        advice=case.told.advice or row.advice,
+    )
+
+
+def _outcomes(verdicts: Sequence[Verdict]) -> dict[str, Outcome]:
+    """How each check ended: with the worst of its subjects."""
+    order = (Outcome.SKIPPED, Outcome.PASS, Outcome.UNKNOWN, Outcome.BROKEN, Outcome.PROBLEM)
+    found: dict[str, Outcome] = {}
+    for verdict in verdicts:
+        old = found.get(verdict.check.id, Outcome.SKIPPED)
+        found[verdict.check.id] = max(old, verdict.outcome, key=order.index)
+    return found
+
+
+# -- which finding explains a message ------------------------------------------------------------------------
+
+
+def _explaining(hit: Hit, findings: Sequence[FindingEntry]) -> tuple[FindingEntry, ...]:
+    """The findings that explain a message, the nearest first: as the row's checks are ordered."""
+    wanted, allowed = hit.symptom.checks, _areas(hit)
+    near = [(_nearest(finding, wanted, allowed), number) for number, finding in enumerate(findings)]
+    return tuple(findings[number] for index, number in sorted(near) if index < len(wanted))
+
+
+def _nearest(finding: FindingEntry, wanted: Sequence[str], allowed: set[str]) -> int:
+    """The place of the first of a row's checks that a finding answers to, or that follows from it."""
+    own = [finding.check, *(one.check for one in finding.consequences)]
+    own = [id_ for id_ in own if not allowed or id_.split(".")[0] not in FRAMEWORKS or id_.split(".")[0] in allowed]
+    exact = finding.status != "fail"  # a whole area is meant for what keeps a GPU from working
+    return min((_index(id_, wanted, exact) for id_ in own), default=len(wanted))
+
+
+def _index(id_: str, wanted: Sequence[str], exact: bool = False) -> int:
+    for number, one in enumerate(wanted):
+        if id_ == one or (not exact and one.endswith(".*") and id_.startswith(one[:-1])):
+            return number
+    return len(wanted)
+
+
+def _areas(hit: Hit) -> set[str]:
+    """The frameworks that a message can come from; empty: any."""
+    if hit.symptom.program in PROGRAMS:
+        return {PROGRAMS[hit.symptom.program]}
+    return {AREAS[name] for name in hit.packages if name in AREAS}

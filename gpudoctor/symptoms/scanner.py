@@ -1,0 +1,167 @@
+"""Reads a log once, from its first byte to its last, and keeps what means something; its memory is bounded."""
+
+import re
+from collections import deque
+from collections.abc import Iterable
+
+from gpudoctor.knowledge.symptoms import Symptom, recognise
+from gpudoctor.patterns import pattern
+from gpudoctor.symptoms.lines import Lines, readable, unframed
+from gpudoctor.symptoms.log import Hit, Log, Raised
+
+# Lines after a message that may say more of it, and how much of a line is shown.
+AFTER, SHOWN = 12, 400
+# How many exceptions that nobody knows are kept besides the last one.
+KEPT = 2
+# A line is told from others by what is left without these: in a training log nearly all lines are alike.
+_NUMBERS = b"0123456789.,:%-+ "
+# In such lines a number decides, so each is looked at.
+_NUMBERED = (b"rror", b"xit", b"ignal", b"code", b"SIG")
+_ALIKE = 1 << 16  # shapes of lines that are remembered
+_WRAPPED = 60  # a line at least as long may go on in the next, because a terminal or a box has broken it
+_WARNS = pattern(r"\w*Warning: |^W\d{4} |: W (?:tensorflow|external)|^\[?W\d{3}|\[W\d*[: ]|^\W*WARNING\b")
+_RANK = pattern(r"\[(?:rank|default)\s?(\d+)\]|\[Rank (\d+)\]|\brank[ :=]+(\d+)", re.I)
+_FILE = pattern(r"(?:site|dist)-packages[/\\](\w+)")
+_EXCEPTION = pattern(r"^(?:\w+\.)*[A-Z]\w*(?:Error|Exception|Exit|Interrupt|Timeout|Failure|Expired)\b|^[\w.]+: \S")
+TRACEBACK = "Traceback (most recent call last)"
+
+
+class Scanner:
+    """Takes a log piece by piece; `log` is what it says so far."""
+
+    def __init__(self) -> None:
+        self.log = Log()
+        self._lines = Lines()
+        self._alike: set[bytes] = set()
+        self._before = b"", "", False  # the line before: its shape, its text, and whether it meant something
+        self._open: list[Hit] = []  # that still want the lines after them
+        self._packages: deque[str] = deque(maxlen=6)
+        self._inside: str | None = None  # what stands before each line of the traceback that we are in
+
+    def feed(self, data: bytes) -> None:
+        """Read a piece of any size."""
+        for number, line in self._lines.feed(data):
+            self._line(number, line)
+
+    def close(self) -> Log:
+        """Read what no newline ended; gives the log."""
+        for number, line in self._lines.close():
+            self._line(number, line)
+        self.log.lines = self._lines.number
+        return self.log
+
+    def _line(self, number: int, line: bytes) -> None:
+        shape = line.translate(None, _NUMBERS)
+        if self._boring(shape, line):
+            return
+        text = readable(line)
+        clear = unframed(text)
+        row = recognise(clear)
+        if row is None and (joined := self._joined(clear)) is not None:
+            row, clear, number = joined[0], joined[1], number - 1
+        for hit in self._open:
+            hit.lines.append(clear)
+        self._open = [hit for hit in self._open if len(hit.lines) <= AFTER]
+        ends = self._follow(text, clear)
+        if row is not None:
+            self._met(row, number, clear)
+        elif ends:
+            self._raised(number, clear)
+        elif TRACEBACK not in text and len(shape) < _ALIKE and not any(word in line for word in _NUMBERED):
+            self._remember(shape)
+        self._before = shape, clear, row is not None
+
+    def _boring(self, shape: bytes, line: bytes) -> bool:
+        """Whether a line like this one has already been seen to mean nothing, and nobody waits for lines."""
+        if self._open or self._inside is not None or shape not in self._alike:
+            return False
+        if len(self._before[1]) >= _WRAPPED and self._before[0] + b"\n" + shape not in self._alike:
+            return False
+        self._before = (shape, "", False) if len(line) < _WRAPPED else (shape, readable(line), False)
+        return True
+
+    def _remember(self, shape: bytes) -> None:
+        if len(self._alike) >= _ALIKE:
+            self._alike.clear()
+        self._alike.add(shape)
+        if len(self._before[1]) >= _WRAPPED:
+            self._alike.add(self._before[0] + b"\n" + shape)
+
+    def _joined(self, clear: str) -> tuple[Symptom, str] | None:
+        """The message that this line ends and the one before began: broken at a word, or at the terminal's edge."""
+        _, before, meant = self._before
+        if meant or len(before) < _WRAPPED:
+            return None
+        for between in (" ", ""):
+            text = before + between + clear.strip()
+            if (row := recognise(text)) is not None:
+                return row, text
+        return None
+
+    def _follow(self, text: str, clear: str) -> bool:
+        """Go through a traceback; whether this line is the exception that ends it."""
+        begin = text.find(TRACEBACK)
+        if begin >= 0:
+            self._inside = "" if "─" in text[:begin] else text[:begin]
+            self._packages.clear()
+            return False
+        if self._inside is None:
+            return False
+        if (found := _FILE.search(clear)) is not None:
+            self._packages.append(found[1])
+        rest = text[len(self._inside) :]
+        if not rest or rest[:1] in " \t│╰╭|+" or rest.startswith("│"):
+            return False
+        self._inside = None
+        return _EXCEPTION.match(rest) is not None
+
+    def _met(self, row: Symptom, number: int, clear: str) -> None:
+        if row.kind == "noise":
+            self.log.harmless[row.id] = row, self.log.harmless.get(row.id, (row, 0))[1] + 1
+            return
+        kind = "warning" if row.kind == "error" and _WARNS.search(clear) else row.kind
+        old = self.log.hits.get(row.id)
+        if old is not None:
+            old.times += 1
+            old.kind = kind if old.kind == "warning" else old.kind
+            return
+        hit = Hit(
+            symptom=row,
+            kind=kind,
+            line=number,
+            text=_shown(clear, row),
+            lines=[clear],
+            rank=_rank(clear),
+            packages=tuple(dict.fromkeys(self._packages)),
+        )
+        self.log.hits[row.id] = hit
+        self._open.append(hit)
+
+    def _raised(self, number: int, clear: str) -> None:
+        found = Raised(line=number, text=clear.strip()[:SHOWN], rank=_rank(clear))
+        if len(self.log.raised) > KEPT:
+            self.log.raised[-1] = found
+        else:
+            self.log.raised.append(found)
+
+
+def scan(pieces: Iterable[bytes]) -> Log:
+    """What a log says."""
+    scanner = Scanner()
+    for piece in pieces:
+        scanner.feed(piece)
+    return scanner.close()
+
+
+def _rank(text: str) -> int | None:
+    found = _RANK.search(text)
+    return int(next(group for group in found.groups() if group)) if found else None
+
+
+def _shown(text: str, row: Symptom) -> str:
+    """A line, cut to what is read at a glance; where much stands before the message, that goes first."""
+    text = " ".join(text.split())
+    low = text.lower()
+    place = min((at for part in row.has if (at := low.find(part)) >= 0), default=0)
+    begin = 0 if place < SHOWN // 2 else max(text.rfind("] ", 0, place) + 2, place - SHOWN // 4)
+    return text[begin : begin + SHOWN]

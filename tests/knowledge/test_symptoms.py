@@ -1,0 +1,72 @@
+"""The tables of messages: every row can be met, names checks that are there, and has something to say."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import gpudoctor.knowledge
+from gpudoctor import catalogue
+from gpudoctor.knowledge.symptoms import TABLES, Symptom, parts, recognise, symptoms
+from gpudoctor.symptoms.words import READERS
+
+HERE = Path(gpudoctor.knowledge.__file__).parent
+ROWS = symptoms()
+KNOWN = [row for row in ROWS if row.kind != "noise"]
+
+
+def test_ids_are_unique_and_all_tables_are_read() -> None:
+    assert len({row.id for row in ROWS}) == len(ROWS)
+    assert {path.stem for path in HERE.glob("symptoms*.toml")} == set(TABLES)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=[row.id for row in ROWS])
+def test_a_row_is_whole(row: Symptom) -> None:
+    letters = [*row.has, re.sub(r"\\.", "", row.pattern)]
+    assert letters == [text.lower() for text in letters], "lines are compared in small letters"
+    re.compile(row.pattern)
+    assert row.has
+    assert row.meaning
+    assert not row.meaning.endswith(".")
+    assert not row.advice.endswith(".")
+    assert all(one.endswith((".", "?")) for one in row.tries)
+    assert not row.tells or row.tells in {name for names in READERS.values() for name in names}
+    if row.kind == "noise":
+        assert (row.checks, row.tries, row.advice) == ((), (), "")
+
+
+@pytest.mark.parametrize("row", KNOWN, ids=[row.id for row in KNOWN])
+def test_a_row_names_checks_that_are_there_or_what_to_try(row: Symptom) -> None:
+    ids = catalogue.ids()
+    areas = {i.split(".")[0] for i in ids}
+    assert [c for c in row.checks if c not in ids and not (c.endswith(".*") and c[:-2] in areas)] == []
+    assert len(set(row.checks)) == len(row.checks)
+    assert row.checks or row.tries
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_a_row_names_a_source_of_its_table(table: str) -> None:
+    data = tomllib.loads((HERE / f"{table}.toml").read_text())
+    assert {row["source"] for row in data["row"]} == {source["id"] for source in data["source"]}
+
+
+def test_every_text_has_a_part_by_which_it_is_found() -> None:
+    assert [text for row in ROWS for text in row.has if not any(part in text for part in parts())] == []
+
+
+@pytest.mark.parametrize("text", ["", "step 12 loss 0.3", "Traceback (most recent call last):", "x" * 100_000])
+def test_what_means_nothing_is_not_recognised(text: str) -> None:
+    assert recognise(text) is None
+
+
+def test_the_special_comes_before_the_general() -> None:
+    said = {
+        "ImportError: x.so: undefined symbol: _ZN3c105ErrorC2E": "extension-abi",
+        "ImportError: x.so: undefined symbol: ncclCommResume": "symbol-nccl",
+        "ImportError: x.so: undefined symbol: my_own": "undefined-symbol",
+        "OSError: libcudnn.so.9: cannot open shared object file": "cudart-cu-library",
+        "OSError: libmine.so.9: cannot open shared object file": "shared-object",
+        "W Could not load dynamic library 'libnvinfer.so.7'; dlerror: libnvinfer.so.7: cannot open": "tf-tensorrt",
+    }
+    assert {text: row.id if (row := recognise(text)) else None for text in said} == said
