@@ -19,8 +19,8 @@ def _served(on: OnFramework) -> Gpu | None:
         UnknownFactError: nobody knows what the build was compiled for, or what the GPU is.
     """
     archs = known(on.framework.archs if isinstance(on.framework.kernels, Unknown) else on.framework.kernels)
-    for gpu in visible_gpus(on.facts):
-        capability = known(gpu.capability)
+    first = {known(gpu.capability): gpu for gpu in reversed(visible_gpus(on.facts))}  # of each kind
+    for capability, gpu in first.items():
         if capability and covers(archs, capability) == "ptx" and _better(on, gpu, capability):
             return gpu
     return None

@@ -24,8 +24,8 @@ def _runs(on: OnFramework) -> bool:
     if isinstance(archs, Unknown) or not archs:
         return True
     both = on.framework.name == "tensorflow"  # in its build_info compute_80 stands for machine code too
-    capabilities = [g.capability for g in visible_gpus(on.facts)]
-    return any(not isinstance(c, str) or covers(archs, c, both) for c in capabilities)
+    capabilities = {g.capability if isinstance(g.capability, str) else None for g in visible_gpus(on.facts)}
+    return any(c is None or covers(archs, c, both) for c in capabilities)
 
 
 def torches(facts: Facts) -> list[OnFramework]:
