@@ -9,7 +9,6 @@ from gpudoctor.checks.advice.compiled_at_first_use import compiled_at_first_use
 from gpudoctor.checks.advice.few_cpus import few_cpus
 from gpudoctor.checks.advice.memory_taken_at_once import memory_taken_at_once
 from gpudoctor.checks.advice.no_bfloat16 import no_bfloat16
-from gpudoctor.checks.advice.power_limit_lowered import power_limit_lowered
 from gpudoctor.checks.advice.small_memory import small_memory
 from gpudoctor.facts import Facts, Framework
 from gpudoctor.judge import Severity, judge
@@ -36,7 +35,7 @@ def on(card: dict[str, Any] | None = None, *frameworks: Framework, **changes: An
 
 def test_every_advice_is_advice() -> None:
     found = [one for one in catalogue.load() if one.area == "advice"]
-    assert len(found) > 5
+    assert len(found) > 4
     assert {one.severity for one in found} == {Severity.ADVICE}
 
 
@@ -77,26 +76,6 @@ def test_no_bfloat16() -> None:
 )
 def test_bfloat16_where_nothing_is_to_be_said(facts: Facts, expected: tuple[str, str]) -> None:
     assert one(no_bfloat16, facts) == expected
-
-
-@pytest.mark.parametrize(
-    ("limit", "usual", "expected"),
-    [
-        (220.0, 450.0, ("problem", "GPU 0 (NVIDIA GeForce RTX 4090) is limited to 220 W; its default is 450 W.")),
-        (360.0, 450.0, ("pass", "")),
-        (450.0, 450.0, ("pass", "")),
-        (None, None, ("pass", "")),
-        (None, 450.0, ("pass", "")),
-        (SILENT, 450.0, ("unknown", "NVML: Not Supported")),
-        (220.0, SILENT, ("unknown", "NVML: Not Supported")),
-    ],
-)
-def test_power_limit_lowered(limit: object, usual: object, expected: tuple[str, str]) -> None:
-    facts = on(gpus__0__power_limit=limit, gpus__0__power_default=usual)
-    assert one(power_limit_lowered, facts) == expected
-    if expected[0] == "problem":
-        assert "sudo nvidia-smi -i 0 -pl 450" in commands(power_limit_lowered, facts)
-        assert one(power_limit_lowered, change(facts, "host.platform", "laptop")) == ("pass", "")
 
 
 def ptx(**changes: Any) -> Facts:
