@@ -63,6 +63,7 @@ def _wanted(on: OnAddress) -> str | None:
         "device.fallen-off-the-bus",
         "device.gsp-failed",
         "device.xid-hardware",
+        "device.xid-driver",
         "device.nvlink-fault",
         "device.row-remap-failed",
         "device.row-remap-pending",

@@ -11,6 +11,7 @@ from gpudoctor.views.log import events, texts
 _XIDS = (74, 136, *range(144, 151), 155, 166, 170)
 # Links that software took down on purpose (155), and notes of confidential computing: ill only where links stay down.
 _NOT_BY_THEMSELVES = (155, 166, 170)
+_RESET = "RESET_GPU"
 _FIXES = (
     Fix(
         "Drain the node, stop the programs on its GPUs, and restart it; where only one GPU is concerned a reset of "
@@ -41,6 +42,8 @@ def _fatal(event: Event) -> bool:
         return False
     if event.code in range(144, 151):
         known_error = nvlink5_error_of(event.code or 0, event.text)
+        if known_error is not None and known_error.nvidia_action != _RESET:
+            return False  # links that go down on purpose, and what Xid 154 decides
         return "Nonfatal" not in event.text or (known_error is not None and known_error.severity == "Fatal")
     return True
 
@@ -84,4 +87,6 @@ def nvlink_fault(facts: Facts) -> Problem | None:
     down = " Its links are down (inactive)." if _down(on) else ""
     rest = [other.name for other, _ in ill if other.address != on.address]
     others = f" {' and '.join(rest[:3])} reported link errors as well." if rest else ""
-    return Problem(f"{on.name} reported an NVLink fault (Xid {code}).{down}{others}", lines)
+    over = all(one.passed(found) and not _down(one) for one, found in fatal)
+    severity = Severity.WARNING if over else None
+    return Problem(f"{on.name} reported an NVLink fault (Xid {code}).{down}{others}", lines, severity=severity)

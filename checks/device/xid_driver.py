@@ -10,6 +10,7 @@ from gpudoctor.views.log import ago, texts
 
 # What asks for no more than a program's restart, or was seen on the display side alone, is news where it repeats.
 _OFTEN = 3
+_RESETS = ("reset", "reboot", "bus-reset", "system-reboot")
 
 
 def _said(on: OnAddress) -> tuple[Event, ...]:
@@ -19,6 +20,13 @@ def _said(on: OnAddress) -> tuple[Event, ...]:
             found.setdefault(event.code or 0, []).append(event)
     grave = [e for code, group in found.items() if len(group) >= _often(code) for e in group]
     return tuple(grave)
+
+
+def _severity(on: OnAddress, said: tuple[Event, ...]) -> Severity | None:
+    """A fault after which the driver wants a reset keeps the GPU from working; one of days ago is history."""
+    if on.gpu is not None and (on.gpu.status == "reset-required" or on.gpu.recovery_action in _RESETS):
+        return Severity.ERROR
+    return Severity.ADVICE if on.passed(said) else None
 
 
 def _counts(code: int) -> bool:
@@ -66,4 +74,4 @@ def xid_driver(on: OnAddress) -> Problem | None:
     found = meaning_of(code)
     what = f"{found.meaning if found else 'a fault'}{ago(on.facts, said[-1])}"
     times = f" {len(said)} times" if len(said) > 1 else ""
-    return Problem(f"{on.name} reported Xid {code}{times}: {what}.", texts(said))
+    return Problem(f"{on.name} reported Xid {code}{times}: {what}.", texts(said), severity=_severity(on, said))

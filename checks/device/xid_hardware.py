@@ -54,7 +54,8 @@ def xid_hardware(on: OnAddress) -> Problem | None:
     code = said[-1].code or 0
     found = meaning_of(code)
     says = f"{on.name} reported Xid {code}: {found.meaning if found else 'a hardware fault'}{ago(on.facts, said[-1])}."
-    return Problem(says, texts(said), severity=None if any(map(_grave, said)) else Severity.WARNING)
+    grave = any(map(_grave, said)) and not on.passed(said)
+    return Problem(says, texts(said), severity=None if grave else Severity.WARNING)
 
 
 def _grave(event: Event) -> bool:

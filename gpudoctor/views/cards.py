@@ -14,7 +14,9 @@ from gpudoctor.subjects import (
     gpus_of,
     has_dxg,
 )
-from gpudoctor.views.log import events, xids
+from gpudoctor.views.log import age, events, xids
+
+_DAY = 86400.0
 
 
 def generation_of(card: PciDevice) -> generations.Generation | None:
@@ -100,6 +102,11 @@ class OnAddress(NamedTuple):
         """The log's messages about this GPU; those that name no GPU count where there is only one."""
         found, alone = events(self.facts, *kinds), len(cards_of(self.facts, "nvidia")) <= 1
         return tuple(e for e in found if e.gpu == self.address or (e.gpu is None and alone))
+
+    def passed(self, said: tuple[Event, ...]) -> bool:
+        """Whether the last of these messages is more than a day old, and the GPU and CUDA answer since."""
+        seconds = age(self.facts, said[-1]) if said else None
+        return seconds is not None and seconds > _DAY and self.answers and self.facts.nvidia.cuda.code == 0
 
     @property
     def answers(self) -> bool:

@@ -8,6 +8,10 @@ from gpudoctor.facts import CudaDevice, Facts, KernelLog, Node, Nvml, PciDevice
 from gpudoctor.facts.host import Shm, User
 from gpudoctor.maybe import Unknown
 from tests.builders import VERSION, card, change, framework, gpu, library, live, nvidia_host, with_framework
+from tests.checks.nvidia_gpus import A100 as A100
+from tests.checks.nvidia_gpus import B200 as B200
+from tests.checks.nvidia_gpus import H100 as H100
+from tests.checks.nvidia_gpus import LOAD as LOAD
 from tests.checks.nvidia_machines import having, nodes, xid
 
 OLD = Unknown("NVML: this driver is too old to tell")
@@ -16,80 +20,6 @@ TINY = Shm(size=64 << 20, free=64 << 20, mode="1777", writable=True)
 ME = User(uid=1000, name="ada", groups=())
 ALL_ARCHS = ("sm_75", "sm_80", "sm_86", "sm_90", "sm_100", "sm_120", "compute_120")
 TORCH = framework("torch", "2.9.1", cuda="12.8", archs=ALL_ARCHS)
-LOAD: dict[str, Any] = {
-    "utilisation": 100,
-    "performance_state": 0,
-    "link_generation": 4,
-    "event_reasons": (),
-    "sm_clock": 2700,
-    "power": 430.0,
-    "temperature": 68,
-    "fans": (70, 70),
-}
-A100: dict[str, Any] = {
-    "name": "NVIDIA A100-SXM4-80GB",
-    "chip": "GA100",
-    "generation": "Ampere",
-    "capability": "8.0",
-    "memory": 80 << 30,
-    "memory_used": 0,
-    "performance_state": 0,
-    "power_limit": 400.0,
-    "power_default": 400.0,
-    "sm_clock_max": 1410,
-    "link_generation": 4,
-    "ecc": True,
-    "ecc_pending": True,
-    "ecc_uncorrected": 0,
-    "ecc_uncorrected_total": 0,
-    "remapped_uncorrected": 0,
-    "remap_pending": False,
-    "remap_failed": False,
-    "ecc_corrected": 3,
-    "banks_without_spares": 0,
-    "sram_threshold": False,
-    "inforom": True,
-    "fans": None,
-    "temperature_memory": 52,
-    "temperature_memory_max": 95,
-    "application_clock": 1410,
-    "application_clock_default": 1275,
-    "nvlink_replays": 2,
-    "nvlink_recoveries": 0,
-    "nvlink_crc": 0,
-    "mig": False,
-    "mig_pending": False,
-    "mig_devices": (),
-    "persistence": True,
-    "nvlinks": (True,) * 12,
-    "fabric_state": "not-supported",
-}
-H100 = A100 | {
-    "name": "NVIDIA H100 80GB HBM3",
-    "chip": "GH100",
-    "generation": "Hopper",
-    "capability": "9.0",
-    "power_limit": 700.0,
-    "power_default": 700.0,
-    "sm_clock_max": 1980,
-    "link_generation": 5,
-    "link_generation_max": 5,
-    "nvlinks": (True,) * 18,
-    "fabric_state": "completed",
-    "fabric_status": 0,
-    "fabric_health": (),
-    "fabric_of_several": False,
-    "application_clock": 1980,
-    "application_clock_default": 1980,
-}
-B200 = H100 | {
-    "name": "NVIDIA B200",
-    "chip": "GB100",
-    "generation": "Blackwell",
-    "capability": "10.0",
-    "power_limit": 1000.0,
-    "power_default": 1000.0,
-}
 # What NVML and the bus say alike.
 SAME = ("chip", "generation", "capability", "link_generation", "link_generation_max", "link_width", "link_width_max")
 DEVICES = {"8.0": "20b2", "9.0": "2330", "10.0": "2901"}

@@ -127,6 +127,11 @@ WELL = [
     ("device.xid-driver", logged(xid(155), facts=OLD)),
     ("device.xid-hardware", logged(xid(54), xid(92), xid(125), xid(155), xid(165), xid(166), facts=OLD)),
     ("device.nvlink-fault", logged(xid(155), xid(166), xid(170), facts=OLD)),
+    # A link that went down on purpose, by the catalogue's numbers.
+    (
+        "device.nvlink-fault",
+        logged(xid(149, text="NETIR_LINK_EVT Fatal XC0 i0 Link 09 (0x026001c6 0x00000000 0x0)"), facts=OLD),
+    ),
     ("device.needs-reset", having(gpus__0__recovery_action="none")),
 ]
 
@@ -186,6 +191,36 @@ def test_one_cause_is_one_finding(facts: Facts, root: str) -> None:
 )
 def test_how_bad_it_is(check: str, facts: Facts, severity: Severity) -> None:
     assert {verdict.severity for verdict in run(catalogue.load([check])[0], facts) if verdict.problem} == {severity}
+
+
+def days(code: int, number: float, **changes: object) -> Facts:
+    """A machine on which a GPU met an Xid days ago, and works."""
+    one = Event(kind="xid", text=f"Xid {code}", gpu=A, code=code, seconds=100.0)
+    return having(logged(one, facts=OLD), log__now=100.0 + number * 86400, **changes)
+
+
+@pytest.mark.parametrize(
+    ("check", "facts", "severity"),
+    [
+        ("device.xid-hardware", days(62, 0.5), Severity.ERROR),
+        ("device.xid-hardware", days(62, 3), Severity.WARNING),
+        ("device.xid-hardware", days(62, 3, nvidia__cuda__code=999), Severity.ERROR),
+        ("device.xid-driver", days(109, 0.5), Severity.WARNING),
+        ("device.xid-driver", days(109, 3), Severity.ADVICE),
+        ("device.xid-driver", days(109, 3, gpus__0__recovery_action="reset"), Severity.ERROR),
+        ("device.xid-driver", days(109, 3, gpus__0__status="reset-required"), Severity.ERROR),
+        ("device.nvlink-fault", days(74, 0.5), Severity.ERROR),
+        ("device.nvlink-fault", days(74, 3), Severity.WARNING),
+    ],
+)
+def test_what_is_days_ago_weighs_less(check: str, facts: Facts, severity: Severity) -> None:
+    assert [verdict.severity for verdict in run(catalogue.load([check])[0], facts)] == [severity]
+
+
+def test_the_xid_explains_the_reset_that_the_driver_asks_for() -> None:
+    chosen = catalogue.load(["device.xid-driver", "device.needs-reset"])
+    found, _ = findings(judge(days(109, 0.1, gpus__0__recovery_action="reset"), chosen))
+    assert [f.root.check.id for f in found] == ["device.xid-driver"]
 
 
 @pytest.mark.parametrize(

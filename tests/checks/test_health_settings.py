@@ -6,6 +6,7 @@ import pytest
 
 from gpudoctor import catalogue
 from gpudoctor.facts import Facts, Process
+from gpudoctor.judge import run
 from tests.builders import ask, nvidia_host, plain_host
 from tests.checks.healthy_nvidia import A100, H100, LOAD, several
 from tests.checks.nvidia_machines import WHY, having
@@ -47,6 +48,11 @@ ILL = [
         "locked its clocks.",
     ),
     (
+        "health.hardware-slowdown",
+        at_work(event_reasons=("hw-slowdown",), sm_clock=400),
+        f"The hardware slows {NAME} down to 400 of 3105 MHz under load, without heat.",
+    ),
+    (
         "health.power-limit-lowered",
         card(power_limit=200.0),
         f"{NAME} may draw 200 W; its default limit is 450 W.",
@@ -84,6 +90,12 @@ WELL = [
     ("health.clocks-held", at_work(sm_clock=1200, virtualization="vgpu")),
     ("health.clocks-held", having(at_work(sm_clock=1200), **LAPTOP)),
     ("health.clocks-held", at_work(event_reasons=None)),
+    ("health.hardware-slowdown", at_work(event_reasons=("hw-slowdown", "hw-power-brake"), sm_clock=400)),
+    ("health.hardware-slowdown", at_work(event_reasons=("hw-slowdown", "hw-thermal-slowdown"), sm_clock=400)),
+    ("health.hardware-slowdown", at_work(event_reasons=("hw-slowdown",), sm_clock=400, temperature=91)),
+    ("health.hardware-slowdown", at_work(event_reasons=("hw-slowdown",), sm_clock=2500)),  # between two clocks
+    ("health.hardware-slowdown", card(event_reasons=("hw-slowdown",))),  # at rest
+    ("health.hardware-slowdown", at_work(event_reasons=None)),
     ("health.power-limit-lowered", card(power_limit=320.0)),  # an undervolter's choice
     ("health.power-limit-lowered", card(power_limit=None, power_default=None)),
     ("health.power-limit-lowered", having(card(power_limit=60.0), **LAPTOP)),
@@ -102,6 +114,9 @@ UNKNOWN = [
     ("health.clocks-held", card(event_reasons=WHY)),
     ("health.clocks-held", at_work(sm_clock=WHY)),
     ("health.clocks-held", at_work(utilisation=WHY)),
+    ("health.hardware-slowdown", card(event_reasons=WHY)),
+    ("health.hardware-slowdown", at_work(event_reasons=("hw-slowdown",), utilisation=WHY)),
+    ("health.hardware-slowdown", at_work(event_reasons=("hw-slowdown",), sm_clock=WHY)),
     ("health.power-limit-lowered", card(power_limit=WHY)),
     ("health.power-limit-lowered", card(power_default=WHY, power_limit=100.0)),
     ("health.persistence-off", server(1, WHY, persistence=False)),
@@ -137,6 +152,13 @@ def test_the_installed_daemon_is_preferred_to_the_mode() -> None:
     [bare] = one.fixes_for(server(1, None, persistence=False))
     assert installed.commands == ("sudo systemctl enable --now nvidia-persistenced",)
     assert bare.commands == ("sudo nvidia-smi -pm 1",)
+
+
+def test_a_laptop_wants_its_charger() -> None:
+    one = catalogue.load(["health.hardware-slowdown"])[0]
+    desktop = at_work(event_reasons=("hw-slowdown",), sm_clock=400)
+    says = [run(one, facts)[0].fixes[0].says for facts in (desktop, having(desktop, **LAPTOP))]
+    assert ["charger" in text for text in says] == [False, True]
 
 
 def test_a_container_is_not_told_of_its_hosts_persistence() -> None:

@@ -1,0 +1,57 @@
+"""The board slows a GPU down, and it is neither heat nor the power brake."""
+
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known, known_or
+from gpudoctor.subjects import OnGpu, gpu_name, nvidia_gpus
+from gpudoctor.views.gpus import busy
+
+# The slowdown divides the clocks by two or more (nvmlClocksEventReasons); a moment of it between two clocks is normal.
+_HALF = 0.55
+# What has a check of its own.
+_NAMED = ("hw-thermal-slowdown", "sw-thermal-slowdown", "hw-power-brake")
+
+
+def _fixes(on: OnGpu) -> tuple[Fix, ...]:
+    look = f"nvidia-smi -i {on.gpu.index} -q -d POWER,PERFORMANCE,TEMPERATURE"
+    if known_or(on.facts.host.platform, "") == "laptop":
+        says = (
+            "Plug in the charger that came with the laptop (a weaker one, or USB-C, is not enough), choose the "
+            "profile for performance, and update the firmware."
+        )
+        return (Fix(says, (look,), "power-cycle", verify=look),)
+    says = (
+        "Check the card's power cables, each with a cable of its own, and whether the power supply is strong enough; "
+        "then take the power off for a minute."
+    )
+    return (Fix(says, (look,), "replace-hardware", verify=look),)
+
+
+@check(
+    title="The board slows a GPU down (HW slowdown)",
+    severity=Severity.WARNING,
+    cause="The hardware itself lowers the clocks to half or less: its protection saw too much current, or too little "
+    "power from cable, supply or charger. The driver cannot overrule that.",
+    fixes=_fixes,
+    references=("https://docs.nvidia.com/deploy/nvml-api/group__nvmlClocksEventReasons.html",),
+    each=nvidia_gpus,
+    because=(
+        "health.overheated",
+        "health.power-brake",
+        "device.fallen-off-the-bus",
+        "device.needs-reset",
+    ),
+    affects=("everything",),
+    seen=("table 2026-11",),
+)
+def hardware_slowdown(on: OnGpu) -> Problem | None:
+    """The plain reason under load, with clocks that show it."""
+    reasons = known(on.gpu.event_reasons)
+    if reasons is None or "hw-slowdown" not in reasons or any(name in reasons for name in _NAMED):
+        return None
+    heat, limit = known_or(on.gpu.temperature, None), known_or(on.gpu.temperature_slowdown, None)
+    if (heat is not None and limit is not None and heat >= limit) or not busy(on.gpu, 50):
+        return None
+    clock, most = known(on.gpu.sm_clock), known(on.gpu.sm_clock_max)
+    if not clock or not most or clock >= most * _HALF:
+        return None
+    return Problem(f"The hardware slows {gpu_name(on.gpu)} down to {clock} of {most} MHz under load, without heat.")
