@@ -1,0 +1,99 @@
+"""pytest plugin: `@pytest.mark.gpu(count=2, memory_gib=16)` skips with the true reason, `--gpudoctor` diagnoses.
+
+The arguments of the mark are those of `gpudoctor.require`; `count` is another word for `gpus`, and without any argument
+one GPU is wanted. A machine is examined once a session, and only where a test asks for it.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from gpudoctor.facts import Facts
+
+MARK = "gpu"
+_FACTS = pytest.StashKey[dict[bool, "Facts"]]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options."""
+    group = parser.getgroup("gpudoctor")
+    group.addoption("--gpudoctor", action="store_true", help="diagnose the GPUs at the end of a run that failed")
+    group.addoption(
+        "--gpudoctor-strict",
+        action="store_true",
+        help="fail tests marked gpu where the machine is not as they demand, instead of skipping them",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make the mark known."""
+    line = "gpu(count=1, memory_gib=..., ...): skip where the machine does not have it; arguments of gpudoctor.require"
+    config.addinivalue_line("markers", line)
+    config.stash[_FACTS] = {}
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip a test, or fail it, where the machine is not as it demands."""
+    for mark in item.iter_markers(MARK):
+        try:
+            why = missing(item.config, _demands(mark))
+        except (TypeError, ValueError) as error:
+            pytest.fail(f"mark gpu: {error}", pytrace=False)
+        if why:
+            if item.config.getoption("--gpudoctor-strict"):
+                pytest.fail(why, pytrace=False)
+            pytest.skip(why)
+
+
+def _demands(mark: pytest.Mark) -> dict[str, Any]:
+    if mark.args:
+        raise TypeError(f"It takes arguments by name, such as gpu(count=2), not {mark.args[0]!r}.")
+    demands = dict(mark.kwargs)
+    if "count" in demands:
+        demands["gpus"] = demands.pop("count")
+    return {"gpus": 1} | demands
+
+
+def missing(config: pytest.Config, demands: dict[str, Any]) -> str:
+    """Why the machine is not as demanded, in one line; "": it is.
+
+    Raises:
+        TypeError: there is no such demand, or it wants something of another type.
+        ValueError: a version specifier is none.
+    """
+    from gpudoctor.library import require
+    from gpudoctor.requirements.holding import RequirementError, validated
+
+    validated(demands)
+    try:
+        require(facts=_facts(config, quick=not any(name.endswith("_sees") for name in demands)), **demands)
+    except RequirementError as error:
+        first = error.unmet[0]
+        cause = f" ({first.finding.check}: {first.finding.says})" if first.finding else ""
+        return f"{first.says}{cause}"
+    return ""
+
+
+def _facts(config: pytest.Config, quick: bool) -> Facts:
+    """The machine as it was when the first test asked."""
+    known = config.stash[_FACTS]
+    if quick not in known:
+        from gpudoctor.library import gather
+
+        known[quick] = known.get(False) or gather(python=sys.executable, quick=quick)
+    return known[quick]
+
+
+def pytest_terminal_summary(terminalreporter: Any, exitstatus: int, config: pytest.Config) -> None:
+    """Print the diagnosis where tests failed and somebody wants it."""
+    if not config.getoption("--gpudoctor") or exitstatus != pytest.ExitCode.TESTS_FAILED:
+        return
+    from gpudoctor.library import check
+    from gpudoctor.report.text import render
+
+    terminalreporter.section("gpudoctor")
+    terminalreporter.write_line(render(check(python=sys.executable), terminalreporter._tw.fullwidth))

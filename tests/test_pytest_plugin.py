@@ -1,0 +1,99 @@
+"""The pytest plugin, in real runs of pytest on machines made of facts."""
+
+import pytest
+
+pytest_plugins = ["pytester"]
+
+# Puts a recorded machine in this one's place; the plugin asks gpudoctor.library for it.
+CONFTEST = """
+import gpudoctor.library as library
+from tests.checks import healthy_nvidia as nv
+from tests.machines import driver
+
+asked = []
+def gather(**wishes):
+    asked.append(wishes)
+    return {machine}
+library.gather = gather
+
+def pytest_sessionfinish():
+    print("ASKED", len(asked))
+"""
+
+
+def run(pytester: pytest.Pytester, machine: str, tests: str, *words: str) -> pytest.RunResult:
+    pytester.makeconftest(CONFTEST.replace("{machine}", machine))
+    pytester.makepyfile(f"import pytest\n{tests}")
+    return pytester.runpytest_inprocess("-p", "gpudoctor.pytest_plugin", "-p", "no:cacheprovider", "-rs", "-s", *words)
+
+
+MARKED = """
+@pytest.mark.gpu
+def test_one(): pass
+
+@pytest.mark.gpu(count=2, memory_gib=16)
+def test_two(): pass
+
+def test_none(): pass
+"""
+
+
+def test_what_the_machine_has_is_run(pytester: pytest.Pytester) -> None:
+    result = run(pytester, "nv.several(2)", MARKED)
+    result.assert_outcomes(passed=3)
+    result.stdout.fnmatch_lines(["*ASKED 1"])
+
+
+def test_what_it_lacks_is_skipped_with_the_reason(pytester: pytest.Pytester) -> None:
+    result = run(pytester, "nv.several(1)", MARKED)
+    result.assert_outcomes(passed=2, skipped=1)
+    result.stdout.fnmatch_lines(["SKIPPED*gpus: wanted at least 2, found GPUs that answer: 1.*"])
+
+
+def test_the_reason_is_the_root_cause(pytester: pytest.Pytester) -> None:
+    result = run(pytester, "driver.module_not_loaded()", MARKED)
+    result.assert_outcomes(passed=1, skipped=2)
+    result.stdout.fnmatch_lines(["SKIPPED*(driver.not-loaded: The kernel module nvidia is not loaded*"])
+
+
+def test_strict_fails_where_a_gpu_has_to_be_there(pytester: pytest.Pytester) -> None:
+    result = run(pytester, "nv.several(1)", MARKED, "--gpudoctor-strict")
+    result.assert_outcomes(passed=2, errors=1)
+    result.stdout.fnmatch_lines(["*gpus: wanted at least 2*"])
+
+
+def test_a_machine_that_nobody_asks_about_is_not_examined(pytester: pytest.Pytester) -> None:
+    result = run(pytester, "nv.several(1)", "def test_none(): pass")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["*ASKED 0"])
+
+
+@pytest.mark.parametrize(
+    ("mark", "says"),
+    [
+        ("gpu(memory_gb=2)", "*mark gpu: Nothing called memory_gb can be required. Did you mean memory_gib?*"),
+        ("gpu(2)", "*mark gpu: It takes arguments by name, such as gpu(count=2), not 2.*"),
+        ("gpu(memory_gib='16')", "*mark gpu: memory_gib takes a number, not '16'.*"),
+    ],
+)
+def test_a_mark_that_is_wrong_is_no_skip(pytester: pytest.Pytester, mark: str, says: str) -> None:
+    result = run(pytester, "nv.several(1)", f"@pytest.mark.{mark}\ndef test_one(): pass")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines([says])
+
+
+def test_a_diagnosis_ends_a_run_that_failed(pytester: pytest.Pytester) -> None:
+    tests = "def test_fails(): assert 0"
+    result = run(pytester, "nv.several(1)", tests, "--gpudoctor")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*= gpudoctor =*", "gpudoctor*", "machine *"])
+
+
+@pytest.mark.parametrize(
+    ("tests", "words"), [("def test_passes(): pass", ["--gpudoctor"]), ("def test_fails(): assert 0", [])]
+)
+def test_no_diagnosis_where_nothing_failed_or_nobody_wants_it(
+    pytester: pytest.Pytester, tests: str, words: list[str]
+) -> None:
+    result = run(pytester, "nv.several(1)", tests, *words)
+    result.stdout.no_fnmatch_line("*= gpudoctor =*")
