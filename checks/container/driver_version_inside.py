@@ -3,12 +3,13 @@
 from gpudoctor.facts import Facts, Library
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or
-from gpudoctor.remedies.container import again, engine
+from gpudoctor.remedies.container import again, engine, pass_gpus
 from gpudoctor.subjects import on_wsl
 from gpudoctor.views.containers import nvidia_container
 
-# System containers hold a whole distribution with packages of its own; nobody injects libraries there.
-OWN = ("lxc", "systemd-nspawn")
+# System containers hold a whole distribution with packages of its own; nobody injects libraries there. Boxes hold one
+# too, and get the host's libraries where they were made so; Flatpak has its own copy of the driver.
+OWN = ("lxc", "systemd-nspawn", "distrobox", "toolbox", "flatpak")
 RUNFILE = "https://download.nvidia.com/XFree86/Linux-{machine}/{version}/NVIDIA-Linux-{machine}-{version}.run"
 
 
@@ -40,6 +41,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         needs="restart of the container",
         verify="nvidia-smi",
     )
+    if engine(facts) in ("distrobox", "toolbox"):
+        return (*pass_gpus(facts), exact)
+    if engine(facts) == "flatpak":
+        return pass_gpus(facts)
     if engine(facts) in OWN:
         return (exact,)
     paths = ", ".join(sorted({one.real for one in _strangers(facts)}))

@@ -4,6 +4,7 @@ from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.remedies import module
+from gpudoctor.remedies.container import engine, pass_gpus
 from gpudoctor.subjects import in_container
 from gpudoctor.views.driver import CUDA_BUSY, CUDA_COMPAT, CUDA_MISMATCH, CUDA_NOT_READY, CUDA_STUB, cuda_fails, not_wsl
 from gpudoctor.views.reasons import DEAD, SURROUNDINGS, VERSIONS
@@ -56,7 +57,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         needs="restart of the container",
         verify="ls -l /dev/nvidia-uvm",
     )
-    return (host, passing)
+    return (host, *pass_gpus(facts)) if engine(facts) in ("lxc", "systemd-nspawn") else (host, passing)
 
 
 @check(

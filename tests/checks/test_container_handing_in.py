@@ -5,8 +5,10 @@ import pytest
 
 from gpudoctor import catalogue
 from gpudoctor.checks.container.control_node_missing import control_node_missing
+from gpudoctor.checks.container.driver_version_inside import driver_version_inside
 from gpudoctor.checks.container.libraries_not_passed import libraries_not_passed
 from gpudoctor.checks.container.requirement_unmet import requirement_unmet
+from gpudoctor.checks.driver.uvm_missing import uvm_missing
 from gpudoctor.facts import Facts, Library, Node
 from gpudoctor.judge import judge, run
 from gpudoctor.maybe import Unknown
@@ -155,6 +157,43 @@ def test_control_node_missing(facts: Facts, verdict: list[tuple[str, str]]) -> N
 def test_the_missing_control_node_explains_the_drivers_answers() -> None:
     facts = change(change(without_control(nvidia_host()), "gpus", ()), "nvidia.cuda.code", 100)
     assert roots(inside(facts, "docker")) == {"container.control-node-missing": "fail"}
+
+
+OTHER: dict[str, object] = {"nvidia.kernel.loaded": "570.172.08", "nvidia.nvml.code": 18, "nvidia.cuda.code": 803}
+
+
+def mismatch(engine: str) -> Facts:
+    """A container whose libraries, all of one version, are not of the host's module."""
+    facts = inside(nvidia_host(), engine)
+    for path, value in OTHER.items():
+        facts = change(facts, path, value)
+    return facts
+
+
+@pytest.mark.parametrize(
+    ("engine", "first"),
+    [
+        ("flatpak", "flatpak update"),
+        ("distrobox", "distrobox create --nvidia --name NAME --image IMAGE"),
+        ("toolbox", "sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml"),
+    ],
+)
+def test_copies_of_a_box_are_made_anew(engine: str, first: str) -> None:
+    (verdict,) = run(driver_version_inside, mismatch(engine))
+    assert verdict.fixes[0].commands[0] == first
+    assert roots(mismatch(engine)) == {"container.driver-version-inside": "fail"}
+
+
+def test_what_a_runtime_injected_is_the_hosts_affair() -> None:
+    assert ask(driver_version_inside, mismatch("docker")) == PASS
+
+
+@pytest.mark.parametrize(("engine", "words"), [("lxc", "pct set"), ("docker", "nvidia-modprobe")])
+def test_the_node_of_unified_memory_is_handed_in_as_the_engine_wants(engine: str, words: str) -> None:
+    nodes = tuple(n for n in nvidia_host().nvidia.kernel.nodes if "uvm" not in n.path)  # type: ignore[union-attr]
+    facts = change(change(inside(nvidia_host(), engine), "nvidia.kernel.nodes", nodes), "nvidia.cuda.code", 999)
+    commands = [c for v in run(uvm_missing, facts) for f in v.fixes for c in f.commands]
+    assert any(words in command for command in commands)
 
 
 REQUIRED = "cuda>=13.0 brand=unknown,driver>=535,driver<536 brand=grid,driver>=535,driver<536"

@@ -1,0 +1,66 @@
+"""CUDA is to share the GPU through MPS, and MPS does not answer."""
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.knowledge.errors import cuda_error as meaning_of
+from gpudoctor.maybe import known, known_or
+from gpudoctor.remedies.container import again
+from gpudoctor.subjects import in_container, nvidia_machine
+
+VARIABLE = "CUDA_MPS_PIPE_DIRECTORY"
+DEFAULT = "/tmp/nvidia-mps"
+FULL = (808, 809)  # too many clients, too many connections
+CODES = (805, 806, 807, *FULL, 810)
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    folder = facts.host.environment.get(VARIABLE, DEFAULT)
+    if facts.nvidia.cuda.code in FULL:
+        says = "End some of the programs that share this GPU: MPS takes 48 clients a GPU, fewer before Volta."
+        return (Fix(says, ("echo get_server_list | nvidia-cuda-mps-control", "nvidia-smi"), "restart-process"),)
+    daemon = Fix(
+        "Start the control daemon anew, as the user whose programs use it.",
+        ("echo quit | nvidia-cuda-mps-control", "nvidia-cuda-mps-control -d"),
+        "restart-process",
+        verify="echo get_server_list | nvidia-cuda-mps-control",
+    )
+    without = Fix(
+        "Or compute without MPS: name a folder that is not there.",
+        (f"export {VARIABLE}=/nonexistent",),
+        "change-environment",
+        needs="restart of the program",
+        undo=f"export {VARIABLE}={folder}",
+    )
+    if in_container(facts):
+        says = "Share the host's pipe folder and its IPC namespace with the container, where the host runs the daemon."
+        inside = again(says, f"docker run --gpus all --ipc=host -v {folder}:{folder} -e {VARIABLE}={folder} ...")
+        return (inside, without)
+    return (daemon, without)
+
+
+@check(
+    title="CUDA's Multi-Process Service (MPS) does not answer",
+    severity=Severity.ERROR,
+    cause="Where the pipe folder of MPS exists (CUDA_MPS_PIPE_DIRECTORY, else /tmp/nvidia-mps), CUDA goes through the "
+    "daemon behind it instead of to the GPU. A daemon that died, that runs as another user, or whose pipes a container "
+    "does not reach, ends cuInit; nvidia-smi does not use it and looks healthy.",
+    fixes=_fixes,
+    references=(
+        "https://docs.nvidia.com/deploy/mps/index.html",
+        "https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TYPES.html",
+    ),
+    each=nvidia_machine,
+    because=("device.xid-hardware", "device.fallen-off-the-bus"),
+    affects=("everything",),
+    seen=("table 2026-11",),
+)
+def mps_unreachable(facts: Facts) -> Problem | None:
+    """Look for one of the codes that only MPS gives."""
+    code = known(facts.nvidia.cuda.code)
+    if code not in CODES:
+        return None
+    found, name = meaning_of(code), known_or(facts.nvidia.cuda.name, None)
+    folder = facts.host.environment.get(VARIABLE)
+    where = f"{VARIABLE} is {folder}" if folder else f"{VARIABLE} is not set, so {DEFAULT} counts"
+    what = found.meaning if found else "MPS failed"
+    return Problem(f"cuInit answers {code}: {what}. {where}.", (name,) if name else ())
