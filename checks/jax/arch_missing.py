@@ -25,7 +25,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=("https://docs.jax.dev/en/latest/installation.html",),
     each=jaxes,
-    because=("python.*", "jax.plugin-skew"),
+    because=("python.*", "jax.plugin-skew", "jax.several-plugins"),
     affects=("wheels",),
     seen=("table 2026-11",),
 )

@@ -35,7 +35,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=("https://docs.jax.dev/en/latest/installation.html", "https://github.com/jax-ml/jax/issues/22416"),
     each=jaxes,
-    because=("python.*", "libraries.*", "jax.plugin-skew"),
+    because=("python.*", "libraries.*", "jax.plugin-skew", "jax.several-plugins"),
     affects=("wheels",),
     seen=("table 2026-11",),
 )

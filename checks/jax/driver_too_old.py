@@ -33,7 +33,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
         "https://docs.nvidia.com/deploy/cuda-compatibility/minor-version-compatibility.html",
     ),
     each=jaxes,
-    because=(*SYSTEM, "python.*", "jax.arch-missing"),
+    because=(*SYSTEM, "python.*", "jax.arch-missing", "jax.several-plugins"),
     affects=("wheels",),
     seen=("simulated 2026-11",),
 )

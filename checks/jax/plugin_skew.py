@@ -40,7 +40,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
         "https://github.com/jax-ml/jax/issues/22416",
     ),
     each=jaxes,
-    because=("python.*",),
+    because=("python.*", "jax.several-plugins"),
     affects=("wheels",),
     seen=("simulated 2026-11",),
 )

@@ -23,7 +23,7 @@ def _majors(on: OnFramework) -> list[str]:
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     version = on.framework.version if isinstance(on.framework.version, str) else None
     extra = jax_extra(on.facts, version)
-    says = f"Remove all of them, then install {extra}, which fits this driver and GPU, alone."
+    says = f"Remove all of them, then install the plugin for {extra} alone, which fits this driver and GPU."
     again = jax_with_plugin(on.facts, on.python, version, says, extra=extra)
     first = uninstall(on.python, *(p.name for p in _plugins(on)))
     return (Fix(again.says, (first, *again.commands), "reinstall-package", verify=again.verify),)

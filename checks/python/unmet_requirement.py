@@ -32,7 +32,14 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=("https://pip.pypa.io/en/stable/cli/pip_check/",),
     each=pythons,
-    because=("python.*", "libraries.*", "packages.*"),
+    because=(
+        "python.*",
+        "libraries.*",
+        "packages.built-for-another-torch",
+        "packages.extension-abi",
+        "packages.torchvision-mismatch",
+        "packages.builds-overwrite",
+    ),
     affects=("wheels",),
     seen=("table 2026-11",),
 )

@@ -2,6 +2,7 @@
 
 import pytest
 
+from gpudoctor import catalogue
 from gpudoctor.checks.jax.several_plugins import several_plugins
 from gpudoctor.checks.libraries.pin_broken import pin_broken
 from gpudoctor.checks.packages.builds_overwrite import builds_overwrite
@@ -13,7 +14,9 @@ from gpudoctor.checks.packages.other_apex import other_apex
 from gpudoctor.checks.packages.torchcodec_mismatch import torchcodec_mismatch
 from gpudoctor.checks.packages.triton_mismatch import triton_mismatch
 from gpudoctor.facts import Extension, Facts, Overlap, Unmet
+from gpudoctor.judge import judge
 from gpudoctor.maybe import Unknown
+from gpudoctor.report.build import build
 from gpudoctor.views.extensions import built_for
 from tests.builders import change, framework, live, plain_host
 from tests.checks.environments import (
@@ -272,3 +275,12 @@ def test_two_plugins_of_jax() -> None:
     assert one(several_plugins, change(plain_host(), "pythons", jax("cuda12", "cuda13").pythons)) == ("pass", "")
     blank = change(jax("cuda12"), "pythons.0.packages", Unknown("closed"))
     assert one(several_plugins, blank) == ("unknown", "closed")
+
+
+def test_two_plugins_explain_what_the_newer_one_cannot() -> None:
+    facts = jax("cuda12", "cuda13")
+    seen = change(facts, "pythons.0.frameworks.0.plugin", "jax-cuda13-plugin")
+    report = build(seen, judge(seen, catalogue.load(["jax.several-plugins", "jax.driver-too-old"])))
+    (finding,) = report.findings
+    assert (finding.check, finding.status) == ("jax.several-plugins", "fail")
+    assert [c.check for c in finding.consequences] == ["jax.driver-too-old"]
