@@ -51,9 +51,9 @@ def _mapped(framework: Framework) -> Sequence[str]:
 
 
 def _linked(need: Need, mapped: Sequence[str]) -> Linked:
-    loaded = next(_copies(need.soname, mapped), None)
-    agrees = need.path is not None and any(_same(need.path, path) for path in _copies(need.soname, mapped))
-    return Linked(need, need.path if agrees else loaded, agrees)
+    copies = list(_copies(need.soname, mapped))
+    same = next((path for path in copies if need.path is not None and _same(need.path, path)), None)
+    return Linked(need, same or next(iter(copies), None), same is not None)
 
 
 def _copies(soname: str, mapped: Sequence[str]) -> Iterator[str]:

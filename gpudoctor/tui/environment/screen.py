@@ -55,6 +55,7 @@ class Place(Screen[None]):
     def __init__(self) -> None:
         super().__init__()
         self._found: dict[str, str] = {}
+        self._looking: Thread | None = None
         self._entries: list[Entry] = []
 
     @property
@@ -80,9 +81,10 @@ class Place(Screen[None]):
 
     def on_screen_resume(self) -> None:
         """Look for interpreters each time that somebody comes here: they come and go."""
-        if self.session.source.live:
+        if self.session.source.live and not (self._looking and self._looking.is_alive()):
             # Left behind where a dead mount holds it: a worker would be waited for at the end.
-            Thread(target=self._look, args=(self.session.source,), daemon=True).start()
+            self._looking = Thread(target=self._look, args=(self.session.source,), daemon=True)
+            self._looking.start()
 
     def on_resize(self, event: events.Resize) -> None:
         """Give the list more room on a wide terminal."""

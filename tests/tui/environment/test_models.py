@@ -80,7 +80,7 @@ def test_a_need_beside_what_was_truly_loaded() -> None:
     assert (cublas.agrees, cublas.loaded) == (False, CUBLAS)
     assert cublas.says == "12.4.5, by LD_LIBRARY_PATH"
     assert nccl.says == "found nowhere, though libtorch_cuda.so needs it"
-    assert besides(TORCH) == [f"{CUDNN}.10.2", CUDA] or besides(TORCH) == [CUDA]
+    assert besides(TORCH) == [CUDA]
 
 
 def test_a_longer_name_is_another_library() -> None:
@@ -100,7 +100,7 @@ def test_without_an_import_nothing_is_known_to_be_loaded() -> None:
 
 def test_a_framework_is_told_by_what_it_was_built_for_sees_and_loads() -> None:
     said = lines(of_framework(TORCH))
-    assert said[""][0] == "PyTorch 2.9.1" or "PyTorch 2.9.1" in [line.text for line in of_framework(TORCH)]
+    assert of_framework(TORCH)[0] == Line("", "PyTorch 2.9.1", "heading")
     assert said["built for"][0] == "CUDA 12.8, cuDNN 9.10.2"
     assert said["sees"] == ("1 GPU", "pass")
     assert said["import"][0] == "works in 1.5 s"

@@ -1,5 +1,6 @@
 """The place Environment, by its keys and by the mouse."""
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -22,6 +23,14 @@ from tests.tui.environment.machines import machine
 from tests.tui.screens import SIZES, compare, run, settled, text_of
 
 FACTS = machine()
+# Facts of each kind; how many there are in all changes with every new one.
+TREE = {
+    "schema": "gpudoctor.facts/1",
+    "quick": False,
+    "host": {"architecture": "x86_64", "wsl": None, "memory_limit": {"unknown": "no cgroup is mounted"}},
+    "gpus": [{"name": "NVIDIA GeForce RTX 4090", "nvlinks": [True, False]}, {"name": "NVIDIA A2"}],
+    "log": {"events": []},
+}
 
 
 def doctor(facts: Facts = FACTS) -> Callable[[], Doctor]:
@@ -56,6 +65,10 @@ def test_the_facts_look_as_they_did(size: tuple[int, int]) -> None:
     async def what(pilot: Pilot[Any]) -> None:
         await there(pilot)
         await pilot.press("f")
+        tree = pilot.app.screen.query_one(FactsTree)
+        tree.show(TREE)
+        await settled(pilot)
+        await pilot.press("down", "down", "down", "enter")
         await settled(pilot)
         compare(pilot.app, "environment-facts")
 
@@ -226,6 +239,31 @@ def test_an_interpreter_that_is_picked_is_examined(monkeypatch: pytest.MonkeyPat
 
     run(lambda: Doctor(source), what)
     assert asked == [(), ("/home/me/.venvs/jax/bin/python",)]
+
+
+def test_a_look_that_a_dead_disk_holds_is_joined_by_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, freed = [], threading.Event()
+
+    def held(_: object) -> tuple[tuple[str, str], ...]:
+        begun.append(1)
+        freed.wait(20)
+        return (("/opt/late/bin/python", "venv"),)
+
+    monkeypatch.setattr("gpudoctor.examine.interpreters", held)
+    monkeypatch.setattr("gpudoctor.tui.app.examine", lambda *_: iter([examine.Done(examine.check(facts=FACTS), FACTS)]))
+
+    async def what(pilot: Pilot[Any]) -> None:
+        await there(pilot)
+        for _ in range(3):
+            await pilot.press("1", "4")
+        await settled(pilot)
+        assert begun == [1]
+        freed.set()
+        await settled(pilot, lambda: "late" in text(pilot))
+        await pilot.press("1", "4")
+        await settled(pilot, lambda: len(begun) == 2)
+
+    run(lambda: Doctor(Source()), what)
 
 
 def test_an_examination_that_broke_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
