@@ -38,7 +38,6 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "packages.built-for-another-torch",
         "packages.extension-abi",
         "packages.torchvision-mismatch",
-        "packages.builds-overwrite",
     ),
     affects=("wheels",),
     seen=("table 2026-11",),
