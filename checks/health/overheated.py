@@ -8,6 +8,8 @@ from gpudoctor.subjects import OnGpu, gpu_name, nvidia_gpus
 _LOOK = "nvidia-smi -q -d TEMPERATURE,PERFORMANCE"
 # The driver acts a little before the memory reaches its limit.
 _NEAR = 5
+# So near to its shutdown temperature a GPU has minutes.
+_LAST = 3
 
 
 def _fixes(on: OnGpu) -> tuple[Fix, ...]:
@@ -53,6 +55,7 @@ def overheated(on: OnGpu) -> Problem | None:
         return Problem(f"{says}lowered its clocks: {', '.join(named)}.")
     degrees = f" at {heat} degrees C" if heat is not None else ""
     slow = f" (slowdown from {limit})" if limit is not None else ""
-    return Problem(
-        f"{gpu_name(on.gpu)} is hot{degrees}{slow} and has lowered its clocks: {', '.join(named) or 'hw-slowdown'}."
-    )
+    last = known_or(on.gpu.temperature_shutdown, None)
+    end = f" At {last} it switches off." if heat is not None and last is not None and heat >= last - _LAST else ""
+    why = ", ".join(named) or "hw-slowdown"
+    return Problem(f"{gpu_name(on.gpu)} is hot{degrees}{slow} and has lowered its clocks: {why}.{end}")

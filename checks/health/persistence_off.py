@@ -23,7 +23,9 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 
 def _without(facts: Facts) -> list[Gpu]:
     """The data-centre GPUs whose state is forgotten."""
-    return [g for g in gpus_of(facts, "nvidia") if is_data_centre(g) and g.persistence is False]
+    found = [g for g in gpus_of(facts, "nvidia") if g.persistence is False and is_data_centre(g)]
+    # A virtual GPU is its host's to keep, and GB10 is a desktop's.
+    return [g for g in found if g.integrated is not True and g.virtualization != "vgpu"]
 
 
 @check(

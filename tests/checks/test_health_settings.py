@@ -70,6 +70,12 @@ ILL = [
     ),
     (
         "health.overheated",
+        at_work(temperature=98, event_reasons=("hw-thermal-slowdown",)),
+        f"{NAME} is hot at 98 degrees C (slowdown from 90) and has lowered its clocks: hw-thermal-slowdown. At 100 it "
+        "switches off.",
+    ),
+    (
+        "health.overheated",
         server(temperature_memory=60, event_reasons=("sw-thermal-slowdown",)),
         f"{BIG} is hot at 40 degrees C (slowdown from 90) and has lowered its clocks: sw-thermal-slowdown.",
     ),
@@ -106,6 +112,8 @@ WELL = [
     ("health.persistence-off", server(1, WHY)),  # NVML says that it is on
     ("health.persistence-off", card(persistence=False)),  # a GeForce, with a desktop or without
     ("health.persistence-off", server(1, persistence=None)),
+    ("health.persistence-off", server(1, persistence=False, virtualization="vgpu")),
+    ("health.persistence-off", server(1, persistence=False, integrated=True)),
 ]
 
 UNKNOWN = [
