@@ -58,7 +58,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=(f"{amd.INSTALL}reference/system-requirements.html", amd.POST_INSTALL),
     each=amd_compute,
-    affects=("everything",),
+    affects=("tools",),
     seen=("table 2026-11",),
 )
 def repository_of_another_release(facts: Facts) -> Problem | None:

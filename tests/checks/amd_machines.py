@@ -7,7 +7,7 @@ import msgspec
 from gpudoctor.facts import Amd, Board, Facts, Gpu, Node, User
 from gpudoctor.facts.host import Group
 from gpudoctor.maybe import known_or
-from tests.builders import card, change, framework, gpu, host, plain_host, python
+from tests.builders import card, change, framework, gpu, host, live, plain_host, python
 
 RENDER, VIDEO = Group(gid=110, name="render"), Group(gid=44, name="video")
 IGPU = gpu(1, vendor="amd", name="Raphael", gfx="gfx1036", integrated=True, capability=None, uuid=None)
@@ -69,7 +69,8 @@ def instinct_node(cards: int = 8, parts: int = 1, iommu: str | None = "identity"
     )
     told = tuple(board(c.address, **(plain | changes)) for c in devices)
     node = change(change(facts, "gpus", gpus), "pci", devices)
-    return change(node, "amd.boards", told)
+    seen = change(node, "pythons.0.frameworks.0.live", live(len(gpus)))
+    return change(seen, "amd.boards", told)
 
 
 def amd_host(gpus: tuple[Gpu, ...] = (RADEON,), archs: tuple[str, ...] = ("gfx1030", "gfx1100"), **amd: Any) -> Facts:
@@ -105,7 +106,8 @@ def amd_host(gpus: tuple[Gpu, ...] = (RADEON,), archs: tuple[str, ...] = ("gfx10
         for n, g in enumerate(gpus)
     )
     plain["boards"] = () if amd.get("loaded") is False else tuple(board(c.address) for c in cards)
-    torch = framework("torch", "2.7.1+rocm6.3", cuda=None, hip="6.3.42134", variant="rocm", archs=archs)
+    seen = live(max(1, len(gpus)))
+    torch = framework("torch", "2.7.1+rocm6.3", cuda=None, hip="6.3.42134", variant="rocm", archs=archs, live=seen)
     user = User(uid=1000, name="ada", groups=(VIDEO, RENDER), known_groups=(RENDER, VIDEO))
     facts = plain_host(host=host(user=user), pci=cards, gpus=gpus, pythons=(python(torch),))
     return msgspec.structs.replace(facts, amd=Amd(**(plain | amd)))

@@ -33,7 +33,13 @@ def container() -> Facts:
     """Docker with two GPUs of eight: sysfs shows all cards, KFD those that were given."""
     facts = node()
     two = tuple(render(path=f"/dev/dri/renderD{n}", minor=n) for n in (128, 136))
-    return having(facts, gpus=known_or(facts.gpus, ())[:2], amd__render=two, host__container="docker")
+    return having(
+        facts,
+        gpus=known_or(facts.gpus, ())[:2],
+        amd__render=two,
+        host__container="docker",
+        pythons__0__frameworks__0__live=live(2),
+    )
 
 
 def guest() -> Facts:

@@ -6,11 +6,14 @@ import msgspec
 import pytest
 
 from gpudoctor.checks.rocm.bad_pages import bad_pages
+from gpudoctor.checks.rocm.fewer_gpus import fewer_gpus
 from gpudoctor.checks.rocm.hangs import hangs
 from gpudoctor.checks.rocm.held_slow import held_slow
 from gpudoctor.checks.rocm.hive_split import hive_split
 from gpudoctor.checks.rocm.iommu_translates import iommu_translates
+from gpudoctor.checks.rocm.narrow_link import narrow_link
 from gpudoctor.checks.rocm.not_driven import not_driven
+from gpudoctor.checks.rocm.overheated import overheated
 from gpudoctor.checks.rocm.page_faults import page_faults
 from gpudoctor.checks.rocm.partitions_differ import partitions_differ
 from gpudoctor.checks.rocm.partitions_missing import partitions_missing
@@ -20,7 +23,7 @@ from gpudoctor.checks.rocm.uncorrectable_errors import uncorrectable_errors
 from gpudoctor.facts import Event, Facts
 from gpudoctor.judge import Check, Severity, run
 from gpudoctor.maybe import Unknown
-from tests.builders import ask, change, nvidia_host
+from tests.builders import ask, change, live, nvidia_host
 from tests.checks.amd_machines import IGPU, RADEON, amd_host, instinct_node
 from tests.checks.test_rocm import card, commands, inside
 
@@ -30,7 +33,9 @@ ALL: tuple[Check[Any], ...] = (
     held_slow,
     hive_split,
     iommu_translates,
+    narrow_link,
     not_driven,
+    overheated,
     page_faults,
     partitions_differ,
     partitions_missing,
@@ -165,6 +170,49 @@ def test_what_helps_a_card_that_is_not_driven() -> None:
     assert commands(not_driven, undriven("gfx90a", WORN)) == []
 
 
+def link(generation: int, width: int, most: int) -> Facts:
+    """A card of the fourth generation whose link is as given."""
+    facts = change(amd_host(), "pci.0.link_generation", generation)
+    return change(change(facts, "pci.0.link_width", width), "pci.0.link_width_max", most)
+
+
+TWO = amd_host((RADEON, card("gfx1100", 1)))
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        link(4, 16, 16),
+        link(4, 8, 16),
+        link(4, 4, 8),
+        link(1, 1, 16),  # it saves power
+        change(link(4, 1, 16), "host.virtual", "kvm"),
+        change(link(4, 1, 16), "pci.0.integrated", True),
+        change(link(4, 1, 16), "pci.0.link_width_max", None),
+    ],
+)
+def test_links_that_are_well(facts: Facts) -> None:
+    assert ask(narrow_link, facts) == [("pass", "")]
+
+
+def test_temperatures_that_are_well() -> None:
+    warm = change(change(amd_host(), "gpus.0.temperature", 95), "gpus.0.temperature_slowdown", 100)
+    assert ask(overheated, warm) == [("pass", "")]
+    assert ask(overheated, change(warm, "gpus.0.temperature_slowdown", WHY)) == [("pass", "")]  # no such sensor
+    assert ask(overheated, change(warm, "gpus.0.temperature", WHY)) == [("unknown", "not to be seen")]
+
+
+def test_counts_that_are_well() -> None:
+    counted = change(TWO, "pythons.0.frameworks.0.live", live(2))
+    one = change(amd_host((RADEON, IGPU)), "pythons.0.frameworks.0.live", live(1))
+    none = change(TWO, "pythons.0.frameworks.0.live", live(0))
+    masked = change(
+        change(TWO, "pythons.0.frameworks.0.live", live(1)), "host.environment", {"HIP_VISIBLE_DEVICES": "1"}
+    )
+    for facts in (counted, one, none, masked):
+        assert ask(fewer_gpus, facts) == [("pass", "")]
+
+
 def worn(**changes: Any) -> Facts:
     """One MI300X card, changed."""
     return instinct_node(1, **changes)
@@ -249,6 +297,26 @@ def worn(**changes: Any) -> Facts:
             "The IOMMU translates for 2 of 2 Instinct cards (domain type DMA-FQ).",
         ),
         (
+            narrow_link,
+            link(4, 4, 16),
+            "The PCIe link of GPU 0 (Radeon RX 7900 XTX) has a width of x4, and card and slot have x16.",
+        ),
+        (
+            narrow_link,
+            change(link(1, 1, 16), "gpus.0.utilisation", 99),
+            "The PCIe link of GPU 0 (Radeon RX 7900 XTX) has a width of x1, and card and slot have x16.",
+        ),
+        (
+            overheated,
+            change(change(amd_host(), "gpus.0.temperature", 110), "gpus.0.temperature_slowdown", 110),
+            "GPU 0 (Radeon RX 7900 XTX) has 110 degrees C, and is critical from 110 on.",
+        ),
+        (
+            fewer_gpus,
+            change(TWO, "pythons.0.frameworks.0.live", live(1)),
+            "PyTorch 2.7.1+rocm6.3 counts 1 of the 2 cards that the kernel shows.",
+        ),
+        (
             small_bar,
             change(amd_host((RADEON, card("gfx1100", 1))), "pci.1.bar1", 256 << 20),
             "The PCI window of 1 of 2 cards is 256 MiB or less: GPU 1 (Radeon).",
@@ -275,6 +343,8 @@ def test_problems(check: Check[Any], facts: Facts, says: str) -> None:
         (partitions_missing, change(instinct_node(2, 8), "gpus", instinct_node(2, 8).gpus[:9]), "amd.closed_nodes"),  # type: ignore[index]
         (reset_failed, amd_host(), "log.events"),
         (small_bar, amd_host((RADEON, card("gfx1100", 1))), "pci.1.bar1"),
+        (narrow_link, amd_host(), "pci.0.link_width"),
+        (fewer_gpus, TWO, "pythons.0.frameworks.0.live.count"),
         (uncorrectable_errors, instinct_node(1), "gpus.0.ecc_uncorrected"),
     ],
 )

@@ -1,0 +1,63 @@
+"""PyTorch counts fewer of AMD's cards than KFD shows it."""
+
+from functools import partial
+
+from gpudoctor.facts import Gpu
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.subjects import OnLive, gpu_name, lives
+from gpudoctor.views.visibility import visible_amd
+
+
+def _cards(on: OnLive) -> tuple[Gpu, ...]:
+    """The cards that the masks leave; of integrated GPUs HIP passes over some."""
+    return tuple(gpu for gpu in visible_amd(on.facts) if gpu.integrated is False)
+
+
+@check(
+    title="PyTorch sees fewer AMD GPUs than the driver shows",
+    severity=Severity.WARNING,
+    cause="ROCm leaves out a GPU that it cannot open (its render node is missing or closed), that does not answer, or "
+    "that the library does not know; or something inside Python sets a mask before HIP starts.",
+    fixes=(
+        Fix(
+            "Compare what ROCm lists with what the kernel lists, and see why a GPU is left out.",
+            ("rocminfo | grep -E 'Name: +gfx|Node:'", "ls -l /dev/dri/renderD*", "AMD_LOG_LEVEL=3 rocminfo | tail"),
+            impact="none",
+        ),
+        Fix(
+            "Look what sets the mask inside the process.",
+            ("python3 -c 'import os; print({k: v for k, v in os.environ.items() if \"VISIBLE_DEVICES\" in k})'",),
+            impact="none",
+        ),
+    ),
+    references=(
+        "https://rocm.docs.amd.com/en/latest/conceptual/gpu-isolation.html",
+        "https://rocm.docs.amd.com/projects/install-on-linux/en/latest/how-to/docker.html",
+    ),
+    each=partial(lives, name="torch"),
+    because=(
+        "rocm.not-driven",
+        "rocm.render-node-closed",
+        "rocm.pcie-atomics",
+        "rocm.reset-failed",
+        "rocm.partitions-missing",
+        "rocm.override-of-another-isa",
+        "rocm.override-left-on",
+        "visibility.hip-hides-all",
+        "visibility.hip-out-of-range",
+        "visibility.rocr-and-hip",
+    ),
+    affects=("several-gpus",),
+    seen=("table 2026-11",),
+)
+def fewer_gpus(on: OnLive) -> Problem | None:
+    """It works with some: where it sees none, another check speaks."""
+    cards = _cards(on) if on.framework.variant == "rocm" else ()
+    if len(cards) < 2 or known(on.live.available) is not True:
+        return None
+    counted = known(on.live.count)
+    if counted >= len(cards):
+        return None
+    names = tuple(f"{gpu_name(gpu)}: {gpu.render_node or 'no render node'}" for gpu in cards)
+    return Problem(f"{on.name} counts {counted} of the {len(cards)} cards that the kernel shows.", names)
