@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from gpudoctor.facts import Facts
 from gpudoctor.judge import MACHINE, About, Fix, Severity, check
-from gpudoctor.maybe import known
+from gpudoctor.maybe import known, known_or
 from gpudoctor.remedies import container
 from gpudoctor.subjects import has_nvidia, in_container, on_wsl
 
@@ -32,14 +32,20 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     cause="Docker Desktop runs its containers in a virtual machine of its own, and NVIDIA's GPU is not passed to it; "
     "its support of GPUs is for Windows with WSL 2 alone.",
     fixes=_fixes,
-    references=("https://docs.docker.com/desktop/features/gpu/", "https://docs.docker.com/engine/install/"),
+    references=(
+        "https://docs.docker.com/desktop/features/gpu/",
+        "https://github.com/docker/roadmap/issues/497",
+        "https://github.com/NVIDIA/nvidia-container-toolkit/issues/175",
+    ),
     each=_hosts,
     because=("driver.*", "device.*"),
     affects=("containers",),
     seen=("table 2026-11",),
 )
 def docker_desktop_linux(facts: Facts) -> str | None:
-    """The context in use is Docker Desktop's."""
+    """The context in use is Docker Desktop's, and its virtual machine has no runtime of NVIDIA's."""
     if known(facts.containers.docker_desktop) is not True:
+        return None
+    if "nvidia" in (known_or(facts.containers.docker_runtimes, None) or ()):
         return None
     return "The docker command speaks to Docker Desktop, whose virtual machine does not have this computer's GPU."

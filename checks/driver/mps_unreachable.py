@@ -41,12 +41,13 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 @check(
     title="CUDA's Multi-Process Service (MPS) does not answer",
     severity=Severity.ERROR,
-    cause="Where the pipe folder of MPS exists (CUDA_MPS_PIPE_DIRECTORY, else /tmp/nvidia-mps), CUDA goes through the "
-    "daemon behind it instead of to the GPU. A daemon that died, that runs as another user, or whose pipes a container "
-    "does not reach, ends cuInit; nvidia-smi does not use it and looks healthy.",
+    cause="Where a control daemon answers in the pipe folder (CUDA_MPS_PIPE_DIRECTORY, else /tmp/nvidia-mps), CUDA "
+    "computes through the server that it starts, and not without it any more: a server that died or recovers, that "
+    "serves another user, or that a container reaches only in part ends cuInit. nvidia-smi does not use MPS.",
     fixes=_fixes,
     references=(
         "https://docs.nvidia.com/deploy/mps/index.html",
+        "https://manpages.ubuntu.com/manpages/noble/man1/nvidia-cuda-mps-control.1.html",
         "https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TYPES.html",
     ),
     each=nvidia_machine,

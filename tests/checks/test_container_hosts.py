@@ -56,8 +56,9 @@ def lxc(**changes: object) -> Facts:
         (change(host(docker_desktop=True), "host.container", "docker"), SKIPPED),
         (host(docker=None, docker_desktop=None), SKIPPED),
         (host(docker_desktop=WHY), UNKNOWN),
+        (host(docker_desktop=True), PASS),  # a release that has it after all
         (
-            host(docker_desktop=True),
+            host(docker_desktop=True, docker_runtimes=WHY),
             [
                 (
                     "problem",
@@ -161,6 +162,6 @@ def test_nested_needs_no_cgroups(facts: Facts, verdict: list[tuple[str, str]]) -
 
 
 def test_docker_desktop_is_left_for_the_engine() -> None:
-    fixes = run(docker_desktop_linux, host(docker_desktop=True))[0].fixes
+    fixes = run(docker_desktop_linux, host(docker_desktop=True, docker_runtimes=("runc",)))[0].fixes
     assert fixes[0].commands == ("docker context use default",)
     assert any("nvidia-container-toolkit" in command for command in fixes[1].commands)
