@@ -56,7 +56,7 @@ def _failed(facts: Facts, address: str) -> tuple[str, ...]:
     each=nvidia_cards,
     because=("device.switched-off", "driver.vfio-in-the-way"),
     affects=("everything",),
-    seen=("table 2026-11",),
+    seen=("simulated 2026-11",),
 )
 def wake_failed(on: OnCard) -> Problem | None:
     """The kernel said that it could not wake this card, and no driver has heard of it since."""

@@ -29,6 +29,7 @@ _UVM_HMM = "https://docs.nvidia.com/cuda/cuda-toolkit-release-notes/index.html"
         *HANGS,
         *SURROUNDINGS,
         "driver.nvml-error",
+        "host.address-space-limit",
         "driver.mps-unreachable",
         "driver.no-devices",
         "driver.gpus-missing",

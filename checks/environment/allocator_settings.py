@@ -64,7 +64,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     each=torches,
     because=("python.*",),
     affects=("wheels",),
-    seen=("table 2026-11",),
+    seen=("simulated 2026-11",),
 )
 def allocator_settings(on: OnFramework) -> Problem | None:
     """An option that this release does not know, or a value that none takes."""

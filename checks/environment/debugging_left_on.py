@@ -56,7 +56,7 @@ def _fixes(on: OnVariable) -> tuple[Fix, ...]:
     ),
     each=_variables,
     affects=("everything",),
-    seen=("table 2026-11",),
+    seen=("simulated 2026-11",),
 )
 def debugging_left_on(on: OnVariable) -> Problem:
     """Each variable of the table whose value switches it on."""

@@ -102,6 +102,7 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
     uptime: Maybe[float] = NOT  # seconds since the machine started
     cpu_list: Maybe[str] = NOT  # processors on which this process may run, "0-15"
     numa_balancing: Maybe[bool | None] = NOT  # the kernel moves pages between nodes; None: a kernel without
+    address_space: Maybe[int | None] = NOT  # bytes that a process may map (ulimit -v); None: unlimited
     may_lock: Maybe[bool] = NOT  # CAP_IPC_LOCK: memlock does not bind this process
     rdma: Maybe[bool] = NOT  # /dev/infiniband holds a device
     l4t: Maybe[str | None] = NOT  # Jetson Linux: "36.4.3"; None: no Jetson

@@ -54,6 +54,7 @@ def probe(machine: Machine) -> Host:
         uptime=host_state.uptime(machine, container=seen.name),
         cpu_list=host_state.cpu_list(machine),
         numa_balancing=host_state.numa_balancing(machine),
+        address_space=host_state.address_space(machine),
         may_lock=host_state.may_lock(machine),
         rdma=host_state.rdma(machine),
         l4t=host_state.l4t(machine),

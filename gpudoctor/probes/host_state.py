@@ -36,6 +36,14 @@ def _status(machine: Machine, field: str) -> Maybe[str]:
     return found[1] if found else Unknown(f"/proc/self/status has no {field}")
 
 
+def address_space(machine: Machine) -> Maybe[int | None]:
+    """Return how much a process may map, in bytes; None where there is no limit."""
+    found = re.search(r"^Max address space\s+(\S+)", machine.line("/proc/self/limits") or "", re.M)
+    if found is None:
+        return Unknown("/proc/self/limits names no limit of the address space")
+    return int(found[1]) if found[1].isdigit() else None
+
+
 def numa_balancing(machine: Machine) -> Maybe[bool | None]:
     """Return whether the kernel moves pages between nodes by itself; None where it cannot."""
     text = machine.line("/proc/sys/kernel/numa_balancing")

@@ -24,7 +24,7 @@ def unset(facts: Facts, *names: str, why: str = "", verify: str | None = None) -
         "change-environment",
         needs="restart of the program",
         undo=undo,
-        verify=verify or f"env | grep -E '^({'|'.join(names)})='",
+        verify=verify or "env | grep " + " ".join(f"-e ^{name}=" for name in names),
     )
 
 

@@ -25,7 +25,12 @@ BUILD = (
     "driver.no-module-for-kernel",
 )
 OTHER_DRIVERS = ("driver.nouveau-in-the-way", "driver.nova-core-in-the-way", "driver.vfio-in-the-way")
-REFUSED = ("driver.refused-by-secure-boot", "driver.refused-by-lockdown", "driver.blacklisted")
+REFUSED = (
+    "driver.refused-by-secure-boot",
+    "driver.refused-by-lockdown",
+    "driver.blacklisted",
+    "driver.stopped-by-ibt",
+)
 UNFIT = (
     "driver.gpu-dropped",
     "driver.gpu-too-new",

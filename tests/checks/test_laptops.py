@@ -7,6 +7,7 @@ import pytest
 from gpudoctor.checks.device.bar_unassigned import bar_unassigned
 from gpudoctor.checks.device.thunderbolt_unauthorized import thunderbolt_unauthorized
 from gpudoctor.checks.device.wake_failed import wake_failed
+from gpudoctor.checks.driver.stopped_by_ibt import stopped_by_ibt
 from gpudoctor.checks.driver.suspend_refused import suspend_refused
 from gpudoctor.checks.driver.unknown_option import unknown_option
 from gpudoctor.facts import Event, Facts, Thunderbolt
@@ -126,3 +127,27 @@ def test_what_the_kernel_says_of_windows_is_evidence_alone() -> None:
     assert verdict.problem is not None
     assert verdict.problem.evidence == (said.text,)
     assert ask(bar_unassigned, having(log__events=(said,))) == [("pass", "")]
+
+
+def trapped(symbol: str, module: str | None = None, **changes: Any) -> Facts:
+    """A machine whose kernel stopped a module."""
+    what = {"text": symbol} | ({"module": module} if module else {})
+    line = Event(kind="ibt-trap", text=f"traps: Missing ENDBR: {symbol}", what=what)
+    return having(**({"log__events": (line,), "gpus": (), "nvidia__kernel__loaded": None} | changes))
+
+
+@pytest.mark.parametrize(
+    ("facts", "outcome"),
+    [
+        (trapped("init_module+0x0/0x10", "nvidia"), "problem"),
+        (trapped("_portMemAllocatorAllocNonPagedWrapper+0x0/0x10"), "problem"),
+        (trapped("_nv011468rm+0x0/0x10"), "problem"),
+        (trapped("init_module+0x0/0x10", "vboxdrv"), "pass"),
+        (trapped("ixgbe_probe+0x0/0x10"), "pass"),
+        (trapped("init_module+0x0/0x10", "nvidia", gpus=nvidia_host().gpus), "pass"),
+        (trapped("init_module+0x0/0x10", "nvidia", log__events=WHY), "pass"),
+    ],
+)
+def test_stopped_by_ibt(facts: Facts, outcome: str) -> None:
+    says = "The kernel stopped NVIDIA's module: it was built without marks for indirect branches."
+    assert ask(stopped_by_ibt, facts) == [(outcome, says if outcome == "problem" else "")]

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from gpudoctor.checks.host.address_space_limit import address_space_limit
 from gpudoctor.checks.host.far_cpus import far_cpus
 from gpudoctor.checks.host.memlock_small import memlock_small
 from gpudoctor.checks.host.numa_balancing import numa_balancing
@@ -192,3 +193,28 @@ def test_a_container_is_started_anew() -> None:
 )
 def test_numa_balancing(changes: dict[str, Any], outcome: str) -> None:
     assert [found for found, _ in ask(numa_balancing, having(nvidia_host(), **changes))] == [outcome]
+
+
+MAPS = "A process may map 16 GiB (ulimit -v); CUDA maps more than the GPU's 24 GiB."
+
+
+@pytest.mark.parametrize(
+    ("changes", "verdict", "severity"),
+    [
+        ({}, ("pass", ""), None),
+        ({"host__address_space": 16 << 30}, ("problem", MAPS), Severity.WARNING),
+        (
+            {"host__address_space": 16 << 30, "nvidia__cuda__code": 2},
+            ("problem", f"{MAPS} cuInit fails for want of memory."),
+            Severity.ERROR,
+        ),
+        ({"host__address_space": 1 << 40}, ("pass", ""), None),
+        ({"host__address_space": WHY}, ("unknown", "nobody looked"), None),
+        ({"host__address_space": WHY, "gpus": ()}, ("pass", ""), None),
+        ({"host__address_space": 16 << 30, "gpus__0__memory": None}, ("pass", ""), None),
+    ],
+)
+def test_address_space_limit(changes: dict[str, Any], verdict: tuple[str, str], severity: Severity | None) -> None:
+    facts = having(nvidia_host(), **changes)
+    assert ask(address_space_limit, facts) == [verdict]
+    assert [v.severity for v in run(address_space_limit, facts) if v.problem] == ([severity] if severity else [])

@@ -47,6 +47,8 @@ LINES = [
      Event("bar-no-space", gpu="0000:06:00.0", driver="pci", text="BAR 1: no space for [mem size 0x10000000 64bit pref]")),
     ("pci 0000:06:00.0: BAR 1 [mem size 0x10000000 64bit pref]: can't assign; no space",
      Event("bar-no-space", gpu="0000:06:00.0", driver="pci", text="BAR 1 [mem size 0x10000000 64bit pref]: can't assign; no space")),
+    ("traps: Missing ENDBR: _portMemAllocatorAllocNonPagedWrapper+0x0/0x10 [nvidia]",
+     Event("ibt-trap", module="nvidia", text="_portMemAllocatorAllocNonPagedWrapper+0x0/0x10")),
     ("nvidia: unknown parameter 'NVreg_EnableGpuFirmwares' ignored",
      Event("unknown-parameter", module="nvidia", text="NVreg_EnableGpuFirmwares")),
     ("NVRM: RmInitAdapter: Cannot initialize GSP firmware RM", Event("gsp-failed", text="Cannot initialize GSP firmware RM")),

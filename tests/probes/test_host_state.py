@@ -83,3 +83,18 @@ def test_thunderbolt() -> None:
         Thunderbolt(place="0-3", authorized=Unknown(f"{AT}/0-3/authorized says '?'")),
         Thunderbolt(place="1-1", authorized=True),
     )
+
+
+LIMITS = "Limit                     Soft Limit           Hard Limit           Units\n"
+
+
+@pytest.mark.parametrize(
+    ("row", "limit"),
+    [
+        ("Max address space         unlimited            unlimited            bytes\n", None),
+        ("Max address space         34359738368          unlimited            bytes\n", 32 << 30),
+        ("", Unknown("/proc/self/limits names no limit of the address space")),
+    ],
+)
+def test_the_address_space(row: str, limit: object) -> None:
+    assert state.address_space(RecordedMachine({"/proc/self/limits": LIMITS + row})) == limit

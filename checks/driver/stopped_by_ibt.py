@@ -1,0 +1,55 @@
+"""The processor's protection of indirect branches stops NVIDIA's module."""
+
+import re
+
+from gpudoctor.facts import Event, Facts
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.remedies.boot import kernel_parameter
+from gpudoctor.views.cards import any_works
+from gpudoctor.views.driver import own_kernel
+from gpudoctor.views.log import events, texts
+
+# Names of the module's own functions, where the kernel does not name the module.
+_OURS = re.compile(r"_nv\d+rm|_?port[A-Z]\w+|nvidia_\w+")
+
+
+def _ours(event: Event) -> bool:
+    module, symbol = event.what.get("module", ""), event.what.get("text", "")
+    return module.startswith("nvidia") or (not module and bool(_OURS.match(symbol)))
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    says = "Switch indirect branch tracking off."
+    newer = Fix(
+        "Or take a newer driver, or a kernel that is built with the distribution's own compiler: a module that is "
+        "compiled for IBT runs with it.",
+        (),
+        "reboot",
+        root=True,
+        needs="reboot",
+    )
+    return kernel_parameter(facts, says, "ibt=off", "nvidia-smi"), newer
+
+
+@check(
+    title="Indirect branch tracking (IBT) stops NVIDIA's kernel module",
+    severity=Severity.ERROR,
+    cause="Kernels from 5.18 on can let the processor check that every indirect branch lands on a mark (ENDBR). This "
+    "module was built without marks, so the kernel stops it with a bug the first time it is called.",
+    fixes=_fixes,
+    references=(
+        "https://github.com/NVIDIA/open-gpu-kernel-modules/issues/256",
+        "https://github.com/NVIDIA/open-gpu-kernel-modules/issues/1255",
+        "https://docs.kernel.org/admin-guide/kernel-parameters.html",
+    ),
+    each=own_kernel,
+    because=("driver.built-for-another-kernel",),
+    affects=("everything",),
+    seen=("table 2026-11",),
+)
+def stopped_by_ibt(facts: Facts) -> Problem | None:
+    """The kernel's words about a function of the module, and no GPU that works."""
+    said = tuple(e for e in events(facts, "ibt-trap") if _ours(e))
+    if not said or any_works(facts):
+        return None
+    return Problem("The kernel stopped NVIDIA's module: it was built without marks for indirect branches.", texts(said))

@@ -1,0 +1,57 @@
+"""A limit of the address space is too small for CUDA."""
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.subjects import gpus_of, machine
+from gpudoctor.views.containers import size
+
+# CUDA_ERROR_OUT_OF_MEMORY
+OUT_OF_MEMORY = 2
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    job = "SLURM_JOB_ID" in facts.host.environment or "SGE_TASK_ID" in facts.host.environment
+    asked = (
+        "In a batch job ask for no limit of virtual memory (Grid Engine: h_vmem), but for one of memory." if job else ""
+    )
+    return (
+        Fix(
+            f"Take the limit away (ulimit -v). {asked}".strip(),
+            ("ulimit -v unlimited", "grep -rn -e '^[^#].* as ' /etc/security/limits.conf /etc/security/limits.d"),
+            "change-environment",
+            needs="restart of the program",
+            verify="ulimit -v",
+        ),
+    )
+
+
+@check(
+    title="The limit of the address space is too small for CUDA",
+    severity=Severity.WARNING,
+    cause="CUDA reserves a range of addresses for the memory of all GPUs and of the machine, many times what it uses. "
+    "A limit of virtual memory (ulimit -v) counts these addresses as if they were memory: CUDA answers out of memory "
+    "although nearly all memory is free.",
+    fixes=_fixes,
+    references=(
+        "https://github.com/NVIDIA/cuda-python/pull/2458",
+        "https://man7.org/linux/man-pages/man2/getrlimit.2.html",
+    ),
+    each=machine,
+    because=("device.*",),
+    affects=("everything",),
+    seen=("table 2026-11",),
+)
+def address_space_limit(facts: Facts) -> Problem | None:
+    """Less than the memory of the largest GPU may be mapped; an error where cuInit has failed for want of memory."""
+    sizes = [g.memory for g in gpus_of(facts, "nvidia") if isinstance(g.memory, int)]
+    if not sizes:
+        return None
+    limit = known(facts.host.address_space)
+    if limit is None or limit >= 2 * max(sizes):
+        return None
+    failed = facts.nvidia.cuda.code == OUT_OF_MEMORY
+    says = f"A process may map {size(limit)} (ulimit -v); CUDA maps more than the GPU's {size(max(sizes))}."
+    return Problem(
+        f"{says} cuInit fails for want of memory." if failed else says, severity=Severity.ERROR if failed else None
+    )
