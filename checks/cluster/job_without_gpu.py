@@ -17,7 +17,7 @@ from gpudoctor.views.containers import gpu_nodes
     references=(
         "https://slurm.schedmd.com/gres.html",
         "https://slurm.schedmd.com/cgroup.conf.html#OPT_ConstrainDevices",
-        "https://www.ibm.com/docs/en/spectrum-lsf/10.1.0?topic=jobs-submitting-that-require-gpu-resources",
+        "https://www.ibm.com/docs/SSWRJV_10.1.0/lsf_gpu/lsf_gpu_access_enforcement.html",
     ),
     each=jobs,
     affects=("everything",),

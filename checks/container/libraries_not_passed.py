@@ -55,6 +55,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://apptainer.org/docs/user/main/gpu.html",
         "https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/docker-specialized.html",
         "https://github.com/89luca89/distrobox/blob/main/docs/useful_tips.md",
+        "https://github.com/containers/toolbox/issues/116",
     ),
     each=nvidia_container,
     because=("cluster.job-without-gpu",),

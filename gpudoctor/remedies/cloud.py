@@ -32,8 +32,8 @@ def another_type(says: str) -> Fix:
 def grid_driver() -> Fix:
     """Azure's way to NVIDIA's GRID driver, by an extension that picks the right release."""
     return Fix(
-        "Install NVIDIA's GRID driver as Azure distributes it, with the extension below (from anywhere with Azure's "
-        f"command line), or by hand after {AZURE_DRIVERS}; remove a driver of another kind first.",
+        "Install NVIDIA's current GRID driver as Azure distributes it, with the extension below (from anywhere with "
+        f"Azure's command line), or by hand after {AZURE_DRIVERS}; remove a driver of another kind first.",
         (
             "az vm extension set --resource-group GROUP --vm-name MACHINE --name NvidiaGpuDriverLinux "
             "--publisher Microsoft.HpcCompute",

@@ -55,9 +55,10 @@ _GPU_OF_COMPOSE = """services:
 # What is typed outside to hand the GPU in, for engines with one way to do so.
 _OTHERS: dict[str, tuple[str, ...]] = {
     "toolbox": (
-        "Make the toolbox anew: on a host with the NVIDIA Container Toolkit it then gets the driver's libraries.",
-        "sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml",
-        "toolbox create NAME",
+        "Update Toolbx on the host and enter the box anew: newer releases hand the host's driver libraries in at each "
+        "start, without anything of NVIDIA's inside.",
+        "toolbox --version",
+        "toolbox enter NAME",
     ),
     "distrobox": (
         "Make the box anew with --nvidia, which binds the host's driver libraries into it.",

@@ -102,7 +102,7 @@ def test_libraries_not_passed(facts: Facts, verdict: list[tuple[str, str]]) -> N
         ("docker", "docker run --gpus all"),
         ("podman", "podman run --device nvidia.com/gpu=all"),
         ("distrobox", "distrobox create --nvidia"),
-        ("toolbox", "toolbox create"),
+        ("toolbox", "toolbox enter"),
         ("enroot", "NVIDIA_VISIBLE_DEVICES=all"),
         ("flatpak", "flatpak update"),
         ("systemd-nspawn", "--bind=/dev/nvidiactl"),
@@ -175,7 +175,7 @@ def mismatch(engine: str) -> Facts:
     [
         ("flatpak", "flatpak update"),
         ("distrobox", "distrobox create --nvidia --name NAME --image IMAGE"),
-        ("toolbox", "sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml"),
+        ("toolbox", "toolbox --version"),
     ],
 )
 def test_copies_of_a_box_are_made_anew(engine: str, first: str) -> None:
