@@ -3,6 +3,7 @@
 from typing import Any
 
 from gpudoctor.facts import CudaDevice, Facts, Gpu, Nvidia, PciDevice, Python
+from gpudoctor.maybe import Unknown
 from tests.demo import bad_link_smoke, node, parts, pythons
 
 # At rest: memory in use, degrees, watts.
@@ -98,6 +99,11 @@ def card(index: int) -> PciDevice:
         power_state="D0",
         runtime_status="active",
         bar1=128 << 30,
+        ports=(f"0000:{node.BUSES[index] - 1:02x}:01.1",),
+        iommu="identity",
+        acs=Unknown("the configuration space of PCI bridges can be read by root alone"),
+        local_cpus="0-47,96-143" if index < 4 else "48-95,144-191",
+        link_errors=(),
         **same(index),
     )
 

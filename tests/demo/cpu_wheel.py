@@ -3,6 +3,7 @@
 from typing import Any
 
 from gpudoctor.facts import CudaDevice, Facts, Framework, Gpu, Nvidia, PciDevice, Process, Python
+from gpudoctor.maybe import Unknown
 from tests.demo import parts, pythons
 
 DRIVER = "580.95.05"
@@ -81,6 +82,11 @@ def card() -> PciDevice:
         power_state="D0",
         runtime_status="active",
         bar1=16 << 30,
+        ports=("0000:00:01.0",),
+        iommu="identity",
+        acs=Unknown("not read: there is one GPU alone"),
+        local_cpus="0-27",
+        link_errors=(),
         **SAME,
     )
 

@@ -140,6 +140,11 @@ def card() -> PciDevice:
         power_state="D0",
         runtime_status="active",
         bar1=256 << 20,
+        ports=("0000:00:01.0",),
+        iommu="identity",
+        acs=Unknown("not read: there is one GPU alone"),
+        local_cpus="0-15",
+        link_errors=(),
     )
 
 

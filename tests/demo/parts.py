@@ -105,6 +105,14 @@ def host(
             "PATH": f"{venv}/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/usr/games:/snap/bin",
             "VIRTUAL_ENV": venv,
         },
+        uptime=3.2 * 86400,
+        cpu_list=f"0-{cpus - 1:.0f}",
+        numa_balancing=False,
+        address_space=None,
+        may_lock=False,
+        rdma=False,
+        l4t=None,
+        thunderbolt=(),
     )
 
 
