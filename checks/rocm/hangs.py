@@ -18,7 +18,8 @@ def _hangs(on: OnBoard) -> tuple[Event, ...]:
 _FIXES = (
     Fix(
         "Take the newest kernel and linux-firmware of the distribution, or AMD's newest amdgpu-dkms: many hangs are "
-        "bugs of the scheduler's firmware (MES) that a later release has mended.",
+        "bugs of the scheduler's firmware (MES) that a later release has mended. Where hangs began with an update, go back "
+        "to the release before it.",
         (),
         "reinstall-package",
         root=True,
@@ -42,7 +43,8 @@ _FIXES = (
     fixes=_FIXES,
     references=(
         "https://docs.kernel.org/gpu/amdgpu/driver-core.html",
-        "https://docs.kernel.org/gpu/drm-uapi.html",
+        "https://github.com/ROCm/legacy-rocm-build/issues/5724",
+        "https://github.com/ROCm/legacy-rocm-build/issues/6386",
     ),
     each=boards,
     because=(
