@@ -18,8 +18,8 @@ def _hangs(on: OnBoard) -> tuple[Event, ...]:
 _FIXES = (
     Fix(
         "Take the newest kernel and linux-firmware of the distribution, or AMD's newest amdgpu-dkms: many hangs are "
-        "bugs of the scheduler's firmware (MES) that a later release has mended. Where hangs began with an update, go back "
-        "to the release before it.",
+        "bugs of the scheduler's firmware (MES) that a later release has mended. Where hangs began with an update, go "
+        "back to the release before it.",
         (),
         "reinstall-package",
         root=True,
