@@ -85,6 +85,7 @@ def _without_gsp(on: OnAddress) -> tuple[Fix, ...]:
     because=(
         "device.fallen-off-the-bus",
         "device.power-cable-missing",
+        "device.xid-hardware",
         "device.gsp-firmware-missing",
         *OTHER_DRIVERS,
         *UNFIT,

@@ -55,6 +55,12 @@ def _down(on: OnAddress) -> bool:
     return False in links and any(isinstance(g.nvlinks, tuple) and True in g.nvlinks for g in sisters)
 
 
+def _all_well(facts: Facts) -> bool:
+    """Whether nothing came of it: CUDA starts, and every GPU's links are up."""
+    links = [g.nvlinks for g in gpus_of(facts, "nvidia")]
+    return facts.nvidia.cuda.code == 0 and all(isinstance(up, tuple) and all(up) for up in links)
+
+
 @check(
     title="NVLink has a fault",
     severity=Severity.ERROR,
@@ -79,9 +85,8 @@ def nvlink_fault(facts: Facts) -> Problem | None:
         return None
     lines = texts((*(e for _, said in (fatal or ill) for e in said), *switch), 6)
     if not fatal:
-        return Problem(
-            f"The NVSwitch at {switch[0].gpu} reported SXid {switch[0].code}: a link or switch fault.", lines
-        )
+        says = f"The NVSwitch at {switch[0].gpu} reported SXid {switch[0].code}: a link or switch fault."
+        return Problem(says, lines, severity=Severity.WARNING if _all_well(facts) else None)
     on, said = fatal[0]
     code = next(e.code for e in said if _fatal(e) or _down(on))
     down = " Its links are down (inactive)." if _down(on) else ""

@@ -10,8 +10,14 @@ from gpudoctor.views.log import ago, texts
 _ELSEWHERE = {48, 54, 63, 64, 74, 79, 92, 93, 94, 95, 119, 120, 121, 136, 140, *range(144, 151), 166, 170, 171, 172}
 
 
+# A GPU that did not start; where the driver says more of it in other words, those count.
+_NOT_STARTED = 143
+
+
 def _said(on: OnAddress) -> tuple[Event, ...]:
-    return tuple(e for e in on.xids() if e.code not in _ELSEWHERE and _is_hardware(e.code))
+    told = on.events("rm-init-failed", "gsp-failed", "gsp-wpr2", "gfw-boot") if not on.answers else ()
+    elsewhere = _ELSEWHERE | ({_NOT_STARTED} if told else set())
+    return tuple(e for e in on.xids() if e.code not in elsewhere and _is_hardware(e.code))
 
 
 def _is_hardware(code: int | None) -> bool:

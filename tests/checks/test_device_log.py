@@ -217,6 +217,33 @@ def test_what_is_days_ago_weighs_less(check: str, facts: Facts, severity: Severi
     assert [verdict.severity for verdict in run(catalogue.load([check])[0], facts)] == [severity]
 
 
+@pytest.mark.parametrize(
+    ("code", "links", "cuda", "severities"),
+    [
+        (20034, True, 0, [Severity.WARNING]),
+        (20034, True, 802, [Severity.ERROR]),
+        (20034, False, 0, [Severity.ERROR]),
+        (12028, True, 802, [Severity.ERROR]),  # the GPU hangs, though the guide calls it non-fatal
+        (12021, True, 0, []),  # a corrected bit
+    ],
+)
+def test_a_switch_fault_weighs_by_what_came_of_it(
+    code: int, links: bool, cuda: int, severities: list[Severity]
+) -> None:
+    said = Event(kind="sxid", text=f"SXid {code}", gpu="0000:c1:00.0", code=code)
+    facts = logged(said, facts=having(gpus__0__nvlinks=(True, links), nvidia__cuda__code=cuda))
+    assert [v.severity for v in run(catalogue.load(["device.nvlink-fault"])[0], facts) if v.problem] == severities
+
+
+def test_the_first_fault_is_the_root() -> None:
+    chosen = catalogue.load(["device.xid-hardware", "device.gsp-failed", "device.init-failed", "device.needs-reset"])
+    halted = logged(xid(62), xid(119), facts=having(gpus__0__recovery_action="reset"))
+    dead = logged(xid(143), event("gsp-failed"), started("0x62:0x65:1"), facts=SILENT)
+    for facts, root in ((halted, "device.xid-hardware"), (dead, "device.gsp-failed")):
+        found, _ = findings(judge(facts, chosen))
+        assert [f.root.check.id for f in found] == [root]
+
+
 def test_the_xid_explains_the_reset_that_the_driver_asks_for() -> None:
     chosen = catalogue.load(["device.xid-driver", "device.needs-reset"])
     found, _ = findings(judge(days(109, 0.1, gpus__0__recovery_action="reset"), chosen))
