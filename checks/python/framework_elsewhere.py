@@ -5,6 +5,7 @@ import shlex
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
+from gpudoctor.remedies.python import NEW, install
 from gpudoctor.subjects import NAMES, OnPython, pythons
 from gpudoctor.views.gpus import amd_gpus, nvidia_gpus
 
@@ -18,10 +19,12 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     path = shlex.quote(others[0].path)
     check_it = f"gpudoctor check --python {path}"
     fixes = [Fix("Examine that one, and start your programs with it.", (check_it,), verify=check_it, impact="none")]
-    install = f"{own} -m pip install ..." if on.python.manager != "uv" else f"uv pip install --python {own} ..."
+    if on.python.externally_managed is True:
+        says = "This Python belongs to the distribution, whose pip refuses to install: make an environment from it."
+        commands = (f"{own} -m venv {NEW}", f"{NEW}/bin/python -m pip install ...")
+        return (*fixes, Fix(says, commands, "reinstall-package", undo=f"rm -r {NEW}"))
     says = "To have a framework in this one, install it with this very interpreter's pip."
-    fixes.append(Fix(says, (install,), "reinstall-package"))
-    return tuple(fixes)
+    return (*fixes, Fix(says, (install(on.python, "..."),), "reinstall-package"))
 
 
 @check(

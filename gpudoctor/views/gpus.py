@@ -3,7 +3,16 @@
 from gpudoctor.facts import Facts, Gpu, PciDevice
 from gpudoctor.knowledge import rocm, torch
 from gpudoctor.maybe import Unknown, known, known_or
-from gpudoctor.subjects import as_gpus, asked_for_nvidia, asks_for_nvidia, cards_of, gpus_of, has_rocm, in_container
+from gpudoctor.subjects import (
+    as_gpus,
+    asked_for_nvidia,
+    asks_for_nvidia,
+    cards_of,
+    gpus_of,
+    has_nvidia,
+    has_rocm,
+    in_container,
+)
 
 
 def nvidia_gpus(facts: Facts) -> tuple[Gpu, ...]:
@@ -67,6 +76,13 @@ def amd_gpus(facts: Facts) -> tuple[Gpu, ...]:
     """The AMD GPUs that PyTorch's ROCm wheels have code for; those inside a processor only beside a ROCm."""
     listed = gpus_of(facts, "amd") or as_gpus("amd", _ours(facts, "amd"))
     return tuple(g for g in listed if _computes(facts, g)) if _given(facts, "amd") else ()
+
+
+def amd_alone(facts: Facts) -> tuple[Gpu, ...]:
+    """The AMD GPUs beside an installed ROCm, where nothing of NVIDIA's is there."""
+    if nvidia_gpus(facts) or has_nvidia(facts) or not has_rocm(facts):
+        return ()
+    return amd_gpus(facts)
 
 
 def _computes(facts: Facts, gpu: Gpu) -> bool:

@@ -34,6 +34,9 @@ def test_a_framework_elsewhere() -> None:
     says = "/opt/env/bin/python has no framework; PyTorch is in /home/me/.venv/bin/python."
     assert one(framework_elsewhere, empty()) == ("problem", says)
     assert "gpudoctor check --python /home/me/.venv/bin/python" in commands(framework_elsewhere, empty())
+    assert "/opt/env/bin/python -m pip install ..." in commands(framework_elsewhere, empty())
+    managed = change(empty(), "pythons.0.externally_managed", True)
+    assert "/opt/env/bin/python -m venv ~/gpu-env" in commands(framework_elsewhere, managed)
     assert severity(framework_elsewhere, empty()) == "advice"
     more = one(framework_elsewhere, empty((BOTH, VENV), "/usr/bin/python3"))[1]
     assert more == (

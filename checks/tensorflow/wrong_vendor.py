@@ -1,0 +1,43 @@
+"""TensorFlow built for CUDA beside AMD GPUs."""
+
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.remedies.frameworks import tensorflow_verify
+from gpudoctor.remedies.python import install, lasting, uninstall
+from gpudoctor.subjects import OnFramework, gpu_name, tensorflows
+from gpudoctor.views.frameworks import is_sole
+from gpudoctor.views.gpus import amd_alone
+from gpudoctor.views.packages import numbers
+
+
+def _fixes(on: OnFramework) -> tuple[Fix, ...]:
+    rocm = on.facts.amd.rocm
+    release = ".".join(str(n) for n in numbers(rocm)[:2]) if isinstance(rocm, str) else "7.0"
+    place = f"-f https://repo.radeon.com/rocm/manylinux/rocm-rel-{release}/"
+    says = f"Replace it by AMD's build for the installed ROCm, which is in AMD's own repository.{lasting(on.facts)}"
+    commands = (
+        uninstall(on.python, on.framework.distribution or "tensorflow"),
+        install(on.python, "tensorflow-rocm", options=(place,)),
+    )
+    return (Fix(says, commands, "reinstall-package", verify=tensorflow_verify(on.python)),)
+
+
+@check(
+    title="TensorFlow is built for NVIDIA GPUs, and this machine has AMD's",
+    severity=Severity.WARNING,
+    cause="PyPI's tensorflow knows CUDA alone. The build for ROCm is another package, tensorflow-rocm.",
+    fixes=_fixes,
+    references=(
+        "https://rocm.docs.amd.com/projects/install-on-linux/en/latest/install/3rd-party/tensorflow-install.html",
+    ),
+    each=tensorflows,
+    because=("python.*", "tensorflow.placeholder"),
+    affects=("wheels",),
+    seen=("table 2026-11",),
+)
+def wrong_vendor(on: OnFramework) -> Problem | None:
+    """A CUDA build where AMD GPUs and ROCm are there, nothing of NVIDIA's, and no other framework uses the GPU."""
+    if known(on.framework.variant) != "cuda" or not is_sole(on.python, on.framework):
+        return None
+    gpus = amd_alone(on.facts)
+    return Problem(f"{on.name} is built for CUDA; {gpu_name(gpus[0])} is an AMD GPU and lies idle.") if gpus else None
