@@ -49,6 +49,11 @@ def _by_tool(facts: Facts) -> Problem | None:
     kernel = facts.nvidia.kernel
     if not isinstance(kernel.switch, str):
         return None
+    if kernel.switch == "asus-firmware":
+        says = (
+            "The laptop's firmware has switched the NVIDIA GPU off (dgpu_disable is 1), so that it is not on the bus."
+        )
+        return Problem(says, tuple(f"{name}: 1" for name in kernel.switch_files))
     who = "A udev rule" if kernel.switch == "udev" else f"{kernel.switch} (integrated mode)"
     says = (
         f"{who} has switched the NVIDIA GPU off: {' and '.join(kernel.switch_files)} removed it from the PCI bus or "
@@ -67,6 +72,7 @@ def _by_tool(facts: Facts) -> Problem | None:
     references=(
         "https://github.com/Bumblebee-Project/bbswitch",
         "https://documentation.ubuntu.com/server/how-to/graphics/install-nvidia-drivers/",
+        "https://github.com/utajum/g-helper-linux/issues/85",
     ),
     each=own_kernel,
     affects=("everything",),

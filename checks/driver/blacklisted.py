@@ -9,6 +9,11 @@ from gpudoctor.views.driver import own_kernel
 from gpudoctor.views.reasons import BUILD, DEAD, OTHER_DRIVERS
 
 
+def _by_tool(facts: Facts) -> bool:
+    """Whether a laptop's tool did it; the firmware forbids no module."""
+    return isinstance(facts.nvidia.kernel.switch, str) and facts.nvidia.kernel.switch != "asus-firmware"
+
+
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     if facts.nvidia.kernel.prime == "intel":
         return (
@@ -22,8 +27,8 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
                 verify="nvidia-smi",
             ),
         )
-    if isinstance(facts.nvidia.kernel.switch, str):
-        return laptop.switch_on(facts.nvidia.kernel.switch, facts.nvidia.kernel.switch_files)
+    if _by_tool(facts):
+        return laptop.switch_on(str(facts.nvidia.kernel.switch), facts.nvidia.kernel.switch_files)
     commands = ["grep -rn nvidia /etc/modprobe.d /usr/lib/modprobe.d /run/modprobe.d"]
     says = "Delete the line that forbids nvidia in the file which this finds, then load the module."
     if "nvidia" in known_or(facts.host.kernel.command_line, ""):
@@ -52,7 +57,7 @@ def blacklisted(facts: Facts) -> str | None:
         return None
     if kernel.prime == "intel":
         return "prime-select has chosen the Intel GPU, which forbids the module nvidia (blacklist)."
-    if isinstance(kernel.switch, str):
+    if _by_tool(facts):
         files = " and ".join(kernel.switch_files)
         return f"{kernel.switch} is in integrated mode: {files} forbids the module nvidia (blacklist)."
     return "The module nvidia is blacklisted in modprobe.d or on the kernel command line, so it is not loaded."

@@ -51,6 +51,7 @@ def _fixes(on: OnVariable) -> tuple[Fix, ...]:
     references=(
         "https://docs.nvidia.com/cuda/cuda-programming-guide/05-appendices/environment-variables.html",
         "https://docs.pytorch.org/docs/2.15/cuda_environment_variables.html",
+        "https://docs.pytorch.org/docs/stable/distributed.html",
         "https://nvidia.github.io/numba-cuda/reference/envvars.html",
         "https://docs.jax.dev/en/latest/config_options.html",
     ),

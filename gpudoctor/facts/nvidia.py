@@ -60,7 +60,7 @@ class NvidiaKernel(msgspec.Struct, frozen=True, kw_only=True):
     bbswitch: Maybe[str | None] = NOT  # "ON", "OFF"; None: no bbswitch
     prime: Maybe[str | None] = NOT  # prime-select's choice: nvidia, intel, on-demand; None: no prime-select
     # The laptop's tool whose files switch the NVIDIA GPU off (envycontrol, supergfxctl, system76-power,
-    # optimus-manager), "udev" where a rule of somebody else's does; None: none.
+    # optimus-manager), "asus-firmware", or "udev" where a rule of somebody else's does; None: none.
     switch: Maybe[str | None] = NOT
     switch_files: tuple[str, ...] = ()
     packages: Maybe[tuple[tuple[str, str, str], ...]] = NOT  # of the driver: (name, version, state)

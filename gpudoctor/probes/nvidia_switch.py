@@ -21,11 +21,20 @@ _MODPROBE = {
 }
 _SUPERGFX = "/etc/supergfxd.conf"
 _INTEGRATED = pattern(r'"mode"\s*:\s*"Integrated"')
+# ASUS: the firmware takes the GPU off the bus from the next start on (Documentation/ABI/testing/
+# sysfs-platform-asus-wmi); newer kernels have it at the second place.
+_ASUS = (
+    "/sys/devices/platform/asus-nb-wmi/dgpu_disable",
+    "/sys/class/firmware-attributes/asus-armoury/attributes/dgpu_disable/current_value",
+)
 _LONGEST = 1 << 20
 
 
 def probe(machine: Machine) -> tuple[str | None, tuple[str, ...]]:
-    """Return the tool's name, "udev" for a rule of nobody that we know, or None; and the files that say so."""
+    """Return who switches the GPU off, and the files that say so.
+
+    That is a tool's name, "asus-firmware" for a laptop's own switch, "udev" for a rule of nobody that we know, or None.
+    """
     rules = list(_rules(machine))
     tools = list(_tools(machine))
     named = [name for _path, name in (*tools, *rules) if name]
@@ -61,6 +70,9 @@ def _tools(machine: Machine) -> Iterator[tuple[str, str | None]]:
             yield path, tool
     if _INTEGRATED.search(_text(machine, _SUPERGFX)):
         yield _SUPERGFX, "supergfxctl"
+    off = [path for path in _ASUS if machine.line(path) == "1"]
+    if off:
+        yield off[0], "asus-firmware"
 
 
 def _text(machine: Machine, path: str) -> str:

@@ -24,11 +24,15 @@ def switch_on(tool: str, files: Sequence[str] = ()) -> tuple[Fix, ...]:
         files: what switches the GPU off.
     """
     fixes = []
+    firmware = [name for name in files if name.startswith("/sys/")]
+    if firmware:
+        says = "Nothing is broken: let the firmware give the NVIDIA GPU back, then restart."
+        fixes.append(_restart(says, (f"echo 0 | sudo tee {firmware[0]}",), f"echo 1 | sudo tee {firmware[0]}"))
     if tool in _COMMANDS:
         command, undo = _COMMANDS[tool]
         says = f"Nothing is broken: let {tool} give the NVIDIA GPU back (hybrid mode), then restart."
         fixes.append(_restart(says, (command,), undo))
-    rest = [name for name in files if not name.endswith("supergfxd.conf")]
+    rest = [name for name in files if not name.endswith("supergfxd.conf") and name not in firmware]
     if rest:
         moves = [f"sudo mv {shlex.quote(name)} {shlex.quote(name)}.off" for name in rest]
         gone = "Where that tool is not installed any more: take" if fixes else "Take"

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from gpudoctor.checks.device.bar_unassigned import bar_unassigned
+from gpudoctor.checks.device.switched_off import switched_off
 from gpudoctor.checks.device.thunderbolt_unauthorized import thunderbolt_unauthorized
 from gpudoctor.checks.device.wake_failed import wake_failed
 from gpudoctor.checks.driver.stopped_by_ibt import stopped_by_ibt
@@ -151,3 +152,16 @@ def trapped(symbol: str, module: str | None = None, **changes: Any) -> Facts:
 def test_stopped_by_ibt(facts: Facts, outcome: str) -> None:
     says = "The kernel stopped NVIDIA's module: it was built without marks for indirect branches."
     assert ask(stopped_by_ibt, facts) == [(outcome, says if outcome == "problem" else "")]
+
+
+DISABLED = "/sys/devices/platform/asus-nb-wmi/dgpu_disable"
+
+
+def test_the_firmware_gives_back_what_it_switched_off() -> None:
+    facts = unplugged(nvidia__kernel__switch="asus-firmware", nvidia__kernel__switch_files=(DISABLED,))
+    (verdict,) = run(switched_off, facts)
+    assert verdict.says == (
+        "The laptop's firmware has switched the NVIDIA GPU off (dgpu_disable is 1), so that it is not on the bus."
+    )
+    assert [f.commands for f in verdict.fixes] == [(f"echo 0 | sudo tee {DISABLED}", "sudo reboot")]
+    assert ask(switched_off, having(facts, pci=nvidia_host().pci)) == [("pass", "")]
