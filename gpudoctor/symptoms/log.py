@@ -35,6 +35,7 @@ class Raised(msgspec.Struct, frozen=True, kw_only=True):
     line: int
     text: str
     rank: int | None = None
+    packages: tuple[str, ...] = ()
 
 
 class Log(msgspec.Struct, kw_only=True):

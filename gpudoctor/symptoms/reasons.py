@@ -12,18 +12,14 @@ from gpudoctor.symptoms.log import Hit, Log, Raised
 from gpudoctor.symptoms.scanner import scan
 from gpudoctor.symptoms.words import NOTHING, Told, told
 
-# The order in which messages are taken for the root. A launcher that passes on a failure is the last to ask.
-RANK = {"error": 0, "late": 1, "warning": 2, "wrapper": 4}
-UNKNOWN = 3
+# The order in which messages are taken for the root. An exception that nobody knows stands before those that only
+# waited or warned, and a launcher that passes on a failure is the last to ask.
+RANK = {"error": 0, "late": 1, "waits": 4, "warning": 5, "wrapper": 6}
+EXPLAINED, UNKNOWN = 2, 3  # a warning that a failure of this machine explains; an exception that no row knows
 AREAS = {"torch": "pytorch", "tensorflow": "tensorflow", "keras": "tensorflow", "jax": "jax", "jaxlib": "jax"}
 AREAS |= {"jax_plugins": "jax", "cupy": "cupy", "cupy_backends": "cupy", "onnxruntime": "onnxruntime"}
-PROGRAMS = {
-    "PyTorch": "pytorch",
-    "TensorFlow": "tensorflow",
-    "JAX": "jax",
-    "CuPy": "cupy",
-    "ONNX Runtime": "onnxruntime",
-}
+PROGRAMS = {"PyTorch": "pytorch", "TensorFlow": "tensorflow", "JAX": "jax", "CuPy": "cupy"}
+PROGRAMS |= {"ONNX Runtime": "onnxruntime", "torchrun": "pytorch", "torch.distributed": "pytorch", "NCCL": "pytorch"}
 
 
 class _Case(msgspec.Struct):
@@ -89,14 +85,30 @@ def _sentences(report: Report) -> Iterable[str]:
 def _cases(report: Report, log: Log, facts: Facts | None) -> tuple[list[_Case], list[SymptomEntry]]:
     """The messages, the root first, and those that do no harm."""
     cases, harmless = [], [_harmless(row.id, row.program, row.meaning, times) for row, times in log.harmless.values()]
+    failing = _failing(log)
     for hit in log.hits.values():
         said = told(hit.symptom.tells, hit.lines, facts)
         if said.harmless:
             harmless.append(_harmless(hit.symptom.id, hit.symptom.program, said.meaning, hit.times))
             continue
-        cases.append(_Case(RANK[hit.kind], hit.line, hit, None, said, _explaining(hit, report.findings)))
+        findings = _explaining(hit, report.findings)
+        cases.append(_Case(_rank(hit, findings, failing), hit.line, hit, None, said, findings))
     cases += [_Case(UNKNOWN, one.line, None, one) for one in log.raised[-1:]]
     return sorted(cases, key=lambda case: case.order), harmless
+
+
+def _failing(log: Log) -> set[str]:
+    """The frameworks in which the program failed, as far as the log tells."""
+    found = {area for hit in log.hits.values() if hit.kind != "warning" for area in _areas(hit)}
+    return found | {AREAS[name] for one in log.raised for name in one.packages if name in AREAS}
+
+
+def _rank(hit: Hit, findings: Sequence[FindingEntry], failing: set[str]) -> int:
+    """The rank of a message: what TensorFlow warned of is no reason for what failed in PyTorch."""
+    if hit.kind != "warning" or not any(f.status == "fail" for f in findings):
+        return RANK[hit.kind]
+    own = _areas(hit)
+    return RANK["warning"] if own and failing and not own & failing else EXPLAINED
 
 
 def _harmless(id_: str, program: str, meaning: str, times: int) -> SymptomEntry:
@@ -112,9 +124,10 @@ def _role(case: _Case, root: _Case) -> str:
     """What a message is beside the root."""
     if any(f is g for f in case.findings for g in root.findings):
         return "same"
-    if case.rank == RANK["warning"]:
+    if case.hit is not None and case.hit.kind == "warning":
         return "warning"
-    return "follows" if case.rank in (RANK["late"], RANK["wrapper"]) and root.rank < case.rank else "also"
+    follows = case.rank in (RANK["late"], RANK["waits"], RANK["wrapper"])
+    return "follows" if follows and root.rank < case.rank else "also"
 
 
 def _entry(case: _Case, role: str, ruled: dict[str, Outcome]) -> SymptomEntry:
@@ -182,6 +195,7 @@ def _index(id_: str, wanted: Sequence[str], exact: bool = False) -> int:
 
 def _areas(hit: Hit) -> set[str]:
     """The frameworks that a message can come from; empty: any."""
-    if hit.symptom.program in PROGRAMS:
-        return {PROGRAMS[hit.symptom.program]}
+    program = hit.symptom.program.partition("'")[0].partition(",")[0]  # PyTorch's DataLoader; PyTorch, NCCL
+    if program in PROGRAMS:
+        return {PROGRAMS[program]}
     return {AREAS[name] for name in hit.packages if name in AREAS}

@@ -9,16 +9,18 @@ from gpudoctor.patterns import pattern
 from gpudoctor.symptoms.lines import Lines, readable, unframed
 from gpudoctor.symptoms.log import Hit, Log, Raised
 
-# Lines after a message that may say more of it, and how much of a line is shown.
+# Lines after a message that may say more of it, how much of a line is shown, and how much of one is kept.
 AFTER, SHOWN = 12, 400
+LONGEST = 4000
 # How many exceptions that nobody knows are kept besides the last one.
 KEPT = 2
 # A line is told from others by what is left without these: in a training log nearly all lines are alike.
 _NUMBERS = b"0123456789.,:%-+ "
 # In such lines a number decides, so each is looked at.
 _NUMBERED = (b"rror", b"xit", b"ignal", b"code", b"SIG")
-_ALIKE = 1 << 16  # shapes of lines that are remembered
+_ALIKE = 1 << 16  # shapes of lines that are remembered, by their hashes
 _WRAPPED = 60  # a line at least as long may go on in the next, because a terminal or a box has broken it
+_SEAM = 160  # so much of both is looked at
 _WARNS = pattern(r"\w*Warning: |^W\d{4} |: W (?:tensorflow|external)|^\[?W\d{3}|\[W\d*[: ]|^\W*WARNING\b")
 _RANK = pattern(r"\[(?:rank|default)\s?(\d+)\]|\[Rank (\d+)\]|\brank[ :=]+(\d+)", re.I)
 _FILE = pattern(r"(?:site|dist)-packages[/\\](\w+)")
@@ -32,10 +34,11 @@ class Scanner:
     def __init__(self) -> None:
         self.log = Log()
         self._lines = Lines()
-        self._alike: set[bytes] = set()
+        self._alike: set[int] = set()
         self._before = b"", "", False  # the line before: its shape, its text, and whether it meant something
         self._open: list[Hit] = []  # that still want the lines after them
         self._packages: deque[str] = deque(maxlen=6)
+        self._bare: tuple[int, str] | None = None  # an exception whose words begin on the next line
         self._inside: str | None = None  # what stands before each line of the traceback that we are in
 
     def feed(self, data: bytes) -> None:
@@ -60,22 +63,32 @@ class Scanner:
         if row is None and (joined := self._joined(clear)) is not None:
             row, clear, number = joined[0], joined[1], number - 1
         for hit in self._open:
-            hit.lines.append(clear)
+            hit.lines.append(clear[:LONGEST])
         self._open = [hit for hit in self._open if len(hit.lines) <= AFTER]
         ends = self._follow(text, clear)
         if row is not None:
+            self._bare = None
             self._met(row, number, clear)
-        elif ends:
-            self._raised(number, clear)
-        elif TRACEBACK not in text and len(shape) < _ALIKE and not any(word in line for word in _NUMBERED):
+        elif not self._end(ends, number, clear) and not any(word in line for word in _NUMBERED):
             self._remember(shape)
         self._before = shape, clear, row is not None
 
+    def _end(self, ends: bool, number: int, clear: str) -> bool:
+        """Keep the exception that ends a traceback; its words may begin on the next line. Whether there is one."""
+        if ends and clear.endswith(":"):
+            self._bare = number, clear.strip()
+        elif ends:
+            self._raised(number, clear)
+        elif self._bare and clear.strip():
+            self._raised(self._bare[0], f"{self._bare[1]} {clear.strip()}")
+            self._bare = None
+        return ends
+
     def _boring(self, shape: bytes, line: bytes) -> bool:
         """Whether a line like this one has already been seen to mean nothing, and nobody waits for lines."""
-        if self._open or self._inside is not None or shape not in self._alike:
+        if self._open or self._bare or self._inside is not None or hash(shape) not in self._alike:
             return False
-        if len(self._before[1]) >= _WRAPPED and self._before[0] + b"\n" + shape not in self._alike:
+        if len(self._before[1]) >= _WRAPPED and hash((self._before[0], shape)) not in self._alike:
             return False
         self._before = (shape, "", False) if len(line) < _WRAPPED else (shape, readable(line), False)
         return True
@@ -83,19 +96,20 @@ class Scanner:
     def _remember(self, shape: bytes) -> None:
         if len(self._alike) >= _ALIKE:
             self._alike.clear()
-        self._alike.add(shape)
+        self._alike.add(hash(shape))
         if len(self._before[1]) >= _WRAPPED:
-            self._alike.add(self._before[0] + b"\n" + shape)
+            self._alike.add(hash((self._before[0], shape)))
 
     def _joined(self, clear: str) -> tuple[Symptom, str] | None:
         """The message that this line ends and the one before began: broken at a word, or at the terminal's edge."""
         _, before, meant = self._before
-        if meant or len(before) < _WRAPPED:
+        after = clear.strip()
+        if meant or not after or len(before) < _WRAPPED:
             return None
-        for between in (" ", ""):
-            text = before + between + clear.strip()
-            if (row := recognise(text)) is not None:
-                return row, text
+        within_a_word = before[-1].isalnum() and after[0].isalnum()
+        for between in (" ", "") if within_a_word else (" ",):
+            if (row := recognise(before[-_SEAM:] + between + after[:_SEAM])) is not None:
+                return row, before + between + after
         return None
 
     def _follow(self, text: str, clear: str) -> bool:
@@ -130,7 +144,7 @@ class Scanner:
             kind=kind,
             line=number,
             text=_shown(clear, row),
-            lines=[clear],
+            lines=[clear[:LONGEST]],
             rank=_rank(clear),
             packages=tuple(dict.fromkeys(self._packages)),
         )
@@ -138,7 +152,8 @@ class Scanner:
         self._open.append(hit)
 
     def _raised(self, number: int, clear: str) -> None:
-        found = Raised(line=number, text=clear.strip()[:SHOWN], rank=_rank(clear))
+        packages = tuple(dict.fromkeys(self._packages))
+        found = Raised(line=number, text=clear.strip()[:SHOWN], rank=_rank(clear), packages=packages)
         if len(self.log.raised) > KEPT:
             self.log.raised[-1] = found
         else:
