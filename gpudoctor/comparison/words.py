@@ -38,7 +38,7 @@ def text(value: Any, unit: str = "") -> str:
     if isinstance(value, (list, tuple)) and value and all(isinstance(one, bool) for one in value):
         return f"{sum(value)} of {len(value)}"  # the links of a GPU that are up
     if isinstance(value, (list, tuple)):
-        return clean(", ".join(text(one) for one in value)) or "none"
+        return clean(", ".join(text(one) for one in value)) or "empty"
     return clean(str(value)) or "(empty)"
 
 

@@ -9,7 +9,7 @@ import pytest
 from gpudoctor.comparison import Comparison, Group, Row, Side, State, compare, read, side
 from gpudoctor.comparison.folding import ranges
 from gpudoctor.comparison.model import ORDER
-from gpudoctor.comparison.words import number
+from gpudoctor.comparison.words import number, text
 from gpudoctor.examine import check
 from gpudoctor.facts import Facts, Package, Process
 from gpudoctor.facts.file import FactsFileError
@@ -161,10 +161,10 @@ def test_packages_are_told_by_name_and_environments_by_path_where_they_share_one
 def test_settings_that_one_side_has_none_of_are_one_difference() -> None:
     many = {f"NVreg_{number}": "1" for number in range(9)}
     there = having(nvidia_host(), nvidia__kernel__parameters=many)
-    for here, other, text in ((nvidia_host(), there, "none"), (there, nvidia_host(), "NVreg_0 1, NVreg_1 1, ")):
+    for here, other, begins in ((nvidia_host(), there, "none"), (there, nvidia_host(), "NVreg_0 1, NVreg_1 1, ")):
         (row,) = compared(here, other).rows
         assert (row.path, row.group) == ("nvidia.kernel.parameters", Group.DRIVER)
-        assert row.here.startswith(text)
+        assert row.here.startswith(begins)
     one = having(there, nvidia__kernel__parameters=many | {"NVreg_0": "0"})
     assert [row.path for row in compared(there, one).rows] == ["nvidia.kernel.parameters.NVreg_0"]
 
@@ -188,6 +188,12 @@ def test_control_characters_of_a_file_do_no_harm() -> None:
     assert row.there == "\\x1b]0;x\\x07 [red]"
     ill = having(nvidia_host(), host__environment={"CUDA_\x1b[2J": "1"})
     assert rows(nvidia_host(), ill)["host.environment.CUDA_\\x1b[2J"].there == "1"
+
+
+def test_what_a_gpu_has_not_and_what_is_empty_read_differently() -> None:
+    row = rows(change(NODE, "gpus.0.mig_devices", None), change(NODE, "gpus.0.nvlinks", ()))["gpus.0.nvlinks"]
+    assert (row.here, row.there) == (text(NODE.gpus[0].nvlinks), "empty")  # type: ignore[index]
+    assert (text(None), text([]), text({})) == ("none", "empty", "none")
 
 
 def test_numbers_that_are_none_are_shown_all_the_same() -> None:

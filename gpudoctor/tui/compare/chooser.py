@@ -13,6 +13,7 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from gpudoctor.report.clean import clean
+from gpudoctor.tui.compare.aside import aside
 from gpudoctor.tui.compare.choices import Choice, choices, typed
 from gpudoctor.tui.compare.completion import PathSuggester
 
@@ -38,6 +39,13 @@ class Chooser(Vertical):
             super().__init__()
             self.choice = choice
 
+    class Listed(Message):
+        """What there is to choose from."""
+
+        def __init__(self, found: Sequence[Choice]) -> None:
+            super().__init__()
+            self.found = found
+
     def __init__(self, name: str) -> None:
         super().__init__(id=name)
         self.here = os.environ.get("PWD") or "."
@@ -59,18 +67,24 @@ class Chooser(Vertical):
 
     def list(self) -> None:
         """Look anew what there is to compare with."""
-        found: Sequence[Choice] = choices(os.environ, self.here)
+        aside(self, lambda: self.Listed(choices(os.environ, self.here)))
+
+    def on_chooser_listed(self, message: Listed) -> None:
+        """Show it; the cursor stays on what it was on."""
+        message.stop()
+        chosen = self.query_one(OptionList)
+        before = self._choices[chosen.highlighted] if chosen.highlighted is not None and self._choices else None
         self._choices, options, group = [], [], ""
-        for choice in found:
+        for choice in message.found:
             if choice.group != group:
                 group = choice.group
                 options.append(Option(Content.styled(group, "bold $text-primary"), disabled=True))
                 self._choices.append(None)
             options.append(Option(Content(f"  {clean(choice.name)}")))
             self._choices.append(choice)
-        chosen = self.query_one(OptionList)
         chosen.set_options(options)
-        chosen.highlighted = 1 if len(options) > 1 else None
+        first = 1 if len(options) > 1 else None
+        chosen.highlighted = self._choices.index(before) if before and before in self._choices else first
 
     def fail(self, why: str) -> None:
         """Say why the chosen one cannot be taken; empty: it can."""

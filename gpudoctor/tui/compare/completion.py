@@ -6,6 +6,8 @@ import os
 
 from textual.suggester import Suggester
 
+from gpudoctor.tui.compare.aside import answer
+
 MOST = 5000  # names of one folder that are looked through
 
 
@@ -40,4 +42,4 @@ class PathSuggester(Suggester):
 
     async def get_suggestion(self, value: str) -> str | None:
         """The completion of what stands in the Input."""
-        return completed(value, self.here)
+        return await answer(lambda: completed(value, self.here))

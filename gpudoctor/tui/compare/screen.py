@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from threading import Thread
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual.app import ComposeResult
@@ -16,6 +15,7 @@ from gpudoctor.comparison import Comparison, compare, side
 from gpudoctor.facts import Facts
 from gpudoctor.facts.file import FactsFileError
 from gpudoctor.tui.compare import keeping
+from gpudoctor.tui.compare.aside import aside
 from gpudoctor.tui.compare.choices import Choice
 from gpudoctor.tui.compare.chooser import Chooser
 from gpudoctor.tui.compare.view import View
@@ -38,21 +38,29 @@ class Place(Screen[None]):
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("o", "choose", "Compare with"),
-        Binding("k", "keep", "Keep these facts"),
+        Binding("K", "keep", "Keep these facts"),
         Binding("escape", "back", "Back", show=False),
     ]
 
     class Compared(Message):
-        """A comparison is ready, or why there is none."""
+        """A comparison is ready, or why there is none; `number` is that of the question."""
 
-        def __init__(self, choice: Choice, result: Comparison | str) -> None:
+        def __init__(self, number: int, result: Comparison | str) -> None:
             super().__init__()
-            self.choice, self.result = choice, result
+            self.number, self.result = number, result
+
+    class Kept(Message):
+        """The facts are kept, or cannot be."""
+
+        def __init__(self, path: str, why: str = "") -> None:
+            super().__init__()
+            self.path, self.why = path, why
 
     def __init__(self) -> None:
         super().__init__()
         self.choice: Choice | None = None
         self._facts: Facts | None = None
+        self._asked = 0
 
     @property
     def session(self) -> Session:
@@ -78,34 +86,36 @@ class Place(Screen[None]):
         if session.facts is not self._facts:
             self._facts = session.facts
             self._compare()
+        elif self.choice is not None and self._facts is None:
+            self._wait(session)
+
+    def _wait(self, session: Session) -> None:
+        """Say that there are no facts yet, or that none will come."""
+        if session.error:
+            self.choice = None
+        why = f"The examination failed, so there is nothing to compare: {session.error}"
+        self.query_one(Chooser).fail(why if session.error else WAIT)
 
     # -- the comparison ----------------------------------------------------------------------------------------
 
     def on_chooser_chosen(self, message: Chooser.Chosen) -> None:
         """Compare with what was chosen."""
         self.choice = message.choice
-        self.query_one(Chooser).fail("" if self._facts is not None else WAIT)
-        self._compare()
+        if self._facts is None:
+            self._wait(self.session)
+        else:
+            self.query_one(Chooser).fail("")
+            self._compare()
 
     def _compare(self) -> None:
-        """In a thread that is left behind where a file lies on a dead mount."""
         if self.choice is not None and self._facts is not None:
-            what = (self.choice, self.session.source.title, self._facts)
-            Thread(target=self._read, args=what, daemon=True).start()
-
-    def _read(self, choice: Choice, title: str, facts: Facts) -> None:
-        result: Comparison | str
-        try:
-            result = compare(side(title, facts), choice.read())
-        except FactsFileError as error:
-            result = str(error)
-        except Exception as error:  # a fault of ours must not end the thread without a word
-            result = f"It could not be compared: {type(error).__name__}: {error}."
-        self.post_message(self.Compared(choice, result))
+            self._asked += 1
+            number, choice, title, facts = self._asked, self.choice, self.session.source.title, self._facts
+            aside(self, lambda: self.Compared(number, _compared(choice, title, facts)))
 
     def on_place_compared(self, message: Compared) -> None:
-        """Show what came of it, unless something else was chosen meanwhile."""
-        if message.choice != self.choice:
+        """Show what came of it, unless something else was asked meanwhile."""
+        if message.number != self._asked or self.choice is None:
             return
         chooser, switcher = self.query_one(Chooser), self.query_one("#compare", ContentSwitcher)
         if isinstance(message.result, str):
@@ -140,10 +150,29 @@ class Place(Screen[None]):
             why = "A recorded machine is a file already." if facts else "The facts come when all probes have ended."
             self.app.notify(why, severity="warning", markup=False)
             return
-        try:
-            path = keeping.keep(facts, keeping.folder(os.environ))
-        except OSError as error:
-            self.app.notify(f"It cannot be kept: {error.strerror or error}.", severity="error", markup=False)
+        aside(self, lambda: _kept(facts))
+
+    def on_place_kept(self, message: Kept) -> None:
+        """Say so."""
+        if message.why:
+            self.app.notify(f"It cannot be kept: {message.why}.", severity="error", markup=False)
             return
         self.query_one(Chooser).list()
-        self.app.notify(path, title="Kept, masked", markup=False)
+        self.app.notify(message.path, title="Kept, masked", markup=False)
+
+
+def _compared(choice: Choice, title: str, facts: Facts) -> Comparison | str:
+    """The comparison, or a sentence that says why there is none."""
+    try:
+        return compare(side(title, facts), choice.read())
+    except FactsFileError as error:
+        return str(error)
+    except Exception as error:  # a fault of ours must not end the thread without a word
+        return f"It could not be compared: {type(error).__name__}: {error}."
+
+
+def _kept(facts: Facts) -> Place.Kept:
+    try:
+        return Place.Kept(keeping.keep(facts, keeping.folder(os.environ)))
+    except Exception as error:  # the disk's, or a fault of ours
+        return Place.Kept("", getattr(error, "strerror", None) or f"{type(error).__name__}: {error}")

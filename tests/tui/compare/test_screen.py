@@ -1,6 +1,7 @@
 """The place Compare, by its keys and by the mouse."""
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -8,10 +9,13 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import ContentSwitcher, Input, OptionList
 
+from gpudoctor.comparison import Comparison, Group, Row, State
 from gpudoctor.examine import Done, check
 from gpudoctor.facts import Facts
 from gpudoctor.report.clean import document
 from gpudoctor.tui.app import Doctor
+from gpudoctor.tui.compare.choices import Choice
+from gpudoctor.tui.compare.screen import WAIT
 from gpudoctor.tui.compare.table import Table
 from gpudoctor.tui.compare.view import View
 from gpudoctor.tui.compare.whole import Whole
@@ -19,10 +23,15 @@ from gpudoctor.tui.session import Source
 from tests.builders import change
 from tests.checks import healthy_nvidia as nv
 from tests.checks.nvidia_machines import having, versions
+from tests.tui.compare.test_models import ROWS
 from tests.tui.screens import SIZES, compare, run, settled, text_of
 
 GOOD = nv.hgx(nv.H100)
 ILL = having(change(GOOD, "gpus.3.link_width", 4), host__environment={"CUDA_HOME": "/opt/[red]cuda"})
+
+PLAIN = Row(path="driver.library-mismatch", group=Group.FINDINGS, state=State.ONLY_HERE, here="FAIL: too old", there="")
+# Each kind of row; how many there are in all changes with every new fact.
+ANSWER = Comparison(here="ill", there="[red]good.json", rows=(PLAIN, *ROWS))
 
 
 @pytest.fixture(autouse=True)
@@ -70,9 +79,11 @@ def test_the_question_looks_as_it_did(size: tuple[int, int]) -> None:
 def test_the_answer_looks_as_it_did(size: tuple[int, int]) -> None:
     async def what(pilot: Pilot[Any]) -> None:
         await compared(pilot)
+        pilot.app.screen.query_one(View).show(ANSWER)
+        await settled(pilot)
         compare(pilot.app, "compare-answer")
 
-    run(doctor(versions("570.169", "575.57", "575.57")), what, size)
+    run(doctor(), what, size)
 
 
 def test_a_file_of_the_list_is_compared_and_its_rows_opened() -> None:
@@ -190,12 +201,92 @@ def test_another_examination_is_compared_again() -> None:
     run(doctor(), what)
 
 
+def test_an_answer_that_comes_late_is_not_shown_for_a_newer_question(monkeypatch: pytest.MonkeyPatch) -> None:
+    freed, asked = threading.Event(), []
+
+    def slow(choice: Choice, title: str, facts: Facts) -> Comparison | str:
+        asked.append(facts)
+        if len(asked) == 1:
+            freed.wait(20)
+        return Comparison(here=f"question {len(asked)}" if facts is not ILL else "question 1", there="x")
+
+    monkeypatch.setattr("gpudoctor.tui.compare.screen._compared", slow)
+
+    async def what(pilot: Pilot[Any]) -> None:
+        await there(pilot)
+        await pilot.press("enter")
+        await settled(pilot, lambda: len(asked) == 1)
+        session = pilot.app.session  # type: ignore[attr-defined]
+        session.take(Done(check(facts=GOOD), GOOD))
+        pilot.app.changed.publish(session)  # type: ignore[attr-defined]
+        view = pilot.app.screen.query_one(View)
+        await settled(pilot, lambda: view.comparison)
+        freed.set()
+        await pilot.pause(0.2)
+        assert view.comparison is not None
+        assert view.comparison.here == "question 2"
+
+    run(doctor(), what)
+
+
+def test_where_no_facts_will_come_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("gpudoctor.tui.app.examine", broken)
+
+    async def what(pilot: Pilot[Any]) -> None:
+        await there(pilot)
+        await pilot.press("enter")
+        await settled(pilot, lambda: "The examination failed, so there is nothing to compare" in text(pilot))
+
+    run(lambda: Doctor(Source()), what, (120, 40))
+
+
+def test_while_there_are_no_facts_yet_it_waits_for_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    freed = threading.Event()
+
+    def examined(*_: object) -> Iterator[Done]:
+        freed.wait(20)
+        yield Done(check(facts=ILL), ILL)
+
+    monkeypatch.setattr("gpudoctor.tui.app.examine", examined)
+
+    async def what(pilot: Pilot[Any]) -> None:
+        await pilot.press("5")
+        await settled(pilot, lambda: "good.json" in text(pilot))
+        await pilot.press("enter")
+        await settled(pilot, lambda: WAIT in text(pilot))
+        freed.set()
+        await settled(pilot, lambda: "gpus.3.link_width" in text(pilot))
+
+    run(lambda: Doctor(Source()), what, (120, 40))
+
+
+def test_a_dead_disk_holds_nobody_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    freed = threading.Event()
+    for name, late in (("chooser.choices", []), ("completion.completed", None), ("keeping.keep", "/x")):
+        monkeypatch.setattr(f"gpudoctor.tui.compare.{name}", lambda *_, late=late: freed.wait(20) and late)
+    monkeypatch.setattr("gpudoctor.tui.app.examine", lambda *_: iter([Done(check(facts=ILL), ILL)]))
+
+    async def what(pilot: Pilot[Any]) -> None:
+        try:
+            await settled(pilot, lambda: pilot.app.session.facts)  # type: ignore[attr-defined]
+            await pilot.press("5", "K", "shift+tab", "x", "escape", "1")
+            await settled(pilot, lambda: "Diagnosis" in text(pilot), 10)
+            assert not freed.is_set()
+        finally:
+            freed.set()
+
+    run(lambda: Doctor(Source()), what)
+
+
 def test_this_machine_is_kept_and_compared_with_later(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("gpudoctor.tui.app.examine", lambda *_: iter([Done(check(facts=ILL), ILL)]))
 
     async def what(pilot: Pilot[Any]) -> None:
         await there(pilot)
-        await pilot.press("k")
+        await pilot.press("K")
         await settled(pilot, lambda: "This machine, kept earlier" in text(pilot))
         await pilot.press("home", "enter")
         await settled(pilot, lambda: "Nothing differs" in text(pilot))
@@ -209,7 +300,7 @@ def test_a_recorded_machine_is_not_kept_and_a_closed_folder_is_told(
 ) -> None:
     async def recorded(pilot: Pilot[Any]) -> None:
         await there(pilot)
-        await pilot.press("k")
+        await pilot.press("K")
         await settled(pilot, lambda: "A recorded machine is a file already." in text(pilot))
 
     run(doctor(), recorded, (120, 40))
@@ -218,7 +309,7 @@ def test_a_recorded_machine_is_not_kept_and_a_closed_folder_is_told(
 
     async def closed(pilot: Pilot[Any]) -> None:
         await there(pilot)
-        await pilot.press("k")
+        await pilot.press("K")
         await settled(pilot, lambda: "It cannot be kept" in text(pilot))
 
     run(lambda: Doctor(Source()), closed, (120, 40))
