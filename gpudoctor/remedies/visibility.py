@@ -27,6 +27,8 @@ def cuda_fixes(facts: Facts) -> tuple[Fix, ...]:
     right = _right_value(facts, value)
     if right:
         says = f"Set {CUDA} to GPUs that are there" + (", without quotation marks." if is_quoted(value) else ".")
+        if isinstance(facts.cluster.scheduler, str):
+            says += " In a job they count from 0, whatever their numbers on the node are."
         fixes.append(Fix(says, (f"export {CUDA}={right}",), action="change-environment", verify=verify))
     return tuple(fixes)
 

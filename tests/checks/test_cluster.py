@@ -7,6 +7,7 @@ from gpudoctor import catalogue
 from gpudoctor.checks.cluster.job_without_gpu import job_without_gpu
 from gpudoctor.checks.cluster.node_without_gpu import node_without_gpu
 from gpudoctor.checks.cluster.runtime_not_configured import runtime_not_configured
+from gpudoctor.checks.visibility.cuda_out_of_range import cuda_out_of_range
 from gpudoctor.facts import Cluster, ContainerHost, Facts, Node
 from gpudoctor.judge import judge, run
 from gpudoctor.maybe import Unknown
@@ -209,3 +210,12 @@ def test_a_node_whose_driver_is_there_for_pods_alone_is_well(folder: str) -> Non
         copy = library(soname, path=f"{folder}/{soname}", why="not on the loader's path")
         facts = change(change(facts, f"nvidia.{part}.libraries", (copy,)), f"nvidia.{part}.code", None)
     assert roots(change(facts, "gpus", Unknown("there is no libnvidia-ml.so.1 to ask"))) == {}
+
+
+@pytest.mark.parametrize(("scheduler", "told"), [("slurm", True), (None, False)])
+def test_a_mask_of_the_nodes_numbers_is_counted_anew_in_a_job(scheduler: str | None, told: bool) -> None:
+    facts = change(of(nvidia_host(), scheduler=scheduler), "host.environment", {"CUDA_VISIBLE_DEVICES": "3"})
+    for path, value in {"unmasked_code": 0, "code": 100, "devices": ()}.items():
+        facts = change(facts, f"nvidia.cuda.{path}", value)
+    says = " ".join(fix.says for fix in run(cuda_out_of_range, facts)[0].fixes)
+    assert ("they count from 0" in says) is told
