@@ -1,6 +1,8 @@
 """PyTorch without GPU support beside a GPU."""
 
-from gpudoctor.facts import Gpu, Python
+import msgspec
+
+from gpudoctor.facts import Facts, Gpu, Python
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge import torch
 from gpudoctor.maybe import known
@@ -10,8 +12,24 @@ from gpudoctor.views.gpus import amd_gpus, nvidia_gpus
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
-    gpu = _usable(on)
-    return reinstall_torch(on.facts, on.python, on.framework, gpu) if gpu else ()
+    gpu, chosen = _usable(on), _chosen(on.facts)
+    fixes = reinstall_torch(on.facts, on.python, on.framework, gpu) if gpu else ()
+    if chosen is None or not fixes:
+        return fixes
+    name = chosen[0]
+    says = f"{fixes[0].says} First take {name} away, here and where it is set: it chooses CPU builds again."
+    first = msgspec.structs.replace(fixes[0], says=says, commands=(f"unset {name}", *fixes[0].commands))
+    return (first, *fixes[1:])
+
+
+def _chosen(facts: Facts) -> tuple[str, str] | None:
+    """A variable by which uv or pip takes PyTorch's CPU builds, and its value."""
+    environment = facts.host.environment
+    for name in ("UV_TORCH_BACKEND", "UV_INDEX_URL", "PIP_INDEX_URL", "UV_EXTRA_INDEX_URL", "PIP_EXTRA_INDEX_URL"):
+        value = environment.get(name, "")
+        if value == "cpu" or value.rstrip("/").endswith("/whl/cpu"):
+            return name, value
+    return None
 
 
 def _usable(on: OnFramework) -> Gpu | None:
@@ -36,6 +54,13 @@ def _why(python: Python) -> tuple[str, str] | None:
     if build and "cpu" in build.build:
         return "conda took the CPU build of PyTorch, as its build string says.", seen
     return None
+
+
+def _by_variable(facts: Facts) -> tuple[str, str] | None:
+    chosen = _chosen(facts)
+    if chosen is None:
+        return None
+    return f"{chosen[0]} lets the installer take PyTorch's CPU builds.", f"{chosen[0]}={chosen[1]}"
 
 
 @check(
@@ -63,7 +88,7 @@ def cpu_build(on: OnFramework) -> Problem | None:
     gpu = _usable(on)
     if gpu is None:
         return None
-    found = _why(on.python)
+    found = _why(on.python) or _by_variable(on.facts)
     seen = [f"torch/version.py: version {on.framework.version}, cuda None"] + ([found[1]] if found else [])
     says = f"{on.name} is a CPU-only build, without CUDA support, and {gpu_name(gpu)} lies idle."
     # Where no driver lists the GPU, nobody may want it; an older Jetson has nothing that lists one.

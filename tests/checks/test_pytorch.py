@@ -63,6 +63,24 @@ def test_cpu_build() -> None:
     assert one(cpu_build, unknown) == ("unknown", "closed")
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("UV_TORCH_BACKEND", "cpu", True),
+        ("PIP_EXTRA_INDEX_URL", "https://download.pytorch.org/whl/cpu/", True),
+        ("PIP_INDEX_URL", "https://pypi.org/simple", False),
+        ("UV_TORCH_BACKEND", "auto", False),
+    ],
+)
+def test_a_variable_that_chooses_cpu_builds(name: str, value: str, told: bool) -> None:
+    facts = change(environment(torch("2.7.1+cpu", **CPU)), "host.environment", {name: value})
+    problem = run(cpu_build, facts)[0].problem
+    assert problem is not None
+    assert (f"{name}={value}" in problem.evidence) is told
+    assert (problem.cause == f"{name} lets the installer take PyTorch's CPU builds.") is told
+    assert (f"unset {name}\n" in commands(cpu_build, facts)) is told
+
+
 def test_cpu_build_on_a_gpu_that_no_wheel_serves_is_right() -> None:
     kepler = {"name": "NVIDIA GeForce GT 710", "generation": "Kepler", "capability": "3.5"}
     assert one(cpu_build, environment(torch(**CPU), facts=machine(card=kepler))) == ("pass", "")
