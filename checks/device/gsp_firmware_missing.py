@@ -5,6 +5,7 @@ from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge.rm_init import failure
 from gpudoctor.maybe import known_or
 from gpudoctor.remedies import module, system
+from gpudoctor.remedies.driver import branch_of, install_driver
 from gpudoctor.subjects import in_container
 from gpudoctor.views.cards import OnAddress, nvidia_addresses
 from gpudoctor.views.log import texts
@@ -47,7 +48,14 @@ def _commands(facts: Facts) -> tuple[str, ...]:
     if known_or(facts.host.distribution.id, "") == "debian":
         return system.install(facts, "firmware-nvidia-gsp")
     names = system.driver_packages(facts)[:12]
-    return system.reinstall(facts, *names) if names else ()
+    if names:
+        return system.reinstall(facts, *names)
+    version = known_or(facts.nvidia.kernel.loaded, None)
+    if version is None:
+        return ()
+    if known_or(facts.host.distribution.id, "") == "ubuntu":
+        return system.reinstall(facts, f"nvidia-firmware-{branch_of(version)}-{version}")
+    return install_driver(facts, branch_of(version)).commands
 
 
 @check(

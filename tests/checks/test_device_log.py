@@ -260,6 +260,26 @@ def test_the_action_that_the_driver_asks_for_is_the_one_to_type(action: str, com
     assert next(c for c in verdict.fixes[0].commands if not c.startswith("sudo fuser")) == command
 
 
+@pytest.mark.parametrize(
+    ("changes", "command"),
+    [
+        ({}, "sudo apt-get install --reinstall nvidia-firmware-570-570.169"),
+        ({"host__distribution__id": "debian"}, "sudo apt-get install firmware-nvidia-gsp"),
+        (
+            {"nvidia__kernel__packages": (("nvidia-driver-570", "570.169", "installed"),)},
+            "sudo apt-get install --reinstall nvidia-driver-570",
+        ),
+        ({"nvidia__kernel__installer": "runfile"}, "sudo sh NVIDIA-Linux-x86_64-570.169.run"),
+        ({"host__container": "docker"}, "ls -l /lib/firmware/nvidia/570.169/"),
+    ],
+)
+def test_the_firmware_comes_from_where_the_driver_came(changes: dict[str, object], command: str) -> None:
+    one = catalogue.load(["device.gsp-firmware-missing"])[0]
+    facts = logged(event("gsp-firmware", REFUSED, A, device=FILE), facts=having(SILENT, **changes))
+    [verdict] = run(one, facts)
+    assert any(line.startswith(command) for line in verdict.fixes[0].commands), verdict.fixes[0].commands
+
+
 def test_the_status_says_why_a_card_does_not_start() -> None:
     one = catalogue.load(["device.init-failed"])[0]
     [verdict] = run(one, logged(started("0x24:0x72:1568"), facts=SILENT))
