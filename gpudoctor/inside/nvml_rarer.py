@@ -135,8 +135,11 @@ FABRIC = ("fabric_health", "fabric_of_several")
 
 def fabric(nv: Nvml, handle: Any) -> dict[str, Any]:
     """The mask of the health of the GPU's NVLink fabric, and whether it spans machines: only then it has a number."""
-    info = nv.py.c_nvmlGpuFabricInfoV_t()
-    told = nv.ask(lambda: nv.py.nvmlDeviceGetGpuFabricInfoV(handle, ctypes.byref(info)))
-    if told != 0:
-        return dict.fromkeys(FABRIC, told)
-    return {"fabric_health": info.healthMask or None, "fabric_of_several": any(bytes(info.clusterUuid))}
+
+    def told() -> tuple[int | None, bool]:
+        info = nv.py.c_nvmlGpuFabricInfoV_t()
+        nv.py.nvmlDeviceGetGpuFabricInfoV(handle, ctypes.byref(info))
+        return info.healthMask or None, any(bytes(info.clusterUuid))
+
+    found = nv.ask(told)
+    return {name: found[at] if isinstance(found, tuple) else found for at, name in enumerate(FABRIC)}
