@@ -164,6 +164,26 @@ def test_an_integrated_gpu_beside_a_card_that_works_is_worth_a_warning() -> None
     assert severity(not_driven, undriven()) is Severity.ERROR
 
 
+def test_a_card_that_computes_is_no_spare_one() -> None:
+    second = change(change(TWO, "pci.1.driver", None), "gpus", (RADEON,))
+    assert severity(not_driven, second) is Severity.ERROR
+    alone = change(change(amd_host((IGPU,)), "pci.0.driver", None), "gpus", ())
+    assert severity(not_driven, alone) is Severity.ERROR
+
+
+def test_what_the_log_says_of_another_card_is_no_reason() -> None:
+    two = change(change(TWO, "pci.1.driver", None), "gpus", (RADEON,))
+    other = logged(FIRMWARE, told("amdgpu-firmware", "failed to load gpu firmware", None), facts=two)
+    says = "The GPU at 0000:02:00.0 (Radeon) has no driver, although amdgpu is loaded."
+    assert ask(not_driven, other)[1] == ("problem", says)
+
+
+def test_newer_kernels_have_a_name_on_ubuntu_only() -> None:
+    fedora = change(undriven("gfx1201"), "host.distribution.id", "fedora")
+    rolling = change(undriven("gfx1201"), "host.distribution.version", None)
+    assert not any("hwe" in command for facts in (fedora, rolling) for command in commands(not_driven, facts))
+
+
 def test_what_helps_a_card_that_is_not_driven() -> None:
     assert commands(not_driven, undriven("gfx1030", FIRMWARE))[0] == "sudo apt-get install linux-firmware"
     assert commands(not_driven, undriven("gfx1201"))[0] == "sudo apt install linux-generic-hwe-24.04"
@@ -356,6 +376,28 @@ def test_partitions_that_a_job_may_not_see_are_not_missing() -> None:
     few = change(instinct_node(2, 8), "gpus", instinct_node(2, 8).gpus[:9])  # type: ignore[index]
     assert ask(partitions_missing, change(few, "amd.closed_nodes", 7)) == [("pass", "")]
     assert ask(partitions_missing, inside(few)) == [("pass", "")]
+
+
+def test_partitions_are_compared_with_those_of_their_mode() -> None:
+    whole = change(instinct_node(2), "gpus", instinct_node(2).gpus[:1])  # type: ignore[index]
+    assert ask(partitions_missing, whole) == [("pass", "")]  # a whole card that KFD left out is another problem
+    mixed = change(instinct_node(2, 8), "amd.boards.1.compute_partition", "QPX")
+    four = change(mixed, "gpus", mixed.gpus[:12])  # type: ignore[index]
+    assert ask(partitions_missing, four) == [("pass", "")]
+
+
+def test_hives_of_cards_that_bridges_join() -> None:
+    bridged = instinct_node(4)
+    for number in range(4):
+        bridged = change(bridged, f"gpus.{number}.gfx", "gfx90a")
+    apart = change(change(bridged, "amd.boards.2.hive", "2"), "amd.boards.3.hive", None)
+    assert ask(hive_split, apart) == [("pass", "")]
+    single = change(instinct_node(2), "amd.boards.1.hive", None)
+    assert ask(hive_split, single) == [("pass", "")]  # which of the two is outside?
+    two = change(instinct_node(3), "amd.boards.0.hive", "2")
+    assert ask(hive_split, two) == [
+        ("problem", "1 of 3 cards is outside of the XGMI hive of the others: 0000:01:00.0.")
+    ]
 
 
 def test_small_windows_and_translation_only_where_cards_exchange_data() -> None:

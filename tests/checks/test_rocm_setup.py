@@ -152,6 +152,10 @@ def xnack(value: str | None, *archs: str) -> Facts:
     [
         (xnack("1", "gfx90a"), ("pass", "")),
         (xnack("1", "gfx90a:xnack-", "gfx90a:xnack+"), ("pass", "")),
+        (
+            xnack("1", "gfx908:xnack+", "gfx90a:xnack-"),
+            ("problem", "HSA_XNACK=1 is set, and PyTorch 2.7.1+rocm6.3 has kernels for gfx90a with xnack- only."),
+        ),
         (xnack("1", "gfx908:xnack-", "gfx1100"), ("pass", "")),  # not this GPU's: another check's
         (xnack("0", "gfx90a:xnack-"), ("pass", "")),
         (xnack(None, "gfx90a:xnack-"), ("pass", "")),
