@@ -1,0 +1,43 @@
+"""PaddlePaddle's CPU package beside an NVIDIA GPU."""
+
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known_or
+from gpudoctor.remedies.frameworks import verify
+from gpudoctor.remedies.python import install, lasting, uninstall
+from gpudoctor.subjects import OnPython, gpu_name, pythons
+from gpudoctor.views.driver import driver_cuda
+from gpudoctor.views.frameworks import uses_gpu
+from gpudoctor.views.gpus import nvidia_gpus
+from gpudoctor.views.packages import major, package
+
+
+def _fixes(on: OnPython) -> tuple[Fix, ...]:
+    driver = major(str(known_or(driver_cuda(on.facts), None))) or 12
+    index = f"https://www.paddlepaddle.org.cn/packages/stable/{'cu118' if driver < 12 else 'cu126'}/"
+    says = f"Replace it by paddlepaddle-gpu from Paddle's own index, if it is to compute on the GPU.{lasting(on.facts)}"
+    commands = (uninstall(on.python, "paddlepaddle"), install(on.python, "paddlepaddle-gpu", index=index))
+    return (
+        Fix(says, commands, "reinstall-package", verify=verify(on.python, "import paddle; paddle.utils.run_check()")),
+    )
+
+
+@check(
+    title="PaddlePaddle is the CPU package, though a GPU is there",
+    severity=Severity.ADVICE,
+    cause="The package paddlepaddle has no CUDA support; paddlepaddle-gpu has, and its newer releases are in Paddle's "
+    "own index alone. PaddleOCR and others ask for neither by name.",
+    fixes=_fixes,
+    references=("https://www.paddlepaddle.org.cn/en/install/quick", "https://pypi.org/project/paddlepaddle-gpu/"),
+    each=pythons,
+    because=("python.*", "packages.builds-overwrite"),
+    affects=("wheels",),
+    seen=("table 2026-11",),
+)
+def paddle_cpu(on: OnPython) -> Problem | None:
+    """The CPU package alone, beside a GPU that no framework of the environment uses."""
+    found, gpus = package(on.python, "paddlepaddle"), nvidia_gpus(on.facts)
+    if found is None or not gpus or package(on.python, "paddlepaddle-gpu"):
+        return None
+    if any(uses_gpu(f) for f in on.python.frameworks):
+        return None
+    return Problem(f"paddlepaddle {found.version} has no CUDA support, and {gpu_name(gpus[0])} lies idle.")
