@@ -45,8 +45,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.host not in LOOPBACK:
         complain(
-            f"Warning: everybody who can reach {arguments.host} port {arguments.port} sees this machine's facts "
-            "and can run its tests, without a password."
+            f"Warning: everybody who can reach {arguments.host} port {arguments.port} sees this machine's facts, "
+            "can run its tests and save files as you, without a password."
         )
     try:
         serving.Server(command(arguments), arguments.host, arguments.port).serve()
@@ -75,7 +75,7 @@ def _serving() -> ModuleType:
 def command(arguments: argparse.Namespace) -> str:
     """The shell's words for one visitor's application: the same options, in this interpreter."""
     words = [sys.executable, "-m", "gpudoctor", "tui"]
-    for name in ("facts", "demo", "timeout"):
+    for name in ("facts", "demo", "samples", "timeout"):
         if getattr(arguments, name) is not None:
             words += [f"--{name}", str(getattr(arguments, name))]
     for path in arguments.python:

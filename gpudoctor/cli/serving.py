@@ -44,9 +44,7 @@ class Server(textual_server.Server):
         Listening on loopback keeps other machines out, not other pages: any of them may open a socket to it, or have a
         name of its own lead here.
         """
-        origin = request.headers.get("Origin")
-        foreign = origin is not None and urlsplit(origin).netloc != request.host
-        if foreign or not (self.open or _name(request.host) in LOOPBACK):
+        if _foreign(request) or not (self.open or _name(request.host) in LOOPBACK):
             raise web.HTTPForbidden(text="gpudoctor answers only its own page.")
         return await handler(request)
 
@@ -87,6 +85,18 @@ class Server(textual_server.Server):
             await asyncio.wait(visits, timeout=PATIENCE)
 
 
+def _foreign(request: web.Request) -> bool:
+    """Whether the page of another site asks."""
+    origin = request.headers.get("Origin")
+    try:
+        return origin is not None and urlsplit(origin).netloc != request.host
+    except ValueError:  # no address at all
+        return True
+
+
 def _name(host: str) -> str:
-    """The name in a Host header, without the port."""
-    return urlsplit(f"//{host}").hostname or ""
+    """The name in a Host header, without the port; empty where it is none."""
+    try:
+        return urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        return ""

@@ -22,8 +22,8 @@ WORDS = {"fail": "FAIL", "warn": "WARN", "advice": "ADVICE"}
 _MARKUP = re.compile(r"([\\*_\[\]|~])")
 # What they take for a block at the beginning of a line.
 _BLOCK = re.compile(r"^(\d*)(?=[#>+=-]|(?<=\d)[.)](?:\s|$))")
-# A name or a number that would call a person, or link to an issue.
-_CALL = re.compile(r"(?<![\w`])([@#!])(?=[\w-])")
+# A name or a number that would call a person, or link to an issue, ours or another project's (owner/name#1, GH-1).
+_CALL = re.compile(r"(?<![\w`])([@#!])(?=[\w-])|(?<=\w)([#!])(?=\d)|\b((?i:gh)-)(?=\d)")
 
 
 def render(report: Report) -> str:
@@ -54,7 +54,7 @@ def _begun(line: str) -> str:
 
 def _quiet(words: str) -> str:
     words = words.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return _CALL.sub(r"\1<!-- -->", _MARKUP.sub(r"\\\1", words))
+    return _CALL.sub(r"\g<0><!-- -->", _MARKUP.sub(r"\\\1", words))
 
 
 def fence(lines: Iterable[str], language: str = "text") -> str:
@@ -70,7 +70,7 @@ def _code(words: str) -> str:
 
 
 def _link(address: str) -> str:
-    return f"<{address}>" if re.fullmatch(r"https?://[\x21-\x7e]+", address) else plain(address)
+    return f"<{address}>" if re.fullmatch(r"https?://[^<>\x00-\x20\x7f-\U0010ffff]+", address) else plain(address)
 
 
 def folded(title: str, *parts: str) -> str:

@@ -80,7 +80,9 @@ def test_only_its_own_page_is_answered(served: Served) -> None:
     refused = (403, "gpudoctor answers only its own page.")
     assert _answer(f"{served.url}ws", Origin="http://evil.example") == refused
     assert _answer(f"{served.url}ws", Origin="null") == refused
+    assert _answer(f"{served.url}ws", Origin="http://[") == refused
     assert _answer(served.url, Host=f"evil.example:{served.port}") == refused  # a name that leads here by DNS
+    assert _answer(served.url, Host="[") == refused
     assert served.visitors() == []
     assert "Warning" not in served.said
 
@@ -89,7 +91,7 @@ def test_another_address_than_loopback_is_warned_of(tmp_path: Path) -> None:
     served = Served(tmp_path, "--demo", "mismatch", "--host", "0.0.0.0")
     try:
         everybody = f"gpudoctor: Warning: everybody who can reach 0.0.0.0 port {served.port} sees this machine's facts"
-        assert served.said.startswith(f"{everybody} and can run its tests, without a password.\n")
+        assert served.said.startswith(f"{everybody}, can run its tests and save files as you, without a password.\n")
         status, page = _answer(served.url, Host=f"gpu-7.example:{served.port}")
         assert status == 200
         assert f"ws://gpu-7.example:{served.port}/ws" in page

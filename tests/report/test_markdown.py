@@ -31,6 +31,8 @@ TEXTS = [
     ("1 GPU", "1 GPU"),
     ("ask @somebody about #12 and !3", "ask @<!-- -->somebody about #<!-- -->12 and !<!-- -->3"),
     ("getty@tty1", "getty@tty1"),
+    ("see torch/torch#12, GH-3 and a/b!4", "see torch/torch#<!-- -->12, GH-<!-- -->3 and a/b!<!-- -->4"),
+    ("C# and a wiki#part", "C# and a wiki#part"),
     ("\x1b[31m\u202e", r"\\x1b\[31m\\u202e"),
 ]
 
@@ -99,7 +101,7 @@ def test_no_string_leaves_its_place() -> None:
         evidence=(HOSTILE,),
         fixes=(Fix(HOSTILE, (HOSTILE,), needs=HOSTILE, undo=HOSTILE, verify=HOSTILE),),
         consequences=(Consequence(check="a`b", says=HOSTILE),),
-        references=("https://x/> <b>", HOSTILE),
+        references=("https://x/> <b>", "https://x/><b>", HOSTILE),
     )
     text = render(msgspec.structs.replace(REPORT, findings=(entry,)))
     outside, inside = [], ""
@@ -115,3 +117,4 @@ def test_no_string_leaves_its_place() -> None:
     assert outside.count("</details>") == sum("<details>" in line for line in outside)
     assert [line for line in outside if line.startswith("#")] == [line for line in outside if line.startswith("### 1.")]
     assert not re.search(r"@\w", "\n".join(outside))
+    assert "<b>" not in "\n".join(outside)
