@@ -219,6 +219,9 @@ def compute_capability(facts: Facts) -> tuple[Fix, ...]:
         says = "Install the package with libcuda in the container, in exactly the version of the host's module."
         return (Fix(says, (), "reinstall-package", root=True, verify="ldconfig -p | grep libcuda"),)
     variable = "NVIDIA_DRIVER_CAPABILITIES=compute,utility"
+    if engine(facts) == "enroot":
+        says = f"Set {variable} before the container starts (enroot's hook takes utility alone where it is not set)."
+        return (again(says, f"export {variable}", "enroot start NAME", verify="ldconfig -p | grep libcuda"),)
     run = again(
         f"Start the container anew with {variable}; in an image of your own write ENV {variable} into the Dockerfile.",
         f"docker run --gpus all -e {variable} ...",

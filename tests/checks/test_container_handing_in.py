@@ -7,6 +7,7 @@ from gpudoctor import catalogue
 from gpudoctor.checks.container.control_node_missing import control_node_missing
 from gpudoctor.checks.container.driver_version_inside import driver_version_inside
 from gpudoctor.checks.container.libraries_not_passed import libraries_not_passed
+from gpudoctor.checks.container.no_compute_capability import no_compute_capability
 from gpudoctor.checks.container.requirement_unmet import requirement_unmet
 from gpudoctor.checks.driver.uvm_missing import uvm_missing
 from gpudoctor.facts import Facts, Library, Node
@@ -235,6 +236,18 @@ def test_the_requirements_fixes_name_both_majors() -> None:
     says = " ".join(fix.says for fix in run(requirement_unmet, image())[0].fixes)
     assert "an image of CUDA 12" in says
     assert "a branch that runs CUDA 13" in says
+
+
+@pytest.mark.parametrize(
+    ("engine", "command"),
+    [
+        ("enroot", "export NVIDIA_DRIVER_CAPABILITIES=compute,utility"),
+        ("docker", "docker run --gpus all -e NVIDIA_DRIVER_CAPABILITIES=compute,utility ..."),
+    ],
+)
+def test_capabilities_are_asked_for_where_the_engine_reads_them(engine: str, command: str) -> None:
+    facts = change(change(inside(nvidia_host(), engine), "nvidia.cuda.libraries", ()), "nvidia.cuda.code", None)
+    assert command in run(no_compute_capability, facts)[0].fixes[0].commands
 
 
 def test_the_builders_are_what_they_say() -> None:
