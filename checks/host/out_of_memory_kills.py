@@ -5,9 +5,15 @@ from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or
 from gpudoctor.subjects import gpus_of, in_container, machine
 from gpudoctor.views.containers import size
+from gpudoctor.views.gpus import COHERENT
 
 # What computes: names as the kernel cuts them (15 characters).
 COMPUTES = ("python", "pt_", "vllm", "ray", "torchrun", "jupyter", "ipython", "ollama", "llama", "text-generation")
+
+_UNIFIED = (
+    "The out-of-memory killer ends a process with SIGKILL ('Killed', exit code 137) when the machine or its cgroup has no "
+    "main memory left. Here the GPU's memory is main memory as well: what a model takes on the GPU counts."
+)
 
 
 def _kills(facts: Facts) -> list[Event]:
@@ -31,6 +37,7 @@ def _kills(facts: Facts) -> list[Event]:
     ),
     references=("https://docs.kernel.org/admin-guide/mm/concepts.html",),
     each=machine,
+    because=("health.unified-memory-exhausted",),
     affects=("wheels",),
     seen=("simulated 2026-11",),
 )
@@ -45,6 +52,6 @@ def out_of_memory_kills(facts: Facts) -> Problem | None:
     total = known_or(facts.host.memory, None)
     memory = f" The machine has {size(total)}." if total else ""
     times = "once" if len(kills) == 1 else f"{len(kills)} times"
-    return Problem(
-        f"Since boot the kernel ended {names} {times} for want of memory.{memory}", tuple(e.text for e in kills[:3])
-    )
+    says = f"Since boot the kernel ended {names} {times} for want of memory.{memory}"
+    unified = known_or(facts.host.platform, "") in COHERENT
+    return Problem(says, tuple(e.text for e in kills[:3]), cause=_UNIFIED if unified else None)

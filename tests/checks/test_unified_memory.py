@@ -7,15 +7,17 @@ import pytest
 
 from gpudoctor.checks.driver.proprietary_module_unsupported import proprietary_module_unsupported
 from gpudoctor.checks.health.spark_held_down import spark_held_down
+from gpudoctor.checks.health.unified_memory_exhausted import unified_memory_exhausted
+from gpudoctor.checks.host.out_of_memory_kills import out_of_memory_kills
 from gpudoctor.checks.pytorch.arch_missing import arch_missing
 from gpudoctor.checks.pytorch.cpu_build import cpu_build
-from gpudoctor.facts import Facts, Framework
+from gpudoctor.facts import Event, Facts, Framework
 from gpudoctor.judge import Severity, run
 from gpudoctor.knowledge import jetson
 from gpudoctor.maybe import Unknown
 from tests.builders import ask, framework, live, python
 from tests.checks import healthy_nvidia as nv
-from tests.checks.nvidia_machines import having
+from tests.checks.nvidia_machines import event, having
 
 CPU = framework("torch", "2.5.1", cuda=None, variant="cpu", archs=(), live=live(0))
 SERVERS = framework("torch", "2.9.1", cuda="12.6", archs=("sm_80", "sm_90"))  # built for servers with Arm
@@ -120,3 +122,31 @@ WHY = Unknown("nobody looked")
 )
 def test_spark_held_down(facts: Facts, verdict: tuple[str, str]) -> None:
     assert ask(spark_held_down, facts) == [verdict]
+
+
+NO_MEMORY = event("driver-no-memory", "NVRM: Check failed: Out of memory [NV_ERR_NO_MEMORY] (0x00000051)")
+
+
+@pytest.mark.parametrize(
+    ("facts", "outcome"),
+    [
+        (having(nv.spark(), log__events=(NO_MEMORY,)), "problem"),
+        (having(nv.jetson(), log__events=(NO_MEMORY,)), "problem"),
+        (nv.spark(), "pass"),
+        (having(nv.spark(), log__events=WHY), "pass"),
+        (having(nv.working(), log__events=(NO_MEMORY,)), "pass"),
+    ],
+)
+def test_unified_memory_exhausted(facts: Facts, outcome: str) -> None:
+    says = "The driver found no memory left, which GPU and processor share here."
+    assert ask(unified_memory_exhausted, facts) == [(outcome, says if outcome == "problem" else "")]
+
+
+def test_memory_that_the_gpu_takes_is_main_memory_here() -> None:
+    killed = Event(kind="oom-kill", text="Killed process 7 (python3)", what={"process": "python3"})
+    (verdict,) = run(out_of_memory_kills, having(nv.spark(), log__events=(killed,)))
+    assert verdict.problem is not None
+    assert "what a model takes on the GPU counts" in str(verdict.problem.cause)
+    (verdict,) = run(out_of_memory_kills, having(nv.working(), log__events=(killed,)))
+    assert verdict.problem is not None
+    assert verdict.problem.cause is None

@@ -49,6 +49,8 @@ LINES = [
      Event("bar-no-space", gpu="0000:06:00.0", driver="pci", text="BAR 1 [mem size 0x10000000 64bit pref]: can't assign; no space")),
     ("traps: Missing ENDBR: _portMemAllocatorAllocNonPagedWrapper+0x0/0x10 [nvidia]",
      Event("ibt-trap", module="nvidia", text="_portMemAllocatorAllocNonPagedWrapper+0x0/0x10")),
+    ("NVRM: nvCheckOkFailedNoLog: Check failed: Out of memory [NV_ERR_NO_MEMORY] (0x00000051) returned from _memdescAllocInternal(pMemDesc) @ mem_desc.c:1359",
+     Event("driver-no-memory", text="Out of memory [NV_ERR_NO_MEMORY] (0x00000051) returned from _memdescAllocInternal(pMemDesc) @ mem_desc.c:1359")),
     ("nvidia: unknown parameter 'NVreg_EnableGpuFirmwares' ignored",
      Event("unknown-parameter", module="nvidia", text="NVreg_EnableGpuFirmwares")),
     ("NVRM: RmInitAdapter: Cannot initialize GSP firmware RM", Event("gsp-failed", text="Cannot initialize GSP firmware RM")),
