@@ -20,6 +20,7 @@ _WORDS = {
 }
 # As NVML names them, and as Xid 154 does.
 _RESTARTS = ("reboot", "system-reboot", "Node Reboot Required")
+_IMEX = "recover-imex-domain"  # programs of one machine run meanwhile
 # What runs may run on; nothing new should start.
 _RUNS_ON = ("drain", "drain-and-reset", "Drain P2P", "Drain and Reset")
 
@@ -31,6 +32,10 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     if wanted in _RESTARTS:
         says = f"{where}stop what runs, and restart the computer: the driver asks for more than a reset of the GPU."
         return (Fix(_upper(says), ("sudo reboot",), "reboot", root=True, needs="reboot", verify=verify),)
+    if wanted == _IMEX:
+        says = f"{where}restart nvidia-imex on this machine and on the others of its NVLink domain."
+        command = "sudo systemctl restart nvidia-imex"
+        return (Fix(_upper(says), (command,), "restart-process", root=True, verify="nvidia-imex-ctl -N"),)
     if wanted in _RUNS_ON:
         says = f"{where}let no new program onto this GPU, let those that run end, then reset it."
     else:
@@ -82,7 +87,7 @@ def needs_reset(on: OnAddress) -> Problem | None:
     wanted = _wanted(on)
     if wanted is None:
         return None
-    severity = Severity.WARNING if wanted in _RUNS_ON else None
+    severity = Severity.WARNING if wanted in (*_RUNS_ON, _IMEX) else None
     if wanted in _WORDS:
         says = f"{on.name} needs {_WORDS[wanted]}, says the driver (recovery action)."
     else:

@@ -51,7 +51,7 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
     power_default: Maybe[float | None] = NOT
     sm_clock: Maybe[int | None] = NOT
     sm_clock_max: Maybe[int | None] = NOT
-    application_clock: Maybe[int | None] = NOT  # SM clock that nvidia-smi -ac set; None: this GPU has no such setting
+    application_clock: Maybe[int | None] = NOT  # that nvidia-smi -ac set; None: this GPU has no such setting
     application_clock_default: Maybe[int | None] = NOT
     event_reasons: Maybe[tuple[str, ...] | None] = NOT  # why clocks are held: sw-power-cap, hw-thermal-slowdown ...
     link_generation: Maybe[int | None] = NOT

@@ -77,11 +77,11 @@ def fans(nv: Nvml, handle: Any) -> list[int] | None:
 
 
 def clocks(nv: Nvml, handle: Any) -> dict[str, Any]:
-    """The SM clock that nvidia-smi -ac set, and the one that the GPU comes with."""
-    py, ask = nv.py, nv.ask
+    """The clock for programs that nvidia-smi -ac set, for graphics and SM alike, and the one that the GPU comes with."""
+    py, kind = nv.py, nv.py.NVML_CLOCK_GRAPHICS
     return {
-        "application_clock": ask(lambda: py.nvmlDeviceGetApplicationsClock(handle, py.NVML_CLOCK_SM)),
-        "application_clock_default": ask(lambda: py.nvmlDeviceGetDefaultApplicationsClock(handle, py.NVML_CLOCK_SM)),
+        "application_clock": nv.ask(lambda: py.nvmlDeviceGetApplicationsClock(handle, kind)),
+        "application_clock_default": nv.ask(lambda: py.nvmlDeviceGetDefaultApplicationsClock(handle, kind)),
     }
 
 

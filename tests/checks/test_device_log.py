@@ -252,7 +252,12 @@ def test_the_xid_explains_the_reset_that_the_driver_asks_for() -> None:
 
 @pytest.mark.parametrize(
     ("action", "command"),
-    [("reboot", "sudo reboot"), ("system-reboot", "sudo reboot"), ("reset", "sudo nvidia-smi --gpu-reset -i 0")],
+    [
+        ("recover-imex-domain", "sudo systemctl restart nvidia-imex"),
+        ("reboot", "sudo reboot"),
+        ("system-reboot", "sudo reboot"),
+        ("reset", "sudo nvidia-smi --gpu-reset -i 0"),
+    ],
 )
 def test_the_action_that_the_driver_asks_for_is_the_one_to_type(action: str, command: str) -> None:
     one = catalogue.load(["device.needs-reset"])[0]
