@@ -11,8 +11,8 @@ from gpudoctor.views.gpus import COHERENT
 COMPUTES = ("python", "pt_", "vllm", "ray", "torchrun", "jupyter", "ipython", "ollama", "llama", "text-generation")
 
 _UNIFIED = (
-    "The out-of-memory killer ends a process with SIGKILL ('Killed', exit code 137) when the machine or its cgroup has no "
-    "main memory left. Here the GPU's memory is main memory as well: what a model takes on the GPU counts."
+    "The out-of-memory killer ends a process with SIGKILL ('Killed', exit code 137) when the machine or its cgroup has "
+    "no main memory left. Here the GPU's memory is main memory as well: what a model takes on the GPU counts."
 )
 
 
