@@ -23,6 +23,9 @@ _SLURM_CONF = ("/etc/slurm/slurm.conf", "/run/slurm/conf/slurm.conf", "/etc/slur
 # The group of all pods: a running kubelet makes it, in one of its two cgroup drivers' names.
 _PODS = ("/sys/fs/cgroup/kubepods.slice", "/sys/fs/cgroup/kubepods")
 _PODS_1 = ("/sys/fs/cgroup/memory/kubepods.slice", "/sys/fs/cgroup/memory/kubepods")
+# Kubernetes distributions that bring a containerd of their own, whose files may be for root alone.
+_OWN_RUNTIME = ("/var/lib/rancher", "/var/snap/microk8s", "/var/lib/k0s")
+_IMPORTS = pattern(r"^\s*imports\s*=\s*\[([^\]]*)\]", re.MULTILINE)
 _RUNTIMES = (
     "/etc/containerd/config.toml",
     "/etc/containerd/conf.d",
@@ -100,11 +103,16 @@ def _has_gpus(machine: Machine) -> Maybe[bool | None]:
 def _runtime(machine: Machine) -> Maybe[bool | None]:
     """Whether a configuration file of containerd or CRI-O names NVIDIA's runtime; None: there is no such file."""
     paths = [one for path in _RUNTIMES for one in _files(machine, path)]
-    why: Unknown | None = None
+    own = next((folder for folder in _OWN_RUNTIME if machine.exists(folder)), None)
+    why = Unknown(f"{own} holds a container runtime whose files cannot be read") if own else None
     for path in paths:
         try:
-            if "nvidia" in machine.text(path, 1 << 20):
+            text = machine.text(path, 1 << 20)
+            if "nvidia" in text:
                 return True
+            imports = _IMPORTS.search(text)
+            if imports and imports[1].strip(" \n\t\"'") not in ("", "/etc/containerd/conf.d/*.toml"):
+                why = why or Unknown(f"{path} imports other files")
         except (FileNotFoundError, NotADirectoryError):
             continue
         except OSError as error:

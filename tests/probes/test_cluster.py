@@ -122,6 +122,22 @@ def test_a_configuration_that_cannot_be_read() -> None:
     assert cluster.probe(machine, BARE).runtime_configured == Unknown(f"{path}: Permission denied")
 
 
+@pytest.mark.parametrize(
+    ("files", "why"),
+    [
+        ({"/var/lib/rancher/k3s/x": ""}, "/var/lib/rancher holds a container runtime whose files cannot be read"),
+        (
+            {"/etc/containerd/config.toml": 'imports = ["/opt/conf/*.toml"]\n'},
+            "/etc/containerd/config.toml imports other files",
+        ),
+    ],
+)
+def test_a_runtime_whose_files_lie_elsewhere(files: dict[str, str], why: str) -> None:
+    plain = {"/etc/containerd/config.toml": 'imports = ["/etc/containerd/conf.d/*.toml"]\n'}
+    assert look(plain).runtime_configured is False
+    assert look(plain | files).runtime_configured == Unknown(why)
+
+
 def test_inside_a_container_the_node_is_not_looked_at() -> None:
     files = {"/usr/bin/sbatch": "", "/sys/fs/cgroup/kubepods.slice/cgroup.procs": ""}
     seen = look(files, JOB, Host(container="apptainer"))
