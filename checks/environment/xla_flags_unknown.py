@@ -42,7 +42,7 @@ def _fixes(on: OnLive) -> tuple[Fix, ...]:
     each=lives,
     because=("python.*",),
     affects=("wheels",),
-    seen=("table 2026-11",),
+    seen=("recorded 2026-11",),
 )
 def xla_flags_unknown(on: OnLive) -> Problem | None:
     """The framework ended with XLA's own complaint about a flag that is set here."""

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from gpudoctor.checks.environment.allocator_settings import allocator_settings
+from gpudoctor.checks.environment.allocator_variable_unread import allocator_variable_unread
 from gpudoctor.checks.environment.arch_list_without_gpu import arch_list_without_gpu
 from gpudoctor.checks.environment.code_overridden import code_overridden
 from gpudoctor.checks.environment.debugging_left_on import debugging_left_on
@@ -281,3 +282,27 @@ JAX = framework("jax", "0.6.0", live=None)
 )
 def test_jax_platforms(facts: Facts, verdict: tuple[str, str]) -> None:
     assert ask(jax_platforms, facts) == [verdict]
+
+
+GROWS = "expandable_segments:True"
+NEW = "PYTORCH_ALLOC_CONF"
+
+
+@pytest.mark.parametrize(
+    ("facts", "verdict"),
+    [
+        (allocator("2.7.1", GROWS, NEW), ("problem", "PyTorch 2.7.1 does not read PYTORCH_ALLOC_CONF.")),
+        (
+            allocator("2.9.1", GROWS, NEW),
+            ("problem", "PyTorch 2.9.1 does not read expandable_segments in PYTORCH_ALLOC_CONF."),
+        ),
+        (allocator("2.9.1", "max_split_size_mb:64", NEW), ("pass", "")),
+        (allocator("2.10.0", GROWS, NEW), ("pass", "")),
+        (allocator("2.7.1", GROWS), ("pass", "")),
+        (env(allocator("2.7.1", GROWS), PYTORCH_CUDA_ALLOC_CONF=GROWS, PYTORCH_ALLOC_CONF=GROWS), ("pass", "")),
+        (allocator(WHY, GROWS, NEW), ("unknown", "nobody looked")),
+        (allocator(None, GROWS, NEW), ("pass", "")),
+    ],
+)
+def test_allocator_variable_unread(facts: Facts, verdict: tuple[str, str]) -> None:
+    assert ask(allocator_variable_unread, facts) == [verdict]

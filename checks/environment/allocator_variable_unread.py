@@ -1,0 +1,41 @@
+"""The variable with the allocator's settings has a name that this PyTorch does not read."""
+
+from gpudoctor.judge import Fix, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.remedies.variables import assign
+from gpudoctor.subjects import OnFramework, torches
+from gpudoctor.views.gpus import visible_gpus
+from gpudoctor.views.packages import numbers
+
+OLDER, NEWER = "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"
+# The first release with the newer name; it left options that are CUDA's own aside there.
+_RENAMED = (2, 9)
+
+
+def _fixes(on: OnFramework) -> tuple[Fix, ...]:
+    value = on.facts.host.environment[NEWER]
+    return (assign(OLDER, value, f"Set {OLDER}, which every release reads.", f"env | grep {OLDER}"),)
+
+
+@check(
+    title="This PyTorch does not read PYTORCH_ALLOC_CONF",
+    severity=Severity.ADVICE,
+    cause="The variable has this name from PyTorch 2.9 on, and 2.9 left expandable_segments aside in it. Under a name "
+    "that is not read the settings have no effect, and nothing says so.",
+    fixes=_fixes,
+    references=("https://github.com/pytorch/pytorch/issues/183387",),
+    each=torches,
+    because=("python.*",),
+    affects=("wheels",),
+    seen=("table 2026-11",),
+)
+def allocator_variable_unread(on: OnFramework) -> str | None:
+    """The newer name alone is set, for a release that does not read it, or not all of it."""
+    env = on.facts.host.environment
+    if NEWER not in env or OLDER in env or known(on.framework.cuda) is None or not visible_gpus(on.facts):
+        return None
+    own = numbers(known(on.framework.version) or "")[:2]
+    if not own or own > _RENAMED or (own == _RENAMED and "expandable_segments" not in env[NEWER]):
+        return None
+    part = "expandable_segments in PYTORCH_ALLOC_CONF" if own == _RENAMED else NEWER
+    return f"{on.name} does not read {part}."
