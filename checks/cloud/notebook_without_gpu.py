@@ -26,7 +26,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     ),
     each=notebooks,
     affects=("everything",),
-    seen=("table 2026-11",),
+    seen=("simulated 2026-11",),
 )
 def notebook_without_gpu(facts: Facts) -> str | None:
     """No card on PCI, no node and no GPU that a driver lists."""

@@ -18,7 +18,7 @@ from gpudoctor.views.containers import has_cuda_wheel
     references=("https://slurm.schedmd.com/gres.html", "https://slurm.schedmd.com/quickstart.html"),
     each=members,
     affects=("everything",),
-    seen=("table 2026-11",),
+    seen=("simulated 2026-11",),
 )
 def node_without_gpu(facts: Facts) -> Problem | None:
     """A framework for CUDA is installed, and neither PCI nor a driver shows a GPU."""

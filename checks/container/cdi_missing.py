@@ -35,7 +35,7 @@ def _podman_hosts(facts: Facts) -> Iterator[tuple[About, Facts]]:
     each=_podman_hosts,
     because=("driver.*", "device.*"),
     affects=("containers",),
-    seen=("table 2026-11",),
+    seen=("simulated 2026-11",),
 )
 def cdi_missing(facts: Facts) -> Problem | None:
     """Podman and the toolkit are installed and the GPU works; neither a specification nor the older hook is there."""

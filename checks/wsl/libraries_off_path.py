@@ -49,7 +49,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     each=wsl_machine,
     because=("wsl.version-1", "wsl.no-dxg", "wsl.gpu-disabled"),
     affects=("everything",),
-    seen=("table 2026-11",),
+    seen=("simulated 2026-11",),
 )
 def libraries_off_path(facts: Facts) -> Problem | None:
     """A copy lies in WSL's folder, and none in the loader's reach."""
