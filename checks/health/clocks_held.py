@@ -1,9 +1,9 @@
 """Somebody set a GPU's clocks low and did not take it back."""
 
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.maybe import known, known_or
+from gpudoctor.maybe import known
 from gpudoctor.subjects import OnGpu, gpu_name, nvidia_gpus
-from gpudoctor.views.gpus import busy, virtual
+from gpudoctor.views.gpus import busy, mobile, virtual
 
 # Clocks move in steps; what is set further below its default was set by somebody.
 _BELOW = 0.95
@@ -48,7 +48,7 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
 def clocks_held(on: OnGpu) -> Problem | None:
     """An application clock below its default; or a low clock under load for which the driver gives no reason."""
     # GB10 and laptops share their power and heat with the processor, whose firmware moves the clocks.
-    if virtual(on.facts, on.gpu) or on.gpu.integrated is True or known_or(on.facts.host.platform, "") == "laptop":
+    if virtual(on.facts, on.gpu) or on.gpu.integrated is True or mobile(on.facts, on.gpu):
         return None
     wanted, usual = on.gpu.application_clock, on.gpu.application_clock_default
     if isinstance(wanted, int) and isinstance(usual, int) and wanted < usual * _BELOW:

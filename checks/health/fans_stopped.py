@@ -1,8 +1,9 @@
 """A hot GPU whose fans are meant to stand still."""
 
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.maybe import known, known_or
+from gpudoctor.maybe import known
 from gpudoctor.subjects import OnGpu, gpu_name, nvidia_gpus
+from gpudoctor.views.gpus import mobile
 
 # Cards let their fans stand still up to some 60 degrees C on purpose (zero RPM); at this heat all of them turn.
 _HOT = 78
@@ -40,7 +41,7 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
 def fans_stopped(on: OnGpu) -> Problem | None:
     """All fans at 0 per cent and much heat; a laptop's embedded controller turns fans of which NVML knows nothing."""
     heat = known(on.gpu.temperature)
-    if heat is None or heat < _HOT or known_or(on.facts.host.platform, "") == "laptop":
+    if heat is None or heat < _HOT or mobile(on.facts, on.gpu):
         return None
     fans = known(on.gpu.fans)
     if not fans or any(fans):

@@ -3,7 +3,7 @@
 from gpudoctor.judge import Fix, Severity, check
 from gpudoctor.maybe import known, known_or
 from gpudoctor.subjects import OnGpu, gpu_name, nvidia_gpus
-from gpudoctor.views.gpus import virtual
+from gpudoctor.views.gpus import mobile, virtual
 
 # Limits of 70 to 90 per cent are a common choice, which costs a few per cent of speed; below that it is much.
 _FAR_BELOW = 0.65
@@ -38,7 +38,7 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
 )
 def power_limit_lowered(on: OnGpu) -> str | None:
     """Compare the enforced limit with the default; a laptop's firmware moves its own all the time."""
-    if virtual(on.facts, on.gpu) or known_or(on.facts.host.platform, "") == "laptop":
+    if virtual(on.facts, on.gpu) or mobile(on.facts, on.gpu):
         return None
     limit, usual = known(on.gpu.power_limit), known(on.gpu.power_default)
     if not limit or not usual or limit >= usual * _FAR_BELOW:

@@ -77,7 +77,7 @@ def fans(nv: Nvml, handle: Any) -> list[int] | None:
 
 
 def clocks(nv: Nvml, handle: Any) -> dict[str, Any]:
-    """The clock for programs that nvidia-smi -ac set, for graphics and SM alike, and the one that the GPU comes with."""
+    """The clock for programs that nvidia-smi -ac set, for graphics and SM alike, and the card's own."""
     py, kind = nv.py, nv.py.NVML_CLOCK_GRAPHICS
     return {
         "application_clock": nv.ask(lambda: py.nvmlDeviceGetApplicationsClock(handle, kind)),

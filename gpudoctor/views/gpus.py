@@ -133,6 +133,12 @@ def busy(gpu: Gpu, per_cent: int = BUSY) -> bool:
     return used is not None and used >= per_cent
 
 
+def mobile(facts: Facts, gpu: Gpu) -> bool:
+    """Whether a laptop's firmware moves this GPU's power, clocks and fans; mobile GPUs sit in mini-PCs, too."""
+    name = gpu.name if isinstance(gpu.name, str) else ""
+    return known_or(facts.host.platform, "") == "laptop" or "Laptop GPU" in name or "Max-Q" in name
+
+
 def hypervisor(facts: Facts) -> str | None:
     """The hypervisor's name; None on bare metal, and where only the processor says that there is one."""
     found = known_or(facts.host.virtual, None)

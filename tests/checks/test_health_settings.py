@@ -106,6 +106,7 @@ WELL = [
     ("health.power-limit-lowered", card(power_limit=None, power_default=None)),
     ("health.power-limit-lowered", having(card(power_limit=60.0), **LAPTOP)),
     ("health.power-limit-lowered", card(power_limit=200.0, virtualization="passthrough")),
+    ("health.power-limit-lowered", card(power_limit=60.0, name="NVIDIA GeForce RTX 4060 Laptop GPU")),
     ("health.persistence-off", server(2)),
     ("health.persistence-off", server(2, "active", persistence=False)),
     ("health.persistence-off", server(1, persistence=False, processes=SOME)),  # what runs holds it
