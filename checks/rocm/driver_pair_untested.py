@@ -46,7 +46,9 @@ def _wheels(facts: Facts) -> Iterator[tuple[About, OnFramework]]:
 )
 def driver_pair_untested(on: OnFramework) -> Problem | None:
     """The framework is more than two releases newer than the driver, or older than all that the driver's list names."""
-    packages = [version for name, version, state in known(on.facts.amd.packages) if name in _DRIVERS and "i" in state]
+    packages = [
+        version for name, version, state in known(on.facts.amd.packages) if name in _DRIVERS and state[1:2] == "i"
+    ]
     driver = rocm.release_of_package(packages[0]) if packages else None
     hip = known(on.framework.hip)
     if driver is None or hip is None:

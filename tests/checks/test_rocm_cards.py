@@ -400,6 +400,14 @@ def test_hives_of_cards_that_bridges_join() -> None:
     ]
 
 
+def test_a_guest_and_a_container_can_set_neither_window_nor_iommu() -> None:
+    small = change(TWO, "pci.1.bar1", 256 << 20)
+    assert ask(small_bar, inside(small)) == [("pass", "")]
+    translated = change(instinct_node(2, iommu="DMA"), "host.virtual", "kvm")
+    assert ask(iommu_translates, translated) == [("pass", "")]
+    assert ask(iommu_translates, instinct_node(2, iommu=None)) == [("pass", "")]
+
+
 def test_small_windows_and_translation_only_where_cards_exchange_data() -> None:
     mixed = change(amd_host((RADEON, IGPU)), "pci.1.bar1", 256 << 20)
     assert ask(small_bar, mixed) == [("pass", "")]  # an integrated GPU shares the memory

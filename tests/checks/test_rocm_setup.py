@@ -135,6 +135,18 @@ def test_driver_pair_untested(facts: Facts, verdict: tuple[str, str]) -> None:
     assert ask(driver_pair_untested, facts) == [verdict]
 
 
+def test_only_an_installed_driver_package_tells() -> None:
+    facts = paired(OF_61, "7.0.51831")
+    for packages in (
+        (("rocm-core", "6.1.3.60103-1", "ii"),),
+        (("amdgpu-dkms", OF_61, "rc"),),  # removed, its settings are left
+        (("amdgpu-dkms", OF_61, "iF"),),  # not set up: another check speaks
+    ):
+        assert ask(driver_pair_untested, change(facts, "amd.packages", packages)) == [("pass", "")]
+    cuda = change(facts, "pythons.0.frameworks.0.hip", None)
+    assert ask(driver_pair_untested, cuda) == [("skipped", "")]
+
+
 def test_the_kernels_own_driver_belongs_to_no_release() -> None:
     own = change(paired(OF_61, "7.0.51831"), "amd.version", None)
     for facts in (own, inside(paired(OF_61, "7.0.51831")), nvidia_host()):
@@ -217,6 +229,14 @@ def test_wsl_with_nvidia_or_without_wsl_is_no_matter_of_rocm() -> None:
     geforce = change(windows(), "nvidia.cuda.libraries", (library("libcuda.so.1"),))
     for facts in (geforce, change(windows(), "host.wsl", None), nvidia_host()):
         assert ask(wsl_runtime, facts) == [("skipped", "")]
+
+
+def test_wsl_asks_frameworks_for_rocm_alone() -> None:
+    cuda = change(windows(rocdxg=False), "pythons.0.frameworks.0.hip", None)
+    assert ask(wsl_runtime, cuda) == [("skipped", "")]
+    (verdict,) = run(wsl_runtime, windows(rocdxg=False))
+    assert verdict.problem is not None
+    assert verdict.problem.evidence == ("No HIP GPUs are available",)
 
 
 def test_wsl_fixes_begin_with_what_is_missing() -> None:
