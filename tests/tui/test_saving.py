@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import threading
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -243,6 +244,34 @@ def test_a_report_that_cannot_be_made_is_a_sentence(monkeypatch: pytest.MonkeyPa
     async def look(pilot: Pilot[Any]) -> None:
         await name(pilot, str(tmp_path / "a.json"))
         await settled(pilot, lambda: "It could not be made: ValueError: x." in screen(pilot))
+
+    use(look)
+
+
+@pytest.mark.parametrize("works", [True, False])
+def test_who_does_not_wait_is_told_all_the_same_and_no_other_dialog_is_closed(
+    works: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    freed = threading.Event()
+
+    def slow(_: str, text: str) -> int:
+        freed.wait(20)
+        if not works:
+            raise NotSavedError("the disk is full")
+        return len(text)
+
+    monkeypatch.setattr("gpudoctor.tui.saving.screen.save", slow)
+
+    async def look(pilot: Pilot[Any]) -> None:
+        await pilot.press("enter", "escape")
+        await settled(pilot, lambda: not isinstance(pilot.app.screen, SaveScreen))
+        await pilot.press("w")
+        await settled(pilot, lambda: isinstance(pilot.app.screen, SaveScreen))
+        freed.set()
+        title = "Saved" if works else "Not saved"
+        await settled(pilot, lambda: title in [notice.title for notice in pilot.app._notifications])
+        await pilot.pause(0.1)
+        assert isinstance(pilot.app.screen, SaveScreen)
 
     use(look)
 

@@ -9,6 +9,7 @@ from textual.widgets import Static
 from textual.worker import get_current_worker
 
 from gpudoctor.examine import Done, Wishes, examine
+from gpudoctor.machine import Machine
 from gpudoctor.report.model import FindingEntry, Report
 from gpudoctor.steps import StepEnded, StepStarted
 from gpudoctor.tui.diagnosis import trial
@@ -35,11 +36,13 @@ class Trials(Static):
         self.progress = (0, 0)
         self._changed = changed
         self._report: Report | None = None
+        self._machine: Machine | None = None
 
     def follow(self, session: Session) -> None:
         """What was tried is of yesterday once everything is examined anew."""
         if session.running and self.check:
             self.workers.cancel_node(self)
+            self._halt()
             self.check = None
         if session.report is not self._report:
             self.done.clear()
@@ -62,13 +65,25 @@ class Trials(Static):
         self._changed()
         return None
 
+    def _halt(self) -> None:
+        """End the children that run for the trial."""
+        if self._machine is not None:
+            self._machine.halt()
+
+    def on_unmount(self) -> None:
+        """Nobody waits for it any more."""
+        self._halt()
+
     @work(thread=True, exclusive=True, group="trial", exit_on_error=False)
     def _try(self, key: str, old: FindingEntry, source: Source, only: tuple[str, ...], before: Report) -> None:
         worker, app = get_current_worker(), self.app
         begun = ended = 0
         wishes = Wishes(pythons=source.wishes.pythons, quick=source.wishes.quick, only=only)
         try:
-            for event in examine(source.make(), wishes):
+            self._machine = machine = source.make()
+            if worker.is_cancelled:
+                return
+            for event in examine(machine, wishes):
                 if worker.is_cancelled:
                     return
                 begun += isinstance(event, StepStarted)

@@ -170,12 +170,16 @@ class SaveScreen(ModalScreen[None]):
             app.call_from_thread(self._saved, path, size)
 
     def _failed(self, why: str) -> None:
+        if not self.is_mounted or self not in self.app.screen_stack:  # somebody has not waited for it
+            self.app.notify(why, title="Not saved", severity="error", markup=False)
+            return
         self.remove_class("-asking")
         self._tell(why)
 
     def _saved(self, path: str, size: int) -> None:
         self.notify(f"{path} ({size / 1000:.0f} kB)", title="Saved", markup=False)
-        self.dismiss()
+        if self.is_current:  # else somebody has not waited for it
+            self.dismiss()
 
     @on(Button.Pressed, "#save-leave")
     def action_leave(self) -> None:

@@ -93,7 +93,7 @@ class Place(Screen[None]):
     def on_mount(self) -> None:
         """Show what is there, and follow."""
         self._looking_ahead = True
-        self._here = self.session.source.make().here
+        self._here = self._is_here()
         self._clock = self.set_interval(TICK, self._tell, pause=True)
         if not self.session.source.live:
             self.add_class("-recorded", "-results")
@@ -101,6 +101,13 @@ class Place(Screen[None]):
             self.query_one(SmokeResults).focus()
         self.doctor.changed.subscribe(self, self.refresh_from)
         self.refresh_from(self.session)
+
+    def _is_here(self) -> bool:
+        """Whether the running system is examined; one that is gone says so when tests are started."""
+        try:
+            return self.session.source.make().here
+        except Exception:
+            return True
 
     # -- what is shown ---------------------------------------------------------------------------------------
 
@@ -171,8 +178,8 @@ class Place(Screen[None]):
                 raise ChoiceError(why)
             choice = self.query_one(SmokeChooser).choice
             self.runner.begin(session.source.make(), facts, choice, session.source.wishes)
-        except ChoiceError as error:
-            self.notify(str(error), severity="warning", markup=False)
+        except Exception as error:  # it cannot be run, or an interpreter or a folder is not there any more
+            self.notify(str(error) or type(error).__name__, severity="warning", markup=False)
             return
         self.add_class("-results")
         self._clock.resume()

@@ -11,6 +11,7 @@ import pytest
 from textual.pilot import Pilot
 
 from gpudoctor.examine import Done, Event, Judged, Wishes
+from gpudoctor.machine import Machine
 from gpudoctor.report.model import Report
 from gpudoctor.steps import StepEnded, StepStarted
 from gpudoctor.tui import app as app_module
@@ -29,10 +30,12 @@ class Conducted:
         answers: reports of the second looks, in their order; an exception is raised.
         asked: what each second look was for.
         go: set: second looks go on.
+        machines: that the second looks were at.
     """
 
     def __init__(self, *answers: Report | Exception) -> None:
         self.answers, self.asked, self.go = list(answers), list[tuple[str, ...]](), threading.Event()
+        self.machines: list[Machine] = []
         self.go.set()
 
     def whole(self, *_: Any) -> Iterator[Event]:
@@ -41,8 +44,9 @@ class Conducted:
         yield Judged(VERDICTS)
         yield Done(msgspec.structs.replace(REPORT), mismatch())
 
-    def one(self, _: Any, wishes: Wishes) -> Iterator[Event]:
+    def one(self, machine: Machine, wishes: Wishes) -> Iterator[Event]:
         self.asked.append(wishes.only)
+        self.machines.append(machine)
         yield StepStarted("host", "the machine")
         yield StepStarted("pci", "the PCI bus")
         yield StepEnded("host", "the machine", 0.1)
@@ -138,11 +142,26 @@ def test_an_examination_of_everything_takes_over(monkeypatch: pytest.MonkeyPatch
         await came(pilot, "trying driver.library-mismatch again")
         await pilot.press("r")
         await settled(pilot, lambda: "trying" not in screen(pilot))
+        assert conducted.machines[0].over, "its children were ended"
         conducted.go.set()  # what was cut off says nothing any more
         await settled(pilot, lambda: not [w for w in pilot.app.workers if w.group == "trial" and w.is_running])
         assert "mended" not in screen(pilot)
 
     conduct(monkeypatch, conducted, look)
+
+
+def test_leaving_ends_the_children_of_a_trial(monkeypatch: pytest.MonkeyPatch) -> None:
+    conducted = Conducted(Report())
+    conducted.go.clear()
+
+    async def look(pilot: Pilot[Any]) -> None:
+        await pilot.press("x")
+        await came(pilot, "trying driver.library-mismatch again")
+        await pilot.press("q")
+        conducted.go.set()
+
+    conduct(monkeypatch, conducted, look)
+    assert conducted.machines[0].over
 
 
 def test_a_trial_that_breaks_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,16 +3,20 @@
 import time
 
 import pytest
+from textual.pilot import Pilot
 from textual.widgets import OptionList
 
+from gpudoctor.machine import Machine
 from gpudoctor.smoke.devices import Target
 from gpudoctor.smoke.plan import Job
+from gpudoctor.tui.session import Source
 from gpudoctor.tui.smoke.control import SmokeControl
 from gpudoctor.tui.smoke.course import Course
 from gpudoctor.tui.smoke.picks import SmokePicks
 from gpudoctor.tui.smoke.runner import SmokeRunner
 from tests.builders import plain_host
-from tests.tui.smoke.kit import ILL, There, at, children
+from tests.tui.screens import run, settled
+from tests.tui.smoke.kit import ILL, Examined, There, at, children
 
 
 @pytest.fixture(autouse=True)
@@ -216,6 +220,23 @@ def test_a_fault_of_ours_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
         assert there.runner.course is not None
 
     at(plain_host(), do)
+
+
+def test_a_machine_that_is_gone_is_told_when_tests_are_started() -> None:
+    def gone() -> Machine:
+        raise ValueError("There is no interpreter /x/bin/python.")
+
+    class Live(Examined):
+        facts = plain_host()
+
+    async def go(pilot: Pilot[int]) -> None:
+        await settled(pilot)
+        there = There(pilot)
+        await there.press("s")
+        await there.until(lambda: "There is no interpreter /x/bin/python." in there.text)
+        assert not there.runner.running
+
+    run(lambda: Live(Source(make=gone)), go, (120, 40))
 
 
 def test_the_bar_of_a_run_is_as_long_as_what_is_done() -> None:
