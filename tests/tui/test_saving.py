@@ -125,7 +125,7 @@ def test_which_form_is_chosen_is_told_by_a_sign() -> None:
     async def look(pilot: Pilot[Any]) -> None:
         await pilot.press("up")
         await settled(pilot)
-        signs = [line.split("▐")[1][0] for line in text_of(pilot.app) if "▐" in line]
+        signs = [sign for line in text_of(pilot.app) for sign in line if sign in "○●"]
         assert signs == ["○", "○", "●"]
 
     use(look)
