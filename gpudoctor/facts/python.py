@@ -114,4 +114,7 @@ class Python(msgspec.Struct, frozen=True, kw_only=True):
     keras_backend: Maybe[str | None] = NOT  # the one that Keras 3 takes: tensorflow, torch, jax ...; None: no Keras 3
     keras_backend_by: str = ""  # KERAS_BACKEND, the path of keras.json, or "default"
     elsewhere: Maybe[tuple[Elsewhere, ...]] = NOT  # looked for only where this one has no framework
+    own_pip: Maybe[str | None] = (
+        NOT  # the interpreter of a venv's own bin/pip where it lies elsewhere; None: it does not
+    )
     pip: Maybe[str | None] = NOT  # the interpreter of `pip` on PATH; looked for as above; None: none, or its own

@@ -10,6 +10,7 @@ from gpudoctor.machine import Machine
 from gpudoctor.maybe import Unknown
 from gpudoctor.probes import (
     python_conflicts,
+    python_elsewhere,
     python_interpreter,
     python_keras,
     python_manager,
@@ -107,6 +108,7 @@ def _environment(machine: Machine, said: Said, packages: Sequence[Package]) -> d
         "manager": python_manager.manager(machine, said.prefix, kind, lock, packages),
         "project": folder,
         "conda": python_manager.conda(machine, said.prefix),
+        "own_pip": python_elsewhere.own_pip(machine, said.prefix) if kind == "venv" else None,
     }
 
 

@@ -77,11 +77,25 @@ def _minor(python: Python) -> str:
 
 
 def _pip(machine: Machine, python: Python) -> str | None:
-    """The interpreter in the first line of `pip`, where its environment is another one."""
+    """The interpreter of `pip` on PATH, where its environment is another one."""
     path = machine.which("pip")
-    line = (machine.line(path) or "").partition("\n")[0] if path else ""
-    interpreter = line.removeprefix("#!").strip().split(" ")[0]
-    if not line.startswith("#!/") or "python" not in interpreter.rpartition("/")[2]:
+    return _of_script(machine, path, known_or(python.prefix, "")) if path else None
+
+
+def own_pip(machine: Machine, prefix: str) -> str | None:
+    """The interpreter of an environment's own pip, where it is another one's: the folder was copied or moved."""
+    return _of_script(machine, f"{prefix}/bin/pip", prefix)
+
+
+def _of_script(machine: Machine, path: str, prefix: str) -> str | None:
+    """The interpreter that a script names, where its environment is not the given one.
+
+    A path too long for the kernel, or with a space in it, stands in the second line, behind #!/bin/sh.
+    """
+    first, _, rest = (machine.line(path) or "").partition("\n")
+    line = rest.partition("\n")[0].partition("exec'")[2] if first == "#!/bin/sh" else first.removeprefix("#!")
+    words = line.strip().split('"' if line.strip().startswith('"') else " ")
+    interpreter = next((word for word in words if word), "")
+    if not interpreter.startswith("/") or "python" not in interpreter.rpartition("/")[2]:
         return None  # pyenv's shims are shell scripts
-    own = machine.real(known_or(python.prefix, ""))
-    return None if _prefix(machine, interpreter) == own else interpreter
+    return None if _prefix(machine, interpreter) == machine.real(prefix) else interpreter

@@ -4,6 +4,7 @@ import pytest
 
 from gpudoctor.checks.cuda.nvvm_missing import nvvm_missing
 from gpudoctor.checks.python.conda_and_pip import conda_and_pip
+from gpudoctor.checks.python.environment_moved import environment_moved
 from gpudoctor.checks.python.framework_elsewhere import framework_elsewhere
 from gpudoctor.facts import CondaPackage, Facts
 from gpudoctor.facts.python import Elsewhere
@@ -56,6 +57,28 @@ def test_a_framework_elsewhere() -> None:
 )
 def test_no_framework_elsewhere(facts: Facts, expected: tuple[str, str]) -> None:
     assert one(framework_elsewhere, facts) == expected
+
+
+@pytest.mark.parametrize(
+    ("own", "expected"),
+    [
+        (
+            "/old/env/bin/python",
+            (
+                "problem",
+                "`pip` of /opt/env runs /old/env/bin/python, so what it installs does not come into this environment.",
+            ),
+        ),
+        (None, ("pass", "")),
+        (Unknown("not gathered"), ("unknown", "not gathered")),
+    ],
+)
+def test_a_copied_environment(own: object, expected: tuple[str, str]) -> None:
+    facts = change(environment(torch()), "pythons.0.own_pip", own)
+    assert one(environment_moved, change(facts, "pythons.0.kind", "conda")) == ("pass", "")
+    assert one(environment_moved, facts) == expected
+    if own == "/old/env/bin/python":
+        assert "/opt/env/bin/python -m pip freeze > /tmp/packages.txt" in commands(environment_moved, facts)
 
 
 def conda(version: str, installer: str = "pip", record: str = "2.5.1", **changes: object) -> Facts:

@@ -58,6 +58,29 @@ def test_whose_pip_it_is(line: str, expected: str | None) -> None:
     assert probe({"/usr/bin/pip": line})[1] == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("#!/opt/env/bin/python\nimport sys\n", None),
+        ("#!/opt/env/bin/python3.11 -sE\n", None),
+        ("#!/old/env/bin/python\nimport sys\n", "/old/env/bin/python"),
+        ("#!/bin/sh\n'''exec' \"/old/my env/bin/python3\" \"$0\" \"$@\"\n' '''\n", "/old/my env/bin/python3"),
+        ("#!/bin/sh\n'''exec' /opt/env/bin/python3 \"$0\" \"$@\"\n' '''\n", None),
+        ("#!/usr/bin/env bash\n", None),
+        ("", None),
+    ],
+)
+def test_whose_a_venvs_own_pip_is(text: str, expected: str | None) -> None:
+    machine = RecordedMachine({"/opt/env/bin/pip": text, "/opt/env/bin/python": "", "/old/x": ""})
+    assert python_elsewhere.own_pip(machine, "/opt/env") == expected
+
+
+def test_a_venv_behind_a_link_has_its_own_pip() -> None:
+    machine = RecordedMachine({"/data/env/bin/pip": "#!/opt/env/bin/python\n"}, links={"/opt/env": "/data/env"})
+    assert python_elsewhere.own_pip(machine, "/opt/env") is None
+    assert python_elsewhere.own_pip(machine, "/data/env") is None
+
+
 def test_folders_that_do_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(python_elsewhere, "SECONDS", 0.05)
     monkeypatch.setattr("gpudoctor.probes.python_found.probe", lambda _: time.sleep(5))

@@ -1,0 +1,53 @@
+"""A virtual environment that was copied or moved: its pip is another environment's."""
+
+import shlex
+
+from gpudoctor.judge import Fix, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.subjects import OnPython, pythons
+
+
+def _fixes(on: OnPython) -> tuple[Fix, ...]:
+    own = shlex.quote(on.python.path)
+    prefix = str(on.python.prefix)
+    old, new = shlex.quote(prefix), shlex.quote(f"{prefix}-new")
+    verify = f"head -1 {shlex.quote(f'{prefix}/bin/pip')}"
+    again = Fix(
+        "Make the environment anew in its place, from the list of its packages.",
+        (
+            f"{own} -m pip freeze > /tmp/packages.txt",
+            f"python3 -m venv {new}",
+            f"{new}/bin/python -m pip install -r /tmp/packages.txt",
+        ),
+        "reinstall-package",
+        undo=f"rm -r {new}",
+    )
+    meanwhile = Fix(
+        f"Until then call pip by this interpreter, never by its name, and do not activate {old}.",
+        (f"{own} -m pip install ...",),
+        "change-environment",
+        verify=verify,
+    )
+    return again, meanwhile
+
+
+@check(
+    title="The virtual environment was copied or moved",
+    severity=Severity.WARNING,
+    cause="The scripts of a virtual environment name its folder by the full path: in a copy, `pip` installs into the "
+    "folder that it was copied from, and bin/activate activates that one.",
+    fixes=_fixes,
+    references=("https://docs.python.org/3/library/venv.html#how-venvs-work",),
+    each=pythons,
+    because=("python.interpreter-broken",),
+    affects=("wheels",),
+    seen=("table 2026-11",),
+)
+def environment_moved(on: OnPython) -> str | None:
+    """The first line of the environment's own bin/pip names an interpreter of another folder."""
+    if known(on.python.kind) != "venv":
+        return None
+    other = known(on.python.own_pip)
+    if other is None:
+        return None
+    return f"`pip` of {on.python.prefix} runs {other}, so what it installs does not come into this environment."
