@@ -1,0 +1,55 @@
+"""CUDA counts the GPUs in another order than nvidia-smi, so a mask takes another GPU than was meant."""
+
+from gpudoctor.facts import Facts, Gpu
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.remedies.variables import assign
+from gpudoctor.subjects import gpu_name, gpus_of
+from gpudoctor.views.driver import several_gpus
+from gpudoctor.views.visibility import CUDA
+
+ORDER = "CUDA_DEVICE_ORDER"
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    meant = ",".join(str(g.uuid) for g in _meant(facts) if isinstance(g.uuid, str))
+    same = assign(ORDER, "PCI_BUS_ID", "Let CUDA count as nvidia-smi does.", f"env | grep {ORDER}")
+    return same, assign(CUDA, meant, "Or name the GPUs by their UUIDs (nvidia-smi -L), which never change.")
+
+
+def _meant(facts: Facts) -> list[Gpu]:
+    """The GPUs that nvidia-smi shows under the mask's numbers; none where the mask is not made of numbers."""
+    entries = [entry.strip() for entry in facts.host.environment.get(CUDA, "").split(",")]
+    by_index = {g.index: g for g in gpus_of(facts, "nvidia")}
+    if not all(entry.isdigit() and int(entry) in by_index for entry in entries):
+        return []
+    return [by_index[int(entry)] for entry in entries]
+
+
+@check(
+    title="CUDA_VISIBLE_DEVICES takes another GPU than nvidia-smi shows under that number",
+    severity=Severity.ADVICE,
+    cause="CUDA counts from the fastest GPU on, nvidia-smi along the PCI bus. On a machine with different GPUs the "
+    "same number then stands for different ones.",
+    fixes=_fixes,
+    references=("https://docs.nvidia.com/cuda/cuda-programming-guide/05-appendices/environment-variables.html",),
+    each=several_gpus,
+    because=("visibility.cuda-out-of-range", "visibility.cuda-duplicates"),
+    affects=("several-gpus",),
+    seen=("table 2026-11",),
+)
+def cuda_order_differs(facts: Facts) -> Problem | None:
+    """The UUIDs of what CUDA shows under the mask, against those that NVML has under the mask's numbers."""
+    meant = _meant(facts)
+    if not meant or facts.host.environment.get(ORDER) == "PCI_BUS_ID":
+        return None
+    if len({g.name for g in gpus_of(facts, "nvidia")}) < 2 or any(g.mig is True for g in meant):
+        return None
+    devices = known(facts.nvidia.cuda.devices)
+    by_uuid = {g.uuid: g for g in gpus_of(facts, "nvidia") if isinstance(g.uuid, str)}
+    for gpu, device in zip(meant, devices, strict=False):
+        taken = by_uuid.get(device.uuid) if isinstance(device.uuid, str) else None
+        if taken is not None and known(gpu.uuid) != taken.uuid:
+            says = f"{CUDA}={facts.host.environment[CUDA]} takes {gpu_name(taken)}, not {gpu_name(gpu)}."
+            return Problem(says, (f"{CUDA}={facts.host.environment[CUDA]}", f"{ORDER} is not PCI_BUS_ID"))
+    return None
