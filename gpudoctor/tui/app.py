@@ -104,7 +104,8 @@ class Doctor(App[int]):
         self.changed.publish(self.session)
 
     def _halt(self) -> None:
-        """End the examination and its children; whatever else runs is left alone."""
+        """End the examination and its children, and take no late word of it; whatever else runs is left alone."""
+        self.workers.cancel_group(self, "examination")
         if self._machine is not None:
             self._machine.halt()
 

@@ -13,6 +13,7 @@ from textual.pilot import Pilot
 
 from gpudoctor import demo
 from gpudoctor.examine import Done, Wishes
+from gpudoctor.examine import examine as app_examine
 from gpudoctor.facts import Facts
 from gpudoctor.machine import Machine
 from gpudoctor.steps import StepEnded, StepStarted
@@ -67,6 +68,32 @@ def test_examining_again_ends_the_examination_before_and_its_late_events_are_nob
         assert app.session.facts.version == "kernel 2"
 
     run(lambda: Doctor(Source()), go)
+
+
+def test_a_late_word_of_the_last_machine_is_not_taken_for_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    slow = Slow()
+    monkeypatch.setattr(app_module, "examine", lambda *of: slow(*of) if of[0] else app_examine(*of))
+    seen: list[str] = []
+
+    async def go(pilot: Pilot[Any]) -> None:
+        app = pilot.app
+        assert isinstance(app, Doctor)
+        await settled(pilot, lambda: len(slow.machines) == 1)
+        switch = app.switch_mode
+
+        async def held(mode: str) -> None:
+            slow.go.set()  # the last examination comes to its end in the middle of the change
+            await pilot.pause(0.3)
+            seen.append(app.session.facts.version if app.session.facts else "")
+            await switch(mode)
+
+        monkeypatch.setattr(app, "switch_mode", held)
+        await app.open(Source(title="demo: bad-link", facts=demo.load("bad-link")))
+        await judged(pilot)
+
+    run(lambda: Doctor(Source()), go)
+    assert seen
+    assert set(seen) == {demo.load("bad-link").version}
 
 
 def test_leaving_ends_the_examination(monkeypatch: pytest.MonkeyPatch) -> None:
