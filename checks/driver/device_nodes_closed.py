@@ -4,6 +4,7 @@ from gpudoctor.facts import Facts, Node
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or
 from gpudoctor.remedies import module, system
+from gpudoctor.remedies.container import again
 from gpudoctor.subjects import in_container
 from gpudoctor.views.driver import not_wsl
 from gpudoctor.views.reasons import SURROUNDINGS
@@ -21,6 +22,9 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     node = _closed(facts)[0]
     if in_container(facts):
         says = "Run the container with the node's group (--group-add), or let the host make the nodes readable for all."
+        if known_or(facts.host.container, None) == "podman":
+            keep = "Start the container with your own groups: Podman without root can keep them, and give no others."
+            return (again(keep, "podman run --group-add keep-groups ..."), module.on_the_host(says))
         return (module.on_the_host(says),)
     gid, mode = known_or(node.gid, 0), known_or(node.mode, "")
     name = _group_name(facts, gid)

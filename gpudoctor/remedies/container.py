@@ -4,6 +4,7 @@ from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix
 from gpudoctor.knowledge import packages
 from gpudoctor.maybe import known_or
+from gpudoctor.remedies.starters import starters
 from gpudoctor.remedies.system import family_of, install
 from gpudoctor.subjects import on_wsl
 
@@ -117,7 +118,7 @@ def pass_gpus(facts: Facts) -> tuple[Fix, ...]:
         return (_lxc(),)
     if name in _OTHERS:
         return (again(*_OTHERS[name]),)
-    return _docker()
+    return starters(facts) + _docker()
 
 
 def _docker() -> tuple[Fix, ...]:

@@ -9,6 +9,7 @@ from gpudoctor.checks.container.driver_version_inside import driver_version_insi
 from gpudoctor.checks.container.libraries_not_passed import libraries_not_passed
 from gpudoctor.checks.container.no_compute_capability import no_compute_capability
 from gpudoctor.checks.container.requirement_unmet import requirement_unmet
+from gpudoctor.checks.driver.device_nodes_closed import device_nodes_closed
 from gpudoctor.checks.driver.uvm_missing import uvm_missing
 from gpudoctor.facts import Facts, Library, Node
 from gpudoctor.judge import judge, run
@@ -248,6 +249,29 @@ def test_the_requirements_fixes_name_both_majors() -> None:
 def test_capabilities_are_asked_for_where_the_engine_reads_them(engine: str, command: str) -> None:
     facts = change(change(inside(nvidia_host(), engine), "nvidia.cuda.libraries", ()), "nvidia.cuda.code", None)
     assert command in run(no_compute_capability, facts)[0].fixes[0].commands
+
+
+@pytest.mark.parametrize(
+    ("env", "words"),
+    [
+        ({"REMOTE_CONTAINERS": "true"}, '"runArgs": ["--gpus", "all"]'),
+        ({"ECS_CONTAINER_METADATA_URI_V4": "http://169.254.170.2/v4/0"}, '"type": "GPU"'),
+        ({}, "docker run --gpus all"),
+    ],
+)
+def test_who_starts_the_container_is_told_first(env: dict[str, str], words: str) -> None:
+    assert words in run(libraries_not_passed, inside(BARE, "docker", **env))[0].fixes[0].commands[0]
+
+
+@pytest.mark.parametrize(("engine", "keeps"), [("podman", True), ("docker", False)])
+def test_podman_without_root_keeps_the_users_groups(engine: str, keeps: bool) -> None:
+    nodes = tuple(
+        msgspec.structs.replace(n, error="EACCES", mode="660")
+        for n in nvidia_host().nvidia.kernel.nodes  # type: ignore[union-attr]
+    )
+    facts = inside(change(nvidia_host(), "nvidia.kernel.nodes", nodes), engine)
+    commands = [c for v in run(device_nodes_closed, facts) for f in v.fixes for c in f.commands]
+    assert any("keep-groups" in command for command in commands) is keeps
 
 
 def test_the_builders_are_what_they_say() -> None:
