@@ -40,7 +40,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     references=("https://docs.python.org/3/library/venv.html#how-venvs-work",),
     each=pythons,
     because=("python.interpreter-broken",),
-    affects=("wheels",),
+    affects=("tools",),
     seen=("table 2026-11",),
 )
 def environment_moved(on: OnPython) -> str | None:

@@ -2,13 +2,16 @@
 
 import pytest
 
+from gpudoctor import catalogue
 from gpudoctor.checks.cuda.nvvm_missing import nvvm_missing
 from gpudoctor.checks.python.conda_and_pip import conda_and_pip
 from gpudoctor.checks.python.environment_moved import environment_moved
 from gpudoctor.checks.python.framework_elsewhere import framework_elsewhere
 from gpudoctor.facts import CondaPackage, Facts
 from gpudoctor.facts.python import Elsewhere
+from gpudoctor.judge import judge
 from gpudoctor.maybe import Unknown
+from gpudoctor.report.build import build
 from tests.builders import change, plain_host
 from tests.checks.environments import (
     bare_python,
@@ -131,3 +134,10 @@ def test_numba_without_nvvm() -> None:
 )
 def test_numba_with_nvvm_or_without_a_wish_for_it(facts: Facts, expected: tuple[str, str]) -> None:
     assert one(nvvm_missing, facts) == expected
+
+
+def test_a_copied_environment_explains_no_package() -> None:
+    cpu = torch("2.7.1+cpu", cuda=None, variant="cpu", archs=())
+    facts = change(environment(cpu), "pythons.0.own_pip", "/old/env/bin/python")
+    report = build(facts, judge(facts, catalogue.load(["pytorch.cpu-build", "python.environment-moved"])))
+    assert [f.check for f in report.findings] == ["pytorch.cpu-build", "python.environment-moved"]
