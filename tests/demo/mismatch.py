@@ -79,6 +79,8 @@ def facts() -> Facts:
         text="Driver/library version mismatch",
         driver_version=REFUSED,
         cuda_version=REFUSED,
+        confidential=REFUSED,
+        accepts_work=REFUSED,
     )
     others = (
         parts.library("libnvidia-ptxjitcompiler.so.1", NEW, 28_674_464),

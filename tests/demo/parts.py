@@ -151,6 +151,8 @@ def kernel(version: str, addresses: tuple[str, ...], **changes: Any) -> NvidiaKe
         "uvm_major": 509,
         "fabric_manager": NO_SWITCH,
         "fabric_manager_version": NO_SWITCH,
+        "subnet_manager": NO_SWITCH,
+        "imex": None,
         "persistence_daemon": "active",
         "gridd": None,
         "licence": None,
@@ -189,6 +191,8 @@ def nvml(version: str, release: str, count: Maybe[int | None], size: int, **chan
         "driver_version": version,
         "cuda_version": release,
         "count": count,
+        "confidential": False,
+        "accepts_work": None,
         "smi": "/usr/bin/nvidia-smi",
         "smi_elsewhere": None,
     }
@@ -227,4 +231,4 @@ def toolkits() -> Toolkits:
 def log(text: str, source: str = "journalctl") -> KernelLog:
     """The kernel's log as journalctl prints it, of which the lines that say something about GPUs are kept."""
     events = tuple(event for message in from_text(text.splitlines()) for event in recognised(message))
-    return KernelLog(source=source, events=events, first=0.0)
+    return KernelLog(source=source, events=events, first=0.0, now=3.2 * 86400)
