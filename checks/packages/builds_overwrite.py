@@ -51,7 +51,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     ),
     each=pythons,
     because=("python.interpreter-broken", "pytorch.wrong-vendor"),
-    affects=("wheels",),
+    affects=("extensions",),
     seen=("table 2026-11",),
 )
 def builds_overwrite(on: OnPython) -> Problem | None:

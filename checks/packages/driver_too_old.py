@@ -41,7 +41,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     ),
     each=pythons,
     because=(*SYSTEM, "python.interpreter-broken"),
-    affects=("wheels",),
+    affects=("extensions",),
     seen=("table 2026-11",),
 )
 def driver_too_old(on: OnPython) -> Problem | None:

@@ -62,7 +62,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     ),
     each=pythons,
     because=("python.interpreter-broken", "pytorch.arch-missing"),
-    affects=("wheels",),
+    affects=("extensions",),
     seen=("table 2026-11",),
 )
 def gpu_too_old(on: OnPython) -> Problem | None:

@@ -38,7 +38,7 @@ def _proof(on: OnPython) -> str:
     ),
     each=pythons,
     because=("python.*",),
-    affects=("wheels",),
+    affects=("extensions",),
     seen=("table 2026-11",),
 )
 def keras_3_for_transformers(on: OnPython) -> str | None:

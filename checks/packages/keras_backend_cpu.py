@@ -36,7 +36,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     references=("https://keras.io/getting_started/",),
     each=pythons,
     because=("python.*", "tensorflow.cpu-build", "jax.cpu-only", "pytorch.cpu-build"),
-    affects=("wheels",),
+    affects=("extensions",),
     seen=("table 2026-11",),
 )
 def keras_backend_cpu(on: OnPython) -> Problem | None:

@@ -59,7 +59,7 @@ def _set(on: OnPython, says: str, backend: str, proof: str) -> Fix:
     references=("https://keras.io/getting_started/",),
     each=pythons,
     because=("python.interpreter-broken", "python.half-removed", "tensorflow.placeholder"),
-    affects=("wheels",),
+    affects=("extensions",),
     seen=("table 2026-11",),
 )
 def keras_backend_missing(on: OnPython) -> Problem | None:

@@ -38,7 +38,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     ),
     each=pythons,
     because=("python.*",),
-    affects=("wheels",),
+    affects=("extensions",),
     seen=("table 2026-11",),
 )
 def llama_cpp_cpu(on: OnPython) -> Problem | None:

@@ -24,7 +24,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     references=("https://pypi.org/project/apex/", "https://github.com/zai-org/CogVLM/pull/277"),
     each=pythons,
     because=("python.interpreter-broken",),
-    affects=("wheels",),
+    affects=("extensions",),
     seen=("table 2026-11",),
 )
 def other_apex(on: OnPython) -> str | None:

@@ -30,7 +30,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     references=("https://www.paddlepaddle.org.cn/en/install/quick", "https://pypi.org/project/paddlepaddle-gpu/"),
     each=pythons,
     because=("python.*", "packages.builds-overwrite"),
-    affects=("wheels",),
+    affects=("extensions",),
     seen=("table 2026-11",),
 )
 def paddle_cpu(on: OnPython) -> Problem | None:

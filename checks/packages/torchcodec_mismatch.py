@@ -34,7 +34,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     ),
     each=torches,
     because=("python.*", "packages.torchvision-mismatch"),
-    affects=("wheels",),
+    affects=("extensions",),
     seen=("table 2026-11",),
 )
 def torchcodec_mismatch(on: OnFramework) -> str | None:

@@ -41,7 +41,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     ),
     each=pythons,
     because=("python.*", "pytorch.cpu-build", "packages.builds-overwrite"),
-    affects=("wheels",),
+    affects=("extensions",),
     seen=("table 2026-11",),
 )
 def triton_mismatch(on: OnPython) -> Problem | None:

@@ -2,14 +2,17 @@
 
 import pytest
 
+from gpudoctor import catalogue
 from gpudoctor.checks.packages.keras_3_for_transformers import keras_3_for_transformers
 from gpudoctor.checks.packages.keras_backend_cpu import keras_backend_cpu
 from gpudoctor.checks.packages.keras_backend_missing import keras_backend_missing
 from gpudoctor.checks.tensorflow.legacy_keras_missing import legacy_keras_missing
 from gpudoctor.facts import Facts, Framework
+from gpudoctor.judge import judge
 from gpudoctor.maybe import Unknown
+from gpudoctor.report.build import build
 from tests.builders import change, framework, plain_host
-from tests.checks.environments import bare_python, commands, environment, one, package, torch
+from tests.checks.environments import bare_python, blind, commands, environment, one, package, torch
 
 KERAS = package("keras", "3.9.2")
 FILE = "/home/me/.keras/keras.json"
@@ -127,3 +130,10 @@ def test_legacy_keras_that_is_there() -> None:
     facts = environment(TF, packages=(package("tf-keras", "2.19.0"),))
     chosen = change(facts, "host.environment", {"TF_USE_LEGACY_KERAS": "1"})
     assert one(legacy_keras_missing, chosen) == ("pass", "")
+
+
+def test_keras_explains_no_failure_of_a_framework() -> None:
+    ill = torch(live=blind(import_error="ImportError: libcudart.so.12: cannot open shared object file"))
+    facts = keras(ill, by="KERAS_BACKEND")
+    report = build(facts, judge(facts, catalogue.load(["pytorch.import-fails", "packages.keras-backend-missing"])))
+    assert [f.check for f in report.findings] == ["pytorch.import-fails", "packages.keras-backend-missing"]
