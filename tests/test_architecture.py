@@ -116,6 +116,7 @@ def test_imports_point_down_only() -> None:
         ("gpudoctor/checks/driver/not_loaded.py", "import gpudoctor.machine", "Checks judge facts and never look"),
         ("gpudoctor/checks/driver/not_loaded.py", "import gpudoctor.probes.pci", "Imports point down only"),
         ("gpudoctor/judge.py", "import gpudoctor.report.model", "Imports point down only"),
+        ("gpudoctor/tui/session.py", "import gpudoctor.probes.pci", "The application never looks itself"),
         ("gpudoctor/report/build.py", "import rich", "Only the faces load rich and textual"),
         ("gpudoctor/examine.py", "import torch", "Only the scripts for other interpreters import frameworks"),
         ("gpudoctor/inside/ask.py", "import gpudoctor.maybe", "Scripts for other interpreters do not know gpudoctor"),
