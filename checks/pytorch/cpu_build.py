@@ -6,7 +6,7 @@ from gpudoctor.facts import Facts, Gpu, Python
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge import torch
 from gpudoctor.maybe import known
-from gpudoctor.remedies.python import conda_of, reinstall_torch
+from gpudoctor.remedies.python import conda_of, manager_of, reinstall_torch
 from gpudoctor.subjects import OnFramework, gpu_name, gpus_of, torches
 from gpudoctor.views.gpus import amd_gpus, nvidia_gpus
 
@@ -49,6 +49,12 @@ def _why(python: Python) -> tuple[str, str] | None:
     if mutex and mutex.build.startswith("cpu"):
         return (
             "conda took the CPU build, as pytorch-mutex (cpu) and cpuonly select it; cudatoolkit does not.",
+            seen,
+        )
+    if build and "cpu" in build.build and manager_of(python) == "pixi":
+        return (
+            "pixi takes CPU builds unless its file declares that the project's machines have CUDA: it does not look "
+            "at the machine that it runs on.",
             seen,
         )
     if build and "cpu" in build.build:

@@ -273,8 +273,10 @@ def _own_environment(facts: Facts, python: Python, choice: torch.TorchChoice, na
 
 def _by_conda(python: Python, choice: torch.TorchChoice, there: set[str]) -> Fix:
     """conda-forge's metapackage pytorch-gpu excludes CPU builds; cpuonly and pytorch-mutex hold them in place."""
-    cuda = torch.cuda_of_variant(choice.variant)
-    specs = ["pytorch-gpu", *([f"cuda-version={cuda.partition('.')[0]}"] if cuda else [])]
+    cuda = (torch.cuda_of_variant(choice.variant) or "").partition(".")[0]
+    if manager_of(python) == "pixi":
+        return _by_pixi(python, cuda)
+    specs = ["pytorch-gpu", *([f"cuda-version={cuda}"] if cuda else [])]
     keepers = [name for name in ("cpuonly", "pytorch-mutex") if name in there]
     prefix = "" if isinstance(python.prefix, Unknown) else f" -p {shlex.quote(python.prefix)}"
     commands = [f"conda remove{prefix} {' '.join(keepers)}"] if keepers else []
@@ -282,6 +284,20 @@ def _by_conda(python: Python, choice: torch.TorchChoice, there: set[str]) -> Fix
     says = "Install conda-forge's GPU build of PyTorch (pytorch-gpu)"
     says += f", after removing {' and '.join(keepers)}, which hold the CPU build in place." if keepers else "."
     return Fix(says, tuple(commands), "reinstall-package", verify=torch_verify(python))
+
+
+def _by_pixi(python: Python, cuda: str) -> Fix:
+    """Pixi solves for machines without CUDA unless its file says otherwise, whatever this machine has.
+
+    https://pixi.prefix.dev/latest/python/pytorch
+    """
+    lines = ("# in pixi.toml:", "[system-requirements]", f'cuda = "{cuda or 12}"', "# then in the shell:")
+    says = (
+        "Tell pixi that the machines of this project have CUDA, without which it takes CPU builds, by the lines below "
+        f'(from pixi 0.71 on: platforms = [{{ platform = "linux-64", cuda = "{cuda or 12}.0" }}] under [workspace]); '
+        "then install conda-forge's GPU build of PyTorch."
+    )
+    return Fix(says, ("\n".join(lines), "pixi add pytorch-gpu"), "reinstall-package", verify=torch_verify(python))
 
 
 def _jetson(facts: Facts, python: Python) -> Fix:

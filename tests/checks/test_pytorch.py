@@ -63,6 +63,15 @@ def test_cpu_build() -> None:
     assert one(cpu_build, unknown) == ("unknown", "closed")
 
 
+def test_cpu_build_of_pixi() -> None:
+    conda = (CondaPackage(name="pytorch", version="2.7.1", build="cpu_mkl_py312"),)
+    facts = environment(torch("2.7.1", **CPU), conda=conda, manager="pixi", kind="conda")
+    problem = run(cpu_build, facts)[0].problem
+    assert problem is not None
+    assert "unless its file declares that the project's machines have CUDA" in str(problem.cause)
+    assert '[system-requirements]\ncuda = "12"' in commands(cpu_build, facts)
+
+
 @pytest.mark.parametrize(
     ("name", "value", "told"),
     [

@@ -139,7 +139,13 @@ NAMES = "torch torchvision"
                 "conda install -p /opt/env -c conda-forge pytorch-gpu cuda-version=12",
             ),
         ),
-        ({"manager": "pixi", "conda": ()}, ("pixi add pytorch-gpu cuda-version=12",)),
+        (
+            {"manager": "pixi", "conda": ()},
+            (
+                '# in pixi.toml:\n[system-requirements]\ncuda = "12"\n# then in the shell:',
+                "pixi add pytorch-gpu",
+            ),
+        ),
     ],
 )
 def test_the_command_of_each_installer(changes: dict[str, Any], expected: tuple[str, ...]) -> None:
