@@ -198,7 +198,8 @@ def _project(facts: Facts, python: Python, choice: torch.TorchChoice, names: Seq
         commands = (
             f"cd {shlex.quote(folder)}",
             f"poetry source add --priority=explicit {name} {choice.index}",
-            f"poetry add --source {name} {' '.join(names)}",
+            # of what pyproject.toml names already, `poetry add` skips all that has no constraint
+            f"poetry add --source {name} {' '.join(f'{n}@latest' for n in names)}",
         )
         says = f"In {folder}, take PyTorch from the index of its {choice.variant} builds, {choice.index}."
         return Fix(says, commands, "reinstall-package", verify=torch_verify(python))

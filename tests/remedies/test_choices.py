@@ -123,7 +123,7 @@ NAMES = "torch torchvision"
             (
                 "cd /work/app",
                 f"poetry source add --priority=explicit pytorch-cu126 {CU126}",
-                f"poetry add --source pytorch-cu126 {NAMES}",
+                "poetry add --source pytorch-cu126 torch@latest torchvision@latest",
             ),
         ),
         (
