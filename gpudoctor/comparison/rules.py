@@ -58,6 +58,7 @@ FACTS: tuple[Rule, ...] = (
     *_all(None, "pythons.*.frameworks.*.live.stderr"),
     *_all(None, "host.environment.HOME", "host.environment.SLURM_JOB_ID", "host.environment.SLURM_JOB_GPUS"),
     *_all(None, "host.environment.SLURM_STEP_GPUS", "host.environment.KUBERNETES_SERVICE_HOST"),
+    *_all(None, "cluster.job", "cluster.client"),
     *_all(None, "smoke.seconds", "smoke.runs.*.python", "smoke.runs.*.gpu", "smoke.runs.*.memory_free"),
     *_all(None, "smoke.runs.*.others", "smoke.runs.*.utilisation", "smoke.runs.*.stderr", "smoke.runs.*.stage"),
     *_all(None, "smoke.runs.*.import_seconds", "smoke.runs.*.start_seconds", "smoke.runs.*.tests.*.seconds"),
@@ -83,6 +84,7 @@ FACTS: tuple[Rule, ...] = (
     *_all(Group.DRIVER, "host.kernel.release", "host.kernel.command_line", "host.kernel.secure_boot"),
     *_all(Group.DRIVER, "host.kernel.lockdown", "host.kernel.reboot_required", "host.distribution.name"),
     *_all(Group.DRIVER, "host.architecture", "host.platform", "host.virtual", "host.container", "host.wsl"),
+    *_all(Group.DRIVER, "windows.gpu", "windows.ldconfig", "cluster.runtime_configured", "containers.no_cgroups"),
     *_all(Group.DRIVER, "log.events", "log.events.*", "host.l4t"),
     # -- firmware ------------------------------------------------------------------------------------------
     *_all(Group.FIRMWARE, "gpus.*.vbios", "pci.*.revision", "pci.*.subsystem"),
@@ -107,6 +109,7 @@ FACTS: tuple[Rule, ...] = (
     # -- GPUs ----------------------------------------------------------------------------------------------
     *_all(Group.GPUS, "gpus", "nvidia.nvml.count", "gpus.*", "gpus.*.name", "gpus.*.status"),
     *_all(Group.GPUS, "gpus.*.link_width*", "gpus.*.link_generation*", "gpus.*.nvlinks", "gpus.*.fabric_*"),
+    *_all(Group.GPUS, "cloud.instance", "cluster.granted"),
     *_all(Group.GPUS, "gpus.*.memory", unit="bytes"),
     *_all(Group.GPUS, "gpus.*.capability", "gpus.*.gfx", "gpus.*.numa_node", "pci.*", "nvidia.cuda.devices.*"),
     *_all(Group.GPUS, "pci.*.link_width", "pci.*.link_width_max", "pci.*.link_generation_max"),
