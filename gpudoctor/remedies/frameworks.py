@@ -8,6 +8,7 @@ from gpudoctor.knowledge import cupy, jax, onnxruntime, tensorflow
 from gpudoctor.knowledge.kernels import version
 from gpudoctor.remedies.python import (
     NEW,
+    add,
     driver_cuda,
     install,
     lasting,
@@ -72,7 +73,7 @@ def tensorflow_with_cuda(facts: Facts, python: Python, number: str | None) -> tu
     if row and row.and_cuda and number and (driver is None or version(driver)[0] >= version(row.cuda)[0]):
         spec = f"tensorflow[and-cuda]=={release(number)}"
         says = f"Install the CUDA libraries that TensorFlow {number} needs, by its extra and-cuda.{lasting(facts)}"
-        return (Fix(says, (install(python, spec),), "reinstall-package", verify=tensorflow_verify(python)),)
+        return (Fix(says, add(python, spec), "reinstall-package", verify=tensorflow_verify(python)),)
     return newer_tensorflow(facts, python)
 
 
@@ -81,12 +82,12 @@ def newer_tensorflow(facts: Facts, python: Python) -> tuple[Fix, ...]:
     found = tensorflow.release_for(python_minor(python), driver_cuda(facts), capability_of(facts))
     if found is None:
         return _tensorflow_with_another_python(facts, python)
-    command = install(python, f"tensorflow[and-cuda]=={found.version}.*", upgrade=True)
+    commands = add(python, f"tensorflow[and-cuda]=={found.version}.*", upgrade=True)
     says = (
         f"Install TensorFlow {found.version} with its CUDA {found.cuda.partition('.')[0]} libraries, by its extra "
         f"and-cuda.{lasting(facts)}"
     )
-    return (Fix(says, (command,), "reinstall-package", verify=tensorflow_verify(python)),)
+    return (Fix(says, commands, "reinstall-package", verify=tensorflow_verify(python)),)
 
 
 def _tensorflow_with_another_python(facts: Facts, python: Python) -> tuple[Fix, ...]:
@@ -177,8 +178,8 @@ def jax_with_plugin(facts: Facts, python: Python, number: str | None, says: str,
     extra = extra or jax_extra(facts, number)
     old = number is not None and version(number) < version(jax.plugin("cuda12").since)
     spec = f"jax[{extra}]" if number is None or old else f"jax[{extra}]=={release(number)}"
-    command = install(python, spec, upgrade=number is None or old)
-    return Fix(f"{says}{lasting(facts)}", (command,), "reinstall-package", verify=jax_verify(python))
+    commands = add(python, spec, upgrade=number is None or old)
+    return Fix(f"{says}{lasting(facts)}", commands, "reinstall-package", verify=jax_verify(python))
 
 
 # -- ONNX Runtime --------------------------------------------------------------------------------------------

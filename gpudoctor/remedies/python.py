@@ -54,6 +54,20 @@ def install(
     return _join(f"{_pip(python)} install", *flags, words)
 
 
+def add(python: Python, *specs: str, upgrade: bool = False) -> tuple[str, ...]:
+    """The commands that install packages where they stay: in a project its own file decides.
+
+    What pip installs beside a lock file is undone by the next `uv sync` or `poetry sync`; pixi's environments have no
+    pip of their own.
+    """
+    words, manager = " ".join(quote(s) for s in specs), manager_of(python)
+    if manager in ("uv", "poetry") and isinstance(python.project, str):
+        return f"cd {shlex.quote(python.project)}", f"{manager} add {words}"
+    if manager == "pixi":
+        return (f"pixi add --pypi {words}",)
+    return (install(python, *specs, upgrade=upgrade),)
+
+
 def uninstall(python: Python, *names: str) -> str:
     """The command that removes packages."""
     words, may = " ".join(names), _permission(python)

@@ -10,7 +10,7 @@ from gpudoctor.facts import CondaPackage, Facts, Python
 from gpudoctor.knowledge import cupy, jax, tensorflow, torch
 from gpudoctor.knowledge.kernels import coverage, version
 from gpudoctor.maybe import Unknown
-from gpudoctor.remedies.frameworks import cupy_package, jax_extra, newer_tensorflow, onnxruntime_spec
+from gpudoctor.remedies.frameworks import cupy_package, jax_extra, jax_with_plugin, newer_tensorflow, onnxruntime_spec
 from gpudoctor.remedies.python import install, reinstall_torch, uninstall
 from tests.builders import change, framework
 from tests.checks.environments import environment, machine, package
@@ -244,6 +244,28 @@ def test_what_is_advised_of_the_others(
     assert jax_extra(facts, None) == extra
     assert cupy_package(facts, facts.pythons[0]) == of_cupy
     assert onnxruntime_spec(facts, facts.pythons[0]) == of_onnxruntime
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"manager": "pip"}, ("/opt/env/bin/python -m pip install {}",)),
+        ({"manager": "uv"}, ("uv pip install --python /opt/env/bin/python {}",)),
+        ({"manager": "uv", "project": "/work/my app"}, ("cd '/work/my app'", "uv add {}")),
+        ({"manager": "poetry", "project": "/work/app"}, ("cd /work/app", "poetry add {}")),
+        ({"manager": "poetry"}, ("/opt/env/bin/python -m pip install {}",)),
+        ({"manager": "conda"}, ("/opt/env/bin/python -m pip install {}",)),
+        ({"manager": "pixi"}, ("pixi add --pypi {}",)),
+    ],
+)
+def test_where_a_package_is_added(changes: dict[str, Any], expected: tuple[str, ...]) -> None:
+    facts = environment(facts=machine("12.8"), version="3.12.1", **changes)
+    spec = "'jax[cuda12]==0.9.2'"
+    fix = jax_with_plugin(facts, facts.pythons[0], "0.9.2", "Install it.")
+    assert fix.commands == tuple(line.format(spec) for line in expected)
+    if changes.get("project") == "/work/app":
+        (tf,) = newer_tensorflow(facts, facts.pythons[0])
+        assert tf.commands[1] == "poetry add 'tensorflow[and-cuda]==2.21.*'"
 
 
 def test_tensorflow_has_no_wheel_for_this_python() -> None:
