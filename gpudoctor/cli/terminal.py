@@ -11,14 +11,19 @@ def is_terminal(stream: TextIO | None) -> bool:
     return stream is not None and not stream.closed and stream.isatty()
 
 
-def columns() -> int:
-    """The width to write in: the terminal's, or 80 in a log; COLUMNS overrules both."""
+def columns(stream: TextIO | None = None) -> int:
+    """The width to write in: the terminal's, or 80 in a log; COLUMNS overrules both.
+
+    Args:
+        stream: where it is written; None: standard output.
+    """
     given, width = os.environ.get("COLUMNS", ""), 0
+    stream = stream or sys.stdout
     if given.isdigit():
         width = int(given)
-    elif is_terminal(sys.stdout):
+    elif stream is not None and is_terminal(stream):
         with suppress(OSError, ValueError):
-            width = os.get_terminal_size(sys.stdout.fileno()).columns
+            width = os.get_terminal_size(stream.fileno()).columns
     return max(40, width or 80)
 
 

@@ -48,9 +48,8 @@ class Lines:
         if b"\r" not in line:
             yield self.number, line
             return
-        for piece in line.split(b"\r"):
-            if piece:
-                yield self.number, piece
+        for piece in [piece for piece in line.split(b"\r") if piece] or [b""]:
+            yield self.number, piece
 
     def _in_utf8(self, data: bytes) -> bytes:
         """UTF-16, which PowerShell writes, as UTF-8; everything else as it is."""

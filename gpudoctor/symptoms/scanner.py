@@ -3,6 +3,7 @@
 import re
 from collections import deque
 from collections.abc import Iterable
+from typing import Literal
 
 from gpudoctor.knowledge.symptoms import Symptom, recognise
 from gpudoctor.patterns import pattern
@@ -29,11 +30,16 @@ TRACEBACK = "Traceback (most recent call last)"
 
 
 class Scanner:
-    """Takes a log piece by piece; `log` is what it says so far."""
+    """Takes a log piece by piece; `log` is what it says so far.
 
-    def __init__(self) -> None:
-        self.log = Log()
+    Args:
+        log: what to add to, where several streams make one log; each has a scanner.
+    """
+
+    def __init__(self, log: Log | None = None) -> None:
+        self.log = log or Log()
         self._lines = Lines()
+        self._number = 0  # of the stream's own line, which may come in several pieces
         self._alike: set[int] = set()
         self._before = b"", "", False  # the line before: its shape, its text, and whether it meant something
         self._open: list[Hit] = []  # that still want the lines after them
@@ -50,28 +56,31 @@ class Scanner:
         """Read what no newline ended; gives the log."""
         for number, line in self._lines.close():
             self._line(number, line)
-        self.log.lines = self._lines.number
         return self.log
 
-    def _line(self, number: int, line: bytes) -> None:
+    def _line(self, own: int, line: bytes) -> None:
+        if own != self._number:
+            self._number = own
+            self.log.lines += 1
+        number = self.log.lines
         shape = line.translate(None, _NUMBERS)
         if self._boring(shape, line):
             return
         text = readable(line)
         clear = unframed(text)
-        row = recognise(clear)
-        if row is None and (joined := self._joined(clear)) is not None:
+        place = self._follow(text, clear)
+        row = None if place == "inside" else recognise(clear)  # a frame's line only shows where words are written
+        if row is None and not place and (joined := self._joined(clear)) is not None:
             row, clear, number = joined[0], joined[1], number - 1
         for hit in self._open:
             hit.lines.append(clear[:LONGEST])
         self._open = [hit for hit in self._open if len(hit.lines) <= AFTER]
-        ends = self._follow(text, clear)
         if row is not None:
             self._bare = None
             self._met(row, number, clear)
-        elif not self._end(ends, number, clear) and not any(word in line for word in _NUMBERED):
+        elif not self._end(place == "end", number, clear) and not any(word in line for word in _NUMBERED):
             self._remember(shape)
-        self._before = shape, clear, row is not None
+        self._before = shape, clear, row is not None or place == "inside"
 
     def _end(self, ends: bool, number: int, clear: str) -> bool:
         """Keep the exception that ends a traceback; its words may begin on the next line. Whether there is one."""
@@ -112,22 +121,22 @@ class Scanner:
                 return row, before + between + after
         return None
 
-    def _follow(self, text: str, clear: str) -> bool:
-        """Go through a traceback; whether this line is the exception that ends it."""
+    def _follow(self, text: str, clear: str) -> Literal["inside", "end", ""]:
+        """Go through a traceback: whether this line is one of its frames, or the exception that ends it."""
         begin = text.find(TRACEBACK)
         if begin >= 0:
             self._inside = "" if "─" in text[:begin] else text[:begin]
             self._packages.clear()
-            return False
+            return "inside"
         if self._inside is None:
-            return False
-        if (found := _FILE.search(clear)) is not None:
-            self._packages.append(found[1])
+            return ""
         rest = text[len(self._inside) :]
-        if not rest or rest[:1] in " \t│╰╭|+" or rest.startswith("│"):
-            return False
+        if not rest or rest[:1] in " \t│╰╭|+":
+            if (found := _FILE.search(clear)) is not None:
+                self._packages.append(found[1])
+            return "inside"
         self._inside = None
-        return _EXCEPTION.match(rest) is not None
+        return "end" if _EXCEPTION.match(rest) is not None else ""
 
     def _met(self, row: Symptom, number: int, clear: str) -> None:
         if row.kind == "noise":
