@@ -2,8 +2,7 @@
 
 from gpudoctor.facts import Event
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.maybe import known
-from gpudoctor.views.amd_boards import OnBoard, boards, since_loaded
+from gpudoctor.views.amd_boards import OnBoard, logged_boards, since_loaded
 from gpudoctor.views.log import ago, texts
 
 # Rings of the video engines: decoding a film hung, which is no matter of computing.
@@ -46,7 +45,7 @@ _FIXES = (
         "https://github.com/ROCm/legacy-rocm-build/issues/5724",
         "https://github.com/ROCm/legacy-rocm-build/issues/6386",
     ),
-    each=boards,
+    each=logged_boards,
     because=(
         "rocm.reset-failed",
         "rocm.bad-pages",
@@ -60,7 +59,6 @@ _FIXES = (
 )
 def hangs(on: OnBoard) -> Problem | None:
     """Timeouts of rings that compute or draw, or of the scheduler of compute queues."""
-    known(on.facts.log.events)
     found = _hangs(on)
     if not found:
         return None

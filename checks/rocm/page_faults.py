@@ -1,8 +1,7 @@
 """Programs reached for memory on the GPU that is not theirs."""
 
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.maybe import known
-from gpudoctor.views.amd_boards import OnBoard, boards, since_loaded
+from gpudoctor.views.amd_boards import OnBoard, logged_boards, since_loaded
 from gpudoctor.views.log import ago, texts
 
 
@@ -30,7 +29,7 @@ from gpudoctor.views.log import ago, texts
         "https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/debugging.html",
         "https://docs.kernel.org/gpu/amdgpu/debugging.html",
     ),
-    each=boards,
+    each=logged_boards,
     because=(
         "rocm.hangs",
         "rocm.reset-failed",
@@ -43,7 +42,6 @@ from gpudoctor.views.log import ago, texts
 )
 def page_faults(on: OnBoard) -> Problem | None:
     """The log names faults of the GPU's address translation."""
-    known(on.facts.log.events)
     faults = since_loaded(on, "amdgpu-fault")
     if not faults:
         return None

@@ -2,10 +2,9 @@
 
 from gpudoctor.facts import Event
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.maybe import known
 from gpudoctor.remedies import amd
 from gpudoctor.subjects import in_container
-from gpudoctor.views.amd_boards import OnBoard, boards, since_loaded
+from gpudoctor.views.amd_boards import OnBoard, logged_boards, since_loaded
 from gpudoctor.views.log import ago, texts
 
 _COMES_BACK = Fix(
@@ -51,14 +50,13 @@ def _fixes(on: OnBoard) -> tuple[Fix, ...]:
         "https://docs.kernel.org/gpu/amdgpu/driver-core.html",
         "https://docs.kernel.org/gpu/drm-uapi.html",
     ),
-    each=boards,
+    each=logged_boards,
     because=("rocm.bad-pages", "rocm.not-driven"),
     affects=("everything",),
     seen=("table 2026-11",),
 )
 def reset_failed(on: OnBoard) -> Problem | None:
     """The last word of the log on resets of this GPU is a failure."""
-    known(on.facts.log.events)
     event = failure(on)
     if event is None:
         return None

@@ -6,6 +6,9 @@ from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
 
 
+_SLEEPS = Unknown("not read: the GPU sleeps, and reading would wake it")
+
+
 class Sensors:
     """Reads the files in a GPU's folder of sysfs.
 
@@ -23,10 +26,10 @@ class Sensors:
         self._hwmon = f"hwmon/{hwmon[0]}" if hwmon else "hwmon/hwmon0"
 
     def text(self, name: str) -> Maybe[str | None]:
-        """Return a file's content; None where this GPU has no such file."""
-        if self._asleep:
-            return Unknown("not read: the GPU sleeps, and reading would wake it")
+        """Return a file's content; None where this GPU has no such file, which can be seen without waking it."""
         path = f"{self._folder}/{name}"
+        if self._asleep and (self._machine.exists(path) or not self._machine.exists(self._folder)):
+            return _SLEEPS
         try:
             return self._machine.text(path, 1 << 16).strip()
         except FileNotFoundError:
@@ -37,7 +40,7 @@ class Sensors:
 
     def number(self, name: str) -> Maybe[int | None]:
         """Return a file's number; Unknown where there is no such file: which GPUs have it differs by kernel."""
-        text = self.text(name)
+        text = _SLEEPS if self._asleep else self.text(name)
         if isinstance(text, str):
             return int(text) if re.fullmatch(r"-?\d+", text) else Unknown(f"{name} says {text[:40]!r}")
         return Unknown(f"amdgpu shows no {name} for this GPU") if text is None else text
@@ -82,7 +85,7 @@ class Sensors:
     def uncorrected(self) -> Maybe[int | None]:
         """Return the uncorrectable errors of all blocks since the driver was loaded; None without RAS."""
         if self._asleep:
-            return Unknown("not read: the GPU sleeps, and reading would wake it")
+            return _SLEEPS
         blocks = [n for n in self._machine.names(f"{self._folder}/ras") if n.endswith("_err_count")]
         if not blocks:
             return None if self._machine.exists(self._folder) else Unknown(f"{self._folder} is not shown here")

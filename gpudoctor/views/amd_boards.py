@@ -76,6 +76,18 @@ def boards(facts: Facts) -> Iterator[tuple[About, OnBoard]]:
                 yield about(on), on
 
 
+def logged_boards(facts: Facts) -> Iterator[tuple[About, OnBoard]]:
+    """The same for checks that ask the log alone.
+
+    Raises:
+        UnknownFactError: it could not be read, which is one answer for all cards.
+    """
+    found = tuple(boards(facts))
+    if found:
+        known(facts.log.events)
+    yield from found
+
+
 def about(on: OnBoard) -> About:
     """What a verdict on this card is about."""
     label = f"GPU {on.gpus[0].index}" if on.gpus else f"the GPU at {on.address}"

@@ -40,6 +40,7 @@ LOADS = "PyTorch 2.7.1+rocm6.3 brings ROCm 6.4, and LD_LIBRARY_PATH makes it loa
         (host(), ("pass", "")),
         (host(need(), hip="6.3.42134"), ("pass", "")),  # the same release
         (host(need(how="RPATH", folder=OWN)), ("pass", "")),
+        (host(need(how="RUNPATH")), ("pass", "")),
         (host(need(own=False)), ("pass", "")),  # a build that wants the system's
         (host(need()), ("problem", f"{LOADS} libamdhip64.so of ROCm 6.3.")),
         (host(need(folder="/opt/rocm-5.7.1/lib")), ("problem", f"{LOADS} libamdhip64.so of ROCm 5.7.")),

@@ -68,6 +68,13 @@ def test_a_sleeping_card_is_not_woken() -> None:
     assert isinstance(asleep.pages_retired, Unknown)
 
 
+def test_what_a_sleeping_card_has_not_can_be_seen() -> None:
+    files = {f"{FOLDER}/vendor": "0x1002", f"{FOLDER}/power_dpm_force_performance_level": "auto"}
+    (asleep,) = boards(RecordedMachine(files), [msgspec.structs.replace(CARD, runtime_status="suspended")])
+    assert isinstance(asleep.performance_level, Unknown)
+    assert (asleep.compute_partition, asleep.pages_pending, asleep.hive) == (None, None, None)
+
+
 def test_only_cards_that_amdgpu_drives() -> None:
     others = [msgspec.structs.replace(CARD, driver=driver) for driver in ("vfio-pci", "radeon", None)]
     assert boards(RecordedMachine(MI300X), others) == ()
