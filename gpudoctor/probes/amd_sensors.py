@@ -5,7 +5,6 @@ import re
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
 
-
 _SLEEPS = Unknown("not read: the GPU sleeps, and reading would wake it")
 
 

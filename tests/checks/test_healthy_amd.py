@@ -72,10 +72,7 @@ def windows() -> Facts:
 def asleep() -> Facts:
     """A laptop whose Radeon sleeps beside the processor's graphics."""
     facts = amd_host((RADEON, IGPU))
-    told = tuple(
-        msgspec.structs.replace(board, performance_level=ASLEEP, pages_retired=ASLEEP, pages_pending=ASLEEP)
-        for board in known_or(facts.amd.boards, ())
-    )
+    told = tuple(msgspec.structs.replace(board, performance_level=ASLEEP) for board in known_or(facts.amd.boards, ()))
     return having(facts, amd__boards=told, host__platform="laptop", host__shm=SHM, pci__0__runtime_status="suspended")
 
 
