@@ -4,6 +4,7 @@ from gpudoctor.facts import Facts
 from gpudoctor.judge import Problem, Severity, check
 from gpudoctor.maybe import known_or
 from gpudoctor.remedies.cluster import ask_for_gpu
+from gpudoctor.subjects import in_container
 from gpudoctor.views.clusters import jobs, system
 from gpudoctor.views.containers import gpu_nodes
 
@@ -29,6 +30,8 @@ def job_without_gpu(facts: Facts) -> Problem | None:
     if not nodes or any(node.error != "EPERM" for node in nodes):
         return None
     job, granted = known_or(facts.cluster.job, None), known_or(facts.cluster.granted, None)
+    if granted and in_container(facts):
+        return None  # the job has GPUs, and the container's own control group is in the way
     whose = f"{system(facts)}'s job {job}" if job else f"{system(facts)}'s job"
     asked = "whose step was given none of its GPUs" if granted else "which was given no GPU"
     which = f"all {len(nodes)} of the node's GPUs are" if len(nodes) > 1 else "the node's only GPU is"

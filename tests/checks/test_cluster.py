@@ -72,6 +72,12 @@ WITH_WHEEL = with_framework(framework(live=None), plain_host())
         (of(closed(nvidia_host(1), 0, error=WHY), **SLURM), PASS),
         (of(change(nvidia_host(), "nvidia.kernel.nodes", WHY), **SLURM), UNKNOWN),
         (
+            change(
+                of(closed(nvidia_host(1), 0), **(SLURM | {"granted": "SLURM_JOB_GPUS=0"})), "host.container", "docker"
+            ),
+            PASS,
+        ),
+        (
             of(closed(nvidia_host(2), 0, 1), **SLURM),
             [
                 (
