@@ -1,7 +1,7 @@
 """The limit of locked memory is too small for RDMA."""
 
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Severity, check
+from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.remedies.container import again, engine
 from gpudoctor.subjects import gpus_of, in_container, machine
@@ -9,6 +9,8 @@ from gpudoctor.views.containers import size
 
 # NCCL registers several buffers of 4 MiB with each peer; systems default to 64 KiB or 8 MiB.
 LITTLE = 64 << 20
+# Boards with so many GPUs are made for clusters.
+NODE = 4
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
@@ -53,11 +55,21 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     affects=("several-gpus",),
     seen=("table 2026-11",),
 )
-def memlock_small(facts: Facts) -> str | None:
-    """Devices for RDMA and GPUs are there, and this process may lock less than NCCL needs."""
-    if not gpus_of(facts) or not known(facts.host.rdma):
+def memlock_small(facts: Facts) -> Problem | None:
+    """Several GPUs, devices for RDMA, and less to lock than NCCL needs; a warning where jobs span machines.
+
+    NCCL uses the adapter between machines: a workstation that has one for its network may never do so.
+    """
+    gpus, spans = len(gpus_of(facts)), _spans(facts)
+    if not (gpus > 1 or (gpus and spans)) or not known(facts.host.rdma):
         return None
     limit = known(facts.host.memlock)
     if limit is None or limit >= LITTLE or known(facts.host.may_lock):
         return None
-    return f"This process may lock {size(limit)} of memory, too little for the network adapter with RDMA."
+    says = f"This process may lock {size(limit)} of memory, too little for the network adapter with RDMA."
+    return Problem(says, severity=None if spans or gpus >= NODE else Severity.ADVICE)
+
+
+def _spans(facts: Facts) -> bool:
+    """Whether this is a machine of many: a batch job, or a pod."""
+    return facts.host.kubernetes is True or "SLURM_JOB_ID" in facts.host.environment

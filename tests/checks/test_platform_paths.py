@@ -152,15 +152,19 @@ def test_only_the_gpus_that_programs_see_count() -> None:
     assert ask(far_cpus, hidden) == [("problem", FAR)]
 
 
-def rdma(**changes: Any) -> Facts:
-    """A machine with a GPU and an adapter with RDMA."""
-    return having(nvidia_host(), **({"host__rdma": True, "host__memlock": 8 << 20} | changes))
+LOCKS = "This process may lock 8 MiB of memory, too little for the network adapter with RDMA."
+JOB = {"SLURM_JOB_ID": "7"}
+
+
+def rdma(gpus: int = 2, **changes: Any) -> Facts:
+    """A machine with GPUs and an adapter with RDMA."""
+    return having(nvidia_host(gpus), **({"host__rdma": True, "host__memlock": 8 << 20} | changes))
 
 
 @pytest.mark.parametrize(
     ("facts", "verdict"),
     [
-        (rdma(), ("problem", "This process may lock 8 MiB of memory, too little for the network adapter with RDMA.")),
+        (rdma(), ("problem", LOCKS)),
         (rdma(host__memlock=None), ("pass", "")),
         (rdma(host__memlock=8 << 30), ("pass", "")),
         (rdma(host__may_lock=True), ("pass", "")),
@@ -168,11 +172,26 @@ def rdma(**changes: Any) -> Facts:
         (rdma(host__rdma=WHY), ("unknown", "nobody looked")),
         (rdma(host__memlock=WHY), ("unknown", "nobody looked")),
         (rdma(host__may_lock=WHY), ("unknown", "nobody looked")),
-        (rdma(gpus=()), ("pass", "")),
+        (rdma(1), ("pass", "")),
+        (rdma(1, host__environment=JOB), ("problem", LOCKS)),
+        (rdma(0, host__environment=JOB), ("pass", "")),
     ],
 )
 def test_memlock_small(facts: Facts, verdict: tuple[str, str]) -> None:
     assert ask(memlock_small, facts) == [verdict]
+
+
+@pytest.mark.parametrize(
+    ("facts", "severity"),
+    [
+        (rdma(2), Severity.ADVICE),
+        (rdma(8), Severity.WARNING),
+        (rdma(2, host__environment=JOB), Severity.WARNING),
+        (rdma(2, host__kubernetes=True), Severity.WARNING),
+    ],
+)
+def test_where_jobs_span_machines_the_limit_is_a_warning(facts: Facts, severity: Severity) -> None:
+    assert [v.severity for v in run(memlock_small, facts)] == [severity]
 
 
 def test_a_container_is_started_anew() -> None:
