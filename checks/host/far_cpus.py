@@ -38,7 +38,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     title="The process may only run on processors far from its GPU",
     severity=Severity.ADVICE,
     cause="On a machine with several NUMA nodes each GPU hangs on one of them. From another one every copy and every "
-    "kernel launch goes over the link between the processors, which costs latency and up to half of the copies' rate.",
+    "kernel launch goes over the link between the processors, which costs time and bandwidth.",
     fixes=_fixes,
     references=(
         "https://docs.kernel.org/admin-guide/cgroup-v1/cpusets.html",

@@ -40,7 +40,14 @@ def _words(test: SmokeTest) -> str | None:
         "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#peer-to-peer-memory-access",
     ),
     each=partial(smoke_tests, name="peer"),
-    because=(*MEMORY, "smoke.uncorrected-ecc", "smoke.corrupted-memory", "device.nvlink-fault", "fabric.*"),
+    because=(
+        *MEMORY,
+        "smoke.uncorrected-ecc",
+        "smoke.corrupted-memory",
+        "device.nvlink-fault",
+        "fabric.*",
+        "link.peers-redirected",
+    ),
     affects=("several-gpus", "everything"),
     seen=("table 2026-11",),
 )
