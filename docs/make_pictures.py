@@ -48,7 +48,7 @@ PICTURES = (
 
 async def draw(picture: Picture) -> None:
     """Open the demo, type, wait, and keep what is seen."""
-    app = Doctor(Source(title=f"demo: {picture.demo}", facts=demo.load(picture.demo)))
+    app = Doctor(Source(title=f"demo: {picture.demo}", facts=demo.load(picture.demo), demo=picture.demo))
     async with app.run_test(size=picture.size, notifications=True) as pilot:
         while app.session.running or app.session.report is None:
             await pilot.pause(0.05)

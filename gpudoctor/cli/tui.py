@@ -13,6 +13,7 @@ from gpudoctor.cli.check import facts_of, machine_of, source
 
 if TYPE_CHECKING:
     from gpudoctor.facts import Facts
+    from gpudoctor.monitor.samples import Line
     from gpudoctor.tui.session import Source
 
 DESCRIPTION = """Open an application in the terminal: see what is wrong and why, copy the commands that mend it, try
@@ -39,6 +40,7 @@ def recorded(one: Parser) -> None:
     one.add_argument(
         "--demo", metavar="NAME", choices=list(DEMOS), help=f"open a machine that ships with it: {', '.join(DEMOS)}"
     )
+    one.add_argument("--samples", metavar="FILE", help="play recorded samples of GPUs instead of asking their drivers")
     one.set_defaults(smoke=False)
 
 
@@ -86,17 +88,30 @@ def source_of(arguments: argparse.Namespace) -> Source:
     if arguments.facts == "-":
         raise UsageError("--facts - has no meaning here: the application reads its keys from standard input.")
     facts = facts_of(arguments) if arguments.demo is None else _demo(arguments)
+    samples = _samples(arguments.samples)
     from gpudoctor.examine import Wishes
     from gpudoctor.tui.session import Source
 
     if arguments.demo is not None:
-        return Source(title=f"demo: {arguments.demo}", facts=facts)
+        return Source(title=f"demo: {arguments.demo}", facts=facts, demo=arguments.demo, samples=samples)
     if facts is not None:
-        return Source(title=os.path.basename(arguments.facts), facts=facts)
+        return Source(title=os.path.basename(arguments.facts), facts=facts, samples=samples)
     machine_of(arguments)  # tells what cannot be used before the screen is taken
     title = "this machine" if arguments.root == "/" else arguments.root
     wishes = Wishes(pythons=tuple(arguments.python), quick=arguments.quick, glimpses=True)
-    return Source(title=title, wishes=wishes, make=lambda: machine_of(arguments))
+    return Source(title=title, wishes=wishes, make=lambda: machine_of(arguments), samples=samples)
+
+
+def _samples(path: str | None) -> tuple[Line, ...]:
+    """The lines of the recording; none where none was given."""
+    if path is None:
+        return ()
+    from gpudoctor.monitor.replay import RecordingError, opened
+
+    try:
+        return opened(path)
+    except RecordingError as error:
+        raise UsageError(str(error)) from None
 
 
 def _demo(arguments: argparse.Namespace) -> Facts:

@@ -54,11 +54,13 @@ class Doctor(App[int]):
     DEFAULT_MODE = PLACES[0].name
     BINDINGS: ClassVar[list[BindingType]] = [
         *(Binding(place.key, f"go('{place.name}')", place.title, show=False, tooltip=place.shows) for place in PLACES),
-        Binding("r", "again", "Examine again"),
-        Binding("w", "save", "Save"),
-        Binding("t", "theme", "Theme", show=False),
-        Binding("question_mark", "help", "Keys", key_display="?"),
-        Binding("q", "quit", "Quit"),
+        Binding("r", "again", "Examine again", tooltip="Look at everything anew"),
+        Binding("w", "save", "Save", tooltip="Save the report as JSON, Markdown or SVG"),
+        Binding("t", "theme", "Theme", show=False, tooltip="Dark or light"),
+        Binding("question_mark", "help", "Keys", key_display="?", tooltip="List the keys"),
+        Binding("j", "move('down')", "Down", show=False),
+        Binding("k", "move('up')", "Up", show=False),
+        Binding("q", "quit", "Quit", tooltip="Leave, and end what still runs"),
         Binding("ctrl+z", "suspend_process", "Back to the shell for a while", show=False),
         Binding("ctrl+c", "leave", "Quit, or copy what is selected", show=False, priority=True),
     ]
@@ -87,12 +89,23 @@ class Doctor(App[int]):
         """Begin to examine."""
         self.sub_title = self.session.source.title
         self.app_resume_signal.subscribe(self, lambda _: self.refresh(layout=True))
-        self.action_again()
+        self.begin()
+        if self.first.samples:
+            self.action_go("gpus")
 
     # -- the examination -----------------------------------------------------------------------------------
 
     def action_again(self) -> None:
-        """Examine the machine anew; an examination that still runs is ended."""
+        """Examine the machine anew, where that can be."""
+        source = self.session.source
+        if source.live:
+            self.begin()
+        else:
+            why = f"These are recorded facts ({source.title}): only a machine itself can be examined."
+            self.notify(why, severity="warning", markup=False)
+
+    def begin(self) -> None:
+        """Examine the machine; an examination that still runs is ended."""
         self._halt()
         source = self.session.source
         self.session.begin()
@@ -141,9 +154,9 @@ class Doctor(App[int]):
         for name, screen in self.MODES.items():
             await self.remove_mode(name)
             self.add_mode(name, screen)
-        await self.switch_mode(self.DEFAULT_MODE)
+        await self.switch_mode("gpus" if source.samples else self.DEFAULT_MODE)
         await self.remove_mode("between")
-        self.action_again()
+        self.begin()
 
     def on_unmount(self) -> None:
         """Leave nothing running."""
@@ -173,11 +186,15 @@ class Doctor(App[int]):
             self.theme = (LIGHT if self.theme == DARK.name else DARK).name
 
     def action_help(self) -> None:
-        """List the keys, or no longer."""
-        if self.screen.query("HelpPanel"):
-            self.action_hide_help_panel()
-        else:
-            self.action_show_help_panel()
+        """List the keys."""
+        from gpudoctor.tui.keys import KeysScreen, groups
+
+        place = next(place.title for place in PLACES if place.name == self.current_mode)
+        self.push_screen(KeysScreen(groups(self.screen.active_bindings, self, place)))
+
+    def action_move(self, to: str) -> None:
+        """The letters of vi, wherever the arrows move something; in a field they are letters."""
+        self.simulate_key(to)
 
     def action_save(self) -> None:
         """Save the report."""

@@ -41,10 +41,11 @@ class Commands(Provider):
         yield Entry("Save the report", "As JSON, Markdown or SVG", app.action_save)
         if hasattr(self.screen, "action_copy"):
             yield Entry("Copy", "What is selected here, to the clipboard", partial(app.run_action, "screen.copy"))
-        yield Entry("Keys", "List the keys, or no longer", app.action_help)
+        yield Entry("Keys", "List the keys that work here", app.action_help)
         if app.colour:
             yield Entry("Dark or light", "Change the colours", app.action_theme)
         yield Entry("Open a facts file", "A machine that `gpudoctor facts` recorded", self._ask)
+        yield Entry("Play recorded samples", "GPUs over time, out of a file instead of a driver", self._ask_for_samples)
         for name, says in DEMOS.items():
             yield Entry(f"Open the demo {name}", says, partial(self._demo, name))
         if app.session.source != app.first:
@@ -65,9 +66,15 @@ class Commands(Provider):
                 yield Hit(score, matcher.highlight(entry.name), entry.run, text=entry.name, help=entry.says)
 
     async def _demo(self, name: str) -> None:
-        await self.doctor.open(Source(title=f"demo: {name}", facts=load(name)))
+        await self.doctor.open(Source(title=f"demo: {name}", facts=load(name), demo=name))
 
     def _ask(self) -> None:
+        self._open("facts")
+
+    def _ask_for_samples(self) -> None:
+        self._open("samples")
+
+    def _open(self, kind: str) -> None:
         from gpudoctor.tui.opening import OpenScreen
 
         app = self.doctor
@@ -76,4 +83,4 @@ class Commands(Provider):
             if source is not None:
                 await app.open(source)
 
-        app.push_screen(OpenScreen(), opened)
+        app.push_screen(OpenScreen(kind, app.session.source), opened)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -12,6 +12,9 @@ from gpudoctor.facts import Facts
 from gpudoctor.machine import Machine
 from gpudoctor.report.model import Report
 from gpudoctor.steps import StepEnded, StepStarted
+
+if TYPE_CHECKING:
+    from gpudoctor.monitor.samples import Line
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True):
@@ -22,12 +25,16 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
         facts: of a recorded machine; None: the running one is examined.
         wishes: how it is examined.
         make: makes the machine anew for each examination, because each has its own time.
+        demo: the name of the demo that it is; empty: it is none.
+        samples: a recording of GPUs, which is played instead of what their drivers say now; empty: there is none.
     """
 
     title: str = "this machine"
     facts: Facts | None = None
     wishes: Wishes = Wishes(glimpses=True)
     make: Callable[[], Machine] = Machine
+    demo: str = ""
+    samples: tuple[Line, ...] = ()
 
     @property
     def live(self) -> bool:

@@ -42,6 +42,12 @@ def _arguments(line: str) -> Any:
         ("serve --demo mismatch --python x", "--python has no meaning with --demo, which opens a recorded machine."),
         ("serve --demo mismatch --root /tmp", "--root has no meaning with --demo, which opens a recorded machine."),
         ("serve --root /proc/none", "--root /proc/none is no folder."),
+        ("serve --samples /proc/none", "The recording /proc/none cannot be read: No such file or directory."),
+        ("serve --samples /", "The recording / cannot be read: Is a directory."),
+        (
+            "serve --samples /dev/null",
+            'The file is no recording: its first line does not say "schema": "gpudoctor.samples/1".',
+        ),
     ],
 )
 def test_one_sentence(run: Run, line: str, sentence: str) -> None:
@@ -64,7 +70,17 @@ def test_it_opens_what_was_asked_for(facts_file: str) -> None:
     recorded = tui.source_of(_arguments(f"tui --facts {facts_file}"))
     assert (recorded.title, recorded.live) == ("host.json", False)
     for name in DEMOS:
-        assert tui.source_of(_arguments(f"tui --demo {name}")).title == f"demo: {name}"
+        opened = tui.source_of(_arguments(f"tui --demo {name}"))
+        assert (opened.title, opened.demo, opened.samples) == (f"demo: {name}", name, ())
+
+
+def test_it_plays_recorded_samples_beside_any_machine(tmp_path: Path) -> None:
+    path = tmp_path / "my samples.jsonl"
+    path.write_text('{"schema": "gpudoctor.samples/1", "title": "one"}\n{"gpu": "GPU 0", "sample": {"at": 1.0}}\n')
+    for others in ("", "--demo mismatch", "--quick"):
+        opened = tui.source_of(_arguments(f"tui --samples {shlex.quote(str(path))} {others}"))
+        assert [line.title for line in opened.samples] == ["one", None]
+    assert shlex.split(serve.command(_arguments("serve --samples 'a b'")))[5:] == ["--samples", "a b"]
 
 
 def _note(seen: list[Any], arguments: Any) -> int:

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 from textual.pilot import Pilot
-from textual.widgets import HelpPanel, Input
+from textual.widgets import Input
 
 from gpudoctor import demo
 from gpudoctor.tui.app import Doctor
@@ -27,7 +27,7 @@ def _coloured(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def opened(name: str = "mismatch", colour: bool = True) -> Doctor:
     """The application on a demo."""
-    return Doctor(Source(title=f"demo: {name}", facts=demo.load(name)), colour)
+    return Doctor(Source(title=f"demo: {name}", facts=demo.load(name), demo=name), colour)
 
 
 async def judged(pilot: Pilot[Any]) -> Doctor:
@@ -76,6 +76,33 @@ def test_the_first_screen_of_each_demo(name: str, size: tuple[int, int]) -> None
     run(lambda: opened(name), go, size)
 
 
+@pytest.mark.parametrize("place", [place for place in PLACES if place.name != "compare"], ids=lambda place: place.name)
+def test_the_letters_of_vi_move_as_the_arrows_do(place: Any) -> None:
+    async def go(pilot: Pilot[Any]) -> None:
+        app = await judged(pilot)
+        await pilot.press(place.key)
+        await settled(pilot)
+        if place.name == "diagnosis":
+            await pilot.press("space")
+
+        def here() -> tuple[Any, ...]:
+            at = app.focused
+            return at, getattr(at, "highlighted", None), getattr(at, "cursor_line", None), at and at.scroll_target_y
+
+        seen = []
+        for down, up in (("down", "up"), ("j", "k")):
+            stages = [here()]
+            for key in (down, up):
+                await pilot.press(key)
+                await settled(pilot)
+                stages.append(here())
+            seen.append(stages)
+        assert seen[0] == seen[1]
+        assert seen[0][0] != seen[0][1] or place.name == "smoke"
+
+    run(lambda: opened("bad-link" if place.name == "gpus" else "mismatch"), go)
+
+
 @pytest.mark.parametrize("name", demo.DEMOS)
 def test_every_place_of_each_demo_is_drawn_in_every_size(name: str) -> None:
     async def go(pilot: Pilot[Any]) -> None:
@@ -94,25 +121,6 @@ def test_every_place_of_each_demo_is_drawn_in_every_size(name: str) -> None:
 
 
 # -- keys that work everywhere ---------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("key", KEYS)
-def test_help_lists_the_keys_of_the_place_and_of_the_application(key: str) -> None:
-    async def go(pilot: Pilot[Any]) -> None:
-        app = await judged(pilot)
-        await pilot.press(key, "question_mark")
-        await settled(pilot, lambda: app.screen.query(HelpPanel))
-        listed = {
-            active.binding.description for active in app.screen.active_bindings.values() if active.binding.description
-        }
-        assert {place.title for place in PLACES} <= listed
-        assert {"Examine again", "Save", "Theme", "Keys", "Quit"} <= listed
-        undescribed = [a.binding.key for a in app.screen.active_bindings.values() if not a.binding.description]
-        assert [name for name in undescribed if not name.startswith(("ctrl+", "super+"))] == []
-        await pilot.press("question_mark")
-        await settled(pilot, lambda: not app.screen.query(HelpPanel))
-
-    run(opened, go, (120, 60))
 
 
 @pytest.mark.parametrize("key", KEYS)
@@ -191,6 +199,25 @@ def _coloured_cells(app: Doctor) -> list[str]:
     return [text for text, colour in colours if colour is not None and not colour.is_default]
 
 
+@pytest.mark.parametrize("key", KEYS)
+def test_r_says_in_every_place_that_recorded_facts_cannot_be_examined(key: str) -> None:
+    async def go(pilot: Pilot[Any]) -> None:
+        app = await judged(pilot)
+        await pilot.press(key)
+        await settled(pilot)
+        report = app.session.report
+        await pilot.press("escape", "r")
+        await settled(pilot)
+        told = [notice.message for notice in app._notifications]
+        if isinstance(app.focused, Input):  # there it is a letter
+            assert told == []
+        else:
+            assert "only a machine itself can be examined" in told[-1]
+        assert app.session.report is report
+
+    run(opened, go)
+
+
 # -- the command palette ---------------------------------------------------------------------------------
 
 
@@ -247,7 +274,7 @@ def test_another_demo_is_opened_and_the_first_machine_is_there_again() -> None:
         app = await judged(pilot)
         await pilot.press("3")
         await settled(pilot)
-        await app.open(Source(title="demo: cpu-wheel", facts=demo.load("cpu-wheel")))
+        await app.open(Source(title="demo: cpu-wheel", facts=demo.load("cpu-wheel"), demo="cpu-wheel"))
         await judged(pilot)
         assert text_of(app)[0].endswith("demo: cpu-wheel")
         assert "CPU-only" in "\n".join(text_of(app))
@@ -277,7 +304,7 @@ def test_a_facts_file_is_asked_for_and_opened(tmp_path: Path) -> None:
         await settled(pilot, lambda: app.screen.query("OpenScreen #path"))
         field = app.screen.query_one("#path", Input)
         for text, why in (
-            ("", "There is no file"),
+            ("", "The file needs a name."),
             ("/proc/none", "There is no file /proc/none."),
             ("/dev/null", "There is"),
         ):

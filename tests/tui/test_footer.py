@@ -4,6 +4,7 @@ import pytest
 from textual.pilot import Pilot
 
 from gpudoctor.tui.footer import Footer, Key, row
+from gpudoctor.tui.keys import KeysScreen
 from tests.tui.screens import run, settled, text_of
 from tests.tui.test_app import judged, opened
 
@@ -38,9 +39,9 @@ def test_a_click_on_a_key_is_as_good_as_the_key() -> None:
         app = await judged(pilot)
         last = text_of(app)[-1]
         await pilot.click(Footer, offset=(last.index("Keys"), 0))
-        await settled(pilot, lambda: app.screen.query("HelpPanel"))
-        await pilot.click(Footer, offset=(text_of(app)[-1].index("Keys"), 0))
-        await settled(pilot, lambda: not app.screen.query("HelpPanel"))
+        await settled(pilot, lambda: isinstance(app.screen, KeysScreen))
+        await pilot.click(offset=(0, 0))  # beside the dialog
+        await settled(pilot, lambda: not isinstance(app.screen, KeysScreen))
         blank = text_of(app)[-1].index("    ") + 2
         await pilot.click(Footer, offset=(blank, 0))
         await settled(pilot)

@@ -15,7 +15,7 @@ from tests.tui.screens import run, settled
 
 LEAST = 4.5  # of text (Web Content Accessibility Guidelines 2.2, 1.4.3)
 # Lines, bars and charts tell nothing that words beside them do not.
-DRAWN = "▏▕─━╸▔▁▂▃▄▅▆▇█▊▎│├└╰╯╭╮▐▌ "
+DRAWN = "▏┃▕─━╸▔▁▂▃▄▅▆▇█▊▎│├└╰╯╭╮▐▌ "
 WAYS: tuple[tuple[str, ...], ...] = (
     (),
     ("enter",),
@@ -39,7 +39,7 @@ def _coloured(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _opened(colour: bool = True) -> Doctor:
-    return Doctor(Source(title="demo: bad-link", facts=demo.load("bad-link")), colour)
+    return Doctor(Source(title="demo: bad-link", facts=demo.load("bad-link"), demo="bad-link"), colour)
 
 
 async def _typed(pilot: Pilot[Any], keys: Sequence[str]) -> Doctor:

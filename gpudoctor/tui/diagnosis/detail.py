@@ -32,9 +32,9 @@ class FindingDetail(VerticalScroll):
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("down,j", "next", "Next command", show=False),
-        Binding("up,k", "previous", "Previous command", show=False),
-        Binding("enter", "copy", "Copy the command", show=False),
+        Binding("down", "next", "Next command", show=False),
+        Binding("up", "previous", "Previous command", show=False),
+        Binding("enter", "copy", "Copy", tooltip="Copy the chosen command", show=False),
         Binding("left", "back", "Back to the list", show=False),
     ]
 
@@ -73,7 +73,7 @@ class FindingDetail(VerticalScroll):
         self._lay_out()
 
     def _lay_out(self) -> None:
-        page = self._make(self.scrollable_content_region.width or 60)
+        page = self._make((self.scrollable_content_region.width or 61) - 1)  # a blank before the scrollbar
         self.chosen = max(0, min(self.chosen, len(page.commands) - 1))
         if page != self.page:
             self.page = page
@@ -85,7 +85,7 @@ class FindingDetail(VerticalScroll):
 
     def _line(self, line: Line) -> Content:
         if line.command is None:
-            return styled([(f"{line.label:<{INDENT}}", "heading label"), (line.text, line.style)])
+            return styled([(f"{line.label:<{INDENT}}", line.look), (line.text, line.style)])
         here = line.command == self.chosen
         label = f"{'▶' if here else ' '} {line.label:<{INDENT - 2}}"
         whole = Content.assemble(

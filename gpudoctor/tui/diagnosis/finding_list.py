@@ -33,7 +33,7 @@ class FindingList(OptionList):
         padding: 0;
         background: $background;
         scrollbar-gutter: stable;
-        scrollbar-size-vertical: 1;
+        scrollbar-size: 0 1;
         & > .option-list--option { padding: 0 1; }
         & > .option-list--option-highlighted { background: $surface-lighten-1; text-style: none; }
         & > .option-list--option-disabled { color: $text-muted; }
@@ -47,8 +47,6 @@ class FindingList(OptionList):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "open", "Read", show=False, tooltip="Go to what is said of it, and to its commands"),
         Binding("space,right,left", "fold", "Fold", show=False, tooltip="Show or hide what follows from it"),
-        Binding("j", "cursor_down", "Down", show=False),
-        Binding("k", "cursor_up", "Up", show=False),
     ]
 
     class Chosen(Message):

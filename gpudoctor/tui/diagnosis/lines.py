@@ -21,6 +21,7 @@ class Line(NamedTuple):
         style: the name of a class in style.tcss, or two of them; empty: plain.
         command: which command it is a part of; None: of none.
         press: the action of a click on it; empty: none.
+        look: the classes of its label.
     """
 
     label: str
@@ -28,6 +29,7 @@ class Line(NamedTuple):
     style: str = ""
     command: int | None = None
     press: str = ""
+    look: str = "heading label"
 
 
 def folded(text: str, width: int) -> list[str]:

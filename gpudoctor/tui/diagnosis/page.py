@@ -40,6 +40,12 @@ class Page(NamedTuple):
     commands: tuple[Command, ...] = ()
 
 
+def headline(label: str, text: str, width: int, status: str) -> list[Line]:
+    """The first lines of a page, their label in the colour of the status like the rest."""
+    look = f"heading {STYLES.get(status, 'dim')}"
+    return [line._replace(look=look) for line in hanging(label, text, width, look)]
+
+
 def commands_of(entry: FindingEntry) -> tuple[Command, ...]:
     """All commands of a finding in the order in which they are shown."""
     found = []
@@ -66,7 +72,7 @@ def page(item: Item, width: int, remark: str = "") -> Page:
 
 
 def _finding(entry: FindingEntry, width: int, remark: str) -> Iterator[Line]:
-    yield from hanging(WORDS[entry.status], entry.title, width, f"heading {STYLES[entry.status]}")
+    yield from headline(WORDS[entry.status], entry.title, width, entry.status)
     if remark:
         yield from hanging("again", remark, width, "heading")
     yield from hanging("", entry.says, width)
@@ -124,7 +130,7 @@ def _rest(entry: FindingEntry, width: int) -> Iterator[Line]:
 
 
 def _consequence(item: Item, cause: FindingEntry, width: int) -> Iterator[Line]:
-    yield from hanging("so", item.title, width, f"heading {STYLES[item.status]}")
+    yield from headline("so", item.title, width, item.status)
     yield BLANK
     yield from hanging("why", f"It follows from: {cause.title}. Mend that first.", width)
     yield from hanging("about", item.subject, width, "dim")
@@ -132,13 +138,12 @@ def _consequence(item: Item, cause: FindingEntry, width: int) -> Iterator[Line]:
 
 
 def _quiet(item: Item, width: int) -> Iterator[Line]:
-    style = f"heading {STYLES.get(item.status, 'dim')}"
     if item.status == "pass":
-        yield from hanging(WORDS["pass"], f"Looked for, and not found: {item.title}", width, style)
+        yield from headline(WORDS["pass"], f"Looked for, and not found: {item.title}", width, item.status)
     elif item.status == "skipped":
-        yield from hanging("skipped", "This machine has nothing that this check is about.", width, style)
+        yield from headline("skipped", "This machine has nothing that this check is about.", width, item.status)
     else:
-        yield from hanging(WORDS[item.status], item.title, width, style)
+        yield from headline(WORDS[item.status], item.title, width, item.status)
     if item.says:
         yield BLANK
         yield from hanging("what" if item.status in ("pass", "skipped") else "why", item.says, width)
@@ -156,7 +161,9 @@ def nothing(report: Report | None, running: bool, error: str | None, width: int,
 
 def _nothing(report: Report | None, running: bool, error: str | None, width: int, held_back: bool) -> Iterator[Line]:
     if error:
-        yield from hanging("broken", "The examination itself failed, which is a fault of gpudoctor's.", width, "fail")
+        yield from headline(
+            "broken", "The examination itself failed, which is a fault of gpudoctor's.", width, "broken"
+        )
         yield from hanging("", error, width, "dim")
     elif held_back:
         yield from hanging("", "Nothing here fits what is searched for: escape shows everything.", width)
@@ -169,9 +176,8 @@ def _nothing(report: Report | None, running: bool, error: str | None, width: int
 def _proven(report: Report, width: int) -> Iterator[Line]:
     """What is known to be well, and how to know more."""
     word = {"pass": "PASS", "warn": "WARN", "fail": "FAIL"}.get(report.status, "OPEN")
-    style = "heading pass" if report.status == "pass" else "heading warn"
-    headline = "Nothing is wrong" if report.status == "pass" else "Nothing was found, but not everything is known"
-    yield from hanging(word, headline, width, style)
+    says = "Nothing is wrong" if report.status == "pass" else "Nothing was found, but not everything is known"
+    yield from headline(word, says, width, "pass" if report.status == "pass" else "warn")
     yield BLANK
     told = [sentence for sentence in report.next if "--verbose" not in sentence]
     for number, sentence in enumerate(told):

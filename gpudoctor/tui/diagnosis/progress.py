@@ -63,8 +63,8 @@ def probes(session: Session, width: int, seconds: float = 0.0) -> list[Part]:
 def _recorded(session: Session, width: int) -> list[Part]:
     """Facts of elsewhere or of another time; nothing here can be tried again."""
     created = session.report.created if session.report else ""
-    when = f", recorded {created[:10]} {created[11:16]} UTC" if len(created) >= 16 else ""
-    words = f"{session.source.title}{when}. Recorded facts: r and x need the machine itself"
+    when = f" {created[:10]} {created[11:16]} UTC" if len(created) >= 16 else " facts"
+    words = f"Recorded{when}: r and x need the machine"
     return [(_cut(words, width), "dim")]
 
 

@@ -46,25 +46,25 @@ class Place(Screen[None]):
         &.-wide #diagnosis-left { width: 2fr; min-width: 46; max-width: 76; }
         &.-wide FindingDetail { width: 3fr; border-left: vkey $panel; }
         &.-narrow #diagnosis { layout: vertical; }
-        &.-narrow #diagnosis-left { height: 2fr; }
-        &.-narrow FindingDetail { height: 3fr; border-top: solid $panel; }
-        &.-narrow FindingDetail:focus { border-top: solid $primary; }
-        &.-narrow #diagnosis.-reading #diagnosis-left { height: 5; }
-        &.-narrow #diagnosis.-empty #diagnosis-left { height: auto; }
+        &.-narrow #diagnosis-left { height: auto; max-height: 50%; }
+        &.-narrow FindingList { height: auto; max-height: 40vh; }
+        &.-narrow FindingDetail { height: 1fr; border-top: solid $panel; }
+        &.-narrow FindingDetail:focus { border-top: heavy $primary; }
+        &.-narrow #diagnosis.-reading #diagnosis-left { max-height: 26vh; }
+        &.-narrow #diagnosis.-reading FindingList { max-height: 4; }
         &.-narrow #diagnosis.-empty FindingList { height: 0; }
-        &.-wide FindingDetail:focus { border-left: vkey $primary; }
+        &.-wide FindingDetail:focus { border-left: heavy $primary; }
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("c", "copy", "Copy", tooltip="Copy the chosen command, and write it to a file"),
+        Binding("escape", "leave", "Back", tooltip="Back to the list; there: show everything"),
+        Binding("c", "copy", "Copy", tooltip="Copy the chosen command, and keep it in a file"),
         Binding("C", "copy_all", "Copy fix", show=False, tooltip="Copy all commands of the fix"),
         Binding("x", "again_one", "Try again", tooltip="See whether the selected finding is mended"),
-        Binding("r", "again", "Examine again", tooltip="Look at everything anew"),
         Binding("slash", "search", "Search", key_display="/", show=False, tooltip="Show only what holds a text"),
         Binding("f", "status", "Status", show=False, tooltip="Show only FAIL, then only WARN, ..."),
         Binding("a", "area", "Area", show=False, tooltip="Show only one area of checks, then the next"),
         Binding("p", "others", "Passed", show=False, tooltip="Show unknown, passed and skipped checks too"),
-        Binding("escape", "leave", "Back", show=False, tooltip="Back to the list; there: show everything"),
     ]
 
     def __init__(self) -> None:
@@ -168,7 +168,15 @@ class Place(Screen[None]):
         remark = tried.remark if tried else ""
         detail.show(item.key, lambda width: page(item, width, remark))
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Going back is offered where one has gone somewhere."""
+        if action == "leave":
+            return self._view.narrowed or not isinstance(self.focused, FindingList)
+        return super().check_action(action, parameters)
+
     def _look(self, view: View, key: str | None = None) -> None:
+        if view.narrowed != self._view.narrowed:
+            self.refresh_bindings()
         self._view, self._touched = view, True
         self._show(key)
 
@@ -242,14 +250,6 @@ class Place(Screen[None]):
         found.focus()
 
     # -- again, and commands -------------------------------------------------------------------------------
-
-    def action_again(self) -> None:
-        """Examine everything again, where that can be."""
-        if self.session.source.live:
-            cast("Doctor", self.app).action_again()
-        else:
-            why = f"These are recorded facts ({self.session.source.title}): only a machine itself can be examined."
-            self.notify(why, severity="warning", markup=False)
 
     def action_again_one(self) -> None:
         """See whether the selected finding is mended."""

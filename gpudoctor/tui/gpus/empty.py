@@ -55,7 +55,7 @@ def _card(card: PciDevice) -> Content:
     bound += "" if card.vendor in SAMPLED else ", which is not sampled"
     maker = MAKERS.get(card.vendor, card.vendor)
     place = f"  {clean(card.address)}  "
-    return Content.assemble(place, (f"{maker} {name}", "bold"), (f"  {bound}", "$foreground-muted"))
+    return Content.assemble(place, (f"{maker} {name}", "bold"), (f"\n{' ' * len(place)}{bound}", "$foreground-muted"))
 
 
 def _next(look: Look) -> list[Content]:

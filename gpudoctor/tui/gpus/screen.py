@@ -34,7 +34,7 @@ STEPS = (1.0, 2.0, 5.0, 15.0)  # seconds that one value of a chart stands for
 class Place(Screen[None]):
     """The screen."""
 
-    AUTO_FOCUS = "#overview-rows"
+    AUTO_FOCUS = "#gpus-empty"
     DEFAULT_CSS = """
     Place {
         #gpus-note { height: auto; max-height: 3; padding: 0 1; text-overflow: ellipsis; }
@@ -47,10 +47,10 @@ class Place(Screen[None]):
         Binding("escape", "back", "All GPUs", tooltip="Go back to the table of all GPUs"),
         Binding("n", "next(1)", "Next GPU", tooltip="Show the next GPU", show=False),
         Binding("p", "next(-1)", "Previous GPU", tooltip="Show the GPU before", show=False),
-        Binding("plus,equals_sign", "zoom(1)", "Longer", key_display="+", tooltip="Show a longer time", show=False),
+        Binding("plus,equals_sign", "zoom(1)", "Longer", key_display="+", tooltip="Show a longer time"),
         Binding("minus", "zoom(-1)", "Shorter", key_display="-", tooltip="Show a shorter time", show=False),
         Binding("b", "glyphs", "Dots or blocks", tooltip="Draw with dots or with blocks", show=False),
-        Binding("c", "copy", "Copy", tooltip="Copy what the GPUs say now", show=False),
+        Binding("c", "copy", "Copy", tooltip="Copy what the GPUs say now"),
     ]
 
     def __init__(self) -> None:
@@ -164,9 +164,11 @@ class Place(Screen[None]):
     # -- keys ----------------------------------------------------------------------------------------------------
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Going back and to the next GPU is offered where one of several is shown."""
+        """Going back and to the next GPU is offered where one of several is shown; without a GPU nothing is."""
         if action in ("back", "next"):
             return self._opened is not None and len(self._look.devices) > 1
+        if action in ("zoom", "glyphs", "copy"):
+            return bool(self._look.devices)
         return super().check_action(action, parameters)
 
     @on(Overview.Opened)

@@ -9,14 +9,14 @@ from gpudoctor.monitor.still import Still
 from gpudoctor.monitor.synthetic import lines
 from gpudoctor.tui.session import Session
 
-DEMO = "demo"  # how the titles of the recorded machines that ship with gpudoctor begin
-
 
 def source_of(session: Session) -> Source:
     """The source of a session's samples."""
     what = session.source
+    if what.samples:
+        return Replay(what.samples)
     if what.facts is None:
         return Live(what.make)
-    if what.title.startswith(DEMO):
+    if what.demo:
         return Replay(lines(what.facts))
     return Still(what.facts)

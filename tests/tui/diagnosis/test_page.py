@@ -8,9 +8,9 @@ from rich.cells import cell_len
 
 from gpudoctor.judge import Fix
 from gpudoctor.report.model import Report
-from gpudoctor.tui.diagnosis.items import groups
+from gpudoctor.tui.diagnosis.items import Group, groups
 from gpudoctor.tui.diagnosis.lines import Line, folded, hanging, typed
-from gpudoctor.tui.diagnosis.page import Page, commands_of, notes, nothing, page
+from gpudoctor.tui.diagnosis.page import STYLES, Page, commands_of, notes, nothing, page
 from tests.tui.diagnosis.machines import MISMATCH, REPORT, TIGHT, VERDICTS
 
 ALL = groups(REPORT, VERDICTS)
@@ -49,6 +49,14 @@ well    driver.not-loaded
 see     https://docs.nvidia.com/deploy/nvml-api/
 about   this machine
 id      driver.library-mismatch"""
+
+
+@pytest.mark.parametrize("group", ALL, ids=lambda group: group.root.key)
+def test_the_label_of_a_headline_has_the_colour_of_its_status(group: Group) -> None:
+    for item in (group.root, *group.consequences):
+        lines = page(item, 60).lines
+        assert lines[0].look == lines[0].style == f"heading {STYLES.get(item.status, 'dim')}"
+        assert {line.look for line in lines if line.label in ("why", "seen", "fix", "id")} == {"heading label"}
 
 
 def test_a_finding_is_told_whole() -> None:

@@ -6,23 +6,33 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, ClassVar
 
+import msgspec
 import pytest
 from textual.pilot import Pilot
-from textual.widgets import ContentSwitcher
+from textual.widgets import ContentSwitcher, Input
 
 import gpudoctor.tui.app
 from gpudoctor import demo
 from gpudoctor.facts import Facts
 from gpudoctor.machine import Machine
 from gpudoctor.monitor import sampler as sampling
+from gpudoctor.monitor.replay import Replay, read
+from gpudoctor.monitor.still import Still
 from gpudoctor.tui.app import Doctor
+from gpudoctor.tui.commands import Commands
 from gpudoctor.tui.gpus.overview import Overview
 from gpudoctor.tui.gpus.screen import Place
-from gpudoctor.tui.session import Source
+from gpudoctor.tui.gpus.sources import source_of
+from gpudoctor.tui.session import Session, Source
 from tests.builders import card, change, nvidia_host, plain_host
 from tests.standins import clean_up, compile_into, left_running, needs_gcc
 from tests.tui.screens import SIZES, compare, run, settled, text_of
 
+RECORDING = b"""{"schema": "gpudoctor.samples/1", "title": "one that trains"}
+{"gpu": "GPU 0", "device": {"name": "NVIDIA Imagined", "memory": 25757220864}}
+{"gpu": "GPU 0", "sample": {"at": 0.0, "utilisation": 97}}
+"""
+LINES = read(RECORDING)
 MARK = f"STANDIN_MARK=gpus-{os.getpid()}"
 
 
@@ -32,12 +42,13 @@ class Gpus(Doctor):
     DEFAULT_MODE = "gpus"
     CSS_PATH: ClassVar[Any] = Path(gpudoctor.tui.app.__file__).parent / "style.tcss"
 
-    def action_again(self) -> None:
+    def begin(self) -> None:
         """Examine nothing: that is tested elsewhere."""
 
 
 def app_of(facts: Facts | None, title: str = "demo: test", **more: Any) -> Callable[[], Doctor]:
-    return lambda: Gpus(Source(title=title, facts=facts, **more))
+    name = title.removeprefix("demo: ") if facts and title.startswith("demo: ") else ""
+    return lambda: Gpus(Source(title=title, facts=facts, demo=name, **more))
 
 
 def text(pilot: Pilot[Any]) -> str:
@@ -322,3 +333,40 @@ def test_pictures(size: tuple[int, int], opened: bool, monkeypatch: pytest.Monke
         compare(pilot.app, "gpus-one" if opened else "gpus-table")
 
     use(app_of(demo.load("bad-link"), "demo: bad-link"), look, size=size)
+
+
+def test_a_recorded_machine_that_is_called_like_a_demo_is_none() -> None:
+    session = Session(Source(title="demo.json", facts=demo.load("cpu-wheel")))
+    assert isinstance(source_of(session), Still)
+    session.open(msgspec.structs.replace(session.source, demo="cpu-wheel"))
+    assert isinstance(source_of(session), Replay)
+
+
+@pytest.mark.parametrize("facts", [None, demo.load("mismatch")], ids=["this machine", "another"])
+def test_recorded_samples_are_played_whatever_machine_is_looked_at(facts: Facts | None) -> None:
+    async def look(pilot: Pilot[Any]) -> None:
+        await until(pilot, "replayed: one that trains", "NVIDIA Imagined", "97 %")
+
+    use(lambda: Doctor(Source(facts=facts, samples=LINES)), look)  # it opens with this place
+
+
+def test_recorded_samples_are_asked_for_in_the_palette(tmp_path: Path) -> None:
+    path = tmp_path / "samples.jsonl"
+    path.write_bytes(RECORDING)
+    (tmp_path / "bad").write_text("{}")
+
+    async def look(pilot: Pilot[Any]) -> None:
+        offered = {entry.name: entry for entry in Commands(pilot.app.screen).entries()}
+        offered["Play recorded samples"].run()
+        await settled(pilot, lambda: pilot.app.screen.query("OpenScreen #path"))
+        field = pilot.app.screen.query_one("#path", Input)
+        for name, why in (("none", "There is no file"), ("bad", "The file is no recording")):
+            field.value = str(tmp_path / name)
+            await pilot.press("enter")
+            await until(pilot, why)
+        field.value = str(path)
+        await pilot.click("#open")
+        await until(pilot, "replayed: one that trains")
+        assert pilot.app.current_mode == "gpus"
+
+    use(lambda: Doctor(Source(title="host.json", facts=demo.load("mismatch"))), look)

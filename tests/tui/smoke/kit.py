@@ -31,7 +31,7 @@ class Examined(Doctor):
     DEFAULT_MODE = "smoke"
     facts: Facts | None = None
 
-    def action_again(self) -> None:
+    def begin(self) -> None:
         """Take the facts; none: the examination goes on."""
         self.session.begin()
         facts = self.session.source.facts or self.facts

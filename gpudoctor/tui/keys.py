@@ -1,0 +1,126 @@
+"""The keys that work here and now, in a dialog that can be scrolled by keys in a small terminal too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from textwrap import wrap
+from typing import Any, ClassVar, NamedTuple
+
+from textual.app import App, ComposeResult
+from textual.binding import ActiveBinding, Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.events import Click
+from textual.screen import ModalScreen, Screen
+from textual.widgets import Static
+
+# Nothing is wider than the screen here, and these would fill the list.
+SIDEWAYS = ("page_left", "page_right", "scroll_left", "scroll_right")
+# Actions that are one to whoever reads the list; textual has a line for each, in words that say little.
+STEPS, LEAPS = "Up and down", "By pages, to the beginning, to the end"
+TOGETHER = {
+    **dict.fromkeys(("cursor_up", "cursor_down", "scroll_up", "scroll_down", "next", "previous"), STEPS),
+    **dict.fromkeys(("page_up", "page_down", "first", "last", "scroll_home", "scroll_end"), LEAPS),
+    **dict.fromkeys(("app.focus_next", "app.focus_previous"), "To the next list or field, to the one before"),
+    **dict.fromkeys(("move('down')", "move('up')"), "Down and up, as the arrows do"),
+    "quit": "Leave, and end what still runs",
+    "command_palette": "Find whatever can be done here by its name",
+}
+WIDE, WIDEST = 18, 76  # columns for the keys, and of the dialog
+
+
+CURSOR, EVERYWHERE = "Where the cursor is", "Everywhere"
+
+
+class Entry(NamedTuple):
+    """What one or several keys do."""
+
+    keys: tuple[str, ...]
+    does: str
+
+
+class Group(NamedTuple):
+    """Keys that belong together."""
+
+    title: str
+    entries: tuple[Entry, ...]
+
+
+def groups(bindings: Mapping[str, ActiveBinding], app: App[Any], place: str) -> list[Group]:
+    """The keys in groups: of the place, of what the cursor is in, and of the application.
+
+    Args:
+        bindings: that are active, by key.
+        app: whose keys work everywhere, and which knows how a key is called.
+        place: the title of the screen.
+    """
+    found: dict[str, dict[str, Entry]] = {place: {}, CURSOR: {}, EVERYWHERE: {}}
+    for key, (node, binding, enabled, tooltip) in bindings.items():
+        if not enabled or not binding.description or binding.action in SIDEWAYS or key.startswith("super+"):
+            continue
+        does = TOGETHER.get(binding.action) or tooltip or binding.tooltip or binding.description
+        of_app = isinstance(node, App) or binding.action.startswith("app.focus")
+        title = EVERYWHERE if of_app else place if isinstance(node, Screen) else CURSOR
+        keys = (*found[title].get(does, Entry((), does)).keys, app.get_key_display(binding))
+        found[title][does] = Entry(tuple(sorted(dict.fromkeys(keys), key=len)), does)
+    return [Group(title, tuple(entries.values())) for title, entries in found.items() if entries]
+
+
+def text(listed: Iterable[Group], width: int) -> Content:
+    """The groups as they are shown in so many columns: a heading, then a line an entry, or several."""
+    parts: list[Content] = []
+    for title, entries in listed:
+        parts += [Content("")] if parts else []
+        parts.append(Content.styled(title, "bold $text-primary"))
+        parts += [_entry(keys, does, width) for keys, does in entries]
+    return Content("\n").join(parts)
+
+
+def _entry(keys: Iterable[str], does: str, width: int) -> Content:
+    lines = wrap(does, max(10, width - WIDE - 2))
+    return Content.assemble((f"{' '.join(keys):>{WIDE}}", "bold"), "  ", ("\n" + " " * (WIDE + 2)).join(lines))
+
+
+class KeysScreen(ModalScreen[None]):
+    """The dialog; escape, the key that opened it, or a click beside it closes it."""
+
+    DEFAULT_CSS = """
+    KeysScreen {
+        align: center middle;
+        #keys {
+            width: 76; max-width: 96%; height: auto; max-height: 96%; padding: 0 1; scrollbar-size: 0 1;
+            border: round $primary; border-title-color: $text-primary; background: $surface;
+            border-subtitle-color: $foreground-muted;
+        }
+        #keys > Static { height: auto; }
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,question_mark,q", "dismiss(None)", "Close"),
+        Binding("j", "scroll(1)", "Down", show=False),
+        Binding("k", "scroll(-1)", "Up", show=False),
+    ]
+
+    def __init__(self, listed: Iterable[Group]) -> None:
+        super().__init__()
+        self._listed = tuple(listed)
+
+    def compose(self) -> ComposeResult:
+        """Its widgets."""
+        with VerticalScroll(id="keys") as box:
+            box.border_title, box.border_subtitle = "Keys", "escape closes"
+            yield Static(markup=False)
+
+    def on_resize(self) -> None:
+        """Lines are broken anew."""
+        box = self.query_one("#keys")
+        box.query_one(Static).update(text(self._listed, min(WIDEST, self.size.width * 96 // 100) - 5))
+
+    def action_scroll(self, lines: int) -> None:
+        """Some lines down, or up."""
+        self.query_one("#keys").scroll_relative(y=lines, animate=False)
+
+    def on_click(self, event: Click) -> None:
+        """A click beside the dialog closes it."""
+        if event.widget is self:
+            self.dismiss()
