@@ -8,6 +8,7 @@ from gpudoctor.remedies.frameworks import verify
 from gpudoctor.subjects import OnPython, framework_name, gpu_name, pythons
 from gpudoctor.views.frameworks import one_of, uses_gpu
 from gpudoctor.views.gpus import amd_gpus, nvidia_gpus
+from gpudoctor.views.packages import package
 
 
 def _better(on: OnPython) -> Framework | None:
@@ -41,6 +42,8 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
 )
 def keras_backend_cpu(on: OnPython) -> Problem | None:
     """The chosen backend is a CPU build, and another installed one is not."""
+    if not (package(on.python, "keras") or package(on.python, "keras-nightly")):
+        return None
     backend = known(on.python.keras_backend)
     chosen, better = one_of(on.python, backend or ""), _better(on)
     gpus = (*nvidia_gpus(on.facts), *amd_gpus(on.facts))

@@ -64,13 +64,16 @@ def _set(on: OnPython, says: str, backend: str, proof: str) -> Fix:
 )
 def keras_backend_missing(on: OnPython) -> Problem | None:
     """The chosen backend is one of the three that can use a GPU, and no distribution or folder of it is there."""
+    keras = package(on.python, "keras") or package(on.python, "keras-nightly")
+    if keras is None:
+        return None
     backend = known(on.python.keras_backend)
     wanted = python_rules().keras.backends.get(backend or "")
     if wanted is None or one_of(on.python, str(backend)) or any(package(on.python, name) for name in wanted):
         return None
     by, others = on.python.keras_backend_by, [NAMES[name] for name in _there(on)]
-    keras = package(on.python, "keras")
-    name = f"Keras {keras.version}" if keras else "Keras"
     why = "where nothing is chosen" if by == "default" else f"by {by}"
     instead = f" Installed {'is' if len(others) == 1 else 'are'} {' and '.join(others)}." if others else ""
-    return Problem(f"{name} takes {NAMES[str(backend)]} as its backend ({why}), which is not installed.{instead}")
+    return Problem(
+        f"Keras {keras.version} takes {NAMES[str(backend)]} as its backend ({why}), which is not installed.{instead}"
+    )

@@ -8,9 +8,10 @@ from gpudoctor.checks.packages.keras_backend_cpu import keras_backend_cpu
 from gpudoctor.checks.packages.keras_backend_missing import keras_backend_missing
 from gpudoctor.checks.tensorflow.legacy_keras_missing import legacy_keras_missing
 from gpudoctor.facts import Facts, Framework
-from gpudoctor.judge import judge
+from gpudoctor.judge import Check, judge
 from gpudoctor.maybe import Unknown
 from gpudoctor.report.build import build
+from gpudoctor.subjects import OnPython
 from tests.builders import change, framework, plain_host
 from tests.checks.environments import bare_python, blind, commands, environment, one, package, torch
 
@@ -55,6 +56,13 @@ def test_a_backend_that_is_not_installed() -> None:
 )
 def test_a_backend_that_is_there(facts: Facts, outcome: str) -> None:
     assert one(keras_backend_missing, facts)[0] == outcome
+
+
+@pytest.mark.parametrize("check", [keras_backend_missing, keras_backend_cpu])
+def test_without_keras_nobody_needs_to_know_its_backend(check: Check[OnPython]) -> None:
+    facts = environment(torch(), keras_backend=Unknown("not gathered"))
+    assert one(check, facts) == ("pass", "")
+    assert one(check, change(facts, "pythons.0", bare_python(packages=Unknown("closed")))) == ("unknown", "closed")
 
 
 def test_a_backend_on_the_cpu() -> None:
