@@ -149,6 +149,10 @@ SAMPLES = [
     Sample("torch-nccl-no-gpu", "ValueError: ProcessGroupNCCL is only supported with GPUs, no GPUs found!"),
     Sample("torch-warned", "UserWarning: Can't initialize NVML\n  warnings.warn(\"Can't initialize NVML\")"),
     Sample("torch-arch", ARCH.format(name="NVIDIA GeForce RTX 5090", sm="sm_120", list="sm_80 sm_86 sm_90")),
+    Sample("torch-allocator", trace("RuntimeError: Unrecognized CachingAllocator option: expandable_segments", "torch/cuda/__init__.py")),
+    Sample("xla-flags", "F1121 23:09:49.631222   17120 parse_flags_from_env.cc:234] Unknown flag in XLA_FLAGS: --xla_gpu_foo=1"),
+    Sample("profiling-refused", "==ERROR== ERR_NVGPUCTRPERM - The user does not have permission to access NVIDIA GPU Performance Counters on the target device 0."),
+    Sample("wake-failed", "nvidia 0000:01:00.0: Unable to change power state from D3cold to D0, device inaccessible"),
     Sample("gpu-too-old-for-code", "RuntimeError: FlashAttention only supports Ampere GPUs or newer."),
     Sample("torchvision", "RuntimeError: operator torchvision::nms does not exist"),
     Sample(
