@@ -241,6 +241,7 @@ def test_nccl_path_off(facts: Facts, verdict: tuple[str, str]) -> None:
         ("CUDA_VISBLE_DEVICES", True),
         ("cuda_visible_devices", True),
         ("CUDA_VISIBLE_DEVICES", False),
+        ("CUDA_VISIBLE_DEVICES_OLD", False),
         ("CUDA_DEVICE_ORDER", False),
         ("CUDA_DEVICE_MAX_CONNECTIONS", False),
         ("HIP_VISIBLE_DEVICES", False),
