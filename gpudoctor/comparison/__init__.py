@@ -2,6 +2,6 @@
 
 from gpudoctor.comparison.compare import compare
 from gpudoctor.comparison.model import Comparison, Group, Row, State
-from gpudoctor.comparison.sides import Side, read, side
+from gpudoctor.comparison.sides import Side, loaded, read, side
 
-__all__ = ["Comparison", "Group", "Row", "Side", "State", "compare", "read", "side"]
+__all__ = ["Comparison", "Group", "Row", "Side", "State", "compare", "loaded", "read", "side"]

@@ -147,7 +147,19 @@ FACTS: tuple[Rule, ...] = (
 
 # A report tells less, and has its findings compared apart.
 REPORT: tuple[Rule, ...] = (
-    *_all(None, "schema", "created", "seconds", "status", "summary.**", "findings.**", "unknown.**", "next.**"),
+    *_all(
+        None,
+        "schema",
+        "created",
+        "seconds",
+        "status",
+        "summary.**",
+        "findings.**",
+        "unknown.**",
+        "next.**",
+        "symptoms.**",
+        "symptoms",
+    ),
     *_all(None, "summary", "findings", "unknown", "next", "python", "python.**", "pythons.*.why"),
     *_all(Group.DRIVER, "machine.driver", "machine.driver_flavour", "machine.driver_libraries", "machine.kernel"),
     *_all(Group.DRIVER, "machine.architecture", "machine.platform", "machine.container", "machine.distribution"),

@@ -52,6 +52,23 @@ def read(path: str) -> Side:
         return Side(title=name, report=report)
 
 
+def loaded(data: bytes, title: str) -> Side:
+    """A side out of the bytes of a facts file or a report file.
+
+    Raises:
+        FactsFileError: they are neither; the message is one sentence.
+    """
+    if len(data) > LIMIT:
+        raise FactsFileError(f"The file {title} is larger than {LIMIT >> 20} MiB.")
+    try:
+        return side(title, facts_file.load(data, title))
+    except FactsFileError:
+        report = _decoded(data, title)
+        if report is None:
+            raise
+        return Side(title=title, report=report)
+
+
 class _Head(msgspec.Struct):
     schema: str = ""
 
@@ -64,12 +81,23 @@ def _report(path: str) -> Report | None:
     """
     try:
         with open(path, "rb") as file:
-            data = file.read(LIMIT + 1)
+            return _decoded(file.read(LIMIT + 1), path)
+    except OSError:
+        return None
+
+
+def _decoded(data: bytes, name: str) -> Report | None:
+    """The report that the bytes are; None where they are none.
+
+    Raises:
+        FactsFileError: they say that they are a report, and are none.
+    """
+    try:
         if len(data) > LIMIT or msgspec.json.decode(data, type=_Head).schema != SCHEMA:
             return None
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError):
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError):
         return None
     try:
         return msgspec.json.decode(data, type=Report)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError) as error:
-        raise FactsFileError(f"The report file {path} is not valid: {str(error)[:200]}.") from None
+        raise FactsFileError(f"The report file {name} is not valid: {str(error)[:200]}.") from None

@@ -1,0 +1,120 @@
+"""`gpudoctor diff A B`: what differs between two machines, what matters first."""
+
+import argparse
+import os
+import sys
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from gpudoctor.cli import FAILED, OK, UsageError
+from gpudoctor.cli.arguments import Parser
+from gpudoctor.cli.output import out, out_json
+
+if TYPE_CHECKING:
+    from gpudoctor.comparison import Comparison, Side
+
+DESCRIPTION = """Compare two machines, or one before and after: files that `gpudoctor facts` or `gpudoctor check --json`
+wrote. What differs by nature (time, load, heat, processes, serial numbers) is no difference. Exit codes: 0 nothing that
+matters differs, 1 something does, 2 a file cannot be read."""
+SCHEMA = "gpudoctor.diff/1"
+
+
+class Difference(msgspec.Struct, frozen=True, kw_only=True):
+    """One difference, for machines."""
+
+    path: str
+    group: str
+    state: str  # differs, only here, only there, unknown here, unknown there
+    matters: bool
+    here: str
+    there: str
+    change: float | None
+
+
+class Document(msgspec.Struct, frozen=True, kw_only=True):
+    """A comparison, for machines; its field names are a contract."""
+
+    schema: str = SCHEMA
+    here: str
+    there: str
+    whole: bool
+    matters: int
+    differences: tuple[Difference, ...]
+
+
+def add(commands: "argparse._SubParsersAction[Parser]") -> None:
+    """Add the command to the parser."""
+    one = commands.add_parser("diff", help="compare two machines, what matters first", description=DESCRIPTION)
+    one.add_argument("here", metavar="A", help="a facts file or a report as JSON (- is standard input)")
+    one.add_argument("there", metavar="B", help="another (- is standard input)")
+    one.add_argument(
+        "--all", action="store_true", help="list what matters little, and what one side does not know, too"
+    )
+    one.add_argument("--json", action="store_true", help="write all of it as one JSON document")
+    one.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Compare and write; gives the exit code."""
+    from gpudoctor.comparison import compare
+
+    if arguments.here == "-" == arguments.there:
+        raise UsageError("Standard input can be one side, not both.")
+    sides = [_side(path) for path in (arguments.here, arguments.there)]
+    if sides[0].title == sides[1].title:
+        names = (arguments.here, arguments.there)
+        sides = [msgspec.structs.replace(side, title=name) for side, name in zip(sides, names, strict=True)]
+    comparison = compare(*sides)
+    if arguments.json:
+        from gpudoctor.report.clean import document
+
+        out_json(document(document_of(comparison)))
+    else:
+        from gpudoctor.cli.diff_text import render
+        from gpudoctor.cli.terminal import colours, columns
+
+        out(render(comparison, columns(), colours(sys.stdout), arguments.all))
+    return FAILED if comparison.matters else OK
+
+
+def _side(path: str) -> "Side":
+    """A side out of a file, a pipe or standard input.
+
+    Raises:
+        UsageError: it cannot be read, or is neither facts nor a report.
+    """
+    from gpudoctor.comparison import loaded, read
+    from gpudoctor.facts.file import LIMIT, FactsFileError
+
+    if path == "-" and sys.stdin is None:
+        raise UsageError("Standard input is closed, so there is nothing to compare.")
+    try:
+        if path == "-":
+            return loaded(sys.stdin.buffer.read(LIMIT + 1), "standard input")
+        if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):  # <(ssh host gpudoctor facts)
+            with open(path, "rb") as file:
+                return loaded(file.read(LIMIT + 1), path)
+        return read(path)
+    except FactsFileError as error:
+        raise UsageError(str(error)) from None
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror or error}.") from None
+
+
+def document_of(comparison: "Comparison") -> Document:
+    """The comparison as a document."""
+    matters = set(comparison.matters)
+    return Document(
+        here=comparison.here,
+        there=comparison.there,
+        whole=comparison.whole,
+        matters=len(matters),
+        differences=tuple(
+            Difference(
+                path=row.path, group=row.group.value, state=row.state.value, matters=row in matters, here=row.here,
+                there=row.there, change=row.change,
+            )
+            for row in comparison.rows
+        ),
+    )  # fmt: skip
