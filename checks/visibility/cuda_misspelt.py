@@ -10,9 +10,8 @@ from gpudoctor.views.visibility import CUDA
 
 def _misspelt(facts: Facts) -> str | None:
     # A copy that somebody keeps, CUDA_VISIBLE_DEVICES_OLD, is no slip.
-    names = [n for n in facts.host.environment if n.upper().startswith("CUDA_") and not n.startswith(CUDA)]
-    known = ("CUDA_DEVICE_ORDER", "CUDA_DEVICE_MAX_CONNECTIONS", "CUDA_DEVICE_WAITS_ON_EXCEPTION", CUDA)
-    return next((n for n in names if nearest(n.upper(), known, 0.9) == CUDA), None)
+    names = [n for n in facts.host.environment if n.upper().startswith("CUDA_VIS") and not n.startswith(CUDA)]
+    return next((n for n in names if nearest(n.upper(), (CUDA,), 0.9)), None)
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
