@@ -23,7 +23,7 @@ KEYS = {
     "gpus": ["end", "enter", "n", "b", "plus", "c", "escape"],
     "smoke": ["down", "space", "a", "e", "s", "d"],
     "environment": ["c", "end", "c", "f", "down", "enter", "c", "slash", "u", "n", "enter", "n", "escape"],
-    "compare": ["end", "enter", "down", "enter", "c", "escape", "c", "m", "u", "slash", "g", "enter", "escape", "k"],
+    "compare": ["end", "enter", "down", "enter", "c", "escape", "c", "m", "u", "slash", "g", "enter", "escape", "K"],
 }
 
 
