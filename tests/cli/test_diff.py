@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from gpudoctor import demo as gpudoctor_demo
 from gpudoctor.facts import Facts
 from gpudoctor.report.build import build
 from gpudoctor.report.json import render
@@ -136,8 +137,9 @@ def test_a_hostile_file_moves_no_cursor(here: str, tmp_path: Path) -> None:
     assert not {c for c in ran.out if c != "\n" and (ord(c) < 32 or c == "\u202e")}
 
 
-def test_a_finding_comes_before_every_fact(run: Run, here: str, tmp_path: Path) -> None:
-    other = _file(tmp_path, "other.json", change(DRIVER, "host.environment", {"CUDA_VISIBLE_DEVICES": ""}))
-    lines = run("diff", here, other).out.splitlines()
-    assert lines[3:5] == ["What is wrong", "  visibility.cuda-hides-all"]
-    assert lines.index("What is wrong") < lines.index("Driver and kernel") < lines.index("Environment variables")
+def test_a_finding_comes_before_every_fact(run: Run) -> None:
+    demos = Path(gpudoctor_demo.__file__).parent
+    lines = run("diff", str(demos / "cpu-wheel.json"), str(demos / "mismatch.json")).out.splitlines()
+    assert lines[3] == "What is wrong"
+    assert "  driver.library-mismatch" in lines[: lines.index("Driver and kernel")]
+    assert lines.index("What is wrong") < lines.index("Driver and kernel") < lines.index("GPUs, links and memory")
