@@ -166,6 +166,7 @@ def _nvidia(model: Model, count: int) -> Facts:
         "power_default": model.power[1],
         "ecc": model.ecc,
         "ecc_pending": model.ecc,
+        "persistence": True,
         "link_generation": 1,
         "link_width": 16,
     }

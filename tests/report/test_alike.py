@@ -19,7 +19,7 @@ def hot(index: int, **changes: object) -> FindingEntry:
         cause="Dust.",
         evidence=("one line",),
         fixes=(
-            Fix(f"Cool GPU {index}.", ("nvidia-smi -q", f"sudo nvidia-smi -i {index} -lgc 300,1200"), "ask-vendor"),
+            Fix(f"Cool GPU {index}.", ("nvidia-smi -q", f"sudo nvidia-smi -i {index} -lgc 300"), "ask-vendor"),
         ),
         consequences=(Consequence(check="a.b", says=f"Slow {index}."),),
     )
