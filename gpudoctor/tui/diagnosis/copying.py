@@ -32,4 +32,4 @@ def copy(app: App[Any], chosen: Sequence[Command], machine: str) -> None:
         said = f"{what}\nTo the clipboard only: {where} cannot be written ({why})."
         app.notify(said, title="Copied", severity="warning", markup=False)
     else:
-        app.notify(f"{what}\nTo the clipboard, and to {where}.", title="Copied", markup=False)
+        app.notify(f"{what}\nTo the clipboard, and to the file\n{where}", title="Copied", markup=False)
