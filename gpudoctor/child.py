@@ -5,12 +5,15 @@ from __future__ import annotations
 import atexit
 import os
 import signal
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
 from gpudoctor.children.process import ABANDONED, CLOSING, LIVE, LOCK, Child, wait_for
+
+LINUX = sys.platform == "linux"  # elsewhere what `Child` asks of the kernel does not exist
 
 
 class Ended(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,6 +73,13 @@ def run(
         ValueError: where an argument holds a null byte.
         BaseException: KeyboardInterrupt, and whatever `on_line` raises; the child is killed first.
     """
+    if not LINUX:
+        from gpudoctor.children import plain
+
+        if CLOSING.is_set():
+            return Ended(argv=tuple(argv), cancelled=True)
+        how = {"timeout": timeout, "env": env, "cwd": cwd, "stdin": stdin, "grace": grace}
+        return Ended(**plain.run(argv, **how, on_line=on_line, late=late))  # type: ignore[arg-type]
     started = time.monotonic()
     child = Child(tuple(argv), on_line)
     try:
@@ -92,6 +102,11 @@ def end_all(*, grace: float = 1.0, closing: bool = False) -> None:
     """
     if closing:
         CLOSING.set()
+    if not LINUX:
+        from gpudoctor.children import plain
+
+        plain.end_all(grace)
+        return
     with LOCK:
         children = tuple(LIVE)
     for child in children:

@@ -27,6 +27,8 @@ OPEN_SECONDS = 8.0
 # Default of the whole examination, in seconds.
 TOTAL_SECONDS = 150.0
 OUT_OF_TIME = "the examination ran out of time"
+# How uname(1) names the systems that are not Linux, by sys.platform.
+SYSTEMS = {"darwin": "Darwin", "win32": "Windows"}
 
 
 class Status(NamedTuple):
@@ -58,13 +60,18 @@ class Machine:
     """
 
     def __init__(self, root: str = "/", env: Mapping[str, str] | None = None, seconds: float = TOTAL_SECONDS) -> None:
-        self.root = os.path.abspath(root)
+        self.root = root if root == "/" else os.path.abspath(root)  # on Windows "/" would become a drive
         self.env: Mapping[str, str] = dict(os.environ if env is None else env)
         self._end = time.monotonic() + seconds
         self._longest = max(1.0, seconds / COMMAND_SHARE)
         self._hung: set[str] = set()
         self._halted = False
         self.driver_hangs = False  # set by whoever found out, so that nobody waits as long again
+
+    @property
+    def system(self) -> str:
+        """What system runs here: Linux, Darwin (macOS) or Windows; what lies under another root is Linux."""
+        return SYSTEMS.get(sys.platform, "Linux") if self.here else "Linux"
 
     @property
     def here(self) -> bool:
@@ -172,8 +179,7 @@ class Machine:
             s.st_uid,
             s.st_gid,
             s.st_size,
-            os.major(s.st_rdev),
-            os.minor(s.st_rdev),
+            *((os.major(s.st_rdev), os.minor(s.st_rdev)) if sys.platform != "win32" else (0, 0)),
             stat.S_ISDIR(s.st_mode),
         )
 
@@ -198,7 +204,7 @@ class Machine:
         """Size and free bytes of the file system that holds a path."""
         try:
             s = os.statvfs(self.place(path))
-        except OSError:
+        except (OSError, AttributeError):  # Windows has no such call
             return None
         return Space(s.f_blocks * s.f_frsize, s.f_bavail * s.f_frsize)
 
@@ -247,18 +253,22 @@ class Machine:
 
     def release(self) -> str:
         """The kernel's release as uname(2) says."""
-        return os.uname().release
+        return os.uname().release if sys.platform != "win32" else _of_platform("release")
 
     def architecture(self) -> str:
         """The machine's architecture as uname(2) says: x86_64, aarch64."""
-        return os.uname().machine
+        return os.uname().machine if sys.platform != "win32" else _of_platform("machine")
 
     def ids(self) -> tuple[int, int, tuple[int, ...]]:
         """The effective user, the effective group, and all groups of this process."""
+        if sys.platform == "win32":  # whose permissions are lists, without numbers
+            return -1, -1, ()
         return os.geteuid(), os.getegid(), tuple(sorted({os.getegid(), *os.getgroups()}))
 
     def memlock(self) -> int | None:
         """The soft limit of locked memory in bytes; None: unlimited."""
+        if sys.platform == "win32":
+            return None
         import resource
 
         soft = resource.getrlimit(resource.RLIMIT_MEMLOCK)[0]
@@ -266,12 +276,18 @@ class Machine:
 
     def which(self, name: str, also: Sequence[str] = ()) -> str | None:
         """The first executable of a name on PATH, then in further folders; None: there is none."""
-        folders = [*self.env.get("PATH", "").split(":"), *also]
-        for folder in folders:
+        for folder in [*self.search_path(), *also]:
             path = f"{folder.rstrip('/')}/{name}"
             if folder.startswith("/") and self._executable(path):
                 return path
+            if self.system == "Windows" and self._executable(f"{path}.exe"):
+                return f"{path}.exe"
         return None
+
+    def search_path(self) -> list[str]:
+        """The folders of PATH; those of Windows with slashes, which it takes as well."""
+        text = self.env.get("PATH", "")
+        return text.replace("\\", "/").split(";") if self.system == "Windows" else text.split(":")
 
     def _executable(self, path: str) -> bool:
         try:
@@ -306,7 +322,7 @@ class Machine:
             late: asked some times a second; True ends it as if its time were over.
             grace: seconds between asking it to end and killing it.
         """
-        program = argv[0] if "/" in argv[0] else self.which(argv[0], SBIN)
+        program = argv[0] if "/" in argv[0] or "\\" in argv[0] else self.which(argv[0], SBIN)
         if not self.here or program is None:
             why = "no such program" if self.here else "commands are not run under another root"
             return Ended(argv=tuple(argv), missing=why)
@@ -328,6 +344,12 @@ class Machine:
 
 # An ordinary user's PATH often lacks them, and modinfo, dkms and ldconfig live there.
 SBIN = ("/usr/sbin", "/sbin", "/usr/bin", "/bin")
+
+
+def _of_platform(name: str) -> str:
+    import platform  # 10 ms, and Windows alone needs it
+
+    return str(getattr(platform, name)())
 
 
 def _records(fd: int, limit: int) -> Iterator[str]:

@@ -23,6 +23,7 @@ class RecordedMachine(Machine):
         spaces: path -> size and free bytes.
         seconds: how long the whole examination may take.
         release, architecture, ids, memlock: as uname(2), getgroups(2) and getrlimit(2) answer.
+        system: Linux, Darwin or Windows; files of Windows are recorded as "/C:/...".
     """
 
     def __init__(
@@ -41,6 +42,7 @@ class RecordedMachine(Machine):
         architecture: str = "x86_64",
         ids: tuple[int, int, tuple[int, ...]] = (1000, 1000, (1000,)),
         memlock: int | None = 8 << 20,
+        system: str = "Linux",
     ) -> None:
         super().__init__(env={} if env is None else env, seconds=seconds)
         self._files = dict(files or {})
@@ -54,8 +56,14 @@ class RecordedMachine(Machine):
             while path != "/":
                 path = os.path.dirname(path)
                 self._folders.add(path)
+        self._system = system
         self._release, self._architecture, self._ids, self._memlock = release, architecture, ids, memlock
         self.ran: list[str] = []  # the command lines that were asked for
+
+    @property
+    def system(self) -> str:
+        """The recorded system."""
+        return self._system
 
     def place(self, path: str) -> str:
         """The path with links resolved among the recorded ones."""

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from gpudoctor.children.output import Kept, Lines
+
+if sys.platform != "win32":
+    import fcntl
 
 if TYPE_CHECKING:
     import subprocess

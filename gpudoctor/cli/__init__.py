@@ -49,14 +49,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     output.fill_closed()
     for name in ("SIGTERM", "SIGHUP"):
         end_on(name)
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # inherited as ignored, the kernel would take our children's codes
+    if sys.platform != "win32":
+        # inherited as ignored, the kernel would take our children's codes
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     try:
         code = _run(argv)
         if sys.stdout:
             sys.stdout.flush()
         return code
     except BrokenPipeError:  # whoever read our output has gone: nothing is wrong with us
-        return _end(128 + signal.SIGPIPE)
+        return _end(128 + getattr(signal, "SIGPIPE", 13))
     except KeyboardInterrupt:
         return _end(128 + signal.SIGINT)
     except UsageError as error:

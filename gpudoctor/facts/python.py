@@ -92,6 +92,7 @@ class Python(msgspec.Struct, frozen=True, kw_only=True):
     version: Maybe[str] = NOT  # "3.11.7"
     implementation: Maybe[str] = NOT  # cpython
     bits: Maybe[int] = NOT
+    architecture: Maybe[str] = NOT  # "x86_64", "arm64", "AMD64": as uname says to it, which under Rosetta is another
     prefix: Maybe[str] = NOT
     base_prefix: Maybe[str] = NOT
     kind: Maybe[str] = NOT  # venv, conda, system, pyenv, standalone

@@ -14,7 +14,13 @@ def describe():  # type: () -> dict[str, object]
     import site
     import sysconfig
 
-    system = os.uname()
+    if hasattr(os, "uname"):
+        system = tuple(os.uname())
+    else:  # Windows
+        import platform
+
+        found = platform.uname()
+        system = (found.system, found.node, found.release, found.version, found.machine)
     paths = {name: sysconfig.get_path(name) for name in ("include", "purelib", "platlib", "stdlib", "platstdlib")}
     user = site.getusersitepackages() if site.ENABLE_USER_SITE else None
     return {
@@ -32,7 +38,7 @@ def describe():  # type: () -> dict[str, object]
         "include": paths["include"],
         "purelib": paths["purelib"],
         "libraries": [paths["stdlib"], paths["platstdlib"]],
-        "system": [system.sysname, system.release, system.version, system.machine],
+        "system": [system[0], *system[2:]],
     }
 
 
@@ -49,7 +55,7 @@ def answer():  # type: () -> dict[str, object]
     if not getattr(sys.flags, "safe_path", False):
         del sys.path[0]
     whole, library = list(sys.path), os.path.dirname(os.__file__)
-    sys.path[:] = [entry for entry in whole if entry in (library, library + "/lib-dynload")]
+    sys.path[:] = [entry for entry in whole if entry in _standard(library)]
     import json  # noqa: F401
     import site  # noqa: F401
     import sysconfig
@@ -59,6 +65,13 @@ def answer():  # type: () -> dict[str, object]
     said = describe()
     said["spent"] = time.time() - began
     return said
+
+
+def _standard(library):  # type: (str) -> tuple[str, ...]
+    """The folders of the standard library; on Windows its compiled modules lie in DLLs beside it."""
+    import os
+
+    return (library, library + "/lib-dynload", os.path.join(os.path.dirname(library), "DLLs"))
 
 
 def main():  # type: () -> None

@@ -1,6 +1,7 @@
 """Gathers the frameworks of an environment: what their files say, which libraries they would get, what they do."""
 
 import os
+import sys
 from collections.abc import Callable, Sequence
 from threading import BoundedSemaphore, Thread
 
@@ -51,7 +52,7 @@ def _import(machine: Machine, python: Python, found: Sequence[Framework]) -> Cal
     """Begin to import all; what is returned waits for the answers."""
     from gpudoctor.probes.live import probe as ask
 
-    slots, lives = BoundedSemaphore(max(1, len(os.sched_getaffinity(0)))), dict[str, Live]()
+    slots, lives = BoundedSemaphore(max(1, _cores())), dict[str, Live]()
     faults: list[Exception] = []
 
     def one(framework: Framework) -> None:
@@ -77,7 +78,14 @@ def _import(machine: Machine, python: Python, found: Sequence[Framework]) -> Cal
     return wait
 
 
+def _cores() -> int:
+    """The cores that we may use; Linux alone has an affinity to ask for."""
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+
+
 def _with_needs(machine: Machine, python: Python, framework: Framework) -> Framework:
+    if machine.system != "Linux":
+        return msgspec.structs.replace(framework, needs=Unknown("libraries are looked for on Linux alone"))
     from gpudoctor.probes.needs import probe as needs
 
     return msgspec.structs.replace(framework, needs=needs(machine, python, framework))

@@ -18,7 +18,7 @@ from gpudoctor.probes import (
     python_requirements,
 )
 from gpudoctor.probes.python_choice import InterpreterError, choose
-from gpudoctor.probes.python_interpreter import Said
+from gpudoctor.probes.python_interpreter import Said, is_whole
 from gpudoctor.probes.python_packages import Entry, Found, Names
 
 __all__ = ["InterpreterError", "choose", "probe"]
@@ -81,6 +81,7 @@ def _interpreter(machine: Machine, said: Said) -> dict[str, object]:
         "version": said.version,
         "implementation": said.implementation,
         "bits": said.bits,
+        "architecture": said.system[3] if len(said.system) > 3 else Unknown("it does not say"),
         "prefix": said.prefix,
         "base_prefix": said.base_prefix,
         "externally_managed": marked and said.prefix == said.base_prefix,
@@ -116,7 +117,7 @@ def _folders(machine: Machine, said: Said) -> list[Entry]:
     """The folders of sys.path less the standard library's, which hold no packages of ours."""
     library = {part for part in said.libraries if part}
     library |= {f"{part}/lib-dynload" for part in library}
-    path = [entry for entry in said.sys_path if entry.startswith("/") and entry not in library]
+    path = [entry for entry in said.sys_path if is_whole(entry) and entry not in library]
     sites = [site for site in (said.purelib, *said.sites) if site]
     return python_packages.entries(machine, path, machine.env.get("PYTHONPATH", ""), said.user_site, sites)
 
@@ -125,7 +126,7 @@ def _with_working_directory(machine: Machine, folders: list[Entry]) -> list[Entr
     """Put the shell's folder first, where `python -c` and `python -m` look first unless PYTHONSAFEPATH is set."""
     here = machine.env.get("PWD", "")
     known = {machine.real(entry.path) for entry in folders}
-    if not here.startswith("/") or machine.env.get("PYTHONSAFEPATH") or machine.real(here) in known:
+    if not is_whole(here) or machine.env.get("PYTHONSAFEPATH") or machine.real(here) in known:
         return folders
     # It may hold any number of files: only the names that would hide a framework are looked up.
     names = (f"{module}{suffix}" for module in modules() for suffix in _SUFFIXES)
@@ -140,7 +141,7 @@ def _markers(said: Said) -> dict[str, str]:
     return {
         "implementation_name": said.implementation,
         "implementation_version": said.implementation_version,
-        "os_name": "posix",
+        "os_name": "nt" if system == "Windows" else "posix",
         "platform_machine": machine,
         "platform_python_implementation": implementation.get(said.implementation, said.implementation),
         "platform_release": release,
@@ -148,5 +149,5 @@ def _markers(said: Said) -> dict[str, str]:
         "platform_version": version,
         "python_full_version": said.full_version.rstrip("+"),
         "python_version": ".".join(said.version.split(".")[:2]),
-        "sys_platform": system.lower(),
+        "sys_platform": "win32" if system == "Windows" else system.lower(),
     }

@@ -5,10 +5,13 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from gpudoctor.machine import Machine
+from gpudoctor.probes.python_interpreter import is_whole
 
 # Where uvx, `uv tool` and pipx keep the environments of single tools: nobody's frameworks live there.
 ISOLATED = ("/uv/tools/", "/pipx/venvs/", "/pipx/.cache/", "/archive-v0/", "/environments-v2/", "/pipx/shared/")
 _NAMES = ("python3", "python")
+_WINDOWS_NAMES = ("python.exe",)
+_SHOP = "/Microsoft/WindowsApps"
 _PYTHONS = ("python", "pypy", "graalpy")
 _FRAMEWORKS = ("torch", "tensorflow", "cupy", "jax", "onnxruntime")
 
@@ -36,11 +39,11 @@ def choose(machine: Machine, given: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _offers(machine: Machine) -> Iterator[tuple[str, str]]:
-    own = sys.executable or ""
+    own = _slashed(machine, sys.executable or "")
     isolated = _isolated()
     for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):
-        prefix = machine.env.get(variable, "")
-        python = _in_prefix(machine, prefix) if prefix.startswith("/") else None
+        prefix = _slashed(machine, machine.env.get(variable, ""))
+        python = _in_prefix(machine, prefix) if is_whole(prefix) else None
         if python and not (isolated and machine.real(prefix) == machine.real(sys.prefix)):
             yield python, variable
     if isolated or not own or not machine.here or not _holds_framework(machine):
@@ -48,8 +51,13 @@ def _offers(machine: Machine) -> Iterator[tuple[str, str]]:
     yield own or "/usr/bin/python3", "this interpreter"
 
 
+def _slashed(machine: Machine, path: str) -> str:
+    return path.replace("\\", "/") if machine.system == "Windows" else path
+
+
 def _isolated() -> bool:
-    return any(part in f"{sys.prefix}/" for part in ISOLATED)
+    prefix = sys.prefix.replace("\\", "/")
+    return any(part in f"{prefix}/" for part in ISOLATED)
 
 
 def _holds_framework(machine: Machine) -> bool:
@@ -60,26 +68,30 @@ def _holds_framework(machine: Machine) -> bool:
 
 def _on_path(machine: Machine) -> Iterator[str]:
     """The Pythons of PATH, less our own tool environment's, which uvx puts in front."""
-    for folder in machine.env.get("PATH", "").split(":"):
-        if folder.startswith("/") and not f"{folder}/".startswith(f"{sys.prefix}/"):
-            yield from (f"{folder.rstrip('/')}/{name}" for name in _NAMES if _runs(machine, f"{folder}/{name}"))
+    names = _WINDOWS_NAMES if machine.system == "Windows" else _NAMES
+    for folder in machine.search_path():
+        # The entries of WindowsApps are no programs: they open Microsoft's shop, or stand for what it installed.
+        if is_whole(folder) and not f"{folder}/".startswith(f"{sys.prefix}/") and not folder.endswith(_SHOP):
+            yield from (f"{folder.rstrip('/')}/{name}" for name in names if _runs(machine, f"{folder}/{name}"))
 
 
 def _in_prefix(machine: Machine, prefix: str) -> str | None:
     """The Python of an environment, be it a link into nowhere: then that is what is wrong with it."""
-    paths = (f"{prefix.rstrip('/')}/bin/{name}" for name in ("python", "python3"))
+    inside = ("Scripts/python.exe", "python.exe") if machine.system == "Windows" else ("bin/python", "bin/python3")
+    paths = (f"{prefix.rstrip('/')}/{name}" for name in inside)
     return next((path for path in paths if machine.exists(path) or machine.link(path)), None)
 
 
 def _runs(machine: Machine, path: str) -> bool:
     status = machine.status(path)
-    return status is not None and not status.is_dir and bool(status.mode & 0o111)
+    executable = machine.system == "Windows" or (status is not None and bool(status.mode & 0o111))
+    return status is not None and not status.is_dir and executable
 
 
 def _named(machine: Machine, name: str) -> str:
-    path = os.path.abspath(_expanded(machine, name))
+    path = _slashed(machine, os.path.abspath(_expanded(machine, name)))
     status = machine.status(path)
-    if status is None and "/" not in name:
+    if status is None and "/" not in _slashed(machine, name):
         path = machine.which(name) or ""
         status = machine.status(path) if path else None
     if status is not None and status.is_dir:

@@ -62,6 +62,24 @@ def ask(machine: Machine, path: str) -> Said | str:
     return _failure(path, ended, seconds) or _read(path, ended)
 
 
+def is_whole(path: str) -> bool:
+    """Whether a path begins at the root, or at a drive of Windows."""
+    return path.startswith("/") or path[1:3] == ":/"
+
+
+def _slashed(said: Said) -> Said:
+    """The answer with slashes in its paths, which Windows takes too, so that one rule reads both."""
+    if not said.system or said.system[0] != "Windows":
+        return said
+    plain: dict[str, Any] = {
+        name: value.replace("\\", "/") if isinstance(value, str) else value
+        for name, value in msgspec.structs.asdict(said).items()
+    }
+    for name in ("sys_path", "sites", "libraries"):
+        plain[name] = tuple(path and path.replace("\\", "/") for path in plain[name])
+    return msgspec.convert(plain, Said)
+
+
 def child_environment(machine: Machine) -> dict[str, str]:
     """The user's environment, less what would run code of its own; nothing is written into __pycache__.
 
@@ -98,7 +116,7 @@ def _same_file(one: str, other: str) -> bool:
 
 def _own() -> Said:
     said = msgspec.convert(interpreter.describe(), Said)
-    return msgspec.structs.replace(said, sys_path=_without_script(said.sys_path))
+    return _slashed(msgspec.structs.replace(said, sys_path=_without_script(said.sys_path)))
 
 
 def _without_script(entries: tuple[str, ...]) -> tuple[str, ...]:
@@ -158,4 +176,4 @@ def _read(path: str, ended: Ended) -> Said | str:
         said = msgspec.convert(answer, Said)
     except (IndexError, ValueError):
         return f"{path} does not answer like a Python interpreter{_last_words(ended.out)}."
-    return msgspec.structs.replace(said, startup=max(0.0, round(ended.seconds - (said.spent or 0.0), 4)))
+    return _slashed(msgspec.structs.replace(said, startup=max(0.0, round(ended.seconds - (said.spent or 0.0), 4))))

@@ -67,7 +67,7 @@ def entries(
         user_site: the user's own site folder, where it takes part.
         sites: the folders that the environment itself has for packages.
     """
-    given = {machine.real(part) for part in python_path.split(":") if part}
+    given = {machine.real(part) for part in python_path.split(";" if machine.system == "Windows" else ":") if part}
     own, seen, found = {machine.real(site) for site in sites}, set(), []
     user = machine.real(user_site) if user_site else None
     for path in sys_path:

@@ -6,6 +6,7 @@ where its process ends in order.
 
 import atexit
 import os
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
@@ -30,7 +31,9 @@ def spare_home(env: Mapping[str, str]) -> Iterator[dict[str, str]]:
 
     atexit.register(remove)  # where we end by a signal
     try:
-        yield {**env, **_kept(env), "HOME": folder, "XDG_CACHE_HOME": os.path.join(folder, ".cache"), "TMPDIR": folder}
+        home = {"HOME": folder} if sys.platform == "linux" else {}  # elsewhere the user site is found by other rules
+        cache = os.path.join(folder, ".cache")
+        yield {**env, **_kept(env), **home, "XDG_CACHE_HOME": cache, "TMPDIR": folder}
     finally:
         remove()
         atexit.unregister(remove)
@@ -42,7 +45,7 @@ def _kept(env: Mapping[str, str]) -> dict[str, str]:
     Python finds the user site in ~/.local (site.getuserbase), Keras its backend in ~/.keras/keras.json.
     """
     home = env.get("HOME", "")
-    if not home:
+    if not home or sys.platform != "linux":
         return {}
     kept = {"PYTHONUSERBASE": env.get("PYTHONUSERBASE") or os.path.join(home, ".local")}
     keras = os.path.join(home, ".keras")
