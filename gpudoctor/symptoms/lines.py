@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from gpudoctor.patterns import pattern
 
 # A line is cut there; a message that stands across the cut is still found, because the pieces overlap.
-LONGEST, OVERLAP = 1 << 16, 1 << 10
+LONGEST, OVERLAP = 1 << 14, 1 << 10
 _ESCAPES = pattern(
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # CSI: colours, movements
     r"|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?"  # OSC: titles, links

@@ -91,7 +91,7 @@ def _cases(report: Report, log: Log, facts: Facts | None) -> tuple[list[_Case], 
         if said.harmless:
             harmless.append(_harmless(hit.symptom.id, hit.symptom.program, said.meaning, hit.times))
             continue
-        findings = _explaining(hit, report.findings)
+        findings = _explaining(hit, [f for f in report.findings if f.check not in said.rules_out])
         cases.append(_Case(_rank(hit, findings, failing), hit.line, hit, None, said, findings))
     cases += [_Case(UNKNOWN, one.line, None, one) for one in log.raised[-1:]]
     return sorted(cases, key=lambda case: case.order), harmless

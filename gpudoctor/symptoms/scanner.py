@@ -22,7 +22,7 @@ _NUMBERED = (b"rror", b"xit", b"ignal", b"code", b"SIG")
 _ALIKE = 1 << 16  # shapes of lines that are remembered, by their hashes
 _WRAPPED = 60  # a line at least as long may go on in the next, because a terminal or a box has broken it
 _SEAM = 160  # so much of both is looked at
-_WARNS = pattern(r"\w*Warning: |^W\d{4} |: W (?:tensorflow|external)|^\[?W\d{3}|\[W\d*[: ]|^\W*WARNING\b")
+_WARNS = pattern(r"Warning: |^W\d{4} |: W (?:tensorflow|external)|^\[?W\d{3}|\[W\d*[: ]|^\W*WARNING\b")
 _RANK = pattern(r"\[(?:rank|default)\s?(\d+)\]|\[Rank (\d+)\]|\brank[ :=]+(\d+)", re.I)
 _FILE = pattern(r"(?:site|dist)-packages[/\\](\w+)")
 _EXCEPTION = pattern(r"^(?:\w+\.)*[A-Z]\w*(?:Error|Exception|Exit|Interrupt|Timeout|Failure|Expired)\b|^[\w.]+: \S")
@@ -78,7 +78,7 @@ class Scanner:
         if row is not None:
             self._bare = None
             self._met(row, number, clear)
-        elif not self._end(place == "end", number, clear) and not any(word in line for word in _NUMBERED):
+        elif not self._end(place == "end", number, clear) and not place and not any(w in line for w in _NUMBERED):
             self._remember(shape)
         self._before = shape, clear, row is not None or place == "inside"
 
@@ -136,7 +136,7 @@ class Scanner:
                 self._packages.append(found[1])
             return "inside"
         self._inside = None
-        return "end" if _EXCEPTION.match(rest) is not None else ""
+        return "end" if _EXCEPTION.match(rest[:SHOWN]) is not None else ""
 
     def _met(self, row: Symptom, number: int, clear: str) -> None:
         if row.kind == "noise":

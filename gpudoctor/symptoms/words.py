@@ -17,6 +17,7 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
         tries: what to try first.
         advice: what the message itself advises, and why that does not help here.
         harmless: the words show that nothing is wrong.
+        rules_out: checks whose findings do not explain the message, because its words tell otherwise.
     """
 
     says: tuple[str, ...] = ()
@@ -24,6 +25,7 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
     tries: tuple[str, ...] = ()
     advice: str = ""
     harmless: bool = False
+    rules_out: tuple[str, ...] = ()
 
 
 Reader = Callable[[Sequence[str], Facts | None], Told]

@@ -18,10 +18,11 @@ PIECES = (
     "message's own hint is right."
 )
 NO_PIECES = "PyTorch's hint at expandable_segments does not help here: hardly any memory lies in pieces"
+HELD = ("health.memory-held", "health.stuck-process")
 CONTEXT = 1.0  # GiB that CUDA takes for a process beside what PyTorch counts, at most
 
 
-def out_of_memory(lines: Sequence[str], facts: Facts | None) -> Told:  # noqa: ARG001 - all readers are called alike
+def out_of_memory(lines: Sequence[str], facts: Facts | None) -> Told:
     """PyTorch counts what was held by whom; others say at least how much was wanted."""
     text = " ".join(" ".join(lines[:3]).split())
     tried = _size(rf"(?:Tried to allocate|trying to allocate|allocating) {_SIZE}", text)
@@ -34,18 +35,31 @@ def out_of_memory(lines: Sequence[str], facts: Facts | None) -> Told:  # noqa: A
         return Told(says=(f"The program wanted {_gib(tried)} more.",)) if tried is not None else NOTHING
     others = total - free - (own or (torch or total) + CONTEXT)
     own = own or torch or total - free
+    elsewhere = _elsewhere(total, facts)
     says = f"It wanted {_gib(tried)} of the GPU's {_gib(total)}; {_gib(free)} were free, {_gib(own)} its own"
     if others > MUCH * total:
         meaning = "other programs hold much of the GPU's memory, and this one got too little"
-        return Told(says=(f"{says}, and {_gib(others)} others'.",), meaning=meaning, tries=(OTHERS,), advice=NO_PIECES)
+        said = f"{says}, and {_gib(others)} others'."
+        return Told(says=(said, *elsewhere), meaning=meaning, tries=(OTHERS,), advice=NO_PIECES)
     if kept and kept > tried:
         meaning = "the memory would be enough, and lies in pieces that are too small"
-        return Told(says=(f"{says}, of which {_gib(kept)} were kept and unused.",), meaning=meaning, tries=(PIECES,))
+        said = f"{says}, of which {_gib(kept)} were kept and unused."
+        return Told(says=(said, *elsewhere), meaning=meaning, tries=(PIECES,), rules_out=HELD)
     meaning = "the program itself needs more memory than this GPU has"
-    return Told(says=(f"{says}: no other program took it.",), meaning=meaning, tries=(SMALLER,), advice=NO_PIECES)
+    said = f"{says}: no other program took it."
+    return Told(says=(said, *elsewhere), meaning=meaning, tries=(SMALLER,), advice=NO_PIECES, rules_out=HELD)
 
 
-def vllm_memory(lines: Sequence[str], facts: Facts | None) -> Told:  # noqa: ARG001
+def _elsewhere(total: float, facts: Facts | None) -> tuple[str, ...]:
+    """A remark where no GPU of the machine has so much memory; drivers count a little less than the cards have."""
+    gpus = facts.gpus if facts and isinstance(facts.gpus, tuple) else ()
+    there = [g.memory / (1 << 30) for g in gpus if isinstance(g.memory, int)]
+    if not there or any(abs(one - total) < MUCH * total for one in there):
+        return ()
+    return (f"No GPU of this machine has {_gib(total)}: the log is of another one, or of a part of one (MIG).",)
+
+
+def vllm_memory(lines: Sequence[str], facts: Facts | None) -> Told:  # noqa: ARG001 - all readers are called alike
     """VLLM says what was free, and what it wanted."""
     text = " ".join(lines[:2])
     free = re.search(r"\(([\d.]+)/([\d.]+) GiB\)", text)

@@ -1,0 +1,162 @@
+"""What a message's own words tell: numbers, versions and names, held against the machine."""
+# ruff: noqa: E501 - messages stand on one line, as they are printed
+
+import pytest
+
+from gpudoctor.facts import Facts
+from gpudoctor.symptoms.words import NOTHING, READERS, told
+from tests.builders import change, nvidia_host
+from tests.symptoms.samples import OOM
+
+HERE = nvidia_host()  # one RTX 4090, 8.9, 24 GiB, CUDA 12.8
+
+
+def says(name: str, text: str, facts: Facts | None = None) -> tuple[str, ...]:
+    return told(name, text.splitlines(), facts).says
+
+
+@pytest.mark.parametrize("name", [name for names in READERS.values() for name in names])
+@pytest.mark.parametrize("text", ["", "x", "(((", "exitcode", "sm_", "Xid (", "error 999999999", "\x00"])
+def test_words_without_sense_tell_nothing(name: str, text: str) -> None:
+    assert told(name, [text], HERE) == NOTHING
+    assert told(name, [text] * 13) == NOTHING
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("driver_found", "too old (found version 11040).", ("The driver that the program met runs CUDA up to 11.4.",)),
+        ("cuda_name", "failed call to cuInit: CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected", None),
+        ("cuda_number", "Error 802: system not yet initialized", None),
+        (
+            "nvml_mismatch",
+            "NVRM: API mismatch: the client has the version 550.107.02, but\nNVRM: this kernel module has the version 550.90.07.",
+            ("The program's libraries were 550.107.02, and the kernel module 550.90.07.",),
+        ),
+        ("nvml_mismatch", "Driver/library version mismatch\nNVML library version: 550.107", ("NVML's library was 550.107.",)),
+        (
+            "container_requirement",
+            "unsatisfied condition: cuda>=12.8, please update your driver",
+            ("The image asks for a driver that runs CUDA 12.8 or newer.",),
+        ),
+        (
+            "torch_arch",
+            "X with CUDA capability sm_120 is not compatible\nThe current PyTorch install supports CUDA capabilities sm_80 sm_90.",
+            ("The GPU has compute capability 12.0; PyTorch was built for sm_80, sm_90: the GPU is newer than this build.",),
+        ),
+        (
+            "torch_arch",
+            "Found GPU0 NVIDIA GTX 1070 which is of cuda capability 6.1.\nMinimum and Maximum cuda capability supported by "
+            "this version of PyTorch is\n(7.5) - (12.0)",
+            ("The GPU has compute capability 6.1; PyTorch was built for sm_75, sm_120: the GPU is older than this build.",),
+        ),
+        (
+            "torch_arch",
+            "Found GPU0 GTX 1050 Ti which is of compute capability (CC) 6.1.\nThe following list shows the CCs this version "
+            "of PyTorch was built for and the hardware CCs it supports:\n- 7.5 which supports hardware CC >=7.5,<8.0\n"
+            "- 9.0 which supports hardware CC >=9.0,<10.0 except {9.9}\nNo published build supports 6.1.",
+            ("The GPU has compute capability 6.1; PyTorch was built for sm_75, sm_90: the GPU is older than this build.",),
+        ),
+        ("compiler_arch", "nvcc fatal : Unsupported gpu architecture 'compute_120a'", ("It was asked for compute capability 12.0.",)),
+        (
+            "xid",
+            "NVRM: Xid (PCI:0000:3b:00): 48, pid=7, DBE",
+            ("Xid 48: Uncorrectable (double-bit) ECC error; the card, its link or its power is at fault.",),
+        ),
+        ("sxid", "nvidia-nvswitch0: SXid (PCI:0000:c1:00.0): 12028, Non-fatal, Link 32", None),
+        ("assertion", "x.cu:1292: block: [1,0,0] Assertion `srcIndex < srcSelectDimSize` failed.", ("The kernel's check was: srcIndex < srcSelectDimSize.",)),
+        ("vllm_memory", "Free memory on device (7.34/15.49 GiB) on startup is less than desired GPU memory utilization (0.8, 12.39 GiB).", ("7.34 of 15.49 GiB were free at its start, and it wanted 12.39 GiB.",)),
+        ("oom_kill", "Out of memory: Killed process 4711 (python) total-vm:9kB, anon-rss:64221180kB", ("The kernel ended python (process 4711), which held 61.2 GiB of the host's memory.",)),
+        ("out_of_memory", "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 4294967296 bytes.", ("The program wanted 4.0 GiB more.",)),
+        ("exit_code", "failed (exitcode: -9) local_rank: 3 (pid: 7)", ("Rank 3 was ended by SIGKILL: nearly always the kernel for want of the host's memory.",)),
+        ("exit_code", "returned non-zero exit status 1.", ("The process ended by itself with code 1.",)),
+        ("exit_code", "exit code 139", ("The process was ended by SIGSEGV: a compiled library crashed.",)),
+        ("nccl", "ncclSystemError: x\nLast error:\nError while creating shared memory segment", ("NCCL's last error: Error while creating shared memory segment",)),
+        ("collective", "WorkNCCL(SeqNum=5, OpType=ALLREDUCE, NumelIn=1) ran for 600013 milliseconds", ("It waited 600 s in ALLREDUCE.",)),
+        ("soname", "libcudnn.so.9: cannot open shared object file", ("libcudnn.so.9 is cuDNN 9; the wheels nvidia-cudnn-cuNN bring it.",)),
+        ("soname", "libcublas.so.12: cannot open shared object file", ("libcublas.so.12 is CUDA 12's; the wheel nvidia-cublas-cu12 brings it.",)),
+        ("soname", "libcublas.so.13: cannot open shared object file", ("libcublas.so.13 is CUDA 13's; the wheel nvidia-cublas brings it.",)),
+        ("soname", "dlerror: libmine.so.3: cannot open shared object file", ("The library that was not found: libmine.so.3.",)),
+        ("cudnn_versions", "Loaded runtime CuDNN library: 8.0.5 but source was compiled with: 8.1.0.", ("Loaded was cuDNN 8.0.5; the program was compiled with 8.1.0.",)),
+        ("cudnn_versions", "PyTorch was compiled  against (9, 1, 0) but found runtime version (8, 9, 7).", ("Loaded was cuDNN 8.9.7; the program was compiled with 9.1.0.",)),
+        ("extension", "ImportError: /e/site-packages/flash_attn_2_cuda.cpython-311-x86_64-linux-gnu.so: undefined symbol: _ZN3c10", ("The file that does not fit is flash_attn_2_cuda.cpython-311-x86_64-linux-gnu.so of the package flash_attn_2_cuda.",)),
+        ("nvcc_versions", "The detected CUDA version (11.8) mismatches the version that was used to compile\nPyTorch (12.1).", ("nvcc is of CUDA 11.8, PyTorch of CUDA 12.1.",)),
+        ("numpy_versions", "compiled using NumPy 1.x cannot be run in\nNumPy 2.0.2 as it may crash", ("Installed is NumPy 2.0.2.",)),
+        ("glibc", "/lib/libstdc++.so.6: version `GLIBCXX_3.4.32' not found (required by /e/x/_C.so)", ("_C.so wants GLIBCXX_3.4.32, which /lib/libstdc++.so.6 does not have.",)),
+        ("pip_versions", "requirement torch==2.1 (from versions: none)", ("The index has no version at all for this Python: the Python or the index is wrong.",)),
+        ("pip_versions", "requirement torch==2.1 (from versions: 2.5.0, 2.6.0)", ("The index has other versions for this Python, up to 2.6.0: only the pin is wrong.",)),
+        ("jax_outdated", "Outdated cuDNN installation found.\nVersion JAX was built against: 90100\nMinimum supported: 90100\nInstalled version: 8907", ("JAX met cuDNN 8907 and wants 90100 at least.",)),
+    ],
+)  # fmt: skip
+def test_words_tell(name: str, text: str, said: tuple[str, ...] | None) -> None:
+    found = says(name, text)
+    assert found == said if said is not None else found
+
+
+def test_cudas_numbers_and_names_are_explained() -> None:
+    assert says("cuda_number", "Error 802: x")[0].startswith("CUDA_ERROR_SYSTEM_NOT_READY means: ")
+    assert says("cuda_name", "CUDA_ERROR_NO_DEVICE")[0].startswith("CUDA_ERROR_NO_DEVICE means: ")
+    assert told("cuda_name", ["failed call to cuInit: UNKNOWN ERROR (303)"]).meaning.startswith(
+        "libcuda.so.1 could not"
+    )
+
+
+def test_a_gpu_that_the_builds_code_fits_is_no_trouble() -> None:
+    """The GB10 has 12.1, and code for 12.0 runs on it: PyTorch warns all the same."""
+    lines = ["Found GPU0 NVIDIA GB10 which is of cuda capability 12.1.", "    Minimum and Maximum cuda capability supported",
+             "    by this version of PyTorch is", "    (8.0) - (12.0)"]  # fmt: skip
+    found = told("torch_arch", lines)
+    assert (found.harmless, found.says) == (True, ())
+    assert not told("torch_arch", [line.replace("12.1", "13.0") for line in lines]).harmless
+
+
+@pytest.mark.parametrize(
+    ("own", "kept", "meaning", "rules_out"),
+    [
+        (22.5, 0.3, "the program itself needs more memory than this GPU has", True),
+        (22.5, 5.0, "the memory would be enough, and lies in pieces that are too small", True),
+        (8.0, 0.3, "other programs hold much of the GPU's memory, and this one got too little", False),
+    ],
+)
+def test_who_took_the_memory(own: float, kept: float, meaning: str, rules_out: bool) -> None:
+    found = told("out_of_memory", [OOM.format(own=own, torch=own - 1, kept=kept)])
+    assert found.meaning == meaning
+    assert bool(found.rules_out) == rules_out
+    assert bool(found.advice) == (kept < 2)
+
+
+def test_the_old_form_of_pytorchs_count() -> None:
+    text = (
+        "CUDA out of memory. Tried to allocate 20.00 MiB (GPU 0; 10.76 GiB total capacity; {} already allocated; 38.44 MiB "
+        "free; {} reserved in total by PyTorch)"
+    )
+    assert told("out_of_memory", [text.format("9.54 GiB", "9.70 GiB")]).meaning.startswith("the program itself")
+    assert told("out_of_memory", [text.format("1.54 GiB", "1.70 GiB")]).meaning.startswith("other programs")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "remark"),
+    [
+        ("driver_found", "found version 11040", "That is not this machine as it is now: the driver here runs CUDA up to 12.8."),
+        ("driver_found", "found version 12080", None),
+        ("container_requirement", "unsatisfied condition: cuda>=13.0", "The driver here runs CUDA up to 12.8."),
+        (
+            "torch_arch",
+            "with CUDA capability sm_120 is not compatible",
+            "No GPU of this machine has compute capability 12.0: the log is of another one.",
+        ),
+        ("torch_arch", "with CUDA capability sm_89 is not compatible", None),
+        ("compiler_arch", "Unsupported gpu architecture 'compute_120'", "No GPU of this machine has compute capability 12.0"),
+        ("xid", "NVRM: Xid (PCI:0000:3b:00): 79, x", "No GPU of this machine lies at 0000:3b:00.0"),
+        ("xid", "NVRM: Xid (PCI:0000:01:00): 79, x", None),
+        ("out_of_memory", OOM.format(own=22.5, torch=22, kept=0.1), None),
+        ("out_of_memory", OOM.format(own=22.5, torch=22, kept=0.1).replace("23.69", "79.1"), "No GPU of this machine has 79.1 GiB"),
+    ],
+)  # fmt: skip
+def test_a_log_of_another_machine_is_noticed(name: str, text: str, remark: str | None) -> None:
+    facts = change(change(HERE, "nvidia.cuda.version", "12.8"), "gpus.0.address", "0000:01:00.0")
+    said = " ".join(says(name, text, facts))
+    if remark is None:
+        assert "this machine" not in said
+    else:
+        assert remark in said
