@@ -1,0 +1,178 @@
+"""`gpudoctor explain`: a check by its id; a log by what is found here; exit codes, JSON, text."""
+
+import json
+import os
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tests.builders import change, framework, nvidia_host, with_framework
+from tests.cli import Ran, gpudoctor, main, shell
+from tests.cli.conftest import Run
+from tests.symptoms.samples import trace
+
+NO_GPU = trace("RuntimeError: No CUDA GPUs are available", "torch/cuda/__init__.py")
+NOISE = "2026: E cuda_dnn.cc:9261] Unable to register cuDNN factory: Attempting to register factory for plugin cuDNN\n"
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    """Runs a command line in this process, with our own checks alone."""
+
+    def ran(*arguments: str) -> Ran:
+        capsys.readouterr()
+        code = main(arguments)
+        said = capsys.readouterr()
+        return Ran(code, said.out, said.err)
+
+    return ran
+
+
+@pytest.fixture
+def explain(run: Run, tmp_path: Path) -> Run:
+    """Explains a log by the facts of a machine: healthy, or one whose mask hides its GPU."""
+    hidden = change(nvidia_host(), "host.environment", {"CUDA_VISIBLE_DEVICES": "-1"})
+    hidden = change(change(hidden, "nvidia.cuda.code", 100), "nvidia.cuda.unmasked_code", 0)
+    (tmp_path / "hidden").write_bytes(msgspec.json.encode(with_framework(framework(), hidden)))
+    (tmp_path / "well").write_bytes(msgspec.json.encode(with_framework(framework())))
+
+    def ran(machine: str, log: str, *arguments: str) -> Ran:
+        (tmp_path / "log").write_text(log)
+        return run("explain", "--log", str(tmp_path / "log"), "--facts", str(tmp_path / machine), *arguments)
+
+    return ran
+
+
+@pytest.mark.parametrize(
+    ("machine", "log", "code"),
+    [
+        ("well", "step 1\nstep 2\n", 0),
+        ("well", NOISE, 0),
+        ("well", "", 0),
+        ("well", "UserWarning: Failed to load image Python extension: x\n", 1),
+        ("well", NO_GPU, 1),
+        ("well", trace("KeyError: 'labels'"), 3),
+        ("well", trace("KeyError: 'labels'") + NO_GPU, 1),
+        ("hidden", NO_GPU, 1),
+        ("hidden", "step 1\n", 1),
+        ("hidden", trace("KeyError: 'labels'"), 1),
+    ],
+)
+def test_the_exit_code_is_the_same_in_text_and_json(explain: Run, machine: str, log: str, code: int) -> None:
+    text, document = explain(machine, log), explain(machine, log, "--json")
+    assert (text.code, document.code, text.err, document.err) == (code, code, "", "")
+    assert json.loads(document.out)["schema"] == "gpudoctor.report/1"
+
+
+def test_the_root_cause_is_the_first_line(explain: Run) -> None:
+    lines = explain("hidden", f"{NOISE}{NO_GPU}").out.splitlines()
+    assert lines[0] == "FAIL    CUDA_VISIBLE_DEVICES hides every GPU"
+    assert "log     line 7: RuntimeError: No CUDA GPUs are available" in lines
+    assert "        It means: CUDA starts but lists no device." in lines
+    assert "Left out as harmless: 1 line of TensorFlow." in lines
+    assert [line for line in lines if line.startswith("machine")]
+
+
+def test_without_a_finding_it_says_what_it_means_what_was_ruled_out_and_what_to_try(explain: Run) -> None:
+    lines = explain("well", NO_GPU).out.splitlines()
+    assert lines[:2] == [
+        "LOG     CUDA starts but lists no device",
+        "log     line 6: RuntimeError: No CUDA GPUs are available",
+    ]
+    said = " ".join(" ".join(lines).split())
+    assert "Looked at on this machine, and not the cause: " in said
+    assert "checks of visibility" in said
+    assert "try See what the program was allowed to see: " in said
+    whole = " ".join(explain("well", NO_GPU, "--verbose").out.split())
+    assert "visibility.cuda-hides-all" in whole
+
+
+def test_what_a_program_advises_wrongly_is_named(explain: Run) -> None:
+    said = " ".join(
+        explain("well", trace("RuntimeError: Found no NVIDIA driver on your system. Please check")).out.split()
+    )
+    assert "not so The message says to download a driver from nvidia.com: in a container that cannot help" in said
+
+
+def test_an_error_that_nobody_knows_is_shown_and_what_is_wrong_here_too(explain: Run) -> None:
+    well, hidden = (explain(machine, trace("KeyError: 'labels'")).out for machine in ("well", "hidden"))
+    first = (
+        "LOG     No message that gpudoctor knows: most often the program's own\nlog     line 4: KeyError: 'labels'\n"
+    )
+    assert well.startswith(first)
+    assert hidden.startswith(first)
+    assert "Wrong on this machine too, but no reason for what the log says\nFAIL    CUDA_VISIBLE_DEVICES" in hidden
+    assert "Wrong on this machine" not in well
+
+
+def test_json_has_the_symptoms(explain: Run) -> None:
+    report = json.loads(explain("hidden", NOISE + NO_GPU, "--json").out)
+    first, second = report["symptoms"]
+    assert (first["id"], first["role"], first["line"], first["program"]) == ("torch-no-gpus", "root", 7, "PyTorch")
+    assert first["explained_by"] == ["visibility.cuda-hides-all"]
+    assert first["ruled_out"]
+    assert (second["id"], second["role"], second["times"]) == ("tf-factory", "harmless", 1)
+    assert report["findings"][0]["check"] == "visibility.cuda-hides-all"
+
+
+def test_an_id_is_explained_as_before(run: Run) -> None:
+    ran = run("explain", "driver.library-mismatch")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.startswith("The driver's libraries do not match the loaded kernel module\n===")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ([], "Give a check's id (`gpudoctor checks` lists them), or a log with --log FILE."),
+        (["--json"], "Give a check's id (`gpudoctor checks` lists them), or a log with --log FILE."),
+        (["driver.not-loaded", "--log", "x"], "Give a check's id or --log FILE, not both."),
+        (["--log", "/no/such/log"], "The log /no/such/log cannot be read: No such file or directory."),
+        (["--log", "/tmp"], "The log /tmp cannot be read: Is a directory."),
+        (["--log", "-", "--facts", "-"], "Standard input can be the log or the facts, not both."),
+        (["driver"], '"driver" is an area: `gpudoctor checks driver` lists its checks.'),
+    ],
+)
+def test_wrong_usage_is_told_in_a_sentence(arguments: list[str], sentence: str) -> None:
+    assert gpudoctor("explain", *arguments).sentence == sentence
+
+
+def test_a_compressed_log_is_refused_with_what_to_type(tmp_path: Path) -> None:
+    (tmp_path / "log.gz").write_bytes(b"\x1f\x8b" + bytes(99))
+    sentence = gpudoctor("explain", "--log", "log.gz", cwd=tmp_path).sentence
+    assert sentence == "The log log.gz is compressed: `zcat log.gz | gpudoctor explain --log -`."
+
+
+def test_a_log_from_standard_input_examines_this_machine() -> None:
+    ran = gpudoctor("explain", "--quick", "--log", "-", "--json", stdin=NO_GPU)
+    report = json.loads(ran.out)
+    assert (ran.code, ran.err) == (1, "")
+    assert report["symptoms"][0]["id"] == "torch-no-gpus"
+    assert report["python"]["path"]
+    closed = shell("gpudoctor explain --quick --log - <&-")
+    assert closed.sentence == "Standard input is closed, so there is no log to read."
+
+
+def test_a_large_log_of_any_bytes_is_read(tmp_path: Path) -> None:
+    with (tmp_path / "log").open("wb") as file:
+        for _ in range(40):
+            file.write(os.urandom(1 << 16) + b"\r\x1b[31m" * 1000 + b"x" * (1 << 18) + b"\n")
+        file.write(NO_GPU.encode("utf-8"))
+    ran = gpudoctor("explain", "--quick", "--log", "log", "--json", cwd=tmp_path)
+    assert (ran.code, ran.err) == (1, "")
+    assert json.loads(ran.out)["symptoms"][0]["id"] == "torch-no-gpus"
+
+
+def test_nothing_in_a_log_moves_a_cursor(explain: Run) -> None:
+    log = trace("RuntimeError: No CUDA GPUs are available \x9b2J\x07\u202e \x1b]0;owned\x07 \x1b[2J")
+    for options in ([], ["--json"], ["--verbose"]):
+        ran = explain("well", log, *options)
+        assert not {c for c in ran.out if c != "\n" and (ord(c) < 32 or 127 <= ord(c) < 160 or c == "\u202e")}
+
+
+@pytest.mark.parametrize("columns", [40, 60, 100])
+def test_it_is_no_wider_than_the_terminal(explain: Run, monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    lines = explain("well", NOISE + NO_GPU + NO_GPU).out.splitlines()
+    assert max(len(line) for line in lines if "/" not in line and "`" not in line) <= columns
