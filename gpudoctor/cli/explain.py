@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """Explain a check: what it looks for, why it happens, how it is mended, where the rule comes from. Or
 explain a log, a traceback or the output of a training run: recognise its messages, examine this machine, and say first
-the cause that fits both. With --log, 0 means that the log tells of no trouble and nothing failed here, 1 that trouble was
-recognised in it or found here, 3 that its failure is not one that gpudoctor knows, or too little could be found out."""
+the cause that fits both. With --log, 0 means that the log tells of no trouble and nothing failed here, 1 that trouble
+was recognised in it or found here, 3 that its failure is not one that gpudoctor knows, or that too little is known."""
 PIECE = 1 << 18
 GZIP = b"\x1f\x8b"
 
@@ -92,7 +92,7 @@ def show(report: "Report", json: bool, verbose: bool) -> None:
 
 
 def exit_code(report: "Report", log: "Log") -> int:
-    """0 no trouble in the log and none here, 1 trouble recognised or found, 3 an unknown failure or too little known."""
+    """0 no trouble in the log and none here, 1 some recognised or found, 3 an unknown failure or too little known."""
     told = [entry for entry in report.symptoms if entry.role != "harmless"]
     if report.status == "fail" or any(entry.id for entry in told):
         return FAILED
