@@ -3,13 +3,15 @@
 from pathlib import Path
 
 from gpudoctor import demo
+from gpudoctor.privacy import masked
 from gpudoctor.report.clean import document
 from tests.demo.bad_link import facts as bad_link
 from tests.demo.cpu_wheel import facts as cpu_wheel
 from tests.demo.mismatch import facts as mismatch
+from tests.demo.settled import settled
 
 RECIPES = {"mismatch": mismatch, "cpu-wheel": cpu_wheel, "bad-link": bad_link}
 
 if __name__ == "__main__":
     for name, recipe in RECIPES.items():
-        (Path(demo.__file__).parent / f"{name}.json").write_text(document(recipe()), encoding="utf-8")
+        (Path(demo.__file__).parent / f"{name}.json").write_text(document(masked(settled(recipe()))), encoding="utf-8")
