@@ -1,10 +1,17 @@
-"""Nobody is found in a masked facts file, and nothing else is lost."""
+"""Nobody is found in masked facts, nothing else is lost, and they are judged as the real ones are."""
 
+import msgspec
 import pytest
 
+from gpudoctor import check
 from gpudoctor.facts import Facts, User
-from gpudoctor.privacy import masked
+from gpudoctor.facts.host import Group
+from gpudoctor.maybe import Unknown
+from gpudoctor.privacy import Masks, harmless, masked
+from gpudoctor.privacy.tree import strings
+from gpudoctor.report.model import Report, SymptomEntry
 from tests.builders import change, host, nvidia_host
+from tests.machines.registry import Machine, machines
 
 TOKENS = (
     "hf_abcdefghijklmnop",
@@ -14,35 +21,83 @@ TOKENS = (
     "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abcdefghijk",
     "0123456789abcdef0123456789abcdef01234567",
 )
+CARD = "GPU-7d1f0b0e-1111-2222-3333-444455556666"  # of no card here: what the facts name first is number 0
+SECRETS = [
+    *((token, "***") for token in TOKENS),
+    ("https://conda.anaconda.org/t/jd-1234-abcd/main", "https://conda.anaconda.org/t/***/main"),
+    ("https://alice:geheim@host.example/simple", "https://***@host.example/simple"),
+    ("--api-key=geheim1 HF_TOKEN=abcd", "--api-key=*** HF_TOKEN=***"),
+    ("tokenizer=fast --max-tokens=12", "tokenizer=fast --max-tokens=12"),
+]
 
 
-def with_home(text: str, hostname: str = "localhost") -> Facts:
+def with_home(text: str, hostname: str = "localhost", user: str = "alice") -> Facts:
     facts = nvidia_host(host=host(hostname=hostname, environment={"LD_LIBRARY_PATH": text}))
-    return change(facts, "host.user", User(uid=1000, name="alice"))
+    facts = change(facts, "gpus.0.uuid", None)
+    return change(facts, "host.user", User(uid=1000, name=user))
+
+
+def hidden(text: str, hostname: str = "gpu-node-7", user: str = "alice") -> str:
+    """What masking makes of a variable's value."""
+    return masked(with_home(text, hostname, user)).host.environment["LD_LIBRARY_PATH"]
 
 
 @pytest.mark.parametrize(
-    ("text", "hidden"),
+    ("text", "expected"),
     [
-        ("/home/alice/lib:/home/alice2/lib", "/home/user/lib:/home/user/lib"),
+        ("/home/alice/lib:/home/alice2/lib", "/home/user/lib:/home/user2/lib"),
+        ("/home/alice2/lib:/home/alice/lib", "/home/user2/lib:/home/user/lib"),
         ("/Users/alice/x", "/Users/user/x"),
-        ("/mnt/c/Users/Alice B/AppData", "/mnt/c/Users/user/AppData"),
-        ("/net/home/bob/x", "/net/home/user/x"),
+        ("/mnt/c/Users/Alice B/AppData", "/mnt/c/Users/user2/AppData"),
+        ("/net/home/bob/x", "/net/home/user2/x"),
         ("/data/alice/x:/data/alice", "/data/user/x:/data/user"),
+        ("/opt/alice/x", "/opt/user/x"),
         ("/data/alice.old:/data/malice", "/data/alice.old:/data/malice"),
         ("/opt/homes/alicia", "/opt/homes/alicia"),
+        ("Permission denied for alice, alice@gpu-node-7", "Permission denied for user, user@host"),
+        ("alice2 and malice and alice.py", "alice2 and malice and alice.py"),
         ("libcublas.so.11.0.7.247", "libcublas.so.11.0.7.247"),
-        *((token, "***") for token in TOKENS),
-        ("https://conda.anaconda.org/t/jd-1234-abcd/main", "https://conda.anaconda.org/t/***/main"),
+        ("/usr/local/lib/libcudart.so.10.1.0.105:/x", "/usr/local/lib/libcudart.so.10.1.0.105:/x"),
+        ("driver 11.0.7.247: too old", "driver 11.0.7.247: too old"),
+        *SECRETS,
         ("root=UUID=7d1f0b0e-1111-2222-3333-444455556666 quiet", "root=UUID=*** quiet"),
-        ("GPU-7d1f0b0e-1111-2222-3333-444455556666", "GPU-7d1f0b0e-1111-2222-3333-444455556666"),
+        ("root=PARTUUID=1234abcd-02 quiet", "root=PARTUUID=*** quiet"),
+        ("rd.luks=7d1f0b0e-1111-2222-3333-444455556666", "rd.luks=00000000-0000-0000-0000-000000000000"),
+        ("BOOTIF=01-aa-bb-cc-dd-ee-ff ip=10.0.0.7::10.0.0.1:", "BOOTIF=*** ip=***::10.0.0.1:"),
+        ("tcp://10.0.0.7:29500 aa:bb:cc:dd:ee:ff", "tcp://***:29500 ***"),
+        ("0000:01:00.0 10de:2684", "0000:01:00.0 10de:2684"),
+        (CARD, "GPU-00000000-0000-0000-0000-000000000000"),
+        (f"{CARD} GPU-7d1f0b0e", "GPU-00000000-0000-0000-0000-000000000000 GPU-00000000"),
+        ("GPU-0a1b2c3d4e5f6789 GPU-1", "GPU-0000000000000000 GPU-1"),
+        (f"MIG-{CARD}/1/0", "MIG-GPU-00000000-0000-0000-0000-000000000000/1/0"),
         ("/mnt/gpu-node-7/x", "/mnt/host/x"),
         ("/mnt/gpu-node-77/x", "/mnt/gpu-node-77/x"),
+        ("gpu-node-7.cluster.example.org: down", "host: down"),
     ],
 )
-def test_strings(text: str, hidden: str) -> None:
-    found = masked(with_home(text, hostname="gpu-node-7"))
-    assert found.host.environment == {"LD_LIBRARY_PATH": hidden}
+def test_strings(text: str, expected: str) -> None:
+    assert hidden(text) == expected
+    assert hidden(expected, "host", "user") == expected
+
+
+@pytest.mark.parametrize(
+    ("user", "text", "expected"),
+    [
+        ("root", "/root/x:/home/root/y", "/root/x:/home/user/y"),
+        ("py", "/home/py/x:/data/py/y:/scratch/a/py", "/home/user/x:/data/user/y:/scratch/a/user"),
+        (
+            "py",
+            "/opt/env/lib/python3.11/site-packages/py/z py.test",
+            "/opt/env/lib/python3.11/site-packages/py/z py.test",
+        ),
+        ("py", "/data/py/env/lib/site-packages/py/z", "/data/user/env/lib/site-packages/py/z"),
+        ("nvidia", "/opt/nvidia/lib nvidia", "/opt/nvidia/lib nvidia"),
+        ("lib", "/usr/lib/x:/opt/lib:/data/lib", "/usr/lib/x:/opt/lib:/data/user"),
+        ("cuda", "/usr/local/cuda/lib64:/data/cuda/x", "/usr/local/cuda/lib64:/data/user/x"),
+    ],
+)
+def test_users_with_the_name_of_something_else(user: str, text: str, expected: str) -> None:
+    assert hidden(text, user=user) == expected
 
 
 def test_names_and_serials() -> None:
@@ -53,15 +108,110 @@ def test_names_and_serials() -> None:
     assert facts.gpus[0].serial == "***"
 
 
+def test_groups_of_people() -> None:
+    groups = (Group(gid=44, name="video"), Group(gid=1000, name="alice"), Group(gid=2001, name="project-x"))
+    facts = masked(change(with_home(""), "host.user.groups", groups))
+    assert facts.host.user.groups == (groups[0], Group(gid=1000, name="group1000"), Group(gid=2001, name="group2001"))
+
+
 def test_root_keeps_its_name() -> None:
     assert masked(change(with_home("/root/x"), "host.user.name", "root")).host.user.name == "root"
 
 
-def test_an_account_that_comes_with_an_image_hides_nothing_of_the_system() -> None:
-    facts = change(with_home("/opt/nvidia/lib"), "host.user.name", "nvidia")
-    assert masked(facts).host.environment == {"LD_LIBRARY_PATH": "/opt/nvidia/lib"}
+def test_a_home_elsewhere() -> None:
+    facts = with_home("/groups/vision/al/x:/groups/vision/al2", user="bob")
+    facts = change(facts, "host.environment", facts.host.environment | {"HOME": "/groups/vision/al"})
+    assert masked(facts).host.environment == {
+        "LD_LIBRARY_PATH": "/home/user/x:/groups/vision/al2",
+        "HOME": "/home/user",
+    }
+
+
+def test_addresses_in_variables_that_hold_them() -> None:
+    environment = {"MASTER_ADDR": "10.0.0.7", "CUDA_VERSION": "11.0.7.247", "NODE_IP": "fe80::1:2:3:4"}
+    facts = change(with_home(""), "host.environment", environment)
+    expected = {"MASTER_ADDR": "***", "CUDA_VERSION": "11.0.7.247", "NODE_IP": "***"}
+    assert masked(facts).host.environment == expected
+
+
+def test_keys_are_never_touched() -> None:
+    environment = {"alice": "alice x", "hf_abcdefghijklmnop": "1", "/home/alice": "/home/alice"}
+    facts = masked(change(with_home(""), "host.environment", environment))
+    assert list(facts.host.environment) == list(environment)
+    assert facts.host.environment["alice"] == "user x"
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("GPU-7d1f", "GPU-00000001-0000-0000-0000-000000000000"),
+        ("GPU-7d1f0b0e-1111", "GPU-00000001-0000"),
+        ("GPU-5", "GPU-5"),  # of neither
+        ("GPU-", "GPU-"),
+        ("GPU-7", "GPU-0"),  # of both: still no choice
+        ("1,0", "1,0"),
+    ],
+)
+def test_a_mask_by_uuid_still_chooses_the_same(given: str, expected: str) -> None:
+    facts = with_home("")
+    assert isinstance(facts.gpus, tuple)
+    first = change(facts, "gpus.0.uuid", "GPU-70000000-1111-2222-3333-444455556666").gpus
+    second = change(facts, "gpus.0.uuid", CARD).gpus
+    assert isinstance(first, tuple)
+    assert isinstance(second, tuple)
+    facts = change(facts, "gpus", (*first, *second))
+    facts = masked(change(facts, "host.environment", {"CUDA_VISIBLE_DEVICES": given}))
+    assert facts.host.environment == {"CUDA_VISIBLE_DEVICES": expected}
+    assert masked(facts) == facts
 
 
 def test_nothing_else_changes() -> None:
     facts = nvidia_host()
-    assert masked(facts) == facts
+    assert isinstance(facts.gpus, tuple)
+    assert masked(facts) == change(facts, "gpus.0.uuid", "GPU-00000000-0000-0000-0000-000000000000")
+
+
+@pytest.mark.parametrize(("text", "expected"), SECRETS)
+def test_secrets_are_left_out_of_everything(text: str, expected: str) -> None:
+    assert harmless(Report(next=(text,))).next == (expected,)
+
+
+def test_the_words_of_a_log_are_masked() -> None:
+    symptom = SymptomEntry(
+        id="driver", role="root", program="driver", message="alice: /home/alice/x", meaning="", says=("on gpu-node-7",)
+    )
+    report = Masks(with_home("", "gpu-node-7")).report(Report(symptoms=(symptom,)))
+    assert (report.symptoms[0].message, report.symptoms[0].says) == ("user: /home/user/x", ("on host",))
+    assert report.symptoms[0].program == "driver"
+
+
+Told = tuple[str, list[object], list[tuple[str, str]]]
+
+
+def told(facts: Facts) -> Told:
+    """What is found: each check and how it ended, and not the sentences, in which a name may stand."""
+    report = check(facts=facts)
+    found = [(f.check, f.status, tuple(c.check for c in f.consequences), len(f.fixes)) for f in report.findings]
+    return report.status, list(found), [(one.check, one.subject) for one in report.unknown]
+
+
+NAMES = ((None, None), ("nvidia", "py"), ("driver", "torch"), ("lib", "cuda"), ("gpu-node-7.example.org", "alice"))
+
+
+@pytest.mark.parametrize("machine", machines(), ids=lambda one: one.name)
+def test_masked_facts_are_judged_the_same(machine: Machine) -> None:
+    for hostname, user in NAMES:
+        facts = machine.make()
+        if hostname:
+            facts = change(change(facts, "host.hostname", hostname), "host.user.name", user)
+        found = masked(facts)
+        assert told(found) == told(facts)
+        assert masked(found) == found
+        assert [type(one) for one in strings(found)] == [type(one) for one in strings(facts)]
+
+
+def test_what_is_unknown_stays_unknown() -> None:
+    facts = change(change(with_home(""), "host.hostname", Unknown("closed")), "host.user.name", Unknown("no passwd"))
+    found = masked(facts)
+    assert (found.host.hostname, found.host.user.name) == (Unknown("closed"), Unknown("no passwd"))
+    assert msgspec.json.decode(msgspec.json.encode(found), type=Facts) == found

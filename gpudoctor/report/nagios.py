@@ -20,7 +20,7 @@ def render(report: Report) -> str:
     """The state with performance data, then a line for each finding and what to do."""
     lines = [f"GPU {STATES[report.status][1]} - {first(report)} | {_performance(report)}"]
     lines += [line for entry in report.findings for line in _long(entry)]
-    lines += [_plain(f"UNKNOWN {one.check} ({one.subject}): {one.why}") for one in report.unknown if one.essential]
+    lines += [plain(f"UNKNOWN {one.check} ({one.subject}): {one.why}") for one in report.unknown if one.essential]
     return "\n".join(lines) + "\n"
 
 
@@ -29,19 +29,19 @@ def first(report: Report) -> str:
     worst = next((f for f in report.findings if f.status == report.status), None)
     if worst is not None:
         more = sum(f.status in ("fail", "warn") for f in report.findings) - 1
-        return _plain(f"{worst.check}: {worst.says}" + (f" (and {more} more)" if more else ""))
+        return plain(f"{worst.check}: {worst.says}" + (f" (and {more} more)" if more else ""))
     if report.status == "incomplete":
         essential = next((one for one in report.unknown if one.essential), None)
-        return _plain(f"{essential.check}: {essential.why}" if essential else "too little could be found out")
+        return plain(f"{essential.check}: {essential.why}" if essential else "too little could be found out")
     return f"{len(report.gpus)} GPU{'s' if len(report.gpus) != 1 else ''}, {report.summary.passed} checks passed"
 
 
 def _long(entry: FindingEntry) -> list[str]:
-    lines = [_plain(f"{entry.status.upper()} {entry.check}: {entry.says}")]
-    return lines + [_plain(f"  {fix.says} {' && '.join(fix.commands)}") for fix in entry.fixes[:1]]
+    lines = [plain(f"{entry.status.upper()} {entry.check}: {entry.says}")]
+    return lines + [plain(f"  {fix.says} {' && '.join(fix.commands)}") for fix in entry.fixes[:1]]
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """One line without the bar, which begins performance data."""
     return " ".join(clean(text).replace("|", "/").split())
 

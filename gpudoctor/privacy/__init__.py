@@ -1,0 +1,95 @@
+"""Takes out of facts what identifies a person or a machine, so that they can be handed to others.
+
+Replacements are stable within one machine's facts: what was the same stays the same, what differed still differs, so
+that masked facts are judged as the real ones are. Keys, which name fields and variables, are never touched.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import msgspec
+
+from gpudoctor.facts import Facts, Gpu, Group, Host
+from gpudoctor.privacy.names import Names
+from gpudoctor.privacy.secrets import MASK, without_secrets
+from gpudoctor.privacy.tree import strings, walk
+from gpudoctor.privacy.uuids import Uuids
+from gpudoctor.report.model import Report
+
+T = TypeVar("T")
+# Groups that distributions and drivers make; any other name of a group may be an organisation's or a person's.
+_GROUPS = ("root", "render", "video", "docker", "sudo", "wheel", "adm", "users", "nogroup", "nobody", "podman", "input")
+_OWN_GROUPS = 1000  # numbers from here on are given to people and their groups
+
+
+def masked(facts: Facts) -> Facts:
+    """The facts without names of user and host, home folders, serial numbers, UUIDs, addresses and secrets."""
+    return Masks(facts).facts()
+
+
+def harmless(tree: T) -> T:
+    """A report, or facts, without the secrets that are left out of everything."""
+    found: T = walk(tree, without_secrets)
+    return found
+
+
+class Masks:
+    """What identifies one machine and its user, and what is said instead.
+
+    Args:
+        facts: as they were found.
+    """
+
+    def __init__(self, facts: Facts) -> None:
+        self._facts = facts
+        self._uuids, self._names = Uuids(facts), Names(facts)
+
+    def text(self, text: str) -> str:
+        """A text of this machine, masked."""
+        return self._names.hidden(self._uuids.hidden(without_secrets(text)))
+
+    def facts(self) -> Facts:
+        """The facts, masked."""
+        found: Facts = walk(self._facts, self.text)
+        gpus = found.gpus
+        if isinstance(gpus, tuple):
+            gpus = tuple(msgspec.structs.replace(gpu, serial=_serial(gpu)) for gpu in gpus)
+        return msgspec.structs.replace(found, gpus=gpus, host=self._host(found.host))
+
+    def report(self, report: Report) -> Report:
+        """A report on masked facts with the words of a log, which were not among the facts."""
+        told = tuple(
+            msgspec.structs.replace(one, message=self.text(one.message), says=tuple(map(self.text, one.says)))
+            for one in report.symptoms
+        )
+        return msgspec.structs.replace(report, symptoms=told)
+
+    def _host(self, host: Host) -> Host:
+        """The names themselves: they hide in no sentence, so no rule for words has to find them."""
+        real, user = self._facts.host, host.user
+        groups = user.groups
+        if isinstance(groups, tuple):
+            groups = tuple(msgspec.structs.replace(group, name=_group(group)) for group in groups)
+        name = "user" if isinstance(user.name, str) and user.name != "root" else user.name
+        environment = {key: self._names.address(key, value) for key, value in host.environment.items()}
+        environment = {key: self._uuids.mask(key, value, real.environment[key]) for key, value in environment.items()}
+        return msgspec.structs.replace(
+            host,
+            hostname="host" if isinstance(host.hostname, str) else host.hostname,
+            user=msgspec.structs.replace(user, name=name, groups=groups),
+            environment=environment,
+        )
+
+
+def _serial(gpu: Gpu) -> Any:
+    return MASK if isinstance(gpu.serial, str) else gpu.serial
+
+
+def _group(group: Group) -> str | None:
+    if group.name is None or group.name in _GROUPS or group.gid < _OWN_GROUPS:
+        return group.name
+    return f"group{group.gid}"
+
+
+__all__ = ["MASK", "Masks", "harmless", "masked", "strings"]

@@ -1,0 +1,19 @@
+"""Secrets: what opens a door to somebody who reads it. They are in no output, whatever was asked for."""
+
+import re
+
+MASK = "***"
+# Tokens by their known beginnings, JSON Web Tokens, conda's token in a channel's address, the password in an address,
+# and long hexadecimal keys.
+_SECRET = re.compile(
+    r"(?i:hf_|gh[opsur]_|github_pat_|sk-|xox[abprs]-|glpat-|nvapi-|pypi-|dckr_pat_|AKIA|ASIA)[A-Za-z0-9_\-]{8,}"
+    r"|\beyJ[\w-]{8,}\.[\w-]+\.[\w-]*|(?<=/t/)[\w-]{8,}(?=/)|\b[0-9a-fA-F]{32,}\b"
+    r"|(?<=://)[^/\s@'\"]+(?=@)"
+)
+# What is given to an option or a variable whose name says that it is secret.
+_GIVEN = re.compile(r"((?i:token|password|passwd|secret|api[_-]?key|access[_-]?key)[\"']?[=:]\s?[\"']?)[^\s&;,'\"]{4,}")
+
+
+def without_secrets(text: str) -> str:
+    """The text with its secrets masked."""
+    return _GIVEN.sub(rf"\1{MASK}", _SECRET.sub(MASK, text))
