@@ -21,6 +21,9 @@ DESCRIPTION = """Run a command as if gpudoctor were not there: the same terminal
 it fails, what it has written is explained on standard error as `gpudoctor explain --log` does it, in the command's own
 environment and with its own Python. Where it succeeds, or was asked to end by Ctrl-C or a signal, nothing is said. The
 exit code is the command's own; 126 and 127 as from a shell where it cannot be run, or is not there."""
+ELSEWHERE = (
+    "gpudoctor run works on Linux only; elsewhere give what the command wrote to `gpudoctor explain --log FILE`."
+)
 WHERE = "Put -- before the command: gpudoctor run -- {}"
 
 
@@ -49,6 +52,8 @@ def run(arguments: argparse.Namespace) -> int:
     argv = words[1:]
     if not argv:
         raise UsageError("There is no command after --.")
+    if sys.platform != "linux":
+        raise UsageError(ELSEWHERE)
     from gpudoctor.cli import program
 
     try:

@@ -60,7 +60,7 @@ def _explained(
 ) -> list[FindingEntry]:
     """The finding that explains the root, then the message; gives the findings, that one first."""
     first, *others = next(group for group in alike(causes) if group[0].check == root.explained_by[0])
-    finding(out, first, others, verbose, len(report.pythons) > 1)
+    finding(out, first, others, verbose, len(report.pythons) > 1, ("CAUSE", "bold red"))
     labelled(out, "log", _place(root) + root.message)
     labelled(out, "", f"It means: {root.meaning}.")
     for says in root.says:

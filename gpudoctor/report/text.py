@@ -64,9 +64,16 @@ def written(out: Console) -> str:
     return "\n".join(line.rstrip() for line in text.splitlines()) + "\n"
 
 
-def finding(out: Console, entry: FindingEntry, others: list[FindingEntry], verbose: bool, several: bool) -> None:
-    """Print a finding, with what others of its kind say besides."""
-    word, style = LABEL[entry.status]
+def finding(
+    out: Console,
+    entry: FindingEntry,
+    others: list[FindingEntry],
+    verbose: bool,
+    several: bool,
+    label: tuple[str, str] | None = None,
+) -> None:
+    """Print a finding, with what others of its kind say besides; a label in place of its status, with its style."""
+    word, style = label or LABEL[entry.status]
     out.print()
     headline(out, word, style, entry.title)
     labelled(out, "", entry.says)

@@ -30,12 +30,18 @@ class Hit(msgspec.Struct, kw_only=True):
 
 
 class Raised(msgspec.Struct, frozen=True, kw_only=True):
-    """An exception that ended a Python traceback and that no row knows."""
+    """An exception that ended a Python traceback and that no row knows.
+
+    Attributes:
+        line, text, rank, packages: as of a Hit.
+        gpu: its words or the place where it was raised have to do with GPUs.
+    """
 
     line: int
     text: str
     rank: int | None = None
     packages: tuple[str, ...] = ()
+    gpu: bool = False
 
 
 class Log(msgspec.Struct, kw_only=True):

@@ -22,6 +22,16 @@ PROGRAMS = {"PyTorch": "pytorch", "TensorFlow": "tensorflow", "JAX": "jax", "CuP
 PROGRAMS |= {"ONNX Runtime": "onnxruntime", "torchrun": "pytorch", "torch.distributed": "pytorch", "NCCL": "pytorch"}
 
 
+# What can be the reason of an exception that has to do with GPUs and that no row knows: a script's own assertion.
+GPU_CHECKS = (
+    "visibility.*", "pytorch.no-gpu", "pytorch.cpu-build", "pytorch.wrong-vendor", "tensorflow.no-gpu",
+    "tensorflow.libraries-missing", "jax.no-gpu", "jax.cpu-only", "cupy.no-gpu", "onnxruntime.no-gpu", "device.none",
+    "device.no-gpu", "driver.*", "container.*", "wsl.*", "rocm.*", "fabric.*", "mig.*", "device.*",
+)  # fmt: skip
+NO_GPU = ("device.none", "device.no-gpu")  # lesser findings, but whoever wants a GPU needs no other reason
+UNKNOWN_WORDS = "no message that gpudoctor knows: most often the program's own"
+
+
 class _Case(msgspec.Struct):
     """A message with what is known of it."""
 
@@ -91,24 +101,33 @@ def _cases(report: Report, log: Log, facts: Facts | None) -> tuple[list[_Case], 
         if said.harmless:
             harmless.append(_harmless(hit.symptom.id, hit.symptom.program, said.meaning, hit.times))
             continue
-        findings = _explaining(hit, [f for f in report.findings if f.check not in said.rules_out])
+        left = [f for f in report.findings if f.check not in said.rules_out]
+        findings = _explaining(hit.symptom.checks, _areas(hit), left)
         cases.append(_Case(_rank(hit, findings, failing), hit.line, hit, None, said, findings))
-    cases += [_Case(UNKNOWN, one.line, None, one) for one in log.raised[-1:]]
+    for one in log.raised[-1:]:
+        own = {AREAS[name] for name in one.packages if name in AREAS}
+        cases.append(
+            _Case(
+                UNKNOWN, one.line, None, one, NOTHING, _explaining(GPU_CHECKS if one.gpu else (), own, report.findings)
+            )
+        )
     return sorted(cases, key=lambda case: case.order), harmless
 
 
 def _failing(log: Log) -> set[str]:
-    """The frameworks in which the program failed, as far as the log tells."""
+    """Where the program failed, as far as the log tells: in which frameworks, or in something of its own."""
+    if log.raised and not any(one.gpu for one in log.raised):
+        return {"the program"}
     found = {area for hit in log.hits.values() if hit.kind != "warning" for area in _areas(hit)}
     return found | {AREAS[name] for one in log.raised for name in one.packages if name in AREAS}
 
 
 def _rank(hit: Hit, findings: Sequence[FindingEntry], failing: set[str]) -> int:
     """The rank of a message: what TensorFlow warned of is no reason for what failed in PyTorch."""
-    if hit.kind != "warning" or not any(f.status == "fail" for f in findings):
+    if hit.kind != "warning" or not any(f.status == "fail" or f.check in NO_GPU for f in findings):
         return RANK[hit.kind]
     own = _areas(hit)
-    return RANK["warning"] if own and failing and not own & failing else EXPLAINED
+    return RANK["warning"] if failing and not own & failing and (own or "the program" in failing) else EXPLAINED
 
 
 def _harmless(id_: str, program: str, meaning: str, times: int) -> SymptomEntry:
@@ -132,11 +151,16 @@ def _role(case: _Case, root: _Case) -> str:
 
 def _entry(case: _Case, role: str, ruled: dict[str, Outcome]) -> SymptomEntry:
     if case.raised is not None:
-        meaning = "no message that gpudoctor knows: most often the program's own"
         return SymptomEntry(
-            id="", role=role, program="Python", message=case.raised.text, meaning=meaning, line=case.line,
+            id="",
+            role=role,
+            program="Python",
+            message=case.raised.text,
+            meaning="an exception that has to do with the GPU" if case.findings else UNKNOWN_WORDS,
+            line=case.line,
             rank=case.raised.rank,
-        )  # fmt: skip
+            explained_by=tuple(f.check for f in case.findings),
+        )
     assert case.hit is not None  # noqa: S101 - a case has one or the other
     row = case.hit.symptom
     looked = [id_ for id_ in ruled if _index(id_, row.checks) < len(row.checks)]
@@ -171,9 +195,8 @@ def _outcomes(verdicts: Sequence[Verdict]) -> dict[str, Outcome]:
 # -- which finding explains a message ------------------------------------------------------------------------
 
 
-def _explaining(hit: Hit, findings: Sequence[FindingEntry]) -> tuple[FindingEntry, ...]:
-    """The findings that explain a message, the nearest first: as the row's checks are ordered."""
-    wanted, allowed = hit.symptom.checks, _areas(hit)
+def _explaining(wanted: Sequence[str], allowed: set[str], findings: Sequence[FindingEntry]) -> tuple[FindingEntry, ...]:
+    """The findings that explain a message, the nearest first: as the wanted checks are ordered."""
     near = [(_nearest(finding, wanted, allowed), number) for number, finding in enumerate(findings)]
     return tuple(findings[number] for index, number in sorted(near) if index < len(wanted))
 

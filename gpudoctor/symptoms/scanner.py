@@ -26,6 +26,7 @@ _WARNS = pattern(r"Warning: |^W\d{4} |: W (?:tensorflow|external)|^\[?W\d{3}|\[W
 _RANK = pattern(r"\[(?:rank|default)\s?(\d+)\]|\[Rank (\d+)\]|\brank[ :=]+(\d+)", re.I)
 _FILE = pattern(r"(?:site|dist)-packages[/\\](\w+)")
 _EXCEPTION = pattern(r"^(?:\w+\.)*[A-Z]\w*(?:Error|Exception|Exit|Interrupt|Timeout|Failure|Expired)\b|^[\w.]+: \S")
+_GPU = pattern(r"gpu|cuda|cudnn|rocm|\bhip\b|nccl|nvidia|xla_bridge|accelerator", re.I)
 TRACEBACK = "Traceback (most recent call last)"
 
 
@@ -44,6 +45,7 @@ class Scanner:
         self._before = b"", "", False  # the line before: its shape, its text, and whether it meant something
         self._open: list[Hit] = []  # that still want the lines after them
         self._packages: deque[str] = deque(maxlen=6)
+        self._frame: deque[str] = deque(maxlen=3)  # the last lines of a traceback: file, source and marks
         self._bare: tuple[int, str] | None = None  # an exception whose words begin on the next line
         self._inside: str | None = None  # what stands before each line of the traceback that we are in
 
@@ -127,11 +129,13 @@ class Scanner:
         if begin >= 0:
             self._inside = "" if "─" in text[:begin] else text[:begin]
             self._packages.clear()
+            self._frame.clear()
             return "inside"
         if self._inside is None:
             return ""
         rest = text[len(self._inside) :]
         if not rest or rest[:1] in " \t│╰╭|+":
+            self._frame.append(clear[:LONGEST])
             if (found := _FILE.search(clear)) is not None:
                 self._packages.append(found[1])
             return "inside"
@@ -161,8 +165,9 @@ class Scanner:
         self._open.append(hit)
 
     def _raised(self, number: int, clear: str) -> None:
-        packages = tuple(dict.fromkeys(self._packages))
-        found = Raised(line=number, text=clear.strip()[:SHOWN], rank=_rank(clear), packages=packages)
+        packages, text = tuple(dict.fromkeys(self._packages)), clear.strip()[:SHOWN]
+        gpu = _GPU.search(" ".join((*self._frame, text))) is not None
+        found = Raised(line=number, text=text, rank=_rank(clear), packages=packages, gpu=gpu)
         if len(self.log.raised) > KEPT:
             self.log.raised[-1] = found
         else:

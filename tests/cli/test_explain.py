@@ -67,7 +67,7 @@ def test_the_exit_code_is_the_same_in_text_and_json(explain: Run, machine: str, 
 
 def test_the_root_cause_is_the_first_line(explain: Run) -> None:
     lines = explain("hidden", f"{NOISE}{NO_GPU}").out.splitlines()
-    assert lines[0] == "FAIL    CUDA_VISIBLE_DEVICES hides every GPU"
+    assert lines[0] == "CAUSE   CUDA_VISIBLE_DEVICES hides every GPU"
     assert "log     line 7: RuntimeError: No CUDA GPUs are available" in lines
     assert "        It means: CUDA starts but lists no device." in lines
     assert "Left out as harmless: 1 line of TensorFlow." in lines

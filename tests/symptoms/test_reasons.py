@@ -88,15 +88,38 @@ def test_an_explained_error_comes_before_an_earlier_one_of_the_same_kind() -> No
     [
         (TF + WAITED, "nccl-timeout"),
         (TF + trace("ValueError: no GPU, so no training"), "tf-dlopen"),
-        (TF + trace("ValueError: no data", "tensorflow/python/x.py"), "tf-dlopen"),
+        (TF + trace("ValueError: no data", "tensorflow/python/x.py"), ""),
         (TF + trace("ValueError: no data", "torch/nn/x.py"), ""),
         (TF, "tf-dlopen"),
     ],
 )
 def test_a_warning_that_a_failure_here_explains(text: str, first: str) -> None:
-    """It is the root, unless the program failed in another framework."""
+    """It is the root, unless the program failed in another framework, or of something that no GPU has to do with."""
     report = explained(Report(findings=(finding("tensorflow.libraries-missing"),)), scan([text.encode()]))
     assert root(report).id == first
+
+
+ASSERTED = """Traceback (most recent call last):
+  File "/home/me/train.py", line 3, in <module>
+    assert torch.cuda.is_available()
+           ^^^^^^^^^^^^^^^^^^^^^^^^^
+AssertionError
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "explained_by"),
+    [
+        (ASSERTED, ("pytorch.cpu-build",)),
+        (ASSERTED.replace("torch.cuda.is_available", "ready"), ()),
+        (trace("ValueError: this needs a GPU"), ("pytorch.cpu-build",)),
+        (trace("ValueError: this needs a GPU", "jax/_src/x.py"), ()),
+        (trace("KeyError: 'labels'", "torch/nn/x.py"), ()),
+    ],
+)
+def test_an_exception_that_nobody_knows_and_that_has_to_do_with_the_gpu(text: str, explained_by: tuple[str]) -> None:
+    report = explained(Report(findings=(finding("pytorch.cpu-build"), finding("host.odd"))), scan([text.encode()]))
+    assert (root(report).id, root(report).explained_by) == ("", explained_by)
 
 
 def test_a_warning_that_nothing_explains_comes_after_an_exception() -> None:
