@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
@@ -26,7 +26,7 @@ from gpudoctor.facts import (
     Toolkits,
     Windows,
 )
-from gpudoctor.judge import Verdict, judge
+from gpudoctor.judge import Check, Verdict, judge
 from gpudoctor.later import Later
 from gpudoctor.machine import TOTAL_SECONDS, Machine
 from gpudoctor.maybe import Maybe, Unknown, known_or
@@ -77,6 +77,19 @@ else:
     Event = Any  # the smoke tests are loaded where somebody wants them
 
 
+class Expected(Protocol):
+    """What an operator expects of a machine; it becomes a check when the facts are there (gpudoctor.expect)."""
+
+    @property
+    def id(self) -> str:
+        """The id of its check."""
+        ...
+
+    def check(self, facts: Facts) -> Check[Any]:
+        """The check that holds it against facts."""
+        ...
+
+
 class Wishes(msgspec.Struct, frozen=True, kw_only=True):
     """What the user asked for.
 
@@ -87,6 +100,7 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
         smoke: smoke tests to run when the facts are there; None: none.
         area: report only this area's findings, and what explains them; empty: all.
         glimpses: tell what can be said already each time that a probe has ended.
+        expect: what else is asked, of files of expectations.
     """
 
     pythons: tuple[str, ...] = ()
@@ -96,6 +110,7 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
     smoke: "Choice | None" = None
     area: str = ""
     glimpses: bool = False
+    expect: tuple[Expected, ...] = ()
 
 
 ANYTHING = Wishes()
@@ -109,7 +124,9 @@ def examine(machine: Machine | None, wishes: Wishes = ANYTHING, facts: Facts | N
         InterpreterError: a given interpreter is not there or is no Python.
         ChoiceError: a chosen smoke test, backend or device is not there.
     """
-    wanted = catalogue.select(catalogue.ids(), wishes.only, wishes.skip)
+    own = {one.id: one for one in wishes.expect}
+    chosen = catalogue.select([*catalogue.ids(), *own], wishes.only, wishes.skip)
+    wanted = [id_ for id_ in chosen if id_ not in own]
     if facts is None:
         general = [id_ for id_ in wanted if always(id_)]
         load = Step("checks", "the checks", lambda: catalogue.load(general))  # while children answer
@@ -118,7 +135,8 @@ def examine(machine: Machine | None, wishes: Wishes = ANYTHING, facts: Facts | N
         if wishes.smoke is not None:
             facts = yield from _smoke(machine, facts, wishes.smoke)
     yield Gathered(facts)
-    verdicts = tuple(judge(facts, catalogue.load_for(facts, wanted)))
+    expected = [own[id_].check(facts) for id_ in chosen if id_ in own]
+    verdicts = tuple(judge(facts, [*catalogue.load_for(facts, wanted), *expected]))
     yield Judged(verdicts)
     yield Done(build(facts, verdicts, chosen=bool(wishes.only or wishes.skip), area=wishes.area), facts)
 

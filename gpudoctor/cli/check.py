@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpudoctor.cli import FAILED, INCOMPLETE, OK, UsageError
 from gpudoctor.cli.arguments import Parser
+from gpudoctor.cli.expecting import expect_options, expecting
 from gpudoctor.cli.output import out, out_json
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> None:
     one.add_argument("--fail-on", **FAIL_ON)
     one.add_argument("--smoke", action="store_true", help="run the quick smoke tests too (`gpudoctor smoke` has more)")
     one.add_argument("--facts", metavar="FILE", help="judge facts that `gpudoctor facts` wrote (- is standard input)")
+    expect_options(one)
     one.add_argument("--symptom", metavar="TEXT", help="an error message you saw: what fits it is shown first")
     one.add_argument("--verbose", "-v", action="store_true", help="list what is unknown and ruled out, and sources")
     one.set_defaults(run=run)
@@ -109,7 +111,7 @@ def examined(arguments: argparse.Namespace) -> "Report":
         SelectionError: --only or --skip matches nothing.
     """
     facts = facts_of(arguments)
-    wishes = wishes_of(arguments, arguments.only, arguments.skip)
+    wishes = expecting(arguments, wishes_of(arguments, arguments.only, arguments.skip))
     return told(None if facts else machine_of(arguments, arguments.smoke), wishes, facts)
 
 

@@ -1,0 +1,132 @@
+"""One expectation, held against facts: a check like any other, whose subject is the line that says it."""
+
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from gpudoctor.catalogue import broken
+from gpudoctor.expect.explained import because
+from gpudoctor.expect.operators import OPERATORS, WITHOUT, shown
+from gpudoctor.expect.values import Found, found
+from gpudoctor.facts import Facts
+from gpudoctor.judge import About, Check, Fix, Problem, Severity
+from gpudoctor.maybe import Unknown, UnknownFactError
+
+MOST = 8  # lines of evidence
+
+
+class Expectation(NamedTuple):
+    """What one table of a file says.
+
+    Attributes:
+        id: of its check: "expect.gpus-link-width".
+        steps: of the path.
+        path: as it is written.
+        wanted: operators by name, each with what it compares with.
+        place: the file and the line.
+        severity: of the problem that it is not so.
+        says: the operator's own sentence; "": ours.
+        fix: what to do then, a sentence; "": nobody says.
+    """
+
+    id: str
+    steps: tuple[str, ...]
+    path: str
+    wanted: tuple[tuple[str, Any], ...]
+    place: str
+    severity: Severity = Severity.ERROR
+    says: str = ""
+    fix: str = ""
+
+    def check(self, facts: Facts) -> Check[Any]:
+        """The check that holds it against these facts."""
+        try:
+            judged = [self._judged(one) for one in found(facts, self.steps)]
+        except Exception as error:  # a fault of ours is one check that is broken
+            return broken(self.id, f"{type(error).__name__}: {error}")
+        wrong = [one for one, why in judged if why == ""]
+        unknown = [(one, why) for one, why in judged if why]
+        about = _about(self.place, wrong or [one for one, _ in unknown])
+
+        def each(_: Facts) -> Iterator[tuple[About, None]]:
+            yield about, None
+
+        def function(_: None) -> Problem | None:
+            if wrong:
+                return Problem(self.says or self._sentence(wrong), self._evidence(wrong))
+            if unknown:
+                raise UnknownFactError(f"{unknown[0][0].path} could not be found out: {unknown[0][1]}")
+            return None
+
+        missing = bool(unknown) or any(_missing(one) for one in wrong) or "count" in dict(self.wanted)
+        made: Check[Any] = Check(
+            function,
+            title=f"{self.path} is not as expected",
+            severity=self.severity,
+            cause=f"{self.place} expects of this machine {self._wanted()}.",
+            each=each,
+            fixes=(Fix(self.fix),) if self.fix else (),
+            because=because(self.steps, missing, about.package),
+            essential=self.severity is not Severity.ADVICE,
+        )
+        made.id, made.area = self.id, "expect"
+        return made
+
+    def _judged(self, one: Found) -> tuple[Found, str | None]:
+        """The value with None where all holds, "" where something does not, and why where nobody can say."""
+        if isinstance(one.value, Unknown):
+            return one, one.value.unknown
+        try:
+            return one, None if all(_holds(name, wanted, one.value) for name, wanted in self.wanted) else ""
+        except UnknownFactError as error:
+            return one, error.why
+
+    def _wanted(self) -> str:
+        return " and ".join(OPERATORS[name].words(wanted) for name, wanted in self.wanted)
+
+    def _sentence(self, wrong: list[Found]) -> str:
+        """What was wanted and what was found; equal values of several GPUs once."""
+        by_value: dict[str, list[str]] = {}
+        for one in wrong:
+            by_value.setdefault(self._shown(one.value), []).append(one.label or one.path)
+        several = "*" in self.steps or len(wrong) > 1 or self.steps[0] == "smoke"
+        told = [f"{value} ({', '.join(where)})" if several else value for value, where in by_value.items()]
+        return f"{self.path}: wanted {self._wanted()}, found {'; '.join(told)}."
+
+    def _shown(self, value: Any) -> str:
+        if value is None:
+            return "none"
+        if isinstance(value, tuple | dict):
+            counted = "count" in dict(self.wanted)
+            return str(len(value)) if counted else shown([str(one) for one in value][:MOST])
+        return shown(value) if isinstance(value, str | int | float) else "one"
+
+    def _evidence(self, wrong: list[Found]) -> tuple[str, ...]:
+        lines = [f"{one.path} = {self._shown(one.value)}" for one in wrong[:MOST]]
+        more = [f"and {len(wrong) - MOST} more"] if len(wrong) > MOST else []
+        return (f"{self.place}: wanted {self._wanted()}", *lines, *more)
+
+
+def slug(path: str) -> str:
+    """The id of the check of a path."""
+    return "expect." + (re.sub(r"[^a-z0-9]+", "-", path.lower()).strip("-") or "facts")
+
+
+def _holds(name: str, wanted: Any, value: Any) -> bool:
+    if value is None and name not in WITHOUT:
+        return False
+    return (value is None and name == "lacks") or OPERATORS[name].holds(wanted, value)
+
+
+def _missing(one: Found) -> bool:
+    return one.value is None or one.value is False or one.value in ((), {}, 0)
+
+
+def _about(place: str, founds: list[Found]) -> About:
+    """The line, and the GPU, interpreter and framework where all that is wrong belongs to one."""
+
+    def only(field: str) -> str | None:
+        values = {getattr(one, field) for one in founds}
+        return values.pop() if len(values) == 1 else None
+
+    return About(label=place, gpu=only("gpu"), python=only("python"), package=only("package"))
