@@ -7,7 +7,7 @@ from rich.style import Style
 from textual.color import Color
 from textual.filter import LineFilter
 
-REVERSED = Style(reverse=True)
+REVERSED = Style(color="default", bgcolor="default", reverse=True)
 
 
 class Reversed(LineFilter):

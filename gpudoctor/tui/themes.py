@@ -69,6 +69,7 @@ PLAIN = Theme(
         "input-selection-background": "ansi_white",
         "input-selection-foreground": "ansi_black",
         "link-background-hover": "ansi_default",
+        "footer-key-foreground": "ansi_default",
     },
 )
 THEMES = (DARK, LIGHT, PLAIN)
