@@ -62,11 +62,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _end(128 + signal.SIGINT)
     except UsageError as error:
-        output.complain(str(error))
-        return _end(USAGE)
+        return _complain(argv, str(error))
     except OSError as error:
-        output.complain(f"{error.filename or 'Standard output'}: {error.strerror or error}.")
-        return _end(USAGE)
+        return _complain(argv, f"{error.filename or 'Standard output'}: {error.strerror or error}.")
     except Exception:  # 1, Python's own code for a traceback, would say that the machine is ill
         output.complain_of_ourselves()
         return _end(INCOMPLETE)
@@ -109,6 +107,14 @@ def _with_command(words: list[str]) -> list[str]:
     if not words or (words[0].startswith("-") and words[0] not in ("-h", "--help", "--version")):
         return ["tui", *words]
     return words
+
+
+def _complain(argv: Sequence[str] | None, sentence: str) -> int:
+    from gpudoctor.cli import output
+    from gpudoctor.cli.forms import of_wrong_usage
+
+    output.complain(sentence)
+    return _end(of_wrong_usage(list(sys.argv[1:] if argv is None else argv), sentence))
 
 
 def _end(code: int) -> int:

@@ -4,10 +4,10 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
-from gpudoctor.cli import FAILED, INCOMPLETE, OK, UsageError
+from gpudoctor.cli import UsageError
 from gpudoctor.cli.arguments import Parser
 from gpudoctor.cli.expecting import expect_options, expecting
-from gpudoctor.cli.output import out, out_json
+from gpudoctor.cli.forms import chosen, deliver, exit_code, leaving, options
 
 if TYPE_CHECKING:
     from gpudoctor.examine import Wishes
@@ -33,7 +33,7 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> None:
     """Add the command to the parser."""
     one = commands.add_parser("check", help="examine this machine and say what to mend", description=DESCRIPTION)
     source(one)
-    one.add_argument("--json", action="store_true", help="write the report as one JSON document")
+    options(one)
     one.add_argument("--only", action="append", default=[], metavar="ID|AREA", help="ask only these checks")
     one.add_argument("--skip", action="append", default=[], metavar="ID|AREA", help="do not ask these checks")
     one.add_argument("--fail-on", **FAIL_ON)
@@ -91,38 +91,30 @@ def run(arguments: argparse.Namespace) -> int:
     """Examine and report; gives the exit code."""
     from gpudoctor.catalogue import SelectionError
 
+    form = chosen(arguments)
+    facts = facts_of(arguments)
+    wishes = expecting(arguments, wishes_of(arguments, arguments.only, arguments.skip))
     try:
-        report = examined(arguments)
+        report, facts = told(None if facts else machine_of(arguments, arguments.smoke), wishes, facts)
     except SelectionError as error:
         raise UsageError(str(error)) from None
+    report, facts, hidden = leaving(report, facts, wishes, form)
     if arguments.symptom:
         from gpudoctor.symptoms import attach
 
-        report = attach(report, arguments.symptom)
-    (out_json if arguments.json else out)(rendered(report, arguments))
-    return exit_code(report, arguments.fail_on)
+        report = attach(report, hidden(arguments.symptom))
+    deliver(report, facts, form)
+    return exit_code(report, form, arguments.fail_on)
 
 
-def examined(arguments: argparse.Namespace) -> "Report":
-    """The report that the arguments ask for.
-
-    Raises:
-        UsageError: a given file, folder or interpreter cannot be used.
-        SelectionError: --only or --skip matches nothing.
-    """
-    facts = facts_of(arguments)
-    wishes = expecting(arguments, wishes_of(arguments, arguments.only, arguments.skip))
-    return told(None if facts else machine_of(arguments, arguments.smoke), wishes, facts)
-
-
-def told(machine: "Machine | None", wishes: "Wishes", facts: "Facts | None" = None) -> "Report":
-    """The report, with the progress on standard error while it is made.
+def told(machine: "Machine | None", wishes: "Wishes", facts: "Facts | None" = None) -> "tuple[Report, Facts]":
+    """The report and what it is about, with the progress on standard error while it is made.
 
     Raises:
         UsageError: a given interpreter does not answer, or what was chosen for the smoke tests is not there.
         SelectionError: --only or --skip matches nothing.
     """
-    return judged(machine, wishes, facts)[0]
+    return judged(machine, wishes, facts)[:2]
 
 
 def judged(
@@ -251,24 +243,3 @@ def answered(facts: "Facts") -> "Facts":
         if python.why == "--python" and python.error:
             raise UsageError(python.error)
     return facts
-
-
-def rendered(report: "Report", arguments: argparse.Namespace) -> str:
-    """The report in the form that was asked for."""
-    if arguments.json:
-        from gpudoctor.report.json import render as as_json
-
-        return as_json(report)
-    from gpudoctor.cli.terminal import colours, columns
-    from gpudoctor.report.text import render as as_text
-
-    return as_text(report, columns(), colours(sys.stdout), arguments.verbose)
-
-
-def exit_code(report: "Report", fail_on: str) -> int:
-    """0 nothing failed, 1 something failed, 3 too little could be found out."""
-    if fail_on == "never":
-        return OK
-    if report.status == "fail" or (fail_on == "warn" and report.summary.warn):
-        return FAILED
-    return INCOMPLETE if report.status == "incomplete" else OK

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 from gpudoctor.cli import OK, UsageError
 from gpudoctor.cli.arguments import Parser
-from gpudoctor.cli.check import FAIL_ON, exit_code, machine_of, python_option, rendered, timeout_option, told
-from gpudoctor.cli.output import out, out_json
+from gpudoctor.cli.check import FAIL_ON, machine_of, python_option, timeout_option, told
+from gpudoctor.cli.forms import chosen, deliver, exit_code, leaving, options
+from gpudoctor.cli.output import out
 
 if TYPE_CHECKING:
-    from gpudoctor.report.model import Report
     from gpudoctor.smoke.wishes import Choice
 
 DESCRIPTION = """Run small tests on each GPU (without one, on the CPU), and say whether the numbers are right and how
@@ -44,7 +44,7 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> None:
     one.add_argument("--mnist", metavar="PATH", help="the real MNIST, if it lies in an unusual place")
     python_option(one)
     timeout_option(one, "as long as each test's own limit")
-    one.add_argument("--json", action="store_true", help="write the report as one JSON document")
+    options(one)
     one.add_argument("--fail-on", **FAIL_ON)
     one.add_argument("--verbose", "-v", action="store_true", help="list what is unknown and ruled out, and sources")
     one.set_defaults(run=run)
@@ -62,21 +62,13 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.list:
         out(_listed())
         return OK
-    report = examined(arguments)
-    (out_json if arguments.json else out)(rendered(report, arguments))
-    return exit_code(report, arguments.fail_on)
-
-
-def examined(arguments: argparse.Namespace) -> "Report":
-    """The report that the arguments ask for.
-
-    Raises:
-        UsageError: a test, backend, device, file or interpreter is not there.
-    """
     from gpudoctor.examine import Wishes
 
+    form = chosen(arguments)
     wishes = Wishes(pythons=tuple(arguments.python), quick=True, smoke=choice(arguments), area="smoke")
-    return told(machine_of(arguments, smoke=True), wishes)
+    report, facts, _ = leaving(*told(machine_of(arguments, smoke=True), wishes), wishes, form)
+    deliver(report, facts, form)
+    return exit_code(report, form, arguments.fail_on)
 
 
 def choice(arguments: argparse.Namespace) -> "Choice":

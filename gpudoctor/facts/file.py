@@ -55,15 +55,25 @@ def load(data: bytes, name: str = "given") -> Facts:
         raise FactsFileError(f"The facts file {name} is not valid: {str(error)[:200]}.") from None
 
 
-def write(path: str, data: bytes) -> None:
-    """Write a file whole or not at all.
+def write(path: str, data: bytes, mode: int = 0o666) -> None:
+    """Write a file whole or not at all; what is no file (a pipe, /dev/null) is written to as it is.
+
+    Args:
+        path: a link there is replaced, and not followed.
+        data: all of it.
+        mode: permissions of the file, less those that the umask takes away.
 
     Raises:
         OSError: it cannot be written; nothing is left behind then.
     """
+    if os.path.exists(path) and not os.path.isfile(path):
+        with open(path, "wb") as stream:
+            stream.write(data)
+        return
     part = f"{path}.{os.getpid()}.part"
+    begun = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)  # never through a link that somebody has laid
     try:
-        with open(part, "wb") as file:
+        with os.fdopen(begun, "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())

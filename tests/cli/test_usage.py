@@ -133,9 +133,9 @@ def test_names_with_control_characters_and_bytes_that_are_no_text() -> None:
 
 
 def test_a_fault_of_ours_is_not_taken_for_a_sick_machine(judge: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    from gpudoctor.cli import check
+    from gpudoctor.cli import forms
 
-    monkeypatch.setattr(check, "rendered", lambda *_: 1 / 0)
+    monkeypatch.setattr(forms, "rendered", lambda *_: 1 / 0)
     ran = judge("acme.well")
     assert (ran.code, ran.out) == (3, "")
     assert ran.err.startswith("gpudoctor: This is a fault of gpudoctor; please report it with these lines:\nTraceback")
