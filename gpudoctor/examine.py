@@ -10,6 +10,7 @@ from gpudoctor import __version__, catalogue
 from gpudoctor.child import end_all
 from gpudoctor.facts import (
     Amd,
+    Apple,
     Cloud,
     Cluster,
     ContainerHost,
@@ -17,7 +18,9 @@ from gpudoctor.facts import (
     Facts,
     Gpu,
     Host,
+    Intel,
     KernelLog,
+    Nt,
     Nvidia,
     NvidiaKernel,
     Nvml,
@@ -36,12 +39,17 @@ from gpudoctor.report.model import Report
 from gpudoctor.steps import Failure, Step, StepEnded, StepStarted, found_or, run_steps, unanswered
 
 if TYPE_CHECKING:
+    from gpudoctor.probes import Named
+    from gpudoctor.probes.foreign import Foreign
     from gpudoctor.smoke.events import SmokeEvent
     from gpudoctor.smoke.wishes import Choice
 
 NO_ANSWER = "the probe failed or did not end in time"
 # Seconds past the deadline: a child that has to be killed ends 2.5 s after its own (gpudoctor.child.run).
 LATE = 3.5
+
+NO_MAC = Apple(silicon=None, chip=None, macos=None)
+NO_WINDOWS = Nt(adapters=(), long_paths=None, vc_runtime=None)
 
 Bus = Later[Maybe[tuple[PciDevice, ...]]]
 
@@ -210,12 +218,13 @@ def gather_events(machine: Machine, wishes: Wishes, *beside: Step) -> "Generator
 
     begun = time.monotonic()
     interpreters = python_probe.choose(machine, wishes.pythons) if machine.here or wishes.pythons else []
-    host = Later(lambda: _host(machine), unanswered(Host, NO_ANSWER))
-    pci: Bus = Later(lambda: _pci(machine, host.get()), Unknown(NO_ANSWER))
+    foreign = _foreign(machine)
+    host = Later(foreign.host if foreign else lambda: _host(machine), unanswered(Host, NO_ANSWER))
+    pci: Bus = Later(foreign.pci if foreign else lambda: _pci(machine, host.get()), Unknown(NO_ANSWER))
     steps = [Step("host", "the machine", host.make), Step("pci", "the PCI bus", pci.make)]
     steps += [
         *_python_steps(machine, interpreters, wishes.quick, pci),  # they wait for children of their own: so first
-        *_system_steps(machine, host, pci),
+        *(Step(*named) for named in (foreign.steps if foreign else _system_steps(machine, host, pci))),
         *beside,
     ]
     found: dict[str, Any] = {}
@@ -246,6 +255,9 @@ def _facts(wishes: Wishes, interpreters: Sequence[tuple[str, str]], found: dict[
         pci=pci,
         nvidia=msgspec.structs.replace(nvidia, kernel=kernel),
         amd=found_or(found["amd"], Amd),
+        intel=found_or(found.get("intel", Intel()), Intel),
+        apple=found_or(found.get("apple", NO_MAC), Apple),
+        nt=found_or(found.get("nt", NO_WINDOWS), Nt),
         gpus=_together(_none_there(gpus, nvidia, pci, found), _or_unknown(found["kfd"])),
         log=found_or(found["log"], KernelLog),
         containers=found_or(found["containers"], ContainerHost),
@@ -312,10 +324,19 @@ def _devices(pci: Bus) -> tuple[PciDevice, ...]:
     return known_or(pci.get(), ())
 
 
-def _system_steps(machine: Machine, host: Later[Host], pci: Bus) -> Iterator[Step]:
+def _foreign(machine: Machine) -> "Foreign | None":
+    """The probes of a system that is not Linux; None on Linux."""
+    if machine.system == "Linux":
+        return None
+    from gpudoctor.probes import foreign
+
+    return foreign.probes(machine)
+
+
+def _system_steps(machine: Machine, host: Later[Host], pci: Bus) -> "Sequence[Named]":
     from gpudoctor import probes
 
-    return (Step(*named) for named in probes.system_steps(machine, host.get, lambda: _devices(pci)))
+    return probes.system_steps(machine, host.get, lambda: _devices(pci))
 
 
 def _python_steps(machine: Machine, interpreters: Sequence[tuple[str, str]], quick: bool, pci: Bus) -> Iterator[Step]:

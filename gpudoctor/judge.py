@@ -185,6 +185,21 @@ def check(**texts: Any) -> Callable[[Callable[[S], Found]], Check[S]]:
     return made
 
 
+# Areas that judge what Linux alone has; on macOS and Windows they have nothing to say, whatever else is known there.
+LINUX_ALONE = frozenset(
+    {
+        "advice", "cloud", "cluster", "container", "cuda", "device", "driver", "environment", "fabric", "health",
+        "host", "libraries", "link", "mig", "rocm", "wsl",
+    }
+)  # fmt: skip
+EVERYWHERE = frozenset({"device.no-gpu"})  # of those areas
+
+
+def is_foreign(one: Check[Any], facts: Facts) -> bool:
+    """Whether a check is about Linux, and the machine is none."""
+    return facts.host.system != "Linux" and one.area in LINUX_ALONE and one.id not in EVERYWHERE
+
+
 class Verdict(NamedTuple):
     """What one check says of one subject."""
 
@@ -204,6 +219,8 @@ class Verdict(NamedTuple):
 
 def run(one: Check[S], facts: Facts) -> list[Verdict]:
     """Ask one check about each of its subjects; never raises."""
+    if is_foreign(one, facts):
+        return [Verdict(one, MACHINE, Outcome.SKIPPED)]
     verdicts: list[Verdict] = []
     try:
         for about, subject in one.each(facts):

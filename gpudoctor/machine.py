@@ -253,7 +253,7 @@ class Machine:
 
     def release(self) -> str:
         """The kernel's release as uname(2) says."""
-        return os.uname().release if sys.platform != "win32" else _of_platform("release")
+        return os.uname().release if sys.platform != "win32" else _of_platform("version")
 
     def architecture(self) -> str:
         """The machine's architecture as uname(2) says: x86_64, aarch64."""

@@ -44,6 +44,9 @@ def _so(facts: Facts) -> str:
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    if facts.host.system == "Windows":
+        says = "If there is a GPU in this machine: look for it in the Device Manager, under Display adapters."
+        return (Fix(says, ("devmgmt.msc",), impact="none"),)
     if in_container(facts):
         says = "If the host has a GPU: give it to the container when it starts."
         commands = (
@@ -70,7 +73,9 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     essential=True,
 )
 def no_gpu(facts: Facts) -> Problem | None:
-    """No GPU on PCI, none that a driver lists, and none that comes from a Windows host."""
+    """No GPU on PCI, none that a driver lists, and none that comes from a Windows host; every Mac has one."""
+    if facts.host.system == "Darwin":
+        return None
     if gpus_of(facts) or has_dxg(facts) or facts.nvidia.cuda.code == 0 or facts.host.platform == "jetson":
         return None
     known(facts.pci)

@@ -69,6 +69,16 @@ def _by_variable(facts: Facts) -> tuple[str, str] | None:
     return f"{chosen[0]} lets the installer take PyTorch's CPU builds.", f"{chosen[0]}={chosen[1]}"
 
 
+def _on_windows(on: OnFramework) -> tuple[str, str] | None:
+    if on.facts.host.system != "Windows":
+        return None
+    why = (
+        "On Windows `pip install torch` always brings a CPU-only build: PyPI has no other for Windows, and those with "
+        "CUDA are on PyTorch's own index."
+    )
+    return why, f"platform: {on.facts.host.distribution.name}"
+
+
 @check(
     title="PyTorch is a CPU-only build, though a GPU is there",
     severity=Severity.ERROR,
@@ -94,7 +104,7 @@ def cpu_build(on: OnFramework) -> Problem | None:
     gpu = _usable(on)
     if gpu is None:
         return None
-    found = _why(on.python) or _by_variable(on.facts)
+    found = _why(on.python) or _by_variable(on.facts) or _on_windows(on)
     seen = [f"torch/version.py: version {on.framework.version}, cuda None"] + ([found[1]] if found else [])
     says = f"{on.name} is a CPU-only build, without CUDA support, and {gpu_name(gpu)} lies idle."
     # Where no driver lists the GPU, nobody may want it; an older Jetson has nothing that lists one.

@@ -1,14 +1,17 @@
 """The typed tree of facts: everything a check may judge, and nothing else."""
 
 from gpudoctor.facts.amd import Amd, Board, Repository
+from gpudoctor.facts.apple import Apple
 from gpudoctor.facts.cloud import Cloud
 from gpudoctor.facts.cluster import Cluster
 from gpudoctor.facts.docker import ContainerHost
 from gpudoctor.facts.framework import Device, Framework, Live, Need
 from gpudoctor.facts.gpu import Gpu, Process
 from gpudoctor.facts.host import Distribution, Folder, Group, Host, Kernel, Shm, Thunderbolt, User
+from gpudoctor.facts.intel import Intel
 from gpudoctor.facts.log import Event, KernelLog
 from gpudoctor.facts.node import Node
+from gpudoctor.facts.nt import Adapter, Nt
 from gpudoctor.facts.nvidia import Cuda, CudaDevice, DiskModule, Dkms, Library, Nvidia, NvidiaKernel, Nvml
 from gpudoctor.facts.pci import PciDevice
 from gpudoctor.facts.python import (
@@ -28,7 +31,9 @@ from gpudoctor.facts.windows import Windows
 
 __all__ = [
     "SCHEMA",
+    "Adapter",
     "Amd",
+    "Apple",
     "Board",
     "Cloud",
     "Cluster",
@@ -51,12 +56,14 @@ __all__ = [
     "Gpu",
     "Group",
     "Host",
+    "Intel",
     "Kernel",
     "KernelLog",
     "Library",
     "Live",
     "Need",
     "Node",
+    "Nt",
     "Nvcc",
     "Nvidia",
     "NvidiaKernel",

@@ -35,7 +35,7 @@ class PciDevice(msgspec.Struct, frozen=True, kw_only=True):
     numa_node: Maybe[int | None] = NOT  # None: the machine has one node
     power_state: Maybe[str | None] = NOT  # "D0", "D3cold"
     runtime_status: Maybe[str | None] = NOT  # "active", "suspended"
-    bar1: Maybe[int | None] = NOT  # bytes of BAR1 (NVIDIA) or BAR0 (AMD): the CPU's window into the memory
+    bar1: Maybe[int | None] = NOT  # bytes of BAR1 (NVIDIA), BAR0 (AMD), BAR2 (Intel): the CPU's way into the memory
     # What lies between the device and the memory; only of GPUs.
     ports: Maybe[tuple[str, ...]] = NOT  # addresses of the bridges above it, the root port first
     iommu: Maybe[str | None] = NOT  # kind of its IOMMU domain: "identity", "DMA", "DMA-FQ"; None: no IOMMU

@@ -3,12 +3,15 @@
 import msgspec
 
 from gpudoctor.facts.amd import Amd
+from gpudoctor.facts.apple import Apple
 from gpudoctor.facts.cloud import Cloud
 from gpudoctor.facts.cluster import Cluster
 from gpudoctor.facts.docker import ContainerHost
 from gpudoctor.facts.gpu import Gpu
 from gpudoctor.facts.host import Host
+from gpudoctor.facts.intel import Intel
 from gpudoctor.facts.log import KernelLog
+from gpudoctor.facts.nt import Nt
 from gpudoctor.facts.nvidia import Nvidia
 from gpudoctor.facts.pci import PciDevice
 from gpudoctor.facts.python import Python
@@ -33,6 +36,9 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     pci: Maybe[tuple[PciDevice, ...]] = Unknown()
     nvidia: Nvidia = Nvidia()
     amd: Amd = Amd()
+    intel: Intel = Intel()
+    apple: Apple = Apple()
+    nt: Nt = Nt()
     gpus: Maybe[tuple[Gpu, ...]] = Unknown()  # NVML's and KFD's
     log: KernelLog = KernelLog()
     containers: ContainerHost = ContainerHost()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -15,6 +17,10 @@ def ask(teller: Teller, torch: Any) -> None:
     hip = find(torch, "version.hip")
     teller.tell(built_for=find(torch, "version.cuda") or hip or find(torch, "version.xpu"))
     teller.stage("devices")
+    if sys.platform == "darwin" and find(torch, "backends.mps") is not None:
+        _apple(teller, torch)
+        return
+    teller.tell(mps_built=None)
     door = _door(teller, torch)
     teller.fact("available", lambda: bool(door.is_available()))
     teller.fact("count", lambda: int(door.device_count()))
@@ -22,6 +28,17 @@ def ask(teller: Teller, torch: Any) -> None:
     teller.fact("archs", lambda: _archs(teller, torch))
     _init(teller, door)
     _cudnn(teller, torch, None if hip else find(torch, "version.cuda"))
+
+
+def _apple(teller: Teller, torch: Any) -> None:
+    """PyTorch on macOS, which has one device "mps" or none."""
+    mps = torch.backends.mps
+    teller.fact("mps_built", lambda: bool(mps.is_built()))
+    available = teller.fact("available", lambda: bool(mps.is_available()))
+    if available is not None:
+        device = {"index": 0, "name": "mps", "capability": None, "gfx": None, "memory": None}
+        teller.tell(count=int(available), devices=[device] if available else [])
+    teller.tell(archs=[], cudnn=None, error=None)
 
 
 def _door(teller: Teller, torch: Any) -> Any:

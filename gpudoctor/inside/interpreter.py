@@ -38,7 +38,7 @@ def describe():  # type: () -> dict[str, object]
         "include": paths["include"],
         "purelib": paths["purelib"],
         "libraries": [paths["stdlib"], paths["platstdlib"]],
-        "system": [system[0], *system[2:]],
+        "system": [part for index, part in enumerate(system) if index != 1],  # less the host's name
     }
 
 

@@ -13,6 +13,7 @@ from gpudoctor.facts import (
     ContainerHost,
     Gpu,
     Host,
+    Intel,
     KernelLog,
     Nvidia,
     NvidiaKernel,
@@ -24,7 +25,7 @@ from gpudoctor.later import Later
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe
 
-NVIDIA, AMD = "10de", "1002"  # PCI vendors
+NVIDIA, AMD, INTEL = "10de", "1002", "8086"  # PCI vendors
 Named = tuple[str, str, Callable[[], Any]]
 
 
@@ -43,6 +44,7 @@ def system_steps(machine: Machine, host: Callable[[], Host], devices: Callable[[
     return [
         *_nvidia(machine, host, lambda: of(NVIDIA)),
         *_amd(machine, host, lambda: of(AMD)),
+        _intel(machine, lambda: of(INTEL)),
         *_around(machine, host, devices),
         *_rented(machine, host),
     ]
@@ -86,6 +88,15 @@ def _amd(machine: Machine, host: Callable[[], Host], cards: Callable[[], tuple[P
         return kfd.gpus(machine, cards())
 
     return [("amd", "AMD's driver", driver), ("kfd", "AMD's GPUs", gpus)]
+
+
+def _intel(machine: Machine, cards: Callable[[], tuple[PciDevice, ...]]) -> Named:
+    def stack() -> Intel:
+        from gpudoctor.probes import intel
+
+        return intel.probe(machine, cards())
+
+    return "intel", "Intel's driver", stack
 
 
 def _around(machine: Machine, host: Callable[[], Host], devices: Callable[[], Sequence[PciDevice]]) -> list[Named]:

@@ -29,6 +29,8 @@ def read(machine: Machine, python: Python, found: Found, kernels: bool = False) 
     version = said.get("__version__") or found.version
     cuda, hip, xpu = (_platform(python, text, said, version, name) for name in ("cuda", "hip", "xpu"))
     variant = _variant(cuda, hip, xpu)
+    if variant == "cpu" and machine.system == "Darwin" and python.architecture == "arm64":
+        variant = "mps"  # so are all builds for Apple's chips since 1.12; what it says when it is imported decides
     on_gpu = variant in ("cuda", "rocm")
     return Framework(
         name="torch",

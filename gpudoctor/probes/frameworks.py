@@ -45,7 +45,16 @@ def probe(machine: Machine, python: Python, live: bool = False, gpu: bool = Fals
     # While the children import, this process reads the files.
     read = [_with_needs(machine, python, each) for each in static(machine, python, kernels=gpu)]
     lives = wait()
-    return tuple(msgspec.structs.replace(each, live=lives[each.name]) for each in read)
+    told = machine.system != "Linux"
+    return tuple(msgspec.structs.replace(each, live=lives[each.name], **_told(each, lives, told)) for each in read)
+
+
+def _told(framework: Framework, lives: dict[str, Live], wanted: bool) -> dict[str, tuple[str, ...]]:
+    """What it was compiled for, as it says itself: libraries of other systems are not read."""
+    archs = lives[framework.name].archs
+    if not wanted or not isinstance(framework.archs, Unknown) or isinstance(archs, Unknown) or not archs:
+        return {}
+    return {"archs": archs}
 
 
 def _import(machine: Machine, python: Python, found: Sequence[Framework]) -> Callable[[], dict[str, Live]]:

@@ -136,12 +136,13 @@ def _chip(vendor: str, device: str, address: str, name: Maybe[str | None]) -> Ch
 
 def _bar1(machine: Machine, folder: str, vendor: str) -> Maybe[int | None]:
     """The size of the window into the memory: 0 where the firmware has found no room for it."""
-    if vendor not in (NVIDIA, AMD):
+    if vendor not in (NVIDIA, AMD, INTEL):
         return None
     text = machine.line(f"{folder}/resource")
     rows = [[int(word, 16) for word in line.split()] for line in (text or "").splitlines()]
     if len(rows) < 6 or any(len(row) != 3 for row in rows):
         return Unknown(f"{folder}/resource cannot be read")
-    # AMD's window is the first BAR. NVIDIA's is the second; a first one of 64 bits (Hopper and later) takes two rows.
-    start, end, flags = rows[0 if vendor == AMD else 2 if rows[0][2] & MEM_64 else 1]
+    # AMD's window is the first BAR, Intel's the third. NVIDIA's is the second; a first one of 64 bits (Hopper and
+    # later) takes two rows.
+    start, end, flags = rows[{AMD: 0, INTEL: 2}.get(vendor, 2 if rows[0][2] & MEM_64 else 1)]
     return end - start + 1 if start and not flags & UNSET else 0

@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import TypeVar
 
+import msgspec
+
 from gpudoctor.causes import Finding, findings
 from gpudoctor.facts import Facts, Framework, Gpu, PciDevice, Python
 from gpudoctor.judge import Outcome, Verdict
@@ -42,6 +44,8 @@ def build(facts: Facts, verdicts: Iterable[Verdict], chosen: bool = False, area:
     if area:
         everything, found, open_, others = _narrowed(area, everything, found, open_)
     entries = tuple(_finding(f) for f in found)
+    if facts.host.system == "Windows":
+        entries = _in_powershell(entries)
     unknown = (*(_failed(*part) for part in facts.failed), *(_unknown(v) for v in open_))
     if area == "smoke":
         from gpudoctor.report.smoke import gaps
@@ -158,6 +162,12 @@ def _finding(found: Finding) -> FindingEntry:
     )
 
 
+def _in_powershell(entries: tuple[FindingEntry, ...]) -> tuple[FindingEntry, ...]:
+    from gpudoctor.remedies.nt import worded  # there alone
+
+    return tuple(msgspec.structs.replace(e, fixes=tuple(worded(fix) for fix in e.fixes)) for e in entries)
+
+
 def _unknown(verdict: Verdict) -> UnknownEntry:
     return UnknownEntry(
         check=verdict.check.id,
@@ -175,6 +185,7 @@ def _failed(part: str, why: str) -> UnknownEntry:
 
 def _machine(facts: Facts) -> MachineEntry:
     host, kernel, nvidia = facts.host, facts.nvidia.kernel, facts.nvidia
+    of_windows = has_dxg(facts) or host.system == "Windows"
     return MachineEntry(
         system=host.system,
         distribution=or_none(host.distribution.name),
@@ -183,7 +194,7 @@ def _machine(facts: Facts) -> MachineEntry:
         platform=or_none(host.platform),
         container="kubernetes" if host.kubernetes is True else or_none(host.container),
         product=or_none(host.product),
-        driver=or_none(kernel.loaded) or (or_none(nvidia.nvml.driver_version) if has_dxg(facts) else None),
+        driver=or_none(kernel.loaded) or (or_none(nvidia.nvml.driver_version) if of_windows else None),
         driver_flavour=or_none(kernel.flavour),
         driver_libraries=user_version(facts),
         driver_cuda=or_none(nvidia.cuda.version) or or_none(nvidia.nvml.cuda_version),

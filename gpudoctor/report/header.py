@@ -39,6 +39,8 @@ def _machine(report: Report) -> str:
 
 def _driver(report: Report) -> str:
     m = report.machine
+    if m.system == "Darwin":
+        return "Metal, which is part of macOS"
     parts = _nvidia(m) if m.driver or m.driver_libraries else []
     if m.rocm:
         parts.append(f"ROCm {m.rocm}")

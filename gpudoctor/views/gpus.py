@@ -73,7 +73,9 @@ def visible_gpus(facts: Facts) -> tuple[Gpu, ...]:
 
 
 def amd_gpus(facts: Facts) -> tuple[Gpu, ...]:
-    """The AMD GPUs that PyTorch's ROCm wheels have code for; those inside a processor only beside a ROCm."""
+    """The AMD GPUs that PyTorch's ROCm wheels for Linux have code for; inside a processor only beside a ROCm."""
+    if facts.host.system != "Linux":
+        return ()
     listed = gpus_of(facts, "amd") or as_gpus("amd", _ours(facts, "amd"))
     return tuple(g for g in listed if _computes(facts, g)) if _given(facts, "amd") else ()
 

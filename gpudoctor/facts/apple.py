@@ -1,0 +1,15 @@
+"""What macOS says of the Mac and its GPU."""
+
+import msgspec
+
+from gpudoctor.maybe import Maybe, Unknown
+
+NOT = Unknown()
+
+
+class Apple(msgspec.Struct, frozen=True, kw_only=True):
+    """The Mac; each is None where this is none."""
+
+    silicon: Maybe[bool | None] = NOT  # its processor is Apple's own (arm64), whatever a program under Rosetta is told
+    chip: Maybe[str | None] = NOT  # "Apple M2 Pro", "Intel(R) Core(TM) i7-9750H CPU @ 2.60GHz"
+    macos: Maybe[str | None] = NOT  # "14.5"

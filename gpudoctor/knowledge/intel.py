@@ -1,0 +1,49 @@
+"""Which of Intel's GPUs are cards of their own, and which kernel drives them."""
+
+from functools import cache
+
+import msgspec
+
+from gpudoctor.knowledge.table import Table, load
+
+
+class Family(msgspec.Struct, frozen=True, array_like=True):
+    """A range of device ids; an empty kernel: none drives it by itself."""
+
+    name: str
+    first: str
+    last: str
+    kernel: str
+    module: str
+
+
+class Rows(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The rows of the table."""
+
+    rows: tuple[Family, ...]
+
+
+class Intel(Table, frozen=True):
+    """The table ``intel.toml``."""
+
+    cards: Rows
+    packages: dict[str, tuple[str, ...]]
+
+
+@cache
+def _intel() -> Intel:
+    return load("intel", Intel)
+
+
+def family(device: str) -> Family | None:
+    """Return the family of a device id ("56a0"); None of graphics in a processor, and of what the table lacks."""
+    try:
+        number = int(device, 16)
+    except ValueError:
+        return None
+    return next((row for row in _intel().cards.rows if int(row.first, 16) <= number <= int(row.last, 16)), None)
+
+
+def packages(of: str) -> tuple[str, ...]:
+    """Return the packages that bring Level Zero for a family of distributions; empty where they are not known."""
+    return _intel().packages.get(of, ())

@@ -1,0 +1,66 @@
+"""Intel's GPUs on Linux: the render nodes, and the libraries of Level Zero through which programs reach them."""
+
+from collections.abc import Sequence
+
+from gpudoctor.facts.intel import Intel
+from gpudoctor.facts.node import Node
+from gpudoctor.facts.pci import PciDevice
+from gpudoctor.knowledge import intel as known_cards
+from gpudoctor.machine import Machine
+from gpudoctor.maybe import Unknown
+from gpudoctor.probes import nodes
+
+VENDOR = "0x8086"
+LOADER, DRIVER = "libze_loader.so.1", "libze_intel_gpu.so.1"
+# Where distributions put them; NixOS's drivers are in the last but one, conda's and oneAPI's come by LD_LIBRARY_PATH.
+FOLDERS = (
+    "/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/local/lib", "/usr/local/lib64",
+    "/lib/x86_64-linux-gnu", "/run/opengl-driver/lib", "/usr/lib/x86_64-linux-gnu/intel-opencl",
+)  # fmt: skip
+
+
+def probe(machine: Machine, cards: Sequence[PciDevice]) -> Intel:
+    """Look for what a framework needs; nothing is looked for where there is neither an Intel GPU nor WSL's door.
+
+    Args:
+        machine: where to look.
+        cards: Intel's GPUs on the bus.
+    """
+    if not cards and not machine.exists("/dev/dxg"):
+        idle = Unknown("not looked for: there is no Intel GPU here")
+        return Intel(render=idle, loader=idle, level_zero=idle)
+    folders = _folders(machine)
+    driver = _found(machine, DRIVER, folders)
+    discrete = any(known_cards.family(card.device) for card in cards)
+    return Intel(
+        render=_render(machine, cards, wanted=discrete or driver is not None),
+        loader=_found(machine, LOADER, folders),
+        level_zero=driver,
+    )
+
+
+def _folders(machine: Machine) -> tuple[str, ...]:
+    own = [folder for folder in machine.env.get("LD_LIBRARY_PATH", "").split(":") if folder.startswith("/")]
+    prefix = machine.env.get("CONDA_PREFIX", "")
+    return (*own, *([f"{prefix}/lib"] if prefix.startswith("/") else []), *FOLDERS)
+
+
+def _found(machine: Machine, name: str, folders: Sequence[str]) -> str | None:
+    return next((f"{folder}/{name}" for folder in folders if machine.exists(f"{folder}/{name}")), None)
+
+
+def _render(machine: Machine, cards: Sequence[PciDevice], wanted: bool) -> tuple[Node, ...]:
+    """The render nodes of Intel's GPUs; opened where somebody may want to compute, and no GPU is woken for it."""
+    sleeping = {card.address for card in cards if card.runtime_status == "suspended"}
+    found, closed = [], {}
+    for name in machine.names("/dev/dri"):
+        device = f"/sys/class/drm/{name}/device"
+        if not name.startswith("renderD") or machine.line(f"{device}/vendor") not in (VENDOR, None):
+            continue
+        path = f"/dev/dri/{name}"
+        found.append(path)
+        if not wanted:
+            closed[path] = Unknown("not opened: nothing here computes on an Intel GPU")
+        elif machine.real(device).rpartition("/")[2] in sleeping:
+            closed[path] = Unknown("not opened: the GPU sleeps, and opening could wake it")
+    return nodes.look(machine, found, closed)
