@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from gpudoctor.cli import UsageError
 from gpudoctor.cli.arguments import Parser
-from gpudoctor.cli.output import complain
+from gpudoctor.cli.output import complain, complain_of_ourselves
 
 if TYPE_CHECKING:
     from gpudoctor.cli.program import Ended
@@ -38,7 +38,7 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> None:
     from gpudoctor.cli.check import timeout_option
 
     one.add_argument("--quick", action="store_true", help="import no framework for the diagnosis: a second or less")
-    timeout_option(one, "150")
+    timeout_option(one, "150; the command itself may run as long as it likes")
     one.add_argument("--output", "-o", metavar="FILE", help="write the diagnosis to a file too, as one JSON document")
     one.add_argument("program", metavar="-- COMMAND [ARG ...]", nargs=argparse.REMAINDER, help="what to run")
     one.set_defaults(run=run)
@@ -62,8 +62,12 @@ def run(arguments: argparse.Namespace) -> int:
         complain(str(error))
         return error.code
     if (ended.code or ended.signal) and not ended.asked:
-        with suppress(KeyboardInterrupt):  # who does not want to wait for the diagnosis gets the exit code at once
+        try:
             _explain(arguments, argv, ended)
+        except KeyboardInterrupt:  # who does not want to wait for the diagnosis gets the exit code at once
+            pass
+        except Exception:  # a fault of ours is no reason to change the program's exit code
+            complain_of_ourselves()
     if ended.signal:
         program.die_by(ended.signal)
         return 128 + ended.signal

@@ -13,7 +13,7 @@ class Hit(msgspec.Struct, kw_only=True):
         kind: as the row's; a warning where the program only warned of an error and went on.
         line: where it stands first; counted from 1.
         text: that line, harmless and not too long.
-        lines: that line whole and the next ones, which may say more.
+        lines: that line whole and the next ones, which may say more, then those that repeat it in other words.
         times: how often it stands there.
         rank: which rank of several said it first; None: the line does not tell.
         packages: whose files the traceback before it went through.

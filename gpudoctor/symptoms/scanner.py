@@ -10,9 +10,10 @@ from gpudoctor.patterns import pattern
 from gpudoctor.symptoms.lines import Lines, readable, unframed
 from gpudoctor.symptoms.log import Hit, Log, Raised
 
-# Lines after a message that may say more of it, how much of a line is shown, and how much of one is kept.
+# Lines after a message that may say more of it, how much of a line is shown, and how much of one
+# and how many with those that repeat it are kept.
 AFTER, SHOWN = 12, 400
-LONGEST = 4000
+LONGEST, MOST = 4000, 60
 # How many exceptions that nobody knows are kept besides the last one.
 KEPT = 2
 # A line is told from others by what is left without these: in a training log nearly all lines are alike.
@@ -150,6 +151,8 @@ class Scanner:
         old = self.log.hits.get(row.id)
         if old is not None:
             old.times += 1
+            if len(old.lines) < MOST and clear != old.lines[-1]:
+                old.lines.append(clear[:LONGEST])
             old.kind = kind if old.kind == "warning" else old.kind
             return
         hit = Hit(

@@ -7,6 +7,7 @@ from gpudoctor.facts import Facts
 from gpudoctor.knowledge import errors, kernel_log
 from gpudoctor.symptoms.words import NOTHING, Told
 
+GRAVEST = ("hardware", "driver", "application", "informational")
 FAULT = {
     "application": "the program on the GPU is at fault, or only it is lost",
     "driver": "the driver is at fault, or its firmware",
@@ -16,13 +17,17 @@ FAULT = {
 
 
 def xid(lines: Sequence[str], facts: Facts | None) -> Told:
-    """What the number of an Xid means, and whether the GPU is one of this machine's."""
-    found = re.search(r"Xid \(([^)]*)\): (\d+)", lines[0])
-    error = errors.xid(int(found[2])) if found else None
-    if found is None or error is None:
+    """What the numbers of Xids mean, the gravest first, and whether the GPU is one of this machine's."""
+    found = [m for line in lines if (m := re.search(r"Xid \(([^)]*)\): (\d+)", line))]
+    known = [(error, m[1]) for m in found if (error := errors.xid(int(m[2])))]
+    if not known:
         return NOTHING
+    error, where = min(known, key=lambda pair: GRAVEST.index(pair[0].fault))
     says = [f"Xid {error.code}: {error.meaning}; {FAULT[error.fault]}."]
-    address = kernel_log.pci_address(found[1].removeprefix("PCI:"))
+    others = sorted({one.code for one, _ in known if one.code != error.code})
+    if others:
+        says.append(f"Beside it: Xid {', '.join(map(str, others))}.")
+    address = kernel_log.pci_address(where.removeprefix("PCI:"))
     gpus = facts.gpus if facts and isinstance(facts.gpus, tuple) else ()
     there = [g.address for g in gpus if isinstance(g.address, str)]
     if there and not any(one.rpartition(".")[0] == address.rpartition(".")[0] for one in there):

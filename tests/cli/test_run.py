@@ -311,6 +311,17 @@ def test_the_diagnosis_goes_to_a_file_too(tmp_path: Path) -> None:
     assert ran.stderr.endswith(b"/no/such/folder/why.json cannot be written: No such file or directory.\n")
 
 
+def test_a_fault_of_ours_does_not_change_the_exit_code(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from gpudoctor.cli import main
+    from gpudoctor.cli import run as command
+
+    monkeypatch.setattr(command, "_report", lambda *_: 1 / 0)
+    assert main(["run", "--", "sh", "-c", "exit 9"]) == 9
+    assert "This is a fault of gpudoctor" in capsys.readouterr().err
+
+
 def test_a_program_that_succeeds_writes_no_file(tmp_path: Path) -> None:
     assert run("pass", "--output", str(tmp_path / "why.json")).returncode == 0
     assert not list(tmp_path.iterdir())

@@ -63,6 +63,11 @@ def test_words_without_sense_tell_nothing(name: str, text: str) -> None:
             "NVRM: Xid (PCI:0000:3b:00): 48, pid=7, DBE",
             ("Xid 48: Uncorrectable (double-bit) ECC error; the card, its link or its power is at fault.",),
         ),
+        (
+            "xid",
+            "NVRM: Xid (PCI:0000:3b:00): 45, pid=7, Ch 01\nsomething else\nNVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen",
+            ("Xid 79: GPU fell off the bus: PCIe link to it is gone; the card, its link or its power is at fault.", "Beside it: Xid 45."),
+        ),
         ("sxid", "nvidia-nvswitch0: SXid (PCI:0000:c1:00.0): 12028, Non-fatal, Link 32", None),
         ("assertion", "x.cu:1292: block: [1,0,0] Assertion `srcIndex < srcSelectDimSize` failed.", ("The kernel's check was: srcIndex < srcSelectDimSize.",)),
         ("vllm_memory", "Free memory on device (7.34/15.49 GiB) on startup is less than desired GPU memory utilization (0.8, 12.39 GiB).", ("7.34 of 15.49 GiB were free at its start, and it wanted 12.39 GiB.",)),
