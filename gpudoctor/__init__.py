@@ -8,6 +8,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gpudoctor.examine import Wishes as Wishes
+    from gpudoctor.expect.record import RecordError as RecordError
+    from gpudoctor.expect.trust import ExpectFileError as ExpectFileError
     from gpudoctor.facts import Facts as Facts
     from gpudoctor.judge import Check as Check
     from gpudoctor.judge import Fix as Fix
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from gpudoctor.judge import run as run
     from gpudoctor.library import check as check
     from gpudoctor.library import gather as gather
+    from gpudoctor.library import record as record
     from gpudoctor.library import require as require
     from gpudoctor.machine import Machine as Machine
     from gpudoctor.maybe import Maybe as Maybe
@@ -29,9 +32,11 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "gpudoctor.examine": ("Wishes",),
+    "gpudoctor.expect.record": ("RecordError",),
+    "gpudoctor.expect.trust": ("ExpectFileError",),
     "gpudoctor.facts": ("Facts",),
     "gpudoctor.judge": ("Check", "Fix", "Outcome", "Problem", "Severity", "run"),
-    "gpudoctor.library": ("check", "gather", "require"),
+    "gpudoctor.library": ("check", "gather", "record", "require"),
     "gpudoctor.machine": ("Machine",),
     "gpudoctor.maybe": ("Maybe", "Unknown", "known"),
     "gpudoctor.report.failures": ("FailuresError",),

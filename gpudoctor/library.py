@@ -1,4 +1,4 @@
-"""What scripts call: check, gather, smoke, require.
+"""What scripts call: check, gather, smoke, require, record.
 
 All of it is safe in threads, and in a process that has already started CUDA: whatever touches a driver or a framework
 runs in a child process, and nothing is set or changed in this one.
@@ -28,6 +28,7 @@ def check(
     *,
     only: Texts = (),
     skip: Texts = (),
+    expect: Texts = (),
     python: Texts = (),
     quick: bool = False,
     timeout: float | None = None,
@@ -40,15 +41,23 @@ def check(
         facts: facts that were gathered before; then nothing is examined.
         only: ids or areas of checks to ask; none: all.
         skip: ids or areas of checks not to ask.
+        expect: files of expectations to hold it against; no other is read.
         python: interpreters or environments to examine; none: the active environment.
         quick: import no framework.
         timeout: seconds after which it ends, whatever hangs; None: 150.
 
     Raises:
         SelectionError: `only` or `skip` matches nothing.
+        ExpectFileError: a file of expectations cannot be used.
         InterpreterError: a given interpreter is not there or is no Python.
     """
     wanted = wishes or Wishes(pythons=_texts(python), quick=quick, only=_texts(only), skip=_texts(skip))
+    if files := _texts(expect):
+        import msgspec
+
+        from gpudoctor.expect.places import expectations
+
+        wanted = msgspec.structs.replace(wanted, expect=expectations(files, automatic=False))
     return examine.check(machine or _machine(timeout), wanted, facts)
 
 
@@ -162,3 +171,38 @@ def _tests(names: tuple[str, ...]) -> Choice | None:
     from gpudoctor.smoke.wishes import Choice
 
     return Choice(tests=names) if names else None
+
+
+def record(
+    facts: Facts | None = None,
+    *,
+    smoke: bool = False,
+    force: bool = False,
+    python: Texts = (),
+    timeout: float | None = None,
+) -> str:
+    """What a machine that is well is like, as the text of a file of expectations: `check(expect=FILE)` holds to it.
+
+    Args:
+        facts: facts that were gathered before; then nothing is examined.
+        smoke: run the quick smoke tests too, and write down the rates.
+        force: write down a machine that is not well too.
+        python: interpreters or environments to examine; none: the active environment.
+        timeout: seconds after which it ends, whatever hangs.
+
+    Raises:
+        RecordError: the machine fails, or nobody can say whether it is well.
+        InterpreterError: a given interpreter is not there or is no Python.
+    """
+    from gpudoctor.expect.record import recorded
+
+    wishes = Wishes(pythons=_texts(python), smoke=_quick_suite() if smoke and facts is None else None)
+    machine = None if facts else _machine(timeout, SMOKE_SECONDS if smoke else TOTAL_SECONDS)
+    *_, done = (event for event in examine.examine(machine, wishes, facts) if isinstance(event, examine.Done))
+    return recorded(done.facts, done.report, force)
+
+
+def _quick_suite() -> Choice:
+    from gpudoctor.smoke.wishes import Choice
+
+    return Choice()

@@ -1,0 +1,162 @@
+"""Writes down what a machine that is well is like, as a file of expectations."""
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from gpudoctor.expect.measured_well import measured_entries
+from gpudoctor.expect.toml import Entry, written
+from gpudoctor.facts import Facts, Framework, Gpu
+from gpudoctor.report.model import Report
+from gpudoctor.subjects import framework_name, gpus_of
+
+# Releases of a driver keep different amounts of the memory for themselves, some per cent at most.
+MEMORY = 0.97
+
+
+class RecordError(Exception):
+    """The machine is no example of a good one; the message is one sentence.
+
+    Attributes:
+        report: what was found; its status is "fail", "incomplete", or another where there is nothing to write down.
+    """
+
+    def __init__(self, says: str, report: Report) -> None:
+        super().__init__(says)
+        self.report = report
+
+
+class PerGpu(NamedTuple):
+    """What is written down of each GPU."""
+
+    field: str
+    operator: str
+    comment: str
+    of: Callable[[Any], Any] = lambda value: value
+
+
+GPU = (
+    PerGpu("name", "is", "What each GPU is."),
+    PerGpu("status", "is", "Each GPU answers."),
+    PerGpu("memory", "at_least", "Bytes of memory, less 3 %: drivers keep some for themselves.", lambda n: int(n * MEMORY)),
+    PerGpu("link_generation_max", "at_least", "The PCIe generation that card and slot can do together."),
+    PerGpu("link_width_max", "at_least", "The PCIe lanes that card and slot have together."),
+    PerGpu("ecc", "is", "Error correction of the memory."),
+    PerGpu("mig", "is", "Whether GPUs are divided (MIG)."),
+)  # fmt: skip
+
+
+def recorded(facts: Facts, report: Report, force: bool = False) -> str:
+    """The file.
+
+    Args:
+        facts: of the machine.
+        report: on it.
+        force: write it although the machine is not well.
+
+    Raises:
+        RecordError: the machine is not known to be well, or there is nothing to write down.
+    """
+    if not force and (why := _not_good(report)):
+        raise RecordError(why, report)
+    entries = list(_entries(facts))
+    if not entries:
+        raise RecordError("No GPU, driver or framework was found here that could be written down.", report)
+    return written(entries, facts, _doubts(report))
+
+
+def _doubts(report: Report) -> str:
+    """What a reader has to know of the machine; empty where there is nothing."""
+    warned = ", ".join(dict.fromkeys(one.check for one in report.findings if one.status == "warn"))
+    if not report.ok:
+        return "The machine was NOT known to be well when this was written (--force)."
+    return f"The machine warned of {warned} when this was written: look whether all of it is as it should be." * bool(
+        warned
+    )
+
+
+def _not_good(report: Report) -> str:
+    if report.status == "fail":
+        first = next(one for one in report.findings if one.status == "fail")
+        return (
+            f"This machine is no example of a good one, because it fails ({first.check}: {first.title}): "
+            "mend that first, or use --force."
+        )
+    if report.status == "incomplete":
+        why = next((f" ({one.check}: {one.why})" for one in report.unknown if one.essential or one.broken), "")
+        return f"Nobody can say whether this machine is well{why}: find that out first, or use --force."
+    return ""
+
+
+def _entries(facts: Facts) -> Iterator[Entry]:
+    yield from _system(facts)
+    gpus = gpus_of(facts)
+    if gpus:
+        yield Entry("gpus", "count", len(gpus), "GPUs that a driver lists.")
+        for one in GPU:
+            yield from _of_gpus(gpus, one)
+        yield from _nvlinks(gpus)
+    for number, python in enumerate(facts.pythons):
+        for framework in python.frameworks:
+            yield from _framework(f"pythons.{number}.frameworks.{framework.name}", framework)
+    yield from measured_entries(facts)
+
+
+def _system(facts: Facts) -> Iterator[Entry]:
+    kernel, nvidia = facts.nvidia.kernel, facts.nvidia
+    if isinstance(kernel.loaded, str):
+        yield _version("nvidia.kernel.loaded", kernel.loaded, "NVIDIA's driver, this release or a newer one.")
+    elif isinstance(nvidia.nvml.driver_version, str):
+        yield _version("nvidia.nvml.driver_version", nvidia.nvml.driver_version, "NVIDIA's driver, or a newer one.")
+    if isinstance(nvidia.cuda.version, str):
+        yield _version("nvidia.cuda.version", nvidia.cuda.version, "The newest CUDA that the driver runs.")
+    if kernel.fabric_manager == "active":
+        yield Entry("nvidia.kernel.fabric_manager", "is", "active", "What joins the GPUs through NVSwitches runs.")
+    if facts.amd.loaded is True and gpus_of(facts, "amd"):
+        yield Entry("amd.loaded", "is", True, "AMD's driver is loaded.")
+    if isinstance(facts.amd.rocm, str):
+        yield _version("amd.rocm", facts.amd.rocm, "ROCm, this release or a newer one.")
+    if isinstance(facts.host.kernel.release, str):
+        says = "The kernel. Updates change it, so it is not held; without the # it is."
+        yield Entry("host.kernel.release", "is", facts.host.kernel.release, says, off=True)
+
+
+def _version(path: str, version: str, comment: str) -> Entry:
+    """At least this version; of one that cannot be compared, this one."""
+    from packaging.version import InvalidVersion, Version
+
+    try:
+        return Entry(path, "version", f">={Version(version).public}", comment)
+    except InvalidVersion:
+        return Entry(path, "is", version, comment)
+
+
+def _of_gpus(gpus: tuple[Gpu, ...], one: PerGpu) -> Iterator[Entry]:
+    """One entry for all GPUs where they are alike, else one each; what a GPU has not, or nobody knows, is left out."""
+    values = [getattr(gpu, one.field) for gpu in gpus]
+    there = [isinstance(value, str | int | float) for value in values]
+    if all(there) and len(set(values)) == 1:
+        yield Entry(f"gpus.*.{one.field}", one.operator, one.of(values[0]), one.comment)
+        return
+    for number, value in enumerate(values):
+        if there[number]:
+            comment = one.comment if number == there.index(True) else ""
+            yield Entry(f"gpus.{number}.{one.field}", one.operator, one.of(value), comment)
+
+
+def _nvlinks(gpus: tuple[Gpu, ...]) -> Iterator[Entry]:
+    links = [gpu.nvlinks for gpu in gpus]
+    if all(isinstance(one, tuple) and one and all(one) for one in links) and len(set(map(len, links))) == 1:  # type: ignore[arg-type]
+        yield Entry("gpus.*.nvlinks", "count", len(links[0]), "NVLinks of each GPU.")  # type: ignore[arg-type]
+        yield Entry("gpus.*.nvlinks.*", "is", True, "All of them are up.")
+
+
+def _framework(path: str, framework: Framework) -> Iterator[Entry]:
+    name = framework_name(framework)
+    if isinstance(framework.version, str):
+        yield _version(f"{path}.version", framework.version, f"{name}, or a newer one.")
+    for field, of in (("cuda", "CUDA"), ("hip", "ROCm")):
+        if isinstance(getattr(framework, field), str):
+            yield Entry(f"{path}.{field}", "present", True, f"It is a build for {of}.")
+    live = framework.live
+    if live is not None and live.available is True and isinstance(live.count, int) and live.count:
+        yield Entry(f"{path}.live.count", "at_least", live.count, "GPUs that it sees (needs a check without --quick).")
