@@ -35,6 +35,7 @@ class Raised(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         line, text, rank, packages: as of a Hit.
         gpu: its words or the place where it was raised have to do with GPUs.
+        chained: it was raised while another one was handled, or because of it.
     """
 
     line: int
@@ -42,6 +43,7 @@ class Raised(msgspec.Struct, frozen=True, kw_only=True):
     rank: int | None = None
     packages: tuple[str, ...] = ()
     gpu: bool = False
+    chained: bool = False
 
 
 class Log(msgspec.Struct, kw_only=True):

@@ -9,7 +9,7 @@ from gpudoctor.facts import Facts
 from gpudoctor.judge import Outcome, Verdict
 from gpudoctor.report.model import FindingEntry, Report, SymptomEntry
 from gpudoctor.symptoms.log import Hit, Log, Raised
-from gpudoctor.symptoms.scanner import scan
+from gpudoctor.symptoms.scanner import KEPT, scan
 from gpudoctor.symptoms.words import NOTHING, Told, told
 
 # The order in which messages are taken for the root. An exception that nobody knows stands before those that only
@@ -104,14 +104,21 @@ def _cases(report: Report, log: Log, facts: Facts | None) -> tuple[list[_Case], 
         left = [f for f in report.findings if f.check not in said.rules_out]
         findings = _explaining(hit.symptom.checks, _areas(hit), left)
         cases.append(_Case(_rank(hit, findings, failing), hit.line, hit, None, said, findings))
-    for one in log.raised[-1:]:
+    for number, one in enumerate(_raised(log)):
         own = {AREAS[name] for name in one.packages if name in AREAS}
-        cases.append(
-            _Case(
-                UNKNOWN, one.line, None, one, NOTHING, _explaining(GPU_CHECKS if one.gpu else (), own, report.findings)
-            )
-        )
+        findings = _explaining(GPU_CHECKS if one.gpu else (), own, report.findings)
+        cases.append(_Case(UNKNOWN if number == 0 else RANK["waits"], one.line, None, one, NOTHING, findings))
     return sorted(cases, key=lambda case: case.order), harmless
+
+
+def _raised(log: Log) -> list[Raised]:
+    """The exceptions that no row knows, the root first: the last, unless it came of the first or of another rank."""
+    if len(log.raised) < 2:
+        return log.raised
+    several = any(hit.kind in ("waits", "wrapper") for hit in log.hits.values())
+    several = several or len({one.rank for one in log.raised}) > 1
+    first = several or (log.raised[-1].chained and len(log.raised) <= KEPT + 1)
+    return [log.raised[0], log.raised[-1]] if first else [log.raised[-1]]
 
 
 def _failing(log: Log) -> set[str]:
@@ -143,6 +150,8 @@ def _role(case: _Case, root: _Case) -> str:
     """What a message is beside the root."""
     if any(f is g for f in case.findings for g in root.findings):
         return "same"
+    if case.raised is not None:
+        return "follows" if root.raised is not None else "also"
     if case.hit is not None and case.hit.kind == "warning":
         return "warning"
     follows = case.rank in (RANK["late"], RANK["waits"], RANK["wrapper"])

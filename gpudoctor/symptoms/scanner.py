@@ -28,6 +28,7 @@ _RANK = pattern(r"\[(?:rank|default)\s?(\d+)\]|\[Rank (\d+)\]|\brank[ :=]+(\d+)"
 _FILE = pattern(r"(?:site|dist)-packages[/\\](\w+)")
 _EXCEPTION = pattern(r"^(?:\w+\.)*[A-Z]\w*(?:Error|Exception|Exit|Interrupt|Timeout|Failure|Expired)\b|^[\w.]+: \S")
 _GPU = pattern(r"gpu|cuda|cudnn|rocm|\bhip\b|nccl|nvidia|xla_bridge|accelerator", re.I)
+_CHAIN = pattern("During handling of the above exception|direct cause of the following exception")
 TRACEBACK = "Traceback (most recent call last)"
 
 
@@ -48,6 +49,7 @@ class Scanner:
         self._packages: deque[str] = deque(maxlen=6)
         self._frame: deque[str] = deque(maxlen=3)  # the last lines of a traceback: file, source and marks
         self._bare: tuple[int, str] | None = None  # an exception whose words begin on the next line
+        self._chained = False  # the next exception was raised because of the one before
         self._inside: str | None = None  # what stands before each line of the traceback that we are in
 
     def feed(self, data: bytes) -> None:
@@ -127,6 +129,7 @@ class Scanner:
     def _follow(self, text: str, clear: str) -> Literal["inside", "end", ""]:
         """Go through a traceback: whether this line is one of its frames, or the exception that ends it."""
         begin = text.find(TRACEBACK)
+        self._chained = self._chained or _CHAIN.search(text) is not None
         if begin >= 0:
             self._inside = "" if "─" in text[:begin] else text[:begin]
             self._packages.clear()
@@ -170,7 +173,8 @@ class Scanner:
     def _raised(self, number: int, clear: str) -> None:
         packages, text = tuple(dict.fromkeys(self._packages)), clear.strip()[:SHOWN]
         gpu = _GPU.search(" ".join((*self._frame, text))) is not None
-        found = Raised(line=number, text=text, rank=_rank(clear), packages=packages, gpu=gpu)
+        found = Raised(line=number, text=text, rank=_rank(clear), packages=packages, gpu=gpu, chained=self._chained)
+        self._chained = False
         if len(self.log.raised) > KEPT:
             self.log.raised[-1] = found
         else:

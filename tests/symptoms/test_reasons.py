@@ -122,6 +122,32 @@ def test_an_exception_that_nobody_knows_and_that_has_to_do_with_the_gpu(text: st
     assert (root(report).id, root(report).explained_by) == ("", explained_by)
 
 
+CHAIN = "\nDuring handling of the above exception, another exception occurred:\n\n"
+ENDED = "torch.distributed.elastic.multiprocessing.errors.ChildFailedError:\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "roles"),
+    [
+        (trace("KeyError: 'a'") + "went on\n" + trace("ValueError: b"), [("ValueError: b", "root")]),
+        (
+            trace("KeyError: 'a'") + CHAIN + trace("ValueError: b"),
+            [("KeyError: 'a'", "root"), ("ValueError: b", "follows")],
+        ),
+        (
+            trace("KeyError: 'a'") + trace("ValueError: b") + ENDED,
+            [("KeyError: 'a'", "root"), ("ValueError: b", "follows"), (ENDED.strip(), "follows")],
+        ),
+        (trace("KeyError: 'a'") + CHAIN + trace("RuntimeError: No HIP GPUs are available"),
+         [("RuntimeError: No HIP GPUs are available", "root"), ("KeyError: 'a'", "also")]),
+    ],
+)  # fmt: skip
+def test_of_several_exceptions_that_nobody_knows(text: str, roles: list[tuple[str, str]]) -> None:
+    """The last one ended the program; it only follows where it was raised because of the first, or by another rank."""
+    entries = explained(Report(), scan([text.encode()])).symptoms
+    assert [(one.message, one.role) for one in entries] == roles
+
+
 def test_a_warning_that_nothing_explains_comes_after_an_exception() -> None:
     entries = explained(Report(), scan([(TF + trace("KeyError: 'labels'")).encode()])).symptoms
     assert [(one.id, one.role) for one in entries] == [("", "root"), ("tf-dlopen", "warning")]
