@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from gpudoctor.cli.program import NotRunError, located
+from gpudoctor.cli.start import NotRunError, located
 
 PYTHONS = ("python", "pypy")
 # Commands that run the command after them as it is.

@@ -1,6 +1,5 @@
 """Runs a program as if we were not there: its terminal, its signals, its exit; and keeps what it wrote last."""
 
-import errno
 import os
 import signal
 import sys
@@ -9,9 +8,9 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from gpudoctor.cli.relay import Relay
+from gpudoctor.cli.start import located, start
 from gpudoctor.cli.tail import Tail
 
-NOT_FOUND, NOT_RUN = 127, 126  # as shells say it
 # Signals that are meant for the program when they reach us.
 RELAYED = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGTSTP", "SIGCONT", "SIGWINCH")
 ASKED = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT}
@@ -19,15 +18,6 @@ STOPPED = {signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU}
 SI_KERNEL = 0x80  # sigaction(2): the kernel sent it, as for Ctrl-C
 QUIET = 0.3  # seconds that a process in the background, which holds the streams open, may be silent
 LOOK = 1.0  # seconds after which we look for ourselves, should another thread have got the signal
-PR_SET_PDEATHSIG = 1  # prctl(2)
-
-
-class NotRunError(Exception):
-    """The program could not be started; the message is one sentence."""
-
-    def __init__(self, says: str, code: int) -> None:
-        super().__init__(says)
-        self.code = code
 
 
 class Ended(NamedTuple):
@@ -58,7 +48,7 @@ def run(argv: Sequence[str], env: Mapping[str, str]) -> Ended:
     before = signal.pthread_sigmask(signal.SIG_BLOCK, mine)
     try:
         relays, ends = _relays(tail)
-        pid = _start(path, argv, env, before, ends)
+        pid = start(path, argv, env, before, ends)
         for relay in relays:
             relay.start()
         code, number, asked = _wait(pid, mine, relays)
@@ -67,25 +57,6 @@ def run(argv: Sequence[str], env: Mapping[str, str]) -> Ended:
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
     return Ended(code, number, asked, tail)
-
-
-def located(name: str, env: Mapping[str, str]) -> str:
-    """The file that a shell would run.
-
-    Raises:
-        NotRunError: there is none, or it is not executable.
-    """
-    folders = env.get("PATH", os.defpath).split(":") if "/" not in name else [""]
-    closed = False
-    for folder in folders:
-        path = name if "/" in name else f"{folder or '.'}/{name}"
-        if os.path.isfile(path) and os.access(path, os.X_OK):
-            return path
-        closed = closed or os.path.isfile(path) or ("/" in name and os.path.exists(path))
-    if closed:
-        what = "is a folder" if os.path.isdir(name) else "is not executable"
-        raise NotRunError(f"{name} {what}.", NOT_RUN)
-    raise NotRunError(f"There is no {'file' if '/' in name else 'command'} {name}.", NOT_FOUND)
 
 
 def die_by(number: int) -> None:
@@ -104,9 +75,6 @@ def die_by(number: int) -> None:
     os.kill(os.getpid(), number)
 
 
-# -- start ---------------------------------------------------------------------------------------------------
-
-
 def _relays(tail: Tail) -> tuple[list[Relay], tuple[int, int]]:
     """The ways out, and the program's standard output and standard error; one way where both lead to one place."""
     out = Relay(1, tail.take(0))
@@ -123,65 +91,6 @@ def _same(one: int, other: int) -> bool:
     except OSError:
         return False
     return (a.st_dev, a.st_ino, a.st_rdev) == (b.st_dev, b.st_ino, b.st_rdev)
-
-
-def _start(
-    path: str, argv: Sequence[str], env: Mapping[str, str], mask: set[int | signal.Signals], ends: tuple[int, int]
-) -> int:
-    """Fork and execute; gives the process id.
-
-    Raises:
-        NotRunError: the kernel refused it.
-    """
-    tied = _tie()
-    told, tells = os.pipe()  # closed by exec, so that silence means that the program runs
-    pid = os.fork()
-    if pid == 0:
-        _become(path, argv, env, mask, ends, tells, tied)
-    os.close(tells)
-    said = os.read(told, 64)
-    os.close(told)
-    if said:
-        os.waitpid(pid, 0)
-        number = int(said)
-        why = "the program that its first line names is not there" if number == errno.ENOENT else os.strerror(number)
-        raise NotRunError(f"{argv[0]} cannot be run: {why}.", NOT_RUN)
-    return pid
-
-
-def _become(  # pragma: no cover - in the child, where nothing measures
-    path: str, argv: Sequence[str], env: Mapping[str, str], mask: set[int | signal.Signals], ends: tuple[int, int],
-    tells: int, tied: object,
-) -> None:  # fmt: skip
-    """In the child: be the program, with our own streams and what we were given."""
-    try:
-        if callable(tied):
-            tied(PR_SET_PDEATHSIG, signal.SIGKILL)
-        os.dup2(ends[0], 1)
-        os.dup2(ends[1], 2)
-        for number in (signal.SIGPIPE, signal.SIGXFSZ):  # which Python ignores for itself
-            signal.signal(number, signal.SIG_DFL)
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        try:
-            os.execve(path, list(argv), dict(env))  # noqa: S606 - the very command that was asked for
-        except OSError as error:
-            if error.errno != errno.ENOEXEC:  # a script without a first line that names its shell, execvp(3)
-                raise
-            os.execve("/bin/sh", ["sh", path, *argv[1:]], dict(env))  # noqa: S606
-    except OSError as error:
-        os.write(tells, str(error.errno or 0).encode())
-    finally:
-        os._exit(NOT_RUN)
-
-
-def _tie() -> object:
-    """What has the kernel end the child when we die without a word, as by SIGKILL; None where there is no prctl."""
-    try:
-        import ctypes
-
-        return ctypes.CDLL(None).prctl
-    except (ImportError, OSError, AttributeError):
-        return None
 
 
 # -- signals and the end -------------------------------------------------------------------------------------

@@ -55,10 +55,11 @@ def run(arguments: argparse.Namespace) -> int:
     if sys.platform != "linux":
         raise UsageError(ELSEWHERE)
     from gpudoctor.cli import program
+    from gpudoctor.cli.start import NotRunError
 
     try:
         ended = program.run(argv, os.environ)
-    except program.NotRunError as error:
+    except NotRunError as error:
         complain(str(error))
         return error.code
     if (ended.code or ended.signal) and not ended.asked:

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from gpudoctor.causes import FRAMEWORKS
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Outcome, Verdict
 from gpudoctor.report.model import FindingEntry, Report, SymptomEntry
+from gpudoctor.symptoms.explaining import GPU_CHECKS, NO_GPU, areas, areas_of, explaining, place
 from gpudoctor.symptoms.log import Hit, Log, Raised
 from gpudoctor.symptoms.scanner import KEPT, scan
 from gpudoctor.symptoms.words import NOTHING, Told, told
@@ -16,19 +16,6 @@ from gpudoctor.symptoms.words import NOTHING, Told, told
 # waited or warned, and a launcher that passes on a failure is the last to ask.
 RANK = {"error": 0, "late": 1, "waits": 4, "warning": 5, "wrapper": 6}
 EXPLAINED, UNKNOWN = 2, 3  # a warning that a failure of this machine explains; an exception that no row knows
-AREAS = {"torch": "pytorch", "tensorflow": "tensorflow", "keras": "tensorflow", "jax": "jax", "jaxlib": "jax"}
-AREAS |= {"jax_plugins": "jax", "cupy": "cupy", "cupy_backends": "cupy", "onnxruntime": "onnxruntime"}
-PROGRAMS = {"PyTorch": "pytorch", "TensorFlow": "tensorflow", "JAX": "jax", "CuPy": "cupy"}
-PROGRAMS |= {"ONNX Runtime": "onnxruntime", "torchrun": "pytorch", "torch.distributed": "pytorch", "NCCL": "pytorch"}
-
-
-# What can be the reason of an exception that has to do with GPUs and that no row knows: a script's own assertion.
-GPU_CHECKS = (
-    "visibility.*", "pytorch.no-gpu", "pytorch.cpu-build", "pytorch.wrong-vendor", "tensorflow.no-gpu",
-    "tensorflow.libraries-missing", "jax.no-gpu", "jax.cpu-only", "cupy.no-gpu", "onnxruntime.no-gpu", "device.none",
-    "device.no-gpu", "driver.*", "container.*", "wsl.*", "rocm.*", "fabric.*", "mig.*", "device.*",
-)  # fmt: skip
-NO_GPU = ("device.none", "device.no-gpu")  # lesser findings, but whoever wants a GPU needs no other reason
 UNKNOWN_WORDS = "no message that gpudoctor knows: most often the program's own"
 
 
@@ -102,11 +89,11 @@ def _cases(report: Report, log: Log, facts: Facts | None) -> tuple[list[_Case], 
             harmless.append(_harmless(hit.symptom.id, hit.symptom.program, said.meaning, hit.times))
             continue
         left = [f for f in report.findings if f.check not in said.rules_out]
-        findings = _explaining(hit.symptom.checks, _areas(hit), left)
+        findings = explaining(hit.symptom.checks, areas(hit), left)
         cases.append(_Case(_rank(hit, findings, failing), hit.line, hit, None, said, findings))
     for number, one in enumerate(_raised(log)):
-        own = {AREAS[name] for name in one.packages if name in AREAS}
-        findings = _explaining(GPU_CHECKS if one.gpu else (), own, report.findings)
+        own = areas_of(one.packages)
+        findings = explaining(GPU_CHECKS if one.gpu else (), own, report.findings)
         cases.append(_Case(UNKNOWN if number == 0 else RANK["waits"], one.line, None, one, NOTHING, findings))
     return sorted(cases, key=lambda case: case.order), harmless
 
@@ -125,15 +112,15 @@ def _failing(log: Log) -> set[str]:
     """Where the program failed, as far as the log tells: in which frameworks, or in something of its own."""
     if log.raised and not any(one.gpu for one in log.raised):
         return {"the program"}
-    found = {area for hit in log.hits.values() if hit.kind != "warning" for area in _areas(hit)}
-    return found | {AREAS[name] for one in log.raised for name in one.packages if name in AREAS}
+    found = {area for hit in log.hits.values() if hit.kind != "warning" for area in areas(hit)}
+    return found | areas_of(name for one in log.raised for name in one.packages)
 
 
 def _rank(hit: Hit, findings: Sequence[FindingEntry], failing: set[str]) -> int:
     """The rank of a message: what TensorFlow warned of is no reason for what failed in PyTorch."""
     if hit.kind != "warning" or not any(f.status == "fail" or f.check in NO_GPU for f in findings):
         return RANK[hit.kind]
-    own = _areas(hit)
+    own = areas(hit)
     return RANK["warning"] if failing and not own & failing and (own or "the program" in failing) else EXPLAINED
 
 
@@ -172,7 +159,7 @@ def _entry(case: _Case, role: str, ruled: dict[str, Outcome]) -> SymptomEntry:
         )
     assert case.hit is not None  # noqa: S101 - a case has one or the other
     row = case.hit.symptom
-    looked = [id_ for id_ in ruled if _index(id_, row.checks) < len(row.checks)]
+    looked = [id_ for id_ in ruled if place(id_, row.checks) < len(row.checks)]
     return SymptomEntry(
         id=row.id,
         role=role,
@@ -199,35 +186,3 @@ def _outcomes(verdicts: Sequence[Verdict]) -> dict[str, Outcome]:
         old = found.get(verdict.check.id, Outcome.SKIPPED)
         found[verdict.check.id] = max(old, verdict.outcome, key=order.index)
     return found
-
-
-# -- which finding explains a message ------------------------------------------------------------------------
-
-
-def _explaining(wanted: Sequence[str], allowed: set[str], findings: Sequence[FindingEntry]) -> tuple[FindingEntry, ...]:
-    """The findings that explain a message, the nearest first: as the wanted checks are ordered."""
-    near = [(_nearest(finding, wanted, allowed), number) for number, finding in enumerate(findings)]
-    return tuple(findings[number] for index, number in sorted(near) if index < len(wanted))
-
-
-def _nearest(finding: FindingEntry, wanted: Sequence[str], allowed: set[str]) -> int:
-    """The place of the first of a row's checks that a finding answers to, or that follows from it."""
-    own = [finding.check, *(one.check for one in finding.consequences)]
-    own = [id_ for id_ in own if not allowed or id_.split(".")[0] not in FRAMEWORKS or id_.split(".")[0] in allowed]
-    exact = finding.status != "fail"  # a whole area is meant for what keeps a GPU from working
-    return min((_index(id_, wanted, exact) for id_ in own), default=len(wanted))
-
-
-def _index(id_: str, wanted: Sequence[str], exact: bool = False) -> int:
-    for number, one in enumerate(wanted):
-        if id_ == one or (not exact and one.endswith(".*") and id_.startswith(one[:-1])):
-            return number
-    return len(wanted)
-
-
-def _areas(hit: Hit) -> set[str]:
-    """The frameworks that a message can come from; empty: any."""
-    program = hit.symptom.program.partition("'")[0].partition(",")[0]  # PyTorch's DataLoader; PyTorch, NCCL
-    if program in PROGRAMS:
-        return {PROGRAMS[program]}
-    return {AREAS[name] for name in hit.packages if name in AREAS}

@@ -1,0 +1,54 @@
+"""Which findings of a machine explain a message."""
+
+from collections.abc import Iterable, Sequence
+
+from gpudoctor.causes import FRAMEWORKS
+from gpudoctor.report.model import FindingEntry
+from gpudoctor.symptoms.log import Hit
+
+AREAS = {"torch": "pytorch", "tensorflow": "tensorflow", "keras": "tensorflow", "jax": "jax", "jaxlib": "jax"}
+AREAS |= {"jax_plugins": "jax", "cupy": "cupy", "cupy_backends": "cupy", "onnxruntime": "onnxruntime"}
+PROGRAMS = {"PyTorch": "pytorch", "TensorFlow": "tensorflow", "JAX": "jax", "CuPy": "cupy"}
+PROGRAMS |= {"ONNX Runtime": "onnxruntime", "torchrun": "pytorch", "torch.distributed": "pytorch", "NCCL": "pytorch"}
+# What can be the reason of an exception that has to do with GPUs and that no row knows: a script's own assertion.
+GPU_CHECKS = (
+    "visibility.*", "pytorch.no-gpu", "pytorch.cpu-build", "pytorch.wrong-vendor", "tensorflow.no-gpu",
+    "tensorflow.libraries-missing", "jax.no-gpu", "jax.cpu-only", "cupy.no-gpu", "onnxruntime.no-gpu", "device.none",
+    "device.no-gpu", "driver.*", "container.*", "wsl.*", "rocm.*", "fabric.*", "mig.*", "device.*",
+)  # fmt: skip
+NO_GPU = ("device.none", "device.no-gpu")  # lesser findings, but whoever wants a GPU needs no other reason
+
+
+def explaining(wanted: Sequence[str], allowed: set[str], findings: Sequence[FindingEntry]) -> tuple[FindingEntry, ...]:
+    """The findings that explain a message, the nearest first: as the wanted checks are ordered."""
+    near = [(_nearest(finding, wanted, allowed), number) for number, finding in enumerate(findings)]
+    return tuple(findings[number] for index, number in sorted(near) if index < len(wanted))
+
+
+def _nearest(finding: FindingEntry, wanted: Sequence[str], allowed: set[str]) -> int:
+    """The place of the first of a row's checks that a finding answers to, or that follows from it."""
+    own = [finding.check, *(one.check for one in finding.consequences)]
+    own = [id_ for id_ in own if not allowed or id_.split(".")[0] not in FRAMEWORKS or id_.split(".")[0] in allowed]
+    exact = finding.status != "fail"  # a whole area is meant for what keeps a GPU from working
+    return min((place(id_, wanted, exact) for id_ in own), default=len(wanted))
+
+
+def place(id_: str, wanted: Sequence[str], exact: bool = False) -> int:
+    """The place of a check among the wanted, which name whole areas too unless it has to be exact."""
+    for number, one in enumerate(wanted):
+        if id_ == one or (not exact and one.endswith(".*") and id_.startswith(one[:-1])):
+            return number
+    return len(wanted)
+
+
+def areas(hit: Hit) -> set[str]:
+    """The frameworks that a message can come from; empty: any."""
+    program = hit.symptom.program.partition("'")[0].partition(",")[0]  # PyTorch's DataLoader; PyTorch, NCCL
+    if program in PROGRAMS:
+        return {PROGRAMS[program]}
+    return areas_of(hit.packages)
+
+
+def areas_of(packages: Iterable[str]) -> set[str]:
+    """The frameworks among some packages."""
+    return {AREAS[name] for name in packages if name in AREAS}
