@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from gpudoctor.judge import Outcome as Outcome
     from gpudoctor.judge import Problem as Problem
     from gpudoctor.judge import Severity as Severity
-    from gpudoctor.judge import run as run
     from gpudoctor.library import check as check
     from gpudoctor.library import gather as gather
     from gpudoctor.library import record as record
     from gpudoctor.library import require as require
+    from gpudoctor.library import run as run
     from gpudoctor.machine import Machine as Machine
     from gpudoctor.maybe import Maybe as Maybe
     from gpudoctor.maybe import Unknown as Unknown
@@ -35,8 +35,8 @@ _HOMES = {
     "gpudoctor.expect.record": ("RecordError",),
     "gpudoctor.expect.trust": ("ExpectFileError",),
     "gpudoctor.facts": ("Facts",),
-    "gpudoctor.judge": ("Check", "Fix", "Outcome", "Problem", "Severity", "run"),
-    "gpudoctor.library": ("check", "gather", "record", "require"),
+    "gpudoctor.judge": ("Check", "Fix", "Outcome", "Problem", "Severity"),
+    "gpudoctor.library": ("check", "gather", "record", "require", "run"),
     "gpudoctor.machine": ("Machine",),
     "gpudoctor.maybe": ("Maybe", "Unknown", "known"),
     "gpudoctor.report.failures": ("FailuresError",),

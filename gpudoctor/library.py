@@ -7,10 +7,12 @@ runs in a child process, and nothing is set or changed in this one.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
-from gpudoctor import examine
+from gpudoctor import catalogue, examine, judge
 from gpudoctor.examine import Wishes
+from gpudoctor.judge import Check, Verdict
 from gpudoctor.machine import TOTAL_SECONDS, Machine
 
 if TYPE_CHECKING:
@@ -165,6 +167,32 @@ def require(
     if missing := unmet(wanted, done.facts, done.report):
         raise RequirementError(missing, done.report)
     return done.report
+
+
+def run(one: Check[Any] | ModuleType | str, facts: Facts | None = None) -> list[Verdict]:
+    """Ask a single check.
+
+    Args:
+        one: a check, the module that holds it (`from gpudoctor.checks.driver import library_mismatch`), or its id.
+        facts: what it is asked about; None: this machine, without importing a framework.
+
+    Returns:
+        A verdict for each subject: the machine, each GPU, or each framework.
+
+    Raises:
+        SelectionError: there is no check of this id.
+        TypeError: the module holds no check.
+    """
+    found = gather(quick=True) if facts is None else facts
+    if isinstance(one, str):
+        (id_,) = catalogue.select(catalogue.ids(), (one,), ())
+        (one,) = catalogue.load((id_,))
+    if isinstance(one, ModuleType):
+        held = getattr(one, one.__name__.rpartition(".")[2], None)
+        if not isinstance(held, Check):
+            raise TypeError(f"{one.__name__} holds no check.")
+        one = held
+    return judge.run(one, found)
 
 
 def _tests(names: tuple[str, ...]) -> Choice | None:

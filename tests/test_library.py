@@ -1,0 +1,76 @@
+"""What scripts call, as docs/library.md shows it."""
+
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import gpudoctor
+from gpudoctor.checks import driver
+from gpudoctor.checks.driver import library_mismatch
+from gpudoctor.requirements.wanted import DEMANDS
+from tests.builders import nvidia_host
+from tests.checks.nvidia_machines import versions
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "library.md"
+
+
+def test_check_takes_plain_arguments() -> None:
+    report = gpudoctor.check(only="driver", skip=["driver.cuda-error"], quick=True)
+    checks = [one.check for one in report.findings] + [one.check for one in report.unknown]
+    assert {check.split(".")[0] for check in checks} <= {"driver", "probe"}
+
+
+def test_an_interpreter_that_is_not_there() -> None:
+    with pytest.raises(Exception, match="/nowhere/python"):
+        gpudoctor.check(python="/nowhere/python", quick=True)
+
+
+@pytest.mark.parametrize("one", [library_mismatch, library_mismatch.library_mismatch, "driver.library-mismatch"])
+def test_a_single_check_is_asked(one: Any) -> None:
+    (verdict,) = gpudoctor.run(one, versions("570.133.07", "570.169", "570.169"))
+    assert verdict.outcome is gpudoctor.Outcome.PROBLEM
+
+
+def test_what_is_no_check() -> None:
+    with pytest.raises(TypeError, match=r"gpudoctor\.checks\.driver holds no check"):
+        gpudoctor.run(driver, nvidia_host())
+    with pytest.raises(ValueError, match=r"driver\.library-mismatch"):
+        gpudoctor.run("driver.library-mismatc", nvidia_host())
+
+
+def test_several_threads_at_once() -> None:
+    found: list[str] = []
+    threads = [threading.Thread(target=lambda: found.append(gpudoctor.gather(quick=True).schema)) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert found == ["gpudoctor.facts/1"] * 3
+
+
+def test_nothing_changes_in_the_process_that_asks() -> None:
+    code = (
+        "import os, signal, sys, threading\n"
+        "def state(): return (dict(os.environ), os.getcwd(), os.umask(0o22),\n"
+        "    [signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD, signal.SIGHUP)],\n"
+        "    sys.getswitchinterval(), threading.active_count())\n"
+        "before = state()\n"
+        "import gpudoctor\n"
+        "gpudoctor.check(quick=True)\n"
+        "assert state() == before, (before, state())\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=PAGE.parent.parent)
+
+
+def test_the_page_names_every_demand() -> None:
+    text = PAGE.read_text()
+    assert [name for name in DEMANDS if f"`{name}`" not in text and not name.startswith("matmul")] == []
+
+
+def test_the_pages_first_example_runs() -> None:
+    code = PAGE.read_text().split("```python\n")[1].split("```")[0].replace("report.raise_for_failures()", "")
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=PAGE.parent.parent, stdout=subprocess.DEVNULL)
