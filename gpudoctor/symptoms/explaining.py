@@ -14,7 +14,8 @@ PROGRAMS |= {"ONNX Runtime": "onnxruntime", "torchrun": "pytorch", "torch.distri
 GPU_CHECKS = (
     "visibility.*", "pytorch.no-gpu", "pytorch.cpu-build", "pytorch.wrong-vendor", "tensorflow.no-gpu",
     "tensorflow.libraries-missing", "jax.no-gpu", "jax.cpu-only", "cupy.no-gpu", "onnxruntime.no-gpu", "device.none",
-    "device.no-gpu", "driver.*", "container.*", "wsl.*", "rocm.*", "fabric.*", "mig.*", "device.*",
+    "device.no-gpu", "cluster.*", "cloud.*", "intel.*", "environment.*", "driver.*", "container.*", "wsl.*", "rocm.*",
+    "fabric.*", "mig.*", "device.*",
 )  # fmt: skip
 NO_GPU = ("device.none", "device.no-gpu")  # lesser findings, but whoever wants a GPU needs no other reason
 

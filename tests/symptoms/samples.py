@@ -284,6 +284,8 @@ SAMPLES = [
     Sample("aborted", "terminate called after throwing an instance of 'c10::Error'\n"),
     Sample("terminated", "slurmstepd: error: *** JOB 77 ON node12 CANCELLED AT 2026-02-01T12:00:00 DUE TO TIME LIMIT ***"),
     Sample("shared-object", "ImportError: libmine.so.3: cannot open shared object file: No such file or directory"),
+    Sample("xpu-none", trace("RuntimeError: No XPU devices are available.", "torch/xpu/__init__.py")),
+    Sample("keras-3", trace("ValueError: Your currently installed version of Keras is Keras 3, but this is not yet supported")),
     # -- several messages: the first error is the root, what follows follows ------------------------------
     Sample(
         "cuda-oom",
