@@ -39,7 +39,7 @@ def because(steps: Sequence[str], missing: bool, package: str | None) -> tuple[s
     if steps[0] == "smoke":
         return (*NO_GPU, *SYSTEM, *ENVIRONMENT, "health.*", "link.*", "host.*", "packages.*", *own, "smoke.*")
     if steps[0] == "pythons":
-        below = (*NO_GPU, *SYSTEM) if "live" in steps or missing else ()
+        below = (*NO_GPU, *SYSTEM) if "live" in steps else ()
         return (*below, *ENVIRONMENT, "packages.*", *own)
     of_field = tuple(id_ for step in steps for id_ in OTHERWISE.get(step, ()))
     drivers = steps[0] in ("gpus", "nvidia", "amd", "pci") and missing

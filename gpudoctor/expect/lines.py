@@ -18,6 +18,8 @@ def lines(text: str) -> dict[Keys, list[int]]:
         if stripped.startswith("["):
             if keys := _keys(stripped):
                 table = keys
+                for depth in range(1, len(keys)):
+                    found.setdefault(keys[:depth], [number])
                 found.setdefault(table, []).append(number)
         elif "=" in stripped and (keys := _keys(stripped) or _keys(f"{stripped.partition('=')[0]}= 0")):
             for depth in range(1, len(keys) + 1):

@@ -12,7 +12,7 @@ from gpudoctor.smoke.wishes import BACKENDS
 FIGURES: dict[str, tuple[str, ...]] = {
     "matmul": ("rate", "error", "first call", "cpu rate", "speed-up"),
     "mnist": ("rate", "loss error", "gradient error", "step error", "descent", "loss left"),
-    "transfer": ("h2d pinned", "d2h pinned", "h2d pageable", "d2h pageable"),
+    "transfer": ("h2d pinned", "d2h pinned", "h2d pageable", "d2h pageable", "copy"),
     "overlap": ("copy", "compute", "both", "overlap", "duplex"),
     "mixed-precision": ("loss error", "gradient error", "difference", "scale"),
     "fused": ("rate", "compile", "error", "speed-up"),

@@ -47,7 +47,7 @@ def measured_entries(facts: Facts) -> Iterator[Entry]:
             for figure in test.figures if test.outcome == "done" else ():
                 if _held(figure):
                     rates.setdefault(_path(run, test, figure, alike), []).append(Rate(run, figure, margin(figure)))
-    rule = RULE
+    rule: tuple[str, ...] = RULE
     for path, found in rates.items():
         worst = min(found, key=lambda rate: rate.least if rate.margin < TOO_WIDE else 0.0)
         if worst.margin < TOO_WIDE:

@@ -37,7 +37,7 @@ class PerGpu(NamedTuple):
 GPU = (
     PerGpu("name", "is", "What each GPU is."),
     PerGpu("status", "is", "Each GPU answers."),
-    PerGpu("memory", "at_least", "Bytes of memory, less 3 %: drivers keep some for themselves.", lambda n: int(n * MEMORY)),
+    PerGpu("memory", "at_least", "Bytes of memory, less 3 %: drivers differ.", lambda n: int(n * MEMORY)),
     PerGpu("link_generation_max", "at_least", "The PCIe generation that card and slot can do together."),
     PerGpu("link_width_max", "at_least", "The PCIe lanes that card and slot have together."),
     PerGpu("ecc", "is", "Error correction of the memory."),
@@ -59,7 +59,7 @@ def recorded(facts: Facts, report: Report, force: bool = False) -> str:
     if not force and (why := _not_good(report)):
         raise RecordError(why, report)
     entries = list(_entries(facts))
-    if not entries:
+    if all(one.off for one in entries):
         raise RecordError("No GPU, driver or framework was found here that could be written down.", report)
     return written(entries, facts, _doubts(report))
 
@@ -69,9 +69,7 @@ def _doubts(report: Report) -> str:
     warned = ", ".join(dict.fromkeys(one.check for one in report.findings if one.status == "warn"))
     if not report.ok:
         return "The machine was NOT known to be well when this was written (--force)."
-    return f"The machine warned of {warned} when this was written: look whether all of it is as it should be." * bool(
-        warned
-    )
+    return f"The machine warned of {warned} when this was written: is all of it as it should be?" if warned else ""
 
 
 def _not_good(report: Report) -> str:

@@ -1,0 +1,80 @@
+"""A root cause explains the expectations that it breaks, and no other."""
+
+import pytest
+
+from gpudoctor.examine import Wishes, check
+from gpudoctor.expect.read import loads
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Outcome, run
+from gpudoctor.report.model import Report
+from tests.builders import plain_host
+from tests.checks import healthy_nvidia as nv
+from tests.expect import one
+from tests.machines.registry import machines
+
+MACHINES = {machine.name: machine for machine in machines()}
+GPUS = one("gpus", "count=1")
+SEES = one("pythons.0.frameworks.torch.live.count", "at_least=1")
+
+
+def held(facts: Facts, text: str) -> Report:
+    return check(None, Wishes(expect=loads(text, "e.toml")), facts)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("module-not-loaded", GPUS),
+        ("card-without-a-driver", one("nvidia.kernel.loaded", "version='>=500'")),
+        ("upgraded-under-a-running-kernel", SEES),
+        ("cpu-wheel", SEES),
+        ("cpu-wheel", one("pythons.0.frameworks.torch.cuda", "present=true")),
+        ("mask-names-a-gpu-that-is-not-there", SEES),
+        ("card-not-seated", one("gpus.*.link_width", "at_least=16")),
+        ("fell-off-the-bus", one("gpus", "count=8")),
+        ("nvidia-smi-hangs", one("gpus.*.name", "contains='NVIDIA'")),
+    ],
+)
+def test_the_root_cause_explains_it(name: str, text: str) -> None:
+    machine = MACHINES[name]
+    facts, (expected,) = machine.make(), loads(text, "e.toml")
+    (verdict,) = run(expected.check(facts), facts)
+    assert verdict.outcome in (Outcome.PROBLEM, Outcome.UNKNOWN)
+    report = held(facts, text)
+    standing = {entry.check for entry in report.findings} | {entry.check for entry in report.unknown}
+    assert expected.id not in standing
+    following = {entry.check: c.says for entry in report.findings for c in entry.consequences if c.check == expected.id}
+    assert following == ({machine.root: verdict.says} if verdict.outcome is Outcome.PROBLEM else {})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        one("gpus.*.name", "contains='B200'"),
+        one("host.memory", "at_least=1e15"),
+        one("pythons.0.frameworks.torch.version", "version='>=99'"),
+    ],
+)
+def test_what_has_nothing_to_do_with_it_stands_for_itself(text: str) -> None:
+    facts = MACHINES["fabric-manager-not-running"].make()
+    report = held(facts, text)
+    assert [entry.check.partition(".")[0] for entry in report.findings if not entry.check.startswith("fabric.")] == [
+        "expect"
+    ]
+    assert any(entry.check.startswith("fabric.") for entry in report.findings)
+
+
+def test_who_expects_a_gpu_is_told_why_there_is_none() -> None:
+    report = held(plain_host(), GPUS)
+    assert report.status == "fail"
+    (entry,) = (entry for entry in report.findings if entry.status == "fail")
+    assert entry.check == "device.no-gpu"
+    assert [c.says for c in entry.consequences] == ["gpus: wanted 1 of them, found 0."]
+
+
+def test_unknown_is_incomplete() -> None:
+    report = held(nv.hgx(nv.H100, 4), one("smoke.pytorch.transfer.h2d pinned", "at_least=1"))
+    assert report.status == "incomplete"
+    assert [(entry.check, entry.subject, entry.essential) for entry in report.unknown if entry.essential] == [
+        ("expect.smoke-pytorch-transfer-h2d-pinned", "e.toml:1", True)
+    ]

@@ -1,0 +1,123 @@
+"""A file that cannot be used is refused in one sentence with file, line, path and the nearest right name."""
+
+from pathlib import Path
+
+import pytest
+
+from gpudoctor.expect.read import load, loads
+from gpudoctor.expect.trust import ExpectFileError
+from gpudoctor.judge import Severity
+from tests.expect import one
+
+NAME = "gpus.*.name"
+WRONG = {
+    "no field": (one("gpus.*.nam", 'is="a"'), '1: There is no "nam" in gpus.*. Did you mean "gpus.*.name"?'),
+    "no such thing": (one("xyzzy", "count=1"), '1: The facts have no "xyzzy". There are schema, version,'),
+    "at the root": (one("gpu", "count=1"), '1: The facts have no "gpu". Did you mean "gpus"?'),
+    "element forgotten": (
+        one("gpus.name", 'is="a"'),
+        '1: gpus is a list: write "gpus.*.name" for every one of it, or a number in place of "*".',
+    ),
+    "framework forgotten": (one("pythons.0.frameworks.version", 'is="1"'), "pythons.0.frameworks is a list: write"),
+    "another name of it": (
+        one("pythons.0.frameworks.pytorch.version", 'is="1"'),
+        'Did you mean "pythons.0.frameworks.torch.version"?',
+    ),
+    "below a text": (one(NAME + ".x", 'is="a"'), '1: gpus.*.name is a text, so there is no "x" below it.'),
+    "of three": (one("nvidia.kernel.packages.0.3", 'is="a"'), "has 3 parts: write 0 to 2, not 3."),
+    "an empty step": (one("gpus..name", 'is="a"'), '"gpus..name" is no path'),
+    "an open quotation": (one('gpus."name', 'is="a"'), "is no path"),
+    "unquoted": ('[expect.nvidia.kernel.loaded]\nversion=">=5"', 'write the path between quotes, [expect."nvidia'),
+    "operator of another kind": (
+        one("gpus", 'is="a"'),
+        '2: gpus: it is a list, which "is" does not suit; what suits: contains, lacks, count, present.',
+    ),
+    "no operator": (one("gpus"), "1: gpus: it does not say what is expected; what suits: contains, lacks, count"),
+    "misspelt operator": (one("gpus.0.memory", "", "at_lest=1"), '3: gpus.0.memory: there is no operator "at_lest".'),
+    "the nearest operator": (one("gpus.0.memory", "at_lest=1"), 'Did you mean "at_least"?'),
+    "a far operator": (one("gpus.0.memory", "foo=1"), "There are is, one_of, version,"),
+    "no specifier": (one("nvidia.kernel.loaded", 'version="580"'), "takes a version specifier such as"),
+    "no number": (one("gpus.0.memory", 'at_least="8"'), '2: gpus.0.memory: "at_least" takes a number, not "8".'),
+    "truth is no number": (one("gpus.0.memory", "at_least=true"), "takes a number, not true."),
+    "nan": (one("gpus.0.memory", "at_least=nan"), "takes a number, not nan."),
+    "the wrong way round": (one("gpus.0.memory", "between=[2, 1]"), "the lower one first, not [2, 1]."),
+    "one of two": (one("gpus.0.memory", "between=[2]"), "takes a list of two numbers"),
+    "another type": (one("gpus.0.ecc", "is=1"), '"is" takes true or false, not 1.'),
+    "no text": (one(NAME, "is=8"), '"is" takes a text, not 8.'),
+    "a date": (one(NAME, "is=2026-01-01"), '"is" takes a text, not 2026-01-01.'),
+    "one of nothing": (one(NAME, "one_of=[]"), '"one_of" takes a list of values'),
+    "one of another type": (one(NAME, "one_of=['a', 1]"), '"one_of" takes a list of values'),
+    "out of form": (one("gpus.0.capability", 'is="nine"'), '"is" takes a text of the form ^[0-9]{1,3}'),
+    "out of the list": (one("smoke.runs.*.outcome", 'is="good"'), 'takes one of "done", "unsupported"'),
+    "count of less than nothing": (one("gpus", "count=-1"), '"count" takes a whole number, or a comparison'),
+    "count of truth": (one("gpus", "count=true"), '"count" takes a whole number'),
+    "count of nonsense": (one("gpus", 'count="8"'), '"count" takes a whole number'),
+    "presence in words": (one("gpus", 'present="yes"'), '"present" takes true or false'),
+    "severity": (one("gpus", "count=1", 'severity="bad"'), '3: gpus: "severity" is one of fail, warn, advice,'),
+    "an empty sentence": (one("gpus", "count=1", 'says=" "'), '3: gpus: "says" takes a text.'),
+    "a fix that is a command": (one("gpus", "count=1", 'fix=["rm"]'), '3: gpus: "fix" takes a text.'),
+    "a backend": (one("smoke.torch.transfer.h2d pinned", "at_least=1"), 'there is no backend "torch".'),
+    "a test": (one("smoke.pytorch.transfers.rate", "at_least=1"), 'Did you mean "transfer"?'),
+    "a figure": (one("smoke.pytorch.transfer.h2d pined", "at_least=1"), 'Did you mean "h2d pinned"?'),
+    "a data type": (one("smoke.pytorch.matmul fp64.rate", "at_least=1"), 'no data type "fp64". There are fp32,'),
+    "a device": (one("smoke.pytorch.gpu0.transfer.h2d pinned", "at_least=1"), '"gpu0" is no device'),
+    "too short": (one("smoke.pytorch.transfer", "at_least=1"), "what was measured is written"),
+    "no TOML": ("[expect.gpus]\ncount = \n", "2: this is no TOML: Invalid value."),
+    "no end": ('[expect.gpus]\nis = "', "2: this is no TOML: Unterminated string."),
+    "another table": (
+        '\n[expct."gpus"]\ncount=1',
+        '2: there is no "expct"; what is expected stands in [expect."PATH"]',
+    ),
+    "no tables": ("expect = 1", "1: expect holds tables"),
+    "no table": ("expect.gpus = 1", '1: gpus holds no operator: write [expect."gpus"] and below it'),
+    "nothing": ("# nothing\n", " expects nothing: it needs tables such as"),
+    "too many digits": (one("gpus", "count=" + "9" * 5000), "this is no TOML"),
+    "too deep": (one("gpus", "count=" + "[" * 5000), "too deep"),
+}
+
+
+@pytest.mark.parametrize(("text", "says"), WRONG.values(), ids=WRONG)
+def test_what_is_wrong(text: str, says: str) -> None:
+    with pytest.raises(ExpectFileError) as caught:
+        loads(text, "e.toml")
+    found = str(caught.value)
+    assert found.startswith("e.toml")
+    assert says in found
+    assert "\n" not in found
+    assert found.endswith((".", "?"))
+
+
+def test_lines_of_every_way_to_write_it() -> None:
+    text = """\
+expect."gpus.*.ecc" = { is = true }
+# a comment with [expect."gpus"]
+[expect."gpus"]
+count = 8
+says = '''
+A text of several lines.
+'''
+
+[[expect."gpus.*.name"]]
+contains = "H100"
+[[expect."gpus.*.name"]]
+severity = "warn"
+matches = "NVIDIA*"
+"""
+    found = loads(text, "e.toml")
+    places = {(one.path, one.place, one.severity) for one in found}
+    assert places == {
+        ("gpus.*.ecc", "e.toml:1", Severity.ERROR),
+        ("gpus", "e.toml:3", Severity.ERROR),
+        ("gpus.*.name", "e.toml:9", Severity.ERROR),
+        ("gpus.*.name", "e.toml:11", Severity.WARNING),
+    }
+    assert len({one.id for one in found}) == len(found)
+
+
+def test_the_same_path_in_several_files_is_a_check_each(tmp_path: Path) -> None:
+    for name in ("a.toml", "b.toml"):
+        (tmp_path / name).write_text(one("gpus", "count=1"))
+        (tmp_path / name).chmod(0o644)
+    found = load([str(tmp_path / "a.toml"), str(tmp_path / "b.toml")])
+    assert [e.id for e in found] == ["expect.gpus", "expect.gpus-2"]
+    assert [Path(e.place).name for e in found] == ["a.toml:1", "b.toml:1"]
