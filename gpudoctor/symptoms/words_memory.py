@@ -34,12 +34,13 @@ def out_of_memory(lines: Sequence[str], facts: Facts | None) -> Told:
     if tried is None or total is None or free is None:
         return Told(says=(f"The program wanted {_gib(tried)} more.",)) if tried is not None else NOTHING
     others = total - free - (own or (torch or total) + CONTEXT)
+    least = "" if own else "at least "
     own = own or torch or total - free
     elsewhere = _elsewhere(total, facts)
     says = f"It wanted {_gib(tried)} of the GPU's {_gib(total)}; {_gib(free)} were free, {_gib(own)} its own"
     if others > MUCH * total:
         meaning = "other programs hold much of the GPU's memory, and this one got too little"
-        said = f"{says}, and {_gib(others)} others'."
+        said = f"{says}, and {least}{_gib(others)} others'."
         return Told(says=(said, *elsewhere), meaning=meaning, tries=(OTHERS,), advice=NO_PIECES)
     if kept and kept > tried:
         meaning = "the memory would be enough, and lies in pieces that are too small"
