@@ -21,6 +21,7 @@ NAMES = (
     "text",
     "json",
     "markdown",
+    "html",
     "junit",
     "sarif",
     "github",
@@ -99,7 +100,7 @@ def leaving(report: "Report", facts: "Facts", wishes: "Wishes", form: Form) -> L
     from gpudoctor.privacy.secrets import without_secrets
 
     if not form.mask:
-        return Leaving(harmless(report), facts, without_secrets)
+        return Leaving(harmless(report), harmless(facts) if form.name == "html" else facts, without_secrets)
     from gpudoctor.examine import check
 
     masks = Masks(facts)
@@ -123,10 +124,14 @@ def deliver(report: "Report", facts: "Facts", form: Form) -> None:
         _summary(report)
 
 
-def rendered(report: "Report", facts: "Facts", form: Form) -> str:  # noqa: ARG001 - for pictures of the machine
+def rendered(report: "Report", facts: "Facts", form: Form) -> str:
     """The report in its form."""
     from gpudoctor.report.formats import FORMATS
 
+    if form.name == "html":
+        from gpudoctor.report.html import render as page
+
+        return page(report, facts)
     if form.name != "text":
         return FORMATS[form.name].render()(report)
     from gpudoctor.cli.terminal import colours, columns

@@ -33,6 +33,7 @@ FORMATS = {
         Format("text", "a person at a terminal"),
         Format("json", "programs: gpudoctor.report/1"),
         Format("markdown", "an issue tracker", leaves=True),
+        Format("html", "a person in a browser", leaves=True),
         Format("junit", "continuous integration", leaves=True),
         Format("sarif", "code scanning", leaves=True),
         Format("github", "a workflow of GitHub Actions", leaves=True),

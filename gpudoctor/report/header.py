@@ -1,5 +1,7 @@
 """The head of the text: the machine, the driver, the GPUs and what each framework sees, at a glance."""
 
+from collections.abc import Iterator
+
 from rich.console import Console
 from rich.text import Text
 
@@ -12,19 +14,21 @@ WIDE = 10
 
 def header(out: Console, report: Report) -> None:
     """Print the head."""
-    _row(out, "gpudoctor", f"{report.version}")
-    _row(out, "machine", _machine(report))
-    _row(out, "driver", _driver(report))
-    _gpus(out, report.gpus)
+    for label, text in rows(report):
+        for line in wrapped(text, out.width - WIDE):
+            out.print(Text.assemble((f"{label:<{WIDE}}", "bold"), line), soft_wrap=True)
+            label = ""
+
+
+def rows(report: Report) -> Iterator[tuple[str, str]]:
+    """The lines of the head, each with its label; one without goes on with what the one above it is about."""
+    yield "gpudoctor", report.version
+    yield "machine", _machine(report)
+    yield "driver", _driver(report)
+    yield from _gpus(report.gpus)
     pythons = report.pythons or ((report.python,) if report.python else ())
     for python in pythons:
-        _python(out, python, [f for f in report.frameworks if f.python == python.path])
-
-
-def _row(out: Console, label: str, text: str) -> None:
-    for line in wrapped(text, out.width - WIDE):
-        out.print(Text.assemble((f"{label:<{WIDE}}", "bold"), line), soft_wrap=True)
-        label = ""
+        yield from _python(python, [f for f in report.frameworks if f.python == python.path])
 
 
 def _machine(report: Report) -> str:
@@ -60,10 +64,10 @@ def _nvidia(m: MachineEntry) -> list[str]:
     return [*parts, f"CUDA up to {m.driver_cuda}"] if m.driver_cuda else parts
 
 
-def _gpus(out: Console, gpus: tuple[GpuEntry, ...]) -> None:
+def _gpus(gpus: tuple[GpuEntry, ...]) -> Iterator[tuple[str, str]]:
     """Each GPU on a line; equal neighbours share one."""
     if not gpus:
-        _row(out, "GPUs", "none found")
+        yield "GPUs", "none found"
     groups: list[tuple[str, list[int]]] = []
     for gpu in gpus:
         text = _gpu(gpu)
@@ -73,7 +77,7 @@ def _gpus(out: Console, gpus: tuple[GpuEntry, ...]) -> None:
             groups.append((text, [gpu.index]))
     for number, (text, indices) in enumerate(groups):
         which = f"{indices[0]}" if len(indices) == 1 else f"{indices[0]}-{indices[-1]}"
-        _row(out, "GPUs" if number == 0 else "", f"{which}  {text}")
+        yield "GPUs" if number == 0 else "", f"{which}  {text}"
 
 
 def _gpu(gpu: GpuEntry) -> str:
@@ -91,16 +95,16 @@ def _gpu(gpu: GpuEntry) -> str:
     return ", ".join(parts)
 
 
-def _python(out: Console, python: PythonEntry, frameworks: list[FrameworkEntry]) -> None:
+def _python(python: PythonEntry, frameworks: list[FrameworkEntry]) -> Iterator[tuple[str, str]]:
     why = python.why if python.why != "--python" else ""
     words = (python.version, python.kind, python.manager and f"{python.manager} installs", why)
     about = ", ".join(p for p in words if p)
-    _row(out, "Python", f"{python.path}" + (f" ({about})" if about else ""))
+    yield "Python", f"{python.path}" + (f" ({about})" if about else "")
     for framework in frameworks:
         name = f"{NAMES.get(framework.name, framework.name)} {framework.version or '(version unknown)'}"
-        _row(out, "", f"{name:<23} {_built(framework):<13} {_sees(framework)}")
+        yield "", f"{name:<23} {_built(framework):<13} {_sees(framework)}"
     if not frameworks and python.error is None:
-        _row(out, "", "no framework of PyTorch, TensorFlow, CuPy, JAX, ONNX Runtime")
+        yield "", "no framework of PyTorch, TensorFlow, CuPy, JAX, ONNX Runtime"
 
 
 def _built(framework: FrameworkEntry) -> str:

@@ -110,12 +110,12 @@ def labelled(out: Console, label: str, text: str, style: str = "") -> None:
 def _fix(out: Console, fix: Fix, label: str) -> None:
     labelled(out, label, fix.says)
     for command in fix.commands:
-        _command(out, command)
+        command_line(out, command)
     if after := _after(fix):
         labelled(out, "", f"({'; '.join(after)})", "dim")
     if fix.verify and fix.verify not in fix.commands:
         labelled(out, "", "To see whether it helped:", "dim")
-        _command(out, fix.verify)
+        command_line(out, fix.verify)
 
 
 def _for_the_others(out: Console, entry: FindingEntry, others: list[FindingEntry]) -> None:
@@ -124,10 +124,10 @@ def _for_the_others(out: Console, entry: FindingEntry, others: list[FindingEntry
         if commands := own_commands(other, entry):
             labelled(out, "", f"The same for {other.subject}:", "dim")
             for command in commands:
-                _command(out, command)
+                command_line(out, command)
 
 
-def _command(out: Console, command: str) -> None:
+def command_line(out: Console, command: str) -> None:
     """A command on lines of its own, as it is typed: never wrapped, so that it can be copied."""
     for line in clean(command).splitlines():
         out.print(Text(" " * INDENT + "  " + line, "green"), soft_wrap=True)

@@ -1,0 +1,118 @@
+"""The report as one page: without scripts, without network, readable on a phone and on paper.
+
+Names are masked before: `gpudoctor.privacy` does it to the facts that the report and its pictures are made of.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+
+from gpudoctor.facts import Facts
+from gpudoctor.report import header
+from gpudoctor.report.alike import alike
+from gpudoctor.report.html_bars import bars
+from gpudoctor.report.html_findings import finding, prose
+from gpudoctor.report.html_machine import machine
+from gpudoctor.report.model import Report, Summary
+from gpudoctor.report.svg import escaped
+
+# Nothing is loaded, run or sent, whatever a string of the report holds.
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+_COLUMNS = re.compile(r"\s{2,}")  # what stands in columns at a terminal
+STATES = {
+    "fail": "something does not work",
+    "warn": "it works, and something is worth a look",
+    "pass": "nothing is wrong",
+    "incomplete": "too little could be found out",
+}
+
+
+def render(report: Report, facts: Facts | None = None) -> str:
+    """The page.
+
+    Args:
+        report: what is said.
+        facts: what the picture of the machine is drawn from; None: there is no picture.
+    """
+    parts = [*_head(report), "<main>", *_findings(report), *_pictures(report, facts), *_unknown(report), "</main>"]
+    made = f"gpudoctor {escaped(report.version)}" + (f", {escaped(report.created)}" if report.created else "")
+    return "\n".join([*_begin(report), *parts, f'<footer class="soft">{made}</footer>', "</body>", "</html>"]) + "\n"
+
+
+def _begin(report: Report) -> Iterator[str]:
+    with open(os.path.splitext(__file__)[0] + ".css", encoding="utf-8") as file:
+        style = file.read()
+    yield "<!DOCTYPE html>"
+    yield '<html lang="en">'
+    yield "<head>"
+    yield '<meta charset="utf-8">'
+    yield f'<meta http-equiv="Content-Security-Policy" content="{escaped(POLICY)}">'
+    yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
+    yield '<meta name="referrer" content="no-referrer">'
+    yield f"<title>gpudoctor: {escaped(report.status.upper())}</title>"
+    yield f"<style>\n{style}</style>"
+    yield "</head>"
+    yield "<body>"
+
+
+def _head(report: Report) -> Iterator[str]:
+    status = report.status if report.status in STATES else "incomplete"
+    yield f'<header class="verdict {status}">'
+    yield f'<h1><span class="word">{escaped(report.status.upper())}</span> {STATES[status]}</h1>'
+    yield f"<p>{_counts(report.summary)}</p>"
+    for sentence in report.next:
+        yield f"<p>{prose(sentence)}</p>"
+    yield "</header>"
+    yield '<dl class="head">'
+    for label, text in header.rows(report):
+        if label:
+            yield f"<dt>{escaped(label)}</dt>"
+        yield f"<dd>{escaped(_COLUMNS.sub(' · ', text))}</dd>"
+    yield "</dl>"
+
+
+def _counts(s: Summary) -> str:
+    parts = (
+        (s.fail, "failed"),
+        (s.warn, "warnings" if s.warn != 1 else "warning"),
+        (s.advice, "advice"),
+        (s.consequences, "consequences" if s.consequences != 1 else "consequence"),
+        (s.broken, "broken"),
+        (s.unknown, "unknown"),
+        (s.passed, "passed"),
+        (s.skipped, "not for this machine"),
+    )
+    return ", ".join(f"{number} {name}" for number, name in parts if number or name in ("failed", "passed"))
+
+
+def _findings(report: Report) -> Iterator[str]:
+    groups = alike(report.findings)
+    if groups:
+        yield f"<h2>{'What to mend' if report.status == 'fail' else 'What was found'}</h2>"
+    for number, (entry, *others) in enumerate(groups, 1):
+        yield from finding(number, entry, others)
+
+
+def _pictures(report: Report, facts: Facts | None) -> Iterator[str]:
+    drawn = machine(facts, report) if facts is not None else ""
+    if drawn:
+        yield "<h2>The machine</h2>"
+        yield drawn
+        yield '<p class="soft">A line is as thick as its link has lanes. A GPU at rest lowers its PCIe generation.</p>'
+    if report.smoke:
+        yield "<h2>Smoke tests</h2>"
+        yield from bars(report.smoke)
+
+
+def _unknown(report: Report) -> Iterator[str]:
+    if not report.unknown:
+        return
+    yield "<h2>Not known</h2>"
+    yield f"<details><summary>{len(report.unknown)} questions could not be answered</summary>"
+    yield "<ul>"
+    for one in report.unknown:
+        word = "broken: " if one.broken else ""
+        yield f"<li><code>{escaped(one.check)}</code> ({escaped(one.subject)}): {word}{prose(one.why)}</li>"
+    yield "</ul></details>"
