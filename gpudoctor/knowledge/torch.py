@@ -96,6 +96,28 @@ def wheel_for(
     return _newest(wanted or fits)
 
 
+def wheels_for(
+    capabilities: tuple[str, ...], driver_cuda: str | None = None, python: str | None = None, machine: str = "x86_64"
+) -> tuple[TorchChoice, ...]:
+    """Return every wheel that has code for each of these GPUs and runs on the driver, the advised one first.
+
+    Args:
+        capabilities: compute capabilities, "8.6".
+        driver_cuda: the CUDA version that the driver reports; None: the driver can be changed.
+        python: "3.12"; None: any.
+        machine: "x86_64" or "aarch64".
+    """
+    fits = [c for c in _wheels(python) if all(_runs(c, one, driver_cuda, machine) for one in capabilities)]
+    order = torch().index.preferred
+    first = [c for c in fits if c.variant in order]
+    found: list[TorchChoice] = []
+    for group in (first, [c for c in fits if c.variant not in order]):
+        while group and (best := _newest(group)):
+            found.append(best)
+            group.remove(best)
+    return tuple(found)
+
+
 def variants_covering(capability: str, machine: str = "x86_64") -> tuple[TorchChoice, ...]:
     """Return every variant with code for this GPU, each with its newest release, newest first."""
     newest: dict[str, TorchChoice] = {}

@@ -83,9 +83,11 @@ def finding(
     for seen in dict.fromkeys(seen for one in (entry, *others) for seen in one.evidence):
         labelled(out, "seen", seen, "dim")
     for number, fix in enumerate(entry.fixes):
-        _fix(out, fix, "fix" if number == 0 else "or")
+        _fix(out, fix, "fix" if number == 0 else "or", verbose)
     _for_the_others(out, entry, others)
     _consequences(out, tuple(follows for one in (entry, *others) for follows in one.consequences))
+    if verbose and entry.affects:
+        labelled(out, "touches", ", ".join(entry.affects), "dim")
     if verbose and entry.ruled_out:
         labelled(out, "well", ", ".join(entry.ruled_out), "dim")
     for reference in entry.references if verbose else ():
@@ -107,12 +109,14 @@ def labelled(out: Console, label: str, text: str, style: str = "") -> None:
         label = ""
 
 
-def _fix(out: Console, fix: Fix, label: str) -> None:
+def _fix(out: Console, fix: Fix, label: str, verbose: bool) -> None:
     labelled(out, label, fix.says)
     for command in fix.commands:
         command_line(out, command)
     if after := _after(fix):
         labelled(out, "", f"({'; '.join(after)})", "dim")
+    if verbose and fix.undo:
+        labelled(out, "", f"To take it back: {fix.undo}", "dim")
     if fix.verify and fix.verify not in fix.commands:
         labelled(out, "", "To see whether it helped:", "dim")
         command_line(out, fix.verify)

@@ -1,0 +1,44 @@
+"""The step that gives containers the GPU: NVIDIA's Container Toolkit on the host."""
+
+from gpudoctor.facts import Facts
+from gpudoctor.remedies import container
+from gpudoctor.setup import commands
+from gpudoctor.setup.plan import Ground, Refusal, Step
+from gpudoctor.subjects import in_container
+
+AMD = "docker run --rm --device /dev/kfd --device /dev/dri rocm/rocm-terminal rocminfo"
+
+
+def decide(facts: Facts, ground: Ground) -> tuple[Step | None, Refusal | None, str | None]:
+    """The step, or why there is none, or a note that nothing is to be done."""
+    if ground.vendor is None:
+        why = "This machine has no GPU that containers could have."
+        return None, Refusal("container toolkit", why, "Containers run without it."), None
+    if ground.vendor == "amd":
+        return None, None, f"Containers need no toolkit for AMD GPUs, only the device nodes: {AMD}"
+    if in_container(facts):
+        why = "This is a container: the toolkit belongs to its host."
+        return None, Refusal("container toolkit", why, "Run this on the host."), None
+    if isinstance(facts.containers.toolkit, str) and _knows(facts):
+        return None, None, "The NVIDIA Container Toolkit is installed, and the container engine knows of it."
+    return _step(facts), None, None
+
+
+def _knows(facts: Facts) -> bool:
+    """Whether Docker has NVIDIA's runtime, or a CDI specification is there."""
+    runtimes = facts.containers.docker_runtimes or facts.containers.docker_config_runtimes
+    cdi = facts.containers.cdi
+    return (isinstance(runtimes, tuple) and "nvidia" in runtimes) or (isinstance(cdi, tuple) and bool(cdi))
+
+
+def _step(facts: Facts) -> Step:
+    fix = container.install_toolkit(facts)
+    return Step(
+        id="container-toolkit",
+        group="container",
+        title=fix.says,
+        why="A container has no driver of its own: the toolkit puts the host's libraries and device nodes into it.",
+        commands=tuple(commands.of_shell(c) for c in fix.commands),
+        root=True,
+        verify=tuple(commands.of_shell(c) for c in (fix.verify or "").splitlines()),
+    )

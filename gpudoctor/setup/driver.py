@@ -1,0 +1,143 @@
+"""The driver's step: which branch and flavour, by whose packages; none where the driver is good enough."""
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix
+from gpudoctor.knowledge import drivers, packages
+from gpudoctor.knowledge.kernels import version
+from gpudoctor.remedies import driver
+from gpudoctor.remedies.system import family_of, install
+from gpudoctor.setup import commands
+from gpudoctor.setup.choice import choose
+from gpudoctor.setup.ground import driver_version
+from gpudoctor.setup.plan import Ground, Refusal, Step
+from gpudoctor.setup.wishes import Wishes
+from gpudoctor.subjects import in_container, on_wsl, switches_of
+from gpudoctor.views.driver import has_nvidia_driver
+
+# With secure boot the kernel takes only signed modules, and those that DKMS builds are signed by a key of this machine.
+_SECURE_BOOT = (
+    "Secure boot is on: where the packages build the module here, they ask for a password, and the machine asks for it "
+    'again at its next start ("Enroll MOK"); without that the module is refused.'
+)
+
+
+class Driver(msgspec.Struct, frozen=True, kw_only=True):
+    """What becomes of the driver.
+
+    Attributes:
+        cuda: the CUDA release that it will run; None: there will be none.
+        step: what brings it there; None: nothing is to be done.
+        refused: why no driver can be had.
+        notes: what else is good to know.
+    """
+
+    cuda: str | None = None
+    step: Step | None = None
+    refused: tuple[Refusal, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def decide(facts: Facts, ground: Ground, wishes: Wishes, pythons: Iterable[str | None]) -> Driver:
+    """Whether the driver is good enough for the wishes, and which one is to come where it is not."""
+    own = ground.driver_cuda
+    if wishes.driver == "no":
+        notes = () if own else ("There is no driver, and none is to be installed: what follows is for the newest one.",)
+        return Driver(cuda=own or _cuda(driver.best_branch(facts)), notes=notes)
+    branch = driver.best_branch(facts)
+    if branch is None or driver.flavour_for(facts) is None:
+        return _none_fits(own)
+    new = _cuda(branch)
+    if own and not _needed(ground, wishes, tuple(pythons), own, new):
+        return Driver(cuda=own, notes=tuple(_state(facts)))
+    return Driver(cuda=new, step=_step(facts, ground, branch, new), notes=tuple(_notes(facts)))
+
+
+def _needed(ground: Ground, wishes: Wishes, pythons: tuple[str | None, ...], own: str, new: str | None) -> bool:
+    """Whether a newer driver meets more wishes, or was wished for; CUDA 11 is the past for all frameworks."""
+    if new is None or version(new) <= version(own):
+        return False
+    if wishes.driver == "yes" or (version(own)[0] < 12 <= version(new)[0]):
+        return True
+    now, then = (len(choose(ground, wishes.frameworks, cuda, pythons).wheels) for cuda in (own, new))
+    return then > now
+
+
+def _cuda(branch: int | None) -> str | None:
+    return drivers.cuda_of_branch(branch) if branch else None
+
+
+def _none_fits(own: str | None) -> Driver:
+    why = "No branch of NVIDIA's driver drives all GPUs of this machine: the newest ones dropped the oldest card."
+    return Driver(cuda=own, refused=(Refusal("driver", why, "Take one of the cards out, or give it to a guest."),))
+
+
+def _state(facts: Facts) -> Iterator[str]:
+    """What is said of a driver that stays."""
+    if not has_nvidia_driver(facts):
+        yield (
+            f"The driver {driver_version(facts) or ''} is there and does not answer as it should. Mend that first: "
+            "`gpudoctor check` says why."
+        )
+
+
+def _notes(facts: Facts) -> Iterator[str]:
+    if facts.host.kernel.secure_boot is True and not in_container(facts) and not on_wsl(facts):
+        yield _SECURE_BOOT
+
+
+def _step(facts: Facts, ground: Ground, branch: int, cuda: str | None) -> Step:
+    fix = _fix(facts, branch, cuda)
+    there = (
+        f"The driver {ground.driver} runs CUDA up to {ground.driver_cuda}"
+        if ground.driver_cuda
+        else "There is no driver"
+    )
+    flavour = driver.flavour_for(facts)
+    why = (
+        f"{there}; branch {branch} runs CUDA {cuda} and drives every GPU of this machine, with the {flavour} kernel "
+        f"modules{_because(facts, flavour)}. The wheels bring their own CUDA libraries: no toolkit is needed."
+    )
+    switches = switches_of(facts) and not in_container(facts)
+    return Step(
+        id="driver",
+        group="driver",
+        title=fix.says,
+        why=why,
+        commands=tuple(commands.of_shell(c) for c in (*fix.commands, *(_fabric(facts, branch) if switches else ()))),
+        root=fix.root,
+        reboot=fix.needs == "reboot",
+        verify=(commands.of("nvidia-smi"),),
+    )
+
+
+def _fabric(facts: Facts, branch: int) -> tuple[str, ...]:
+    """The fabric manager, without which the GPUs behind NVSwitches do not start; of the driver's own version."""
+    family = family_of(facts)
+    name = packages.fabric_manager_package(family, branch) if family else None
+    return (*install(facts, name), "sudo systemctl enable nvidia-fabricmanager") if name else ()
+
+
+def _because(facts: Facts, flavour: str | None) -> str:
+    """Why this flavour."""
+    rules = {g.open_module for g in driver.generations_of(facts)}
+    if flavour == "proprietary":
+        return " (the open ones drive Turing and newer)"
+    return " (the only ones that drive Blackwell and newer)" if "required" in rules else ""
+
+
+def _fix(facts: Facts, branch: int, cuda: str | None) -> Fix:
+    floor = drivers.minimum_driver(cuda or "") or str(branch)
+    if on_wsl(facts):
+        says = f"Install a driver of version {floor} or newer in Windows, never inside WSL, then run `wsl --shutdown`."
+        return Fix(says, needs="a restart of WSL")
+    if in_container(facts):
+        says = (
+            f"Let the host's administrator install a driver of version {floor} or newer (branch {branch}) on the host; "
+            "nothing is to be installed inside a container."
+        )
+        return Fix(says, needs="a restart of the container")
+    return driver.install_driver(facts, branch)

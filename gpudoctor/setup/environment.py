@@ -1,0 +1,313 @@
+"""The steps of the Python environment: made, or taken as it is, and filled, by whoever installs packages there."""
+
+import json
+
+from gpudoctor.facts import Facts, Python
+from gpudoctor.knowledge import cupy, onnxruntime
+from gpudoctor.remedies.python import manager_of
+from gpudoctor.setup import commands
+from gpudoctor.setup.plan import Command, File, Step, Wheel
+from gpudoctor.setup.wishes import Wishes
+from gpudoctor.views.packages import packages_of
+
+_CUDA = (
+    "The wheels bring CUDA, cuDNN and NCCL themselves, in the versions that they were tested with; all of them share "
+    "one copy of each, so they are installed in one solution"
+)
+
+
+def manager(wishes: Wishes, python: Python | None) -> str:
+    """Who installs."""
+    if wishes.manager:
+        return wishes.manager
+    if wishes.into and python:
+        return manager_of(python)
+    return "uv" if wishes.uv else "pip"
+
+
+def interpreter(wishes: Wishes, by: str) -> str:
+    """The Python of the environment."""
+    if wishes.into:
+        return wishes.into
+    folder = {"pixi": "/.pixi/envs/default", "poetry": "/.venv"}.get(by, "")
+    return f"{wishes.place}{folder}/bin/python"
+
+
+def steps(facts: Facts, wishes: Wishes, by: str, minor: str, wheels: tuple[Wheel, ...]) -> tuple[Step, ...]:
+    """All steps of the environment.
+
+    Args:
+        facts: the machine.
+        wishes: what is wished for.
+        by: who installs.
+        minor: the release of Python.
+        wheels: what is installed.
+    """
+    if wishes.into:
+        python = next((p for p in facts.pythons if p.path == wishes.into), None) or Python(path=wishes.into)
+        return (_into(python, by, wheels),)
+    if by == "pixi":
+        return (_pixi(wishes, minor, wheels),)
+    if by == "poetry":
+        return (_poetry(wishes, minor, wheels),)
+    return _made(facts, wishes, by, minor), _filled(wishes, by, wheels)
+
+
+# -- uv, pip, conda ------------------------------------------------------------------------------------------
+
+
+def _made(facts: Facts, wishes: Wishes, by: str, minor: str) -> Step:
+    place, own = wishes.place, _minor(facts)
+    why = f"An environment of its own keeps other projects as they are; Python {minor} has wheels of what is asked."
+    if own and own != minor:
+        why += f" (The examined Python is {own}.)"
+    return Step(
+        id="environment",
+        group="environment",
+        title=f"Make an environment with Python {minor} in {place}.",
+        why=why,
+        commands=_make(facts, wishes, by, minor, own),
+        verify=(commands.of(f"{place}/bin/python", "--version"),),
+        undo=(commands.of("rm", "-r", place),),
+    )
+
+
+def _make(facts: Facts, wishes: Wishes, by: str, minor: str, own: str | None) -> tuple[Command, ...]:
+    place = wishes.place
+    if by == "conda":
+        argv = ("conda", "create", "--yes", "--prefix", place, "--channel", "conda-forge", f"python={minor}", "pip")
+        return (commands.of(*argv),)
+    if by == "uv":
+        return (commands.of("uv", "venv", "--python", minor, place),)
+    base = wishes.base or (facts.pythons[0].path if facts.pythons else "python3")
+    if own in (None, minor):
+        return (commands.of(base, "-m", "venv", place),)
+    if wishes.uv:
+        return (commands.of("uv", "venv", "--seed", "--python", minor, place),)
+    tool = f"{place}-uv"  # it brings the other Python, and can be removed afterwards
+    return (
+        commands.of(base, "-m", "venv", tool),
+        commands.of(f"{tool}/bin/python", "-m", "pip", "install", "uv"),
+        commands.of(f"{tool}/bin/uv", "venv", "--seed", "--python", minor, place),
+    )
+
+
+def _minor(facts: Facts) -> str | None:
+    found = facts.pythons[0].version if facts.pythons else None
+    return ".".join(found.split(".")[:2]) if isinstance(found, str) else None
+
+
+def _filled(wishes: Wishes, by: str, wheels: tuple[Wheel, ...]) -> Step:
+    python = interpreter(wishes, by)
+    return Step(
+        id="wheels",
+        group="environment",
+        title=f"Install {_names(wheels)}.",
+        why=_why(wheels),
+        commands=_install(by, python, wheels),
+        verify=(_check(by, python),),
+    )
+
+
+def _install(by: str, python: str, wheels: tuple[Wheel, ...]) -> tuple[Command, ...]:
+    """First what comes from an index of its own, then the rest beside it.
+
+    The second command names the first one's packages again: so their pins are part of the solution, and what is
+    there stays, because it fits.
+    """
+    first = ("uv", "pip", "install", "--python", python) if by == "uv" else (python, "-m", "pip", "install")
+    own = [w for w in wheels if w.index]
+    rest = [w for w in wheels if not w.index]
+    found = [commands.of(*first, "--index-url", w.index or "", w.requirement) for w in own]
+    if rest:
+        found.append(commands.of(*first, *(w.requirement for w in (*own, *rest))))
+    return tuple(found)
+
+
+def _check(by: str, python: str) -> Command:
+    if by == "uv":
+        return commands.of("uv", "pip", "check", "--python", python)
+    return commands.of(python, "-m", "pip", "check")
+
+
+def _names(wheels: tuple[Wheel, ...]) -> str:
+    return ", ".join(w.requirement for w in wheels)
+
+
+def _why(wheels: tuple[Wheel, ...]) -> str:
+    each = " ".join(w.why for w in wheels)
+    cuda = any(w.variant.startswith("cu") for w in wheels)
+    return f"{each} {_CUDA}." if cuda else each
+
+
+# -- into an environment that is there -----------------------------------------------------------------------
+
+
+def _into(python: Python, by: str, wheels: tuple[Wheel, ...]) -> Step:
+    project = python.project if isinstance(python.project, str) else None
+    if by in ("uv", "poetry") and project:
+        return _project(python, by, project, wheels)
+    if by == "pixi":
+        found: tuple[Command, ...] = (commands.of("pixi", "add", "--pypi", *(w.requirement for w in wheels)),)
+        gone: tuple[str, ...] = ()
+    else:
+        gone = _rivals(python, wheels)
+        found = (*_remove(by, python.path, gone), *_install(by, python.path, wheels))
+    why = _why(wheels)
+    if gone:
+        why += f" {' and '.join(gone)} goes first: what is there would count as well, or its files would be mixed."
+    names = [w.framework for w in wheels]
+    return Step(
+        id="wheels",
+        group="environment",
+        title=f"Install {_names(wheels)} into {python.path}.",
+        why=why,
+        commands=found,
+        verify=(_check(by, python.path),),
+        undo=_remove(by, python.path, tuple(dict.fromkeys(names))) if by != "pixi" else (),
+    )
+
+
+def _rivals(python: Python, wheels: tuple[Wheel, ...]) -> tuple[str, ...]:
+    """What stands in the way: another build of PyTorch, another package with the same files."""
+    there = {p.name: p.version for p in packages_of(python)}
+    found: list[str] = []
+    for wheel in wheels:
+        name = wheel.requirement.partition("[")[0].partition(">")[0].partition("=")[0]
+        exclusive = {"cupy": cupy.exclusive(), "onnxruntime": onnxruntime.exclusive()}.get(wheel.framework, ())
+        found += [n for n in exclusive if n in there and n != name]
+        if wheel.framework == "torch" and "torch" in there and not there["torch"].endswith(f"+{wheel.variant}"):
+            found += [n for n in ("torch", "torchvision", "torchaudio") if n in there]
+    return tuple(dict.fromkeys(found))
+
+
+def _remove(by: str, python: str, names: tuple[str, ...]) -> tuple[Command, ...]:
+    if not names:
+        return ()
+    if by == "uv":
+        return (commands.of("uv", "pip", "uninstall", "--python", python, *names),)
+    return (commands.of(python, "-m", "pip", "uninstall", "--yes", *names),)
+
+
+def _project(python: Python, by: str, project: str, wheels: tuple[Wheel, ...]) -> Step:
+    """The project's file decides: what is installed beside its lock is undone by the next sync."""
+    found: list[Command] = []
+    own = [w for w in wheels if w.index]
+    for wheel in own:
+        name = f"pytorch-{wheel.variant}"
+        if by == "poetry":
+            found += [
+                commands.of("poetry", "-C", project, "source", "add", "--priority=explicit", name, wheel.index or ""),
+                commands.of("poetry", "-C", project, "add", "--source", name, wheel.requirement),
+            ]
+        else:
+            found.append(commands.by_hand(_uv_lines(project, name, wheel)))
+            found.append(commands.of("uv", "add", "--directory", project, wheel.requirement))
+    rest = [w.requirement for w in wheels if not w.index]
+    if rest:
+        add = ("uv", "add", "--directory", project) if by == "uv" else ("poetry", "-C", project, "add")
+        found.append(commands.of(*add, *rest))
+    return Step(
+        id="wheels",
+        group="environment",
+        title=f"Add {_names(wheels)} to the project in {project}.",
+        why=f"{_why(wheels)} {by} installs what the project's file says, and removes what it does not say.",
+        commands=tuple(found),
+        verify=(commands.of(python.path, "--version"),),
+    )
+
+
+def _uv_lines(project: str, name: str, wheel: Wheel) -> str:
+    return "\n".join(
+        (
+            f"# in {project}/pyproject.toml:",
+            "[[tool.uv.index]]",
+            f'name = "{name}"',
+            f'url = "{wheel.index}"',
+            "explicit = true",
+            "[tool.uv.sources]",
+            f'{wheel.framework} = {{ index = "{name}" }}',
+        )
+    )
+
+
+# -- pixi and poetry -----------------------------------------------------------------------------------------
+
+
+def split(requirement: str) -> tuple[str, str, str]:
+    """Name, extras and version of a requirement: "jax[cuda13]>=0.7" is ("jax", "cuda13", ">=0.7")."""
+    place = next((i for i, c in enumerate(requirement) if c in "<>=!~"), len(requirement))
+    name, _, extras = requirement[:place].partition("[")
+    return name, extras.rstrip("]"), requirement[place:]
+
+
+def _entry(wheel: Wheel, index: str) -> str:
+    """A dependency as pixi and poetry write it; `index` is the key and value that name its source."""
+    name, extras, bound = split(wheel.requirement)
+    parts = [f"version = {json.dumps(bound or '*')}"]
+    if extras:
+        parts.append(f"extras = {json.dumps(extras.split(','))}")
+    if index:
+        parts.append(index)
+    return f"{name} = {{ {', '.join(parts)} }}"
+
+
+def _pixi(wishes: Wishes, minor: str, wheels: tuple[Wheel, ...]) -> Step:
+    cuda = next((w.variant.removeprefix("cu")[:2] for w in wheels if w.variant.startswith("cu")), None)
+    lines = [
+        "[workspace]",
+        'name = "gpu-env"',
+        'channels = ["conda-forge"]',
+        'platforms = ["linux-64"]',
+        *(["", "[system-requirements]", f'cuda = "{cuda}"'] if cuda else []),
+        "",
+        "[dependencies]",
+        f'python = "{minor}.*"',
+        "",
+        "[pypi-dependencies]",
+        *(_entry(w, f"index = {json.dumps(w.index)}" if w.index else "") for w in wheels),
+    ]
+    path = f"{wishes.place}/pixi.toml"
+    return Step(
+        id="wheels",
+        group="environment",
+        title=f"Make a pixi workspace in {wishes.place} with {_names(wheels)}.",
+        why=_why(wheels),
+        files=(File(path, "\n".join(lines) + "\n"),),
+        commands=(commands.of("pixi", "install", "--manifest-path", path),),
+        verify=(commands.of(interpreter(wishes, "pixi"), "--version"),),
+        undo=(commands.of("rm", "-r", wishes.place),),
+    )
+
+
+def _poetry(wishes: Wishes, minor: str, wheels: tuple[Wheel, ...]) -> Step:
+    lines = [
+        "[tool.poetry]",
+        'name = "gpu-env"',
+        'version = "0.1.0"',
+        'description = ""',
+        "package-mode = false",
+        "",
+        "[tool.poetry.dependencies]",
+        f'python = "~{minor}"',
+        *(_entry(w, f'source = "pytorch-{w.variant}"' if w.index else "") for w in wheels),
+    ]
+    for wheel in wheels:
+        if wheel.index:
+            lines += ["", "[[tool.poetry.source]]", f'name = "pytorch-{wheel.variant}"', f'url = "{wheel.index}"']
+            lines += ['priority = "explicit"']
+    own = "[virtualenvs]\nin-project = true\n"
+    place = wishes.place
+    return Step(
+        id="wheels",
+        group="environment",
+        title=f"Make a poetry project in {place} with {_names(wheels)}.",
+        why=_why(wheels),
+        files=(File(f"{place}/pyproject.toml", "\n".join(lines) + "\n"), File(f"{place}/poetry.toml", own)),
+        commands=(
+            commands.of("poetry", "-C", place, "env", "use", minor),
+            commands.of("poetry", "-C", place, "install", "--no-root"),
+        ),
+        verify=(commands.of(interpreter(wishes, "poetry"), "--version"),),
+        undo=(commands.of("rm", "-r", place),),
+    )

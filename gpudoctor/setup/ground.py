@@ -1,0 +1,70 @@
+"""What decides about a plan, of the facts of a machine."""
+
+from gpudoctor.facts import Facts, Gpu
+from gpudoctor.knowledge import drivers, wheels
+from gpudoctor.knowledge.kernels import version
+from gpudoctor.maybe import known_or
+from gpudoctor.remedies.driver import branch_of
+from gpudoctor.remedies.python import driver_cuda
+from gpudoctor.setup.plan import Ground
+from gpudoctor.views.gpus import amd_gpus, nvidia_gpus, torch_gfx
+
+
+def ground(facts: Facts, cpu: bool = False) -> Ground:
+    """What decides, of this machine.
+
+    Args:
+        facts: the machine.
+        cpu: leave its GPUs out.
+    """
+    gpus = () if cpu else nvidia_gpus(facts) or _roc(facts)
+    vendor = gpus[0].vendor if gpus else None
+    return Ground(
+        system=known_or(facts.host.distribution.name, None),
+        architecture=known_or(facts.host.architecture, None),
+        glibc=_glibc(facts),
+        vendor=vendor,
+        gpus=tuple(_name(gpu) for gpu in gpus),
+        capabilities=_capabilities(gpus),
+        gfx=tuple(sorted({g.gfx for g in gpus if isinstance(g.gfx, str)})),
+        driver=driver_version(facts) if vendor == "nvidia" else None,
+        driver_cuda=_cuda(facts) if vendor == "nvidia" else None,
+    )
+
+
+def driver_version(facts: Facts) -> str | None:
+    """The version of NVIDIA's driver: the loaded module's; on WSL, Windows' own."""
+    for found in (facts.nvidia.kernel.loaded, facts.nvidia.nvml.driver_version):
+        if isinstance(found, str):
+            return found
+    return None
+
+
+def _cuda(facts: Facts) -> str | None:
+    """The CUDA release that the driver runs, as it says, else as its branch does."""
+    said = driver_cuda(facts)
+    branch = branch_of(driver_version(facts))
+    return said or (drivers.cuda_of_branch(branch) if branch else None)
+
+
+def _roc(facts: Facts) -> tuple[Gpu, ...]:
+    """AMD's GPUs; one inside the processor counts where there is no other."""
+    found = tuple(g for g in amd_gpus(facts) if isinstance(g.gfx, str) and torch_gfx(g.gfx))
+    return tuple(g for g in found if g.integrated is not True) or found
+
+
+def _capabilities(gpus: tuple[Gpu, ...]) -> tuple[str, ...]:
+    return tuple(sorted({g.capability for g in gpus if isinstance(g.capability, str)}, key=version))
+
+
+def _name(gpu: Gpu) -> str:
+    name = gpu.name if isinstance(gpu.name, str) else f"GPU {gpu.index}"
+    what = gpu.capability if isinstance(gpu.capability, str) else gpu.gfx if isinstance(gpu.gfx, str) else None
+    return f"{name} ({what})" if what else name
+
+
+def _glibc(facts: Facts) -> str | None:
+    found = facts.host.distribution
+    if not isinstance(found.id, str):
+        return None
+    return wheels.glibc_of(found.id, known_or(found.version, None))

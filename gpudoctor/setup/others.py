@@ -1,0 +1,92 @@
+"""Wheels for AMD GPUs, and for machines without a GPU."""
+
+from collections.abc import Iterable
+
+from gpudoctor.knowledge import jax, newest, onnxruntime, rocm, tensorflow, torch
+from gpudoctor.knowledge.kernels import version
+from gpudoctor.setup.choice import libc_fits
+from gpudoctor.setup.plan import Ground, Wheel
+from gpudoctor.views.gpus import torch_gfx
+
+
+def for_cpu(ground: Ground, names: Iterable[str], python: str | None) -> tuple[Wheel, ...]:
+    """The wheels for the CPU of those frameworks that have any for this Python."""
+    found = (_cpu(name, python) for name in names if libc_fits(ground, name, cpu=True))
+    return tuple(wheel for wheel in found if wheel is not None)
+
+
+def _cpu(name: str, python: str | None) -> Wheel | None:
+    if name == "torch":
+        row = next((r for r in reversed(torch.torch().release) if not r.assumed and _fits(python, *r.python)), None)
+        if row is None:
+            return None
+        why = f"PyTorch {row.version} for the CPU: a fraction of the size of the build for CUDA, which PyPI gives."
+        index = torch.index_of("cpu")
+        return Wheel(framework=name, requirement=f"torch=={row.version}.*", variant="cpu", index=index, why=why)
+    if name == "tensorflow":
+        last = tensorflow.newest()
+        if not _fits(python, *last.python):
+            return None
+        why = "TensorFlow without CUDA libraries; it computes on the CPU."
+        return Wheel(framework=name, requirement=f"tensorflow>={last.version}", variant="cpu", why=why)
+    if name == "jax":
+        lowest = jax.lowest_python("0.4.30")
+        if python and lowest and version(python) < version(lowest):
+            return None
+        return Wheel(framework=name, requirement="jax>=0.4.30", variant="cpu", why="JAX without a GPU plugin.")
+    if name == "onnxruntime" and _fits(python, *onnxruntime.onnxruntime().row[-1].python):
+        own = newest.newest().framework["onnxruntime"]
+        why = "ONNX Runtime for the CPU; the package for GPUs would replace its files."
+        return Wheel(framework=name, requirement=f"onnxruntime>=1.22,<{version(own)[0] + 1}", variant="cpu", why=why)
+    return None
+
+
+def for_amd(ground: Ground, names: Iterable[str], python: str | None) -> tuple[Wheel, ...]:
+    """The wheels for AMD GPUs of those frameworks that have any."""
+    found = (_amd(ground, name, python) for name in names if libc_fits(ground, name))
+    return tuple(wheel for wheel in found if wheel is not None)
+
+
+def _amd(ground: Ground, name: str, python: str | None) -> Wheel | None:
+    if name == "torch":
+        return _torch(ground, python)
+    plugin = jax.jax().rocm
+    if (
+        name == "jax"
+        and set(ground.gfx) <= set(plugin.gfx.split())
+        and (python is None or _fits(python, "3.12", "3.99"))
+    ):
+        why = f"JAX with its plugin for ROCm {plugin.rocm}, which takes the ROCm that is installed on the machine."
+        requirement = f"jax[rocm{plugin.rocm}-local]>=0.12"
+        return Wheel(framework=name, requirement=requirement, variant=f"rocm{plugin.rocm}", why=why)
+    return None
+
+
+def _torch(ground: Ground, python: str | None) -> Wheel | None:
+    """The newest build that has code for each of the GPUs, or for the sibling whose code it takes by an override."""
+    targets = {torch_gfx(gfx) for gfx in ground.gfx}
+    for row in reversed(torch.torch().release):
+        for number in sorted(row.rocm.split(), key=version, reverse=True):
+            there = torch.torch().rocm_gfx.get(number, "").split()
+            if targets <= set(there) and _fits(python, *row.python):
+                variant = f"rocm{number}"
+                return Wheel(
+                    framework="torch",
+                    requirement=f"torch=={row.version}.*",
+                    variant=variant,
+                    index=torch.index_of(variant),
+                    why=f"PyTorch {row.version} for ROCm {number}, which has code for {', '.join(ground.gfx)} and "
+                    "brings its ROCm libraries.",
+                )
+    return None
+
+
+def override(ground: Ground) -> str | None:
+    """The variable by which PyTorch takes a sibling's code, where it has none for a GPU itself; None: not needed."""
+    borrowed = [gfx for gfx in ground.gfx if torch_gfx(gfx) != gfx]
+    found = next((rocm.override_for(gfx) for gfx in borrowed), None)
+    return f"HSA_OVERRIDE_GFX_VERSION={found}" if found else None
+
+
+def _fits(python: str | None, lowest: str, highest: str) -> bool:
+    return python is None or version(lowest) <= version(python)[:2] <= version(highest)

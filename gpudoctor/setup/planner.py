@@ -1,0 +1,152 @@
+"""Makes the plan: from the facts of a machine and the wishes to steps in their order."""
+
+from datetime import UTC, datetime
+
+from gpudoctor import __version__
+from gpudoctor.facts import Facts, Python
+from gpudoctor.knowledge import wheels as table
+from gpudoctor.setup import container, driver, environment, others, proof
+from gpudoctor.setup.choice import choose
+from gpudoctor.setup.ground import ground as read
+from gpudoctor.setup.plan import Ground, Plan, Refusal, Step, Wheel
+from gpudoctor.setup.refusing import on_amd, on_cpu, refusal
+from gpudoctor.setup.wishes import Wishes
+from gpudoctor.subjects import NAMES, on_wsl, wants_nvidia
+
+JETSON = (
+    "A Jetson's GPU needs the builds that NVIDIA makes for its JetPack release: those of the package index have no "
+    "code for it."
+)
+
+_HIDDEN = (
+    "No GPU can be seen here, and something on this machine asks for one: `gpudoctor check` says why it is not there. "
+    "What follows is for the CPU."
+)
+
+
+class Found:
+    """What was chosen so far."""
+
+    def __init__(self) -> None:
+        self.wheels: tuple[Wheel, ...] = ()
+        self.refused: list[Refusal] = []
+        self.notes: list[str] = []
+        self.steps: list[Step] = []
+        self.python: str | None = None
+        self.cuda: str | None = None
+        self.driver_cuda: str | None = None
+
+
+def plan(facts: Facts, wishes: Wishes) -> Plan:
+    """The plan that meets as many of the wishes as can be met on this machine."""
+    ground, python = read(facts, wishes.cpu), _python(facts, wishes)
+    by = environment.manager(wishes, python)
+    found = Found()
+    if python and python.externally_managed is True and wishes.into:
+        found.refused = [_managed(NAMES[name], wishes) for name in wishes.frameworks]
+    elif facts.host.platform == "jetson":
+        found.refused = [_jetson(NAMES[name]) for name in wishes.frameworks]
+    else:
+        _choose(found, facts, ground, wishes, python)
+    if wishes.container:
+        _container(found, facts, ground)
+    if found.wheels and found.python:
+        found.steps += environment.steps(facts, wishes, by, found.python, found.wheels)
+        found.steps.append(proof.step(environment.interpreter(wishes, by), found.wheels))
+    return Plan(
+        version=__version__,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        wishes=wishes.frameworks,
+        machine=ground,
+        cuda=found.cuda,
+        driver_cuda=found.driver_cuda,
+        python=found.python,
+        manager=by,
+        environment=wishes.place if not wishes.into else str(python.prefix if python else ""),
+        interpreter=environment.interpreter(wishes, by),
+        wheels=found.wheels,
+        steps=tuple(found.steps),
+        refused=tuple(found.refused),
+        notes=tuple(found.notes),
+    )
+
+
+def _python(facts: Facts, wishes: Wishes) -> Python | None:
+    """The environment that is filled, or the Python that the user has."""
+    if wishes.into:
+        return next((p for p in facts.pythons if p.path == wishes.into), None)
+    return next((p for p in facts.pythons if p.error is None), None)
+
+
+def _pythons(wishes: Wishes, python: Python | None) -> tuple[str | None, ...]:
+    """The releases of Python that may be taken, the wished one first."""
+    own = python.version if python and isinstance(python.version, str) else None
+    minor = ".".join(own.split(".")[:2]) if own else None
+    if wishes.into:
+        return (minor,)
+    if wishes.python:
+        return (wishes.python,)
+    preferred = table.preferred_pythons()  # one that is out of support, or too new for most wheels, comes last
+    return tuple(dict.fromkeys((minor, *preferred) if minor in preferred else (*preferred, minor)))
+
+
+def _choose(found: Found, facts: Facts, ground: Ground, wishes: Wishes, python: Python | None) -> None:
+    pythons = _pythons(wishes, python)
+    if ground.vendor == "nvidia":
+        _nvidia(found, facts, ground, wishes, pythons)
+    else:
+        if not ground.vendor and not wishes.cpu and (wants_nvidia(facts) or on_wsl(facts)):
+            found.notes.append(_HIDDEN)
+        _other(found, ground, wishes, pythons)
+
+
+def _nvidia(found: Found, facts: Facts, ground: Ground, wishes: Wishes, pythons: tuple[str | None, ...]) -> None:
+    decided = driver.decide(facts, ground, wishes, pythons)
+    found.refused += decided.refused
+    found.notes += decided.notes
+    if decided.step:
+        found.steps.append(decided.step)
+    choice = choose(ground, wishes.frameworks, decided.cuda, pythons)
+    found.wheels, found.python, found.driver_cuda = (
+        choice.wheels,
+        choice.python or table.preferred_pythons()[0],
+        decided.cuda,
+    )
+    found.cuda = str(choice.major) if choice.wheels else None
+    fixed = wishes.into is not None
+    found.refused += [refusal(ground, name, decided.cuda, choice, fixed) for name in choice.missing]
+
+
+def _other(found: Found, ground: Ground, wishes: Wishes, pythons: tuple[str | None, ...]) -> None:
+    """An AMD GPU, or none."""
+    amd = ground.vendor == "amd"
+    make = others.for_amd if amd else others.for_cpu
+    best, wheels = pythons[0], make(ground, wishes.frameworks, pythons[0])
+    for python in pythons[1:]:
+        more = make(ground, wishes.frameworks, python)
+        if len(more) > len(wheels):
+            best, wheels = python, more
+    found.wheels, found.python = wheels, best or table.preferred_pythons()[0]
+    found.cuda = (wheels[0].variant if amd else "cpu") if wheels else None
+    there = {w.framework for w in wheels}
+    missing = [name for name in wishes.frameworks if name not in there]
+    found.refused += [on_amd(ground, n) if amd else on_cpu(ground, n, best) for n in missing]
+    if amd and (variable := others.override(ground)):
+        found.notes.append(f"Set {variable} wherever PyTorch runs: it has code for a sibling of this GPU alone.")
+
+
+def _container(found: Found, facts: Facts, ground: Ground) -> None:
+    step, refused, note = container.decide(facts, ground)
+    found.steps += [step] if step else []
+    found.refused += [refused] if refused else []
+    found.notes += [note] if note else []
+
+
+def _managed(wish: str, wishes: Wishes) -> Refusal:
+    why = f"{wishes.into} belongs to the distribution, which installs its packages itself (PEP 668)."
+    return Refusal(wish, why, "Leave out --into: then an environment of its own is made.")
+
+
+def _jetson(wish: str) -> Refusal:
+    guide = "https://docs.nvidia.com/deeplearning/frameworks/install-pytorch-jetson-platform/"
+    return Refusal(wish, JETSON, f"Install NVIDIA's wheel for this JetPack, or use NVIDIA's container: {guide}")

@@ -1,0 +1,35 @@
+"""The last step: whether each framework computes, and the smoke tests."""
+
+from gpudoctor.facts import Python
+from gpudoctor.remedies.frameworks import onnxruntime_verify, verify
+from gpudoctor.remedies.proofs import framework_proof
+from gpudoctor.setup import commands
+from gpudoctor.setup.plan import Command, Step, Wheel
+
+_ON_CPU = {
+    "torch": "import torch; print(torch.__version__, torch.ones(2, 2) @ torch.ones(2, 2))",
+    "tensorflow": "import tensorflow as tf; print(tf.__version__, tf.reduce_sum(tf.ones((2, 2))))",
+    "jax": "import jax.numpy as jnp; print(jnp.ones((2, 2)).sum())",
+    "onnxruntime": "import onnxruntime as o; print(o.__version__, o.get_available_providers())",
+}
+
+
+def step(interpreter: str, wheels: tuple[Wheel, ...]) -> Step:
+    """Prove it: the frameworks one by one, then the quick smoke tests with all checks."""
+    return Step(
+        id="proof",
+        group="proof",
+        title="See whether it works.",
+        why="That a framework is installed is no proof: it has to compute something, and right.",
+        commands=tuple(_command(interpreter, w) for w in wheels),
+        verify=(commands.of("gpudoctor", "check", "--smoke", "--python", interpreter),),
+    )
+
+
+def _command(interpreter: str, wheel: Wheel) -> Command:
+    python = Python(path=interpreter)
+    if wheel.variant == "cpu":
+        return commands.of_shell(verify(python, _ON_CPU[wheel.framework]))
+    if wheel.framework == "onnxruntime":
+        return commands.of_shell(onnxruntime_verify(python, preload=True))
+    return commands.of_shell(framework_proof(python, wheel.framework) or f"{interpreter} --version")

@@ -1,0 +1,85 @@
+"""The plan for a person at a terminal."""
+
+from typing import TYPE_CHECKING
+
+from gpudoctor.report.text import command_line, console, headline, labelled, written
+from gpudoctor.setup.plan import File, Plan, Step
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def render(plan: Plan, width: int | None = None, colour: bool = False) -> str:
+    """The plan as text.
+
+    Args:
+        plan: what to show.
+        width: columns; None: 80.
+        colour: whether ANSI colours are wanted.
+    """
+    out = console(width, colour)
+    _head(out, plan)
+    for refused in plan.refused:
+        out.print()
+        headline(out, "NOT", "bold red", f"{refused.wish} cannot be had here")
+        labelled(out, "why", refused.why)
+        if refused.instead:
+            labelled(out, "instead", refused.instead)
+    for number, step in enumerate(plan.steps, 1):
+        _step(out, number, step)
+    for note in plan.notes:
+        out.print()
+        labelled(out, "note", note)
+    return written(out)
+
+
+def _head(out: "Console", plan: Plan) -> None:
+    machine = plan.machine
+    labelled(out, "machine", ", ".join(w for w in (machine.system, machine.architecture) if w) or "not known")
+    for number, name in enumerate(dict.fromkeys(machine.gpus)):
+        times = machine.gpus.count(name)
+        labelled(out, "GPUs" if number == 0 else "", name if times == 1 else f"{times} x {name}")
+    if not machine.gpus:
+        labelled(out, "GPUs", "none that computes")
+    if machine.vendor == "nvidia":
+        labelled(
+            out, "driver", f"NVIDIA {machine.driver}, CUDA up to {machine.driver_cuda}" if machine.driver else "none"
+        )
+    if plan.wheels:
+        labelled(out, "plan", _summary(plan))
+
+
+def _summary(plan: Plan) -> str:
+    what = {"cpu": "wheels for the CPU"}.get(plan.cuda or "", f"wheels for CUDA {plan.cuda}")
+    if (plan.cuda or "").startswith("rocm"):
+        what = f"wheels for ROCm {(plan.cuda or '').removeprefix('rocm')}"
+    return f"{what}, Python {plan.python}, installed by {plan.manager} in {plan.environment}"
+
+
+def _step(out: "Console", number: int, step: Step) -> None:
+    out.print()
+    headline(out, f"{number}", "bold green", step.title)
+    labelled(out, "why", step.why)
+    for file in step.files:
+        _file(out, file)
+    if step.commands:
+        labelled(out, "type", "In this order:" if len(step.commands) > 1 else "")
+    for command in step.commands:
+        command_line(out, command.shown)
+    after = ["needs root"] if step.root else []
+    after += ["then restart the machine, and run this again"] if step.reboot else []
+    if after:
+        labelled(out, "", f"({'; '.join(after)})", "dim")
+    for place, command in enumerate(step.verify):
+        if place == 0:
+            labelled(out, "verify", "To see whether it helped:", "dim")
+        command_line(out, command.shown)
+    if step.undo:
+        labelled(out, "undo", "To take it back:", "dim")
+    for command in step.undo:
+        command_line(out, command.shown)
+
+
+def _file(out: "Console", file: File) -> None:
+    labelled(out, "write", f"{file.path}:")
+    command_line(out, file.text.rstrip("\n"))

@@ -1,0 +1,296 @@
+"""Plans over GPU generations, driver branches, Pythons, distributions and wishes."""
+
+import itertools
+
+import pytest
+
+from gpudoctor.facts import Gpu
+from gpudoctor.knowledge import generations
+from gpudoctor.setup.plan import Plan, Step
+from gpudoctor.setup.planner import plan
+from gpudoctor.setup.wishes import Wishes
+from tests.builders import change, plain_host, python
+from tests.machines.registry import machines
+from tests.setup.grounds import GPUS, distribution, machine
+
+ALL = ("torch", "tensorflow", "cupy", "jax", "onnxruntime")
+
+
+def made(facts: object, *names: str, **wishes: object) -> Plan:
+    return plan(facts, Wishes(frameworks=names, **wishes))  # type: ignore[arg-type]
+
+
+def wheels(one: Plan) -> dict[str, str]:
+    return {w.framework: w.requirement for w in one.wheels}
+
+
+def refused(one: Plan) -> dict[str, str]:
+    return {r.wish: r.why for r in one.refused}
+
+
+def step(one: Plan, id_: str) -> Step:
+    return next(s for s in one.steps if s.id == id_)
+
+
+@pytest.mark.parametrize(
+    ("kind", "branch", "variant"),
+    [
+        ("pascal", 580, "cu126"),  # CUDA 13 has no Pascal, whatever the driver runs
+        ("volta", 580, "cu126"),
+        ("turing", 580, "cu130"),
+        ("ampere", 535, "cu126"),  # minor-version compatibility within CUDA 12
+        ("ampere", 550, "cu126"),
+        ("ada", 570, "cu126"),
+        ("ada", 580, "cu130"),
+        ("hopper", 595, "cu130"),
+        ("blackwell", 570, "cu128"),  # cu126 has no code for it, cu130 does not run on 570
+        ("blackwell", 580, "cu130"),
+    ],
+)
+def test_pytorch_fits_gpu_and_driver_as_it_is(kind: str, branch: int, variant: str) -> None:
+    found = made(machine(kind, branch=branch), "torch")
+    assert [w.variant for w in found.wheels] == [variant]
+    assert [s.id for s in found.steps] == ["environment", "wheels", "proof"]
+    assert found.refused == ()
+
+
+def test_a_gpu_without_a_driver_gets_the_branch_the_flavour_and_the_packages() -> None:
+    found = made(machine("blackwell", branch=None), "torch")
+    driver = found.steps[0]
+    assert (driver.group, driver.root, driver.reboot) == ("driver", True, True)
+    assert [c.shown for c in driver.commands] == ["sudo apt-get update", "sudo apt-get install nvidia-driver-580-open"]
+    assert "the only ones that drive Blackwell" in driver.why
+    assert found.driver_cuda == "13.0"
+    assert found.cuda == "13"
+
+
+def test_an_old_gpu_gets_the_last_branch_that_drives_it_with_the_proprietary_module() -> None:
+    driver = made(distribution(machine("pascal", branch=None), "fedora", "42"), "torch").steps[0]
+    assert "proprietary" in driver.title
+    assert "580" in " ".join(c.shown for c in driver.commands) + driver.title
+
+
+def test_a_driver_of_cuda_11_is_replaced_and_one_of_cuda_12_stays() -> None:
+    assert made(machine("ampere", branch=470), "torch").steps[0].id == "driver"
+    assert all(s.id != "driver" for s in made(machine("ampere", branch=535), "torch").steps)
+    assert made(machine("ampere", branch=535), "torch", driver="yes").steps[0].id == "driver"
+
+
+def test_a_wish_that_a_newer_driver_meets_brings_it() -> None:
+    found = made(machine("blackwell", branch=570), "onnxruntime")
+    assert found.steps[0].id == "driver"
+    kept = made(machine("blackwell", branch=570), "onnxruntime", driver="no")
+    assert kept.steps == ()
+    assert kept.refused[0].why.startswith("ONNX Runtime is made for CUDA 13 here, and the driver runs CUDA up to 12.8.")
+
+
+def test_one_cuda_major_serves_them_all_where_there_is_one() -> None:
+    found = made(machine("ada"), *ALL)
+    assert found.refused == ()
+    assert found.cuda == "12"  # TensorFlow's
+    assert {w.variant[:4] for w in found.wheels} == {"cu12"}
+    assert wheels(found) == {
+        "torch": "torch==2.14.*",
+        "tensorflow": "tensorflow[and-cuda]>=2.20,<2.22",  # up to 2.19 it pins another cuDNN than PyTorch
+        "cupy": "cupy-cuda12x[ctk]>=14,<15",
+        "jax": "jax[cuda12]>=0.4.30",
+        "onnxruntime": "onnxruntime-gpu[cuda,cudnn]>=1.22,<1.27",
+    }
+
+
+def test_without_tensorflow_the_newest_major_is_taken() -> None:
+    found = made(machine("ada"), "torch", "cupy", "jax", "onnxruntime")
+    assert found.cuda == "13"
+    assert wheels(found)["jax"] == "jax[cuda13]>=0.7.2"
+    assert wheels(found)["onnxruntime"] == "onnxruntime-gpu[cuda,cudnn]>=1.27"
+
+
+def test_tensorflow_beside_a_blackwell_card_is_refused_with_what_would_do() -> None:
+    found = made(machine("blackwell"), "torch", "tensorflow")
+    assert list(wheels(found)) == ["torch"]
+    assert "has code for compute capability 12.0 (Blackwell and newer)" in refused(found)["TensorFlow"]
+    assert "nvcr.io/nvidia/tensorflow" in found.refused[0].instead
+
+
+def test_pascal_has_no_cuda_13_and_is_served_by_12() -> None:
+    found = made(machine("pascal", branch=580), *ALL)
+    assert found.cuda == "12"
+    assert found.refused == ()
+
+
+def test_the_oldest_and_the_newest_gpu_are_both_served_or_both_named() -> None:
+    together = made(machine("turing", "blackwell"), "torch")
+    assert [w.variant for w in together.wheels] == ["cu130"]
+    apart = made(machine("pascal", "blackwell"), "torch", driver="no")
+    assert apart.wheels == ()
+    assert refused(apart) == {
+        "PyTorch": "No build of PyTorch has code for all GPUs of this machine (compute capabilities 6.1, 12.0)."
+    }
+
+
+def test_cards_that_no_driver_drives_together_are_told() -> None:
+    found = made(machine("pascal", "blackwell", branch=None), "torch")
+    assert "driver" in refused(found)
+
+
+def test_kepler_keeps_its_last_driver_and_gets_the_last_build_for_it() -> None:
+    found = made(machine("kepler", branch=470, minor="3.11"), "torch", "jax")
+    assert wheels(found) == {"torch": "torch==2.7.*"}
+    assert found.cuda == "11"
+    assert all(s.id != "driver" for s in found.steps)
+    assert "has code for 3.7 (Kepler)" in refused(found)["JAX"]
+
+
+@pytest.mark.parametrize("manager", ["uv", "pip"])
+def test_a_python_without_wheels_gives_way_to_another(manager: str) -> None:
+    found = made(machine("ada", minor="3.9"), "torch", manager=manager)
+    assert found.python == "3.12"
+    shown = step(found, "environment").commands[0].argv
+    assert shown[:2] == ("uv", "venv")
+    assert "3.12" in shown
+
+
+def test_without_uv_pip_brings_it_for_another_python() -> None:
+    found = made(machine("ada", minor="3.9"), "torch", manager="pip", uv=False)
+    argvs = [c.argv for c in step(found, "environment").commands]
+    assert argvs[1] == ("/opt/gpu-env-uv/bin/python", "-m", "pip", "install", "uv")
+    assert argvs[2][:2] == ("/opt/gpu-env-uv/bin/uv", "venv")
+
+
+def test_a_wished_python_is_kept_and_what_has_no_wheels_for_it_is_told() -> None:
+    found = made(machine("ada"), "torch", "tensorflow", python="3.14")
+    assert found.python == "3.14"
+    assert list(wheels(found)) == ["torch"]
+    assert refused(found)["TensorFlow"] == "No wheel of TensorFlow for this GPU and driver exists for Python 3.14."
+    assert "--python-version 3.12" in found.refused[0].instead
+
+
+def test_into_an_environment_its_own_python_and_manager_count() -> None:
+    facts = machine("ada")
+    there = python(version="3.13.1", path="/srv/env/bin/python", prefix="/srv/env", manager="uv")
+    found = made(change(facts, "pythons", (there,)), "torch", into="/srv/env/bin/python")
+    assert (found.manager, found.python, found.environment) == ("uv", "3.13", "/srv/env")
+    assert [s.id for s in found.steps] == ["wheels", "proof"]
+    assert found.steps[0].commands[-1].argv == (
+        "uv", "pip", "install", "--python", "/srv/env/bin/python", "torch==2.14.*"
+    )  # fmt: skip
+
+
+def test_into_an_environment_what_stands_in_the_way_goes_first() -> None:
+    from tests.builders import framework
+
+    there = python(framework("torch", "2.7.1+cpu"), framework("cupy", "13.6.0", distribution="cupy-cuda11x"))
+    facts = change(machine("ada", branch=570), "pythons", (there,))
+    found = made(facts, "torch", "cupy", into="/opt/env/bin/python")
+    assert found.steps[0].commands[0].argv == (
+        "/opt/env/bin/python", "-m", "pip", "uninstall", "--yes", "torch", "cupy-cuda11x"
+    )  # fmt: skip
+
+
+def test_the_distributions_own_python_is_left_alone() -> None:
+    facts = change(machine("ada"), "pythons", (python(path="/usr/bin/python3", externally_managed=True),))
+    found = made(facts, "torch", into="/usr/bin/python3")
+    assert found.steps == ()
+    assert "PEP 668" in refused(found)["PyTorch"]
+
+
+def test_an_index_of_its_own_comes_first_and_its_package_stays_part_of_the_solution() -> None:
+    found = made(machine("ada", branch=570), "torch", "jax", manager="pip")
+    first, second = (c.argv for c in step(found, "wheels").commands)
+    assert first[4:] == ("--index-url", "https://download.pytorch.org/whl/cu126", "torch==2.14.*")
+    assert second[4:] == ("torch==2.14.*", "jax[cuda12]>=0.4.30")
+
+
+@pytest.mark.parametrize(
+    ("id_", "version", "wish", "why"),
+    [
+        ("alpine", "3.20", "PyTorch", "musl"),
+        ("centos", "7", "PyTorch", "glibc 2.17"),
+        ("ubuntu", "18.04", "PyTorch", "glibc 2.27"),
+    ],
+)
+def test_an_old_or_other_c_library_is_told(id_: str, version: str, wish: str, why: str) -> None:
+    found = made(distribution(machine("ada"), id_, version), "torch")
+    assert why in refused(found)[wish]
+    assert found.wheels == ()
+
+
+def test_on_arm_there_are_fewer_wheels() -> None:
+    found = made(change(machine("hopper"), "host.architecture", "aarch64"), "torch", "tensorflow", "jax")
+    assert list(wheels(found)) == ["torch", "jax"]
+    assert found.wheels[0].index == "https://download.pytorch.org/whl/cu130"
+    assert "aarch64" in refused(found)["TensorFlow"]
+
+
+def test_without_a_gpu_wheels_for_the_cpu_are_planned() -> None:
+    found = made(change(plain_host(), "pythons", (python(version="3.12.4"),)), *ALL)
+    assert found.cuda == "cpu"
+    assert found.wheels[0].index == "https://download.pytorch.org/whl/cpu"
+    assert list(refused(found)) == ["CuPy"]
+    assert made(machine("ada"), "torch", cpu=True).cuda == "cpu"
+
+
+def test_a_gpu_whose_capability_nobody_knows_is_not_guessed() -> None:
+    facts = change(change(machine("ada"), "gpus.0.capability", None), "pci.0.capability", None)
+    found = made(facts, "torch")
+    assert found.wheels == ()
+    assert "compute capability" in refused(found)["PyTorch"]
+
+
+def test_amd_takes_the_build_that_has_code_for_the_gpu() -> None:
+    radeon = Gpu(vendor="amd", index=0, name="Radeon RX 7900 XTX", gfx="gfx1100", integrated=False, capability=None)
+    facts = change(change(plain_host(), "gpus", (radeon,)), "pythons", (python(version="3.12.4"),))
+    found = made(facts, "torch", "jax", "tensorflow")
+    assert found.cuda == "rocm7.2"
+    assert wheels(found) == {"torch": "torch==2.14.*", "jax": "jax[rocm7-local]>=0.12"}
+    assert list(refused(found)) == ["TensorFlow"]
+
+
+def test_in_a_container_and_on_wsl_the_driver_is_somebody_elses() -> None:
+    inside = made(change(machine("ada", branch=470), "host.container", "docker"), "torch").steps[0]
+    assert inside.commands == ()
+    assert "host's administrator" in inside.title
+    windows = made(change(machine("ada", branch=470), "host.wsl", 2), "torch").steps[0]
+    assert "in Windows, never inside WSL" in windows.title
+
+
+def test_containers_get_the_toolkit_where_they_have_none() -> None:
+    toolkit = step(made(machine("ada"), "torch", container=True), "container-toolkit")
+    assert toolkit.root
+    assert toolkit.commands[-1].shown == "sudo systemctl restart docker"
+    assert toolkit.commands[0].argv == ()  # a pipe: nobody runs it without a shell
+    ready = change(machine("ada"), "containers.toolkit", "1.17.8")
+    ready = change(ready, "containers.docker_runtimes", ("nvidia", "runc"))
+    assert all(s.id != "container-toolkit" for s in made(ready, "torch", container=True).steps)
+
+
+WISHES = [names for size in (1, 5) for names in itertools.combinations(ALL, size)]
+
+
+@pytest.mark.parametrize("names", WISHES, ids="+".join)
+@pytest.mark.parametrize("kind", GPUS)
+def test_every_wish_is_met_or_told_and_never_mixed(kind: str, names: tuple[str, ...]) -> None:
+    for branch, minor in itertools.product((None, 470, 535, 570, 580, 595), ("3.8", "3.12", "3.14")):
+        generation = generations.generation_named(GPUS[kind][2])
+        assert generation is not None
+        if branch and not (generation.first_driver or 0) <= branch <= (generation.last_driver or 9999):
+            continue
+        found = made(machine(kind, branch=branch, minor=minor), *names)
+        assert len(found.wheels) + len([r for r in found.refused if r.wish != "driver"]) == len(names)
+        majors = {w.variant.removeprefix("cu")[:2] for w in found.wheels}
+        assert len(majors) <= 1
+        assert all(r.why and r.instead for r in found.refused)
+        if found.wheels:
+            assert found.driver_cuda is not None
+            assert int(found.driver_cuda.split(".")[0]) >= int(next(iter(majors)))
+
+
+@pytest.mark.parametrize("one", machines(), ids=lambda m: m.name)
+def test_every_machine_has_a_plan(one: object) -> None:
+    facts = one.make()  # type: ignore[attr-defined]
+    found = made(facts, *ALL, container=True)
+    assert len({s.id for s in found.steps}) == len(found.steps)
+    assert all(s.why and s.title for s in found.steps)
+    order = ["driver", "container", "environment", "proof"]
+    groups = [order.index(s.group) for s in found.steps]
+    assert groups == sorted(groups)
