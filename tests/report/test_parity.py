@@ -1,0 +1,191 @@
+"""Text and JSON say the same: each says all that the other says of every machine's findings."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from gpudoctor import check, demo
+from gpudoctor.judge import Fix
+from gpudoctor.report import html, text
+from gpudoctor.report import json as as_json
+from gpudoctor.report.model import Consequence, FindingEntry, Report, Summary
+from tests.machines.registry import machines
+from tests.report.test_readers import HOSTILE
+
+REPORTS = {one.name: check(facts=one.make()) for one in machines()}
+REPORTS |= {f"demo {name}": check(facts=demo.load(name)) for name in ("bad-link", "cpu-wheel", "mismatch")}
+
+
+def _one(gpu: int, says: str) -> FindingEntry:
+    return FindingEntry(
+        check="device.needs-reset",
+        status="fail",
+        subject=f"GPU {gpu}",
+        title="A GPU needs a reset",
+        says=says,
+        cause="It was stopped.",
+        evidence=(f"Xid 79 of GPU {gpu}", "the same line"),
+        fixes=(
+            Fix(
+                f"Reset GPU {gpu}.",
+                (f"nvidia-smi -r -i {gpu}", "true"),
+                root=True,
+                impact="irreversible",
+                undo="Never.",
+            ),
+        ),
+        consequences=tuple(Consequence(check="pytorch.no-gpu", says=words) for words in ("It fails.", f"{gpu} fails.")),
+        affects=("everything",),
+    )
+
+
+FOLDED = tuple(_one(gpu, "It needs a reset." if gpu < 2 else f"It is gone since {gpu} hours.") for gpu in range(4))
+REPORTS["folded"] = Report(status="fail", findings=FOLDED, summary=Summary(fail=4, consequences=8))
+EVERY = pytest.mark.parametrize("report", REPORTS.values(), ids=REPORTS.keys())
+# What the text says in its own words; everything else in a finding is JSON's.
+OWN = (
+    "FAIL WARN ADVICE also why seen fix or so id well see touches then careful needs root To see whether it helped "
+    "take back The same for and -"
+)
+
+
+def even(words: str) -> str:
+    """Words without line breaks."""
+    return " ".join(words.split())
+
+
+def document(report: Report) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(as_json.render(report))
+    return found
+
+
+def said(finding: dict[str, Any]) -> Iterator[str]:
+    """All that JSON says of a finding for a person to read."""
+    yield from (finding[name] for name in ("title", "says", "cause", "check"))
+    for name in ("evidence", "affects", "ruled_out", "references"):
+        yield from finding[name]
+    for fix in finding["fixes"]:
+        yield fix["says"]
+        yield from fix["commands"]
+        yield from (fix[name] for name in ("verify", "undo") if fix[name])
+        if fix["needs"] and not any(fix["needs"] in command for command in fix["commands"]):
+            yield fix["needs"]
+    yield from (one["says"] for one in finding["consequences"])
+
+
+def groups(findings: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+    """Findings that differ only in what they are about, together: they are told with the first."""
+    found: dict[object, list[dict[str, Any]]] = {}
+    for one in findings:
+        fixes = tuple(re.sub(r"\d+", "", fix["says"]) for fix in one["fixes"])
+        found.setdefault((one["check"], one["status"], one["title"], one["cause"], fixes), []).append(one)
+    return list(found.values())
+
+
+def firsts(findings: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [group[0] for group in groups(findings)]
+
+
+@EVERY
+@pytest.mark.parametrize("width", [60, 100])
+def test_the_text_says_all_that_json_says(report: Report, width: int) -> None:
+    whole, lines = document(report), text.render(report, width, verbose=True)
+    told = even(lines)
+    first = firsts(whole["findings"])
+    for finding in whole["findings"]:
+        for words in said(finding):
+            if finding in first or words in finding["evidence"]:
+                assert even(words) in told
+        if finding not in first:  # folded: named, or with a sentence of its own
+            assert even(finding["says"]) in told or f"{finding['subject']}," in told or f"{finding['subject']}." in told
+            for command in (command for fix in finding["fixes"] for command in fix["commands"]):
+                assert even(command) in told
+            assert all(even(one["says"]) in told for one in finding["consequences"])
+    for unknown in whole["unknown"]:
+        assert even(f"{unknown['check']} ({unknown['subject']}): {unknown['why']}") in told
+    assert all(even(sentence) in told for sentence in whole["next"])
+    _commands_stand_alone(lines, whole)
+    _the_machine(told, whole)
+
+
+def _commands_stand_alone(lines: str, whole: dict[str, Any]) -> None:
+    """A command is one line of the text, so that it can be copied."""
+    typed = {line.strip() for line in lines.splitlines()}
+    for fix in (fix for finding in firsts(whole["findings"]) for fix in finding["fixes"]):
+        assert {line.strip() for command in fix["commands"] for line in command.splitlines()} <= typed
+
+
+def _the_machine(told: str, whole: dict[str, Any]) -> None:
+    """The head names what JSON names."""
+    for name in ("kernel", "driver", "driver_cuda", "toolkit", "distribution"):
+        if value := whole["machine"][name]:
+            assert str(value) in told or name == "driver_cuda"  # without a driver that answers nobody asks for it
+    for gpu in whole["gpus"]:
+        assert gpu["name"] is None or even(gpu["name"]) in told
+    for framework in whole["frameworks"]:
+        assert framework["version"] is None or framework["version"] in told
+
+
+@EVERY
+def test_json_says_all_that_the_text_says(report: Report) -> None:
+    told = groups(document(report)["findings"])
+    parts = list(_parts(text.render(report, 100, verbose=True)))
+    assert len(parts) == len(told)
+    for part, group in zip(parts, told, strict=True):
+        left = even(part)
+        strings = [even(words) for one in group for words in (*said(one), one["subject"])]
+        for words in sorted({*strings, "irreversible", "data loss"}, key=len, reverse=True):
+            left = left.replace(words, " ")
+        left = re.sub(r"\((\d+) times\)", " ", left)
+        assert [word for word in left.split() if word.strip("(),;.:") not in {"", *OWN.split()}] == []
+
+
+def _parts(lines: str) -> Iterator[str]:
+    """Each finding's lines of the text."""
+    for part in re.split(r"\n\n", lines):
+        if re.match(r"(FAIL|WARN|ADVICE) {2,}\S", part) and re.search(r"^id {6}", part, re.MULTILINE):
+            yield part
+
+
+@EVERY
+def test_what_is_folded_is_counted(report: Report) -> None:
+    whole = document(report)
+    lines = text.render(report, 100, verbose=True)
+    shown = Counter(match[1] for match in re.finditer(r"^id {6}(\S+)", lines, re.MULTILINE))
+    assert shown == Counter(finding["check"] for finding in firsts(whole["findings"]))
+    counts = Counter(finding["status"] for finding in whole["findings"])
+    summary = whole["summary"]
+    assert [summary[name] for name in ("fail", "warn", "advice")] == [counts[n] for n in ("fail", "warn", "advice")]
+    assert summary["consequences"] == sum(len(finding["consequences"]) for finding in whole["findings"])
+    for part, group in zip(_parts(lines), groups(whole["findings"]), strict=True):
+        told = even(part)
+        for words, times in Counter(even(c["says"]) for one in group for c in one["consequences"]).items():
+            assert (f"{words} ({times} times)" in told) == (times > 1)
+    last = next(line for line in reversed(lines.splitlines()) if re.match(r"(FAIL|WARN|PASS|INCOMPLETE) {2}", line))
+    assert last.startswith(f"{whole['status'].upper()}  {summary['fail']} failed")
+
+
+@EVERY
+def test_the_page_says_all_that_json_says(report: Report) -> None:
+    page = html.render(report)
+    told = even(re.sub(r"<[^>]+>", "", page)).replace("`", "")
+    for sign, name in (("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("'", "&#39;"), ("&", "&amp;")):
+        told = told.replace(name, sign)
+    whole = document(report)
+    for finding in firsts(whole["findings"]):
+        for words in said(finding):
+            assert even(words).replace("`", "") in told
+    for unknown in whole["unknown"]:
+        assert even(unknown["why"]).replace("`", "") in told
+
+
+def test_strings_made_to_break_it_stay_in_both() -> None:
+    lines, whole = text.render(HOSTILE, 100, verbose=True), document(HOSTILE)
+    assert "\\x1b[31m" in lines
+    assert "\x1b[31m" in whole["findings"][0]["says"]
+    assert len(whole["findings"]) == 2
+    assert lines.count("id      driver.library-mismatch") == 1
