@@ -31,12 +31,21 @@ def _tested(facts: Facts) -> bool:
     return bool(facts.smoke.runs)
 
 
+def _intel(facts: Facts) -> bool:
+    from gpudoctor.views.intel import concerned as intel
+
+    return intel(facts)
+
+
 GATES: Mapping[str, Callable[[Facts], bool]] = {
     **dict.fromkeys(("advice", "driver", "fabric", "health", "link", "mig"), wants_nvidia),
     "wsl": _windows,
     "cluster": _shared,
     "cloud": _rented,
     "smoke": _tested,
+    "intel": _intel,
+    "apple": lambda facts: facts.host.system == "Darwin",
+    "windows": lambda facts: facts.host.system == "Windows",
     "pytorch": partial(_has, framework="torch"),
     **{name: partial(_has, framework=name) for name in ("tensorflow", "cupy", "jax", "onnxruntime")},
 }

@@ -6,11 +6,12 @@ import msgspec
 import pytest
 
 from gpudoctor import catalogue, checks
-from gpudoctor.facts import Cloud, Cluster, Facts, Framework, Host, Python, Smoke, SmokeRun
+from gpudoctor.facts import Cloud, Cluster, Facts, Framework, Host, Intel, Python, Smoke, SmokeRun
 from gpudoctor.judge import Outcome, run
 from gpudoctor.relevance import GATES, concerned
 from tests.builders import change, framework, nvidia_host, plain_host, with_framework
 from tests.checks.amd_machines import amd_host
+from tests.checks.intel_machines import ARC, UHD
 
 CHECKS = catalogue.load(checks.ids())
 NAMES = ("torch", "tensorflow", "cupy", "jax", "onnxruntime")
@@ -42,6 +43,15 @@ PLACES = {
     "a node of Kubernetes": change(nvidia_host(), "cluster", Cluster(kubelet=True)),
     "an instance of a cloud": change(nvidia_host(), "cloud", Cloud(provider="aws", instance="p4d.24xlarge")),
     "a hosted notebook": change(plain_host(), "cloud", Cloud(notebook="colab")),
+    "Intel's card": change(plain_host(), "pci", (ARC,)),
+    "an Intel laptop with Level Zero": change(
+        change(plain_host(), "pci", (UHD,)), "intel", Intel(render=(), loader=None, level_zero="/usr/lib64/x.so")
+    ),
+    "PyTorch for XPU": with_framework(
+        msgspec.structs.replace(framework(), variant="xpu", cuda=None), change(plain_host(), "pci", (UHD,))
+    ),
+    "a Mac": msgspec.structs.replace(plain_host(), host=Host(system="Darwin")),
+    "Windows": msgspec.structs.replace(plain_host(), host=Host(system="Windows")),
     "an unknown host": msgspec.structs.replace(nvidia_host(), host=Host()),
 }
 
@@ -69,6 +79,9 @@ def test_the_subjects_behind_a_gate_are_those_that_it_was_made_for() -> None:
         "wsl": {"windows_gpu", "wsl_machine"},
         "cluster": {"jobs", "members", "kubernetes_nodes"},
         "cloud": {"gpu_instances", "cpu_instances", "notebooks"},
+        "intel": {"intel_cards", "intel_computers", "xpu_torches", "plain_torches", "extended_torches"},
+        "apple": {"macs", "mac_pythons", "mac_torches", "mac_tensorflows", "mac_jaxes"},
+        "windows": {"windows_adapters", "windows_pythons", "windows_torches", "windows_frameworks"},
         "smoke": {"smoke_runs", "gpu_runs", "smoke_gpus", "smoke_tests", "gpu_tests", "cuda_tests", "sisters"},
         "pytorch": {"torches", "lives torch", "pairs torch"},
         "tensorflow": {"tensorflows", "lives tensorflow", "pairs tensorflow"},

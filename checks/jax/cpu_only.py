@@ -25,6 +25,9 @@ def _amd(on: OnFramework) -> tuple[Gpu, ...]:
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
+    if on.facts.host.system == "Windows":
+        says = "Run JAX inside WSL 2: there are no builds with CUDA for native Windows."
+        return (Fix(says, ("wsl --install",), "reboot", root=True, needs="reboot", verify="wsl nvidia-smi"),)
     version = on.framework.version if isinstance(on.framework.version, str) else None
     if not nvidia_gpus(on.facts):
         spec = f"jax[rocm{jax().rocm.rocm}-local]" + (f"=={release(version)}" if version else "")
@@ -63,4 +66,5 @@ def cpu_only(on: OnFramework) -> Problem | None:
     wanted = f" {' and '.join(users[:3])} compute with it." if users else ""
     kind = "CUDA" if gpus[0].vendor == "nvidia" else "ROCm"
     says = f"{on.name} is CPU-only: no {kind} plugin is installed, and {gpu_name(gpus[0])} lies idle.{wanted}"
-    return Problem(says, severity=None if sole and kind == "CUDA" else Severity.WARNING)
+    linux = on.facts.host.system == "Linux"  # elsewhere no build would use the GPU
+    return Problem(says, severity=None if sole and kind == "CUDA" and linux else Severity.WARNING)

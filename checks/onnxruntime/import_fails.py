@@ -17,6 +17,8 @@ from gpudoctor.views.frameworks import import_problem
     each=partial(lives, name="onnxruntime"),
     because=(
         "python.*",
+        "python.numpy-2",
+        "windows.dll-not-loaded",
         "libraries.*",
         "packages.*",
         "host.*",

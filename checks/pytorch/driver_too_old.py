@@ -8,7 +8,7 @@ from gpudoctor.remedies.python import reinstall_torch
 from gpudoctor.subjects import OnFramework, torches
 from gpudoctor.views.driver import driver_cuda, driver_runs, driver_words
 from gpudoctor.views.gpus import nvidia_gpus, visible_gpus
-from gpudoctor.views.reasons import SYSTEM
+from gpudoctor.views.reasons import CUDA_SYSTEM
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
@@ -28,7 +28,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
         "https://github.com/vllm-project/vllm/issues/33992",
     ),
     each=torches,
-    because=(*SYSTEM, "python.*", "pytorch.arch-missing"),
+    because=(*CUDA_SYSTEM, "python.*", "pytorch.arch-missing"),
     affects=("wheels",),
     seen=("simulated 2026-11",),
 )
@@ -40,7 +40,7 @@ def driver_too_old(on: OnFramework) -> Problem | None:
     driver = known(driver_cuda(on.facts))
     if driver is None or driver_runs(cuda, driver):
         return None
-    floor = drivers.minimum_driver(cuda)
+    floor = drivers.minimum_driver(cuda, windows=on.facts.host.system == "Windows")
     needs = f" and requires driver {floor} or newer" if floor else ""
     says = (
         f"{on.name} is built for CUDA {cuda}{needs}; the {driver_words(on.facts)} is too old and supports at most "

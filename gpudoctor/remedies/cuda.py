@@ -7,6 +7,7 @@ from gpudoctor.remedies import driver, system
 from gpudoctor.subjects import in_container, on_wsl
 from gpudoctor.views.gpus import is_data_centre, nvidia_gpus
 
+DOWNLOAD = "https://www.nvidia.com/en-us/drivers/"
 FORWARD = "https://docs.nvidia.com/deploy/cuda-compatibility/forward-compatibility.html"
 
 
@@ -15,11 +16,15 @@ def newer_driver(facts: Facts, cuda: str) -> tuple[Fix, ...]:
 
     The toolkit is never part of it: wheels bring their own CUDA libraries.
     """
-    floor = drivers.minimum_driver(cuda)
+    windows = facts.host.system == "Windows"
+    floor = drivers.minimum_driver(cuda, windows=windows)
     branch = driver.best_branch(facts, at_least=driver.branch_of(floor) or 0)
     if floor is None or branch is None:
         return ()
     verify = 'nvidia-smi   # "CUDA Version" in its head'
+    if windows:
+        says = f"Install NVIDIA's current driver from {DOWNLOAD}: it has to be {floor} or newer. Then restart."
+        return (Fix(says, action="reinstall-package", root=True, needs="reboot", verify="nvidia-smi"),)
     if on_wsl(facts):
         says = f"Install a driver of version {floor} or newer in Windows, never inside WSL, then run `wsl --shutdown`."
         return (Fix(says, action="reinstall-package", needs="a restart of WSL", verify=verify),)

@@ -84,13 +84,36 @@ MASKS = (
     "visibility.cuda-unknown-uuid",
     "visibility.cuda-duplicates",
 )
-# What lies below every framework: where it is ill, a framework can only repeat it in its own words.
-SYSTEM = (
+# Of AMD's side only what stops programs: a card that is slow, hot or badly linked explains no failure.
+ROCM = (
+    "rocm.bad-pages",
+    "rocm.dkms-build-failed",
+    "rocm.gfx-not-in-wheel",
+    "rocm.half-installed",
+    "rocm.hangs",
+    "rocm.kfd-failed",
+    "rocm.kfd-missing",
+    "rocm.kfd-no-permission",
+    "rocm.kfd-refused",
+    "rocm.no-topology",
+    "rocm.not-driven",
+    "rocm.not-loaded",
+    "rocm.override-of-another-isa",
+    "rocm.pcie-atomics",
+    "rocm.render-node-closed",
+    "rocm.reset-failed",
+    "rocm.uncorrectable-errors",
+    "rocm.wsl-runtime",
+    "rocm.xnack-without-kernels",
+)
+# What lies below every program for CUDA; AMD's cards and ROCm beside it explain nothing there.
+CUDA_SYSTEM = (
     "device.*",
     "driver.*",
     "wsl.*",
     "container.*",
-    "rocm.*",
+    "windows.adapter-stopped",
+    "windows.driver-missing",
     "fabric.*",
     "mig.*",
     "visibility.*",
@@ -105,5 +128,8 @@ SYSTEM = (
     "environment.jax-platforms",
     "environment.xla-flags-unknown",
 )
-# What lies below every framework of one environment.
-ENVIRONMENT = ("python.*", "libraries.*")
+# What lies below every framework: where it is ill, a framework can only repeat it in its own words.
+SYSTEM = (*CUDA_SYSTEM, *ROCM)
+# What lies below every framework of one environment. NumPy's release keeps programs from starting, and does not change
+# what a framework was built for, so it is named by itself.
+ENVIRONMENT = ("python.*", "python.numpy-2", "libraries.*")

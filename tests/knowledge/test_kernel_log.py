@@ -10,6 +10,16 @@ from gpudoctor.knowledge import kernel_log
 from gpudoctor.knowledge.kernel_log import Event, pci_address, recognise
 
 LINES = [
+    ("i915 0000:03:00.0: [drm] GuC firmware i915/dg2_guc_70.2.0.bin: fetch failed with error -2",
+     Event("intel-firmware", gpu="0000:03:00.0", text="GuC firmware i915/dg2_guc_70.2.0.bin: fetch failed with error -2")),
+    ("i915 0000:9a:00.0: GT0: GuC firmware i915/pvc_guc_70.26.4.bin: fetch failed -ENOENT",
+     Event("intel-firmware", gpu="0000:9a:00.0", text="GuC firmware i915/pvc_guc_70.26.4.bin: fetch failed -ENOENT")),
+    ("i915 0000:0d:00.0: [drm] *ERROR* GT0: GuC initialization failed -ENOEXEC",
+     Event("intel-firmware", gpu="0000:0d:00.0", text="GuC initialization failed -ENOEXEC")),
+    ("xe 0000:03:00.0: [drm] *ERROR* GT0: Unsupported GuC v70.20.0! v70.29.2 or newer is required",
+     Event("intel-firmware", gpu="0000:03:00.0", text="Unsupported GuC v70.20.0! v70.29.2 or newer is required")),
+    ("i915 0000:03:00.0: Your graphics device 56a0 is not properly supported by i915 in this",
+     Event("intel-unsupported", gpu="0000:03:00.0", code="56a0", text="Your graphics device 56a0 is not properly supported by i915 in this")),
     ("NVRM: Xid (PCI:0000:07:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.",
      Event("xid", gpu="0000:07:00.0", code="79", text="GPU has fallen off the bus.")),
     ("NVRM: Xid (PCI:0000:03:00): 13, pid=1234, name=python3, Graphics Exception: ESR 0x504730=0x1",

@@ -1,0 +1,1 @@
+"""Checks of Macs: Apple's GPU through Metal (MPS)."""

@@ -1,0 +1,45 @@
+"""Apple's plug-in for JAX beside a JAX that is newer than it."""
+
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.knowledge import apple
+from gpudoctor.knowledge.kernels import version
+from gpudoctor.maybe import known
+from gpudoctor.remedies.python import install, uninstall, version_of
+from gpudoctor.subjects import OnFramework
+from gpudoctor.views.apple import mac_jaxes
+
+_NAME = "jax-metal"
+
+
+def _fixes(on: OnFramework) -> tuple[Fix, ...]:
+    newest = apple.apple().jax.newest
+    proof = f"{on.python.path} -c 'import jax; print(jax.devices())'"
+    undo = install(on.python, f"{_NAME}=={version_of(on.python, _NAME)}")
+    says = "Remove the plug-in: JAX then computes on the processor."
+    remove = Fix(says, (uninstall(on.python, _NAME),), "reinstall-package", undo=undo, verify=proof)
+    says = f"Or take the JAX that it was made for ({newest}); it is experimental, and much of JAX is missing in it."
+    pair = install(on.python, f"jax=={newest}", f"jaxlib=={newest}")
+    return (remove, Fix(says, (pair,), "reinstall-package", verify=proof))
+
+
+@check(
+    title="Apple's plug-in jax-metal is older than this JAX",
+    severity=Severity.WARNING,
+    cause="The plug-in speaks the interface (PJRT, StableHLO) of the JAX that it was made for; newer ones send it "
+    "programs that it cannot read. Apple has made none since 0.1.1 (October 2024).",
+    fixes=_fixes,
+    references=("https://developer.apple.com/metal/jax/", "https://pypi.org/project/jax-metal/"),
+    each=mac_jaxes,
+    because=("python.*", "apple.rosetta-python"),
+    affects=("wheels",),
+    seen=("table 2026-11",),
+)
+def jax_metal_mismatch(on: OnFramework) -> Problem | None:
+    """It is installed, and JAX is newer by a minor release."""
+    own = version_of(on.python, _NAME)
+    if own is None:
+        return None
+    jax = known(on.framework.version)
+    if jax is None or version(jax)[:2] <= version(apple.apple().jax.newest)[:2]:
+        return None
+    return Problem(f"{_NAME} {own} is installed beside JAX {jax}, which is newer than it.")

@@ -1,0 +1,61 @@
+"""PyTorch that was built for Apple's GPU and does not use it."""
+
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.knowledge import apple
+from gpudoctor.knowledge.kernels import version
+from gpudoctor.maybe import known, known_or
+from gpudoctor.remedies.python import install
+from gpudoctor.subjects import OnLive
+from gpudoctor.views.apple import mac_torches
+
+
+def _floor(on: OnLive) -> str | None:
+    """The macOS that this PyTorch needs, where this one is older."""
+    torch, macos = known_or(on.framework.version, None), known_or(on.facts.apple.macos, None)
+    floor = apple.macos_for(torch) if torch and torch[:1].isdigit() else None
+    return floor if floor and macos and version(macos) < version(floor) else None
+
+
+def _fixes(on: OnLive) -> tuple[Fix, ...]:
+    proof = f"{on.python.path} -c 'import torch; print(torch.ones(1, device=\"mps\"))'"
+    floor = _floor(on)
+    if floor is None:
+        says = (
+            "Try it in a Terminal of the Mac itself: in some remote sessions and virtual machines Metal has no device."
+        )
+        return (Fix(says, ("system_profiler SPDisplaysDataType",), impact="none", verify=proof),)
+    update = Fix(
+        f"Update macOS to {floor} or newer.", ("softwareupdate --list",), "reboot", needs="reboot", verify=proof
+    )
+    before = apple.torch_before(str(on.facts.apple.macos))
+    if before is None:
+        return (update,)
+    older = (install(on.python, f"torch<{before}"),)
+    return (update, Fix("Or take a PyTorch that supports this macOS.", older, "reinstall-package", verify=proof))
+
+
+@check(
+    title="PyTorch does not use Apple's GPU",
+    severity=Severity.ERROR,
+    cause="The MPS device needs a macOS that has what this release of PyTorch calls of Metal, and a session that has a "
+    "Metal device.",
+    fixes=_fixes,
+    references=(
+        "https://github.com/pytorch/pytorch/issues/164943",
+        "https://docs.pytorch.org/docs/stable/notes/mps.html",
+    ),
+    each=mac_torches,
+    because=("apple.rosetta-python", "apple.mps-not-built", "python.*"),
+    affects=("wheels",),
+    seen=("table 2026-11",),
+)
+def mps_unavailable(on: OnLive) -> Problem | None:
+    """It says that it was built with MPS, and that MPS is not available on a Mac with Apple's GPU."""
+    live = on.live
+    if live.import_error or live.died or live.hung or known(live.available) or known(live.mps_built) is not True:
+        return None
+    if known(on.facts.apple.silicon) is not True:
+        return None
+    floor = _floor(on)
+    why = f": it needs macOS {floor}, and this is {on.facts.apple.macos}" if floor else ""
+    return Problem(f"{on.name} is built for Apple's GPU and says that it is not available{why}.")

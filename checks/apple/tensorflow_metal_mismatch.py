@@ -1,0 +1,56 @@
+"""Apple's plug-in for TensorFlow of a release that does not load beside this TensorFlow."""
+
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.knowledge import apple
+from gpudoctor.maybe import known
+from gpudoctor.remedies.python import install, uninstall, version_of
+from gpudoctor.subjects import OnFramework
+from gpudoctor.views.apple import mac_tensorflows
+
+_NAME = "tensorflow-metal"
+
+
+def _fixes(on: OnFramework) -> tuple[Fix, ...]:
+    proof = f"{on.python.path} -c 'import tensorflow as tf; print(tf.config.list_physical_devices())'"
+    newest, first, last = apple.apple().metal.rows[0]
+    pair = install(on.python, f"tensorflow=={last}.*", f"{_NAME}=={newest}.*")
+    remove = Fix(
+        "Remove the plug-in: TensorFlow then imports, and computes on the processor.",
+        (uninstall(on.python, _NAME),), "reinstall-package",
+        undo=install(on.python, f"{_NAME}=={version_of(on.python, _NAME)}"), verify=proof,
+    )  # fmt: skip
+    says = f"Or install a pair that fits: TensorFlow {first} and {_NAME} {newest} (Python 3.9 to 3.12)."
+    return (remove, Fix(says, (pair,), "reinstall-package", verify=proof))
+
+
+@check(
+    title="Apple's plug-in tensorflow-metal does not fit this TensorFlow",
+    severity=Severity.ERROR,
+    cause="The plug-in is compiled against the C++ interface of one release of TensorFlow, and TensorFlow loads it as "
+    "it is imported: beside another release the import fails with a symbol or library that is not found. Apple has "
+    "released none since 1.2 (January 2025).",
+    fixes=_fixes,
+    references=(
+        "https://developer.apple.com/metal/tensorflow-plugin/",
+        "https://github.com/tensorflow/tensorflow/issues/84167",
+        "https://github.com/tensorflow/tensorflow/pull/126380",
+    ),
+    each=mac_tensorflows,
+    because=("python.*", "apple.rosetta-python"),
+    affects=("wheels",),
+    seen=("table 2026-11",),
+)
+def tensorflow_metal_mismatch(on: OnFramework) -> Problem | None:
+    """The table says that they do not load together, and no import has shown the contrary."""
+    own = version_of(on.python, _NAME)
+    live = on.framework.live
+    if own is None or (live is not None and live.available is True):
+        return None
+    tensorflow = known(on.framework.version)
+    if tensorflow is None or apple.metal_fits(own, tensorflow) is not False:
+        return None
+    imported = live is not None and live.import_error is None and live.stage == "done"
+    severity = Severity.WARNING if imported or live is None else None
+    return Problem(
+        f"{_NAME} {own} is installed beside TensorFlow {tensorflow}, for which it is not made.", severity=severity
+    )

@@ -1,0 +1,41 @@
+"""TensorFlow without Apple's plug-in."""
+
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.knowledge import apple
+from gpudoctor.maybe import known
+from gpudoctor.remedies.python import install, version_of
+from gpudoctor.subjects import OnFramework
+from gpudoctor.views.apple import mac_tensorflows
+from gpudoctor.views.frameworks import other_works
+
+
+def _fixes(on: OnFramework) -> tuple[Fix, ...]:
+    newest, first, last = apple.apple().metal.rows[0]
+    says = (
+        f"If TensorFlow has to use the GPU: in an environment with Python 3.9 to 3.12, install TensorFlow {first} with "
+        f"tensorflow-metal {newest}, the last that Apple made. Keras runs on the GPU through PyTorch, too."
+    )
+    pair = install(on.python, f"tensorflow=={last}.*", f"tensorflow-metal=={newest}.*")
+    proof = f"{on.python.path} -c 'import tensorflow as tf; print(tf.config.list_physical_devices())'"
+    return (Fix(says, (pair,), "reinstall-package", verify=proof),)
+
+
+@check(
+    title="TensorFlow computes on the processor: Apple's plug-in is not installed",
+    severity=Severity.ADVICE,
+    cause="TensorFlow's wheels for macOS have no GPU support; it is a plug-in of Apple's, tensorflow-metal.",
+    fixes=_fixes,
+    references=("https://developer.apple.com/metal/tensorflow-plugin/",),
+    each=mac_tensorflows,
+    because=("python.*", "apple.rosetta-python"),
+    affects=("wheels",),
+    seen=("table 2026-11",),
+)
+def tensorflow_metal_missing(on: OnFramework) -> Problem | None:
+    """No plug-in on a Mac with Apple's GPU, where nothing else in the environment uses it."""
+    known(on.python.packages)
+    if version_of(on.python, "tensorflow-metal") is not None or known(on.facts.apple.silicon) is not True:
+        return None
+    return (
+        None if other_works(on.python, on.framework) else Problem(f"{on.name} has no GPU support on macOS by itself.")
+    )

@@ -1,0 +1,51 @@
+"""Intel's extension for PyTorch of another release than PyTorch."""
+
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.remedies.intel import verify
+from gpudoctor.remedies.python import install, uninstall, version_of
+from gpudoctor.subjects import OnFramework
+from gpudoctor.views.intel import extended_torches
+from gpudoctor.views.packages import numbers
+
+_NAME = "intel-extension-for-pytorch"
+_WITHOUT = (2, 5)  # the first PyTorch with XPU builds for all of Intel's GPUs
+
+
+def _fixes(on: OnFramework) -> tuple[Fix, ...]:
+    own = numbers(str(on.framework.version))[:2]
+    number = ".".join(str(part) for part in own)
+    says = f"Install the extension's release for PyTorch {number}."
+    match = Fix(says, (install(on.python, f"{_NAME}=={number}.*"),), "reinstall-package", verify=verify(on.python))
+    if own < _WITHOUT:
+        return (match,)
+    says = f"Remove the extension: PyTorch {number} computes on Intel's GPUs without it, in its XPU builds."
+    there = install(on.python, f"{_NAME}=={version_of(on.python, _NAME)}")
+    remove = (uninstall(on.python, _NAME),)
+    return (Fix(says, remove, "reinstall-package", undo=there, verify=verify(on.python)), match)
+
+
+@check(
+    title="Intel's extension for PyTorch is of another release than PyTorch",
+    severity=Severity.ERROR,
+    cause="The extension is compiled against one minor release of PyTorch; beside another one its import says so and "
+    "ends the program, or fails with symbols that are not defined.",
+    fixes=_fixes,
+    references=(
+        "https://github.com/intel/intel-extension-for-pytorch/issues/865",
+        "https://github.com/intel/intel-extension-for-transformers/pull/1278",
+    ),
+    each=extended_torches,
+    because=("python.*",),
+    affects=("extensions",),
+    seen=("table 2026-11",),
+)
+def extension_mismatch(on: OnFramework) -> Problem | None:
+    """Major and minor release differ."""
+    own = version_of(on.python, _NAME)
+    if own is None:
+        return None
+    torch = known(on.framework.version)
+    if torch is None or numbers(own)[:2] == numbers(torch)[:2]:
+        return None
+    return Problem(f"{_NAME} {own} is installed beside PyTorch {torch}; it needs PyTorch {own.rsplit('.', 1)[0]}.")

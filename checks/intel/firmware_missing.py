@@ -1,0 +1,42 @@
+"""The GuC firmware, without which an Intel card runs nothing, did not load."""
+
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.remedies import system
+from gpudoctor.subjects import OnCard
+from gpudoctor.views.intel import card_name, intel_cards, xpu_builds
+from gpudoctor.views.log import events, texts
+
+
+def _fixes(on: OnCard) -> tuple[Fix, ...]:
+    debian = on.facts.host.distribution.id == "debian"
+    name = "firmware-intel-graphics" if debian else "linux-firmware"
+    commands = (*system.install(on.facts, name), *system.initramfs(on.facts))
+    says = (
+        "Install the newest firmware package of the distribution, make the initial RAM disk anew, and restart; a "
+        f"kernel newer than the distribution's may need newer files than it has.{system.initramfs_says(on.facts)}"
+    )
+    proof = "sudo dmesg | grep -iE 'guc|huc'"
+    return (Fix(says, (*commands, "sudo reboot"), "reboot", root=True, needs="reboot", verify=proof),)
+
+
+@check(
+    title="Firmware of the Intel GPU did not load",
+    severity=Severity.ERROR,
+    cause="On these cards the GuC, a controller inside of the GPU, starts all work. Its firmware comes from the "
+    "package linux-firmware; where the file is missing or too old for the kernel, the driver gives the card up.",
+    fixes=_fixes,
+    references=(
+        "https://docs.kernel.org/gpu/i915.html#guc",
+        "https://github.com/intel-gpu/intel-gpu-i915-backports/issues/41",
+    ),
+    each=intel_cards,
+    affects=("everything",),
+    seen=("table 2026-11",),
+)
+def firmware_missing(on: OnCard) -> Problem | None:
+    """The kernel said so of this card."""
+    said = tuple(event for event in events(on.facts, "intel-firmware") if event.gpu == on.card.address)
+    works = any(f.live is not None and f.live.available is True for _, f in xpu_builds(on.facts))
+    if not said or works:
+        return None
+    return Problem(f"{card_name(on.card)} did not get its firmware, so it runs nothing.", texts(said))

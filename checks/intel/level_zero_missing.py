@@ -1,0 +1,33 @@
+"""PyTorch for Intel's GPUs, and no Level Zero on the machine."""
+
+from gpudoctor.judge import Problem, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.remedies import intel
+from gpudoctor.subjects import OnLive
+from gpudoctor.views.intel import sees_none, xpu_torches
+
+
+@check(
+    title="Level Zero, through which PyTorch reaches Intel's GPU, is not installed",
+    severity=Severity.ERROR,
+    cause="The XPU wheels bring the SYCL runtime, which loads libze_loader.so.1, and that loads libze_intel_gpu.so.1, "
+    "Intel's driver in user space. Both come from the system's packages; a desktop needs neither.",
+    fixes=lambda on: intel.level_zero(on.facts),
+    references=(intel.START, intel.DRIVERS),
+    each=xpu_torches,
+    because=("intel.not-driven",),
+    affects=("wheels",),
+    seen=("table 2026-11",),
+)
+def level_zero_missing(on: OnLive) -> Problem | None:
+    """It finds no GPU, and one of the two libraries is nowhere."""
+    if on.facts.host.system != "Linux" or not sees_none(on):
+        return None
+    found = {
+        "libze_loader.so.1": known(on.facts.intel.loader),
+        "libze_intel_gpu.so.1": known(on.facts.intel.level_zero),
+    }
+    missing = [name for name, path in found.items() if path is None]
+    if not missing:
+        return None
+    return Problem(f"{on.name} finds no Intel GPU: {' and '.join(missing)} cannot be found.")

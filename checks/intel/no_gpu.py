@@ -1,0 +1,44 @@
+"""PyTorch for Intel's GPUs that finds none although one is there and no cause is known."""
+
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.remedies import intel
+from gpudoctor.subjects import OnLive
+from gpudoctor.views.frameworks import last_words
+from gpudoctor.views.intel import card_name, discrete, sees_none, xpu_torches
+from gpudoctor.views.reasons import ENVIRONMENT
+
+
+def _fixes(on: OnLive) -> tuple[Fix, ...]:
+    says = "Look at what the SYCL runtime loads and finds, in a fresh process without variables of launchers."
+    command = f"SYCL_UR_TRACE=1 {intel.verify(on.python)}"
+    return (Fix(says, (command, intel.LISTS), impact="none", verify=intel.verify(on.python)),)
+
+
+@check(
+    title="PyTorch does not find the Intel GPU",
+    severity=Severity.ERROR,
+    cause="PyTorch is built for this GPU, and the SYCL runtime under it lists none: a library of it does not load, the "
+    "user-space driver is older than the card, or the kernel refuses it.",
+    fixes=_fixes,
+    references=(intel.START, "https://github.com/pytorch/pytorch/issues/148477"),
+    each=xpu_torches,
+    because=(
+        "intel.not-driven",
+        "intel.firmware-missing",
+        "intel.render-node-closed",
+        "intel.no-devices-passed",
+        "intel.level-zero-missing",
+        "intel.selector-hides-all",
+        *ENVIRONMENT,
+    ),
+    affects=("wheels",),
+    seen=("table 2026-11",),
+)
+def no_gpu(on: OnLive) -> Problem | None:
+    """A build for XPU beside a card of Intel's says that none is available."""
+    cards = discrete(on.facts)
+    if not cards or not sees_none(on):
+        return None
+    words = last_words(on.live)
+    says = f"{on.name} does not use {card_name(cards[0])[0].lower()}{card_name(cards[0])[1:]}."
+    return Problem(says, evidence=(words,) if words else ())

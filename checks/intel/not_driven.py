@@ -1,0 +1,76 @@
+"""An Intel card that no kernel driver has taken."""
+
+from gpudoctor.facts import Event
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.knowledge import intel
+from gpudoctor.knowledge.kernels import version
+from gpudoctor.maybe import known
+from gpudoctor.remedies import system
+from gpudoctor.remedies.intel import KERNELS
+from gpudoctor.subjects import OnCard
+from gpudoctor.views.intel import card_name, intel_cards
+from gpudoctor.views.log import events, texts
+
+
+def _first_kernel(on: OnCard) -> str:
+    found = intel.family(on.card.device)
+    return found.kernel if found else ""
+
+
+def _is_too_old(on: OnCard) -> bool:
+    release, first = known(on.facts.host.kernel.release), _first_kernel(on)
+    return bool(first) and release[:1].isdigit() and version(release)[:2] < version(first)
+
+
+def _said(on: OnCard) -> tuple[Event, ...]:
+    found = events(on.facts, "intel-unsupported", "intel-firmware", "probe-failed")
+    return tuple(event for event in found if event.gpu in (None, on.card.address))
+
+
+def _fixes(on: OnCard) -> tuple[Fix, ...]:
+    first = _first_kernel(on)
+    proof = f"lspci -k -s {on.card.address}"
+    if not first:
+        says = f"Install Intel's own kernel modules for Data Center GPUs (DKMS), as {KERNELS} tells, and restart."
+        return (Fix(says, (), "reboot", root=True, needs="reboot", verify=proof),)
+    if _is_too_old(on):
+        hwe = on.facts.host.distribution.id == "ubuntu"
+        release = str(on.facts.host.distribution.version)
+        commands = system.install(on.facts, f"linux-generic-hwe-{release}") if hwe else ()
+        says = f"Start a kernel of {first} or newer" + (
+            ": Ubuntu's HWE kernel, where it is new enough." if commands else "."
+        )
+        return (Fix(says, commands, "reboot", root=True, needs="reboot", verify=proof),)
+    name = intel.family(on.card.device)
+    module = name.module if name else "i915"
+    says = f"Load the module {module} and read what the kernel says of it; nomodeset on its command line forbids it."
+    return (
+        Fix(
+            says,
+            (f"sudo modprobe {module}", "sudo dmesg | grep -iE 'i915|xe '"),
+            "reload-module",
+            root=True,
+            verify=proof,
+        ),
+    )
+
+
+@check(
+    title="No kernel driver has taken the Intel GPU",
+    severity=Severity.WARNING,
+    cause="i915 or xe drives a card only from the kernel on that knows its device id; older kernels pass over it or "
+    "ask for force_probe. A blacklist, nomodeset or firmware that is missing keep the driver off a card that it knows.",
+    fixes=_fixes,
+    references=(KERNELS, "https://docs.kernel.org/gpu/xe/index.html"),
+    each=intel_cards,
+    affects=("everything",),
+    seen=("table 2026-11",),
+)
+def not_driven(on: OnCard) -> Problem | None:
+    """Nothing is bound to it."""
+    if known(on.card.driver) is not None:
+        return None
+    says = f"{card_name(on.card)} has no kernel driver"
+    if _is_too_old(on):
+        says += f": the kernel {on.facts.host.kernel.release} is too old for it, {_first_kernel(on)} is the first"
+    return Problem(f"{says}.", texts(_said(on)))

@@ -1,0 +1,37 @@
+"""The render nodes of Intel's GPUs are closed to this user."""
+
+from gpudoctor.facts import Facts
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import Unknown, known, known_or
+from gpudoctor.remedies import amd, intel
+from gpudoctor.views.intel import discrete, intel_computers, xpu_builds
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    return intel.join_group(facts, known(facts.intel.render)[0])
+
+
+@check(
+    title="The render nodes of Intel's GPUs cannot be opened",
+    severity=Severity.ERROR,
+    cause="Level Zero and OpenCL open /dev/dri/renderD*, which belongs to the group render: who is not in it, and has "
+    "no seat at the machine, sees no GPU.",
+    fixes=_fixes,
+    references=(intel.START, "https://github.com/pytorch/pytorch/issues/148477"),
+    each=intel_computers,
+    because=("intel.not-driven", "intel.firmware-missing"),
+    affects=("everything",),
+    seen=("table 2026-11",),
+)
+def render_node_closed(facts: Facts) -> Problem | None:
+    """There are nodes, and none of them opens."""
+    nodes = known(facts.intel.render)
+    if not (discrete(facts) or xpu_builds(facts)):
+        return None  # Level Zero comes along with other packages, and graphics in a processor is seldom meant
+    if not nodes or any(n.error is None or isinstance(n.error, Unknown) for n in nodes):
+        return None
+    node = nodes[0]
+    group, mode = amd.group_of(facts, node), known_or(node.mode, "?")
+    severity = None if xpu_builds(facts) else Severity.WARNING
+    says = f"{node.path} cannot be opened ({node.error}): it belongs to the group {group}, mode {mode}."
+    return Problem(says, severity=severity)

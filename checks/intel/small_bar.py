@@ -1,0 +1,43 @@
+"""The processor sees an Intel card's memory through a window of 256 MiB."""
+
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known
+from gpudoctor.subjects import OnCard
+from gpudoctor.views.gpus import hypervisor
+from gpudoctor.views.intel import card_name, intel_cards
+
+_OLD_WINDOW = 256 << 20
+
+
+@check(
+    title="Resizable BAR is off for the Intel GPU",
+    severity=Severity.ADVICE,
+    cause="Without Resizable BAR the processor reaches only 256 MiB of the card's memory at a time. Intel's cards are "
+    "made for the large window: without it they are markedly slower.",
+    fixes=(
+        Fix(
+            "Switch on 'Above 4G Decoding' and 'Re-Size BAR Support' in the firmware's set-up (BIOS), with CSM off.",
+            action="reboot",
+            needs="reboot",
+            impact="persistent",
+            undo="Switch them off again in the firmware's set-up.",
+            verify="sudo dmesg | grep -iE 'BAR2? (resized|size)|Resizable BAR'",
+        ),
+    ),
+    references=(
+        "https://www.intel.com/content/www/us/en/support/articles/000090831/graphics.html",
+        "https://docs.kernel.org/gpu/rfc/i915_small_bar.html",
+    ),
+    each=intel_cards,
+    because=("intel.not-driven", "intel.firmware-missing"),
+    affects=("everything",),
+    seen=("table 2026-11",),
+)
+def small_bar(on: OnCard) -> Problem | None:
+    """The window is the old one, though the driver, which enlarges it where it can, has the card."""
+    if hypervisor(on.facts) or known(on.card.driver) is None:
+        return None
+    window = known(on.card.bar1)
+    if window is None or not 0 < window <= _OLD_WINDOW:
+        return None
+    return Problem(f"{card_name(on.card)} shows the processor {window >> 20} MiB of its memory at a time.")

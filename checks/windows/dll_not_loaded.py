@@ -1,0 +1,61 @@
+"""A framework whose libraries do not load on Windows."""
+
+import re
+
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.knowledge.kernels import version
+from gpudoctor.maybe import known_or
+from gpudoctor.remedies.python import install
+from gpudoctor.subjects import OnLive
+from gpudoctor.views.frameworks import first_line
+from gpudoctor.views.nt import windows_frameworks
+
+RUNTIME = "https://aka.ms/vs/17/release/vc_redist.x64.exe"
+_SAYS = re.compile(r"\[WinError (?:126|127|1114)\]|DLL load failed")
+
+
+def _is_fbgemm(on: OnLive) -> bool:
+    """PyTorch 2.4.0 asked for libomp140.x86_64.dll, which only Visual Studio brings."""
+    torch = known_or(on.framework.version, None) or ""
+    return "fbgemm.dll" in (on.live.import_error or "") and torch.partition("+")[0] == "2.4.0"
+
+
+def _fixes(on: OnLive) -> tuple[Fix, ...]:
+    proof = f"{on.python.path} -c 'import {on.framework.name}'"
+    if _is_fbgemm(on):
+        says = "Take PyTorch 2.4.1 or newer, which does not need that library; keep the index that 2.4.0 came from."
+        command = install(on.python, "torch>=2.4.1", upgrade=True)
+        return (Fix(says, (command,), "reinstall-package", verify=proof),)
+    says = f"Install Microsoft's current Visual C++ runtime ({RUNTIME}), over one that is there, too."
+    command = "winget install --exact --id Microsoft.VCRedist.2015+.x64"
+    return (Fix(says, (command,), root=True, verify=proof),)
+
+
+@check(
+    title="A library that the framework needs does not load",
+    severity=Severity.ERROR,
+    cause="Windows names the library that it was asked for, not the one that is missing beneath it. Mostly that is "
+    "Microsoft's Visual C++ runtime: not installed, or older than what the framework was compiled with.",
+    fixes=_fixes,
+    references=(
+        "https://learn.microsoft.com/en-us/cpp/windows/latest-supported-vc-redist",
+        "https://github.com/pytorch/pytorch/issues/131662",
+        "https://github.com/nagadomi/nunif/issues/701",
+    ),
+    each=windows_frameworks,
+    because=("python.*",),
+    affects=("wheels",),
+    seen=("table 2026-11",),
+)
+def dll_not_loaded(on: OnLive) -> Problem | None:
+    """Its import ends with one of Windows' errors for that."""
+    error = on.live.import_error
+    if error is None or not _SAYS.search(error):
+        return None
+    runtime = known_or(on.facts.nt.vc_runtime, "")
+    there = "is not installed" if runtime is None else f"is {runtime}" if runtime else "is of an unknown version"
+    if _is_fbgemm(on):
+        there += ", and PyTorch 2.4.0 needs a library of Visual Studio (libomp140) besides"
+    elif runtime and version(runtime) < (14, 40):
+        there += ", which is older than what current frameworks are compiled with"
+    return Problem(f"{on.name} does not import; the Visual C++ runtime {there}.", (first_line(error),))

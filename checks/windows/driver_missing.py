@@ -1,0 +1,37 @@
+"""A GPU that runs with Microsoft's basic driver, or with none."""
+
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.views.nt import OnAdapter, windows_adapters
+
+_PAGES = {
+    "NVIDIA": "https://www.nvidia.com/en-us/drivers/",
+    "AMD": "https://www.amd.com/en/support/download/drivers.html",
+    "Intel": "https://www.intel.com/content/www/us/en/download-center/home.html",
+}
+_BASIC = "Microsoft Basic Display Adapter"
+
+
+def _fixes(on: OnAdapter) -> tuple[Fix, ...]:
+    says = f"Install {on.maker}'s driver from {_PAGES[on.maker]}, then restart."
+    proof = "nvidia-smi" if on.maker == "NVIDIA" else "devmgmt.msc"
+    return (Fix(says, (), "reinstall-package", root=True, needs="reboot", verify=proof),)
+
+
+@check(
+    title="The GPU has no driver of its maker",
+    severity=Severity.WARNING,
+    cause="With Microsoft's basic display driver a GPU draws the desktop and computes nothing.",
+    fixes=_fixes,
+    references=(
+        "https://support.microsoft.com/en-us/topic/error-codes-in-device-manager-in-windows-"
+        "524e9e89-4dee-8883-0afa-6bca0456324e",
+    ),
+    each=windows_adapters,
+    affects=("everything",),
+    seen=("table 2026-11",),
+)
+def driver_missing(on: OnAdapter) -> Problem | None:
+    """Its name is that of the basic driver, or the code says that none is installed."""
+    if on.adapter.problem != 28 and on.adapter.name != _BASIC:
+        return None
+    return Problem(f"A GPU of {on.maker}'s ({on.adapter.vendor}:{on.adapter.device}) runs without {on.maker}'s driver.")

@@ -1,0 +1,77 @@
+"""Fixes of Intel's compute stack: Level Zero, the render group, PyTorch's builds for XPU."""
+
+import shlex
+
+from gpudoctor.facts import Facts, Node, Python
+from gpudoctor.judge import Fix
+from gpudoctor.knowledge import intel
+from gpudoctor.maybe import known_or
+from gpudoctor.remedies import amd, system
+from gpudoctor.remedies.container import engine
+from gpudoctor.remedies.python import install, torch_family, uninstall
+from gpudoctor.subjects import in_container
+from gpudoctor.views.intel import VERIFY
+
+START = "https://docs.pytorch.org/docs/stable/notes/get_start_xpu.html"
+DRIVERS = "https://dgpu-docs.intel.com/driver/client/overview.html"
+KERNELS = "https://dgpu-docs.intel.com/driver/kernel-driver-types.html"
+INDEX = "https://download.pytorch.org/whl/xpu"
+LISTS = "sycl-ls; clinfo -l"
+
+
+def verify(python: Python) -> str:
+    """The command that asks PyTorch for Intel's GPUs."""
+    return f"{shlex.quote(python.path)} -c {shlex.quote(VERIFY)}"
+
+
+def xpu_build(python: Python) -> Fix:
+    """Replace PyTorch by its build for Intel's GPUs, which brings the SYCL runtime along."""
+    names = torch_family(python)
+    says = "Install PyTorch's XPU build from its own index; code then asks for the device xpu in place of cuda."
+    commands = (uninstall(python, *names), install(python, *names, index=INDEX))
+    undo = install(python, *names)
+    return Fix(says, commands, "reinstall-package", undo=undo, verify=verify(python))
+
+
+def level_zero(facts: Facts) -> tuple[Fix, ...]:
+    """Install Level Zero's loader and Intel's driver for it."""
+    names = intel.packages(system.family_of(facts) or "")
+    commands = system.install(facts, *names) if names else ()
+    more = " In a container they belong into the image." if in_container(facts) else ""
+    says = f"Install Level Zero's loader and Intel's driver for it ({DRIVERS} has newer ones for some releases).{more}"
+    return (Fix(says, commands, root=True, verify=LISTS),)
+
+
+def join_group(facts: Facts, node: Node) -> tuple[Fix, ...]:
+    """Let the user open a render node."""
+    name, gid = amd.group_of(facts, node), known_or(node.gid, -1)
+    if in_container(facts):
+        says = f"Start the container with the numeric group {gid} of the host, to which {node.path} belongs."
+        command = f"docker run --device /dev/dri --group-add {gid} ..."
+        return (Fix(says, (command,), "restart-process", needs="a new container", verify=LISTS),)
+    user = known_or(facts.host.user.name, None) or "$USER"
+    if name in ("root", "0"):
+        name = "render"
+    says = f"Add yourself to the group {name}, to which render nodes belong, then log out and in again."
+    return (
+        system.relogin(
+            says, (f"sudo usermod -aG {name} {user}",), f"sudo gpasswd -d {user} {name}", f"id -nG; {LISTS}"
+        ),
+    )
+
+
+def pass_devices(facts: Facts) -> tuple[Fix, ...]:
+    """Start the container with the render nodes."""
+    name = engine(facts)
+    if name == "kubernetes":
+        limit = (
+            "spec:\n  containers:\n    - name: ...\n      resources:\n        limits:\n          gpu.intel.com/i915: 1"
+        )
+        says = "Ask for the GPU in the pod's specification; the node needs Intel's device plugin (or gpu.intel.com/xe)."
+        return (Fix(says, (limit,), "restart-process", needs="a new container", verify=LISTS),)
+    commands = {
+        "apptainer": ("apptainer exec --bind /dev/dri ...",),
+        "podman": ("podman run --device /dev/dri --group-add keep-groups ...",),
+    }.get(name, ('docker run --device /dev/dri --group-add "$(stat -c %g /dev/dri/renderD128)" ...',))
+    says = "Start the container with the render nodes of the GPU, and with the group that opens them."
+    return (Fix(says, commands, "restart-process", needs="a new container", verify=LISTS),)

@@ -1,0 +1,280 @@
+"""Intel's GPUs: what keeps PyTorch from them, and the machines on which nothing may be said."""
+
+from typing import Any
+
+import pytest
+
+from gpudoctor import catalogue
+from gpudoctor.facts import Event, Facts, KernelLog
+from gpudoctor.judge import Outcome, judge, run
+from gpudoctor.maybe import Unknown
+from tests.builders import ask, card, change, framework, live, nvidia_host, plain_host, with_framework
+from tests.checks.intel_machines import ARC, CLOSED, OPEN, STACK, UHD, arc_host, xpu
+
+CHECKS = {one.id: one for one in catalogue.load()}
+ARC_NAME = "ntel GPU at 0000:03:00.0 (DG2 [Arc A770])"
+UNREADABLE = Unknown("not to be read")
+CPU = framework(version="2.9.1", variant="cpu", cuda=None, archs=(), live=live(0))
+
+
+def problems(facts: Facts) -> list[tuple[str, str]]:
+    return [(v.check.id, v.severity.value) for v in judge(facts, CHECKS.values()) if v.outcome is Outcome.PROBLEM]
+
+
+def verdicts(name: str, facts: Facts) -> list[tuple[str, str]]:
+    return ask(CHECKS[name], facts)
+
+
+def logged(kind: str, gpu: str = "0000:03:00.0") -> KernelLog:
+    return KernelLog(source="dmesg", events=(Event(kind=kind, text=f"i915: {kind}", gpu=gpu),))
+
+
+QUIET = {
+    "a workstation that works": arc_host(xpu()),
+    "without any framework": arc_host(),
+    "an Intel laptop": plain_host(pci=(UHD,)),
+    "an Intel laptop with CPU PyTorch": with_framework(CPU, plain_host(pci=(UHD,))),
+    "an Intel laptop with a CUDA wheel": with_framework(framework(live=live(0)), plain_host(pci=(UHD,))),
+    "an Intel laptop with the XPU build that sees it": with_framework(xpu(), plain_host(pci=(UHD,), intel=STACK)),
+    "Arc beside NVIDIA": nvidia_host(pci=(card(), ARC)),
+    "Arc given to a guest": arc_host(CPU, pci__1__driver="vfio-pci"),
+    "an Arc desktop whose user is at the seat, without Level Zero": arc_host(
+        intel__render=(OPEN,), intel__level_zero=None, intel__loader=None
+    ),
+}
+
+
+@pytest.mark.parametrize("name", QUIET)
+def test_where_nothing_is_wrong_nothing_is_said(name: str) -> None:
+    assert [one for one in problems(QUIET[name]) if one[1] != "advice"] == []
+    assert [one for one in problems(QUIET[name]) if one[0].startswith("intel.")] == []
+
+
+@pytest.mark.parametrize(
+    ("release", "driver", "device", "verdict"),
+    [
+        ("6.8.0-60-generic", "i915", "56a0", ("pass", "")),
+        ("6.8.0-60-generic", None, "56a0", ("problem", f"The I{ARC_NAME} has no kernel driver.")),
+        ("5.15.0-100-generic", None, "56a0", ("problem", f"The I{ARC_NAME} has no kernel driver: the kernel "
+         "5.15.0-100-generic is too old for it, 6.2 is the first.")),
+        ("6.8.0-60-generic", None, "e20b", ("problem", f"The I{ARC_NAME} has no kernel driver: the kernel "
+         "6.8.0-60-generic is too old for it, 6.12 is the first.")),
+        ("6.14.0", None, "0bda", ("problem", f"The I{ARC_NAME} has no kernel driver.")),
+        ("6.8.0-60-generic", UNREADABLE, "56a0", ("unknown", "not to be read")),
+        (UNREADABLE, None, "56a0", ("unknown", "not to be read")),
+    ],
+)  # fmt: skip
+def test_not_driven(release: Any, driver: Any, device: str, verdict: tuple[str, str]) -> None:
+    facts = arc_host(host__kernel__release=release, pci__1__driver=driver, pci__1__device=device)
+    assert verdicts("intel.not-driven", facts) == [verdict]
+
+
+def test_what_the_kernel_says_of_a_card_that_it_passes_over_is_shown() -> None:
+    facts = arc_host(pci__1__driver=None, log=logged("intel-unsupported"))
+    (verdict,) = run(CHECKS["intel.not-driven"], facts)
+    assert verdict.problem
+    assert verdict.problem.evidence == ("i915: intel-unsupported",)
+
+
+def test_the_fix_of_a_card_without_a_driver_depends_on_why() -> None:
+    old = arc_host(pci__1__driver=None, host__kernel__release="5.15.0")
+    new = arc_host(pci__1__driver=None)
+    data_centre = arc_host(pci__1__driver=None, pci__1__device="0bda")
+    (first, second, third) = (run(CHECKS["intel.not-driven"], f)[0].fixes[0] for f in (old, new, data_centre))
+    assert "linux-generic-hwe-24.04" in first.commands[0]
+    assert second.commands[0] == "sudo modprobe i915"
+    assert "DKMS" in third.says
+
+
+def test_a_container_and_windows_have_no_kernel_to_mend() -> None:
+    for path, value in (("host.container", "docker"), ("host.wsl", 2), ("host.system", "Windows")):
+        facts = change(arc_host(pci__1__driver=None), path, value)
+        assert verdicts("intel.not-driven", facts) == [("skipped", "")]
+
+
+def test_firmware_missing() -> None:
+    says = ("problem", f"The I{ARC_NAME} did not get its firmware, so it runs nothing.")
+    assert verdicts("intel.firmware-missing", arc_host(log=logged("intel-firmware"))) == [says]
+    assert verdicts("intel.firmware-missing", arc_host(log=logged("intel-firmware", "0000:00:02.0"))) == [("pass", "")]
+    assert verdicts("intel.firmware-missing", arc_host(xpu(), log=logged("intel-firmware"))) == [("pass", "")]
+    assert verdicts("intel.firmware-missing", arc_host(log=KernelLog(events=UNREADABLE))) == [("pass", "")]
+
+
+@pytest.mark.parametrize(
+    ("window", "verdict"),
+    [
+        (16 << 30, ("pass", "")),
+        (256 << 20, ("problem", f"The I{ARC_NAME} shows the processor 256 MiB of its memory at a time.")),
+        (0, ("pass", "")),
+        (None, ("pass", "")),
+        (UNREADABLE, ("unknown", "not to be read")),
+    ],
+)
+def test_small_bar(window: Any, verdict: tuple[str, str]) -> None:
+    assert verdicts("intel.small-bar", arc_host(pci__1__bar1=window)) == [verdict]
+
+
+def test_a_hypervisors_window_is_not_the_cards() -> None:
+    facts = arc_host(pci__1__bar1=256 << 20, host__virtual="kvm")
+    assert verdicts("intel.small-bar", facts) == [("pass", "")]
+
+
+CLOSED_SAYS = "/dev/dri/renderD128 cannot be opened (EACCES): it belongs to the group 109, mode 660."
+
+
+@pytest.mark.parametrize(
+    ("facts", "verdict", "severity"),
+    [
+        (arc_host(xpu(0), intel__render=(CLOSED,)), ("problem", CLOSED_SAYS), "fail"),
+        (arc_host(intel__render=(CLOSED,)), ("problem", CLOSED_SAYS), "warn"),
+        (arc_host(xpu(), intel__render=(CLOSED, OPEN)), ("pass", ""), ""),
+        (arc_host(xpu(), intel__render=()), ("pass", ""), ""),
+        (arc_host(xpu(), intel__render=UNREADABLE), ("unknown", "not to be read"), ""),
+        (arc_host(intel__render=(CLOSED,), intel__level_zero=None), ("skipped", ""), ""),
+        (arc_host(intel__render=(CLOSED,), pci=(UHD,)), ("pass", ""), ""),
+    ],
+)
+def test_render_node_closed(facts: Facts, verdict: tuple[str, str], severity: str) -> None:
+    assert verdicts("intel.render-node-closed", facts) == [verdict]
+    found = [v.severity.value for v in run(CHECKS["intel.render-node-closed"], facts) if v.problem]
+    assert found == ([severity] if severity else [])
+
+
+def test_a_closed_node_is_the_cause_and_the_frameworks_words_follow() -> None:
+    facts = arc_host(xpu(0), intel__render=(CLOSED,))
+    assert set(problems(facts)) == {("intel.render-node-closed", "fail"), ("intel.no-gpu", "fail")}
+    assert CHECKS["intel.no-gpu"].explains_through("intel.render-node-closed")
+    (fix,) = run(CHECKS["intel.render-node-closed"], facts)[0].fixes
+    assert fix.commands == ("sudo usermod -aG 109 $USER",)
+
+
+@pytest.mark.parametrize(
+    ("facts", "verdict"),
+    [
+        (arc_host(xpu(0), host__container="docker", intel__render=()),
+         ("problem", "PyTorch 2.9.1+xpu is built for Intel's GPUs, and no /dev/dri/renderD* was passed into this "
+          "container.")),
+        (arc_host(xpu(0), host__container="docker"), ("pass", "")),
+        (arc_host(xpu(0), intel__render=()), ("pass", "")),
+        (arc_host(xpu(), host__container="docker", intel__render=()), ("pass", "")),
+        (arc_host(xpu(0), host__container="docker", intel__render=UNREADABLE), ("unknown", "not to be read")),
+        (arc_host(xpu(live=live(available=UNREADABLE)), host__container="docker"), ("unknown", "not to be read")),
+    ],
+)  # fmt: skip
+def test_no_devices_passed(facts: Facts, verdict: tuple[str, str]) -> None:
+    assert verdicts("intel.no-devices-passed", facts) == [verdict]
+
+
+@pytest.mark.parametrize(
+    ("loader", "driver", "gpus", "verdict"),
+    [
+        ("/x", "/y", 0, ("pass", "")),
+        (None, None, 1, ("pass", "")),
+        (None, "/y", 0, ("problem", "PyTorch 2.9.1+xpu finds no Intel GPU: libze_loader.so.1 cannot be found.")),
+        ("/x", None, 0, ("problem", "PyTorch 2.9.1+xpu finds no Intel GPU: libze_intel_gpu.so.1 cannot be found.")),
+        (UNREADABLE, None, 0, ("unknown", "not to be read")),
+    ],
+)
+def test_level_zero_missing(loader: Any, driver: Any, gpus: int, verdict: tuple[str, str]) -> None:
+    facts = arc_host(xpu(gpus), intel__loader=loader, intel__level_zero=driver)
+    assert verdicts("intel.level-zero-missing", facts) == [verdict]
+
+
+def test_level_zero_is_installed_by_the_distributions_own_packages() -> None:
+    facts = arc_host(xpu(0), intel__loader=None)
+    (fix,) = run(CHECKS["intel.level-zero-missing"], facts)[0].fixes
+    assert "libze1" in fix.commands[0]
+    assert "libze-intel-gpu1" in fix.commands[0]
+
+
+@pytest.mark.parametrize(
+    ("facts", "says", "severity"),
+    [
+        (arc_host(CPU), f"PyTorch 2.9.1 is built for the CPU alone, so it cannot use the I{ARC_NAME}.", "warn"),
+        (arc_host(CPU, intel__level_zero=None),
+         f"PyTorch 2.9.1 is built for the CPU alone, so it cannot use the I{ARC_NAME}.", "advice"),
+        (arc_host(framework(live=live(0)), intel__level_zero=None),
+         f"PyTorch 2.7.1 is built for CUDA, so it cannot use the I{ARC_NAME}.", "advice"),
+    ],
+)  # fmt: skip
+def test_torch_not_for_xpu(facts: Facts, says: str, severity: str) -> None:
+    (verdict,) = run(CHECKS["intel.torch-not-for-xpu"], facts)
+    assert (verdict.says, verdict.severity.value) == (says, severity)
+    assert "https://download.pytorch.org/whl/xpu" in verdict.fixes[0].commands[1]
+
+
+@pytest.mark.parametrize(
+    ("facts", "verdict"),
+    [
+        (arc_host(xpu()), ("pass", "")),
+        (arc_host(CPU, packages=("intel-extension-for-pytorch==2.9.10",)), ("pass", "")),
+        (arc_host(framework(variant=UNREADABLE)), ("unknown", "not to be read")),
+        (arc_host(CPU, pci=(UHD,)), ("skipped", "")),
+        (change(nvidia_host(), "pci", (card(), ARC)), ("skipped", "")),
+    ],
+)
+def test_other_builds_are_right_elsewhere(facts: Facts, verdict: tuple[str, str]) -> None:
+    assert verdicts("intel.torch-not-for-xpu", facts) == [verdict]
+
+
+@pytest.mark.parametrize(
+    ("torch", "extension", "verdict"),
+    [
+        ("2.8.0+xpu", "2.8.10+xpu", ("pass", "")),
+        ("2.7.1", "2.8.0", ("problem", "intel-extension-for-pytorch 2.8.0 is installed beside PyTorch 2.7.1; it needs "
+                            "PyTorch 2.8.")),
+        (UNREADABLE, "2.8.0", ("unknown", "not to be read")),
+    ],
+)  # fmt: skip
+def test_extension_mismatch(torch: Any, extension: str, verdict: tuple[str, str]) -> None:
+    packages = (f"intel-extension-for-pytorch=={extension}",)
+    facts = arc_host(framework(variant="cpu", cuda=None), packages=packages, pythons__0__frameworks__0__version=torch)
+    assert verdicts("intel.extension-mismatch", facts) == [verdict]
+
+
+def test_without_the_extension_nobody_is_asked() -> None:
+    assert verdicts("intel.extension-mismatch", arc_host(CPU)) == [("skipped", "")]
+
+
+@pytest.mark.parametrize(
+    ("value", "hidden"),
+    [
+        ("", False),
+        ("level_zero:gpu", False),
+        ("level_zero:0", False),
+        ("*:*", False),
+        ("*:gpu", False),
+        ("opencl:*", True),
+        ("opencl:cpu;level_zero:1", False),
+        ("*:cpu", True),
+        ("!opencl:*", False),
+        ("!level_zero:*", True),
+        ("level_zero:*;!level_zero:gpu", True),
+    ],
+)
+def test_selector_hides_all(value: str, hidden: bool) -> None:
+    facts = arc_host(xpu(0), host__environment={"ONEAPI_DEVICE_SELECTOR": value})
+    says = f"ONEAPI_DEVICE_SELECTOR={value} lets no GPU of Level Zero through."
+    assert verdicts("intel.selector-hides-all", facts) == [("problem", says) if hidden else ("pass", "")]
+
+
+def test_a_selector_beside_a_pytorch_that_sees_the_gpu_is_no_problem() -> None:
+    env = {"ONEAPI_DEVICE_SELECTOR": "opencl:*"}
+    assert verdicts("intel.selector-hides-all", arc_host(xpu(), host__environment=env)) == [("pass", "")]
+    unknown = arc_host(xpu(live=live(available=UNREADABLE)), host__environment=env)
+    assert verdicts("intel.selector-hides-all", unknown) == [("unknown", "not to be read")]
+
+
+@pytest.mark.parametrize(
+    ("facts", "verdict"),
+    [
+        (arc_host(xpu()), ("pass", "")),
+        (arc_host(xpu(0)), ("problem", f"PyTorch 2.9.1+xpu does not use the I{ARC_NAME}.")),
+        (arc_host(xpu(0), pci=(UHD,)), ("pass", "")),
+        (arc_host(xpu(live=live(import_error="ImportError: x", available=UNREADABLE))), ("pass", "")),
+        (arc_host(xpu(live=live(available=UNREADABLE))), ("unknown", "not to be read")),
+        (arc_host(xpu(live=None)), ("skipped", "")),
+    ],
+)
+def test_no_gpu(facts: Facts, verdict: tuple[str, str]) -> None:
+    assert verdicts("intel.no-gpu", facts) == [verdict]

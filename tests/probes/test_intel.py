@@ -1,0 +1,69 @@
+"""Intel's GPUs on Linux: the nodes, and where Level Zero lies."""
+
+import pytest
+
+from gpudoctor.facts import Intel
+from gpudoctor.machine import Status
+from gpudoctor.maybe import Unknown
+from gpudoctor.probes import intel, pci
+from gpudoctor.recorded import RecordedMachine
+from tests.builders import host
+from tests.checks.intel_machines import ARC, UHD
+
+NODE = Status(0o660, 0, 109, 0, 226, 128, False)
+LIB = "/usr/lib/x86_64-linux-gnu"
+
+
+def machine(*, stack: bool = True, errors: dict[str, str] | None = None, **env: str) -> RecordedMachine:
+    files: dict[str, str | bytes] = {"/sys/class/drm/renderD128/device/vendor": "0x8086\n"}
+    files |= {f"{LIB}/libze_loader.so.1": "", f"{LIB}/libze_intel_gpu.so.1": ""} if stack else {}
+    return RecordedMachine(files, statuses={"/dev/dri/renderD128": NODE}, errors=errors, env=env)
+
+
+def test_a_card_with_its_stack() -> None:
+    found = intel.probe(machine(errors={"/dev/dri/renderD128": "EACCES"}), (ARC,))
+    assert (found.loader, found.level_zero) == (f"{LIB}/libze_loader.so.1", f"{LIB}/libze_intel_gpu.so.1")
+    (node,) = found.render  # type: ignore[misc]
+    assert (node.path, node.mode, node.gid, node.error) == ("/dev/dri/renderD128", "660", 109, "EACCES")
+
+
+def test_a_desktop_without_it() -> None:
+    found = intel.probe(machine(stack=False), (ARC,))
+    assert (found.loader, found.level_zero) == (None, None)
+
+
+def test_a_processors_graphics_is_not_opened_where_nobody_computes() -> None:
+    closed = Unknown("not opened: nothing here computes on an Intel GPU")
+    (node,) = intel.probe(machine(stack=False), (UHD,)).render  # type: ignore[misc]
+    assert node.error == closed
+    (node,) = intel.probe(machine(), (UHD,)).render  # type: ignore[misc]
+    assert node.error is None
+
+
+def test_conda_and_variables_name_further_folders() -> None:
+    there = RecordedMachine({"/env/lib/libze_loader.so.1": ""}, env={"CONDA_PREFIX": "/env"})
+    assert intel.probe(there, (UHD,)).loader == "/env/lib/libze_loader.so.1"
+    there = RecordedMachine({"/x/libze_loader.so.1": ""}, env={"LD_LIBRARY_PATH": "relative:/x"})
+    assert intel.probe(there, (UHD,)).loader == "/x/libze_loader.so.1"
+
+
+def test_other_vendors_nodes_are_not_intels() -> None:
+    there = RecordedMachine(
+        {"/sys/class/drm/renderD128/device/vendor": "0x10de\n"}, statuses={"/dev/dri/renderD128": NODE}
+    )
+    assert intel.probe(there, (ARC,)).render == ()
+
+
+def test_nothing_is_looked_for_without_a_gpu() -> None:
+    idle = Unknown("not looked for: there is no Intel GPU here")
+    assert intel.probe(machine(), ()) == Intel(render=idle, loader=idle, level_zero=idle)
+
+
+@pytest.mark.parametrize(("device", "window"), [("56a0", 16 << 30), ("56a0", 256 << 20)])
+def test_the_window_into_a_cards_memory(device: str, window: int) -> None:
+    at, row = "/sys/bus/pci/devices/0000:03:00.0", "0x0000000000000000 0x0000000000000000 0x0000000000000000\n"
+    rows = [row] * 6
+    rows[2] = f"0x{1 << 40:016x} 0x{(1 << 40) + window - 1:016x} 0x000000000014220c\n"
+    files: dict[str, str | bytes] = {f"{at}/vendor": "0x8086", f"{at}/device": f"0x{device}", f"{at}/class": "0x030000"}
+    (found,) = pci.probe(RecordedMachine({**files, f"{at}/resource": "".join(rows)}), host())  # type: ignore[misc]
+    assert found.bar1 == window
