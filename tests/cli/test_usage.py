@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from gpudoctor.cli import COMMANDS
 from gpudoctor.facts.file import LIMIT
 from tests.cli import gpudoctor
 from tests.cli.conftest import Run
@@ -20,7 +21,7 @@ from tests.probes.environments import script
             "diagnosis as text, and `gpudoctor --help` lists the commands.",
         ),
         ("chek", 'There is no command "chek". Did you mean "check"?'),
-        ("zzz", 'There is no command "zzz". There are check, smoke, run, tui, serve, facts, diff, explain, checks.'),
+        ("zzz", f'There is no command "zzz". There are {", ".join(COMMANDS)}.'),
         ("check --jsn", 'There is no option "--jsn". Did you mean "--json"?'),
         ("check --pyton=x", 'There is no option "--pyton=x". Did you mean "--python"?'),
         ("check --zzz", 'There is no option "--zzz". `gpudoctor check --help` lists what there is.'),

@@ -1,0 +1,74 @@
+"""`gpudoctor bundle FILE.tar.gz`: what somebody needs who helps from afar, in one file."""
+
+import argparse
+import os
+
+from gpudoctor.cli import OK, UsageError
+from gpudoctor.cli.arguments import Parser
+from gpudoctor.cli.check import facts_of, machine_of, source, told, wishes_of
+from gpudoctor.cli.output import out
+
+DESCRIPTION = """Examine this machine and pack facts, report, kernel lines and versions of tools for a bug report. Names
+of user and host, home folders, serial numbers, UUIDs and secrets are masked. Only you can read the file; look through
+it before you hand it on. Exit codes: 0 written, 2 not written."""
+ENDINGS = (".tar.gz", ".tgz")
+
+
+def add(commands: "argparse._SubParsersAction[Parser]") -> None:
+    """Add the command to the parser."""
+    one = commands.add_parser("bundle", help="pack facts and report for a bug report", description=DESCRIPTION)
+    one.add_argument("file", metavar="FILE.tar.gz", help="where to; a file that is there is kept")
+    source(one)
+    one.add_argument("--facts", metavar="FILE", help="pack facts that `gpudoctor facts` wrote (- is standard input)")
+    one.add_argument("--smoke", action="store_true", help="run the quick smoke tests too")
+    one.add_argument("--force", action="store_true", help="replace a file that is there (but not a link)")
+    one.add_argument("--no-mask", action="store_true", help="leave names, paths and serial numbers as they are")
+    one.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Examine, pack and say what is in it."""
+    _must_be_free(arguments.file, arguments.force)
+    facts = facts_of(arguments)
+    wishes = wishes_of(arguments, [], [])
+    report, facts = told(None if facts else machine_of(arguments, arguments.smoke), wishes, facts)
+    from gpudoctor.cli.bundling import FOLDER, archive, parts
+    from gpudoctor.cli.forms import Form, leaving
+    from gpudoctor.facts.file import write
+    from gpudoctor.privacy import harmless
+
+    report, facts, _ = leaving(report, facts, wishes, Form("json", not arguments.no_mask))
+    packed = parts(harmless(facts), report)
+    data = archive(packed, facts.created)
+    _must_be_free(arguments.file, arguments.force)  # again: the examination took its time
+    try:
+        write(arguments.file, data, 0o600)
+    except OSError as error:
+        raise UsageError(f"{arguments.file} cannot be written: {error.strerror or error}.") from None
+    masked = "as they are" if arguments.no_mask else "masked"
+    lines = [f"{arguments.file}: {len(data)} bytes that only you can read; names, paths and serial numbers {masked}."]
+    lines += [f"  {FOLDER}/{one.name:<14}{len(one.text.encode('utf-8', 'replace')):>9}  {one.holds}" for one in packed]
+    out("\n".join([*lines, "Look through it before you hand it on.", ""]))
+    return OK
+
+
+def _must_be_free(path: str, force: bool) -> None:
+    """Hold that nothing is lost, and that no link of somebody else's chooses where we write.
+
+    Raises:
+        UsageError: it is not so.
+    """
+    if not path.endswith(ENDINGS):
+        raise UsageError(f"A bundle's name ends in .tar.gz, and {path} does not.")
+    if os.path.islink(path):
+        raise UsageError(f"{path} is a link, and links are not followed.")
+    if os.path.lexists(path):
+        if not os.path.isfile(path):
+            raise UsageError(f"{path} is no file.")
+        if not force:
+            raise UsageError(f"{path} is there already; --force replaces it.")
+    folder = os.path.dirname(path) or "."
+    if not os.path.isdir(folder):
+        raise UsageError(f"{path} cannot be written: there is no folder {folder}.")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise UsageError(f"{path} cannot be written: the folder {folder} is closed to you.")
