@@ -7,7 +7,10 @@ from gpudoctor.cli import UsageError
 from gpudoctor.cli.arguments import Parser
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from gpudoctor.examine import Wishes
+    from gpudoctor.facts import Facts
 
 
 def expect_options(one: Parser) -> None:
@@ -40,3 +43,20 @@ def expecting(arguments: argparse.Namespace, wishes: "Wishes") -> "Wishes":
     except ExpectFileError as error:
         raise UsageError(str(error)) from None
     return msgspec.structs.replace(wishes, expect=found) if found else wishes
+
+
+def told_hidden(wishes: "Wishes", facts: "Facts", text: "Callable[[str], str]") -> "Wishes":
+    """The wishes for a report that leaves the machine: expectations are judged by what is true, in masked words.
+
+    Args:
+        wishes: as they were given.
+        facts: as they were found.
+        text: masks a text.
+    """
+    if not wishes.expect:
+        return wishes
+    import msgspec
+
+    from gpudoctor.expect.hidden import hidden
+
+    return msgspec.structs.replace(wishes, expect=hidden(wishes.expect, facts, text))

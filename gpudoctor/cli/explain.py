@@ -58,6 +58,8 @@ def _check(id_: str) -> int:
     if not wanted:
         if id_ in {one.split(".")[0] for one in every}:
             raise UsageError(f'"{id_}" is an area: `gpudoctor checks {id_}` lists its checks.')
+        if id_.startswith("expect."):
+            raise UsageError(f"{id_} is an expectation: its subject names the file and the line that say it.")
         hint = catalogue.nearest(id_, every)
         raise UsageError(f'There is no check "{id_}".{hint}')
     out(check_page(catalogue.load(wanted)[0], width=min(columns(), 100)))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gpudoctor.cli import UsageError
 from gpudoctor.cli.arguments import Parser
+from gpudoctor.cli.expecting import told_hidden
 from gpudoctor.cli.output import complain, out, out_json
 
 if TYPE_CHECKING:
@@ -105,6 +106,7 @@ def leaving(report: "Report", facts: "Facts", wishes: "Wishes", form: Form) -> L
 
     masks = Masks(facts)
     hidden = masks.facts()
+    wishes = told_hidden(wishes, facts, masks.text)
     return Leaving(check(None, wishes, hidden), hidden, masks.text)
 
 

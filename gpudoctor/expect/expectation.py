@@ -1,7 +1,7 @@
 """One expectation, held against facts: a check like any other, whose subject is the line that says it."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from gpudoctor.catalogue import broken
@@ -27,6 +27,7 @@ class Expectation(NamedTuple):
         severity: of the problem that it is not so.
         says: the operator's own sentence; "": ours.
         fix: what to do then, a sentence; "": nobody says.
+        shown: what is wanted, for people, where that is not to be read off the operators.
     """
 
     id: str
@@ -37,13 +38,17 @@ class Expectation(NamedTuple):
     severity: Severity = Severity.ERROR
     says: str = ""
     fix: str = ""
+    shown: str = ""
 
     def check(self, facts: Facts) -> Check[Any]:
         """The check that holds it against these facts."""
         try:
-            judged = [self._judged(one) for one in found(facts, self.steps)]
+            return self.told([self.judged(one) for one in found(facts, self.steps)])
         except Exception as error:  # a fault of ours is one check that is broken
             return broken(self.id, f"{type(error).__name__}: {error}")
+
+    def told(self, judged: Sequence[tuple[Found, str | None]]) -> Check[Any]:
+        """The check that says what was judged."""
         wrong = [one for one, why in judged if why == ""]
         unknown = [(one, why) for one, why in judged if why]
         about = _about(self.place, wrong or [one for one, _ in unknown])
@@ -63,7 +68,7 @@ class Expectation(NamedTuple):
             function,
             title=f"{self.path} is not as expected",
             severity=self.severity,
-            cause=f"{self.place} expects of this machine {self._wanted()}.",
+            cause=f"{self.place} expects of this machine {self.wanted_words}.",
             each=each,
             fixes=(Fix(self.fix),) if self.fix else (),
             because=because(self.steps, missing, about.package),
@@ -72,7 +77,7 @@ class Expectation(NamedTuple):
         made.id, made.area = self.id, "expect"
         return made
 
-    def _judged(self, one: Found) -> tuple[Found, str | None]:
+    def judged(self, one: Found) -> tuple[Found, str | None]:
         """The value with None where all holds, "" where something does not, and why where nobody can say."""
         if isinstance(one.value, Unknown):
             return one, one.value.unknown
@@ -81,8 +86,10 @@ class Expectation(NamedTuple):
         except UnknownFactError as error:
             return one, error.why
 
-    def _wanted(self) -> str:
-        return " and ".join(OPERATORS[name].words(wanted) for name, wanted in self.wanted)
+    @property
+    def wanted_words(self) -> str:
+        """What is wanted, for people."""
+        return self.shown or " and ".join(OPERATORS[name].words(wanted) for name, wanted in self.wanted)
 
     def _sentence(self, wrong: list[Found]) -> str:
         """What was wanted and what was found; equal values of several GPUs once."""
@@ -91,7 +98,7 @@ class Expectation(NamedTuple):
             by_value.setdefault(self._shown(one.value), []).append(one.label or one.path)
         several = "*" in self.steps or len(wrong) > 1 or self.steps[0] == "smoke"
         told = [f"{value} ({', '.join(where)})" if several else value for value, where in by_value.items()]
-        return f"{self.path}: wanted {self._wanted()}, found {'; '.join(told)}."
+        return f"{self.path}: wanted {self.wanted_words}, found {'; '.join(told)}."
 
     def _shown(self, value: Any) -> str:
         if value is None:
@@ -104,7 +111,7 @@ class Expectation(NamedTuple):
     def _evidence(self, wrong: list[Found]) -> tuple[str, ...]:
         lines = [f"{one.path} = {self._shown(one.value)}" for one in wrong[:MOST]]
         more = [f"and {len(wrong) - MOST} more"] if len(wrong) > MOST else []
-        return (f"{self.place}: wanted {self._wanted()}", *lines, *more)
+        return (f"{self.place}: wanted {self.wanted_words}", *lines, *more)
 
 
 def slug(path: str) -> str:

@@ -7,7 +7,7 @@ import pytest
 
 from gpudoctor.facts import Facts
 from gpudoctor.report.clean import document
-from tests.builders import framework, live, with_framework
+from tests.builders import change, framework, live, with_framework
 from tests.checks import healthy_nvidia as nv
 from tests.cli import gpudoctor, main
 from tests.expect import one
@@ -102,6 +102,20 @@ def test_a_file_that_cannot_be_used_is_one_sentence(tmp_path: Path, text: str, m
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     ran = gpudoctor("check", "--quick", "--expect", "none.toml", cwd=tmp_path)
     assert ran.sentence == "none.toml cannot be read: No such file or directory."
+
+
+def test_a_masked_report_ends_as_the_true_one(tmp_path: Path) -> None:
+    name = facts(tmp_path, change(nv.hgx(nv.H100, 4), "host.hostname", "alpha-7"))
+    for wanted, code in (("alpha-7", 0), ("alpha-8", 1)):
+        text = kept(tmp_path, one("host.hostname", f"is='{wanted}'"))
+        for form in ("text", "markdown", "junit"):
+            ran = gpudoctor("check", "--facts", name, "--expect", text, "--format", form, cwd=tmp_path)
+            assert ran.code == code
+            assert ("alpha" in ran.out) is (form == "text" and code == 1)
+
+
+def test_explain_says_where_an_expectation_stands() -> None:
+    assert "is an expectation: its subject names" in gpudoctor("explain", "expect.gpus").sentence
 
 
 # -- record --------------------------------------------------------------------------------------------------
