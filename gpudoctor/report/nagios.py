@@ -20,7 +20,11 @@ def render(report: Report) -> str:
     """The state with performance data, then a line for each finding and what to do."""
     lines = [f"GPU {STATES[report.status][1]} - {first(report)} | {_performance(report)}"]
     lines += [line for entry in report.findings for line in _long(entry)]
-    lines += [plain(f"UNKNOWN {one.check} ({one.subject}): {one.why}") for one in report.unknown if one.essential]
+    lines += [
+        plain(f"UNKNOWN {one.check} ({one.subject}): {one.why}")
+        for one in report.unknown
+        if one.essential or one.broken
+    ]
     return "\n".join(lines) + "\n"
 
 
@@ -31,8 +35,8 @@ def first(report: Report) -> str:
         more = sum(f.status in ("fail", "warn") for f in report.findings) - 1
         return plain(f"{worst.check}: {worst.says}" + (f" (and {more} more)" if more else ""))
     if report.status == "incomplete":
-        essential = next((one for one in report.unknown if one.essential), None)
-        return plain(f"{essential.check}: {essential.why}" if essential else "too little could be found out")
+        open_ = next((one for one in report.unknown if one.essential or one.broken), None)
+        return plain(f"{open_.check}: {open_.why}" if open_ else "too little could be found out")
     return f"{len(report.gpus)} GPU{'s' if len(report.gpus) != 1 else ''}, {report.summary.passed} checks passed"
 
 

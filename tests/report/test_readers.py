@@ -108,6 +108,14 @@ def test_nagios(report: Report) -> None:
     assert nagios.exit_code(report) == {"pass": 0, "warn": 1, "fail": 2, "incomplete": 3}[report.status]
 
 
+def test_a_fault_of_ours_is_named() -> None:
+    broken = UnknownEntry(check="a.b", subject="GPU 0", why="NameError", broken=True)
+    report = Report(unknown=(broken,))
+    assert nagios.render(report).splitlines()[0].startswith("GPU UNKNOWN - a.b: NameError | ")
+    assert npd.render(report) == "a.b: NameError\n"
+    assert github.render(report) == "::notice title=a.b is unknown::NameError\n"
+
+
 @EVERY
 def test_npd(report: Report) -> None:
     text = npd.render(report)
@@ -121,7 +129,7 @@ def test_npd(report: Report) -> None:
 @EVERY
 def test_github(report: Report) -> None:
     lines = github.render(report).splitlines()
-    essential = sum(one.essential for one in report.unknown)
+    essential = sum(one.essential or one.broken for one in report.unknown)
     assert len(lines) == len(report.findings) + essential
     for line in lines:
         command = re.fullmatch(r"::(error|warning|notice) title=([^:,\r\n]*)::([^\r\n]*)", line)
