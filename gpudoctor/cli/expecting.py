@@ -1,7 +1,8 @@
 """The options that name files of expectations."""
 
 import argparse
-from typing import TYPE_CHECKING
+from threading import Thread
+from typing import TYPE_CHECKING, TypeVar
 
 from gpudoctor.cli import UsageError
 from gpudoctor.cli.arguments import Parser
@@ -10,7 +11,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gpudoctor.examine import Wishes
+    from gpudoctor.expect.expectation import Expectation
     from gpudoctor.facts import Facts
+
+T = TypeVar("T")
+SECONDS = 10.0
 
 
 def expect_options(one: Parser) -> None:
@@ -34,15 +39,43 @@ def expecting(arguments: argparse.Namespace, wishes: "Wishes") -> "Wishes":
     """
     import msgspec
 
+    found = _in_time(lambda: _read(arguments))
+    return msgspec.structs.replace(wishes, expect=found) if found else wishes
+
+
+def _read(arguments: argparse.Namespace) -> "tuple[Expectation, ...]":
     from gpudoctor.expect.places import expectations
     from gpudoctor.expect.trust import ExpectFileError
 
     automatic = arguments.facts is None and not arguments.no_expect
     try:
-        found = expectations(arguments.expect, arguments.root, automatic)
+        return expectations(arguments.expect, arguments.root, automatic)
     except ExpectFileError as error:
         raise UsageError(str(error)) from None
-    return msgspec.structs.replace(wishes, expect=found) if found else wishes
+
+
+def _in_time(read: "Callable[[], T]") -> "T":
+    """What a function gives that reads files, which may lie on a network mount that does not answer.
+
+    Raises:
+        UsageError: it does not end in time, or its own.
+    """
+    ended: list[T | Exception] = []
+
+    def work() -> None:
+        try:
+            ended.append(read())
+        except Exception as error:
+            ended.append(error)
+
+    thread = Thread(target=work, daemon=True, name="expectations")
+    thread.start()
+    thread.join(SECONDS)
+    if not ended:
+        raise UsageError(f"The files of expectations were not read within {SECONDS:g} s: --no-expect leaves them out.")
+    if isinstance(ended[0], Exception):
+        raise ended[0]
+    return ended[0]
 
 
 def told_hidden(wishes: "Wishes", facts: "Facts", text: "Callable[[str], str]") -> "Wishes":

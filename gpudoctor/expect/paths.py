@@ -93,7 +93,7 @@ def split(text: str) -> tuple[str, ...]:
             part += sign
     steps.append(part)
     if quoted or not all(steps):
-        raise PathError(f'"{text}" is no path: it is made of names with dots between them, such as "gpus.*.name".')
+        raise PathError('this is no path: one is made of names with dots between them, such as "gpus.*.name".')
     return tuple(steps)
 
 
@@ -112,7 +112,7 @@ def resolve(steps: Sequence[str]) -> Leaf:
         try:
             smoke_path(steps[1:])
         except ValueError as error:
-            raise PathError(f"{joined(steps)}: {error}") from None
+            raise PathError(str(error)) from None
         return Leaf(float, frozenset({"number"}))
     at: Any = Facts
     for number, step in enumerate(steps):
@@ -182,7 +182,7 @@ def _no_such(
     step: str, names: Any, before: Sequence[str], after: Sequence[str], also: dict[str, str] | None = None
 ) -> str:
     close = [also[step]] if also and step in also else get_close_matches(step, names, 1, 0.6)
-    where = f'There is no "{step}" in {joined(before)}.' if before else f'The facts have no "{step}".'
+    where = f'there is no "{step}" in {joined(before)}.' if before else f'the facts have no "{step}".'
     if close:
         return f'{where} Did you mean "{joined((*before, close[0], *after))}"?'
     return f"{where} There are {', '.join(names)}."

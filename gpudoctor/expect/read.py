@@ -94,7 +94,7 @@ def _one(path: str, table: Any, nth: int, name: str, where: dict[tuple[str, ...]
         steps = split(path)
         leaf = resolve(steps)
     except PathError as error:
-        raise ExpectFileError(f"{place}: {error}") from None
+        raise ExpectFileError(f"{place}: {path}: {error}") from None
     wanted = []
     for key, given in table.items():
         at = f"{name}:{line_of(where, (*keys, key), nth)}"

@@ -1,10 +1,14 @@
 """`check --expect`, files that nobody names, and `record`: as they are typed."""
 
 import json
+from argparse import Namespace
 from pathlib import Path
+from threading import Event
 
 import pytest
 
+from gpudoctor.cli import UsageError, expecting
+from gpudoctor.examine import Wishes
 from gpudoctor.facts import Facts
 from gpudoctor.report.clean import document
 from tests.builders import change, framework, live, with_framework
@@ -89,7 +93,7 @@ def test_what_nobody_knows_is_exit_code_three(tmp_path: Path) -> None:
     [
         ("", 0o644, "gpudoctor.toml expects nothing"),
         ("x", 0o644, "gpudoctor.toml:1: this is no TOML: "),
-        (one("gpu", "count=1"), 0o644, 'gpudoctor.toml:1: The facts have no "gpu". Did you mean "gpus"?'),
+        (one("gpu", "count=1"), 0o644, 'gpudoctor.toml:1: gpu: the facts have no "gpu". Did you mean "gpus"?'),
         (LINUX, 0o666, "gpudoctor.toml is not used, because others may write to it (mode 0666)."),
     ],
 )
@@ -102,6 +106,18 @@ def test_a_file_that_cannot_be_used_is_one_sentence(tmp_path: Path, text: str, m
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     ran = gpudoctor("check", "--quick", "--expect", "none.toml", cwd=tmp_path)
     assert ran.sentence == "none.toml cannot be read: No such file or directory."
+
+
+def test_a_mount_that_does_not_answer_does_not_hold_us_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = Event()
+    monkeypatch.setattr(expecting, "SECONDS", 0.05)
+    monkeypatch.setattr("gpudoctor.expect.places.expectations", lambda *_: answers.wait(60))
+    try:
+        arguments = Namespace(expect=[], facts=None, root="/", no_expect=False)
+        with pytest.raises(UsageError, match="were not read within 0.05 s: --no-expect leaves"):
+            expecting.expecting(arguments, Wishes())
+    finally:
+        answers.set()
 
 
 def test_a_masked_report_ends_as_the_true_one(tmp_path: Path) -> None:

@@ -11,23 +11,32 @@ from tests.expect import one
 
 NAME = "gpus.*.name"
 WRONG = {
-    "no field": (one("gpus.*.nam", 'is="a"'), '1: There is no "nam" in gpus.*. Did you mean "gpus.*.name"?'),
-    "no such thing": (one("xyzzy", "count=1"), '1: The facts have no "xyzzy". There are schema, version,'),
-    "at the root": (one("gpu", "count=1"), '1: The facts have no "gpu". Did you mean "gpus"?'),
+    "no field": (
+        one("gpus.*.nam", 'is="a"'),
+        '1: gpus.*.nam: there is no "nam" in gpus.*. Did you mean "gpus.*.name"?',
+    ),
+    "no such thing": (one("xyzzy", "count=1"), '1: xyzzy: the facts have no "xyzzy". There are schema, version,'),
+    "at the root": (one("gpu", "count=1"), '1: gpu: the facts have no "gpu". Did you mean "gpus"?'),
     "element forgotten": (
         one("gpus.name", 'is="a"'),
-        '1: gpus is a list: write "gpus.*.name" for every one of it, or a number in place of "*".',
+        '1: gpus.name: gpus is a list: write "gpus.*.name" for every one of it, or a number in place of "*".',
     ),
     "framework forgotten": (one("pythons.0.frameworks.version", 'is="1"'), "pythons.0.frameworks is a list: write"),
     "another name of it": (
         one("pythons.0.frameworks.pytorch.version", 'is="1"'),
         'Did you mean "pythons.0.frameworks.torch.version"?',
     ),
-    "below a text": (one(NAME + ".x", 'is="a"'), '1: gpus.*.name is a text, so there is no "x" below it.'),
+    "below a text": (
+        one(NAME + ".x", 'is="a"'),
+        '1: gpus.*.name.x: gpus.*.name is a text, so there is no "x" below it.',
+    ),
     "of three": (one("nvidia.kernel.packages.0.3", 'is="a"'), "has 3 parts: write 0 to 2, not 3."),
-    "an empty step": (one("gpus..name", 'is="a"'), '"gpus..name" is no path'),
+    "an empty step": (one("gpus..name", 'is="a"'), "gpus..name: this is no path"),
     "an open quotation": (one('gpus."name', 'is="a"'), "is no path"),
-    "unquoted": ('[expect.nvidia.kernel.loaded]\nversion=">=5"', 'write the path between quotes, [expect."nvidia'),
+    "unquoted": (
+        '[expect.nvidia.kernel.loaded]\nversion=">=5"',
+        '1: nvidia: write the path between quotes, [expect."nvidia',
+    ),
     "operator of another kind": (
         one("gpus", 'is="a"'),
         '2: gpus: it is a list, which "is" does not suit; what suits: contains, lacks, count, present.',
