@@ -2,7 +2,7 @@
 
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
-from gpudoctor.subjects import OnGpu, gpu_name, gpus_of, nvidia_gpus
+from gpudoctor.subjects import OnGpu, gpu_name, gpus_of, nvidia_gpus, switches_of
 from gpudoctor.views.reasons import FABRIC
 
 _FIXES = (
@@ -17,12 +17,18 @@ _FIXES = (
 )
 
 
+def _on_board(on: OnGpu) -> bool:
+    """Whether the links are wires of the board; cards have them by bridges, which need not stand on all of them."""
+    switched = bool(switches_of(on.facts)) or on.gpu.fabric_state in ("completed", "in-progress", "not-started")
+    return switched or (isinstance(on.gpu.name, str) and "SXM" in on.gpu.name)
+
+
 @check(
     title="Some of a GPU's NVLinks are down",
     severity=Severity.WARNING,
     cause="A link did not train or was switched off after errors; traffic between GPUs takes the remaining links or "
     "PCIe. All "
-    "links down on every card only means that no bridge is fitted, which is no fault.",
+    "links down on a card only means that no bridge is fitted, which is no fault.",
     fixes=_FIXES,
     references=(
         "https://docs.nvidia.com/deploy/nvml-api/group__NvLink.html",
@@ -40,7 +46,7 @@ def nvlink_down(on: OnGpu) -> Problem | None:
         return None
     equals = [g for g in gpus_of(on.facts, "nvidia") if g.name == on.gpu.name and isinstance(g.nvlinks, tuple)]
     best = max((sum(g.nvlinks) for g in equals if isinstance(g.nvlinks, tuple)), default=0)
-    if sum(links) >= best:
+    if sum(links) >= best or not (any(links) or _on_board(on)):
         return None
     down = [str(number) for number, up in enumerate(links) if not up]
     says = f"{gpu_name(on.gpu)} has {sum(links)} of {len(links)} NVLinks up, an equal GPU here has {best}."

@@ -1,0 +1,141 @@
+"""Machines on which a check once spoke, or spoke too gravely, although nothing or something else was wrong."""
+
+import pytest
+
+from gpudoctor import catalogue
+from gpudoctor.facts import Facts, Process
+from gpudoctor.judge import Outcome, Severity, run
+from gpudoctor.maybe import Unknown
+from tests.builders import card, change, nvidia_host
+from tests.checks.nvidia_machines import (
+    event,
+    failing,
+    having,
+    logged,
+    nodes,
+    versions,
+    xid,
+)
+from tests.checks.test_link_health import links
+
+READS = Process(pid=42, name="python3", state="D")
+HELD = Process(pid=7, name="server", state="S")
+SWITCH = card(vendor="10de", device="22a3", role="switch", driver="nvidia-nvswitch")
+GONE = having(gpus=(), nvidia__nvml__count=0, nvidia__cuda__code=100)
+ASLEEP = having(versions("550.90.07", "550.107.02", "550.107.02"), pci__0__power_state="D3cold", gpus=())
+NO_ROOM = event("uvm-hmm", "nvidia-uvm: request_free_mem_region() ... err -34")
+CLOSED = (*nodes("nvidiactl", "nvidia0", "nvidia-uvm"), *nodes("nvidia1", error="EACCES", mode="660"))
+
+
+def exclusive(*holders: tuple[Process, ...]) -> Facts:
+    """A node of a batch system: every GPU takes one process."""
+    facts = nvidia_host(len(holders))
+    for index, held in enumerate(holders):
+        facts = change(facts, f"gpus.{index}.compute_mode", "exclusive-process")
+        facts = change(facts, f"gpus.{index}.processes", held)
+    return facts
+
+
+def empty(**changes: object) -> Facts:
+    """MIG is on, and NVML shows no instance."""
+    return having(gpus__0__mig=True, gpus__0__mig_pending=True, gpus__0__mig_devices=(), **changes)
+
+
+SILENT = {
+    "three cards of which two have a bridge": ("link.nvlink-down", links((True,), (True,), (False,))),
+    "a sleeping GPU beside libraries of another version": ("device.switched-off", ASLEEP),
+    "a sleeping GPU without NVML": (
+        "device.switched-off",
+        having(pci__0__power_state="D3cold", gpus=(), nvidia__nvml__code=Unknown("no library")),
+    ),
+    "a GPU at work, and its program reads a disk": (
+        "health.stuck-process",
+        having(gpus__0__processes=(READS,), gpus__0__utilisation=40),
+    ),
+    "a machine that runs the fabric manager for others": ("device.driver-without-gpu", having(GONE, pci=(SWITCH,))),
+    "libraries that nobody loads": (
+        "driver.half-upgraded",
+        having(versions("550.90.07", "550.90.07", "550.107.02"), nvidia__nvml__code=0, nvidia__cuda__code=0),
+    ),
+    "a log of a failed build beside a loaded module": (
+        "driver.dkms-build-failed",
+        having(
+            nvidia__kernel__dkms_errors=("error: of another kernel",),
+            nvidia__nvml__libraries=(),
+            nvidia__cuda__libraries=(),
+        ),
+    ),
+    "a mask on a kernel without room for HMM": ("driver.hmm-without-room", logged(NO_ROOM, facts=failing(100))),
+    "a container that was given another GPU's instance": ("mig.no-instances", empty(host__container="docker")),
+    "a job that was given another GPU's instance": ("mig.no-instances", empty(cluster__scheduler="slurm")),
+}
+
+LIGHTER = {
+    "a batch system's GPUs, one in use": (
+        "device.exclusive-mode",
+        exclusive((HELD,), ()),
+        Severity.WARNING,
+    ),
+    "a batch system's GPUs, all in use": ("device.exclusive-mode", exclusive((HELD,), (HELD,)), Severity.ERROR),
+    "a program that reads a disk": (
+        "health.stuck-process",
+        having(gpus__0__processes=(READS,), gpus__0__utilisation=0),
+        Severity.ADVICE,
+    ),
+    "a program that waits while CUDA hangs": (
+        "health.stuck-process",
+        having(gpus__0__processes=(READS,), nvidia__cuda__hung="cuInit"),
+        Severity.WARNING,
+    ),
+    "a GPU of another user": ("driver.device-nodes-closed", having(nvidia__kernel__nodes=CLOSED), Severity.ADVICE),
+    "closed nodes that keep CUDA away": (
+        "driver.device-nodes-closed",
+        failing(100, nvidia__kernel__nodes=CLOSED),
+        Severity.ERROR,
+    ),
+    "a container that was given no instance": (
+        "mig.no-instances",
+        empty(host__container="docker", nvidia__cuda__code=100),
+        Severity.ERROR,
+    ),
+}
+
+
+@pytest.mark.parametrize(("id_", "facts"), SILENT.values(), ids=SILENT)
+def test_nothing_is_said(id_: str, facts: Facts) -> None:
+    (check,) = catalogue.load([id_])
+    assert {v.outcome for v in run(check, facts)} <= {Outcome.PASS, Outcome.UNKNOWN}
+
+
+@pytest.mark.parametrize(("id_", "facts", "severity"), LIGHTER.values(), ids=LIGHTER)
+def test_it_is_said_as_gravely_as_it_is(id_: str, facts: Facts, severity: Severity) -> None:
+    (check,) = catalogue.load([id_])
+    problems = [v for v in run(check, facts) if v.outcome is Outcome.PROBLEM]
+    assert {v.severity for v in problems} == {severity}
+
+
+@pytest.mark.parametrize(
+    ("count", "hours", "severity"),
+    [(0, 48, Severity.ADVICE), (0, 1, Severity.ERROR), (2, 48, Severity.ERROR)],
+)
+def test_memory_errors_before_a_reset_are_over(count: int, hours: int, severity: Severity) -> None:
+    (check,) = catalogue.load(["device.ecc-uncorrected"])
+    before = having(logged(xid(48)), gpus__0__ecc_uncorrected=count, log__now=hours * 3600.0 + 10.0)
+    facts = having(before, log__events__0__seconds=10.0, gpus__0__recovery_action=None)
+    assert [v.severity for v in run(check, facts) if v.outcome is Outcome.PROBLEM] == [severity]
+
+
+def test_links_of_a_board_are_never_down_on_purpose() -> None:
+    (check,) = catalogue.load(["link.nvlink-down"])
+    name = "NVIDIA H100 80GB HBM3"
+    facts = having(links((True, True), (False, False)), gpus__0__name=name, gpus__1__name=name)
+    joined = having(facts, gpus__1__fabric_state="in-progress")
+    assert [v.outcome for v in run(check, facts)] == [Outcome.PASS, Outcome.PASS]
+    assert [v.outcome for v in run(check, joined)] == [Outcome.PASS, Outcome.PROBLEM]
+
+
+def test_a_gpu_that_sleeps_though_nvml_has_tried() -> None:
+    (check,) = catalogue.load(["device.switched-off"])
+    facts = having(pci__0__power_state="D3cold", gpus=(), nvidia__nvml__code=Unknown("no answer"))
+    (verdict,) = run(check, having(facts, nvidia__nvml__hung="nvmlInit"))
+    assert verdict.outcome is Outcome.PROBLEM
