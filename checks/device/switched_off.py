@@ -8,6 +8,9 @@ from gpudoctor.subjects import cards_of, gpus_of
 from gpudoctor.views.driver import own_kernel
 from gpudoctor.views.log import events, texts
 
+# NVML's answers about a GPU that does not wake: lost, not found, unknown error.
+_ASLEEP = (15, 28, 999)
+
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     if _by_bbswitch(facts):
@@ -62,6 +65,12 @@ def _by_tool(facts: Facts) -> Problem | None:
     return Problem(says, kernel.switch_files)
 
 
+def _tried(facts: Facts) -> bool:
+    """Whether NVML tried to wake the GPUs in vain: one that is missing, not allowed or of another version does not."""
+    nvml = facts.nvidia.nvml
+    return nvml.code in _ASLEEP or nvml.hung is not None
+
+
 @check(
     title="The GPU is powered off",
     severity=Severity.ERROR,
@@ -91,6 +100,6 @@ def switched_off(facts: Facts) -> Problem | None:
         return by
     listed = {g.address for g in gpus_of(facts, "nvidia") if g.status == "ok"}
     cold = [c for c in cards if c.power_state == "D3cold" and c.address not in listed]
-    if not cold or known(facts.nvidia.kernel.loaded) is None or facts.nvidia.nvml.code == 0:
+    if not cold or known(facts.nvidia.kernel.loaded) is None or not _tried(facts):
         return None
     return Problem(f"The GPU at {cold[0].address} stays in D3cold (no power) although the driver is loaded.")
