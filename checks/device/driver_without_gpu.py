@@ -3,7 +3,7 @@
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
-from gpudoctor.subjects import cards_of, gpus_of
+from gpudoctor.subjects import cards_of, gpus_of, switches_of
 from gpudoctor.views.driver import own_kernel
 from gpudoctor.views.log import events, texts
 
@@ -35,7 +35,8 @@ def driver_without_gpu(facts: Facts) -> Problem | None:
     loaded = known(facts.nvidia.kernel.loaded)
     if loaded is None or cards_of(facts, "nvidia") or gpus_of(facts, "nvidia"):
         return None
-    if facts.host.platform == "jetson" or facts.nvidia.cuda.code == 0:
+    # A virtual machine that runs the fabric manager for others has the NVSwitches alone.
+    if facts.host.platform == "jetson" or facts.nvidia.cuda.code == 0 or switches_of(facts):
         return None
     says = f"The module {loaded} is loaded, but no NVIDIA GPU is on the PCI bus."
     return Problem(says, texts(events(facts, "fallen-off-bus", "xid")))

@@ -1,6 +1,6 @@
 """A GPU that takes one process at a time is already taken."""
 
-from gpudoctor.facts import Process
+from gpudoctor.facts import Gpu, Process
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or
 from gpudoctor.remedies.holders import stop_holders
@@ -10,6 +10,11 @@ from gpudoctor.views.driver import CUDA_BUSY
 
 def _holders(on: OnGpu) -> tuple[Process, ...]:
     return on.gpu.processes if isinstance(on.gpu.processes, tuple) else ()
+
+
+def _is_free(gpu: Gpu) -> bool:
+    """Whether this one takes a process, too: batch systems set the mode on all GPUs, and CUDA goes to a free one."""
+    return str(gpu.compute_mode).startswith("exclusive") and gpu.processes == ()
 
 
 def _fixes(on: OnGpu) -> tuple[Fix, ...]:
@@ -55,6 +60,6 @@ def exclusive_mode(on: OnGpu) -> Problem | None:
         return None
     who = ", ".join(f"{known_or(p.name, None) or 'a process of another container'} (pid {p.pid})" for p in holders[:3])
     held = f" and {who} holds it" if who else ""
-    free = any(g.compute_mode == "default" for g in gpus_of(on.facts, "nvidia"))
+    free = any(g.compute_mode == "default" or _is_free(g) for g in gpus_of(on.facts, "nvidia"))
     says = f"{gpu_name(on.gpu)} is in exclusive-process mode{held}: other processes get error 46 there."
     return Problem(says, severity=None if busy or not free else Severity.WARNING)

@@ -2,7 +2,7 @@
 
 from gpudoctor.facts import Process
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.maybe import known
+from gpudoctor.maybe import known, known_or
 from gpudoctor.subjects import OnGpu, gpu_name, nvidia_gpus
 
 _WORDS = {"D": "sleeps uninterruptibly in the kernel (state D)", "Z": "is a zombie (state Z)"}
@@ -10,6 +10,9 @@ _WORDS = {"D": "sleeps uninterruptibly in the kernel (state D)", "Z": "is a zomb
 
 def _stuck(on: OnGpu) -> tuple[Process, ...]:
     found = on.gpu.processes if isinstance(on.gpu.processes, tuple) else ()
+    # What reads a disk is in state D as well, for moments: while the GPU computes, nobody is stuck.
+    if known_or(on.gpu.utilisation, None):
+        return tuple(p for p in found if p.state == "Z")
     return tuple(p for p in found if p.state in _WORDS)
 
 
@@ -47,4 +50,7 @@ def stuck_process(on: OnGpu) -> Problem | None:
         return None
     first = stuck[0]
     says = f"Process {first.pid} ({first.name}) on {gpu_name(on.gpu)} {_WORDS[str(first.state)]} and keeps its memory."
-    return Problem(says, tuple(f"pid {p.pid} {p.name}: {p.state}" for p in stuck))
+    # One look at state D proves little: programs that load a model from a slow disk are in it for seconds.
+    sure = any(p.state == "Z" for p in stuck) or on.gpu.status != "ok" or on.facts.nvidia.cuda.hung is not None
+    lines = tuple(f"pid {p.pid} {p.name}: {p.state}" for p in stuck)
+    return Problem(says, lines, severity=None if sure else Severity.ADVICE)
