@@ -94,7 +94,7 @@ def dkms_build_failed(facts: Facts) -> Problem | None:
     if not kernel.dkms_errors or not cards_of(facts, "nvidia"):
         return None
     loaded, user = known(kernel.loaded), library_version(facts)
-    if loaded is not None and loaded == user:
+    if loaded is not None and user in (loaded, None):
         return None  # the build of a version that nobody uses
     release, compiler = system.kernel_of(facts), _compiler_differs(facts)
     tried = f" {_tried(facts)}" if _tried(facts) else ""

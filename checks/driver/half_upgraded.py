@@ -27,6 +27,8 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 )
 def half_upgraded(facts: Facts) -> Problem | None:
     """Compare the module on disk with the libraries, where the loaded one already differs from them."""
+    if facts.nvidia.nvml.code == 0 and facts.nvidia.cuda.code == 0:
+        return None  # the libraries that programs load are others
     loaded, user = known(facts.nvidia.kernel.loaded), library_version(facts)
     if loaded is None or user is None or loaded == user:
         return None

@@ -4,10 +4,12 @@ from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.remedies import fabric
-from gpudoctor.views.driver import CUDA_NOT_READY, own_kernel
+from gpudoctor.views.driver import CUDA_NOT_READY, CUDA_UNKNOWN, own_kernel
 from gpudoctor.views.log import events, texts
 from gpudoctor.views.reasons import FABRIC
 
+# What cuInit answers where nvidia_uvm does not work.
+_CODES = (3, CUDA_NOT_READY, CUDA_UNKNOWN)
 _OPTION = "options nvidia_uvm uvm_disable_hmm=1"
 
 
@@ -40,7 +42,8 @@ _OPTION = "options nvidia_uvm uvm_disable_hmm=1"
 def hmm_without_room(facts: Facts) -> Problem | None:
     """The result 802 (or the log's own word) on a machine without NVSwitch boards."""
     said, code = events(facts, "uvm-hmm"), known(facts.nvidia.cuda.code)
-    if code == 0 or code is None or (not said and (code != CUDA_NOT_READY or fabric.needs_manager(facts))):
+    # Each other answer (a mask, versions that differ) has a reason of its own, whatever the log says.
+    if code not in (_CODES if said else (CUDA_NOT_READY,)) or (not said and fabric.needs_manager(facts)):
         return None
     says = f"cuInit answers {code} on a machine without NVSwitch: nvidia_uvm could not set up HMM."
     return Problem(says, texts(said))
