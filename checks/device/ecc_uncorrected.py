@@ -53,4 +53,7 @@ def ecc_uncorrected(on: OnAddress) -> Problem | None:
         f"{on.name} met {number}uncorrectable ECC errors since the driver was "
         f"loaded{f' (Xid {codes})' if codes else ''}."
     )
-    return Problem(says, texts((*grave, *contained)), severity=None if grave else Severity.WARNING)
+    # The count starts anew with a reset: at 0, and with a GPU that has answered for a day since, it is over.
+    over = count == 0 and on.passed((*grave, *contained))
+    severity = Severity.ADVICE if over else None if grave else Severity.WARNING
+    return Problem(says, texts((*grave, *contained)), severity=severity)

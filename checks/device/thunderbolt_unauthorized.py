@@ -1,7 +1,7 @@
 """A device on Thunderbolt is not authorised, and may hold the GPU that is missed."""
 
 from gpudoctor.facts import Facts, Thunderbolt
-from gpudoctor.judge import Fix, Severity, check
+from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.subjects import asked_for_nvidia, cards_of, gpus_of
 from gpudoctor.views.driver import own_kernel
@@ -49,12 +49,15 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     affects=("everything",),
     seen=("table 2026-11",),
 )
-def thunderbolt_unauthorized(facts: Facts) -> str | None:
+def thunderbolt_unauthorized(facts: Facts) -> str | Problem | None:
     """Somebody wants an NVIDIA GPU, none is on the bus, and a device is kept off it; any box, or one by its name."""
     if cards_of(facts, "nvidia") or gpus_of(facts, "nvidia") or not asked_for_nvidia(facts):
         return None
     waiting = _waiting(facts)
     if not waiting or known(facts.pci) is None:
         return None
-    box = next((d for d in waiting if any(word in _name(d).lower() for word in _BOXES)), waiting[0])
-    return f"{_name(box)} on Thunderbolt is not authorised, so that a GPU in it is not on the PCI bus."
+    box = next((d for d in waiting if any(word in _name(d).lower() for word in _BOXES)), None)
+    if box is not None:
+        return f"{_name(box)} on Thunderbolt is not authorised, so that a GPU in it is not on the PCI bus."
+    says = f"{_name(waiting[0])} on Thunderbolt is not authorised; if it holds a GPU, that one is not on the PCI bus."
+    return Problem(says, severity=Severity.ADVICE)  # a dock as a rule

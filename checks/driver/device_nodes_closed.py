@@ -59,4 +59,6 @@ def device_nodes_closed(facts: Facts) -> Problem | None:
     if not closed:
         return None
     lines = tuple(f"{n.path} mode {known_or(n.mode, '?')} group {known_or(n.gid, -1)}: EACCES" for n in closed)
-    return Problem(f"{closed[0].path} cannot be opened: Permission denied (EACCES, mode {closed[0].mode}).", lines)
+    says = f"{closed[0].path} cannot be opened: Permission denied (EACCES, mode {closed[0].mode})."
+    # Where CUDA starts, only some GPUs are closed: their owner gives them to other users.
+    return Problem(says, lines, severity=Severity.ADVICE if facts.nvidia.cuda.code == 0 else None)

@@ -19,7 +19,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         says = "End some of the programs that share this GPU: MPS takes 48 clients a GPU, fewer before Volta."
         return (Fix(says, ("echo get_server_list | nvidia-cuda-mps-control", "nvidia-smi"), "restart-process"),)
     daemon = Fix(
-        "Start the control daemon anew, as the user whose programs use it.",
+        "Start the control daemon anew, as the user whose programs use it; those that compute through it now end.",
         ("echo quit | nvidia-cuda-mps-control", "nvidia-cuda-mps-control -d"),
         "restart-process",
         verify="echo get_server_list | nvidia-cuda-mps-control",

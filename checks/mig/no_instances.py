@@ -3,7 +3,7 @@
 from gpudoctor.facts import Facts, Gpu
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or
-from gpudoctor.subjects import gpus_of, nvidia_hardware
+from gpudoctor.subjects import gpus_of, in_container, nvidia_hardware
 from gpudoctor.views.driver import CUDA_NO_DEVICE
 from gpudoctor.views.reasons import HANGS, NODES, NOT_LOADED, SURROUNDINGS, VERSIONS
 
@@ -55,6 +55,10 @@ def no_instances(facts: Facts) -> Problem | None:
     gpus = gpus_of(facts, "nvidia")
     known(facts.gpus)
     empty = _empty(facts)
+    # NVML shows a container or job those instances alone that it was given.
+    given = in_container(facts) or isinstance(facts.cluster.scheduler, str)
+    if empty and given and facts.nvidia.cuda.code == 0:
+        return None
     if not empty:
         for gpu in gpus:
             if gpu.mig is not False:
@@ -65,5 +69,7 @@ def no_instances(facts: Facts) -> Problem | None:
     names = ", ".join(str(g.index) for g in empty)
     some = f" ({len(gpus) - len(empty)} of {len(gpus)} GPUs are not concerned)" if len(gpus) > len(empty) else ""
     says = f"MIG is enabled on GPU {names} without any instance, so CUDA finds nothing to run on there{some}."
+    if given:
+        says += " It may also be that this container or job was given none."
     hard = len(empty) == len(gpus) or known_or(facts.nvidia.cuda.code, 0) == CUDA_NO_DEVICE
     return Problem(says, severity=None if hard else Severity.WARNING)

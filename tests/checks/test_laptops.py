@@ -12,7 +12,7 @@ from gpudoctor.checks.driver.stopped_by_ibt import stopped_by_ibt
 from gpudoctor.checks.driver.suspend_refused import suspend_refused
 from gpudoctor.checks.driver.unknown_option import unknown_option
 from gpudoctor.facts import Event, Facts, Thunderbolt
-from gpudoctor.judge import run
+from gpudoctor.judge import Severity, run
 from gpudoctor.maybe import Unknown
 from tests.builders import ask, nvidia_host, plain_host
 from tests.checks.nvidia_machines import event, having
@@ -54,8 +54,6 @@ def unplugged(*devices: Thunderbolt, **changes: Any) -> Facts:
     [
         (unplugged(BOX), "Razer Core X Chroma"),
         (unplugged(DOCK, BOX), "Razer Core X Chroma"),
-        (unplugged(DOCK), "CalDigit Thunderbolt Dock"),
-        (unplugged(Thunderbolt(place="0-1", authorized=False)), "the device 0-1"),
         (unplugged(Thunderbolt(place="0-1", name="Core X", authorized=True)), None),
         (unplugged(Thunderbolt(place="0-1", name="Core X", authorized=WHY)), None),
         (unplugged(), None),
@@ -65,6 +63,18 @@ def unplugged(*devices: Thunderbolt, **changes: Any) -> Facts:
 def test_thunderbolt_unauthorized(facts: Facts, named: str | None) -> None:
     says = f"{named} on Thunderbolt is not authorised, so that a GPU in it is not on the PCI bus."
     assert ask(thunderbolt_unauthorized, facts) == [("problem", says) if named else ("pass", "")]
+
+
+@pytest.mark.parametrize(
+    ("device", "named"),
+    [(DOCK, "CalDigit Thunderbolt Dock"), (Thunderbolt(place="0-1", authorized=False), "the device 0-1")],
+)
+def test_a_thunderbolt_device_that_may_be_no_box_for_a_card(device: Thunderbolt, named: str) -> None:
+    (verdict,) = run(thunderbolt_unauthorized, unplugged(device))
+    assert verdict.says == (
+        f"{named} on Thunderbolt is not authorised; if it holds a GPU, that one is not on the PCI bus."
+    )
+    assert verdict.severity is Severity.ADVICE
 
 
 def test_thunderbolt_that_nobody_looked_at_and_nobody_needs() -> None:
