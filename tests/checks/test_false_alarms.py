@@ -1,5 +1,7 @@
 """Machines on which a check once spoke, or spoke too gravely, although nothing or something else was wrong."""
 
+from typing import Any
+
 import pytest
 
 from gpudoctor import catalogue
@@ -36,7 +38,7 @@ def exclusive(*holders: tuple[Process, ...]) -> Facts:
     return facts
 
 
-def empty(**changes: object) -> Facts:
+def empty(**changes: Any) -> Facts:
     """MIG is on, and NVML shows no instance."""
     return having(gpus__0__mig=True, gpus__0__mig_pending=True, gpus__0__mig_devices=(), **changes)
 
