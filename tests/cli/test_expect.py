@@ -114,7 +114,7 @@ def test_a_mount_that_does_not_answer_does_not_hold_us_up(monkeypatch: pytest.Mo
     monkeypatch.setattr("gpudoctor.expect.places.expectations", lambda *_: answers.wait(60))
     try:
         arguments = Namespace(expect=[], facts=None, root="/", no_expect=False)
-        with pytest.raises(UsageError, match="were not read within 0.05 s: --no-expect leaves"):
+        with pytest.raises(UsageError, match=r"were not read within 0\.05 s: --no-expect leaves"):
             expecting.expecting(arguments, Wishes())
     finally:
         answers.set()

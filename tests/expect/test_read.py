@@ -80,6 +80,8 @@ WRONG = {
     "no tables": ("expect = 1", "1: expect holds tables"),
     "no table": ("expect.gpus = 1", '1: gpus holds no operator: write [expect."gpus"] and below it'),
     "nothing": ("# nothing\n", " expects nothing: it needs tables such as"),
+    "a line's end in a path": ('[expect."gp\\nus"]\ncount=1', "1: gp\\nus: the facts have no"),
+    "an endless path": (one("a" * 5000, "count=1"), " ..."),
     "too many digits": (one("gpus", "count=" + "9" * 5000), "this is no TOML"),
     "too deep": (one("gpus", "count=" + "[" * 5000), "too deep"),
 }
@@ -93,7 +95,8 @@ def test_what_is_wrong(text: str, says: str) -> None:
     assert found.startswith("e.toml")
     assert says in found
     assert "\n" not in found
-    assert found.endswith((".", "?"))
+    assert found.endswith((".", "?", " ..."))
+    assert len(found) < 650
 
 
 def test_lines_of_every_way_to_write_it() -> None:
