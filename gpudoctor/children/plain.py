@@ -126,10 +126,13 @@ def _conduct(child: _Child, stdin: bytes, deadline: float, grace: float, late: C
             child.end(kill=False)
             child.wait(grace)
     finally:
-        child.end(kill=True)  # what is left of its group, too
-        child.wait(grace)
+        if timed_out or child.popen.poll() is None:
+            child.end(kill=True)  # what is left of its group, too
+            child.wait(grace)
     for reader in child.readers:
         reader.join(_DRAIN)
+    if any(reader.is_alive() for reader in child.readers):  # a grandchild holds the pipes, so the group is still ours
+        child.end(kill=True)
     return timed_out
 
 

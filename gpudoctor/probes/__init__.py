@@ -23,7 +23,7 @@ from gpudoctor.facts import (
 )
 from gpudoctor.later import Later
 from gpudoctor.machine import Machine
-from gpudoctor.maybe import Maybe
+from gpudoctor.maybe import Maybe, Unknown
 
 NVIDIA, AMD, INTEL = "10de", "1002", "8086"  # PCI vendors
 Named = tuple[str, str, Callable[[], Any]]
@@ -92,9 +92,13 @@ def _amd(machine: Machine, host: Callable[[], Host], cards: Callable[[], tuple[P
 
 def _intel(machine: Machine, cards: Callable[[], tuple[PciDevice, ...]]) -> Named:
     def stack() -> Intel:
+        found = cards()
+        if not found and not machine.exists("/dev/dxg"):  # then nothing of Intel's is looked for
+            idle = Unknown("not looked for: there is no Intel GPU here")
+            return Intel(render=idle, loader=idle, level_zero=idle)
         from gpudoctor.probes import intel
 
-        return intel.probe(machine, cards())
+        return intel.probe(machine, found)
 
     return "intel", "Intel's driver", stack
 

@@ -28,7 +28,8 @@ def look(machine: Machine) -> Mac:
     ended = machine.run(["/usr/sbin/sysctl", *_NAMES])
     pairs = (line.partition(": ") for line in ended.out.splitlines())
     values = {name: value.strip() for name, colon, value in pairs if colon}
-    error = None if values else f"sysctl: {ended.missing or ended.err.strip() or 'no answer'}"
+    said = ended.missing or next(iter(ended.err.splitlines()), "no answer")
+    error = None if values else f"sysctl: {said.removeprefix('sysctl: ')}"
     return Mac(values, _version(machine), error)
 
 

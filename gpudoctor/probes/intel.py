@@ -20,15 +20,12 @@ FOLDERS = (
 
 
 def probe(machine: Machine, cards: Sequence[PciDevice]) -> Intel:
-    """Look for what a framework needs; nothing is looked for where there is neither an Intel GPU nor WSL's door.
+    """Look for what a framework needs, on a machine that has an Intel GPU or WSL's door to one.
 
     Args:
         machine: where to look.
         cards: Intel's GPUs on the bus.
     """
-    if not cards and not machine.exists("/dev/dxg"):
-        idle = Unknown("not looked for: there is no Intel GPU here")
-        return Intel(render=idle, loader=idle, level_zero=idle)
     folders = _folders(machine)
     driver = _found(machine, DRIVER, folders)
     discrete = any(known_cards.family(card.device) for card in cards)

@@ -5,7 +5,7 @@ import pytest
 from gpudoctor.facts import Intel
 from gpudoctor.machine import Status
 from gpudoctor.maybe import Unknown
-from gpudoctor.probes import intel, pci
+from gpudoctor.probes import intel, pci, system_steps
 from gpudoctor.recorded import RecordedMachine
 from tests.builders import host
 from tests.checks.intel_machines import ARC, UHD
@@ -56,7 +56,10 @@ def test_other_vendors_nodes_are_not_intels() -> None:
 
 def test_nothing_is_looked_for_without_a_gpu() -> None:
     idle = Unknown("not looked for: there is no Intel GPU here")
-    assert intel.probe(machine(), ()) == Intel(render=idle, loader=idle, level_zero=idle)
+    stack = next(step for key, _, step in system_steps(machine(), host, lambda: ()) if key == "intel")
+    assert stack() == Intel(render=idle, loader=idle, level_zero=idle)
+    (arc,) = [step for key, _, step in system_steps(machine(), host, lambda: (ARC,)) if key == "intel"]
+    assert arc().level_zero == f"{LIB}/libze_intel_gpu.so.1"
 
 
 @pytest.mark.parametrize(("device", "window"), [("56a0", 16 << 30), ("56a0", 256 << 20)])
