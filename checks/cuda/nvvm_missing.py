@@ -8,7 +8,7 @@ from gpudoctor.subjects import OnPython, pythons
 from gpudoctor.views.driver import driver_cuda
 from gpudoctor.views.gpus import nvidia_gpus
 from gpudoctor.views.packages import major, package, wheels
-from gpudoctor.views.reasons import SYSTEM
+from gpudoctor.views.reasons import CUDA_SYSTEM
 
 _CONDA = ("cudatoolkit", "cuda-nvvm", "cuda-nvcc", "cuda-nvvm-impl", "cuda-toolkit", "cuda-nvvm-tools")
 
@@ -35,7 +35,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://github.com/numba/numba/issues/7006",
     ),
     each=pythons,
-    because=(*SYSTEM, "python.*", "cuda.home-stale"),
+    because=(*CUDA_SYSTEM, "python.*", "cuda.home-stale"),
     affects=("wheels",),
     seen=("table 2026-11",),
 )

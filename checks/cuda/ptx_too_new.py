@@ -9,7 +9,7 @@ from gpudoctor.subjects import OnPython, in_container, on_wsl, pythons
 from gpudoctor.views.driver import driver_cuda, driver_words
 from gpudoctor.views.gpus import nvidia_gpus
 from gpudoctor.views.packages import numbers, packages_of, wheels
-from gpudoctor.views.reasons import SYSTEM
+from gpudoctor.views.reasons import CUDA_SYSTEM
 
 
 def _compiler(on: OnPython) -> tuple[str, str] | None:
@@ -73,7 +73,7 @@ def _runs(branch: int, cuda: str) -> bool:
         "https://github.com/numba/numba/issues/7006",
     ),
     each=pythons,
-    because=(*SYSTEM, "python.*", "pytorch.driver-too-old", "jax.driver-too-old"),
+    because=(*CUDA_SYSTEM, "python.*", "pytorch.driver-too-old", "jax.driver-too-old"),
     affects=("wheels",),
     seen=("simulated 2026-11",),
 )

@@ -8,7 +8,7 @@ from gpudoctor.remedies.frameworks import reinstall_cupy
 from gpudoctor.subjects import OnFramework, cupys
 from gpudoctor.views.cupy import on_nvidia
 from gpudoctor.views.driver import driver_cuda, driver_runs, driver_words
-from gpudoctor.views.reasons import SYSTEM
+from gpudoctor.views.reasons import CUDA_SYSTEM
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
@@ -24,7 +24,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=("https://docs.nvidia.com/deploy/cuda-compatibility/minor-version-compatibility.html",),
     each=cupys,
-    because=(*SYSTEM, "python.*", "cupy.several-packages"),
+    because=(*CUDA_SYSTEM, "python.*", "cupy.several-packages"),
     affects=("wheels",),
     seen=("table 2026-11",),
 )

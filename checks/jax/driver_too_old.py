@@ -10,7 +10,7 @@ from gpudoctor.subjects import OnFramework, jaxes
 from gpudoctor.views.driver import driver_cuda, driver_runs, driver_words
 from gpudoctor.views.gpus import nvidia_gpus
 from gpudoctor.views.packages import packages_of
-from gpudoctor.views.reasons import SYSTEM
+from gpudoctor.views.reasons import CUDA_SYSTEM
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
@@ -33,7 +33,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
         "https://docs.nvidia.com/deploy/cuda-compatibility/minor-version-compatibility.html",
     ),
     each=jaxes,
-    because=(*SYSTEM, "python.*", "jax.arch-missing", "jax.several-plugins"),
+    because=(*CUDA_SYSTEM, "python.*", "jax.arch-missing", "jax.several-plugins"),
     affects=("wheels",),
     seen=("simulated 2026-11",),
 )

@@ -17,6 +17,7 @@ from gpudoctor.views.frameworks import import_problem
     each=partial(lives, name="jax"),
     because=(
         "python.*",
+        "python.numpy-2",
         "libraries.*",
         "packages.*",
         "host.*",

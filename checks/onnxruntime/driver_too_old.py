@@ -10,7 +10,7 @@ from gpudoctor.subjects import OnFramework, onnxruntimes
 from gpudoctor.views.driver import driver_cuda, driver_runs, driver_words
 from gpudoctor.views.gpus import nvidia_gpus
 from gpudoctor.views.packages import major
-from gpudoctor.views.reasons import SYSTEM
+from gpudoctor.views.reasons import CUDA_SYSTEM
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
@@ -33,7 +33,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=("https://onnxruntime.ai/docs/execution-providers/CUDA-ExecutionProvider.html",),
     each=onnxruntimes,
-    because=(*SYSTEM, "python.*", "onnxruntime.both-packages"),
+    because=(*CUDA_SYSTEM, "python.*", "onnxruntime.both-packages"),
     affects=("wheels",),
     seen=("simulated 2026-11",),
 )

@@ -10,7 +10,7 @@ from gpudoctor.subjects import OnPython, pythons
 from gpudoctor.views.driver import driver_cuda, driver_runs, driver_words
 from gpudoctor.views.gpus import nvidia_gpus
 from gpudoctor.views.packages import major, packages_of
-from gpudoctor.views.reasons import SYSTEM
+from gpudoctor.views.reasons import CUDA_SYSTEM
 
 
 def _ill(on: OnPython) -> list[tuple[Package, str, str]]:
@@ -40,7 +40,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://docs.nvidia.com/deploy/cuda-compatibility/minor-version-compatibility.html",
     ),
     each=pythons,
-    because=(*SYSTEM, "python.interpreter-broken"),
+    because=(*CUDA_SYSTEM, "python.interpreter-broken"),
     affects=("extensions",),
     seen=("table 2026-11",),
 )

@@ -45,7 +45,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     ),
     each=pythons,
     because=("python.interpreter-broken", "python.user-site-leaks", "python.shadowed-module"),
-    affects=("wheels",),
+    affects=("extensions",),
     seen=("simulated 2026-11",),
 )
 def numpy_2(on: OnPython) -> Problem | None:

@@ -32,7 +32,7 @@ def _fixes(on: OnLive) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=("https://docs.python.org/3/library/faulthandler.html",),
     each=partial(lives, name="torch"),
-    because=(*SYSTEM, "python.*", "libraries.*", "packages.*", "host.*"),
+    because=(*SYSTEM, "python.*", "python.numpy-2", "libraries.*", "packages.*", "host.*"),
     affects=("wheels",),
     seen=("table 2026-11",),
 )

@@ -31,7 +31,15 @@ def _same_again(on: OnLive) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=("https://pytorch.org/get-started/locally/", "https://github.com/pytorch/pytorch/issues/123097"),
     each=partial(lives, name="torch"),
-    because=("python.*", "python.numpy-2", "windows.dll-not-loaded", "libraries.*", "packages.*", "pytorch.wrong-vendor", "host.*"),
+    because=(
+        "python.*",
+        "python.numpy-2",
+        "windows.dll-not-loaded",
+        "libraries.*",
+        "packages.*",
+        "pytorch.wrong-vendor",
+        "host.*",
+    ),
     affects=("wheels",),
     seen=("simulated 2026-11",),
 )

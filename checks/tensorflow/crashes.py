@@ -26,6 +26,7 @@ def _fixes(on: OnLive) -> tuple[Fix, ...]:
     because=(
         *SYSTEM,
         "python.*",
+        "python.numpy-2",
         "libraries.*",
         "packages.*",
         "host.*",

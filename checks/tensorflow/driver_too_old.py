@@ -8,7 +8,7 @@ from gpudoctor.remedies.frameworks import newer_tensorflow
 from gpudoctor.subjects import OnFramework, tensorflows
 from gpudoctor.views.driver import driver_cuda, driver_runs, driver_words
 from gpudoctor.views.gpus import nvidia_gpus
-from gpudoctor.views.reasons import SYSTEM
+from gpudoctor.views.reasons import CUDA_SYSTEM
 from gpudoctor.views.tensorflow import severity_of
 
 
@@ -27,7 +27,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
         "https://docs.nvidia.com/deploy/cuda-compatibility/minor-version-compatibility.html",
     ),
     each=tensorflows,
-    because=(*SYSTEM, "python.*", "tensorflow.several-packages"),
+    because=(*CUDA_SYSTEM, "python.*", "tensorflow.several-packages"),
     affects=("wheels",),
     seen=("table 2026-11",),
 )
