@@ -5,6 +5,9 @@ from gpudoctor.maybe import known
 from gpudoctor.remedies.cloud import AZURE_DRIVERS, grid_driver
 from gpudoctor.views.clouds import Rented, gpu_instances
 
+# nvmlInit's answers of a driver that found no GPU: success (an empty list), driver not loaded, unknown.
+_NO_GPU = (0, 9, 999)
+
 
 @check(
     title="This instance type needs NVIDIA's GRID driver",
@@ -20,16 +23,17 @@ from gpudoctor.views.clouds import Rented, gpu_instances
         "https://github.com/MicrosoftDocs/azure-docs/issues/121599",
     ),
     each=gpu_instances,
-    because=("cloud.fewer-gpus",),
+    because=("cloud.fewer-gpus", "driver.*"),
     affects=("everything",),
     seen=("table 2026-11",),
 )
 def grid_driver_needed(on: Rented) -> Problem | None:
-    """The module is loaded, and NVML lists no GPU."""
+    """The module is loaded, and NVML lists no GPU; a mismatch or a closed node is another trouble of any driver."""
     nvidia = on.facts.nvidia
     if not on.has.grid or known(nvidia.kernel.loaded) is None:
         return None
-    if known(nvidia.nvml.code) == 0 and known(nvidia.nvml.count) != 0:
+    code = known(nvidia.nvml.code)
+    if code not in _NO_GPU or (code == 0 and known(nvidia.nvml.count) != 0):
         return None
     says = (
         f"{on.name} has a virtual GPU ({on.has.gpu}), which needs a current GRID driver; driver {nvidia.kernel.loaded} "

@@ -155,6 +155,8 @@ def grid(**nvml: object) -> Facts:
         (grid(count=1), PASS),
         (change(grid(), "nvidia.kernel.loaded", None), PASS),
         (rented(nvidia_host(), "g5.xlarge"), PASS),
+        (grid(code=18), PASS),  # half upgraded: the GRID driver's too
+        (grid(code=4), PASS),  # a closed node
         (grid(count=WHY), [("unknown", "not to be seen")]),
         (grid(code=WHY), [("unknown", "not to be seen")]),
         (
