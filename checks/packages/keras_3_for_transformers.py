@@ -7,7 +7,8 @@ from gpudoctor.subjects import OnPython, pythons
 from gpudoctor.views.frameworks import one_of
 from gpudoctor.views.packages import numbers, package, release
 
-_OFF = ("0", "OFF", "NO", "FALSE")
+# transformers/utils/import_utils.py: TensorFlow is taken unless USE_TF is something else, or USE_TORCH is one of these.
+_ON = ("1", "ON", "YES", "TRUE", "AUTO")
 
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
@@ -49,6 +50,7 @@ def keras_3_for_transformers(on: OnPython) -> str | None:
         return None
     if keras is None or numbers(keras.version)[:1] < (3,) or package(on.python, "tf-keras"):
         return None
-    if on.facts.host.environment.get("USE_TF", "").upper() in _OFF:
+    environment = on.facts.host.environment
+    if environment.get("USE_TF", "AUTO").upper() not in _ON or environment.get("USE_TORCH", "").upper() in _ON[:-1]:
         return None
     return f"transformers {found.version} needs Keras 2 beside TensorFlow; installed is Keras {keras.version} alone."

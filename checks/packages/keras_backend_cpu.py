@@ -30,7 +30,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
 
 @check(
     title="Keras computes on the CPU, with a backend that has no GPU support",
-    severity=Severity.WARNING,
+    severity=Severity.ADVICE,
     cause="Keras 3 takes the backend that KERAS_BACKEND or keras.json names, else TensorFlow, whichever of those "
     "installed can use the GPU.",
     fixes=_fixes,
@@ -48,6 +48,9 @@ def keras_backend_cpu(on: OnPython) -> Problem | None:
     chosen, better = one_of(on.python, backend or ""), _better(on)
     gpus = (*nvidia_gpus(on.facts), *amd_gpus(on.facts))
     if chosen is None or better is None or not gpus or known(chosen.variant) != "cpu":
+        return None
+    # tensorflow-cpu is nobody's accident, and brings Keras along without being asked.
+    if str(chosen.distribution).endswith("-cpu") and on.python.keras_backend_by != "KERAS_BACKEND":
         return None
     says = f"Keras takes {framework_name(chosen)}, which is a CPU build, and {gpu_name(gpus[0])} lies idle; "
     return Problem(f"{says}{framework_name(better)} is installed too and is built for the GPU.")

@@ -13,12 +13,15 @@ from gpudoctor.maybe import Unknown
 from gpudoctor.report.build import build
 from gpudoctor.subjects import OnPython
 from tests.builders import change, framework, plain_host
-from tests.checks.environments import bare_python, blind, commands, environment, one, package, torch
+from tests.checks.environments import bare_python, blind, commands, environment, one, package, severity, torch
 
 KERAS = package("keras", "3.9.2")
 FILE = "/home/me/.keras/keras.json"
 TF = framework("tensorflow", "2.19.0", cuda="12.5")
 TF_CPU = framework("tensorflow", "2.19.0", distribution="tensorflow-cpu", cuda=None, variant="cpu", archs=())
+
+
+TF_CONDA = framework("tensorflow", "2.19.0", cuda=None, variant="cpu", archs=())
 
 
 def keras(*frameworks: Framework, backend: object = "tensorflow", by: str = "default") -> Facts:
@@ -66,13 +69,17 @@ def test_without_keras_nobody_needs_to_know_its_backend(check: Check[OnPython]) 
 
 
 def test_a_backend_on_the_cpu() -> None:
-    facts = keras(TF_CPU, torch())
+    facts = keras(TF_CONDA, torch())
     says = (
         "Keras takes TensorFlow 2.19.0, which is a CPU build, and GPU 0 (NVIDIA GeForce RTX 4090) lies idle; "
         "PyTorch 2.7.1 is installed too and is built for the GPU."
     )
     assert one(keras_backend_cpu, facts) == ("problem", says)
     assert "export KERAS_BACKEND=torch" in commands(keras_backend_cpu, facts)
+    assert severity(keras_backend_cpu, facts) == "advice"
+    meant = keras(TF_CPU, torch())  # tensorflow-cpu, which brings Keras along
+    assert one(keras_backend_cpu, meant) == ("pass", "")
+    assert one(keras_backend_cpu, change(meant, "pythons.0.keras_backend_by", "KERAS_BACKEND"))[0] == "problem"
 
 
 @pytest.mark.parametrize(
@@ -101,6 +108,9 @@ def test_transformers_and_keras_3() -> None:
     assert "'tf-keras~=2.19.0'" in commands(keras_3_for_transformers, bert())
     assert one(keras_3_for_transformers, bert("5.0.0"))[0] == "pass"
     assert one(keras_3_for_transformers, bert(USE_TF="0"))[0] == "pass"
+    assert one(keras_3_for_transformers, bert(USE_TF="none"))[0] == "pass"
+    assert one(keras_3_for_transformers, bert(USE_TORCH="1"))[0] == "pass"
+    assert one(keras_3_for_transformers, bert(USE_TORCH="auto"))[0] == "problem"
     with_keras_2 = environment(TF, packages=(KERAS, package("transformers", "4.46"), package("tf-keras", "2.19.0")))
     assert one(keras_3_for_transformers, with_keras_2)[0] == "pass"
     without_tensorflow = environment(torch(), packages=(KERAS, package("transformers", "4.46")))
