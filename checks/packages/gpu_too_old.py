@@ -18,9 +18,16 @@ _INSTEAD = {
 }
 
 
+def _elsewhere(version: str) -> bool:
+    """A build for the processor or for another vendor's GPUs: vllm 0.11.0+cpu."""
+    return version.partition("+")[2].startswith(("cpu", "rocm", "xpu"))
+
+
 def _floors(on: OnPython) -> list[tuple[Package, str]]:
     """The packages that have a floor, with it."""
-    named = (p for p in packages_of(on.python) if has_floor(p.name) and numbers(p.version))
+    named = (
+        p for p in packages_of(on.python) if has_floor(p.name) and numbers(p.version) and not _elsewhere(p.version)
+    )
     found = ((p, lowest_capability(p.name, p.version)) for p in named)
     return [(package, floor) for package, floor in found if floor]
 

@@ -4,10 +4,12 @@ from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.remedies.frameworks import verify
 from gpudoctor.remedies.python import install, lasting
 from gpudoctor.subjects import OnPython, gpu_name, pythons
+from gpudoctor.views.frameworks import uses_gpu
 from gpudoctor.views.gpus import nvidia_gpus
 from gpudoctor.views.packages import package
 
 _BASE = "libggml-base.so"
+_OTHER = "LLAMA_CPP_LIB_PATH"  # names a folder with another build of the library
 _BACKENDS = ("libggml-cuda", "libggml-vulkan", "libggml-hip", "libggml-sycl", "libggml-opencl", "libggml-rpc")
 
 
@@ -46,7 +48,10 @@ def llama_cpp_cpu(on: OnPython) -> Problem | None:
     found, gpus = package(on.python, "llama-cpp-python"), nvidia_gpus(on.facts)
     if found is None or not gpus or _BASE not in found.libraries:
         return None
-    if any(name.startswith(_BACKENDS) for name in found.libraries):
+    if any(name.startswith(_BACKENDS) for name in found.libraries) or _OTHER in on.facts.host.environment:
         return None
-    says = f"llama-cpp-python {found.version} has no libggml-cuda.so: it computes on the CPU, and {gpu_name(gpus[0])} "
-    return Problem(f"{says}lies idle.")
+    says = (
+        f"llama-cpp-python {found.version} has no libggml-cuda.so: it computes on the CPU, beside {gpu_name(gpus[0])}."
+    )
+    other = any(uses_gpu(f) for f in on.python.frameworks)  # then it may be meant to leave the GPU to that one
+    return Problem(says, severity=Severity.ADVICE if other else None)

@@ -9,6 +9,11 @@ from gpudoctor.subjects import OnFramework, torches
 from gpudoctor.views.packages import numbers, package
 
 
+def _own_build(version: str) -> bool:
+    """A nightly, or a build from source such as those in NVIDIA's images (2.9.0a0+nv25.10), which fit one another."""
+    return "dev" in version or "a0" in version or "+git" in version
+
+
 def _minor(on: OnFramework) -> str:
     return ".".join(str(n) for n in numbers(str(on.framework.version))[:2])
 
@@ -41,9 +46,9 @@ def torchcodec_mismatch(on: OnFramework) -> str | None:
     """The table names another minor release of PyTorch."""
     codec = package(on.python, "torchcodec")
     wanted = torch_of_torchcodec(codec.version) if codec else None
-    if codec is None or wanted is None:
-        return None
+    if codec is None or wanted is None or codec.installer not in ("pip", "uv", "poetry"):
+        return None  # conda builds each release against several releases of PyTorch
     torch = known(on.framework.version) or ""
-    if not numbers(torch) or numbers(torch)[:2] == numbers(wanted) or "dev" in torch:
+    if not numbers(torch) or numbers(torch)[:2] == numbers(wanted) or _own_build(torch) or _own_build(codec.version):
         return None
     return f"torchcodec {codec.version} is compiled for PyTorch {wanted}; installed is PyTorch {torch}."

@@ -56,6 +56,7 @@ CLOSED = bare_python(packages=Unknown("closed"))
         ("cuml-cu12", "24.2.0", PASCAL, True),
         ("numpy", "2.1.0", PASCAL, False),
         ("vllm", "odd", PASCAL, False),
+        ("vllm", "0.11.0+cpu", PASCAL, False),
     ],
 )
 def test_gpu_too_old(name: str, version: str, card: dict[str, str], ill: bool) -> None:
@@ -164,6 +165,10 @@ def test_torchcodec() -> None:
     assert "--upgrade torchcodec" in commands(torchcodec_mismatch, codec("0.9.1", "2.10.0"))
     assert one(torchcodec_mismatch, codec("0.8.1", Unknown("closed"))) == ("unknown", "closed")
     assert one(torchcodec_mismatch, codec("0.8.1", "2.10.0.dev20251001")) == ("pass", "")
+    assert one(torchcodec_mismatch, codec("0.8.1", "2.10.0a0+b558c986e8.nv25.11")) == ("pass", "")  # NVIDIA's image
+    assert one(torchcodec_mismatch, codec("0.8.1a0", "2.10.0")) == ("pass", "")
+    by_conda = environment(torch(), packages=(package("torchcodec", "0.8.1", installer="conda"),))
+    assert one(torchcodec_mismatch, by_conda) == ("pass", "")
 
 
 def triton(found: str, facts: Facts | None = None) -> Facts:
@@ -252,6 +257,14 @@ def test_llama_cpp(libraries: tuple[str, ...], outcome: str) -> None:
         assert 'CMAKE_ARGS="-DGGML_CUDA=on"' in commands(llama_cpp_cpu, facts)
         assert one(llama_cpp_cpu, change(plain_host(), "pythons", facts.pythons)) == ("pass", "")
         assert one(llama_cpp_cpu, change(facts, "pythons.0", CLOSED)) == ("unknown", "closed")
+
+
+def test_llama_cpp_that_may_be_meant_so() -> None:
+    parts = ("libllama.so", "libggml-base.so", "libggml-cpu.so")
+    facts = environment(torch(), packages=(package("llama-cpp-python", "0.3.16", libraries=parts),))
+    assert severity(llama_cpp_cpu, facts) == "advice"
+    assert severity(llama_cpp_cpu, change(facts, "pythons.0.frameworks", ())) == "warn"
+    assert one(llama_cpp_cpu, change(facts, "host.environment", {"LLAMA_CPP_LIB_PATH": "/opt/l"})) == ("pass", "")
 
 
 def jax(*majors: str, available: bool = True) -> Facts:
