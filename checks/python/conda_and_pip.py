@@ -4,10 +4,10 @@ from gpudoctor.facts import CondaPackage, Package
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.remedies.proofs import framework_proof
-from gpudoctor.remedies.python import conda_of, install
+from gpudoctor.remedies.python import conda_of, install, manager_of
 from gpudoctor.subjects import OnPython, pythons
 from gpudoctor.views.frameworks import one_of
-from gpudoctor.views.packages import packages_of, release
+from gpudoctor.views.packages import numbers, packages_of, release
 
 # conda's record, pip's distribution, import name.
 _PAIRS = (
@@ -24,9 +24,14 @@ def _pair(on: OnPython) -> tuple[CondaPackage, Package, str] | None:
     there = {p.name: p for p in packages_of(on.python)}
     for conda, name, module in _PAIRS:
         record, found = records.get(conda), there.get(name)
-        if record and found and found.installer in ("pip", "uv") and release(found.version) != record.version:
+        if record and found and found.installer in ("pip", "uv") and _differ(found.version, record.version):
             return record, found, module
     return None
+
+
+def _differ(found: str, record: str) -> bool:
+    """Whether they are two releases; conda's builds write a suffix of their own (2.5.1.post302) into the metadata."""
+    return numbers(found)[:3] != numbers(record)[:3]
 
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
@@ -34,6 +39,12 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     if pair is None:
         return ()
     record, found, module = pair
+    if manager_of(on.python) == "pixi":
+        says = (
+            f"Keep one: take {record.name} or {found.name} out of the project's file, then make the environment anew."
+        )
+        clean = ("pixi clean", "pixi install")
+        return (Fix(says, clean, "reinstall-package", verify=framework_proof(on.python, module)),)
     prefix = f" -p {on.python.prefix}" if isinstance(on.python.prefix, str) else ""
     says = f"Keep one: take conda's {record.name} away, then install pip's {found.name} again over what goes with it."
     again = install(on.python, f"{found.name}=={release(found.version)}", force=True, no_deps=True)

@@ -98,6 +98,10 @@ def test_pip_over_conda() -> None:
     assert "conda remove -p /opt/conda/envs/a --force pytorch" in commands(conda_and_pip, conda("2.7.1"))
     assert one(conda_and_pip, conda("2.5.1", "conda")) == ("pass", "")
     assert one(conda_and_pip, conda("2.5.1+cu124")) == ("pass", "")
+    assert one(conda_and_pip, conda("2.5.1.post302")) == ("pass", "")  # how conda-forge's own build calls itself
+    pixi = change(conda("2.7.1"), "pythons.0.manager", "pixi")
+    assert "conda remove" not in commands(conda_and_pip, pixi)
+    assert "pixi install" in commands(conda_and_pip, pixi)
     assert one(conda_and_pip, environment(torch())) == ("pass", "")
     closed = change(conda("2.7.1"), "pythons.0.packages", Unknown("closed"))
     assert one(conda_and_pip, closed) == ("unknown", "closed")
