@@ -2,7 +2,7 @@
 
 import re
 
-from gpudoctor.facts import Facts
+from gpudoctor.facts import Facts, Framework
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.remedies.container import again
@@ -16,6 +16,13 @@ def _wanted(facts: Facts) -> str | None:
     """The CUDA release of the first alternative, the one without conditions of brand and driver."""
     found = re.match(r"cuda>=(\d+\.\d+)(?:\s|$)", facts.host.environment.get(VARIABLE, "").strip())
     return found[1] if found else None
+
+
+def _works(framework: Framework, has: str) -> bool:
+    """Whether a framework uses the GPU, or was not asked and is built for a CUDA that this driver runs."""
+    if framework.live is not None:
+        return framework.live.available is True
+    return isinstance(framework.cuda, str) and driver_runs(framework.cuda, has)
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
@@ -54,8 +61,7 @@ def requirement_unmet(facts: Facts) -> Problem | None:
     if wanted is None:
         return None
     has = known(facts.nvidia.cuda.version)
-    lives = [f.live for p in facts.pythons for f in p.frameworks if f.live is not None]
-    if has is None or driver_runs(wanted, has) or any(live.available is True for live in lives):
+    if has is None or driver_runs(wanted, has) or any(_works(f, has) for p in facts.pythons for f in p.frameworks):
         return None
     says = f"The image is made for CUDA {wanted}, and the driver of this container's host runs CUDA {has}."
     return Problem(says, (f"{VARIABLE}={facts.host.environment[VARIABLE][:60]}",))

@@ -215,6 +215,7 @@ def image(required: str | None = REQUIRED, has: object = "12.8", available: bool
         (image(has="13.1"), PASS),
         (image("cuda>=12.9 brand=tesla,driver>=535"), PASS),  # the same major runs it
         (image(available=True), PASS),  # its CUDA is not in use
+        (change(image(), "pythons.0.frameworks.0.live", None), PASS),  # one for CUDA 12 that was not asked
         (image("brand=tesla,driver>=535 cuda>=13.0"), PASS),
         (image(has=None), PASS),
         (image(has=WHY), UNKNOWN),
