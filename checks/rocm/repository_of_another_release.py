@@ -18,6 +18,8 @@ def _wrong(facts: Facts) -> tuple[Repository, ...]:
     distribution = facts.host.distribution
     identity = known(distribution.id)
     if identity == "ubuntu":
+        if not _is_lts(known(distribution.version) or ""):
+            return ()  # for releases between, AMD has no packages: those of the one before are all there is
         own = known(distribution.codename)
         return tuple(r for r in known(facts.amd.repositories) or () if own and r.suite and _ubuntu(r) not in ("", own))
     if identity in _REBUILDS:
@@ -25,6 +27,12 @@ def _wrong(facts: Facts) -> tuple[Repository, ...]:
         named = [(r, re.search(_RHEL, r.address)) for r in known(facts.amd.repositories)]
         return tuple(r for r, found in named if major and found and found[1] != major)
     return ()
+
+
+def _is_lts(version: str) -> bool:
+    """Whether this is one of Ubuntu's releases with long support: April of an even year."""
+    year, _, month = version.partition(".")
+    return month[:2] == "04" and year.isdigit() and int(year) % 2 == 0
 
 
 def _ubuntu(repository: Repository) -> str:

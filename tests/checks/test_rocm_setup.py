@@ -69,6 +69,12 @@ def test_repository_of_another_release(facts: Facts, verdict: tuple[str, str]) -
     assert ask(repository_of_another_release, facts) == [verdict]
 
 
+@pytest.mark.parametrize(("version", "outcome"), [("25.10", "pass"), ("25.04", "pass"), ("26.04", "problem")])
+def test_for_ubuntus_releases_between_amd_has_no_packages(version: str, outcome: str) -> None:
+    own = change(change(apt("noble"), "host.distribution.codename", "questing"), "host.distribution.version", version)
+    assert ask(repository_of_another_release, own)[0][0] == outcome
+
+
 @pytest.mark.parametrize(
     ("facts", "verdict"),
     [
@@ -93,7 +99,9 @@ def test_only_root_opens(facts: Facts, verdict: tuple[str, str]) -> None:
 
 
 def test_the_caller_is_put_into_the_group() -> None:
-    assert commands(only_root_opens, amd_host(opens_for_caller=False)) == ["sudo usermod -aG render,video $SUDO_USER"]
+    assert commands(only_root_opens, amd_host(opens_for_caller=False)) == [
+        "sudo usermod -aG render,video ${SUDO_USER:-$USER}"
+    ]
 
 
 def paired(package: str, hip: str = "6.3.42134", **changes: Any) -> Facts:
