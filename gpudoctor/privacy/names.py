@@ -14,6 +14,8 @@ from gpudoctor.privacy.tree import strings
 
 # Wherever that lies, as in /net/home/NAME; on Windows' disks a name may hold a blank.
 _HOME = re.compile(r"(/mnt/[a-z]/Users/)([^/:;,\"'\n]+)(?=/)|(/(?:home|[Uu]sers)/)([^/\s:;,\"']+)")
+# On native Windows, with either slash, doubled where a message quotes it; the name may hold a blank.
+_WINDOWS = re.compile(r"(?<![A-Za-z])([A-Za-z]:[\\/]{1,2}[Uu]sers[\\/]{1,2})([^\\/:;,\"'\n]+)")
 _MAC = re.compile(r"(?<![0-9a-fA-F:-])(?:[0-9a-fA-F]{2}[:-]){5,6}[0-9a-fA-F]{2}(?![0-9a-fA-F:-])")
 # Four numbers with dots are more often a version (11.0.7.247): they are an address where something says so.
 _V4 = r"\d{1,3}(?:\.\d{1,3}){3}"
@@ -83,6 +85,8 @@ class Names:
 
     def hidden(self, text: str) -> str:
         """The text without names, home folders and addresses."""
+        if ":\\" in text or ":/" in text:
+            text = _WINDOWS.sub(lambda m: m[1] + self._person(m[2]), text)
         if "/" in text:
             text = _HOME.sub(lambda m: (m[1] or m[3]) + self._person(m[2] or m[4]), text)
             if self._home:

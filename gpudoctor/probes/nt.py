@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from gpudoctor.facts import Adapter, Distribution, Gpu, Host, Kernel, Nt, PciDevice
+from gpudoctor.facts import Adapter, Distribution, Gpu, Host, Kernel, Nt, PciDevice, User
 from gpudoctor.knowledge import intel
 from gpudoctor.knowledge.pci_ids import amd_chip, nvidia_chip
 from gpudoctor.machine import Machine
@@ -133,6 +133,7 @@ def host(machine: Machine, said: Answer) -> Host:
         cgroup=None,
         memory=int(memory) * 1024 if memory.isdigit() else Unknown(said.error or "Windows does not say"),
         memory_limit=None,
+        user=User(name=machine.env.get("USERNAME") or Unknown("USERNAME is not set")),
         selinux=None,
         environment=host_environment.environment(machine),
         working_directory_shadows=host_folders.shadows(machine),

@@ -94,3 +94,26 @@ def test_goes_on_where_an_attribute_is_missing() -> None:
     assert "no attribute 'is_available'" in facts["available"]["unknown"]
     assert facts["count"] == 1
     assert "unknown" in facts["devices"]
+
+
+@pytest.mark.parametrize("available", [True, False])
+def test_asks_for_apples_gpu_on_macos(monkeypatch: pytest.MonkeyPatch, available: bool) -> None:
+    monkeypatch.setattr("gpudoctor.inside.ask_torch.sys.platform", "darwin")
+    facts = said(backends__mps__is_built=lambda: True, backends__mps__is_available=lambda: available)
+    assert (facts["mps_built"], facts["available"], facts["count"]) == (True, available, int(available))
+    assert [device["name"] for device in facts["devices"]] == ["mps"] * available
+    assert (facts["error"], facts["archs"], facts["cudnn"]) == (None, [], None)
+
+
+def test_a_pytorch_before_mps_is_asked_for_cuda_on_macos_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gpudoctor.inside.ask_torch.sys.platform", "darwin")
+    facts = said(cuda__is_available=lambda: False, cuda__device_count=lambda: 0, cuda__get_arch_list=list)
+    assert (facts["mps_built"], facts["available"]) == (None, False)
+
+
+def test_an_error_of_mps_is_told_in_its_own_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gpudoctor.inside.ask_torch.sys.platform", "darwin")
+    broken = raises(RuntimeError("Metal is gone"))
+    facts = said(backends__mps__is_built=lambda: True, backends__mps__is_available=broken)
+    assert facts["available"] == {"unknown": "RuntimeError: Metal is gone"}
+    assert "count" not in facts

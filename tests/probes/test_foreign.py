@@ -1,5 +1,6 @@
 """A Mac and a PC with Windows, from their recorded words to the report."""
 
+import re
 from collections.abc import Callable
 
 import msgspec
@@ -11,6 +12,7 @@ from gpudoctor.facts import Adapter, Facts
 from gpudoctor.facts.file import load
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Unknown
+from gpudoctor.privacy import masked
 from gpudoctor.probes import nt_nvidia
 from gpudoctor.recorded import RecordedMachine
 from gpudoctor.report.model import Report
@@ -85,6 +87,15 @@ def test_the_wheel_that_pip_installs_on_windows_is_named_as_the_cause() -> None:
     assert "On Windows `pip install torch` always brings a CPU-only build" in found.cause
     assert "C:\\Users\\ada\\env\\Scripts\\python.exe -m pip install --index-url" in found.fixes[0].commands[1]
     assert '-c "import torch;' in str(found.fixes[0].verify)
+
+
+def test_masked_facts_name_nobody_of_windows() -> None:
+    message = 'OSError: [WinError 126] Error loading "C:\\\\Users\\\\ada\\\\env\\\\torch\\\\lib\\\\c10.dll"'
+    env = {"USERNAME": "Ada Lovelace", "TEMP": "C:\\Users\\Ada Lovelace\\Temp", "TMPDIR": "D:/users/ada/tmp"}
+    facts = gather(windows(live=told(import_error=message), env=env))
+    text = msgspec.json.encode(masked(facts)).decode().lower()
+    assert not re.search(r"\bada\b|lovelace", text)
+    assert "c:/users/user" in text
 
 
 def test_a_quick_look_imports_nothing() -> None:
