@@ -94,10 +94,12 @@ class Expectation(NamedTuple):
     def _sentence(self, wrong: list[Found]) -> str:
         """What was wanted and what was found; equal values of several GPUs once."""
         by_value: dict[str, list[str]] = {}
-        for one in wrong:
-            by_value.setdefault(self._shown(one.value), []).append(one.label or one.path)
         several = "*" in self.steps or len(wrong) > 1 or self.steps[0] == "smoke"
-        told = [f"{value} ({', '.join(where)})" if several else value for value, where in by_value.items()]
+        for one in wrong:
+            ends = _ends(one)
+            where = by_value.setdefault(ends or self._shown(one.value), [])
+            where += [one.label or one.path] if several and not ends else []
+        told = [f"{value} ({', '.join(where)})" if where else value for value, where in by_value.items()]
         return f"{self.path}: wanted {self.wanted_words}, found {'; '.join(told)}."
 
     def _shown(self, value: Any) -> str:
@@ -123,6 +125,13 @@ def _holds(name: str, wanted: Any, value: Any) -> bool:
     if value is None and name not in WITHOUT:
         return False
     return (value is None and name == "lacks") or OPERATORS[name].holds(wanted, value)
+
+
+def _ends(one: Found) -> str:
+    """Where a path ends before its last step, for a sentence; empty where it does not."""
+    if one.value is not None or not (one.left or one.path.endswith(".*")):
+        return ""
+    return f"none: {one.path[:-2]} is empty" if one.path.endswith(".*") else f"none: there is no {one.path}"
 
 
 def _missing(one: Found) -> bool:

@@ -24,6 +24,7 @@ class Found(NamedTuple):
         gpu: the key of the GPU that it belongs to.
         python: the interpreter that it belongs to.
         package: the framework that it belongs to.
+        left: how many steps of the path could not be gone.
     """
 
     path: str
@@ -32,6 +33,7 @@ class Found(NamedTuple):
     gpu: str | None = None
     python: str | None = None
     package: str | None = None
+    left: int = 0
 
 
 def found(facts: Facts, steps: Sequence[str]) -> tuple[Found, ...]:
@@ -44,7 +46,7 @@ def found(facts: Facts, steps: Sequence[str]) -> tuple[Found, ...]:
 def _walk(node: Any, steps: tuple[str, ...], at: Found) -> Iterator[Found]:
     at = _belongs(node, at)
     if not steps or node is None or isinstance(node, Unknown):
-        yield at._replace(value=node, path=at.path or "facts")
+        yield at._replace(value=node, path=at.path or "facts", left=len(steps))
         return
     step, rest = steps[0], steps[1:]
     for name, one in _children(node, step):

@@ -69,8 +69,21 @@ WRONG = {
     "a version": (NODE, one("nvidia.kernel.loaded", "version='>=580'"), 'wanted >=580, found "570.169".'),
     "a count": (NODE, one("gpus", "count=16"), "gpus: wanted 16 of them, found 8."),
     "a count at least": (plain_host(), one("gpus", "count='>=1'"), "gpus: wanted >=1 of them, found 0."),
-    "nothing to hold it against": (plain_host(), one("gpus.*.name", "contains='H100'"), "found none (gpus.*)."),
-    "one that is not there": (nvidia_host(), one("gpus.1.name", "contains='a'"), "gpus.1.name: wanted something with"),
+    "nothing to hold it against": (
+        plain_host(),
+        one("gpus.*.name", "contains='H100'"),
+        'gpus.*.name: wanted something with "H100", found none: gpus is empty.',
+    ),
+    "one that is not there": (
+        nvidia_host(),
+        one("gpus.1.name", "contains='a'"),
+        'gpus.1.name: wanted something with "a", found none: there is no gpus.1.',
+    ),
+    "no such framework": (
+        change(NODE, "pythons.0.frameworks", ()),
+        one(TORCH + ".version", "version='>=2'"),
+        f"{TORCH}.version: wanted >=2, found none: there is no {TORCH}.",
+    ),
     "not built for it": (
         with_framework(framework(cuda=None)),
         one(TORCH + ".cuda", "present=true"),
