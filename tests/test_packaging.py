@@ -172,7 +172,7 @@ def test_the_link_to_the_checks_is_relative() -> None:
 
 
 # Loaded by the program that they extend, and by nothing else.
-PLUGINS = {"pytest_plugin.py"}
+PLUGINS = {"conda_plugin.py", "pytest_plugin.py"}
 
 
 def test_every_import_of_the_package_is_declared() -> None:

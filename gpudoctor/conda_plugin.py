@@ -1,0 +1,80 @@
+"""`conda doctor` asks about the GPU too: a health check, loaded by conda and by nobody else.
+
+The hook: https://docs.conda.io/projects/conda/en/stable/dev-guide/plugins/health_checks.html. conda loads its plug-ins
+whenever it starts, so nothing of gpudoctor is imported before the health check runs.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from conda.plugins import hookimpl
+
+if TYPE_CHECKING:
+    from gpudoctor.report.model import FindingEntry, Report
+
+NAME = "GPU for machine learning (gpudoctor)"
+MARKS = {"pass": "✅", "warn": "✅", "fail": "❌", "incomplete": "❌"}
+
+
+@hookimpl  # type: ignore[untyped-decorator]
+def conda_health_checks() -> Iterator[Any]:
+    """Offer the health check, by the older or the newer name of its type."""
+    from conda.plugins import types
+
+    kind = getattr(types, "CondaHealthCheck", None) or types.CondaHealthChecks
+    yield kind(name=NAME, action=health)
+
+
+def health(prefix: str, verbose: bool = False) -> None:
+    """Examine the environment, and write what was found to standard output.
+
+    Args:
+        prefix: the environment's folder.
+        verbose: write the whole report.
+    """
+    from gpudoctor import Wishes
+    from gpudoctor.examine import check
+    from gpudoctor.machine import Machine
+    from gpudoctor.probes.python import InterpreterError
+
+    try:
+        report = check(Machine(), Wishes(pythons=(prefix,)))
+    except InterpreterError as error:
+        _write(f"No Python is examined: {error}\n")
+        return
+    if verbose:
+        from gpudoctor.report.text import render
+
+        _write(render(report, verbose=True))
+    else:
+        _write(told(report, prefix))
+
+
+def told(report: Report, prefix: str) -> str:
+    """The report in a few lines: what fails or warns, and the first thing to type."""
+    found = [entry for entry in report.findings if entry.status in ("fail", "warn")]
+    lines = [f"{MARKS[report.status]} {_verdict(report, found)}"]
+    for entry in found:
+        lines += [f"  {entry.status.upper()} {entry.says}"]
+        lines += [f"    {command}" for fix in entry.fixes[:1] for command in (fix.commands or (fix.says,))]
+    if found or report.status == "incomplete":
+        lines.append(f"`gpudoctor check --python {prefix}` tells all of it.")
+    from gpudoctor.report.clean import clean
+
+    return clean("\n".join(lines)) + "\n"
+
+
+def _verdict(report: Report, found: list[FindingEntry]) -> str:
+    if report.status == "incomplete" and not found:
+        return "Too little could be found out about the GPU."
+    if found:
+        return f"{len(found)} {'thing' if len(found) == 1 else 'things'} to mend or to look at."
+    return f"Nothing was found by the {report.summary.passed} checks that apply here."
+
+
+def _write(text: str) -> None:
+    encoding = sys.stdout.encoding or "utf-8"
+    sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
