@@ -65,7 +65,7 @@ def told(**facts: Any) -> str:
 
 def mac(sysctl: str = SYSCTL, arch: str = "arm64", live: str | Ended = "", **more: Any) -> RecordedMachine:
     """A Mac with PyTorch 2.9.1 in an environment."""
-    prefix = "/Users/ada/env"
+    prefix = "/Users/kurt/env"
     files = {
         f"{prefix}/bin/python": "",
         f"{prefix}/pyvenv.cfg": "home = /opt/homebrew/bin\n",
@@ -78,7 +78,7 @@ def mac(sysctl: str = SYSCTL, arch: str = "arm64", live: str | Ended = "", **mor
         "python": interpreter(prefix, "Darwin", arch),
         f"python {_SCRIPT} torch": live or told(available=True, count=1, mps_built=True, devices=[]),
     }
-    env = {"VIRTUAL_ENV": prefix, "HOME": "/Users/ada", "PATH": "/usr/bin:/bin"}
+    env = {"VIRTUAL_ENV": prefix, "HOME": "/Users/kurt", "PATH": "/usr/bin:/bin"}
     return RecordedMachine(
         files | more.pop("files", {}), env=env, commands=commands | more.pop("commands", {}), system="Darwin",
         architecture="x86_64" if arch == "x86_64" else "arm64", release="23.5.0", **more,
@@ -92,10 +92,10 @@ def windows(
     **more: Any,
 ) -> RecordedMachine:
     """A PC with Windows 11, an RTX 4070 and PyTorch as `pip install torch` brings it."""
-    prefix, site = "C:\\Users\\ada\\env", "/C:/Users/ada/env/Lib/site-packages"
+    prefix, site = "C:\\Users\\kurt\\env", "/C:/Users/kurt/env/Lib/site-packages"
     files = {
-        "/C:/Users/ada/env/Scripts/python.exe": "",
-        "/C:/Users/ada/env/pyvenv.cfg": "home = C:\\Python312\n",
+        "/C:/Users/kurt/env/Scripts/python.exe": "",
+        "/C:/Users/kurt/env/pyvenv.cfg": "home = C:\\Python312\n",
         **torch_files(site, *torch),
     }
     system = {
@@ -113,7 +113,7 @@ def windows(
         commands["nvidia-smi.exe"] = SMI
         commands[f"nvidia-smi.exe --query-gpu={fields},compute_cap --format=csv,noheader,nounits"] = f"{QUERY}, 8.9\n"
         commands[f"nvidia-smi.exe --query-gpu={fields} --format=csv,noheader,nounits"] = f"{QUERY}\n"
-    env = {"VIRTUAL_ENV": prefix, "PATH": "C:\\Windows\\System32;C:\\Windows", "USERPROFILE": "C:\\Users\\ada"}
+    env = {"VIRTUAL_ENV": prefix, "PATH": "C:\\Windows\\System32;C:\\Windows", "USERPROFILE": "C:\\Users\\kurt"}
     return RecordedMachine(
         files | more.pop("files", {}), env=env | more.pop("env", {}), commands=commands | more.pop("commands", {}),
         system="Windows", architecture="AMD64", release="11", **more,

@@ -76,7 +76,7 @@ def test_what_windows_says() -> None:
     assert (gpu.name, gpu.capability, gpu.memory) == ("NVIDIA GeForce RTX 4070", "8.9", 12282 << 20)
     assert (facts.nvidia.nvml.driver_version, facts.nvidia.nvml.cuda_version) == ("552.22", "12.4")
     (python,) = facts.pythons
-    assert (python.path, python.kind) == ("C:/Users/ada/env/Scripts/python.exe", "venv")
+    assert (python.path, python.kind) == ("C:/Users/kurt/env/Scripts/python.exe", "venv")
     assert python.frameworks[0].variant == "cpu"
 
 
@@ -85,16 +85,16 @@ def test_the_wheel_that_pip_installs_on_windows_is_named_as_the_cause() -> None:
     (found,) = report.findings
     assert (found.check, found.status) == ("pytorch.cpu-build", "fail")
     assert "On Windows `pip install torch` always brings a CPU-only build" in found.cause
-    assert "C:\\Users\\ada\\env\\Scripts\\python.exe -m pip install --index-url" in found.fixes[0].commands[1]
+    assert "C:\\Users\\kurt\\env\\Scripts\\python.exe -m pip install --index-url" in found.fixes[0].commands[1]
     assert '-c "import torch;' in str(found.fixes[0].verify)
 
 
 def test_masked_facts_name_nobody_of_windows() -> None:
-    message = 'OSError: [WinError 126] Error loading "C:\\\\Users\\\\ada\\\\env\\\\torch\\\\lib\\\\c10.dll"'
-    env = {"USERNAME": "Ada Lovelace", "TEMP": "C:\\Users\\Ada Lovelace\\Temp", "TMPDIR": "D:/users/ada/tmp"}
+    message = 'OSError: [WinError 126] Error loading "C:\\\\Users\\\\kurt\\\\env\\\\torch\\\\lib\\\\c10.dll"'
+    env = {"USERNAME": "Kurt Godel", "TEMP": "C:\\Users\\Kurt Godel\\Temp", "TMPDIR": "D:/users/kurt/tmp"}
     facts = gather(windows(live=told(import_error=message), env=env))
     text = msgspec.json.encode(masked(facts)).decode().lower()
-    assert not re.search(r"\bada\b|lovelace", text)
+    assert not re.search(r"\bkurt\b|godel", text)
     assert "c:/users/user" in text
 
 
