@@ -38,6 +38,15 @@ AREAS = (
     "tables",
 )
 FRAMEWORKS = ("pytorch", "tensorflow", "cupy", "jax", "onnxruntime")
+# Areas whose warnings are of a machine that computes, and those of their checks that keep programs out all the same.
+BEARABLE = ("device", "driver", "fabric", "mig", "health")
+KEEPS_OUT = (
+    "device.none",
+    "device.thunderbolt-unauthorized",
+    "driver.vfio-in-the-way",
+    "health.memory-held",
+    "health.stuck-process",
+)
 RANK = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.ADVICE: 2}
 
 
@@ -101,10 +110,22 @@ def _named(cause: Verdict, verdict: Verdict) -> bool:
     if cause.check.id in verdict.check.because:
         return True
     lighter = cause.severity is Severity.ADVICE and verdict.severity is not Severity.ADVICE
-    if lighter or not verdict.check.explains_through(cause.check.id):
+    if lighter or _is_bearable(cause, verdict) or not verdict.check.explains_through(cause.check.id):
         return False
     touched, own = set(cause.check.affects), set(verdict.check.affects)
     return "everything" in touched | own or bool(touched & own)
+
+
+def _is_bearable(cause: Verdict, verdict: Verdict) -> bool:
+    """Whether the supposed cause is a warning with which programs start all the same.
+
+    A GPU that is hot, waits for a reset or is kept for the display explains no framework that fails to start; it may
+    well explain a smoke test that failed while it computed.
+    """
+    if verdict.outcome is not Outcome.PROBLEM or verdict.severity is Severity.ADVICE or verdict.check.area == "smoke":
+        return False
+    warns = cause.severity is Severity.WARNING and cause.check.area in BEARABLE
+    return warns and cause.check.id not in KEEPS_OUT
 
 
 def _of_another_framework(cause: Verdict, verdict: Verdict) -> bool:

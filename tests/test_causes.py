@@ -139,3 +139,29 @@ def test_ruled_out_names_causes_that_are_well_everywhere() -> None:
     ]
     found, _ = findings(verdicts)
     assert found[0].ruled_out == ("driver.not-loaded",)
+
+
+@pytest.mark.parametrize(
+    ("cause", "id_", "under"),
+    [
+        ("device.prohibited-mode", "pytorch.driver-too-old", False),
+        ("health.overheated", "pytorch.no-gpu", False),
+        ("device.row-remap-pending", "host.shm-not-writable", False),
+        ("device.none", "pytorch.no-gpu", True),  # a warning where nobody is known to want a GPU
+        ("health.memory-held", "pytorch.no-gpu", True),
+        ("python.user-site-leaks", "pytorch.no-gpu", True),
+        ("device.row-remap-pending", "smoke.device-error", True),  # what failed had started
+    ],
+)
+def test_a_warning_with_which_programs_start_explains_none_that_does_not(cause: str, id_: str, under: bool) -> None:
+    area = f"{cause.partition('.')[0]}.*"
+    verdicts = [problem(cause, severity=Severity.WARNING), problem(id_, (area,), affects=("wheels",))]
+    assert (len(shape(verdicts)) == 1) is under
+
+
+def test_a_warning_that_a_check_names_itself_explains_it() -> None:
+    verdicts = [
+        problem("device.xid-driver", severity=Severity.WARNING),
+        problem("driver.cuda-error", ("device.xid-driver",)),
+    ]
+    assert shape(verdicts) == [("device.xid-driver", ["driver.cuda-error"])]
