@@ -7,19 +7,21 @@ from typing import TYPE_CHECKING
 
 from gpudoctor.cli import OK, UsageError
 from gpudoctor.cli.arguments import Parser
-from gpudoctor.cli.output import out, out_json
+from gpudoctor.cli.carrying import NOT_HERE
+from gpudoctor.cli.output import complain, out, out_json
 
 if TYPE_CHECKING:
     from gpudoctor.facts import Facts
-    from gpudoctor.setup.plan import Plan
+    from gpudoctor.setup.plan import Plan, Step
     from gpudoctor.setup.wishes import Wishes
 
 DESCRIPTION = """Plan the way from this machine as it is to frameworks that compute on its GPU: driver, container
-toolkit, the wheels that fit together, and how to prove it. The plan is printed, and nothing is changed."""
+toolkit, the wheels that fit together, and how to prove it. The plan is printed, and nothing is changed; --run carries
+out the steps of the Python environment."""
 EPILOG = """Exit codes: 0 every wish can be met, 2 wrong usage, 3 a wish cannot be met here (the rest is planned), 4 a
 step failed, 5 nothing was run."""
-# Besides the general ones.
-NOT_HERE, STEP_FAILED, DECLINED = 3, 4, 5
+
+FORMS = ("shell", "dockerfile", "ansible", "cloud-init", "environment.yml")
 
 
 def add(commands: "argparse._SubParsersAction[Parser]") -> None:
@@ -50,7 +52,12 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> None:
     one.add_argument("--container-toolkit", action="store_true", help="let containers have the GPU too")
     one.add_argument("--cpu", action="store_true", help="wheels for the CPU, whatever this machine has")
     one.add_argument("--facts", metavar="FILE", help="plan for the machine on which `gpudoctor facts` wrote the file")
-    one.add_argument("--json", action="store_true", help="write the plan as one JSON document")
+    form = one.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="write the plan as one JSON document")
+    form.add_argument("--as", dest="form", choices=FORMS, help="write it as a file of this kind")
+    form.add_argument("--run", dest="carry", action="store_true", help="carry out the environment's steps, after a yes")
+    one.add_argument("--yes", "-y", action="store_true", help="with --run: do not ask")
+    one.add_argument("--with-root", action="store_true", help="with --run: carry out the steps that need root, too")
     python_option(one)
     timeout_option(one, "150")
     one.set_defaults(run=run, quick=True, smoke=False, root="/")
@@ -62,8 +69,54 @@ def run(arguments: argparse.Namespace) -> int:
 
     facts = found(arguments)
     made = plan(facts, wishes(arguments, facts))
+    if arguments.carry:
+        return _carry(arguments, made)
     show(arguments, made)
     return NOT_HERE if made.refused else OK
+
+
+def _carry(arguments: argparse.Namespace, plan: "Plan") -> int:
+    """Show the plan, ask, and carry out what may be; gives the exit code."""
+    from gpudoctor.cli import carrying
+    from gpudoctor.setup.carry import carry, sorted_out
+    from gpudoctor.setup.journal import Journal, place
+
+    if arguments.facts:
+        raise UsageError("--run has no meaning with --facts: the file is of another machine.")
+    if not arguments.into and os.path.lexists(plan.environment):
+        raise UsageError(f"{plan.environment} is there already: --into installs into it, --env names another folder.")
+    show(arguments, plan)
+    mine, theirs = sorted_out(plan, arguments.with_root)
+    if not mine:
+        complain("There is nothing that could be run from here.")
+        return NOT_HERE if plan.refused else carrying.DECLINED
+    numbers = [str(n) for n, step in enumerate(plan.steps, 1) if step in mine]
+    for step in theirs:
+        complain(f"Not run from here: {step.title}")
+    if not carrying.agreed(f"Run step{'s' if len(mine) > 1 else ''} {', '.join(numbers)} now?", arguments.yes):
+        return carrying.DECLINED
+    _must_have_programs(mine)
+    journal = Journal(place(os.environ))
+    ended = carry(mine, carrying.run, journal, carrying.tell, "setup")
+    if ended.failed:
+        carrying.failed(ended)
+        return carrying.STEP_FAILED
+    complain(f"Done: {', '.join(ended.done)}. The journal is {journal.path}.")
+    return NOT_HERE if plan.refused else OK
+
+
+def _must_have_programs(steps: "tuple[Step, ...]") -> None:
+    """Hold that what the steps run is installed, before the first of them changes anything.
+
+    Raises:
+        UsageError: a program is missing.
+    """
+    import shutil
+
+    names = dict.fromkeys(c.argv[0] for step in steps for c in step.commands if "/" not in c.argv[0])
+    missing = [name for name in names if name not in ("sudo", "gpudoctor") and shutil.which(name) is None]
+    if missing:
+        raise UsageError(f"This needs {' and '.join(missing)}, which is not on PATH; --manager names another.")
 
 
 def show(arguments: argparse.Namespace, plan: "Plan") -> None:
@@ -72,6 +125,11 @@ def show(arguments: argparse.Namespace, plan: "Plan") -> None:
         from gpudoctor.report.clean import document
 
         out_json(document(plan))
+        return
+    if arguments.form:
+        from gpudoctor.setup.forms import render as as_form
+
+        out(as_form(arguments.form, plan))
         return
     from gpudoctor.cli.terminal import colours, columns
     from gpudoctor.setup.text import render
@@ -114,19 +172,40 @@ def wishes(arguments: argparse.Namespace, facts: "Facts") -> "Wishes":
     """
     import shutil
 
+    from gpudoctor.setup.forms import ELSEWHERE
     from gpudoctor.setup.wishes import WishError, Wishes, frameworks, place, python
 
+    elsewhere = arguments.form in ELSEWHERE
+    if arguments.into and arguments.form:
+        raise UsageError("--as writes how an environment is made, so --into has no meaning beside it.")
+    folder = arguments.env or ("/opt/gpu-env" if elsewhere else "gpu-env")
     try:
         return Wishes(
             frameworks=frameworks(arguments.frameworks),
-            manager=arguments.manager,
-            place=place(arguments.env or "gpu-env", os.path.expanduser("~"), os.getcwd()),
+            manager=_manager(arguments, elsewhere),
+            place=place(folder, os.path.expanduser("~"), os.getcwd()),
             into=facts.pythons[0].path if arguments.into else None,
             python=python(arguments.python_version) if arguments.python_version else None,
             driver=arguments.driver,
             container=arguments.container_toolkit,
             cpu=arguments.cpu,
-            uv=shutil.which("uv") is not None,
+            uv=elsewhere or shutil.which("uv") is not None,
+            base="python3" if elsewhere else None,
         )
     except WishError as error:
         raise UsageError(str(error)) from None
+
+
+def _manager(arguments: argparse.Namespace, elsewhere: bool) -> str | None:
+    """Who installs, as far as the form decides.
+
+    Raises:
+        UsageError: the form knows no such manager.
+    """
+    if elsewhere and arguments.manager not in (None, "uv", "pip"):
+        raise UsageError(f"--as {arguments.form} knows uv and pip, not {arguments.manager}.")
+    if arguments.form == "environment.yml":
+        if arguments.manager not in (None, "conda"):
+            raise UsageError(f"environment.yml is conda's, not one of {arguments.manager}.")
+        return "conda"
+    return str(arguments.manager) if arguments.manager else "uv" if elsewhere else None

@@ -40,6 +40,8 @@ def of_shell(text: str, home: str | None = None) -> Command:
     words = shlex.split(text)
     if not words or words[0] in _BUILTIN or _ASSIGNMENT.match(words[0]) or any(_BLANK.fullmatch(w) for w in words):
         return Command(text)
+    if _is_prose(text):
+        return Command(text)
     own = home or os.path.expanduser("~")
     return Command(text, tuple(os.path.join(own, w[2:]) if w.startswith("~/") else w for w in words))
 
@@ -58,6 +60,11 @@ def _is_plain(text: str) -> bool:
         elif letter in _BARE or (letter == "~" and not _is_home(text, place)):
             return False
     return not quote
+
+
+def _is_prose(text: str) -> bool:
+    """Whether it is a sentence for a person; a way back often is one."""
+    return text[:1].isupper() and " " in text and text.endswith(".")
 
 
 def _is_home(text: str, place: int) -> bool:

@@ -1,12 +1,11 @@
 """The steps of the Python environment: made, or taken as it is, and filled, by whoever installs packages there."""
 
-import json
-
 from gpudoctor.facts import Facts, Python
 from gpudoctor.knowledge import cupy, onnxruntime
 from gpudoctor.remedies.python import manager_of
 from gpudoctor.setup import commands
-from gpudoctor.setup.plan import Command, File, Step, Wheel
+from gpudoctor.setup.plan import Command, Step, Wheel
+from gpudoctor.setup.projects import PIXI, POETRY, names, pixi, poetry, split
 from gpudoctor.setup.wishes import Wishes
 from gpudoctor.views.packages import packages_of
 
@@ -29,7 +28,7 @@ def interpreter(wishes: Wishes, by: str) -> str:
     """The Python of the environment."""
     if wishes.into:
         return wishes.into
-    folder = {"pixi": "/.pixi/envs/default", "poetry": "/.venv"}.get(by, "")
+    folder = {"pixi": PIXI, "poetry": POETRY}.get(by, "")
     return f"{wishes.place}{folder}/bin/python"
 
 
@@ -47,9 +46,9 @@ def steps(facts: Facts, wishes: Wishes, by: str, minor: str, wheels: tuple[Wheel
         python = next((p for p in facts.pythons if p.path == wishes.into), None) or Python(path=wishes.into)
         return (_into(python, by, wheels),)
     if by == "pixi":
-        return (_pixi(wishes, minor, wheels),)
+        return (pixi(facts, wishes, minor, wheels, _why(wheels)),)
     if by == "poetry":
-        return (_poetry(wishes, minor, wheels),)
+        return (poetry(wishes, minor, wheels, _why(wheels)),)
     return _made(facts, wishes, by, minor), _filled(wishes, by, wheels)
 
 
@@ -68,7 +67,7 @@ def _made(facts: Facts, wishes: Wishes, by: str, minor: str) -> Step:
         why=why,
         commands=_make(facts, wishes, by, minor, own),
         verify=(commands.of(f"{place}/bin/python", "--version"),),
-        undo=(commands.of("rm", "-r", place),),
+        undo=(commands.of("rm", "-rf", place),),
     )
 
 
@@ -102,7 +101,7 @@ def _filled(wishes: Wishes, by: str, wheels: tuple[Wheel, ...]) -> Step:
     return Step(
         id="wheels",
         group="environment",
-        title=f"Install {_names(wheels)}.",
+        title=f"Install {names(wheels)}.",
         why=_why(wheels),
         commands=_install(by, python, wheels),
         verify=(_check(by, python),),
@@ -130,10 +129,6 @@ def _check(by: str, python: str) -> Command:
     return commands.of(python, "-m", "pip", "check")
 
 
-def _names(wheels: tuple[Wheel, ...]) -> str:
-    return ", ".join(w.requirement for w in wheels)
-
-
 def _why(wheels: tuple[Wheel, ...]) -> str:
     each = " ".join(w.why for w in wheels)
     cuda = any(w.variant.startswith("cu") for w in wheels)
@@ -156,15 +151,14 @@ def _into(python: Python, by: str, wheels: tuple[Wheel, ...]) -> Step:
     why = _why(wheels)
     if gone:
         why += f" {' and '.join(gone)} goes first: what is there would count as well, or its files would be mixed."
-    names = [w.framework for w in wheels]
     return Step(
         id="wheels",
         group="environment",
-        title=f"Install {_names(wheels)} into {python.path}.",
+        title=f"Install {names(wheels)} into {python.path}.",
         why=why,
         commands=found,
         verify=(_check(by, python.path),),
-        undo=_remove(by, python.path, tuple(dict.fromkeys(names))) if by != "pixi" else (),
+        undo=_remove(by, python.path, tuple(split(w.requirement)[0] for w in wheels)) if by != "pixi" else (),
     )
 
 
@@ -210,7 +204,7 @@ def _project(python: Python, by: str, project: str, wheels: tuple[Wheel, ...]) -
     return Step(
         id="wheels",
         group="environment",
-        title=f"Add {_names(wheels)} to the project in {project}.",
+        title=f"Add {names(wheels)} to the project in {project}.",
         why=f"{_why(wheels)} {by} installs what the project's file says, and removes what it does not say.",
         commands=tuple(found),
         verify=(commands.of(python.path, "--version"),),
@@ -228,86 +222,4 @@ def _uv_lines(project: str, name: str, wheel: Wheel) -> str:
             "[tool.uv.sources]",
             f'{wheel.framework} = {{ index = "{name}" }}',
         )
-    )
-
-
-# -- pixi and poetry -----------------------------------------------------------------------------------------
-
-
-def split(requirement: str) -> tuple[str, str, str]:
-    """Name, extras and version of a requirement: "jax[cuda13]>=0.7" is ("jax", "cuda13", ">=0.7")."""
-    place = next((i for i, c in enumerate(requirement) if c in "<>=!~"), len(requirement))
-    name, _, extras = requirement[:place].partition("[")
-    return name, extras.rstrip("]"), requirement[place:]
-
-
-def _entry(wheel: Wheel, index: str) -> str:
-    """A dependency as pixi and poetry write it; `index` is the key and value that name its source."""
-    name, extras, bound = split(wheel.requirement)
-    parts = [f"version = {json.dumps(bound or '*')}"]
-    if extras:
-        parts.append(f"extras = {json.dumps(extras.split(','))}")
-    if index:
-        parts.append(index)
-    return f"{name} = {{ {', '.join(parts)} }}"
-
-
-def _pixi(wishes: Wishes, minor: str, wheels: tuple[Wheel, ...]) -> Step:
-    cuda = next((w.variant.removeprefix("cu")[:2] for w in wheels if w.variant.startswith("cu")), None)
-    lines = [
-        "[workspace]",
-        'name = "gpu-env"',
-        'channels = ["conda-forge"]',
-        'platforms = ["linux-64"]',
-        *(["", "[system-requirements]", f'cuda = "{cuda}"'] if cuda else []),
-        "",
-        "[dependencies]",
-        f'python = "{minor}.*"',
-        "",
-        "[pypi-dependencies]",
-        *(_entry(w, f"index = {json.dumps(w.index)}" if w.index else "") for w in wheels),
-    ]
-    path = f"{wishes.place}/pixi.toml"
-    return Step(
-        id="wheels",
-        group="environment",
-        title=f"Make a pixi workspace in {wishes.place} with {_names(wheels)}.",
-        why=_why(wheels),
-        files=(File(path, "\n".join(lines) + "\n"),),
-        commands=(commands.of("pixi", "install", "--manifest-path", path),),
-        verify=(commands.of(interpreter(wishes, "pixi"), "--version"),),
-        undo=(commands.of("rm", "-r", wishes.place),),
-    )
-
-
-def _poetry(wishes: Wishes, minor: str, wheels: tuple[Wheel, ...]) -> Step:
-    lines = [
-        "[tool.poetry]",
-        'name = "gpu-env"',
-        'version = "0.1.0"',
-        'description = ""',
-        "package-mode = false",
-        "",
-        "[tool.poetry.dependencies]",
-        f'python = "~{minor}"',
-        *(_entry(w, f'source = "pytorch-{w.variant}"' if w.index else "") for w in wheels),
-    ]
-    for wheel in wheels:
-        if wheel.index:
-            lines += ["", "[[tool.poetry.source]]", f'name = "pytorch-{wheel.variant}"', f'url = "{wheel.index}"']
-            lines += ['priority = "explicit"']
-    own = "[virtualenvs]\nin-project = true\n"
-    place = wishes.place
-    return Step(
-        id="wheels",
-        group="environment",
-        title=f"Make a poetry project in {place} with {_names(wheels)}.",
-        why=_why(wheels),
-        files=(File(f"{place}/pyproject.toml", "\n".join(lines) + "\n"), File(f"{place}/poetry.toml", own)),
-        commands=(
-            commands.of("poetry", "-C", place, "env", "use", minor),
-            commands.of("poetry", "-C", place, "install", "--no-root"),
-        ),
-        verify=(commands.of(interpreter(wishes, "poetry"), "--version"),),
-        undo=(commands.of("rm", "-r", place),),
     )

@@ -1,0 +1,213 @@
+"""`gpudoctor fix`: shows the fix of a finding, carries it out after a yes, and asks the check again."""
+
+import argparse
+import os
+from typing import TYPE_CHECKING
+
+from gpudoctor.cli import OK, UsageError
+from gpudoctor.cli.arguments import Parser
+from gpudoctor.cli.carrying import DECLINED, NOT_HERE, STEP_FAILED
+from gpudoctor.cli.output import complain, out
+
+if TYPE_CHECKING:
+    from gpudoctor.judge import Fix
+    from gpudoctor.report.model import FindingEntry, Report
+    from gpudoctor.setup.journal import Journal
+
+DESCRIPTION = """Mend a finding of `gpudoctor check`: show its fix, run it after a yes, and ask the check again. Without
+an ID the first finding is meant. What needs root is run only with --with-root, and what needs a shell or a person is
+shown to be typed. Everything that is run is noted in a journal."""
+EPILOG = """Exit codes: 0 mended, or done and in force after what it says; 2 wrong usage, 3 the finding is not one of
+this machine, 4 a step failed or the check fails still, 5 nothing was run."""
+
+
+def add(commands: "argparse._SubParsersAction[Parser]") -> None:
+    """Add the command to the parser."""
+    from gpudoctor.cli.check import python_option, timeout_option
+
+    one = commands.add_parser("fix", help="mend a finding, after a yes", description=DESCRIPTION, epilog=EPILOG)
+    one.add_argument("id", nargs="?", metavar="ID", help="the finding, as `gpudoctor check` names it")
+    one.add_argument("--undo", action="store_true", help="take back what the last run of fix or setup has done")
+    one.add_argument("--choice", type=int, default=1, metavar="N", help="the Nth of its fixes (default: 1)")
+    one.add_argument("--yes", "-y", action="store_true", help="do not ask")
+    one.add_argument("--with-root", action="store_true", help="run what needs root, too")
+    one.add_argument("--quick", action="store_true", help="import no framework: a second or less")
+    python_option(one)
+    timeout_option(one, "150")
+    one.set_defaults(run=run, root="/", facts=None, smoke=False, only=[], skip=[])
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Mend, or take back; gives the exit code."""
+    from gpudoctor.setup.journal import JournalError
+
+    try:
+        return _undo(arguments) if arguments.undo else _fix(arguments)
+    except JournalError as error:
+        complain(str(error))
+        return STEP_FAILED
+
+
+def _fix(arguments: argparse.Namespace) -> int:
+    from gpudoctor.setup.mending import cause_of, finding
+
+    id_ = _known(arguments.id) if arguments.id else None
+    report = _examined(arguments)
+    entry = finding(report, id_)
+    if entry is None:
+        if id_ is None:
+            out("Nothing was found that needs mending.\n")
+            return OK
+        cause = cause_of(report, id_)
+        more = f" It follows from another finding: `gpudoctor fix {cause.check}`." if cause else ""
+        complain(f"{id_} finds nothing on this machine that needs mending.{more}")
+        return NOT_HERE
+    if not 1 <= arguments.choice <= len(entry.fixes):
+        _show(entry, None)
+        complain(f"{entry.check} has {len(entry.fixes)} fixes here, not {arguments.choice}.")
+        return NOT_HERE
+    return _mend(arguments, entry, entry.fixes[arguments.choice - 1])
+
+
+def _known(id_: str) -> str:
+    """The id of a check, under its present name.
+
+    Raises:
+        UsageError: there is none.
+    """
+    from gpudoctor import catalogue
+
+    try:
+        (found,) = catalogue.select(catalogue.ids(), (id_,), ()) or (id_,)
+    except (catalogue.SelectionError, ValueError) as error:
+        raise UsageError(str(error) if "." in id_ else f'"{id_}" is no check; `gpudoctor checks` lists them.') from None
+    return found
+
+
+def _examined(arguments: argparse.Namespace, only: tuple[str, ...] = ()) -> "Report":
+    from gpudoctor.cli.check import machine_of, told, wishes_of
+
+    return told(machine_of(arguments), wishes_of(arguments, list(only), []))[0]
+
+
+def _mend(arguments: argparse.Namespace, entry: "FindingEntry", fix: "Fix") -> int:
+    from gpudoctor.cli import carrying
+    from gpudoctor.setup.carry import carry, runnable
+    from gpudoctor.setup.journal import Journal, place
+    from gpudoctor.setup.mending import step
+
+    _show(entry, fix)
+    made = step(entry, fix)
+    if not runnable(made, arguments.with_root):
+        complain(_why_not(fix, runnable(made, True)))
+        return DECLINED
+    if fix.impact in ("irreversible", "data loss"):
+        complain(f"Careful: {fix.impact}.")
+    if not carrying.agreed("Run these commands now?", arguments.yes):
+        return DECLINED
+    journal = Journal(place(os.environ))
+    ended = carry((made,), carrying.run, journal, carrying.tell, f"fix {entry.check}", verify=False)
+    if ended.failed:
+        carrying.failed(ended)
+        return STEP_FAILED
+    return _asked_again(arguments, entry, fix)
+
+
+def _why_not(fix: "Fix", with_root: bool) -> str:
+    if not fix.commands:
+        return "Nothing was run: this is something for a person to do."
+    if with_root:
+        return "Nothing was run: it needs root. Type the commands, or give --with-root."
+    return "Nothing was run: these commands need your shell, or your own words in them. Type them."
+
+
+def _asked_again(arguments: argparse.Namespace, entry: "FindingEntry", fix: "Fix") -> int:
+    """Mended is what the check says, not what the command says."""
+    from gpudoctor.setup.mending import is_mended
+
+    mended = is_mended(_examined(arguments), entry.check)
+    if mended:
+        out(f"Mended: {entry.check} passes.\n")
+        return OK
+    if fix.needs:
+        out(f"Done. It is in force after: {fix.needs}. Then ask again: gpudoctor check --only {entry.check}\n")
+        return OK
+    says = "nobody can say whether it helped" if mended is None else "the check fails still"
+    complain(f"It was done, and {says}: gpudoctor check --only {entry.check}")
+    return STEP_FAILED
+
+
+def _show(entry: "FindingEntry", fix: "Fix | None") -> None:
+    """The finding with one of its fixes, or with all."""
+    import sys
+
+    import msgspec
+
+    from gpudoctor.cli.terminal import colours, columns
+    from gpudoctor.report.text import console, finding, written
+
+    shown = msgspec.structs.replace(entry, fixes=(fix,)) if fix else entry
+    page = console(columns(), colours(sys.stdout))
+    finding(page, shown, [], False, False)
+    out(written(page))
+    sys.stdout.flush()
+
+
+def _undo(arguments: argparse.Namespace) -> int:
+    """Take back the last run, its last step first."""
+    from gpudoctor.cli import carrying
+    from gpudoctor.setup.journal import Journal, place
+
+    if arguments.id:
+        raise UsageError("--undo takes back the last run, and takes no ID.")
+    journal = Journal(place(os.environ))
+    last = journal.last()
+    if last is None:
+        complain("There is nothing to take back: the journal holds no run that was not taken back.")
+        return NOT_HERE
+    run_, what, steps = last
+    argvs = [argv for step in reversed(steps) for argv in step.undo]
+    texts = [text for step in reversed(steps) for text in step.by_hand]
+    _say_undo(what, argvs, texts)
+    if not argvs:
+        return DECLINED
+    if any(argv[:1] == ("sudo",) for argv in argvs) and not arguments.with_root:
+        complain("Nothing was run: it needs root. Type the commands, or give --with-root.")
+        return DECLINED
+    if not carrying.agreed("Take it back now?", arguments.yes):
+        return DECLINED
+    return _taken_back(journal, run_, argvs)
+
+
+def _say_undo(what: str, argvs: list[tuple[str, ...]], texts: list[str]) -> None:
+    import shlex
+
+    from gpudoctor.report.clean import clean
+
+    out(f"The last run: {clean(what)}\n")
+    for argv in argvs:
+        out(f"  {clean(shlex.join(argv))}\n")
+    for text in texts:
+        out(f"By hand: {clean(text)}\n")
+    if not argvs:
+        complain("Nothing was run: no command is known that takes it back.")
+
+
+def _taken_back(journal: "Journal", run_: str, argvs: list[tuple[str, ...]]) -> int:
+    import shlex
+
+    from gpudoctor.cli import carrying
+
+    journal.write("begin", what="undo")
+    for argv in argvs:
+        carrying.tell(f"$ {shlex.join(argv)}")
+        code = carrying.run(argv)
+        journal.write("command", argv=argv, code=code)
+        if code:
+            journal.write("end", outcome="failed")
+            complain(f"`{shlex.join(argv)}` ended with exit code {code}. Nothing more was run.")
+            return STEP_FAILED
+    journal.write("undone", what=run_)
+    journal.write("end", outcome="done")
+    out("Taken back.\n")
+    return OK

@@ -1,0 +1,49 @@
+"""A fragment of a Dockerfile; the driver and the toolkit belong to the host, and the image needs neither."""
+
+from gpudoctor.setup.forms.parts import (
+    UV,
+    UV_PYTHONS,
+    bring_uv,
+    head,
+    line,
+    of_group,
+    remarks,
+    uses_uv,
+    with_own_uv,
+)
+from gpudoctor.setup.plan import File, Plan
+
+
+def render(plan: Plan) -> str:
+    """The fragment, to be put below a FROM line of Debian or Ubuntu."""
+    lines = [*head(plan, "A fragment of a Dockerfile for images of Debian and Ubuntu")]
+    for step in of_group(plan, "driver", "container"):
+        lines += remarks(f"On the host, not here: {step.title}")
+    packages = "python3 python3-venv python3-pip ca-certificates"
+    lines += [
+        "RUN apt-get update \\",
+        f"    && apt-get install --yes --no-install-recommends {packages} \\",
+        "    && rm -rf /var/lib/apt/lists/*",
+    ]
+    if uses_uv(plan):
+        lines += [f"ENV {UV_PYTHONS}={UV}/python", *(f"RUN {line(c)}" for c in bring_uv())]
+    for step in of_group(plan, "environment"):
+        lines += ["", *remarks(step.title), *remarks(step.why)]
+        for file in step.files:
+            lines += _file(file)
+        lines += [f"RUN {line(with_own_uv(c))}" for c in step.commands]
+    folder = plan.interpreter.removesuffix("/python")
+    lines += ["", f"ENV PATH={folder}:$PATH"]
+    if plan.machine.vendor == "nvidia":
+        lines += ["ENV NVIDIA_VISIBLE_DEVICES=all", "ENV NVIDIA_DRIVER_CAPABILITIES=compute,utility"]
+    for step in of_group(plan, "proof"):
+        lines += remarks("To see whether it works, in a container with the GPU (docker run --gpus all ...):")
+        lines += [one for c in step.commands for one in remarks(c.shown, 10_000)]
+    return "\n".join(lines) + "\n"
+
+
+def _file(file: File) -> list[str]:
+    mark = "END_OF_FILE"
+    while mark in file.text:
+        mark += "_"
+    return [f"COPY <<'{mark}' {file.path}", *file.text.rstrip("\n").splitlines(), mark]

@@ -1,0 +1,55 @@
+"""A shell script: what needs root runs only with --with-root."""
+
+import shlex
+
+from gpudoctor.setup.commands import needs_root
+from gpudoctor.setup.forms.parts import head, line, remarks
+from gpudoctor.setup.plan import File, Plan, Step
+
+_START = """set -eu
+with_root=no
+[ "${1:-}" = --with-root ] && with_root=yes
+"""
+
+
+def render(plan: Plan) -> str:
+    """The script."""
+    lines = ["#!/bin/sh", *head(plan, "A set-up"), *_START.splitlines()]
+    for number, step in enumerate(plan.steps, 1):
+        lines += ["", *remarks(f"{number}. {step.title}"), *remarks(step.why)]
+        lines += _asked(step) if step.root or any(needs_root(c) for c in step.commands) else _plain(step)
+    return "\n".join(lines) + "\n"
+
+
+def _plain(step: Step) -> list[str]:
+    lines = [f"echo {shlex.quote(step.title)}"]
+    for file in step.files:
+        lines += _file(file)
+    return [*lines, *(line(c) for c in step.commands), *(line(c) for c in step.verify)]
+
+
+def _asked(step: Step) -> list[str]:
+    """A step that changes the machine: only where the caller says so."""
+    found = [f"    {one}" for c in step.commands for one in line(c).splitlines()]
+    if step.reboot:
+        found += [
+            f"    echo {shlex.quote('Restart the machine, then run this again without --with-root.')}",
+            "    exit 0",
+        ]
+    if not found:
+        return [f"echo {shlex.quote('To be done by hand: ' + step.title)}"]
+    leaves = f"    echo {shlex.quote('Left out without --with-root: ' + step.title)}"
+    return ["if [ $with_root = yes ]; then", *found, "else", leaves, "fi"]
+
+
+def _file(file: File) -> list[str]:
+    mark = "END_OF_FILE"
+    while mark in file.text:
+        mark += "_"
+    folder = shlex.quote(file.path.rpartition("/")[0] or "/")
+    return [
+        f"mkdir -p {folder}",
+        f"cat > {shlex.quote(file.path)} <<'{mark}'",
+        *file.text.rstrip("\n").splitlines(),
+        mark,
+    ]

@@ -1,0 +1,127 @@
+"""What was changed on this machine, line by line: a file of JSON lines that its user alone can read."""
+
+import os
+import stat
+import time
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Literal
+
+import msgspec
+
+LIMIT = 8 << 20
+
+
+class JournalError(OSError):
+    """The journal cannot be written or read; the message is a sentence."""
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One line.
+
+    Attributes:
+        at: when, ISO 8601, UTC.
+        run: what belongs together.
+        event: begin and end of a run; a file that was written; a command that has ended; undone: all of a run.
+        what: of begin: "setup", "fix ID", "undo"; of undone: the run that was taken back.
+        step: the step's id.
+        argv: the command's words.
+        code: its exit code.
+        seconds: how long it took.
+        path: of a file.
+        undo: commands that take the step back, each as its words; empty words: `by_hand` has the text.
+        by_hand: what a person has to type to take the step back.
+        outcome: of end: done, failed.
+    """
+
+    at: str = ""
+    run: str
+    event: Literal["begin", "file", "command", "step", "end", "undone"]
+    what: str = ""
+    step: str = ""
+    argv: tuple[str, ...] = ()
+    code: int | None = None
+    seconds: float | None = None
+    path: str = ""
+    undo: tuple[tuple[str, ...], ...] = ()
+    by_hand: tuple[str, ...] = ()
+    outcome: str = ""
+
+
+def place(env: Mapping[str, str]) -> str:
+    """The journal's path; relative values of XDG_STATE_HOME do not count (XDG Base Directory Specification)."""
+    state = env.get("XDG_STATE_HOME", "")
+    if not state.startswith("/"):
+        state = os.path.join(env.get("HOME") or os.path.expanduser("~"), ".local", "state")
+    return os.path.join(state, "gpudoctor", "journal")
+
+
+class Journal:
+    """The journal of this user."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.run = f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{os.getpid()}-{time.monotonic_ns() % 10_000}"
+
+    def write(self, event: Literal["begin", "file", "command", "step", "end", "undone"], **what: object) -> None:
+        """Add a line.
+
+        Raises:
+            JournalError: it cannot be written.
+        """
+        at = datetime.now(UTC).isoformat(timespec="seconds")
+        entry = Entry(at=at, run=self.run, event=event, **what)  # type: ignore[arg-type]
+        try:
+            os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)
+            fd = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+            try:
+                self._must_be_ours(fd)
+                os.write(fd, msgspec.json.encode(entry) + b"\n")
+            finally:
+                os.close(fd)
+        except OSError as error:
+            raise JournalError(f"The journal {self.path} cannot be written: {error.strerror or error}.") from None
+
+    def _must_be_ours(self, fd: int) -> None:
+        found = os.fstat(fd)
+        if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid():
+            raise OSError("it is no file of this user's")
+        if found.st_mode & 0o077:
+            os.fchmod(fd, 0o600)
+
+    def entries(self) -> Iterator[Entry]:
+        """All lines, oldest first; those that are none of ours are left out.
+
+        Raises:
+            JournalError: it cannot be read, or another user could have written it.
+        """
+        try:
+            fd = os.open(self.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise JournalError(f"The journal {self.path} cannot be read: {error.strerror or error}.") from None
+        with os.fdopen(fd, "rb") as file:
+            found = os.fstat(fd)
+            if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o022:
+                raise JournalError(f"The journal {self.path} could have been written by another user: it is not used.")
+            for line in file.read(LIMIT).splitlines():
+                try:
+                    yield msgspec.json.decode(line, type=Entry)
+                except msgspec.MsgspecError:
+                    continue
+
+    def last(self) -> tuple[str, str, tuple[Entry, ...]] | None:
+        """The last run that changed something and was not taken back: its id, what it was, its steps; or None."""
+        runs: dict[str, list[Entry]] = {}
+        for entry in self.entries():
+            if entry.event == "undone":
+                runs.pop(entry.what, None)
+            else:
+                runs.setdefault(entry.run, []).append(entry)
+        for run, lines in reversed(runs.items()):
+            what = next((e.what for e in lines if e.event == "begin"), "")
+            steps = tuple(e for e in lines if e.event == "step")
+            if steps and what != "undo":
+                return run, what, steps
+        return None

@@ -1,0 +1,97 @@
+"""New environments of pixi and poetry, which are made from a project's file."""
+
+import json
+
+from gpudoctor.facts import Facts
+from gpudoctor.setup import commands
+from gpudoctor.setup.plan import File, Step, Wheel
+from gpudoctor.setup.wishes import Wishes
+
+# Where the environment lies in the project's folder.
+PIXI, POETRY = "/.pixi/envs/default", "/.venv"
+
+
+def names(wheels: tuple[Wheel, ...]) -> str:
+    """The requirements, for people."""
+    return ", ".join(w.requirement for w in wheels)
+
+
+def split(requirement: str) -> tuple[str, str, str]:
+    """Name, extras and version of a requirement: "jax[cuda13]>=0.7" is ("jax", "cuda13", ">=0.7")."""
+    place = next((i for i, c in enumerate(requirement) if c in "<>=!~"), len(requirement))
+    name, _, extras = requirement[:place].partition("[")
+    return name, extras.rstrip("]"), requirement[place:]
+
+
+def _entry(wheel: Wheel, index: str) -> str:
+    """A dependency as pixi and poetry write it; `index` is the key and value that name its source."""
+    name, extras, bound = split(wheel.requirement)
+    parts = [f"version = {json.dumps(bound or '*')}"]
+    if extras:
+        parts.append(f"extras = {json.dumps(extras.split(','))}")
+    if index:
+        parts.append(index)
+    return f"{name} = {{ {', '.join(parts)} }}"
+
+
+def pixi(facts: Facts, wishes: Wishes, minor: str, wheels: tuple[Wheel, ...], why: str) -> Step:
+    """A workspace of pixi."""
+    cuda = next((w.variant.removeprefix("cu")[:2] for w in wheels if w.variant.startswith("cu")), None)
+    lines = [
+        "[workspace]",
+        'name = "gpu-env"',
+        'channels = ["conda-forge"]',
+        f'platforms = ["linux-{"aarch64" if facts.host.architecture == "aarch64" else "64"}"]',
+        *(["", "[system-requirements]", f'cuda = "{cuda}"'] if cuda else []),
+        "",
+        "[dependencies]",
+        f'python = "{minor}.*"',
+        "",
+        "[pypi-dependencies]",
+        *(_entry(w, f"index = {json.dumps(w.index)}" if w.index else "") for w in wheels),
+    ]
+    path = f"{wishes.place}/pixi.toml"
+    return Step(
+        id="wheels",
+        group="environment",
+        title=f"Make a pixi workspace in {wishes.place} with {names(wheels)}.",
+        why=why,
+        files=(File(path, "\n".join(lines) + "\n"),),
+        commands=(commands.of("pixi", "install", "--manifest-path", path),),
+        verify=(commands.of(f"{wishes.place}{PIXI}/bin/python", "--version"),),
+        undo=(commands.of("rm", "-rf", wishes.place),),
+    )
+
+
+def poetry(wishes: Wishes, minor: str, wheels: tuple[Wheel, ...], why: str) -> Step:
+    """A project of poetry."""
+    lines = [
+        "[tool.poetry]",
+        'name = "gpu-env"',
+        'version = "0.1.0"',
+        'description = ""',
+        "package-mode = false",
+        "",
+        "[tool.poetry.dependencies]",
+        f'python = "~{minor}"',
+        *(_entry(w, f'source = "pytorch-{w.variant}"' if w.index else "") for w in wheels),
+    ]
+    for wheel in wheels:
+        if wheel.index:
+            lines += ["", "[[tool.poetry.source]]", f'name = "pytorch-{wheel.variant}"', f'url = "{wheel.index}"']
+            lines += ['priority = "explicit"']
+    own = "[virtualenvs]\nin-project = true\n"
+    place = wishes.place
+    return Step(
+        id="wheels",
+        group="environment",
+        title=f"Make a poetry project in {place} with {names(wheels)}.",
+        why=why,
+        files=(File(f"{place}/pyproject.toml", "\n".join(lines) + "\n"), File(f"{place}/poetry.toml", own)),
+        commands=(
+            commands.of("poetry", "-C", place, "env", "use", minor),
+            commands.of("poetry", "-C", place, "install", "--no-root"),
+        ),
+        verify=(commands.of(f"{wishes.place}{POETRY}/bin/python", "--version"),),
+        undo=(commands.of("rm", "-rf", place),),
+    )

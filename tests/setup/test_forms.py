@@ -1,0 +1,202 @@
+"""The plan as files for other tools, each read by what such files are read by, as far as that is here."""
+
+import shlex
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from gpudoctor.facts import Facts
+from gpudoctor.setup.forms import FORMS, render
+from gpudoctor.setup.forms.parts import unattended, yaml
+from gpudoctor.setup.plan import Command, File, Plan, Step
+from gpudoctor.setup.planner import plan
+from gpudoctor.setup.projects import split
+from gpudoctor.setup.wishes import Wishes
+from tests.builders import change, plain_host, python
+from tests.setup.grounds import machine
+
+ALL = ("torch", "tensorflow", "cupy", "jax", "onnxruntime")
+
+
+def plans() -> dict[str, Plan]:
+    bare, gpu = machine("ada", branch=None), machine("blackwell", branch=570)
+    none = change(plain_host(), "pythons", (python(version="3.12.4"),))
+    every: dict[str, tuple[Facts, dict[str, Any]]] = {
+        "new machine": (bare, {"container": True, "manager": "uv", "base": "python3"}),
+        "blackwell": (gpu, {"manager": "uv"}),
+        "pip": (bare, {"manager": "pip", "base": "python3"}),
+        "pixi": (bare, {"manager": "pixi"}),
+        "poetry": (bare, {"manager": "poetry"}),
+        "no gpu": (none, {"manager": "uv"}),
+    }
+    return {name: plan(facts, Wishes(frameworks=ALL, **more)) for name, (facts, more) in every.items()}
+
+
+PLANS = plans()
+
+
+def loaded(text: str) -> Any:
+    return msgspec.yaml.decode(text.encode())
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", PLANS)
+def test_every_form_names_every_wheel_and_every_refusal(name: str, form: str) -> None:
+    text = render(form, PLANS[name])
+    assert all(split(wheel.requirement)[0] in text for wheel in PLANS[name].wheels)
+    assert all(refused.wish in text for refused in PLANS[name].refused)
+    assert text.endswith("\n")
+
+
+# -- shell ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shell", ["bash", "sh"])
+@pytest.mark.parametrize("name", PLANS)
+def test_the_script_is_one(name: str, shell: str, tmp_path: Path) -> None:
+    script = tmp_path / "setup.sh"
+    script.write_text(render("shell", PLANS[name]))
+    done = subprocess.run([shell, "-n", script], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def _steps(folder: Path) -> Plan:
+    """A plan of harmless commands: a file, a command, and one that would need root."""
+    note = File(f"{folder}/a folder/note.txt", "it's $HOME\nEND_OF_FILE\n")
+    words = ("sh", "-c", f"cat {shlex.quote(note.path)} > {folder}/copy")
+    root = Step(id="r", group="driver", title="As root", why="w", root=True, reboot=True, commands=(_touch(folder),))
+    own = Step(id="o", group="environment", title="It's ours", why="w", files=(note,), commands=(_of(words),))
+    return Plan(steps=(root, own))
+
+
+def _of(argv: tuple[str, ...]) -> Command:
+    return Command(shlex.join(argv), argv)
+
+
+def _touch(folder: Path) -> Command:
+    return _of(("touch", f"{folder}/root"))
+
+
+def test_the_script_runs_and_leaves_out_what_needs_root(tmp_path: Path) -> None:
+    script = tmp_path / "setup.sh"
+    script.write_text(render("shell", _steps(tmp_path)))
+    done = subprocess.run(["sh", script], capture_output=True, text=True, timeout=30)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (tmp_path / "copy").read_text() == "it's $HOME\nEND_OF_FILE\n"
+    assert not (tmp_path / "root").exists()
+    assert "Left out without --with-root: As root" in done.stdout
+
+
+def test_with_root_the_script_ends_where_a_restart_is_needed(tmp_path: Path) -> None:
+    script = tmp_path / "setup.sh"
+    script.write_text(render("shell", _steps(tmp_path)))
+    done = subprocess.run(["sh", script, "--with-root"], capture_output=True, text=True, timeout=30)
+    assert done.returncode == 0
+    assert (tmp_path / "root").exists()
+    assert not (tmp_path / "copy").exists()
+    assert "Restart the machine" in done.stdout
+
+
+def test_the_script_stops_at_the_first_failure(tmp_path: Path) -> None:
+    one = Step(id="a", group="environment", title="a", why="w", commands=(_of(("false",)), _touch(tmp_path)))
+    done = subprocess.run(["sh"], input=render("shell", Plan(steps=(one,))), capture_output=True, text=True)
+    assert done.returncode == 1
+    assert not (tmp_path / "root").exists()
+
+
+# -- Dockerfile ----------------------------------------------------------------------------------------------
+
+_INSTRUCTIONS = ("RUN", "ENV", "COPY")
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_the_dockerfile_holds_instructions_and_no_driver(name: str) -> None:
+    lines = iter(render("dockerfile", PLANS[name]).splitlines())
+    for line in lines:
+        if not line or line.startswith("#"):
+            continue
+        assert line.startswith(_INSTRUCTIONS), line
+        assert "nvidia-driver" not in line
+        assert "sudo" not in line
+        if line.startswith("COPY <<'"):
+            mark = line.split("'")[1]
+            while next(lines) != mark:
+                pass
+        while line.endswith("\\"):
+            line = next(lines)
+
+
+def test_the_dockerfile_says_what_belongs_to_the_host() -> None:
+    text = render("dockerfile", PLANS["new machine"])
+    assert "# On the host, not here: Install NVIDIA's driver of branch 580" in text
+    assert "ENV PATH=/opt/gpu-env/bin:$PATH" in text
+    assert "RUN /opt/uv/bin/uv venv --python 3.12 /opt/gpu-env" in text
+    assert "NVIDIA_VISIBLE_DEVICES" not in render("dockerfile", PLANS["no gpu"])
+
+
+# -- YAML ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_ansible_gets_a_list_of_tasks(name: str) -> None:
+    tasks = loaded(render("ansible", PLANS[name]))
+    for task in tasks:
+        modules = [key for key in task if key.startswith("ansible.builtin.")]
+        assert len(modules) == 1
+        assert task["name"]
+        what = task[modules[0]]
+        if modules[0] == "ansible.builtin.command":
+            assert all(isinstance(word, str) for word in what["argv"])
+            assert "sudo" not in what["argv"]
+        if modules[0] == "ansible.builtin.shell":
+            assert "sudo" not in what["cmd"]
+
+
+def test_ansible_restarts_after_the_driver_and_asks_nothing() -> None:
+    tasks = loaded(render("ansible", PLANS["new machine"]))
+    names = [task["name"] for task in tasks]
+    words = [t["ansible.builtin.command"]["argv"] for t in tasks if "ansible.builtin.command" in t]
+    assert ["apt-get", "install", "--yes", "nvidia-driver-580-open"] in words
+    assert names.index("Restart the machine") < names.index("Install what makes virtual environments")
+    made = next(t for t in tasks if t["name"].startswith("Make an environment with Python"))
+    assert made["ansible.builtin.command"]["creates"] == "/opt/gpu-env/bin/python"
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_cloud_init_gets_user_data(name: str) -> None:
+    text = render("cloud-init", PLANS[name])
+    assert text.startswith("#cloud-config\n")
+    data = loaded(text)
+    assert set(data) <= {"package_update", "packages", "write_files", "runcmd", "power_state"}
+    for command in data["runcmd"]:
+        assert isinstance(command, str) or all(isinstance(word, str) for word in command)
+        assert "sudo" not in command
+    assert ("power_state" in data) is any(s.reboot for s in PLANS[name].steps)
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_environment_yml_has_python_by_conda_and_wheels_by_pip(name: str) -> None:
+    found = PLANS[name]
+    data = loaded(render("environment.yml", found))
+    assert set(data) == {"name", "channels", "dependencies"}
+    assert data["dependencies"][:2] == [f"python={found.python}", "pip"]
+    lines = data["dependencies"][2]["pip"]
+    assert [line for line in lines if not line.startswith("--")] == [w.requirement for w in found.wheels]
+    assert [line for line in lines if line.startswith("--")] == [
+        f"--extra-index-url {w.index}" for w in found.wheels if w.index
+    ]
+
+
+def test_yaml_reads_back_what_was_written() -> None:
+    value = {"a": ["x: y", "- z", "#", "'\"\n", "é", "yes", "1.0"], "b": {"c": [["d", "e"], {"f": True, "g": 3}]}}
+    assert loaded("\n".join(yaml(value))) == value
+
+
+def test_commands_that_ask_nothing() -> None:
+    assert unattended(("sudo", "apt-get", "install", "a"), sudo=False) == ("apt-get", "install", "--yes", "a")
+    assert unattended(("sudo", "zypper", "install", "a")) == ("sudo", "zypper", "--non-interactive", "install", "a")
+    assert unattended(("sudo", "apt-get", "update")) == ("sudo", "apt-get", "update")
+    assert unattended(("uv", "venv", "a")) == ("uv", "venv", "a")
