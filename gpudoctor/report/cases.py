@@ -43,7 +43,7 @@ def told(entry: FindingEntry) -> str:
     """A finding as lines: what, why, what was seen, what to type, what follows."""
     lines = [entry.says, f"why: {entry.cause}", *(f"seen: {seen}" for seen in entry.evidence)]
     for fix in entry.fixes:
-        lines += [f"fix: {fix.says}", *(f"  {command}" for command in fix.commands)]
+        lines += [f"fix: {fix.says}", *(f"  {line}" for command in fix.commands for line in command.splitlines())]
         lines += ["  (needs root)"] if fix.root else []
         lines += [f"  to see whether it helped: {fix.verify}"] if fix.verify else []
     lines += [f"so: {follows.check}: {follows.says}" for follows in entry.consequences]

@@ -6,6 +6,7 @@ The standard: https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html.
 import hashlib
 import json
 from typing import Any
+from urllib.parse import quote
 
 from gpudoctor.report.cases import told
 from gpudoctor.report.clean import clean
@@ -50,9 +51,18 @@ def _result(entry: FindingEntry, index: int) -> dict[str, Any]:
         "ruleIndex": index,
         "level": LEVELS[entry.status],
         "message": {"text": _said(told(entry))},
-        "locations": [{"logicalLocations": [{"name": _said(entry.subject), "kind": "resource"}]}],
+        "locations": [_location(entry.subject)],
         "partialFingerprints": {"checkAndSubject/v1": who},
     }
+
+
+def _location(subject: str) -> dict[str, Any]:
+    """What a finding is about; GitHub's code scanning refuses results without a place in a file, so there is one.
+
+    https://docs.github.com/en/code-security/reference/code-scanning/sarif-files/sarif-support
+    """
+    place = {"artifactLocation": {"uri": f"machine/{quote(_said(subject), safe='')}"}, "region": {"startLine": 1}}
+    return {"physicalLocation": place, "logicalLocations": [{"name": _said(subject), "kind": "resource"}]}
 
 
 def _invocation(report: Report) -> dict[str, Any]:

@@ -69,6 +69,9 @@ def test_sarif(report: Report) -> None:
     assert [result.rule_id for result in results] == [f.check for f in report.findings]
     rules = run.tool.driver.rules or []
     assert [rules[result.rule_index or 0].id for result in results] == [result.rule_id for result in results]
+    for result in results:  # as GitHub's code scanning wants it
+        (location,) = result.locations or []
+        assert location.physical_location.artifact_location.uri.startswith("machine/")
     levels = [str(getattr(result.level, "value", result.level)) for result in results]
     assert levels == [sarif.LEVELS[f.status] for f in report.findings]
 
@@ -140,7 +143,11 @@ def test_github(report: Report) -> None:
 def _words(report: Report) -> dict[str, Any]:
     """What a finding says, wherever it is said."""
     return {
-        f.check: (f.says, *(fix.says for fix in f.fixes), *(c for fix in f.fixes for c in fix.commands))
+        f.check: (
+            f.says,
+            *(fix.says for fix in f.fixes),
+            *(ln for fix in f.fixes for c in fix.commands for ln in c.splitlines()),
+        )
         for f in report.findings
     }
 
