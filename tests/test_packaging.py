@@ -23,6 +23,7 @@ SOURCES = [
     "checks",
     "tests",
     "docs",
+    "examples",
     "pyproject.toml",
     "README.md",
     "LICENSE",

@@ -1,0 +1,23 @@
+# Builds an image only where its driver and frameworks fit together. Goes beside your own sources.
+variable "gpudoctor" {
+  type        = string
+  default     = "gpudoctor-cli"
+  description = "What pip installs."
+}
+
+build {
+  sources = ["source.amazon-ebs.gpu"]
+
+  provisioner "shell" {
+    inline = [
+      "sudo python3 -m venv /opt/gpudoctor",
+      "sudo /opt/gpudoctor/bin/pip install ${var.gpudoctor}",
+    ]
+  }
+
+  # 1, a problem, stops the build. 3 is "too little could be found out", as on a builder without a GPU.
+  provisioner "shell" {
+    inline           = ["/opt/gpudoctor/bin/gpudoctor check --timeout 120"]
+    valid_exit_codes = [0, 3]
+  }
+}

@@ -1,0 +1,18 @@
+#!/bin/sh
+# Slurm's HealthCheckProgram: takes a node out of service whose GPUs have a problem, and says which.
+#
+# It never brings a node back: some faults, such as an Xid in the kernel's log, are out of sight before they are
+# mended. `scontrol update nodename=NODE state=resume` does that. Where slurm.conf does not lie where Slurm looks for it
+# by itself, SLURM_CONF has to be set here: slurmd does not pass it on.
+set -u
+PATH=${PATH:+$PATH:}/usr/sbin:/usr/bin:/sbin:/bin
+node=${SLURMD_NODENAME:-$(hostname -s)}
+
+line=$("$(dirname "$0")/gpudoctor-node.sh")
+code=$?
+if [ "$code" -eq 1 ]; then
+    exec scontrol update nodename="$node" state=drain reason="gpudoctor: $line"
+fi
+# Unknown is no reason to lose a node. slurmd writes the line to its log, because the exit code is not 0.
+[ "$code" -eq 0 ] || echo "gpudoctor: $line"
+exit "$code"
