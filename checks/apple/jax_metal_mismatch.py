@@ -17,7 +17,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     undo = install(on.python, f"{_NAME}=={version_of(on.python, _NAME)}")
     says = "Remove the plug-in: JAX then computes on the processor."
     remove = Fix(says, (uninstall(on.python, _NAME),), "reinstall-package", undo=undo, verify=proof)
-    says = f"Or take the JAX that it was made for ({newest}); it is experimental, and much of JAX is missing in it."
+    says = f"Take the JAX that it was made for ({newest}); it is experimental, and much of JAX is missing in it."
     pair = install(on.python, f"jax=={newest}", f"jaxlib=={newest}")
     return (remove, Fix(says, (pair,), "reinstall-package", verify=proof))
 

@@ -31,7 +31,7 @@ def _fixes(on: OnLive) -> tuple[Fix, ...]:
     if before is None:
         return (update,)
     older = (install(on.python, f"torch<{before}"),)
-    return (update, Fix("Or take a PyTorch that supports this macOS.", older, "reinstall-package", verify=proof))
+    return (update, Fix("Take a PyTorch that supports this macOS.", older, "reinstall-package", verify=proof))
 
 
 @check(

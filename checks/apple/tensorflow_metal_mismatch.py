@@ -19,7 +19,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
         (uninstall(on.python, _NAME),), "reinstall-package",
         undo=install(on.python, f"{_NAME}=={version_of(on.python, _NAME)}"), verify=proof,
     )  # fmt: skip
-    says = f"Or install a pair that fits: TensorFlow {first} and {_NAME} {newest} (Python 3.9 to 3.12)."
+    says = f"Install a pair that fits: TensorFlow {first} and {_NAME} {newest} (Python 3.9 to 3.12)."
     return (remove, Fix(says, (pair,), "reinstall-package", verify=proof))
 
 

@@ -19,6 +19,7 @@ from gpudoctor.views.frameworks import import_problem
         "python.*",
         "python.numpy-2",
         "windows.dll-not-loaded",
+        "apple.tensorflow-metal-mismatch",
         "libraries.*",
         "packages.*",
         "host.*",

@@ -27,7 +27,7 @@ _STORE = "PythonSoftwareFoundation.Python"
             impact="persistent",
             undo="Set the value to 0.",
         ),
-        Fix("Or make a virtual environment in a short folder.", ("py -m venv C:\\env",), "reinstall-package"),
+        Fix("Make a virtual environment in a short folder.", ("py -m venv C:\\env",), "reinstall-package"),
     ),
     references=(
         "https://learn.microsoft.com/en-us/windows/win32/fileio/maximum-file-path-limitation",

@@ -10,7 +10,7 @@ from gpudoctor.remedies import amd, system
 from gpudoctor.remedies.container import engine
 from gpudoctor.remedies.python import install, torch_family, uninstall
 from gpudoctor.subjects import in_container
-from gpudoctor.views.intel import VERIFY
+from gpudoctor.views.intel import VERIFY, xpu_builds
 
 START = "https://docs.pytorch.org/docs/stable/notes/get_start_xpu.html"
 DRIVERS = "https://dgpu-docs.intel.com/driver/client/overview.html"
@@ -22,6 +22,11 @@ LISTS = "sycl-ls; clinfo -l"
 def verify(python: Python) -> str:
     """The command that asks PyTorch for Intel's GPUs."""
     return f"{shlex.quote(python.path)} -c {shlex.quote(VERIFY)}"
+
+
+def proof(facts: Facts) -> str:
+    """The command that shows whether programs reach the GPU: PyTorch's own word where it is built for it."""
+    return next((verify(python) for python, _ in xpu_builds(facts)), LISTS)
 
 
 def xpu_build(python: Python) -> Fix:
@@ -39,7 +44,7 @@ def level_zero(facts: Facts) -> tuple[Fix, ...]:
     commands = system.install(facts, *names) if names else ()
     more = " In a container they belong into the image." if in_container(facts) else ""
     says = f"Install Level Zero's loader and Intel's driver for it ({DRIVERS} has newer ones for some releases).{more}"
-    return (Fix(says, commands, root=True, verify=LISTS),)
+    return (Fix(says, commands, root=True, verify=proof(facts)),)
 
 
 def join_group(facts: Facts, node: Node) -> tuple[Fix, ...]:
@@ -48,14 +53,14 @@ def join_group(facts: Facts, node: Node) -> tuple[Fix, ...]:
     if in_container(facts):
         says = f"Start the container with the numeric group {gid} of the host, to which {node.path} belongs."
         command = f"docker run --device /dev/dri --group-add {gid} ..."
-        return (Fix(says, (command,), "restart-process", needs="a new container", verify=LISTS),)
+        return (Fix(says, (command,), "restart-process", needs="a new container", verify=proof(facts)),)
     user = known_or(facts.host.user.name, None) or "$USER"
     if name in ("root", "0"):
         name = "render"
     says = f"Add yourself to the group {name}, to which render nodes belong, then log out and in again."
     return (
         system.relogin(
-            says, (f"sudo usermod -aG {name} {user}",), f"sudo gpasswd -d {user} {name}", f"id -nG; {LISTS}"
+            says, (f"sudo usermod -aG {name} {user}",), f"sudo gpasswd -d {user} {name}", f"id -nG; {proof(facts)}"
         ),
     )
 
@@ -68,10 +73,10 @@ def pass_devices(facts: Facts) -> tuple[Fix, ...]:
             "spec:\n  containers:\n    - name: ...\n      resources:\n        limits:\n          gpu.intel.com/i915: 1"
         )
         says = "Ask for the GPU in the pod's specification; the node needs Intel's device plugin (or gpu.intel.com/xe)."
-        return (Fix(says, (limit,), "restart-process", needs="a new container", verify=LISTS),)
+        return (Fix(says, (limit,), "restart-process", needs="a new container", verify=proof(facts)),)
     commands = {
         "apptainer": ("apptainer exec --bind /dev/dri ...",),
         "podman": ("podman run --device /dev/dri --group-add keep-groups ...",),
     }.get(name, ('docker run --device /dev/dri --group-add "$(stat -c %g /dev/dri/renderD128)" ...',))
     says = "Start the container with the render nodes of the GPU, and with the group that opens them."
-    return (Fix(says, commands, "restart-process", needs="a new container", verify=LISTS),)
+    return (Fix(says, commands, "restart-process", needs="a new container", verify=proof(facts)),)

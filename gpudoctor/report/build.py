@@ -236,8 +236,14 @@ def _silent(index: int, device: PciDevice) -> GpuEntry:
         address=device.address,
         capability=or_none(device.capability),
         gfx=or_none(device.gfx),
-        status="no driver",
+        status=_without_list(device),
     )
+
+
+def _without_list(device: PciDevice) -> str:
+    """Intel's GPUs are in no list of a driver's: what drives them is all that there is to say."""
+    driver = device.driver if device.vendor == VENDORS["intel"] else None
+    return f"driver {driver}" if isinstance(driver, str) and driver != "vfio-pci" else "no driver"
 
 
 def _gpu(gpu: Gpu) -> GpuEntry:

@@ -10,6 +10,7 @@ from gpudoctor.report.model import FrameworkEntry, GpuEntry, MachineEntry, Pytho
 from gpudoctor.subjects import NAMES
 
 WIDE = 10
+_WORDS = {"cuda": "CUDA", "rocm": "ROCm", "xpu": "XPU", "mps": "MPS", "cpu": "CPU build"}
 
 
 def header(out: Console, report: Report) -> None:
@@ -108,7 +109,7 @@ def _python(python: PythonEntry, frameworks: list[FrameworkEntry]) -> Iterator[t
 
 
 def _built(framework: FrameworkEntry) -> str:
-    word = {"cuda": "CUDA", "rocm": "ROCm", "cpu": "CPU build"}.get(framework.variant or "", framework.variant or "")
+    word = _WORDS.get(framework.variant or "", framework.variant or "")
     release = (framework.built_for or "").split("-")[0]
     if framework.variant == "rocm":  # HIP's own number, 6.3.42134, ends in a build number
         release = ".".join(release.split(".")[:2])

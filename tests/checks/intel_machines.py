@@ -4,8 +4,8 @@ from typing import Any
 
 import msgspec
 
-from gpudoctor.facts import Facts, Framework, Intel, Node, Package
-from tests.builders import card, change, framework, live, plain_host, python
+from gpudoctor.facts import Facts, Framework, Group, Intel, Node, Package, User
+from tests.builders import card, change, framework, host, live, plain_host, python
 
 ARC = card(
     2, vendor="8086", device="56a0", name="DG2 [Arc A770]", driver="i915", chip=None, generation=None, capability=None,
@@ -32,7 +32,10 @@ def xpu(gpus: int = 1, **changes: Any) -> Framework:
 
 def arc_host(*frameworks: Framework, packages: tuple[str, ...] = (), **changes: Any) -> Facts:
     """A workstation with an Arc A770 that works, and an environment."""
-    facts = plain_host(pci=(UHD, ARC), intel=STACK, pythons=(python(*frameworks),) if frameworks else ())
+    user = User(uid=1000, name="a", groups=(Group(gid=1000),), known_groups=(Group(gid=109, name="render"),))
+    facts = plain_host(
+        host=host(user=user), pci=(UHD, ARC), intel=STACK, pythons=(python(*frameworks),) if frameworks else ()
+    )
     if packages:
         found = tuple(Package(name=n, version=v, folder="/x") for n, v in (p.split("==") for p in packages))
         facts = change(facts, "pythons.0.packages", found)

@@ -7,13 +7,14 @@ from typing import Any
 import pytest
 
 from gpudoctor import catalogue
-from gpudoctor.facts import Apple, Facts, Framework, Gpu, Live, Package
+from gpudoctor.facts import Apple, Distribution, Facts, Framework, Gpu, Kernel, Live, Package
 from gpudoctor.judge import Outcome, judge, run
 from gpudoctor.knowledge import apple
 from gpudoctor.maybe import Unknown
 from tests.builders import ask, change, framework, host, live, plain_host, python
 
 CHECKS = {one.id: one for one in catalogue.load()}
+MACOS = Distribution(id="macos", version="14.5", codename=None, name="macOS 14.5")
 UNREADABLE = Unknown("not to be read")
 M2 = Gpu(vendor="apple", index=0, address=None, name="Apple M2 Pro", integrated=True, status="ok")
 PATH = "/opt/env/bin/python"
@@ -30,7 +31,7 @@ def mac(*frameworks: Framework, packages: tuple[str, ...] = (), **changes: Any) 
     found = tuple(Package(name=n, version=v, folder="/x") for n, v in (p.split("==") for p in packages))
     own = python(*frameworks, architecture="arm64", packages=found)
     facts = plain_host(
-        host=host(system="Darwin", architecture="arm64"), gpus=(M2,), pythons=(own,),
+        host=host(system="Darwin", architecture="arm64", distribution=MACOS, kernel=Kernel(release="23.5.0")), gpus=(M2,), pythons=(own,),
         apple=Apple(silicon=True, chip="Apple M2 Pro", macos="14.5"),
     )  # fmt: skip
     for path, value in changes.items():

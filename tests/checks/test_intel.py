@@ -119,7 +119,7 @@ def test_a_hypervisors_window_is_not_the_cards() -> None:
     assert verdicts("intel.small-bar", facts) == [("pass", "")]
 
 
-CLOSED_SAYS = "/dev/dri/renderD128 cannot be opened (EACCES): it belongs to the group 109, mode 660."
+CLOSED_SAYS = "/dev/dri/renderD128 cannot be opened (EACCES): it belongs to the group render, mode 660."
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_a_closed_node_is_the_cause_and_the_frameworks_words_follow() -> None:
     assert set(problems(facts)) == {("intel.render-node-closed", "fail"), ("intel.no-gpu", "fail")}
     assert CHECKS["intel.no-gpu"].explains_through("intel.render-node-closed")
     (fix,) = run(CHECKS["intel.render-node-closed"], facts)[0].fixes
-    assert fix.commands == ("sudo usermod -aG 109 $USER",)
+    assert fix.commands == ("sudo usermod -aG render a",)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gpudoctor import catalogue
-from gpudoctor.facts import Adapter, Facts, Framework, Live, Nt, Nvidia, Nvml, Package
+from gpudoctor.facts import Adapter, Distribution, Facts, Framework, Kernel, Live, Nt, Nvidia, Nvml, Package
 from gpudoctor.judge import Outcome, judge, run
 from gpudoctor.knowledge import nt
 from gpudoctor.maybe import Unknown
@@ -15,13 +15,22 @@ from gpudoctor.report.build import build
 from tests.builders import ask, card, change, framework, gpu, host, live, plain_host, python
 
 CHECKS = {one.id: one for one in catalogue.load()}
+WINDOWS = Distribution(id="windows", version=None, codename=None, name="Windows 11 Pro")
 UNREADABLE = Unknown("not to be read")
 PATH = "C:/env/Scripts/python.exe"
 RTX = Adapter(name="NVIDIA GeForce RTX 4090", vendor="10de", device="2684", driver="32.0.15.5222", problem=0)
 UHD = Adapter(name="Intel(R) UHD Graphics 770", vendor="8086", device="4680", driver="31.0", problem=0)
 RADEON = Adapter(name="AMD Radeon RX 7900 XTX", vendor="1002", device="744c", driver="32.0", problem=0)
 REMOTE = Adapter(name="Microsoft Remote Display Adapter", problem=0)
-UHD_CARD = card(vendor="8086", device="4680", address="adapter 1", integrated=True, driver="31.0", capability=None)
+UHD_CARD = card(
+    name="Intel(R) UHD Graphics 770",
+    vendor="8086",
+    device="4680",
+    address="adapter 1",
+    integrated=True,
+    driver="31.0",
+    capability=None,
+)
 RADEON_CARD = card(
     vendor="1002", device="744c", address="adapter 0", name="AMD Radeon RX 7900 XTX", gfx="gfx1100", capability=None
 )
@@ -35,7 +44,7 @@ def windows(*frameworks: Framework, packages: tuple[str, ...] = (), **changes: A
         *frameworks, path=PATH, prefix="C:/env", base_prefix="C:/Python312", packages=found, site_packages=site
     )
     facts = plain_host(
-        host=host(system="Windows"), pci=(card(), UHD_CARD), gpus=(gpu(),), pythons=(own,),
+        host=host(system="Windows", distribution=WINDOWS, kernel=Kernel(release="10.0.26100")), pci=(card(), UHD_CARD), gpus=(gpu(),), pythons=(own,),
         nvidia=Nvidia(nvml=Nvml(code=0, driver_version="552.22", cuda_version="12.4", count=1)),
         nt=Nt(adapters=(RTX, UHD, REMOTE), long_paths=False, vc_runtime="14.44.35211"),
     )  # fmt: skip
