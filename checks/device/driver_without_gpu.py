@@ -15,7 +15,8 @@ from gpudoctor.views.log import events, texts
     "unplugged, or somebody removed it from the bus.",
     fixes=(
         Fix(
-            "Look for the GPU on the bus again; if it stays away, shut down, take the power off, and start from cold.",
+            "Plug in the box that holds it, if it is an external one. Else look for it on the bus again; if it stays "
+            "away, shut down, take the power off, and start from cold.",
             ("echo 1 | sudo tee /sys/bus/pci/rescan", "lspci -nn -d 10de:", "sudo poweroff"),
             "power-cycle",
             root=True,

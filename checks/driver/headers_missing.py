@@ -2,7 +2,7 @@
 
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.maybe import known
+from gpudoctor.maybe import known, known_or
 from gpudoctor.remedies import module, system
 from gpudoctor.subjects import cards_of
 from gpudoctor.views.driver import own_kernel
@@ -36,7 +36,9 @@ def headers_missing(facts: Facts) -> Problem | None:
     kernel = facts.nvidia.kernel
     if not cards_of(facts, "nvidia") or known(kernel.loaded) is not None or known(kernel.on_disk):
         return None
-    builders = kernel.dkms or any("akmod" in name or "dkms" in name for name in module.driver_packages(facts))
+    builders = known_or(kernel.dkms, None) or any(
+        "akmod" in name or "dkms" in name for name in module.driver_packages(facts)
+    )
     if not builders or known(facts.host.kernel.headers) or module.kernel_gone(facts):
         return None
     release = system.kernel_of(facts)

@@ -3,7 +3,7 @@
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge import packages
-from gpudoctor.maybe import known
+from gpudoctor.maybe import known, known_or
 from gpudoctor.remedies import module, system
 from gpudoctor.remedies.driver import branch_of, flavour_for, install_driver
 from gpudoctor.subjects import cards_of
@@ -15,7 +15,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     version = library_version(facts)
     if module.kernel_gone(facts):
         return (module.into_new_kernel(facts),)
-    if module.uses_runfile(facts) or facts.nvidia.kernel.dkms:
+    if module.uses_runfile(facts) or known_or(facts.nvidia.kernel.dkms, None):
         return module.rebuild(facts, version)
     brings = _module_package(facts, branch_of(version))
     return (brings, *module.rebuild(facts, version)[1:]) if brings else (install_driver(facts, branch_of(version)),)
@@ -67,7 +67,7 @@ def no_module_for_kernel(facts: Facts) -> Problem | None:
     if not cards_of(facts, "nvidia") or known(kernel.loaded) is not None or known(kernel.on_disk):
         return None
     user = library_version(facts)
-    if user is None and not kernel.dkms:
+    if user is None and not known(kernel.dkms):
         return None
     release = system.kernel_of(facts)
     what = f"The driver's libraries {user} are installed" if user else "DKMS knows NVIDIA's driver"

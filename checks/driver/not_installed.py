@@ -1,12 +1,12 @@
 """An NVIDIA GPU without any trace of NVIDIA's driver."""
 
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Severity, check
+from gpudoctor.judge import Problem, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.remedies import cloud
 from gpudoctor.remedies.driver import install_driver
 from gpudoctor.subjects import cards_of
-from gpudoctor.views.cards import card_name, owned_by
+from gpudoctor.views.cards import card_name, computes_elsewhere, owned_by
 from gpudoctor.views.driver import own_kernel
 from gpudoctor.views.reasons import DEAD
 
@@ -22,7 +22,7 @@ from gpudoctor.views.reasons import DEAD
     affects=("everything",),
     seen=("simulated 2026-11",),
 )
-def not_installed(facts: Facts) -> str | None:
+def not_installed(facts: Facts) -> Problem | None:
     """Look for module, libraries, DKMS entries and packages: one trace is enough to say that it is installed."""
     kernel, cards = facts.nvidia.kernel, cards_of(facts, "nvidia")
     if not cards or known(kernel.loaded) is not None or len(owned_by(facts, "vfio-pci")) == len(cards):
@@ -30,10 +30,12 @@ def not_installed(facts: Facts) -> str | None:
     libraries = (*known(facts.nvidia.nvml.libraries), *known(facts.nvidia.cuda.libraries))
     if known(kernel.on_disk) or known(kernel.other_kernels) or any(one.kind == "driver" for one in libraries):
         return None
-    if kernel.dkms or _module_package(facts):
+    if known(kernel.dkms) or _module_package(facts):
         return None
     nouveau = " The free driver nouveau drives it, which runs no CUDA." if owned_by(facts, "nouveau") else ""
-    return f"{card_name(cards[0])} is there, but no part of NVIDIA's driver is installed.{nouveau}"
+    says = f"{card_name(cards[0])} is there, but no part of NVIDIA's driver is installed.{nouveau}"
+    # Beside the GPUs of another vendor that compute, it is there for the displays as a rule.
+    return Problem(says, severity=Severity.ADVICE if computes_elsewhere(facts) else None)
 
 
 def _module_package(facts: Facts) -> bool:

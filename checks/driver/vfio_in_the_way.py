@@ -4,7 +4,7 @@ from gpudoctor.facts import Facts, PciDevice
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.remedies import module, system
 from gpudoctor.subjects import cards_of, in_container, nvidia_host
-from gpudoctor.views.cards import any_works, card_name, owned_by
+from gpudoctor.views.cards import any_works, card_name, computes_elsewhere, owned_by
 from gpudoctor.views.log import events, texts
 from gpudoctor.views.reasons import DEAD
 
@@ -57,7 +57,7 @@ def vfio_in_the_way(facts: Facts) -> Problem | None:
     held = owned_by(facts, *_HOLDERS)
     if not held:
         return None
-    rest = len(cards_of(facts, "nvidia")) > len(held) or any_works(facts)
+    rest = len(cards_of(facts, "nvidia")) > len(held) or any_works(facts) or computes_elsewhere(facts)
     cards = " and ".join(card_name(card) for card in held[:4])
     says = (
         f"{cards} is bound to {held[0].driver} for a virtual machine, so NVIDIA's driver cannot claim it on this host."

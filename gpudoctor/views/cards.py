@@ -13,6 +13,7 @@ from gpudoctor.subjects import (
     gpu_name,
     gpus_of,
     has_dxg,
+    has_rocm,
 )
 from gpudoctor.views.log import age, events, xids
 
@@ -56,6 +57,16 @@ def model_name(on: OnCard) -> str:
     """For people: "The GPU at 0000:01:00.0 (GM204) and 1 more like it"."""
     more = sum(c.device == on.card.device and not works(on.facts, c) for c in cards_of(on.facts, "nvidia")) - 1
     return f"{card_name(on.card)}{f' and {more} more like it' if more > 0 else ''}"
+
+
+def computes_elsewhere(facts: Facts) -> bool:
+    """Whether programs here compute on the GPUs of AMD or Intel, and none is built for CUDA."""
+    found = [f for python in facts.pythons for f in python.frameworks]
+    if any(isinstance(f.cuda, str) for f in found):
+        return False
+    rocm = has_rocm(facts) or any(isinstance(f.hip, str) for f in found)
+    xpu = any(f.variant == "xpu" for f in found)
+    return bool((gpus_of(facts, "amd") and rocm) or (cards_of(facts, "intel") and xpu))
 
 
 def owned_by(facts: Facts, *drivers: str) -> tuple[PciDevice, ...]:

@@ -3,12 +3,15 @@
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from gpudoctor import catalogue
 from gpudoctor.facts import Facts, Process
 from gpudoctor.judge import Outcome, Severity, run
 from gpudoctor.maybe import Unknown
-from tests.builders import card, change, nvidia_host
+from tests.builders import card, change, framework, nvidia_host, plain_host, with_framework
+from tests.checks.amd_machines import amd_host
+from tests.checks.intel_machines import arc_host, xpu
 from tests.checks.nvidia_machines import (
     event,
     failing,
@@ -43,6 +46,16 @@ def empty(**changes: Any) -> Facts:
     return having(gpus__0__mig=True, gpus__0__mig_pending=True, gpus__0__mig_devices=(), **changes)
 
 
+DISPLAY = card(8, device="128b", name="GK208B [GeForce GT 710]", driver="nouveau", capability="3.5")
+NO_DRIVER: dict[str, Any] = {"nvidia__kernel__dkms": None, "nvidia__kernel__packages": ()}
+
+
+def beside(facts: Facts, driver: str = "nouveau", **changes: Any) -> Facts:
+    """An NVIDIA card without NVIDIA's driver beside another vendor's GPUs."""
+    others = facts.pci if isinstance(facts.pci, tuple) else ()
+    return having(facts, pci=(*others, replace(DISPLAY, driver=driver)), **(NO_DRIVER | changes))
+
+
 SILENT = {
     "three cards of which two have a bridge": ("link.nvlink-down", links((True,), (True,), (False,))),
     "a sleeping GPU beside libraries of another version": ("device.switched-off", ASLEEP),
@@ -67,12 +80,38 @@ SILENT = {
             nvidia__cuda__libraries=(),
         ),
     ),
+    "a machine whose DKMS did not answer": (
+        "driver.no-module-for-kernel",
+        beside(plain_host(), nvidia__kernel__dkms=Unknown("dkms status did not end in time")),
+    ),
     "a mask on a kernel without room for HMM": ("driver.hmm-without-room", logged(NO_ROOM, facts=failing(100))),
     "a container that was given another GPU's instance": ("mig.no-instances", empty(host__container="docker")),
     "a job that was given another GPU's instance": ("mig.no-instances", empty(cluster__scheduler="slurm")),
 }
 
 LIGHTER = {
+    "ROCm beside an NVIDIA card for the displays": ("driver.not-installed", beside(amd_host()), Severity.ADVICE),
+    "an Intel GPU that computes beside such a card": (
+        "driver.not-installed",
+        beside(with_framework(xpu(), arc_host())),
+        Severity.ADVICE,
+    ),
+    "ROCm beside such a card, and PyTorch for CUDA": (
+        "driver.not-installed",
+        beside(with_framework(framework(), amd_host())),
+        Severity.ERROR,
+    ),
+    "such a card alone": ("driver.not-installed", beside(plain_host()), Severity.ERROR),
+    "ROCm beside a card for a virtual machine": (
+        "driver.vfio-in-the-way",
+        beside(amd_host(), "vfio-pci"),
+        Severity.ADVICE,
+    ),
+    "a card for a virtual machine alone": (
+        "driver.vfio-in-the-way",
+        beside(plain_host(), "vfio-pci"),
+        Severity.WARNING,
+    ),
     "a batch system's GPUs, one in use": (
         "device.exclusive-mode",
         exclusive((HELD,), ()),
