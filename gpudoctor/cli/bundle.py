@@ -22,7 +22,9 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> None:
     one.add_argument("--facts", metavar="FILE", help="pack facts that `gpudoctor facts` wrote (- is standard input)")
     one.add_argument("--smoke", action="store_true", help="run the quick smoke tests too")
     one.add_argument("--force", action="store_true", help="replace a file that is there (but not a link)")
-    one.add_argument("--no-mask", action="store_true", help="leave names, paths and serial numbers as they are")
+    one.add_argument(
+        "--no-mask", action="store_true", help="leave names, paths and serial numbers as they are, but no secret"
+    )
     one.set_defaults(run=run)
 
 

@@ -8,7 +8,7 @@ from gpudoctor.cli.check import answered, machine_of, source, wishes_of
 from gpudoctor.cli.output import out_json
 
 DESCRIPTION = """Write everything that was found out about this machine as JSON. Names of user and host, home folders,
-serial numbers and secrets are masked. `gpudoctor check --facts FILE` judges such a file on any machine."""
+serial numbers, UUIDs and secrets are masked. `gpudoctor check --facts FILE` judges such a file on any machine."""
 
 
 def add(commands: "argparse._SubParsersAction[Parser]") -> None:
@@ -16,7 +16,9 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> None:
     one = commands.add_parser("facts", help="write what was found out, unjudged, as JSON", description=DESCRIPTION)
     source(one)
     one.add_argument("--output", "-o", metavar="FILE", help="write to a file, whole or not at all (-: standard output)")
-    one.add_argument("--no-mask", action="store_true", help="leave names, paths and serial numbers as they are")
+    one.add_argument(
+        "--no-mask", action="store_true", help="leave names, paths and serial numbers as they are, but no secret"
+    )
     one.add_argument("--schema", action="store_true", help="print the JSON Schema of a facts file instead")
     one.set_defaults(run=run)
 
@@ -27,11 +29,11 @@ def run(arguments: argparse.Namespace) -> int:
         out_json(schema())
         return OK
     from gpudoctor.examine import gather
-    from gpudoctor.privacy import masked
+    from gpudoctor.privacy import harmless, masked
     from gpudoctor.report.clean import document
 
     facts = answered(gather(machine_of(arguments), wishes_of(arguments, [], [])))
-    text = document(facts if arguments.no_mask else masked(facts))
+    text = document(harmless(facts) if arguments.no_mask else masked(facts))
     if arguments.output not in (None, "-"):
         from gpudoctor.facts.file import write
 

@@ -60,3 +60,10 @@ def test_another_root(tmp_path: Path) -> None:
     facts = json.loads(gpudoctor("facts", "--quick", "--root", str(tmp_path)).out)
     assert facts["host"]["distribution"]["name"] == "Acme 3"
     assert facts["pythons"] == []
+
+
+def test_no_mask_shows_no_secret() -> None:
+    env = {"LD_LIBRARY_PATH": "/opt/hf_abcdefghijklmnop/lib:/home/alice/lib"}
+    for words, expected in (((), "/opt/***/lib:/home/user2/lib"), (("--no-mask",), "/opt/***/lib:/home/alice/lib")):
+        facts = json.loads(gpudoctor("facts", "--quick", *words, env=env).out)
+        assert facts["host"]["environment"]["LD_LIBRARY_PATH"] == expected
