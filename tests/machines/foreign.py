@@ -1,5 +1,7 @@
 """Machines with Intel's GPUs, Macs, and PCs with Windows."""
 
+from typing import Any
+
 import msgspec
 
 from gpudoctor.facts import Adapter, Facts, Live
@@ -17,7 +19,8 @@ def arc_workstation() -> Facts:
 
 @machine("intel.not-driven")
 def arc_b580_with_an_old_kernel() -> Facts:
-    card = {"pci__1__device": "e20b", "pci__1__name": "Battlemage G21 [Arc B580]", "pci__1__driver": None}
+    card: dict[str, Any] = {"pci__1__device": "e20b", "pci__1__driver": None}
+    card["pci__1__name"] = "Battlemage G21 [Arc B580]"
     return intel.arc_host(intel.xpu(0), intel__render=(), **card)
 
 
