@@ -1,5 +1,6 @@
 """Fixes inside a Python environment, by whoever installs packages there: uv, pip, conda, pixi or poetry."""
 
+import re
 import shlex
 from collections.abc import Sequence
 
@@ -47,11 +48,34 @@ def install(
     words = " ".join(quote(s) for s in specs)
     flags = [f"--index-url {index}" if index else "", "--no-deps" if no_deps else "", *options]
     manager = manager_of(python)
+    if not (force or any(flags)) and (into := _into_project(python)):
+        return _join(into, *(_newer(manager, specs) if upgrade else [words]))
     if manager == "uv":
         flags = [_permission(python), "--upgrade" if upgrade else "", "--reinstall" if force else "", *flags]
         return _join(f"uv pip install --python {shlex.quote(python.path)}", *flags, words)
     flags = [_permission(python), "--upgrade" if upgrade else "", "--force-reinstall" if force else "", *flags]
     return _join(f"{_pip(python)} install", *flags, words)
+
+
+def _into_project(python: Python) -> str:
+    """The command that puts packages into a project's own file; empty where there is none."""
+    manager = manager_of(python)
+    if manager == "pixi":
+        return "pixi add --pypi"
+    if manager not in ("uv", "poetry") or not isinstance(python.project, str):
+        return ""
+    folder = shlex.quote(python.project)
+    return f"uv add --project {folder}" if manager == "uv" else f"poetry --directory {folder} add"
+
+
+def _newer(manager: str, specs: Sequence[str]) -> list[str]:
+    """How a project's manager is told to take a newer version than the locked one."""
+    names = [re.match(r"[\w.-]*", spec)[0] for spec in specs]  # type: ignore[index]
+    if manager == "uv":
+        return [*(f"--upgrade-package {name}" for name in names), *(quote(s) for s in specs)]
+    if manager == "poetry":  # which skips a package that is there and has no constraint
+        return [f"{s}@latest" if s == name else quote(s) for s, name in zip(specs, names, strict=True)]
+    return [quote(s) for s in specs]
 
 
 def add(python: Python, *specs: str, upgrade: bool = False) -> tuple[str, ...]:
@@ -184,8 +208,14 @@ def torch_verify(python: Python) -> str:
 
 
 def lasting(facts: Facts) -> str:
-    """The sentence that a container's user needs: what is installed in it goes with it."""
-    return " Put it into the image's build file too, or it is gone with this container." if in_container(facts) else ""
+    """What the user of a container, or of a project with a lock file, needs to know: what is installed there goes."""
+    if in_container(facts):
+        return " Put it into the image's build file too, or it is gone with this container."
+    locked = [p for p in facts.pythons if manager_of(p) in ("uv", "poetry") and isinstance(p.project, str)]
+    if len(facts.pythons) != 1 or not locked:
+        return ""
+    again = "`uv sync` or `uv run`" if manager_of(locked[0]) == "uv" else "`poetry sync`"
+    return f" What {locked[0].project}/pyproject.toml does not say is undone by the next {again}."
 
 
 def conda_of(python: Python) -> tuple[CondaPackage, ...]:

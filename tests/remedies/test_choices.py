@@ -11,7 +11,7 @@ from gpudoctor.knowledge import cupy, jax, tensorflow, torch
 from gpudoctor.knowledge.kernels import coverage, version
 from gpudoctor.maybe import Unknown
 from gpudoctor.remedies.frameworks import cupy_package, jax_extra, jax_with_plugin, newer_tensorflow, onnxruntime_spec
-from gpudoctor.remedies.python import install, reinstall_torch, uninstall
+from gpudoctor.remedies.python import install, lasting, reinstall_torch, uninstall
 from tests.builders import change, framework
 from tests.checks.environments import environment, machine, package
 
@@ -275,3 +275,40 @@ def test_tensorflow_has_no_wheel_for_this_python() -> None:
     assert fix.commands[-1].endswith("pip install --python ~/gpu-env 'tensorflow[and-cuda]==2.21.*'")
     old = environment(facts=machine("11.4", card={"capability": "3.0"}), version="3.15.0")
     assert newer_tensorflow(old, old.pythons[0]) == ()
+
+
+@pytest.mark.parametrize(
+    ("changes", "plain", "newer"),
+    [
+        (
+            {"manager": "uv", "project": "/work/my app"},
+            "uv add --project '/work/my app' 'numpy<2'",
+            "uv add --project '/work/my app' --upgrade-package numba numba",
+        ),
+        (
+            {"manager": "poetry", "project": "/work/app"},
+            "poetry --directory /work/app add 'numpy<2'",
+            "poetry --directory /work/app add numba@latest",
+        ),
+        ({"manager": "pixi"}, "pixi add --pypi 'numpy<2'", "pixi add --pypi numba"),
+        (
+            {"manager": "uv"},
+            "uv pip install --python /opt/env/bin/python 'numpy<2'",
+            "uv pip install --python /opt/env/bin/python --upgrade numba",
+        ),
+    ],
+)
+def test_what_a_project_locks_is_changed_in_its_file(changes: dict[str, Any], plain: str, newer: str) -> None:
+    (python,) = environment(**changes).pythons
+    assert install(python, "numpy<2") == plain
+    assert install(python, "numba", upgrade=True) == newer
+    assert "install" in install(python, "numba", force=True)  # mends files, and leaves versions as they are locked
+
+
+def test_a_project_undoes_what_its_file_does_not_say() -> None:
+    project = environment(manager="uv", project="/work/app")
+    undone = " What /work/app/pyproject.toml does not say is undone by the next `uv sync` or `uv run`."
+    assert lasting(project) == undone
+    assert "`poetry sync`" in lasting(change(project, "pythons.0.manager", "poetry"))
+    assert lasting(environment(manager="uv")) == ""
+    assert "image's build file" in lasting(change(project, "host.container", "docker"))
