@@ -74,6 +74,6 @@ def keras_backend_missing(on: OnPython) -> Problem | None:
     by, others = on.python.keras_backend_by, [NAMES[name] for name in _there(on)]
     why = "where nothing is chosen" if by == "default" else f"by {by}"
     instead = f" Installed {'is' if len(others) == 1 else 'are'} {' and '.join(others)}." if others else ""
-    return Problem(
-        f"Keras {keras.version} takes {NAMES[str(backend)]} as its backend ({why}), which is not installed.{instead}"
-    )
+    says = f"Keras {keras.version} takes {NAMES[str(backend)]} as its backend ({why}), which is not installed.{instead}"
+    # Where nobody chose, Keras may be what was left when TensorFlow was removed, or another package's dependency.
+    return Problem(says, severity=None if by == "KERAS_BACKEND" else Severity.WARNING)

@@ -2,9 +2,9 @@
 
 import shlex
 
-from gpudoctor.judge import Fix, Severity, check
+from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
-from gpudoctor.subjects import OnPython, pythons
+from gpudoctor.subjects import OnPython, in_container, pythons
 
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
@@ -13,10 +13,10 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     old, new = shlex.quote(prefix), shlex.quote(f"{prefix}-new")
     verify = f"head -1 {shlex.quote(f'{prefix}/bin/pip')}"
     again = Fix(
-        "Make the environment anew in its place, from the list of its packages.",
+        "Make the environment anew beside it, from the list of its packages.",
         (
             f"{own} -m pip freeze > /tmp/packages.txt",
-            f"python3 -m venv {new}",
+            f"{own} -m venv {new}",
             f"{new}/bin/python -m pip install -r /tmp/packages.txt",
         ),
         "reinstall-package",
@@ -43,11 +43,13 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     affects=("tools",),
     seen=("table 2026-11",),
 )
-def environment_moved(on: OnPython) -> str | None:
+def environment_moved(on: OnPython) -> Problem | None:
     """The first line of the environment's own bin/pip names an interpreter of another folder."""
     if known(on.python.kind) != "venv":
         return None
     other = known(on.python.own_pip)
     if other is None:
         return None
-    return f"`pip` of {on.python.prefix} runs {other}, so what it installs does not come into this environment."
+    says = f"`pip` of {on.python.prefix} runs {other}, so what it installs does not come into this environment."
+    # Images are built so, in several stages, and nobody calls pip in them.
+    return Problem(says, severity=Severity.ADVICE if in_container(on.facts) else None)

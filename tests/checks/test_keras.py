@@ -34,7 +34,9 @@ def test_a_backend_that_is_not_installed() -> None:
     assert one(keras_backend_missing, facts) == ("problem", says)
     assert "export KERAS_BACKEND=torch" in commands(keras_backend_missing, facts)
     assert f'write "backend": "torch" into {FILE}' in commands(keras_backend_missing, facts)
+    assert severity(keras_backend_missing, facts) == "warn"  # what TensorFlow left behind, perhaps
     alone = keras(backend="jax", by="KERAS_BACKEND")
+    assert severity(keras_backend_missing, alone) == "fail"
     says = "Keras 3.9.2 takes JAX as its backend (by KERAS_BACKEND), which is not installed."
     assert one(keras_backend_missing, alone) == ("problem", says)
     assert "export" not in commands(keras_backend_missing, alone)
