@@ -148,7 +148,7 @@ def _show(entry: "FindingEntry", fix: "Fix | None") -> None:
 
     shown = msgspec.structs.replace(entry, fixes=(fix,)) if fix else entry
     page = console(columns(), colours(sys.stdout))
-    finding(page, shown, [], False, False)
+    finding(page, shown, [], True, False)
     out(written(page))
     sys.stdout.flush()
 

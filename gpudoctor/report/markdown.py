@@ -127,7 +127,8 @@ def _more(entry: FindingEntry, others: list[FindingEntry]) -> str:
     if entry.references:
         parts.append("\n".join(f"- {_link(reference)}" for reference in entry.references))
     about = ", ".join(plain(one.subject) for one in (entry, *others))
-    parts.append(f"id {_code(entry.check)}, about {about}")
+    mend = f"; {_code('gpudoctor fix ' + entry.check)}" if any(fix.commands for fix in entry.fixes) else ""
+    parts.append(f"id {_code(entry.check)}, about {about}{mend}")
     return folded(f"More: {len(said)} follow from it" if said else "More", *parts)
 
 

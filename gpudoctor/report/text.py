@@ -93,6 +93,8 @@ def finding(
     for reference in entry.references if verbose else ():
         labelled(out, "see", reference, "dim")
     labelled(out, "id", entry.check + (f" ({entry.subject})" if several else ""), "dim")
+    if any(fix.commands for fix in entry.fixes):
+        labelled(out, "mend", f"gpudoctor fix {entry.check}", "dim")
 
 
 def headline(out: Console, word: str, style: str, title: str) -> None:

@@ -110,6 +110,7 @@ fix     Restart the computer.
 so      - PyTorch 2.5.1 sees no GPU.
         - The same. (2 times)
 id      driver.library-mismatch
+mend    gpudoctor fix driver.library-mismatch
 
 FAIL  1 failed, 1 warning, 3 consequences, 64 passed, 40 not for this machine
 (1.3 s)
