@@ -5,7 +5,7 @@ from gpudoctor.maybe import known_or
 from gpudoctor.remedies.limits import lower
 from gpudoctor.subjects import as_gpus, in_container
 from gpudoctor.views.cards import OnAddress, nvidia_addresses
-from gpudoctor.views.log import texts
+from gpudoctor.views.log import ago, texts
 
 
 def _fixes(on: OnAddress) -> tuple[Fix, ...]:
@@ -32,7 +32,8 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
         root=less is not None,
         undo=less[1] if less else None,
     )
-    return (back, look)
+    # One that answers again needs no restart now.
+    return (look,) if on.answers and on.facts.nvidia.cuda.code == 0 else (back, look)
 
 
 @check(
@@ -59,6 +60,7 @@ def fallen_off_the_bus(on: OnAddress) -> Problem | None:
     if lost:
         return Problem(f"{on.name} is lost: it has fallen off the bus.", texts(said))
     back = on.answers and on.facts.nvidia.cuda.code == 0
-    after = "; it answers again now" if back else ""
+    after = f"{ago(on.facts, said[-1])}; it answers again now" if back else ""
     says = f"{on.name} has fallen off the bus, says the kernel's log (Xid 79){after}."
-    return Problem(says, texts(said), severity=Severity.WARNING if back else None)
+    severity = Severity.ADVICE if on.is_history(said) else Severity.WARNING if back else None
+    return Problem(says, texts(said), severity=severity)

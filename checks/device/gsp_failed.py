@@ -109,4 +109,5 @@ def gsp_failed(on: OnAddress) -> Problem | None:
     else:
         says = f"{on.name}: its GSP did not start."
     back = on.answers and on.facts.nvidia.cuda.code == 0
-    return Problem(says, texts(said), severity=Severity.WARNING if back else None)
+    severity = Severity.ADVICE if on.is_history(said) else Severity.WARNING if back else None
+    return Problem(says, texts(said), severity=severity)

@@ -61,7 +61,8 @@ def xid_hardware(on: OnAddress) -> Problem | None:
     found = meaning_of(code)
     says = f"{on.name} reported Xid {code}: {found.meaning if found else 'a hardware fault'}{ago(on.facts, said[-1])}."
     grave = any(map(_grave, said)) and not on.passed(said)
-    return Problem(says, texts(said), severity=None if grave else Severity.WARNING)
+    severity = Severity.ADVICE if on.is_history(said) else None if grave else Severity.WARNING
+    return Problem(says, texts(said), severity=severity)
 
 
 def _grave(event: Event) -> bool:

@@ -25,6 +25,8 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     off = [one for one in _copies(facts) if one.why == OFF_PATH]
     if off:
         folder = off[0].path.rpartition("/")[0]
+        if facts.host.distribution.id == "nixos":
+            return (_by_variable(folder),)
         tell = (f"echo {folder} | sudo tee /etc/ld.so.conf.d/nvidia.conf", "sudo ldconfig")
         says = f"Tell the loader of the folder {folder}, where the library lies."
         return (Fix(says, tell, "change-environment", root=True, verify="ldconfig -p | grep libcuda"),)
@@ -35,6 +37,15 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     says = f"Install the driver's libraries in exactly the module's version, {version}."
     commands = system.install(facts, package)
     return (Fix(says, commands, "reinstall-package", root=True, verify="nvidia-smi"),)
+
+
+def _by_variable(folder: str) -> Fix:
+    """NixOS's loader reads no configuration; programs of Nix find the folder by themselves, others by the variable."""
+    says = (
+        "Run programs that are not Nix's own with the driver's folder in LD_LIBRARY_PATH (NixOS reads no ld.so.conf)."
+    )
+    command = f"export LD_LIBRARY_PATH={folder}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"
+    return Fix(says, (command,), "change-environment", undo="unset LD_LIBRARY_PATH", verify="gpudoctor check driver")
 
 
 @check(

@@ -18,6 +18,7 @@ from gpudoctor.subjects import (
 from gpudoctor.views.log import age, events, xids
 
 _DAY = 86400.0
+_WEEK = 7 * _DAY
 
 
 def generation_of(card: PciDevice) -> generations.Generation | None:
@@ -118,6 +119,10 @@ class OnAddress(NamedTuple):
         """Whether the last of these messages is more than a day old, and the GPU and CUDA answer since."""
         seconds = age(self.facts, said[-1]) if said else None
         return seconds is not None and seconds > _DAY and self.answers and self.facts.nvidia.cuda.code == 0
+
+    def is_history(self, said: tuple[Event, ...]) -> bool:
+        """Whether that was more than a week ago: who looks today looks for something else."""
+        return self.passed(said) and (age(self.facts, said[-1]) or 0.0) > _WEEK
 
     @property
     def answers(self) -> bool:

@@ -9,7 +9,7 @@ from gpudoctor import catalogue
 from gpudoctor.facts import Facts, Process
 from gpudoctor.judge import Outcome, Severity, run
 from gpudoctor.maybe import Unknown
-from tests.builders import card, change, framework, nvidia_host, plain_host, with_framework
+from tests.builders import card, change, framework, library, nvidia_host, plain_host, with_framework
 from tests.checks.amd_machines import amd_host
 from tests.checks.intel_machines import arc_host, xpu
 from tests.checks.nvidia_machines import (
@@ -180,3 +180,33 @@ def test_a_gpu_that_sleeps_though_nvml_has_tried() -> None:
     facts = having(pci__0__power_state="D3cold", gpus=(), nvidia__nvml__code=Unknown("no answer"))
     (verdict,) = run(check, having(facts, nvidia__nvml__hung="nvmlInit"))
     assert verdict.outcome is Outcome.PROBLEM
+
+
+@pytest.mark.parametrize("id_", ["device.fallen-off-the-bus", "device.gsp-failed", "device.xid-hardware"])
+@pytest.mark.parametrize(("days", "severity"), [(30, Severity.ADVICE), (3, Severity.WARNING)])
+def test_a_fault_of_weeks_ago_is_history(id_: str, days: int, severity: Severity) -> None:
+    codes = {"device.fallen-off-the-bus": 79, "device.gsp-failed": 119, "device.xid-hardware": 62}
+    (check,) = catalogue.load([id_])
+    before = having(logged(xid(codes[id_])), log__now=days * 86400.0 + 10.0)
+    facts = having(before, log__events__0__seconds=10.0, gpus__0__recovery_action=None)
+    assert [v.severity for v in run(check, facts) if v.outcome is Outcome.PROBLEM] == [severity]
+
+
+def test_a_gpu_that_answers_again_needs_no_restart() -> None:
+    (check,) = catalogue.load(["device.fallen-off-the-bus"])
+    (verdict,) = run(check, having(logged(xid(79)), gpus__0__recovery_action=None))
+    assert not any("reboot" in command for fix in verdict.fixes for command in fix.commands)
+    (verdict,) = run(check, failing(999, logged(xid(79)), gpus__0__status="lost"))
+    assert verdict.fixes[0].commands == ("sudo reboot",)
+
+
+def test_nixos_has_no_configuration_of_the_loader() -> None:
+    folder = "/run/opengl-driver/lib"
+    copy = library("libcuda.so.1", path=f"{folder}/libcuda.so.1", why="not on the loader's path")
+    facts = having(failing(100), nvidia__cuda__code=None, nvidia__cuda__libraries=(copy,))
+    (check,) = catalogue.load(["driver.library-missing"])
+    (elsewhere,) = run(check, facts)
+    (nixos,) = run(check, having(facts, host__distribution__id="nixos"))
+    assert "ldconfig" in " ".join(elsewhere.fixes[0].commands)
+    assert nixos.fixes[0].commands == (f"export LD_LIBRARY_PATH={folder}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}",)
+    assert not nixos.fixes[0].root
