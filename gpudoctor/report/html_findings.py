@@ -40,6 +40,9 @@ def finding(number: int, entry: FindingEntry, others: list[FindingEntry]) -> Ite
         if commands := own_commands(other, entry):
             yield f"<p>The same for {escaped(other.subject)}:</p>"
             yield from map(_command, commands)
+    if any(fix.commands for fix in entry.fixes):
+        yield '<p class="soft">gpudoctor shows each step, and asks before it does any:</p>'
+        yield _command(f"gpudoctor fix {entry.check}")
     yield from _consequences(entry, others)
     yield from _more(entry, others)
     yield "</article>"

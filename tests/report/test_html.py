@@ -63,9 +63,12 @@ def test_each_gpu_of_the_report_is_in_the_picture(name: str) -> None:
     assert len(drawn) >= len({one.address or one.index for one in report.gpus})
 
 
+MEND = "gpudoctor fix driver.library-mismatch"
+
+
 def test_the_words_of_a_page() -> None:
     text = words(parsed(page(MACHINES["upgraded-under-a-running-kernel"]())))
-    for said in ("FAIL something does not work", "What to mend", "1. FAIL The driver's libraries", "sudo reboot"):
+    for said in ("FAIL something does not work", "What to mend", "1. FAIL The driver's libraries", "sudo reboot", MEND):
         assert said in text
 
 

@@ -48,8 +48,8 @@ REPORTS["folded"] = Report(status="fail", findings=FOLDED, summary=Summary(fail=
 EVERY = pytest.mark.parametrize("report", REPORTS.values(), ids=REPORTS.keys())
 # What the text says in its own words; everything else in a finding is JSON's.
 OWN = (
-    "FAIL WARN ADVICE also why seen fix or so id mend gpudoctor well see touches then careful needs root To see whether it helped "
-    "take back The same for and -"
+    "FAIL WARN ADVICE also why seen fix or so id mend gpudoctor well see touches then careful needs root To see "
+    "whether it helped take back The same for and -"
 )
 
 
