@@ -10,7 +10,7 @@ from gpudoctor.knowledge.table import Table, load
 
 Kind = Literal["error", "warning", "late", "waits", "wrapper", "noise"]
 # What is harmless is asked first; in each table what is special stands before what is general.
-TABLES = ("symptoms_noise", "symptoms", "symptoms_torch", "symptoms_frameworks", "symptoms_system")
+TABLES = ("symptoms_noise", "symptoms", "symptoms_foreign", "symptoms_torch", "symptoms_frameworks", "symptoms_system")
 # Parts of the rows' texts. A line without a row's part cannot hold its text, so most rows cost a line nothing; a text
 # without any of these is its own part.
 _PARTS = (

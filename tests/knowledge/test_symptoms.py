@@ -62,6 +62,13 @@ def test_what_means_nothing_is_not_recognised(text: str) -> None:
 
 def test_the_special_comes_before_the_general() -> None:
     said = {
+        "RuntimeError: The MPS backend is supported on MacOS 13.0+.Current OS version": "mps-macos",
+        'OSError: [WinError 126] The specified module could not be found. Error loading "c10.dll"': "windows-library",
+        "ImportError: DLL load failed while importing _pywrap_tensorflow_internal": "windows-library",
+        "NotFoundError: dlopen(/x/tensorflow-plugins/libmetal_plugin.dylib, 0x6): Symbol not found": "tensorflow-metal",
+        "ERROR! Intel Extension needs to work with PyTorch 2.2.*, but PyTorch 2.1.0 is found.": "ipex-mismatch",
+        "i915 0000:03:00.0: [drm] GuC firmware i915/dg2_guc_70.2.0.bin: fetch failed": "intel-firmware",
+        "i915 0000:03:00.0: Your graphics device 56a0 is not properly supported by i915": "intel-unknown-device",
         "ImportError: x.so: undefined symbol: _ZN3c105ErrorC2E": "extension-abi",
         "ImportError: x.so: undefined symbol: ncclCommResume": "symbol-nccl",
         "ImportError: x.so: undefined symbol: my_own": "undefined-symbol",

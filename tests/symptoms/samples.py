@@ -284,6 +284,13 @@ SAMPLES = [
     Sample("aborted", "terminate called after throwing an instance of 'c10::Error'\n"),
     Sample("terminated", "slurmstepd: error: *** JOB 77 ON node12 CANCELLED AT 2026-02-01T12:00:00 DUE TO TIME LIMIT ***"),
     Sample("shared-object", "ImportError: libmine.so.3: cannot open shared object file: No such file or directory"),
+    Sample("mps-macos", trace("RuntimeError: The MPS backend is supported on MacOS 13.0+.Current OS version can be queried using `sw_vers`")),
+    Sample("mps-not-built", trace("RuntimeError: PyTorch is not linked with support for mps devices")),
+    Sample("tensorflow-metal", trace("tensorflow.python.framework.errors_impl.NotFoundError: dlopen(/env/tensorflow-plugins/libmetal_plugin.dylib, 0x0006): Symbol not found: __ZN3tsl8internal10LogMessageC1EPKcii", "tensorflow/__init__.py")),
+    Sample("windows-library", trace('OSError: [WinError 126] The specified module could not be found. Error loading "C:\\env\\Lib\\site-packages\\torch\\lib\\fbgemm.dll" or one of its dependencies.', "torch/__init__.py")),
+    Sample("ipex-mismatch", "ERROR! Intel® Extension for PyTorch* needs to work with PyTorch 2.2.*, but PyTorch 2.1.0+cu121 is found. Please switch to the matching version and run again."),
+    Sample("intel-firmware", "i915 0000:03:00.0: [drm] GuC firmware i915/dg2_guc_70.2.0.bin: fetch failed with error -2"),
+    Sample("intel-unknown-device", "i915 0000:03:00.0: Your graphics device 56a0 is not properly supported by i915 in this"),
     Sample("xpu-none", trace("RuntimeError: No XPU devices are available.", "torch/xpu/__init__.py")),
     Sample("keras-3", trace("ValueError: Your currently installed version of Keras is Keras 3, but this is not yet supported")),
     # -- several messages: the first error is the root, what follows follows ------------------------------
