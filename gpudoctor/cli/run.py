@@ -116,6 +116,7 @@ def _report(arguments: argparse.Namespace, argv: list[str], log: "Log") -> "Repo
     from gpudoctor.cli.progress import Progress
     from gpudoctor.examine import Done, Judged, Wishes, examine
     from gpudoctor.machine import TOTAL_SECONDS, Machine
+    from gpudoctor.privacy import harmless
     from gpudoctor.probes.python import InterpreterError, choose
     from gpudoctor.symptoms import explained
 
@@ -133,7 +134,7 @@ def _report(arguments: argparse.Namespace, argv: list[str], log: "Log") -> "Repo
                 verdicts = event.verdicts
             if isinstance(event, Done):
                 done = event
-    return explained(done.report, log, done.facts, verdicts)
+    return harmless(explained(done.report, log, done.facts, verdicts))
 
 
 def _write(path: str, report: "Report") -> None:

@@ -148,3 +148,12 @@ def test_ascii_terminals(alices: str) -> None:
         ran = gpudoctor("check", "--facts", alices, "--format", name, env=env)
         assert ran.out.isascii()
         assert ran.err == ""
+
+
+@pytest.mark.parametrize("more", [(), ("--json",)])
+def test_a_logs_secrets_are_not_repeated(run: Run, alices: str, tmp_path: Path, more: tuple[str, ...]) -> None:
+    log = tmp_path / "train.log"
+    log.write_text("Traceback (most recent call last):\nValueError: no such revision, token=hf_abcdefghijklmnop\n")
+    ran = run("explain", "--log", str(log), "--facts", alices, *more)
+    assert "no such revision" in ran.out
+    assert "hf_" not in ran.out
