@@ -41,7 +41,7 @@ def vgpu_unlicensed(facts: Facts) -> Problem | None:
     state = known(facts.nvidia.kernel.licence)
     if state is None or not state.lower().startswith("unlicensed"):
         return None
-    grave = "restricted" in state.lower() or facts.nvidia.cuda.code == CUDA_BUSY
+    grave = "(restricted" in state.lower() or facts.nvidia.cuda.code == CUDA_BUSY
     daemon = known_or(facts.nvidia.kernel.gridd, None)
     also = f" The licence daemon nvidia-gridd is {daemon}." if daemon and daemon != "active" else ""
     says = f"This vGPU's licence status is {state!r}.{also}"

@@ -4,15 +4,13 @@ from gpudoctor.facts import Facts, PciDevice
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.remedies import module, system
 from gpudoctor.subjects import cards_of, in_container, nvidia_host
-from gpudoctor.views.cards import any_works, card_name, computes_elsewhere, owned_by
+from gpudoctor.views.cards import LENDERS, any_works, card_name, computes_elsewhere, owned_by
 from gpudoctor.views.log import events, texts
 from gpudoctor.views.reasons import DEAD
 
-_HOLDERS = ("vfio-pci", "pci-stub", "pciback", "xen-pciback")
-
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
-    held = owned_by(facts, *_HOLDERS)
+    held = owned_by(facts, *LENDERS)
     commands = []
     for card in held[:2]:
         commands.append(f"echo {card.address} | sudo tee /sys/bus/pci/drivers/{card.driver}/unbind")
@@ -54,7 +52,7 @@ def _for_good(facts: Facts, held: tuple[PciDevice, ...]) -> Fix:
 )
 def vfio_in_the_way(facts: Facts) -> Problem | None:
     """The PCI function's driver is vfio-pci; with another GPU for the host it is no more than a hint."""
-    held = owned_by(facts, *_HOLDERS)
+    held = owned_by(facts, *LENDERS)
     if not held:
         return None
     rest = len(cards_of(facts, "nvidia")) > len(held) or any_works(facts) or computes_elsewhere(facts)

@@ -17,6 +17,8 @@ from gpudoctor.subjects import (
 )
 from gpudoctor.views.log import age, events, xids
 
+# The drivers that hold a card for virtual machines.
+LENDERS = ("vfio-pci", "pci-stub", "pciback", "xen-pciback")
 _DAY = 86400.0
 _WEEK = 7 * _DAY
 
@@ -104,15 +106,15 @@ class OnAddress(NamedTuple):
 
     def xids(self, *codes: int) -> tuple[Event, ...]:
         """This GPU's Xids since the driver was loaded, unless the driver says that the GPU has recovered."""
-        return () if self.gpu is not None and reset_since(self.gpu) else xids(self.facts, self.address, *codes)
+        return () if self.gpu is not None and reset_since(self.gpu) else self.logged_xids(*codes)
 
     def logged_xids(self, *codes: int) -> tuple[Event, ...]:
         """This GPU's Xids since the driver was loaded, of a GPU that is well, too."""
-        return xids(self.facts, self.address, *codes)
+        return () if self.is_lent else xids(self.facts, self.address, *codes)
 
     def events(self, *kinds: str) -> tuple[Event, ...]:
         """The log's messages about this GPU; those that name no GPU count where there is only one."""
-        found, alone = events(self.facts, *kinds), len(cards_of(self.facts, "nvidia")) <= 1
+        found, alone = () if self.is_lent else events(self.facts, *kinds), len(cards_of(self.facts, "nvidia")) <= 1
         return tuple(e for e in found if e.gpu == self.address or (e.gpu is None and alone))
 
     def passed(self, said: tuple[Event, ...]) -> bool:
@@ -123,6 +125,11 @@ class OnAddress(NamedTuple):
     def is_history(self, said: tuple[Event, ...]) -> bool:
         """Whether that was more than a week ago: who looks today looks for something else."""
         return self.passed(said) and (age(self.facts, said[-1]) or 0.0) > _WEEK
+
+    @property
+    def is_lent(self) -> bool:
+        """Whether a virtual machine has it now: what the log tells of it is of the time before."""
+        return self.card is not None and self.card in owned_by(self.facts, *LENDERS)
 
     @property
     def answers(self) -> bool:

@@ -210,3 +210,22 @@ def test_nixos_has_no_configuration_of_the_loader() -> None:
     assert "ldconfig" in " ".join(elsewhere.fixes[0].commands)
     assert nixos.fixes[0].commands == (f"export LD_LIBRARY_PATH={folder}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}",)
     assert not nixos.fixes[0].root
+
+
+@pytest.mark.parametrize(
+    ("state", "severity"),
+    [("Unlicensed (Unrestricted)", Severity.WARNING), ("Unlicensed (Restricted)", Severity.ERROR)],
+)
+def test_a_virtual_gpu_that_is_not_restricted_yet(state: str, severity: Severity) -> None:
+    (check,) = catalogue.load(["device.vgpu-unlicensed"])
+    assert [v.severity for v in run(check, having(nvidia__kernel__licence=state))] == [severity]
+
+
+@pytest.mark.parametrize("driver", ["vfio-pci", "pciback", "nvidia"])
+def test_what_befell_a_card_before_a_virtual_machine_got_it(driver: str) -> None:
+    there = "0000:02:00.0"
+    facts = having(nvidia_host(), pci=(card(0), card(1, driver=driver)))
+    facts = logged(event("rm-init-failed", gpu=there), xid(79, gpu=there), facts=facts)
+    for check in catalogue.load(["device.init-failed", "device.fallen-off-the-bus"]):
+        ill = [v for v in run(check, facts) if v.outcome is Outcome.PROBLEM]
+        assert bool(ill) is (driver == "nvidia")
