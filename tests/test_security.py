@@ -1,0 +1,85 @@
+"""What docs/security.md says of the code as a whole: no network, no shell, nothing that turns text into code."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import gpudoctor
+
+PACKAGE = Path(gpudoctor.__file__).parent
+FILES = [path for path in PACKAGE.rglob("*.py") if "checks" not in path.relative_to(PACKAGE).parts]
+FILES += list((PACKAGE.parent / "checks").rglob("*.py"))
+NETWORK = {"socket", "ssl", "http", "urllib", "ftplib", "smtplib", "socketserver", "xmlrpc", "requests", "aiohttp"}
+# Who may: the server that a user starts, the meeting of NCCL's ranks on this machine, and the quoting of addresses.
+ALLOWED = {
+    "cli/serving.py": {"aiohttp", "urllib"},
+    "inside/smoke/backends/pytorch_ranks.py": {"socket"},
+    "report/sarif.py": {"urllib"},
+}
+SHELLS = {"os.system", "os.popen", "subprocess.getoutput", "subprocess.getstatusoutput", "eval", "exec"}
+STARTS = ("subprocess.", "asyncio.create_subprocess")
+
+
+def imports(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def calls(tree: ast.AST) -> Iterator[tuple[str, ast.Call]]:
+    """What is called by the whole of its name, such as os.system."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            yield ast.unparse(node.func), node
+
+
+def by_shell(name: str, call: ast.Call) -> bool:
+    """Whether a call hands a text to a shell, or to Python, to be run."""
+    given = {one.arg for one in call.keywords}
+    return name in SHELLS or (name.startswith(STARTS) and ("shell" in given or "shell" in name))
+
+
+def test_there_is_something_to_look_at() -> None:
+    assert len(FILES) > 300
+
+
+@pytest.mark.parametrize("name", sorted(ALLOWED))
+def test_what_is_allowed_is_used(name: str) -> None:
+    used = {one.partition(".")[0] for one in imports(ast.parse((PACKAGE / name).read_text()))}
+    assert used >= ALLOWED[name]
+
+
+def test_nobody_else_could_go_over_the_network() -> None:
+    found = {}
+    for path in FILES:
+        where = str(path.relative_to(PACKAGE)) if PACKAGE in path.parents else path.name
+        used = {one.partition(".")[0] for one in imports(ast.parse(path.read_text()))} & NETWORK
+        if used - ALLOWED.get(where, set()):
+            found[where] = used
+    assert found == {}
+
+
+def test_of_urllib_only_the_parts_that_read_addresses_are_used() -> None:
+    used = {one for path in FILES for one in imports(ast.parse(path.read_text())) if one.startswith("urllib")}
+    assert used <= {"urllib.parse.quote", "urllib.parse.urlsplit"}
+
+
+def test_no_text_goes_to_a_shell() -> None:
+    found = []
+    for path in FILES:
+        for name, call in calls(ast.parse(path.read_text())):
+            if by_shell(name, call):
+                found.append(f"{path.name}:{call.lineno}")
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    "code", ["os.system(x)", "subprocess.run(x, shell=True)", "asyncio.create_subprocess_shell(x)", "eval(x)"]
+)
+def test_it_would_be_found(code: str) -> None:
+    ((name, call),) = calls(ast.parse(code))
+    assert by_shell(name, call)
