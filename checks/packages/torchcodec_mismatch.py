@@ -6,12 +6,7 @@ from gpudoctor.maybe import known
 from gpudoctor.remedies.frameworks import verify
 from gpudoctor.remedies.python import install, lasting
 from gpudoctor.subjects import OnFramework, torches
-from gpudoctor.views.packages import numbers, package
-
-
-def _own_build(version: str) -> bool:
-    """A nightly, or a build from source such as those in NVIDIA's images (2.9.0a0+nv25.10), which fit one another."""
-    return "dev" in version or "a0" in version or "+git" in version
+from gpudoctor.views.packages import is_own_build, numbers, package
 
 
 def _minor(on: OnFramework) -> str:
@@ -49,6 +44,6 @@ def torchcodec_mismatch(on: OnFramework) -> str | None:
     if codec is None or wanted is None or codec.installer not in ("pip", "uv", "poetry"):
         return None  # conda builds each release against several releases of PyTorch
     torch = known(on.framework.version) or ""
-    if not numbers(torch) or numbers(torch)[:2] == numbers(wanted) or _own_build(torch) or _own_build(codec.version):
+    if not numbers(torch) or numbers(torch)[:2] == numbers(wanted) or any(map(is_own_build, (torch, codec.version))):
         return None
     return f"torchcodec {codec.version} is compiled for PyTorch {wanted}; installed is PyTorch {torch}."

@@ -9,7 +9,7 @@ from gpudoctor.maybe import known
 from gpudoctor.remedies.frameworks import verify
 from gpudoctor.remedies.python import install, lasting, uninstall
 from gpudoctor.subjects import OnFramework, torches
-from gpudoctor.views.packages import numbers, packages_of, release
+from gpudoctor.views.packages import is_own_build, numbers, packages_of, release
 
 _NAMES = ("torchvision", "torchaudio")
 
@@ -21,7 +21,8 @@ def _wrong(on: OnFramework) -> tuple[Package, str] | None:
     for package in packages_of(on.python):
         if package.name in _NAMES and package.name in pins:
             return package, f"requires {pins[package.name]}"
-        if package.name == "torchvision" and not package.requires:
+        own = is_own_build(torch) or is_own_build(package.version)
+        if package.name == "torchvision" and not package.requires and not own:
             wanted = torchvision_for(release(torch))
             if wanted and numbers(wanted)[:2] != numbers(package.version)[:2]:
                 return package, f"is for another PyTorch; torchvision {wanted} belongs to it"

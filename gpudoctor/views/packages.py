@@ -50,3 +50,12 @@ def major(text: str) -> int | None:
 def release(text: str) -> str:
     """A version without its local part: "2.7.1" of "2.7.1+cu126"."""
     return text.partition("+")[0]
+
+
+def is_own_build(text: str) -> bool:
+    """Whether this is the version of a nightly or of a build from source, as in NVIDIA's images (2.9.0a0+nv25.10).
+
+    Which of them fit one another their numbers do not tell.
+    """
+    public, _, local = text.partition("+")
+    return "dev" in public or "a0" in public or local.startswith("git")

@@ -29,6 +29,10 @@ def test_torchvision_mismatch() -> None:
     assert verifies(torchvision_mismatch, facts) == [f"{facts.pythons[0].path} {imports}"]
     fits = package("torchvision", "0.20.1", requires=("torch==2.5.1",))
     assert one(torchvision_mismatch, environment(torch("2.5.1"), packages=(fits,))) == ("pass", "")
+    by_nvidia = package("torchvision", "0.20.0a0")  # as in the image 24.12, where it belongs to this PyTorch
+    assert (
+        one(torchvision_mismatch, environment(torch("2.6.0a0+df5bbc09d1.nv24.12"), packages=(by_nvidia,)))[0] == "pass"
+    )
     assert one(torchvision_mismatch, environment(torch(version=Unknown("closed")))) == ("unknown", "closed")
 
 
