@@ -6,7 +6,7 @@ from gpudoctor.maybe import known_or
 from gpudoctor.remedies.cluster import ask_for_gpu
 from gpudoctor.subjects import in_container
 from gpudoctor.views.clusters import jobs, system
-from gpudoctor.views.containers import gpu_nodes
+from gpudoctor.views.containers import gpu_nodes, has_cuda_wheel
 
 
 @check(
@@ -37,4 +37,6 @@ def job_without_gpu(facts: Facts) -> Problem | None:
     which = f"all {len(nodes)} of the node's GPUs are" if len(nodes) > 1 else "the node's only GPU is"
     says = f"This is {whose}, {asked}: {which} closed to it."
     lines = [f"{node.path}: EPERM" for node in nodes[:2]] + ([granted] if granted else [])
-    return Problem(says, tuple(lines))
+    # One that computes on the processor need not ask for a GPU.
+    wanted = granted or has_cuda_wheel(facts) or not any(p.frameworks for p in facts.pythons)
+    return Problem(says, tuple(lines), severity=None if wanted else Severity.WARNING)

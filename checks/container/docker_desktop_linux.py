@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from gpudoctor.facts import Facts
-from gpudoctor.judge import MACHINE, About, Fix, Severity, check
+from gpudoctor.judge import MACHINE, About, Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or
 from gpudoctor.remedies import container
 from gpudoctor.subjects import has_nvidia, in_container, on_wsl
@@ -42,10 +42,13 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     affects=("containers",),
     seen=("table 2026-11",),
 )
-def docker_desktop_linux(facts: Facts) -> str | None:
+def docker_desktop_linux(facts: Facts) -> Problem | None:
     """The context in use is Docker Desktop's, and its virtual machine has no runtime of NVIDIA's."""
     if known(facts.containers.docker_desktop) is not True:
         return None
     if "nvidia" in (known_or(facts.containers.docker_runtimes, None) or ()):
         return None
-    return "The docker command speaks to Docker Desktop, whose virtual machine does not have this computer's GPU."
+    says = "The docker command speaks to Docker Desktop, whose virtual machine does not have this computer's GPU."
+    # The toolkit is a sign that somebody wants GPUs in containers; many have Docker Desktop for other work.
+    wanted = known_or(facts.containers.toolkit, None) is not None
+    return Problem(says, severity=None if wanted else Severity.ADVICE)

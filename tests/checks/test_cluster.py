@@ -120,6 +120,14 @@ def test_each_system_is_asked_in_its_own_words(scheduler: str, granted: object, 
     assert run(job_without_gpu, facts)[0].fixes[0].commands[0] == first
 
 
+def test_a_job_for_the_processor_is_no_failure() -> None:
+    job = of(closed(nvidia_host(2), 0, 1), **SLURM)
+    cpu = with_framework(framework(cuda=None, variant="cpu", archs=()), job)
+    assert run(job_without_gpu, cpu)[0].severity == "warn"
+    assert run(job_without_gpu, with_framework(framework(), job))[0].severity == "fail"
+    assert run(job_without_gpu, change(cpu, "cluster.granted", "SLURM_JOB_GPUS=0"))[0].severity == "fail"
+
+
 @pytest.mark.parametrize("container", [None, "apptainer"])
 def test_a_job_without_gpu_explains_what_the_driver_says(container: str | None) -> None:
     facts = without_devices(of(closed(nvidia_host(2), 0, 1), **SLURM))

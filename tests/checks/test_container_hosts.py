@@ -73,6 +73,12 @@ def test_docker_desktop_linux(facts: Facts, verdict: list[tuple[str, str]]) -> N
     assert ask(docker_desktop_linux, facts) == verdict
 
 
+def test_docker_desktop_for_other_work_is_an_advice() -> None:
+    found = host(docker_desktop=True, docker_runtimes=("runc",))
+    assert run(docker_desktop_linux, found)[0].severity == "warn"
+    assert run(docker_desktop_linux, change(found, "containers.toolkit", None))[0].severity == "advice"
+
+
 OLD = [
     (
         "problem",
