@@ -71,7 +71,8 @@ def write(path: str, data: bytes, mode: int = 0o666) -> None:
             stream.write(data)
         return
     part = f"{path}.{os.getpid()}.part"
-    begun = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)  # never through a link that somebody has laid
+    # never through a link that somebody has laid; Windows would change the ends of lines
+    begun = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode)
     try:
         with os.fdopen(begun, "wb") as file:
             file.write(data)
