@@ -1,10 +1,12 @@
-"""ONEAPI_DEVICE_SELECTOR hides every GPU of Level Zero."""
+"""ONEAPI_DEVICE_SELECTOR or ZE_AFFINITY_MASK hides every GPU of Level Zero."""
 
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.subjects import OnLive
+from gpudoctor.remedies.intel import verify
+from gpudoctor.subjects import OnLive, cards_of
 from gpudoctor.views.intel import sees_none, xpu_torches
 
-_NAME = "ONEAPI_DEVICE_SELECTOR"
+_SELECTOR, _MASK = "ONEAPI_DEVICE_SELECTOR", "ZE_AFFINITY_MASK"
+_TILES = 2  # the most that a card of Intel's has; each counts as a device by default (ZE_FLAT_DEVICE_HIERARCHY)
 
 
 def _accepts(term: str) -> bool:
@@ -27,21 +29,38 @@ def _hides(value: str) -> bool:
     return bool(accepting) and not any(_accepts(term) for term in accepting)
 
 
+def _masks(on: OnLive, value: str) -> bool:
+    """Whether each number of a mask ("0", "0,1", "3.1") is beyond all devices that there can be."""
+    roots = [part.strip().partition(".")[0] for part in value.split(",")]
+    devices = _TILES * len(cards_of(on.facts, "intel"))
+    return devices > 0 and all(root.isdecimal() and int(root) >= devices for root in roots)
+
+
+def _hiding(on: OnLive) -> tuple[str, str] | None:
+    """The variable that hides all, and its value."""
+    environment = on.facts.host.environment
+    selector, mask = environment.get(_SELECTOR, ""), environment.get(_MASK, "")
+    if selector and _hides(selector):
+        return _SELECTOR, selector
+    return (_MASK, mask) if mask and _masks(on, mask) else None
+
+
+def _fixes(on: OnLive) -> tuple[Fix, ...]:
+    name = (_hiding(on) or (_SELECTOR, ""))[0]
+    says = "Take the variable away, here and where it is set."
+    return (Fix(says, (f"unset {name}",), "change-environment", verify=verify(on.python)),)
+
+
 @check(
     title="A variable hides all of Intel's GPUs from PyTorch",
     severity=Severity.ERROR,
     cause="ONEAPI_DEVICE_SELECTOR chooses back ends and devices for every SYCL program. PyTorch reaches Intel's GPUs "
-    "by Level Zero alone: a value that names only opencl or cpu leaves it none.",
-    fixes=(
-        Fix(
-            "Take the variable away, here and where it is set.",
-            (f"unset {_NAME}",),
-            "change-environment",
-            verify="sycl-ls",
-        ),
-    ),
+    "by Level Zero alone: a value that names only opencl or cpu leaves it none. ZE_AFFINITY_MASK chooses among Level Zero's "
+    "devices by number.",
+    fixes=_fixes,
     references=(
         "https://intel.github.io/llvm/EnvironmentVariables.html",
+        "https://www.intel.com/content/www/us/en/developer/articles/technical/flattening-gpu-tile-hierarchy.html",
         "https://docs.pytorch.org/docs/stable/notes/get_start_xpu.html",
     ),
     each=xpu_torches,
@@ -50,7 +69,9 @@ def _hides(value: str) -> bool:
 )
 def selector_hides_all(on: OnLive) -> Problem | None:
     """PyTorch finds none, and the value lets none through."""
-    value = on.facts.host.environment.get(_NAME, "")
-    if not value or not _hides(value) or not sees_none(on):
+    found = _hiding(on)
+    if found is None or not sees_none(on):
         return None
-    return Problem(f"{_NAME}={value} lets no GPU of Level Zero through.")
+    name, value = found
+    which = "lets no GPU of Level Zero through" if name == _SELECTOR else "names no GPU that is there"
+    return Problem(f"{name}={value} {which}.")

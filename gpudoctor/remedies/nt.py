@@ -24,6 +24,7 @@ def command(text: str) -> str:
     """One command."""
     text = _QUOTED.sub(lambda found: '-c "' + found[1].replace('"', "'") + '"', text)
     text = re.sub(r"^export (\w+)=(\S*)$", r"$env:\1 = '\2'", text)
+    text = re.sub(r"^([A-Z_]+)=(\S*) (.+)$", r"$env:\1 = '\2'; \3", text)
     text = re.sub(r"^unset (\w+)$", r"Remove-Item Env:\1", text)
     text = re.sub(r"^rm -r (\S+)$", r"Remove-Item -Recurse \1", text)
     text = text.replace("/bin/python", "/Scripts/python.exe")

@@ -258,6 +258,18 @@ def test_selector_hides_all(value: str, hidden: bool) -> None:
     assert verdicts("intel.selector-hides-all", facts) == [("problem", says) if hidden else ("pass", "")]
 
 
+@pytest.mark.parametrize(
+    ("mask", "hidden"),
+    [("0", False), ("3", False), ("4", True), ("4.0,5.1", True), ("0,7", False), ("", False), ("x", False)],
+)
+def test_a_mask_that_names_no_device(mask: str, hidden: bool) -> None:
+    """Two cards of up to two tiles each have at most the numbers 0 to 3."""
+    facts = arc_host(xpu(0), host__environment={"ZE_AFFINITY_MASK": mask})
+    (verdict,) = run(CHECKS["intel.selector-hides-all"], facts)
+    assert verdict.says == (f"ZE_AFFINITY_MASK={mask} names no GPU that is there." if hidden else "")
+    assert [fix.commands for fix in verdict.fixes] == [("unset ZE_AFFINITY_MASK",)] * hidden
+
+
 def test_a_selector_beside_a_pytorch_that_sees_the_gpu_is_no_problem() -> None:
     env = {"ONEAPI_DEVICE_SELECTOR": "opencl:*"}
     assert verdicts("intel.selector-hides-all", arc_host(xpu(), host__environment=env)) == [("pass", "")]

@@ -12,6 +12,7 @@ from gpudoctor.remedies.nt import command, worded
         ("C:/env/Scripts/python.exe -m pip install torch", "C:\\env\\Scripts\\python.exe -m pip install torch"),
         ("""C:/p.exe -c 'print(ones(1, device="cuda"))'""", """C:\\p.exe -c "print(ones(1, device='cuda'))\""""),
         ("export CUDA_VISIBLE_DEVICES=0", "$env:CUDA_VISIBLE_DEVICES = '0'"),
+        ("SYCL_UR_TRACE=1 C:/p.exe -c 'import torch'", "$env:SYCL_UR_TRACE = '1'; C:\\p.exe -c \"import torch\""),
         ("unset UV_TORCH_BACKEND", "Remove-Item Env:UV_TORCH_BACKEND"),
         ("rm -r ~/gpu-env", "Remove-Item -Recurse ~\\gpu-env"),
         ("~/gpu-env/bin/python -m pip list", "~\\gpu-env\\Scripts\\python.exe -m pip list"),
