@@ -37,7 +37,16 @@ def test_what_it_copies_is_there_and_is_where_gpudoctor_looks() -> None:
     assert wanted.path == "gpus"
 
 
-@pytest.mark.parametrize(("machine", "code"), [(WELL, 0), (ILL, 1), ("server-without-a-gpu-in-docker", 1)])
+@pytest.mark.parametrize(
+    ("machine", "code"),
+    [
+        (WELL, 0),
+        (ILL, 1),
+        ("server-without-a-gpu-in-docker", 1),
+        ("lost-after-a-daemon-reload", 1),
+        ("fell-off-the-bus", 1),
+    ],
+)
 def test_docker_gets_0_or_1_and_one_line(machine: str, code: int, tmp_path: Path) -> None:
     options, _, command = of("HEALTHCHECK").partition("CMD ")
     program = f"{stand_in(tmp_path, machine)} check --expect {FOLDER / 'expect.toml'}"

@@ -159,6 +159,7 @@ def test_a_well_node_runs_jobs_and_an_ill_one_is_drained_with_the_reason(cluster
     become(cluster.folder, ILL)
     cluster.until(lambda: "DRAIN" in cluster.node("State"), "the drain")
     assert cluster.node("Reason").startswith("gpudoctor: driver.library-mismatch: ")
+    assert cluster.run("sinfo", "-R", "--noheader").stdout.startswith("gpudoctor: driver.li root ")
     assert not (cluster.folder / "run" / "well").exists()
 
     become(cluster.folder, WELL)
