@@ -55,8 +55,8 @@ def _fixes(on: OnLive) -> tuple[Fix, ...]:
     title="A variable hides all of Intel's GPUs from PyTorch",
     severity=Severity.ERROR,
     cause="ONEAPI_DEVICE_SELECTOR chooses back ends and devices for every SYCL program. PyTorch reaches Intel's GPUs "
-    "by Level Zero alone: a value that names only opencl or cpu leaves it none. ZE_AFFINITY_MASK chooses among Level Zero's "
-    "devices by number.",
+    "by Level Zero alone: a value that names only opencl or cpu leaves it none. ZE_AFFINITY_MASK chooses among Level "
+    "Zero's devices by number.",
     fixes=_fixes,
     references=(
         "https://intel.github.io/llvm/EnvironmentVariables.html",
