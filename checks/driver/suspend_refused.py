@@ -3,7 +3,7 @@
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.views.driver import own_kernel
-from gpudoctor.views.log import events, texts
+from gpudoctor.views.log import events, of_this_week, texts
 
 _UNITS = "nvidia-suspend.service nvidia-hibernate.service nvidia-resume.service"
 
@@ -35,7 +35,8 @@ _UNITS = "nvidia-suspend.service nvidia-hibernate.service nvidia-resume.service"
 )
 def suspend_refused(facts: Facts) -> Problem | None:
     """The driver's own words in the log."""
-    said = events(facts, "suspend-refused")
-    if not said:
+    said = of_this_week(facts, events(facts, "suspend-refused"))
+    # A later attempt, which began and was not refused, went well.
+    if not said or events(facts, "suspend-refused", "suspend")[-1].kind == "suspend":
         return None
     return Problem("The driver refused to suspend: its services for suspend did not run.", texts(said[-2:]))

@@ -5,7 +5,7 @@ from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known_or
 from gpudoctor.subjects import nvidia_hardware
 from gpudoctor.views.gpus import COHERENT
-from gpudoctor.views.log import events, texts
+from gpudoctor.views.log import events, of_this_week, texts
 
 _FIXES = (
     Fix(
@@ -45,7 +45,7 @@ def unified_memory_exhausted(facts: Facts) -> Problem | None:
     """The driver's own words in the log, on machines of unified memory alone: on a card they mean the card's."""
     if known_or(facts.host.platform, "") not in COHERENT:
         return None
-    said = events(facts, "driver-no-memory")
+    said = of_this_week(facts, events(facts, "driver-no-memory"))
     if not said:
         return None
     return Problem("The driver found no memory left, which GPU and processor share here.", texts(said[-3:]))

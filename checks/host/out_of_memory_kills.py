@@ -6,6 +6,7 @@ from gpudoctor.maybe import known, known_or
 from gpudoctor.subjects import gpus_of, in_container, machine
 from gpudoctor.views.containers import size
 from gpudoctor.views.gpus import COHERENT
+from gpudoctor.views.log import WEEK, of_this_week
 
 # What computes: names as the kernel cuts them (15 characters).
 COMPUTES = ("python", "pt_", "vllm", "ray", "torchrun", "jupyter", "ipython", "ollama", "llama", "text-generation")
@@ -17,7 +18,7 @@ _UNIFIED = (
 
 
 def _kills(facts: Facts) -> list[Event]:
-    kills = [e for e in known(facts.log.events) if e.kind == "oom-kill"]
+    kills = of_this_week(facts, tuple(e for e in known(facts.log.events) if e.kind == "oom-kill"))
     return [e for e in kills if e.what.get("process", "").lower().startswith(COMPUTES)]
 
 
@@ -52,6 +53,7 @@ def out_of_memory_kills(facts: Facts) -> Problem | None:
     total = known_or(facts.host.memory, None)
     memory = f" The machine has {size(total)}." if total else ""
     times = "once" if len(kills) == 1 else f"{len(kills)} times"
-    says = f"Since boot the kernel ended {names} {times} for want of memory.{memory}"
+    since = "Since boot" if known_or(facts.host.uptime, 0.0) <= WEEK else "In the last week"
+    says = f"{since} the kernel ended {names} {times} for want of memory.{memory}"
     unified = known_or(facts.host.platform, "") in COHERENT
     return Problem(says, tuple(e.text for e in kills[:3]), cause=_UNIFIED if unified else None)

@@ -4,6 +4,7 @@ from gpudoctor.facts import Event, Facts
 from gpudoctor.maybe import Unknown
 
 _MINUTE = 60.0
+WEEK = 7 * 86400.0
 _UNITS = ((86400.0, "day"), (3600.0, "hour"), (_MINUTE, "minute"))
 # Messages of a running driver.
 CLEARED_BY_LOADING = frozenset(
@@ -44,6 +45,11 @@ def age(facts: Facts, event: Event) -> float | None:
     if event.seconds is None or isinstance(now, Unknown) or now < event.seconds:
         return None
     return now - event.seconds
+
+
+def of_this_week(facts: Facts, found: tuple[Event, ...]) -> tuple[Event, ...]:
+    """Messages without those that are known to be older than a week: a machine runs for months."""
+    return tuple(event for event in found if (age(facts, event) or 0.0) <= WEEK)
 
 
 def ago(facts: Facts, event: Event) -> str:

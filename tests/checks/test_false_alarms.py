@@ -229,3 +229,35 @@ def test_what_befell_a_card_before_a_virtual_machine_got_it(driver: str) -> None
     for check in catalogue.load(["device.init-failed", "device.fallen-off-the-bus"]):
         ill = [v for v in run(check, facts) if v.outcome is Outcome.PROBLEM]
         assert bool(ill) is (driver == "nvidia")
+
+
+@pytest.mark.parametrize(
+    ("id_", "kind", "platform"),
+    [
+        ("host.out-of-memory-kills", "oom-kill", "bare"),
+        ("health.unified-memory-exhausted", "driver-no-memory", "dgx-spark"),
+        ("driver.suspend-refused", "suspend-refused", "laptop"),
+    ],
+)
+@pytest.mark.parametrize(("days", "ill"), [(2, True), (20, False)])
+def test_what_happened_weeks_ago_is_not_told(id_: str, kind: str, platform: str, days: int, ill: bool) -> None:
+    (check,) = catalogue.load([id_])
+    before = having(logged(event(kind, process="python3")), host__platform=platform, log__now=days * 86400.0 + 10.0)
+    (verdict,) = run(check, having(before, log__events__0__seconds=10.0))
+    assert (verdict.outcome is Outcome.PROBLEM) is ill
+
+
+def test_a_later_suspend_that_was_not_refused() -> None:
+    (check,) = catalogue.load(["driver.suspend-refused"])
+    attempt = (event("suspend"), event("suspend-refused"), event("resume"))
+    (verdict,) = run(check, logged(*attempt))
+    assert verdict.outcome is Outcome.PROBLEM
+    (verdict,) = run(check, logged(*attempt, event("suspend"), event("resume")))
+    assert verdict.outcome is Outcome.PASS
+
+
+@pytest.mark.parametrize(("days", "since"), [(3, "Since boot"), (30, "In the last week")])
+def test_since_when_programs_were_ended(days: int, since: str) -> None:
+    (check,) = catalogue.load(["host.out-of-memory-kills"])
+    (verdict,) = run(check, having(logged(event("oom-kill", process="python3")), host__uptime=days * 86400.0))
+    assert verdict.says.startswith(f"{since} the kernel ended python3 once")
