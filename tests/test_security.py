@@ -1,6 +1,7 @@
 """What docs/security.md says of the code as a whole: no network, no shell, nothing that turns text into code."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -83,3 +84,41 @@ def test_no_text_goes_to_a_shell() -> None:
 def test_it_would_be_found(code: str) -> None:
     ((name, call),) = calls(ast.parse(code))
     assert by_shell(name, call)
+
+
+def test_the_files_that_the_page_names_are_there() -> None:
+    page = (PACKAGE.parent / "docs" / "security.md").read_text()
+    named = re.findall(r"`((?:gpudoctor|tests|scripts)/[\w/]+\.py)`", page)
+    assert len(named) >= 7
+    assert [name for name in named if not (PACKAGE.parent / name).exists()] == []
+
+
+def test_the_limits_that_the_page_tells() -> None:
+    from gpudoctor import machine
+    from gpudoctor.children import output
+    from gpudoctor.expect import places, trust
+    from gpudoctor.facts import file
+    from gpudoctor.setup import journal
+
+    page = (PACKAGE.parent / "docs" / "security.md").read_text()
+    for words, limit in {
+        "16 MiB of a file": machine.READ_LIMIT >> 20,
+        "8 MiB of the kernel's log": machine.KMSG_LIMIT >> 20,
+        "4 MiB are kept": output.OUTPUT_LIMIT >> 20,
+        "32 MiB | none": file.LIMIT >> 20,
+        "256 KiB, 200 files": trust.LIMIT >> 10,
+        "8 MiB | refused": journal.LIMIT >> 20,
+    }.items():
+        assert words in " ".join(page.split())
+        assert words.startswith(str(limit))
+    assert places.MOST == 200
+
+
+def test_the_formats_that_the_page_calls_masked() -> None:
+    from gpudoctor.report.formats import FORMATS
+
+    page = (PACKAGE.parent / "docs" / "security.md").read_text()
+    rows = [line for line in page.splitlines() if "`--format`" in line]
+    for one in FORMATS.values():
+        (row,) = [line for line in rows if re.search(rf"[ ,]{one.name}\b", line.partition("`--format`")[2])]
+        assert ("`facts`" in row) is one.leaves, one.name

@@ -1,4 +1,4 @@
-"""docs/provisioning.md names every file of examples/ and no other, and every call of gpudoctor in both is one that it takes."""
+"""docs/provisioning.md names each file of examples/ and no other; gpudoctor takes every call that stands in them."""
 
 import re
 from pathlib import Path
