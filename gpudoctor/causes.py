@@ -47,6 +47,13 @@ KEEPS_OUT = (
     "health.memory-held",
     "health.stuck-process",
 )
+# Whose hardware and software an area is about; a build for another vendor's GPUs does not come to it.
+VENDORS = {
+    **dict.fromkeys(("device", "driver", "fabric", "mig", "link", "health"), "nvidia"),
+    "rocm": "amd",
+    "intel": "intel",
+}
+MASKS = {"visibility.cuda": "nvidia", "visibility.hip": "amd", "visibility.rocr": "amd"}
 RANK = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.ADVICE: 2}
 
 
@@ -97,6 +104,7 @@ def _causes(verdict: Verdict, problems: list[Verdict]) -> list[Verdict]:
         and _named(other, verdict)
         and other.about.touches(verdict.about)
         and not _of_another_framework(other, verdict)
+        and not _of_another_vendor(other, verdict)
         and not _mutual(other, verdict)
     ]
 
@@ -129,9 +137,21 @@ def _is_bearable(cause: Verdict, verdict: Verdict) -> bool:
 
 
 def _of_another_framework(cause: Verdict, verdict: Verdict) -> bool:
-    """Whether the supposed cause ails one framework, and a smoke test failed with another, or with none."""
+    """Whether the supposed cause ails one framework, and a smoke test failed with another, or with none.
+
+    What is wrong with one framework's files explains nothing about another framework either.
+    """
+    if cause.check.area == "python" and cause.about.package and verdict.about.package:
+        return cause.about.package != verdict.about.package
     framework = cause.about.package if cause.check.area in FRAMEWORKS else None
     return verdict.check.area == "smoke" and framework is not None and framework != verdict.about.package
+
+
+def _of_another_vendor(cause: Verdict, verdict: Verdict) -> bool:
+    """Whether the verdict is about a build for one vendor's GPUs, and the supposed cause ails another vendor's."""
+    id_, wanted = cause.check.id, verdict.about.vendor
+    vendor = VENDORS.get(cause.check.area) or MASKS.get(id_.partition("-")[0])
+    return wanted is not None and vendor is not None and vendor != wanted
 
 
 def _mutual(cause: Verdict, verdict: Verdict) -> bool:

@@ -77,12 +77,14 @@ class About(msgspec.Struct, frozen=True):
         gpu: the GPU's PCI address, or its vendor and index where that is unknown.
         python: the interpreter's path.
         package: the framework or package.
+        vendor: whose GPUs the package is built for: nvidia, amd, intel.
     """
 
     label: str = "this machine"
     gpu: str | None = None
     python: str | None = None
     package: str | None = None
+    vendor: str | None = None
 
     def touches(self, other: "About") -> bool:
         """Whether a cause here can explain a problem there: nothing narrows them down to different things."""

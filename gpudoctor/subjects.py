@@ -84,6 +84,15 @@ class OnPair(NamedTuple):
         return _placed(self.facts, self.python, self.framework)
 
 
+def built_for(framework: Framework) -> str | None:
+    """Whose GPUs a framework is built for; None where it is built for none, or nobody can say."""
+    if isinstance(framework.cuda, str):
+        return "nvidia"
+    if isinstance(framework.hip, str):
+        return "amd"
+    return "intel" if framework.variant == "xpu" else None
+
+
 def framework_name(framework: Framework) -> str:
     """The framework's name and version for people."""
     version = "" if isinstance(framework.version, Unknown) else framework.version
@@ -272,6 +281,14 @@ def pythons(facts: Facts) -> Iterator[tuple[About, OnPython]]:
             yield About(label=python.path, python=python.path), OnPython(facts, python)
 
 
+def about_modules(about: About, modules: Iterable[str]) -> About:
+    """The same, narrowed to a framework where it is all that is ill: it explains nothing about another one."""
+    names = set(modules)
+    if len(names) != 1 or not names <= set(NAMES):
+        return about
+    return About(about.label, about.gpu, about.python, names.pop())
+
+
 def frameworks(facts: Facts, name: str | None = None) -> Iterator[tuple[About, OnFramework]]:
     """Each framework of each interpreter, or those of one name (torch, tensorflow, cupy, jax, onnxruntime)."""
     for about, (_, python) in pythons(facts):
@@ -279,7 +296,7 @@ def frameworks(facts: Facts, name: str | None = None) -> Iterator[tuple[About, O
             if name in (None, framework.name):
                 label = _placed(facts, python, framework)
                 yield (
-                    About(label=label, python=about.python, package=framework.name),
+                    About(label, python=about.python, package=framework.name, vendor=built_for(framework)),
                     OnFramework(facts, python, framework),
                 )
 
@@ -325,7 +342,7 @@ def pairs(facts: Facts, name: str | None = None) -> Iterator[tuple[About, OnPair
         for gpu in _runs_on(facts, framework):
             label = f"{about.label} on GPU {gpu.index}"
             yield (
-                About(label=label, gpu=gpu_key(gpu), python=about.python, package=framework.name),
+                About(label, gpu_key(gpu), about.python, framework.name, about.vendor),
                 OnPair(facts, python, framework, gpu),
             )
 

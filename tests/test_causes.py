@@ -165,3 +165,23 @@ def test_a_warning_that_a_check_names_itself_explains_it() -> None:
         problem("driver.cuda-error", ("device.xid-driver",)),
     ]
     assert shape(verdicts) == [("device.xid-driver", ["driver.cuda-error"])]
+
+
+@pytest.mark.parametrize(
+    ("cause", "vendor", "under"),
+    [
+        ("visibility.hip-out-of-range", "nvidia", False),
+        ("visibility.hip-out-of-range", "amd", True),
+        ("visibility.cuda-hides-all", "amd", False),
+        ("visibility.cuda-hides-all", "nvidia", True),
+        ("rocm.kfd-missing", "nvidia", False),
+        ("driver.library-mismatch", "amd", False),
+        ("driver.library-mismatch", "nvidia", True),
+        ("container.no-gpus-passed", "amd", True),  # of no vendor's alone
+        ("driver.library-mismatch", None, True),  # nobody knows what it is built for
+    ],
+)
+def test_another_vendors_illness_explains_nothing(cause: str, vendor: str | None, under: bool) -> None:
+    torch = About("PyTorch", python="/opt/env/bin/python", package="torch", vendor=vendor)
+    verdicts = [problem(cause), problem("pytorch.no-gpu", (f"{cause.partition('.')[0]}.*",), torch)]
+    assert (len(shape(verdicts)) == 1) is under

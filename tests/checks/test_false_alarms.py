@@ -9,6 +9,7 @@ from gpudoctor import catalogue
 from gpudoctor.facts import Facts, Process
 from gpudoctor.judge import Outcome, Severity, run
 from gpudoctor.maybe import Unknown
+from gpudoctor.subjects import frameworks, pairs
 from tests.builders import card, change, framework, library, nvidia_host, plain_host, with_framework
 from tests.checks.amd_machines import amd_host
 from tests.checks.intel_machines import arc_host, xpu
@@ -261,3 +262,10 @@ def test_since_when_programs_were_ended(days: int, since: str) -> None:
     (check,) = catalogue.load(["host.out-of-memory-kills"])
     (verdict,) = run(check, having(logged(event("oom-kill", process="python3")), host__uptime=days * 86400.0))
     assert verdict.says.startswith(f"{since} the kernel ended python3 once")
+
+
+def test_whose_gpus_a_framework_is_built_for() -> None:
+    builds = framework(), framework(cuda=None, hip="6.3"), xpu(), framework(cuda=None, variant="cpu")
+    facts = [with_framework(build) for build in builds]
+    assert [[about.vendor for about, _ in frameworks(f)] for f in facts] == [["nvidia"], ["amd"], ["intel"], [None]]
+    assert [about.vendor for about, _ in pairs(facts[0])] == ["nvidia"]
