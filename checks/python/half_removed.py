@@ -1,12 +1,13 @@
 """The remains of a package that was half removed or half installed."""
 
 import shlex
+from collections.abc import Iterator
 
-from gpudoctor.facts import Remnant
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.facts import Facts, Remnant
+from gpudoctor.judge import About, Fix, Problem, Severity, check
 from gpudoctor.knowledge.wanted import is_framework
 from gpudoctor.remedies.python import install, reinstall_torch
-from gpudoctor.subjects import OnPython, pythons
+from gpudoctor.subjects import OnPython, about_modules, pythons
 
 _PLACEHOLDERS = ("/tensorflow_gpu-", "/tf_nightly_gpu-")
 
@@ -25,6 +26,11 @@ def _distribution(remnant: Remnant) -> str:
     """The package to install again: by the name of its metadata, else that of the module."""
     name = remnant.path.rpartition("/")[2]
     return name.partition("-")[0].replace("_", "-") if ".dist-info" in name else remnant.module
+
+
+def _subjects(facts: Facts) -> Iterator[tuple[About, OnPython]]:
+    for about, on in pythons(facts):
+        yield about_modules(about, (r.module for r in (*_broken(on), *_leftovers(on)))), on
 
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
@@ -52,7 +58,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://docs.python.org/3/reference/import.html#namespace-packages",
         "https://github.com/vladmandic/sdnext/issues/3797",
     ),
-    each=pythons,
+    each=_subjects,
     because=("python.interpreter-broken",),
     affects=("wheels",),
     seen=("simulated 2026-11",),
@@ -69,4 +75,6 @@ def half_removed(on: OnPython) -> Problem | None:
             f"{first.path} is what pip left of {first.module} when it removed it.", seen, severity=Severity.ADVICE
         )
     says = f"{first.path} is only the remains of {first.module} ({first.why}): it is incomplete and cannot be used."
-    return Problem(says, seen, severity=None if is_framework(first.module) else Severity.WARNING)
+    # Where no metadata is left, nothing claims to be installed: somebody removed it, and files of his own stayed.
+    claimed = is_framework(first.module) and "no metadata" not in first.why
+    return Problem(says, seen, severity=None if claimed else Severity.WARNING)

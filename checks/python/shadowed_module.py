@@ -1,11 +1,12 @@
 """Something else than the installed package is imported under a framework's name."""
 
 import shlex
+from collections.abc import Iterator
 
-from gpudoctor.facts import Shadow
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.facts import Facts, Shadow
+from gpudoctor.judge import About, Fix, Problem, Severity, check
 from gpudoctor.knowledge.wanted import is_framework
-from gpudoctor.subjects import OnPython, pythons
+from gpudoctor.subjects import OnPython, about_modules, pythons
 
 _WHERE = {"PYTHONPATH": "PYTHONPATH", "working directory": "the working directory", ".pth": "a .pth file"}
 
@@ -20,6 +21,11 @@ def _shadow(on: OnPython) -> Shadow | None:
 def _is_link(shadow: Shadow) -> bool:
     """An editable installation: the .pth file leads to the checkout that is meant to win."""
     return shadow.because == ".pth" and shadow.version is not None
+
+
+def _subjects(facts: Facts) -> Iterator[tuple[About, OnPython]]:
+    for about, on in pythons(facts):
+        yield about_modules(about, (s.module for s in on.python.shadows if s.because in _WHERE and not _is_link(s))), on
 
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
@@ -69,7 +75,7 @@ def _without_python_path(on: OnPython, shadow: Shadow, verify: str) -> Fix:
         "https://docs.python.org/3/library/sys_path_init.html",
         "https://github.com/pytorch/pytorch/issues/7575",
     ),
-    each=pythons,
+    each=_subjects,
     because=("python.interpreter-broken",),
     affects=("wheels",),
     seen=("simulated 2026-11",),

@@ -1,11 +1,12 @@
 """Packages in ~/.local that win over the environment's."""
 
 import shlex
+from collections.abc import Iterator
 
-from gpudoctor.facts import Shadow
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.facts import Facts, Shadow
+from gpudoctor.judge import About, Fix, Problem, Severity, check
 from gpudoctor.knowledge.wanted import is_framework
-from gpudoctor.subjects import OnPython, in_container, pythons
+from gpudoctor.subjects import OnPython, about_modules, in_container, pythons
 
 
 def _shadows(on: OnPython) -> list[Shadow]:
@@ -14,6 +15,11 @@ def _shadows(on: OnPython) -> list[Shadow]:
     if on.python.kind == "system" and not in_container(on.facts):
         return []
     return sorted(mine, key=lambda s: not is_framework(s.module))
+
+
+def _subjects(facts: Facts) -> Iterator[tuple[About, OnPython]]:
+    for about, on in pythons(facts):
+        yield about_modules(about, (s.module for s in _shadows(on))), on
 
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
@@ -48,7 +54,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://docs.python.org/3/library/site.html#site.ENABLE_USER_SITE",
         "https://github.com/cloveranon/Clover-Edition/issues/128",
     ),
-    each=pythons,
+    each=_subjects,
     because=("python.interpreter-broken",),
     affects=("wheels",),
     seen=("simulated 2026-11",),

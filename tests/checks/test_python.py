@@ -60,6 +60,9 @@ def test_half_removed() -> None:
     said = commands(half_removed, facts)
     assert f"rm -r {TORCH}" in said
     assert "install --index-url https://download.pytorch.org/whl/" in said
+    assert severity(half_removed, facts) == "warn"  # nothing claims that it is installed
+    claimed = Remnant(module="torch", path=TORCH, why="no __init__.py")
+    assert severity(half_removed, environment(remnants=(claimed,))) == "fail"
     tilde = Remnant(module="torch", path=f"{SITE}/~orch", why="~orch")
     assert severity(half_removed, environment(torch(), remnants=(tilde,))) == "advice"
     empty = Remnant(module="tensorflow", path=f"{SITE}/tensorflow_gpu-2.12.0.dist-info", why="no module")

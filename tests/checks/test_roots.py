@@ -4,12 +4,12 @@ import msgspec
 import pytest
 
 from gpudoctor import catalogue
-from gpudoctor.facts import Facts
+from gpudoctor.facts import Facts, Remnant, Shadow
 from gpudoctor.judge import judge
 from gpudoctor.report.build import build
 from tests.builders import change
 from tests.checks.amd_machines import amd_host, kfd
-from tests.checks.environments import blind, environment, machine, package, torch
+from tests.checks.environments import SITE, blind, environment, machine, package, torch
 
 
 def roots(facts: Facts) -> dict[str, str]:
@@ -42,3 +42,27 @@ def test_numpy_explains_no_build_of_a_framework() -> None:
     broken = blind(import_error="ImportError: numpy.core.multiarray failed to import")
     found = roots(environment(torch("2.2.2", cuda="12.1", live=broken), packages=(package("numpy", "2.1.0"),)))
     assert list(found) == ["python.numpy-2"]
+
+
+@pytest.mark.parametrize(
+    ("modules", "expected"),
+    [
+        (("tensorflow",), {"pytorch.cpu-build": "fail", "python.half-removed": "fail"}),
+        (("torch",), {"python.half-removed": "fail"}),
+        (("tensorflow", "torch"), {"python.half-removed": "fail"}),
+        (("numpy",), {"python.half-removed": "fail"}),  # as PyTorch may fail of it
+    ],
+)
+def test_the_remains_of_one_framework_explain_nothing_about_another(
+    modules: tuple[str, ...], expected: dict[str, str]
+) -> None:
+    left = tuple(Remnant(module=m, path=f"{SITE}/{m}", why="no __init__.py") for m in modules)
+    cpu = torch("2.7.1+cpu", cuda=None, variant="cpu", archs=(), live=blind())
+    assert roots(environment(cpu, remnants=left)) == expected
+
+
+def test_a_shadow_of_one_framework_explains_nothing_about_another() -> None:
+    old = machine("11.4")
+    for module, many in (("tensorflow", 2), ("torch", 1)):
+        shadow = Shadow(module=module, wins=f"/w/{module}.py", loses=(f"{SITE}/{module}",), because="PYTHONPATH")
+        assert len(roots(environment(torch(cuda="12.6"), shadows=(shadow,), facts=old))) == many
