@@ -59,6 +59,7 @@ def test_the_page_in_a_browser(tmp_path: Path) -> None:
         _fits(page, pages)
         _opens(page, pages["demo mismatch"])
         _colours(page, pages["demo mismatch"])
+        _paper(page, pages["demo mismatch"])
 
 
 def _fits(page: Page, pages: dict[str, str]) -> None:
@@ -108,6 +109,15 @@ def _colours(page: Page, url: str) -> None:
             paper = page.run("return getComputedStyle(document.querySelector('.first')).backgroundColor")
             assert _contrast(ink, paper) >= 4.5, (scheme, look)  # WCAG 2.2, AA
     assert shots[0] != shots[1]
+
+
+def _paper(page: Page, url: str) -> None:
+    """On paper nothing can be opened, so everything is."""
+    page.call("url", url=url)
+    height = "return document.querySelector('details').getBoundingClientRect().height"
+    closed = page.run(height)
+    page.call("goog/cdp/execute", cmd="Emulation.setEmulatedMedia", params={"media": "print"})
+    assert page.run(height) > closed + 100
 
 
 def _contrast(one: str, other: str) -> float:
