@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -21,6 +22,12 @@ CONFIG = {"plugin", "pluginConfig", "source", "metricsReporting", "conditions", 
 PLUGIN = {
     "invoke_interval", "timeout", "max_output_length", "concurrency", "enable_message_change_based_condition_update",
 }  # fmt: skip
+
+
+def may_mount() -> bool:
+    """Whether we may make a mount namespace and mount in it."""
+    argv = ["unshare", "--mount", "mount", "--bind", "/tmp", "/tmp"]
+    return bool(shutil.which("unshare")) and subprocess.run(argv, capture_output=True).returncode == 0
 
 
 def manifest(name: str) -> Any:
@@ -109,3 +116,31 @@ def test_the_rule_tells_a_problem_of_the_host_in_one_short_line(tmp_path: Path) 
     assert ended.stdout.startswith("driver.not-installed: ")
     assert len(ended.stdout.rstrip("\n")) < RULE["pluginConfig"]["max_output_length"]
     assert calls("/gpudoctor " + " ".join(rule["args"])) == [rule["args"]]
+
+
+@pytest.mark.namespace
+@pytest.mark.skipif(not may_mount(), reason="needs the right to make mount namespaces")
+def test_the_daemon_reads_this_very_host_mounted_for_reading_alone(tmp_path: Path) -> None:
+    (box,) = manifest("daemonset.yaml")["spec"]["template"]["spec"]["containers"]
+    (words,) = calls(box["command"][2])
+    (tmp_path / "host").mkdir()
+    words = [word.replace("/host", f"{tmp_path}/host").replace("/textfile", str(tmp_path)) for word in words]
+    mounted = f"mount --rbind / {tmp_path}/host && mount -o remount,ro,bind {tmp_path}/host"
+    argv = [
+        "unshare",
+        "--mount",
+        "sh",
+        "-c",
+        f'{mounted} && exec "$@"',
+        "sh",
+        sys.executable,
+        "-m",
+        "gpudoctor",
+        *words,
+    ]
+    ended = subprocess.run(argv, capture_output=True, text=True, timeout=120, cwd=EXAMPLES.parent)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    text = (tmp_path / "gpudoctor.prom").read_text()
+    passed = re.search(r'gpudoctor_checks\{outcome="pass"\} ([0-9.]+)', text)
+    assert passed
+    assert float(passed[1]) > 0
