@@ -22,10 +22,11 @@ def _ill(on: OnPython) -> list[tuple[Package, str, str]]:
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
     ill, ours = _ill(on), major(str(known(driver_cuda(on.facts)))) or 12
-    names, stems = [p.name for p, _, _ in ill], [stem for _, stem, _ in ill if not stem.startswith("lib")]
-    tail = "cuda120" if stems == ["nvidia-dali"] else f"cu{ours}"
+    names, stems = [p.name for p, _, _ in ill], [stem for _, stem, _ in ill]
+    asked = [stem for stem in stems if not stem.startswith("lib")] or stems  # the libraries come with them
+    instead = (f"{stem}-cuda{ours}0" if stem == "nvidia-dali" else f"{stem}-cu{ours}" for stem in asked)
     says = f"Replace {' and '.join(names[:4])} by what is built for CUDA {ours}.{lasting(on.facts)}"
-    commands = (uninstall(on.python, *names), install(on.python, *(f"{stem}-{tail}" for stem in stems)))
+    commands = (uninstall(on.python, *names), install(on.python, *instead))
     return (Fix(says, commands, "reinstall-package"), *newer_driver(on.facts, f"{ill[0][2]}.0"))
 
 

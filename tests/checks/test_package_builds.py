@@ -108,6 +108,10 @@ def test_driver_too_old() -> None:
     assert one(driver_too_old, rapids("13.0")) == ("pass", "")
     assert one(driver_too_old, rapids("12.2", "cudf-cu12")) == ("pass", "")
     assert one(driver_too_old, rapids("12.2", "nvidia-dali-cuda130"))[0] == "problem"
+    assert "install nvidia-dali-cuda120" in commands(driver_too_old, rapids("12.2", "nvidia-dali-cuda130"))
+    assert "install libcudf-cu12" in commands(driver_too_old, rapids("12.2", "libcudf-cu13"))
+    both = environment(packages=(package("cudf-cu13", "25.12"), package("nvidia-dali-cuda130", "1.5")), facts=machine())
+    assert "install cudf-cu12 nvidia-dali-cuda120" in commands(driver_too_old, both)
     assert one(driver_too_old, rapids(Unknown("libcuda is silent"))) == ("unknown", "libcuda is silent")
     assert one(driver_too_old, rapids(Unknown("libcuda is silent"), "torch")) == ("pass", "")
     assert one(driver_too_old, change(rapids(), "pythons.0", CLOSED)) == ("unknown", "closed")
