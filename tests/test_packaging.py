@@ -126,6 +126,8 @@ def test_the_metadata(built: dict[str, Path]) -> None:
     assert [line for line in scripts if "=" in line] == [
         "gpudoctor = gpudoctor.__main__:main",
         "gpudoctor-cli = gpudoctor.__main__:main",
+        "gpudoctor = gpudoctor.conda_plugin",
+        "gpudoctor = gpudoctor.pytest_plugin",
     ]
 
 
