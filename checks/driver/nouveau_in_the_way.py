@@ -45,6 +45,9 @@ def _command_line(facts: Facts) -> tuple[str, ...]:
     if system.family_of(facts) != "fedora":
         return ()
     modules = "nouveau,nova_core"
+    if system.is_image(facts):
+        names = (f"rd.driver.blacklist={modules}", f"modprobe.blacklist={modules}")
+        return (f"sudo rpm-ostree kargs {' '.join(f'--append-if-missing={name}' for name in names)}",)
     return (f'sudo grubby --update-kernel=ALL --args="rd.driver.blacklist={modules} modprobe.blacklist={modules}"',)
 
 

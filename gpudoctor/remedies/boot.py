@@ -2,7 +2,7 @@
 
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix
-from gpudoctor.remedies.system import family_of
+from gpudoctor.remedies.system import family_of, is_image
 from gpudoctor.subjects import in_container
 
 
@@ -30,6 +30,8 @@ def kernel_parameter(facts: Facts, says: str, parameter: str, verify: str | None
 
 def _commands(facts: Facts, parameter: str) -> tuple[str, ...]:
     family = family_of(facts)
+    if is_image(facts):
+        return (f"sudo rpm-ostree kargs --append-if-missing={parameter}",)
     if family == "fedora":
         return (f'sudo grubby --update-kernel=ALL --args="{parameter}"',)
     add = f"sudo sed -i 's/^\\(GRUB_CMDLINE_LINUX=\"[^\"]*\\)/\\1 {parameter}/' /etc/default/grub"

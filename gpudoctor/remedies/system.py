@@ -28,7 +28,26 @@ def has_yum_only(facts: Facts) -> bool:
     return bool(release) and isinstance(found.id, str) and release in before.get(found.id, "")
 
 
+def is_image(facts: Facts) -> bool:
+    """Whether this system is an image (Silverblue, bootc), to which rpm-ostree adds packages and dnf does not.
+
+    https://coreos.github.io/rpm-ostree/administrator-handbook/
+    """
+    return facts.nvidia.kernel.image_keys is not None and family_of(facts) == "fedora"
+
+
+def _layered(command: str) -> str:
+    """The command of dnf as rpm-ostree's; a package of the image itself comes anew with the next image."""
+    for word, own in (("reinstall", "upgrade"), ("install", "install"), ("remove", "uninstall")):
+        stem, found, names = command.partition(f"dnf {word} ")
+        if found:
+            return f"{stem}rpm-ostree {own}{'' if own == 'upgrade' else ' ' + names}  # takes effect after a restart"
+    return command
+
+
 def _own(facts: Facts, command: str) -> tuple[str, ...]:
+    if is_image(facts):
+        return (_layered(command),)
     return (command.replace("dnf ", "yum ", 1) if has_yum_only(facts) else command,)
 
 
@@ -57,7 +76,12 @@ def driver_packages(facts: Facts) -> tuple[str, ...]:
 
 
 def initramfs(facts: Facts) -> tuple[str, ...]:
-    """The command that makes the initial RAM disk anew, which keeps a copy of modules and blacklists."""
+    """The command that makes the initial RAM disk anew, which keeps a copy of modules and blacklists.
+
+    An image brings its own, and the kernel's command line does the same there.
+    """
+    if is_image(facts):
+        return ()
     return {
         "debian": ("sudo update-initramfs -u",),
         "fedora": ("sudo dracut --force",),
@@ -68,7 +92,7 @@ def initramfs(facts: Facts) -> tuple[str, ...]:
 
 def initramfs_says(facts: Facts) -> str:
     """Who makes the initial RAM disk anew, where this distribution's command is not known."""
-    if initramfs(facts):
+    if initramfs(facts) or is_image(facts):
         return ""
     return (
         " Make the initial RAM disk anew with this distribution's tool (dracut, mkinitcpio, genkernel initramfs ...)."

@@ -9,8 +9,10 @@ from gpudoctor import catalogue
 from gpudoctor.facts import Facts, Process
 from gpudoctor.judge import Outcome, Severity, run
 from gpudoctor.maybe import Unknown
+from gpudoctor.remedies import system
+from gpudoctor.remedies.boot import kernel_parameter
 from gpudoctor.subjects import frameworks, pairs
-from tests.builders import card, change, framework, library, nvidia_host, plain_host, with_framework
+from tests.builders import FEDORA, card, change, framework, library, nvidia_host, plain_host, with_framework
 from tests.checks.amd_machines import amd_host
 from tests.checks.intel_machines import arc_host, xpu
 from tests.checks.nvidia_machines import (
@@ -19,6 +21,7 @@ from tests.checks.nvidia_machines import (
     having,
     logged,
     nodes,
+    unloaded,
     versions,
     xid,
 )
@@ -269,3 +272,30 @@ def test_whose_gpus_a_framework_is_built_for() -> None:
     facts = [with_framework(build) for build in builds]
     assert [[about.vendor for about, _ in frameworks(f)] for f in facts] == [["nvidia"], ["amd"], ["intel"], [None]]
     assert [about.vendor for about, _ in pairs(facts[0])] == ["nvidia"]
+
+
+@pytest.mark.parametrize("id_", ["driver.nouveau-in-the-way", "driver.nova-core-in-the-way"])
+def test_an_image_is_not_changed_by_dnf_dracut_or_grubby(id_: str) -> None:
+    (check,) = catalogue.load([id_])
+    held = unloaded(pci__0__driver="nouveau" if "nouveau" in id_ else "NovaCore", host__distribution=FEDORA)
+    (plain,) = run(check, held)
+    assert any("grubby" in command for command in plain.fixes[0].commands)
+    (image,) = run(check, having(held, nvidia__kernel__image_keys=()))
+    commands = image.fixes[0].commands
+    assert commands[1].startswith("sudo rpm-ostree kargs --append-if-missing=rd.driver.blacklist=no")
+    assert not any("dracut" in command or "grubby" in command for command in commands)
+    assert "Make the initial RAM disk anew" not in image.fixes[0].says
+
+
+def test_packages_and_parameters_of_an_image() -> None:
+    plain = having(nvidia_host(), host__distribution=FEDORA)
+    image = having(plain, nvidia__kernel__image_keys=())
+    after = "  # takes effect after a restart"
+    assert system.install(plain, "akmod-nvidia") == ("sudo dnf install akmod-nvidia",)
+    assert system.install(image, "akmod-nvidia") == (f"sudo rpm-ostree install akmod-nvidia{after}",)
+    assert system.remove(image, "akmod-nvidia") == (f"sudo rpm-ostree uninstall akmod-nvidia{after}",)
+    assert system.reinstall(image, "akmod-nvidia") == (f"sudo rpm-ostree upgrade{after}",)
+    assert (system.initramfs(plain), system.initramfs(image)) == (("sudo dracut --force",), ())
+    assert kernel_parameter(image, "Pass.", "iommu=pt").commands[0] == (
+        "sudo rpm-ostree kargs --append-if-missing=iommu=pt"
+    )
