@@ -9,6 +9,7 @@ import sys
 import tarfile
 import tomllib
 import zipfile
+from configparser import ConfigParser
 from pathlib import Path
 
 import pytest
@@ -119,16 +120,17 @@ def test_the_metadata(built: dict[str, Path]) -> None:
     with zipfile.ZipFile(built["wheel"]) as wheel:
         (folder,) = {n.split("/")[0] for n in wheel.namelist() if ".dist-info/" in n}
         metadata = wheel.read(f"{folder}/METADATA").decode()
-        scripts = wheel.read(f"{folder}/entry_points.txt").decode().splitlines()
+        points = ConfigParser()
+        points.read_string(wheel.read(f"{folder}/entry_points.txt").decode())
     assert folder == f"gpudoctor_cli-{gpudoctor.__version__}.dist-info"
     assert "\nLicense-Expression: Apache-2.0\n" in metadata
     assert "\nRequires-Python: >=3.11\n" in metadata
-    assert [line for line in scripts if "=" in line] == [
-        "gpudoctor = gpudoctor.__main__:main",
-        "gpudoctor-cli = gpudoctor.__main__:main",
-        "gpudoctor = gpudoctor.conda_plugin",
-        "gpudoctor = gpudoctor.pytest_plugin",
-    ]
+    program = "gpudoctor.__main__:main"
+    assert {name: dict(points[name]) for name in points.sections()} == {
+        "console_scripts": {"gpudoctor": program, "gpudoctor-cli": program},
+        "conda": {"gpudoctor": "gpudoctor.conda_plugin"},
+        "pytest11": {"gpudoctor": "gpudoctor.pytest_plugin"},
+    }
 
 
 @pytest.mark.parametrize("kind", ["wheel", "wheel from sdist"])
