@@ -1,0 +1,147 @@
+"""`gpudoctor setup`: exit codes, forms, and what is run only after a yes."""
+
+import json
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from gpudoctor.facts import Facts
+from gpudoctor.setup.forms import FORMS
+from gpudoctor.setup.plan import Plan
+from tests.cli import gpudoctor
+from tests.cli.conftest import Run
+from tests.setup.grounds import machine
+
+# A uv that makes what it is asked for, and tells nobody else.
+UV = """#!/bin/sh
+echo "uv $*"
+case "$1 $2" in
+"venv --python")
+    mkdir -p "$4/bin"
+    printf '#!/bin/sh\\necho "python $*"\\n' > "$4/bin/python"
+    chmod +x "$4/bin/python";;
+"pip install") exit "${INSTALL:-0}";;
+esac
+"""
+
+
+def _file(folder: Path, facts: Facts) -> str:
+    (folder / "host.json").write_bytes(msgspec.json.encode(facts))
+    return str(folder / "host.json")
+
+
+@pytest.fixture
+def ada(tmp_path: Path) -> str:
+    return _file(tmp_path, machine("ada", branch=580))
+
+
+@pytest.fixture
+def tools(tmp_path: Path) -> str:
+    """A PATH with the uv above."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "uv").write_text(UV)
+    (tmp_path / "bin" / "uv").chmod(0o755)
+    return f"{tmp_path}/bin:/usr/bin:/bin"
+
+
+def test_a_plan_is_printed_and_nothing_is_made(run: Run, ada: str, tmp_path: Path) -> None:
+    before = sorted(tmp_path.iterdir())
+    ran = run("setup", "pytorch", "--facts", ada, "--env", str(tmp_path / "env"), "--manager", "uv")
+    assert (ran.code, ran.err) == (0, "")
+    assert f"uv pip install --python {tmp_path}/env/bin/python 'torch==2.14.*'" in ran.out
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_wish_that_cannot_be_met_gives_3_and_is_told_first(run: Run, tmp_path: Path) -> None:
+    ran = run("setup", "pytorch", "tensorflow", "--facts", _file(tmp_path, machine("blackwell")))
+    assert ran.code == 3
+    assert ran.out.index("NOT     TensorFlow cannot be had here") < ran.out.index("1       Make an environment")
+    assert "instead Run NVIDIA's own build of it" in ran.out
+
+
+def test_json_is_the_plan(run: Run, ada: str) -> None:
+    ran = run("setup", "pytorch", "jax", "--facts", ada, "--json")
+    assert json.loads(ran.out)["schema"] == "gpudoctor.plan/1"
+    assert [w.framework for w in msgspec.json.decode(ran.out, type=Plan).wheels] == ["torch", "jax"]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_is_written(run: Run, ada: str, form: str) -> None:
+    ran = run("setup", "pytorch", "--facts", ada, "--as", form)
+    assert (ran.code, ran.err) == (0, "")
+    assert "torch==2.14.*" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("pytorhc",), 'There is no plan for "pytorhc". Did you mean "pytorch"?'),
+        (("pytorch", "--python-version", "3"), '--python-version takes a release of Python such as 3.12, not "3".'),
+        (("pytorch", "--as", "ansible", "--manager", "pixi"), "--as ansible knows uv and pip, not pixi."),
+        (("pytorch", "--run"), "--run has no meaning with --facts: the file is of another machine."),
+        (("pytorch", "--env", ""), None),
+    ],
+)
+def test_wrong_usage_is_one_sentence(run: Run, ada: str, words: tuple[str, ...], sentence: str | None) -> None:
+    ran = run("setup", *words, "--facts", ada)
+    if sentence is None:
+        assert ran.code == 0  # an empty --env is the default
+    else:
+        assert ran.sentence == sentence
+
+
+def _carried(tmp_path: Path, tools: str, *words: str, **env: str) -> tuple[int, str, str]:
+    place = str(tmp_path / "env")
+    state = {"PATH": tools, "XDG_STATE_HOME": str(tmp_path / "state"), **env}
+    ran = gpudoctor("setup", "jax", "--cpu", "--manager", "uv", "--env", place, "--run", *words, env=state)
+    return ran.code, ran.out, ran.err
+
+
+def test_without_a_yes_nothing_is_run(tmp_path: Path, tools: str) -> None:
+    code, out, err = _carried(tmp_path, tools)
+    assert code == 5
+    assert "uv venv" in out
+    assert err.endswith("gpudoctor: Nothing was run: there is no terminal to ask at, and --yes was not given.\n")
+    assert not (tmp_path / "env").exists()
+    assert not (tmp_path / "state").exists()
+
+
+def test_a_step_that_fails_gives_4_and_ends_it_and_undo_takes_back_what_was_done(tmp_path: Path, tools: str) -> None:
+    code, out, err = _carried(tmp_path, tools, "--yes", INSTALL="9")
+    assert code == 4
+    assert "ended with exit code 9. Nothing more was run." in err
+    assert "Done before: environment." in err
+    assert "print(jnp" not in out.rpartition("$ uv pip install")[2]
+    assert (tmp_path / "env").exists()
+    state = {"PATH": tools, "XDG_STATE_HOME": str(tmp_path / "state")}
+    assert gpudoctor("fix", "--undo", env=state).code == 5
+    assert (tmp_path / "env").exists()
+    taken = gpudoctor("fix", "--undo", "--yes", env=state)
+    assert (taken.code, taken.err) == (0, "")
+    assert not (tmp_path / "env").exists()
+    assert gpudoctor("fix", "--undo", "--yes", env=state).code == 3  # once
+
+
+def test_what_is_there_is_not_overwritten(tmp_path: Path, tools: str) -> None:
+    (tmp_path / "env").mkdir()
+    code, _, err = _carried(tmp_path, tools, "--yes")
+    assert code == 2
+    assert err == f"gpudoctor: {tmp_path}/env is there already: --into installs into it, --env names another folder.\n"
+
+
+def test_a_missing_program_is_told_before_anything_is_done(tmp_path: Path) -> None:
+    code, _, err = _carried(tmp_path, "/usr/bin:/bin", "--yes")
+    assert code == 2
+    assert err.endswith("This needs uv, which is not on PATH; --manager names another.\n")
+    assert not (tmp_path / "state").exists()
+
+
+def test_nothing_of_the_working_directory_is_imported(tmp_path: Path, tools: str) -> None:
+    (tmp_path / "json.py").write_text("raise SystemExit('json.py of the working directory')")
+    (tmp_path / "jax.py").write_text("raise SystemExit('jax.py of the working directory')")
+    state = {"PATH": tools, "XDG_STATE_HOME": str(tmp_path / "state")}
+    words = ("setup", "jax", "--cpu", "--manager", "uv", "--env", "env", "--run", "--yes")
+    ran = gpudoctor(*words, env=state, cwd=tmp_path)
+    assert "of the working directory" not in ran.out + ran.err
+    assert f"$ uv venv --python 3.11 {tmp_path}/env" in ran.out or f"{tmp_path}/env" in ran.out

@@ -1,0 +1,193 @@
+"""Plans that are truly carried out, and plans for GPUs that the package index resolves to what was planned."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gpudoctor.knowledge.kernels import version
+from gpudoctor.setup.forms import render
+from gpudoctor.setup.plan import Plan
+from gpudoctor.setup.planner import plan
+from gpudoctor.setup.wishes import Wishes
+from tests.builders import change, plain_host, python
+from tests.setup.grounds import machine
+
+pytestmark = pytest.mark.realenv
+_UV = Path(sys.executable).with_name("uv")
+# Another Python would be fetched from where nothing of the package index lies.
+MINOR = f"{sys.version_info[0]}.{sys.version_info[1]}"
+OWN = python(path=sys.executable, version=f"{MINOR}.0")
+ALL = ("torch", "tensorflow", "cupy", "jax", "onnxruntime")
+
+
+def _setup(tmp_path: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """`gpudoctor setup --run --yes` with a new environment, with uv on PATH."""
+    own = {"XDG_STATE_HOME": str(tmp_path / "state"), "PATH": f"{_UV.parent}:{os.environ['PATH']}", "PIP_RETRIES": "0"}
+    env = os.environ | own
+    argv = [sys.executable, "-m", "gpudoctor", "setup", *words, "--cpu", "--run", "--yes"]
+    return subprocess.run(argv, capture_output=True, text=True, env=env, cwd=tmp_path, timeout=1200)
+
+
+# -- carried out ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("manager", ["uv", "pip"])
+def test_a_plan_for_the_cpu_is_installed_and_proven(manager: str, tmp_path: Path) -> None:
+    done = _setup(tmp_path, "jax", "onnxruntime", "--manager", manager, "--env", "my env")
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert "gpudoctor: Done: environment, wheels, proof." in done.stderr
+    inside = [f"{tmp_path}/my env/bin/python", "-c", "import jax, onnxruntime; print(jax.devices())"]
+    assert "CpuDevice" in subprocess.run(inside, capture_output=True, text=True, timeout=120).stdout
+    more = _setup(tmp_path, "onnxruntime", "--into", "my env")
+    assert more.returncode == 0, more.stderr[-2000:]  # what is there fits
+
+
+def test_pytorch_for_the_cpu_is_installed_from_its_own_index(tmp_path: Path) -> None:
+    done = _setup(tmp_path, "pytorch", "jax", "--manager", "pip", "--env", "env")
+    if done.returncode == 4 and "download.pytorch.org" in done.stderr:
+        pytest.skip("the package index of PyTorch cannot be reached")
+    assert done.returncode == 0, done.stderr[-2000:]
+    inside = [f"{tmp_path}/env/bin/python", "-c", "import torch; print(torch.__version__)"]
+    said = subprocess.run(inside, capture_output=True, text=True, timeout=120).stdout
+    assert said.strip().endswith("+cpu")  # the second command left it as it was
+
+
+def test_the_script_makes_the_environment_too(tmp_path: Path) -> None:
+    facts = change(
+        plain_host(), "pythons", (python(path=sys.executable, version=".".join(map(str, sys.version_info[:3]))),)
+    )
+    found = plan(facts, Wishes(frameworks=("onnxruntime",), manager="pip", place=str(tmp_path / "env")))
+    (tmp_path / "setup.sh").write_text(render("shell", found))
+    own = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    done = subprocess.run(
+        ["sh", tmp_path / "setup.sh"], capture_output=True, text=True, timeout=900, env=os.environ | {"PATH": own}
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert "CPUExecutionProvider" in done.stdout
+
+
+# -- resolved ------------------------------------------------------------------------------------------------
+
+
+def _resolved(found: Plan, folder: Path) -> dict[str, str]:
+    """What the Python Package Index gives for the plan, by name.
+
+    The builds of PyTorch's own index stand there by what they pin of NVIDIA's packages.
+    """
+    wanted: list[str] = []
+    for wheel in found.wheels:
+        pin = re.search(r"it brings cuDNN ([0-9.]+)\.", wheel.why)
+        if wheel.index and pin:
+            wanted.append(f"nvidia-cudnn-cu{found.cuda}=={pin[1]}")
+        else:
+            wanted.append(wheel.requirement)
+    (folder / "wanted.in").write_text("\n".join(wanted))
+    platform = "aarch64" if found.machine.architecture == "aarch64" else "x86_64"
+    argv = [_UV, "pip", "compile", "-q", "--no-header", "--no-annotate", "--only-binary", ":all:"]
+    argv += ["--python-version", found.python or "", "--python-platform", f"{platform}-manylinux_2_34", "wanted.in"]
+    done = subprocess.run(argv, capture_output=True, text=True, cwd=folder, timeout=300)
+    if done.returncode and re.search(r"error sending request|Failed to fetch|dns error", done.stderr):
+        pytest.skip("the package index cannot be reached")
+    assert done.returncode == 0, (wanted, done.stderr[-3000:])
+    return dict(line.partition("==")[::2] for line in done.stdout.split() if "==" in line)
+
+
+@pytest.mark.parametrize(
+    ("kind", "branch", "minor", "names"),
+    [
+        ("ada", 580, "3.12", ("torch", "jax", "cupy", "onnxruntime")),
+        ("ada", 580, "3.12", ALL),
+        ("ada", 580, "3.13", ALL),
+        ("ada", 550, "3.11", ALL),
+        ("pascal", 580, "3.12", ALL),
+        ("volta", 535, "3.12", ("tensorflow", "jax")),
+        ("hopper", 580, "3.14", ("torch", "jax", "cupy", "onnxruntime")),
+        ("blackwell", 580, "3.12", ALL),
+        ("blackwell", None, "3.13", ("torch", "jax")),
+        ("ampere", 470, "3.12", ("tensorflow", "cupy")),
+    ],
+)
+def test_the_index_gives_what_was_planned(
+    kind: str, branch: int | None, minor: str, names: tuple[str, ...], tmp_path: Path
+) -> None:
+    found = plan(machine(kind, branch=branch, minor=minor), Wishes(frameworks=names))
+    given = _resolved(found, tmp_path)
+    majors = {name.rpartition("-cu")[2] for name in given if re.fullmatch(r"nvidia-.*-cu\d+", name)}
+    assert majors <= {found.cuda}  # one CUDA major, and no second copy of its libraries
+    for wheel in found.wheels:
+        if wheel.framework == "jax":
+            plugin = f"jax-cuda{found.cuda}-plugin"
+            assert given[plugin] == given["jax"] == given["jaxlib"]
+        if wheel.framework == "tensorflow":
+            assert version(given["tensorflow"]) >= (2, 18)
+            assert "nvidia-cudnn-cu12" in given
+        if wheel.framework == "torch" and not wheel.index:
+            assert given["torch"].startswith(wheel.requirement.removeprefix("torch==").removesuffix("*"))
+
+
+def test_uv_installs_the_plan_in_one_go(tmp_path: Path) -> None:
+    found = plan(
+        machine("hopper", minor=MINOR),
+        Wishes(frameworks=("torch", "jax", "cupy"), manager="uv", place=str(tmp_path / "env")),
+    )
+    made, filled = (step.commands for step in found.steps if step.group == "environment")
+    words = [str(_UV), *made[0].argv[1:]]
+    assert subprocess.run(words, capture_output=True, timeout=300).returncode == 0
+    more = ["--dry-run", "--python-platform", "x86_64-manylinux_2_28"]
+    done = subprocess.run([str(_UV), *filled[0].argv[1:], *more], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert "torch==2.14" in done.stderr
+
+
+# -- other tools ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def ansible(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An environment with ansible-core from the package index."""
+    folder = tmp_path_factory.mktemp("ansible")
+    for words in (
+        ("venv", "-q", str(folder / "env")),
+        ("pip", "install", "-q", "--python", str(folder / "env"), "ansible-core"),
+    ):
+        if subprocess.run([_UV, *words], capture_output=True, timeout=600).returncode:
+            pytest.skip("ansible-core cannot be installed here")
+    return folder / "env" / "bin"
+
+
+def _play(ansible: Path, folder: Path, tasks: str, *words: str) -> subprocess.CompletedProcess[str]:
+    (folder / "tasks.yml").write_text(tasks)
+    (folder / "play.yml").write_text(
+        "- hosts: localhost\n  connection: local\n  tasks:\n    - ansible.builtin.import_tasks: tasks.yml\n"
+    )
+    own = {"PATH": f"{ansible}:/usr/bin:/bin", "HOME": str(folder), "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"}
+    env = os.environ | own
+    argv = [ansible / "ansible-playbook", "-i", "localhost,", *words, "play.yml"]
+    return subprocess.run(argv, capture_output=True, text=True, cwd=folder, env=env, timeout=600)
+
+
+@pytest.mark.parametrize("kind", ["new", "blackwell", "none"])
+def test_ansible_reads_the_tasks(ansible: Path, kind: str, tmp_path: Path) -> None:
+    facts = {
+        "new": machine("ada", branch=None),
+        "blackwell": machine("blackwell", branch=570),
+        "none": change(plain_host(), "pythons", (python(version="3.12.4"),)),
+    }[kind]
+    found = plan(facts, Wishes(frameworks=ALL, manager="uv", container=True, base="python3"))
+    done = _play(ansible, tmp_path, render("ansible", found), "--syntax-check")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_ansible_carries_out_the_environments_tasks(ansible: Path, tmp_path: Path) -> None:
+    """As this user: become, the packages and /opt are left out."""
+    facts = change(plain_host(), "pythons", (OWN,))
+    found = plan(facts, Wishes(frameworks=("onnxruntime",), manager="uv", place=str(tmp_path / "env")))
+    tasks = render("ansible", found).replace("become: true", "become: false").replace("/opt/uv", f"{tmp_path}/uv")
+    tasks = tasks.replace("ansible_facts['os_family'] == 'Debian'", "false")
+    done = _play(ansible, tmp_path, tasks)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (tmp_path / "env" / "bin" / "python").exists()
