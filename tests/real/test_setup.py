@@ -57,9 +57,7 @@ def test_pytorch_for_the_cpu_is_installed_from_its_own_index(tmp_path: Path) -> 
 
 
 def test_the_script_makes_the_environment_too(tmp_path: Path) -> None:
-    facts = change(
-        plain_host(), "pythons", (python(path=sys.executable, version=".".join(map(str, sys.version_info[:3]))),)
-    )
+    facts = change(plain_host(), "pythons", (OWN,))
     found = plan(facts, Wishes(frameworks=("onnxruntime",), manager="pip", place=str(tmp_path / "env")))
     (tmp_path / "setup.sh").write_text(render("shell", found))
     own = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
@@ -87,7 +85,7 @@ def _resolved(found: Plan, folder: Path) -> dict[str, str]:
             wanted.append(wheel.requirement)
     (folder / "wanted.in").write_text("\n".join(wanted))
     platform = "aarch64" if found.machine.architecture == "aarch64" else "x86_64"
-    argv = [_UV, "pip", "compile", "-q", "--no-header", "--no-annotate", "--only-binary", ":all:"]
+    argv = [str(_UV), "pip", "compile", "-q", "--no-header", "--no-annotate", "--only-binary", ":all:"]
     argv += ["--python-version", found.python or "", "--python-platform", f"{platform}-manylinux_2_34", "wanted.in"]
     done = subprocess.run(argv, capture_output=True, text=True, cwd=folder, timeout=300)
     if done.returncode and re.search(r"error sending request|Failed to fetch|dns error", done.stderr):
@@ -166,7 +164,7 @@ def _play(ansible: Path, folder: Path, tasks: str, *words: str) -> subprocess.Co
     )
     own = {"PATH": f"{ansible}:/usr/bin:/bin", "HOME": str(folder), "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"}
     env = os.environ | own
-    argv = [ansible / "ansible-playbook", "-i", "localhost,", *words, "play.yml"]
+    argv = [str(ansible / "ansible-playbook"), "-i", "localhost,", *words, "play.yml"]
     return subprocess.run(argv, capture_output=True, text=True, cwd=folder, env=env, timeout=600)
 
 
