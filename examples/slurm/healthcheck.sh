@@ -11,6 +11,8 @@ node=${SLURMD_NODENAME:-$(hostname -s)}
 line=$("$(dirname "$0")/gpudoctor-node.sh")
 code=$?
 if [ "$code" -eq 1 ]; then
+    # A node that is out of service already keeps its reason: it may be an operator's.
+    scontrol show node "$node" | grep -q 'State=[^ ]*DRAIN' && exit 0
     exec scontrol update nodename="$node" state=drain reason="gpudoctor: $line"
 fi
 # Unknown is no reason to lose a node. slurmd writes the line to its log, because the exit code is not 0.

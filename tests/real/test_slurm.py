@@ -170,6 +170,16 @@ def test_a_well_node_runs_jobs_and_an_ill_one_is_drained_with_the_reason(cluster
     cluster.until(lambda: cluster.node("State") == "IDLE", "the node's return")
 
 
+def test_an_operators_reason_stays(cluster: Cluster) -> None:
+    cluster.until(lambda: (cluster.folder / "run" / "well").exists(), "the health check")
+    ours = ("scontrol", "update", f"nodename={NODE}", "state=drain", "reason=a new fan")
+    assert cluster.run(*ours).returncode == 0
+    become(cluster.folder, ILL)
+    before = asked(cluster.folder)
+    cluster.until(lambda: asked(cluster.folder) > before + 2, "the next health checks")
+    assert cluster.node("Reason").startswith("a new fan ")
+
+
 def test_a_job_starts_on_what_the_health_check_found_and_none_on_an_ill_node(cluster: Cluster) -> None:
     cluster.until(lambda: (cluster.folder / "run" / "well").exists(), "the health check")
     cluster.quiet()
