@@ -12,25 +12,28 @@ _ON = ("1", "ON", "YES", "TRUE", "AUTO")
 
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
-    tensorflow = package(on.python, "tensorflow")
-    minor = ".".join(release(tensorflow.version).split(".")[:2]) if tensorflow else ""
+    tensorflow = one_of(on.python, "tensorflow")
+    version = tensorflow.version if tensorflow and isinstance(tensorflow.version, str) else ""
+    minor = ".".join(release(version).split(".")[:2])
+    # It requires the package tensorflow, which would overwrite tensorflow-cpu and others of that folder.
+    alone = tensorflow is not None and tensorflow.distribution != "tensorflow"
     spec = f"tf-keras~={minor}.0" if minor else "tf-keras"
     says = f"Install tf-keras, the Keras 2 that belongs to this TensorFlow.{lasting(on.facts)}"
     off = "If your models are PyTorch's, keep transformers from TensorFlow."
     return (
-        Fix(says, (install(on.python, spec),), "reinstall-package", verify=_proof(on)),
+        Fix(says, (install(on.python, spec, no_deps=alone),), "reinstall-package", verify=_proof(on)),
         Fix(off, ("export USE_TF=0",), "change-environment", undo="unset USE_TF", verify=_proof(on)),
     )
 
 
 def _proof(on: OnPython) -> str:
-    return f"{on.python.path} -c 'from transformers import pipeline'"
+    return f"{on.python.path} -c 'from transformers import TFPreTrainedModel'"
 
 
 @check(
     title="Hugging Face transformers refuses Keras 3: tf-keras is missing",
     severity=Severity.WARNING,
-    cause="transformers 4 imports its TensorFlow models wherever TensorFlow is installed (pipeline, Trainer), and they "
+    cause="transformers 4 imports its TensorFlow models wherever TensorFlow is installed (Trainer, TFAutoModel); they "
     "need Keras 2, which is in the package tf-keras: 'Your currently installed version of Keras is Keras 3'.",
     fixes=_fixes,
     references=(

@@ -107,7 +107,9 @@ def bert(version: str = "4.46.3", **env: str) -> Facts:
 def test_transformers_and_keras_3() -> None:
     says = "transformers 4.46.3 needs Keras 2 beside TensorFlow; installed is Keras 3.9.2 alone."
     assert one(keras_3_for_transformers, bert()) == ("problem", says)
-    assert "'tf-keras~=2.19.0'" in commands(keras_3_for_transformers, bert())
+    assert "install 'tf-keras~=2.19.0'" in commands(keras_3_for_transformers, bert())
+    for_cpu = environment(TF_CPU, packages=(KERAS, package("transformers", "4.46.3")))
+    assert "install --no-deps 'tf-keras~=2.19.0'" in commands(keras_3_for_transformers, for_cpu)
     assert one(keras_3_for_transformers, bert("5.0.0"))[0] == "pass"
     assert one(keras_3_for_transformers, bert(USE_TF="0"))[0] == "pass"
     assert one(keras_3_for_transformers, bert(USE_TF="none"))[0] == "pass"
