@@ -19,7 +19,21 @@ class UsageError(Exception):
     """What the user gave cannot be used; the message is one sentence."""
 
 
-COMMANDS = ("check", "smoke", "run", "tui", "serve", "facts", "record", "bundle", "diff", "explain", "checks", "setup", "fix")
+COMMANDS = (
+    "check",
+    "smoke",
+    "run",
+    "tui",
+    "serve",
+    "facts",
+    "record",
+    "bundle",
+    "diff",
+    "explain",
+    "checks",
+    "setup",
+    "fix",
+)
 
 
 def parser(command: str | None = None) -> "Parser":

@@ -124,9 +124,13 @@ def test_it_is_stopped_by_ctrl_z_and_goes_on(terminal: Terminal, tmp_path: Path)
 
 def test_in_the_background_it_stops_when_it_wants_to_read(terminal: Terminal, tmp_path: Path) -> None:
     terminal.type(_script(tmp_path, "print('got', input())") + " &", "Enter")
-    terminal.until(
-        lambda: (terminal.type("jobs", "Enter"), time.sleep(0.2), "Stopped" in terminal.screen)[2], "Stopped"
-    )
+
+    def stopped() -> bool:
+        terminal.type("jobs", "Enter")
+        time.sleep(0.2)
+        return "Stopped" in terminal.screen
+
+    terminal.until(stopped, "Stopped")
     terminal.type("clear; fg", "Enter")
     terminal.shows("script.py")
     terminal.type("words", "Enter")

@@ -33,7 +33,7 @@ def uv(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def indexes(uv: Path, driver: str) -> list[str]:
     """The builds that uv looks at for a driver; whether their index can be reached plays no part."""
-    command = [uv, "pip", "install", "--dry-run", "-v", "--no-cache", "--torch-backend=auto", "torch"]
+    command = [str(uv), "pip", "install", "--dry-run", "-v", "--no-cache", "--torch-backend=auto", "torch"]
     environment = {"UV_CUDA_DRIVER_VERSION": driver, "PATH": "/usr/bin:/bin", "UV_HTTP_TIMEOUT": "5"}
     place = ["--python", sys.executable]
     done = subprocess.run([*command, *place], capture_output=True, text=True, env=environment, timeout=240)

@@ -18,9 +18,7 @@ def hot(index: int, **changes: object) -> FindingEntry:
         says=f"GPU {index} is hot at {90 + index} degrees C.",
         cause="Dust.",
         evidence=("one line",),
-        fixes=(
-            Fix(f"Cool GPU {index}.", ("nvidia-smi -q", f"sudo nvidia-smi -i {index} -lgc 300"), "ask-vendor"),
-        ),
+        fixes=(Fix(f"Cool GPU {index}.", ("nvidia-smi -q", f"sudo nvidia-smi -i {index} -lgc 300"), "ask-vendor"),),
         consequences=(Consequence(check="a.b", says=f"Slow {index}."),),
     )
     return msgspec.structs.replace(made, **changes)
