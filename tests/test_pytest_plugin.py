@@ -1,7 +1,10 @@
 """The pytest plugin, in real runs of pytest on machines made of facts."""
 
+from pathlib import Path
+
 import pytest
 
+ROOT = Path(__file__).resolve().parent.parent
 pytest_plugins = ["pytester"]
 
 # Puts a recorded machine in this one's place; the plugin asks gpudoctor.library for it.
@@ -24,7 +27,8 @@ def pytest_sessionfinish():
 def run(pytester: pytest.Pytester, machine: str, tests: str, *words: str) -> pytest.RunResult:
     pytester.makeconftest(CONFTEST.replace("{machine}", machine))
     pytester.makepyfile(f"import pytest\n{tests}")
-    return pytester.runpytest_inprocess("-p", "gpudoctor.pytest_plugin", "-p", "no:cacheprovider", "-rs", "-s", *words)
+    pytester._monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    return pytester.runpytest_subprocess("-p", "no:gpudoctor", "-p", "gpudoctor.pytest_plugin", "-rs", "-s", *words)
 
 
 MARKED = """

@@ -5,6 +5,8 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from gpudoctor.privacy.uuids import is_number
+
 Entry = dict[str, Any]
 # What tells a card from all others, the better one first; MIG devices and partitions share an address.
 TELLING = ("uuid", "address")
@@ -83,7 +85,7 @@ def _unique(entries: Sequence[Entry], field: str, without: Collection[int]) -> d
     return {
         value: place
         for place, value in enumerate(values)
-        if isinstance(value, str) and values.count(value) == 1 and place not in without
+        if isinstance(value, str) and values.count(value) == 1 and place not in without and not is_number(value)
     }
 
 

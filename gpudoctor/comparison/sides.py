@@ -26,11 +26,14 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def side(title: str, facts: Facts) -> Side:
-    """A side out of facts; they are masked before they are judged, so that both sides name things alike."""
+    """A side out of facts; they are masked before they are judged, so that both sides name things alike.
+
+    UUIDs stay: nothing leaves the machine here, and they tell which card is which.
+    """
     from gpudoctor.examine import check
     from gpudoctor.privacy import masked
 
-    hidden = masked(facts)
+    hidden = masked(facts, uuids=False)
     return Side(title=title, facts=hidden, report=check(facts=hidden))
 
 

@@ -23,9 +23,14 @@ _GROUPS = ("root", "render", "video", "docker", "sudo", "wheel", "adm", "users",
 _OWN_GROUPS = 1000  # numbers from here on are given to people and their groups
 
 
-def masked(facts: Facts) -> Facts:
-    """The facts without names of user and host, home folders, serial numbers, UUIDs, addresses and secrets."""
-    return Masks(facts).facts()
+def masked(facts: Facts, uuids: bool = True) -> Facts:
+    """The facts without names of user and host, home folders, serial numbers, addresses and secrets.
+
+    Args:
+        facts: as they were found.
+        uuids: mask UUIDs too; where the facts stay on the machine, they tell one card from another.
+    """
+    return Masks(facts, uuids).facts()
 
 
 def harmless(tree: T) -> T:
@@ -39,15 +44,17 @@ class Masks:
 
     Args:
         facts: as they were found.
+        uuids: whether UUIDs are masked too.
     """
 
-    def __init__(self, facts: Facts) -> None:
-        self._facts = facts
+    def __init__(self, facts: Facts, uuids: bool = True) -> None:
+        self._facts, self._also_uuids = facts, uuids
         self._uuids, self._names = Uuids(facts), Names(facts)
 
     def text(self, text: str) -> str:
         """A text of this machine, masked."""
-        return self._names.hidden(self._uuids.hidden(without_secrets(text)))
+        told = without_secrets(text)
+        return self._names.hidden(self._uuids.hidden(told) if self._also_uuids else told)
 
     def facts(self) -> Facts:
         """The facts, masked."""
@@ -73,7 +80,9 @@ class Masks:
             groups = tuple(msgspec.structs.replace(group, name=_group(group)) for group in groups)
         name = "user" if isinstance(user.name, str) and user.name != "root" else user.name
         environment = {key: self._names.address(key, value) for key, value in host.environment.items()}
-        environment = {key: self._uuids.mask(key, value, real.environment[key]) for key, value in environment.items()}
+        if self._also_uuids:
+            given = real.environment
+            environment = {key: self._uuids.mask(key, value, given[key]) for key, value in environment.items()}
         return msgspec.structs.replace(
             host,
             hostname="host" if isinstance(host.hostname, str) else host.hostname,

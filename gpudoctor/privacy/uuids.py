@@ -74,6 +74,11 @@ class Uuids:
         return f"{begin}{'0' if fits else given}{rest}"  # all of ours begin with 0
 
 
+def is_number(uuid: str) -> bool:
+    """Whether this is what stands in the place of a UUID: on another machine the same number is another thing."""
+    return bool(re.fullmatch(r"(GPU-|MIG-)?0{4}[0-9a-f]{4}[0-]*", uuid))
+
+
 def _in_order(facts: Facts) -> Iterator[str]:
     """The GPUs first, so that GPU 0 has number 0."""
     yield from strings(facts.gpus)

@@ -6,11 +6,12 @@ import msgspec
 import pytest
 
 from gpudoctor.comparison import Comparison, Group, Row, Side, State, compare, side
-from gpudoctor.comparison.aligned import called
+from gpudoctor.comparison.aligned import align, called
 from gpudoctor.comparison.findings import findings
 from gpudoctor.examine import check
 from gpudoctor.facts import Facts, Gpu
 from gpudoctor.maybe import Unknown
+from gpudoctor.privacy import masked
 from gpudoctor.report.model import FindingEntry, Report, UnknownEntry
 from tests.builders import change, gpu
 from tests.checks import healthy_nvidia as nv
@@ -179,3 +180,14 @@ def test_a_name_is_taken_for_a_number_nowhere_else() -> None:
     assert called("GPUs 0-7, the GPU at 0000:03:00.0, GPU 12", {"0": "9", "3": "4", "1": "5"}) == (
         "GPUs 0-7, the GPU at 0000:03:00.0, GPU 12"
     )
+
+
+def test_numbers_in_the_place_of_uuids_tell_no_card_from_another() -> None:
+    """A masked file numbers its UUIDs: where a card is missing, the same number is another card."""
+    whole = masked(having(nv.several(3)))
+    assert isinstance(whole.gpus, tuple)
+    less = masked(msgspec.structs.replace(nv.several(3), gpus=nv.several(3).gpus[1:]))  # type: ignore[index]
+    here, there = msgspec.to_builtins(whole), msgspec.to_builtins(less)
+    assert there["gpus"][0]["uuid"] == here["gpus"][0]["uuid"]
+    align(here, there)
+    assert sorted(there["gpus"]) == ["1", "2"]
