@@ -11,8 +11,8 @@ from gpudoctor.probes import python_elsewhere
 from gpudoctor.recorded import RecordedMachine
 
 SYSTEM = Python(path="/usr/bin/python3", prefix="/usr", version="3.12.3")
-ENV = {"HOME": "/home/me", "PATH": "/usr/bin", "PWD": "/work"}
-FOLDER = "/work/.venv"
+ENV = {"HOME": "/home/me", "PATH": "/usr/bin", "PWD": "/code"}
+FOLDER = "/code/.venv"
 
 
 def venv(folder: str, *modules: str, minor: str = "3.12") -> dict[str, str]:

@@ -6,7 +6,7 @@ from gpudoctor.machine import Machine
 from gpudoctor.probes.python_found import MOST, Found, probe
 from gpudoctor.recorded import RecordedMachine
 
-HOME = {"HOME": "/home/me", "PATH": "/usr/bin:/bin", "PWD": "/work"}
+HOME = {"HOME": "/home/me", "PATH": "/usr/bin:/bin", "PWD": "/code"}
 
 
 def venv(*folders: str) -> dict[str, str]:
@@ -20,11 +20,11 @@ def found(files: dict[str, str], **env: str) -> list[tuple[str, str]]:
 @pytest.mark.parametrize(
     "folder",
     [
-        "/work/.venv",
-        "/work/venv",
-        "/work/gpu-env",
-        "/work/project/.venv",
-        "/work/project/venv",
+        "/code/.venv",
+        "/code/venv",
+        "/code/gpu-env",
+        "/code/project/.venv",
+        "/code/project/venv",
         "/home/me/.venv",
         "/home/me/.venvs/torch",
         "/home/me/.virtualenvs/torch",
@@ -35,7 +35,7 @@ def test_a_venv_in_a_usual_place(folder: str) -> None:
     assert found(venv(folder)) == [(f"{folder}/bin/python", "venv")]
 
 
-@pytest.mark.parametrize("folder", ["/work/a/b/.venv", "/home/me/code/x/.venv", "/home/me/.local/share/uv/tools/ruff"])
+@pytest.mark.parametrize("folder", ["/code/a/b/.venv", "/home/me/code/x/.venv", "/home/me/.local/share/uv/tools/ruff"])
 def test_what_lies_deeper_or_belongs_to_a_tool_is_not_looked_for(folder: str) -> None:
     assert found(venv(folder), PWD="/home/me") == []
 
@@ -91,8 +91,8 @@ def test_an_environments_folder_on_path_is_no_system() -> None:
 
 
 def test_one_environment_by_two_ways_is_one() -> None:
-    machine = RecordedMachine(venv("/work/.venv"), links={"/home/me/.venv": "/work/.venv"}, env=HOME)
-    assert probe(machine) == (Found("/work/.venv/bin/python", "venv"),)
+    machine = RecordedMachine(venv("/code/.venv"), links={"/home/me/.venv": "/code/.venv"}, env=HOME)
+    assert probe(machine) == (Found("/code/.venv/bin/python", "venv"),)
 
 
 def test_it_never_finds_more_than_somebody_would_read() -> None:

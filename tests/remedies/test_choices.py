@@ -119,9 +119,9 @@ NAMES = "torch torchvision"
             ),
         ),
         (
-            {"manager": "poetry", "project": "/work/app"},
+            {"manager": "poetry", "project": "/code/app"},
             (
-                "cd /work/app",
+                "cd /code/app",
                 f"poetry source add --priority=explicit pytorch-cu126 {CU126}",
                 "poetry add --source pytorch-cu126 torch@latest torchvision@latest",
             ),
@@ -156,12 +156,12 @@ def test_the_command_of_each_installer(changes: dict[str, Any], expected: tuple[
 
 
 def test_a_project_of_uv() -> None:
-    facts, python_ = place(manager="uv", project="/work/app")
+    facts, python_ = place(manager="uv", project="/code/app")
     (fix,) = reinstall_torch(facts, python_)
     lines, *rest = fix.commands
     assert f'url = "{CU126}"' in lines
     assert 'torchvision = { index = "pytorch-cu126" }' in lines
-    assert rest == ["cd /work/app", "uv lock --upgrade-package torch --upgrade-package torchvision", "uv sync"]
+    assert rest == ["cd /code/app", "uv lock --upgrade-package torch --upgrade-package torchvision", "uv sync"]
 
 
 @pytest.mark.parametrize("manager", ["pip", "uv"])
@@ -251,8 +251,8 @@ def test_what_is_advised_of_the_others(
     [
         ({"manager": "pip"}, ("/opt/env/bin/python -m pip install {}",)),
         ({"manager": "uv"}, ("uv pip install --python /opt/env/bin/python {}",)),
-        ({"manager": "uv", "project": "/work/my app"}, ("cd '/work/my app'", "uv add {}")),
-        ({"manager": "poetry", "project": "/work/app"}, ("cd /work/app", "poetry add {}")),
+        ({"manager": "uv", "project": "/code/my app"}, ("cd '/code/my app'", "uv add {}")),
+        ({"manager": "poetry", "project": "/code/app"}, ("cd /code/app", "poetry add {}")),
         ({"manager": "poetry"}, ("/opt/env/bin/python -m pip install {}",)),
         ({"manager": "conda"}, ("/opt/env/bin/python -m pip install {}",)),
         ({"manager": "pixi"}, ("pixi add --pypi {}",)),
@@ -263,7 +263,7 @@ def test_where_a_package_is_added(changes: dict[str, Any], expected: tuple[str, 
     spec = "'jax[cuda12]==0.9.2'"
     fix = jax_with_plugin(facts, facts.pythons[0], "0.9.2", "Install it.")
     assert fix.commands == tuple(line.format(spec) for line in expected)
-    if changes.get("project") == "/work/app":
+    if changes.get("project") == "/code/app":
         (tf,) = newer_tensorflow(facts, facts.pythons[0])
         assert tf.commands[1] == "poetry add 'tensorflow[and-cuda]==2.21.*'"
 
@@ -281,14 +281,14 @@ def test_tensorflow_has_no_wheel_for_this_python() -> None:
     ("changes", "plain", "newer"),
     [
         (
-            {"manager": "uv", "project": "/work/my app"},
-            "uv add --project '/work/my app' 'numpy<2'",
-            "uv add --project '/work/my app' --upgrade-package numba numba",
+            {"manager": "uv", "project": "/code/my app"},
+            "uv add --project '/code/my app' 'numpy<2'",
+            "uv add --project '/code/my app' --upgrade-package numba numba",
         ),
         (
-            {"manager": "poetry", "project": "/work/app"},
-            "poetry --directory /work/app add 'numpy<2'",
-            "poetry --directory /work/app add numba@latest",
+            {"manager": "poetry", "project": "/code/app"},
+            "poetry --directory /code/app add 'numpy<2'",
+            "poetry --directory /code/app add numba@latest",
         ),
         ({"manager": "pixi"}, "pixi add --pypi 'numpy<2'", "pixi add --pypi numba"),
         (
@@ -306,8 +306,8 @@ def test_what_a_project_locks_is_changed_in_its_file(changes: dict[str, Any], pl
 
 
 def test_a_project_undoes_what_its_file_does_not_say() -> None:
-    project = environment(manager="uv", project="/work/app")
-    undone = " What /work/app/pyproject.toml does not say is undone by the next `uv sync` or `uv run`."
+    project = environment(manager="uv", project="/code/app")
+    undone = " What /code/app/pyproject.toml does not say is undone by the next `uv sync` or `uv run`."
     assert lasting(project) == undone
     assert "`poetry sync`" in lasting(change(project, "pythons.0.manager", "poetry"))
     assert lasting(environment(manager="uv")) == ""

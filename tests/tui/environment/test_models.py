@@ -159,7 +159,7 @@ def test_an_interpreter_tells_what_quarrels_in_it() -> None:
     (examined,) = machine().pythons
     said = lines(described(examined))
     assert said["Python"][0] == "cpython, 3.11.7, venv, pip installs"
-    assert said["hides"] == ("torch comes from /work/torch.py (working directory)", "warn")
+    assert said["hides"] == ("torch comes from /code/torch.py (working directory)", "warn")
     assert said["unmet"][0] == "torch 2.9.1 requires nvidia-cudnn-cu12==9.10.2.21, and has 9.1.0.70"
     assert lines(described(python(error="it did not answer")))["error"] == ("it did not answer", "fail")
     assert any("No framework" in line.text for line in described(python()))
