@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from gpudoctor import catalogue, examine, judge
 from gpudoctor.examine import Wishes
 from gpudoctor.judge import Check, Verdict
-from gpudoctor.machine import TOTAL_SECONDS, Machine
+from gpudoctor.machine import SMOKE_SECONDS, TOTAL_SECONDS, Machine
 
 if TYPE_CHECKING:
     from gpudoctor.facts import Facts
@@ -86,10 +86,6 @@ def _texts(given: Texts) -> tuple[str, ...]:
 
 def _machine(timeout: float | None, default: float = TOTAL_SECONDS) -> Machine:
     return Machine(seconds=default if timeout is None else timeout)
-
-
-# Each smoke test has its own limit, and stress may last ten minutes on each of many GPUs: this is only a last resort.
-SMOKE_SECONDS = 6 * 3600.0
 
 
 def smoke(

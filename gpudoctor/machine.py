@@ -26,6 +26,8 @@ COMMAND_SHARE = 6
 OPEN_SECONDS = 8.0
 # Default of the whole examination, in seconds.
 TOTAL_SECONDS = 150.0
+# Each smoke test has its own limit, and stress may last ten minutes on each of many GPUs: this is only a last resort.
+SMOKE_SECONDS = 6 * 3600.0
 OUT_OF_TIME = "the examination ran out of time"
 # How uname(1) names the systems that are not Linux, by sys.platform.
 SYSTEMS = {"darwin": "Darwin", "win32": "Windows"}

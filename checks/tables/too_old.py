@@ -9,6 +9,7 @@ from gpudoctor.knowledge.kernels import version
 from gpudoctor.knowledge.newest import newest
 from gpudoctor.maybe import Maybe, known_or
 from gpudoctor.subjects import NAMES, machine
+from gpudoctor.views.driver import driver_version
 
 
 def _fixes(_: Facts) -> tuple[Fix, ...]:
@@ -35,7 +36,7 @@ def _frameworks(facts: Facts) -> list[str]:
 
 
 def _driver(facts: Facts) -> list[str]:
-    driver = known_or(facts.nvidia.kernel.loaded, None) or known_or(facts.nvidia.nvml.driver_version, None)
+    driver = known_or(driver_version(facts), None)
     branch = (driver or "").partition(".")[0]
     if not branch.isdecimal() or int(branch) <= newest_branch():
         return []

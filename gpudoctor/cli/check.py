@@ -25,8 +25,6 @@ FAIL_ON: Any = {
     "default": "fail",
     "help": "what makes the exit code 1 (default: fail); never: the exit code is always 0",
 }
-# Each smoke test has its own limit, and stress may last ten minutes on each of many GPUs: this is only a last resort.
-SMOKE_SECONDS = 6 * 3600.0
 
 
 def add(commands: "argparse._SubParsersAction[Parser]") -> None:
@@ -208,7 +206,7 @@ def machine_of(arguments: argparse.Namespace, smoke: bool = False) -> "Machine":
     """
     import os
 
-    from gpudoctor.machine import TOTAL_SECONDS, Machine
+    from gpudoctor.machine import SMOKE_SECONDS, TOTAL_SECONDS, Machine
 
     root = getattr(arguments, "root", "/")
     if not os.path.isdir(root):

@@ -23,9 +23,8 @@ class Package(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The newest release, the first with the extra that brings CUDA, and packages that exclude one another."""
+    """The first release with the extra that brings CUDA, and packages that exclude one another."""
 
-    newest: str
     ctk_since: str
     exclusive: tuple[str, ...]
 

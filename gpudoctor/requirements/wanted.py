@@ -6,6 +6,7 @@ from typing import NamedTuple
 from gpudoctor.facts import Facts, Framework, Gpu
 from gpudoctor.maybe import Maybe, Unknown
 from gpudoctor.subjects import NAMES
+from gpudoctor.views.driver import driver_version
 
 Number = int | float
 
@@ -53,15 +54,6 @@ def names(facts: Facts) -> Maybe[object]:
         return gpus
     found = [gpu.name for gpu in gpus]
     return next((name for name in found if isinstance(name, Unknown)), tuple(str(name) for name in found))
-
-
-def _driver(facts: Facts) -> Maybe[object]:
-    """Of the loaded module; on WSL, which has none, what NVML says."""
-    loaded, nvml = facts.nvidia.kernel.loaded, facts.nvidia.nvml
-    if loaded is None or isinstance(loaded, Unknown):
-        nothing_to_ask = loaded is None and nvml.code is None
-        return None if nothing_to_ask else nvml.driver_version
-    return loaded
 
 
 def least(of: Callable[[Gpu], Maybe[Number | None]]) -> Callable[[Facts], Maybe[object]]:
@@ -143,7 +135,7 @@ _SHORT = {"torch": "pytorch"} | {name: name for name in ("tensorflow", "jax", "c
 DEMANDS = {
     one.name: one
     for one in (
-        Demand("driver", "version", _driver, "NVIDIA's driver", ("driver", "wsl", "container", "device")),
+        Demand("driver", "version", driver_version, "NVIDIA's driver", ("driver", "wsl", "container", "device")),
         Demand("cuda", "version", lambda facts: facts.nvidia.cuda.version, "the driver's CUDA", ("driver", "wsl")),
         Demand("rocm", "version", lambda facts: facts.amd.rocm, "ROCm", ("rocm",)),
         Demand("gpus", "least", count, "GPUs that answer", ("device", "driver", "wsl", "container", "rocm", "mig")),

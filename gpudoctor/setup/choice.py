@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
-from gpudoctor.knowledge import cupy, jax, onnxruntime, tensorflow, torch, wheels
+from gpudoctor.knowledge import cupy, jax, newest, onnxruntime, tensorflow, torch, wheels
 from gpudoctor.knowledge.kernels import coverage, version
 from gpudoctor.setup.plan import Ground, Wheel
 
@@ -193,10 +193,10 @@ def _cupy(terms: Terms) -> Wheel | None:
         return None
     if not terms.covered(found.targets) or not terms.fits(*found.python):
         return None
-    since, newest = cupy.cupy().rules.ctk_since, cupy.cupy().rules.newest
+    since, last = cupy.cupy().rules.ctk_since, newest.newest().framework["cupy"]
     return Wheel(
         framework="cupy",
-        requirement=f"{found.name}[ctk]>={since.partition('.')[0]},<{version(newest)[0] + 1}",
+        requirement=f"{found.name}[ctk]>={since.partition('.')[0]},<{version(last)[0] + 1}",
         variant=f"cu{terms.major}",
         why=f"CuPy for CUDA {terms.major}; its extra ctk brings the CUDA libraries, so no toolkit has to be installed.",
     )

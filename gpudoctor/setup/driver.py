@@ -8,15 +8,15 @@ from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix
 from gpudoctor.knowledge import drivers, packages
 from gpudoctor.knowledge.kernels import version
+from gpudoctor.maybe import known_or
 from gpudoctor.remedies import driver
 from gpudoctor.remedies.system import family_of, install
 from gpudoctor.setup import commands
 from gpudoctor.setup.choice import choose
-from gpudoctor.setup.ground import driver_version
 from gpudoctor.setup.plan import Ground, Refusal, Step
 from gpudoctor.setup.wishes import Wishes
 from gpudoctor.subjects import in_container, on_wsl, switches_of
-from gpudoctor.views.driver import has_nvidia_driver
+from gpudoctor.views.driver import driver_version, has_nvidia_driver
 
 # With secure boot the kernel takes only signed modules, and those that DKMS builds are signed by a key of this machine.
 _SECURE_BOOT = (
@@ -78,9 +78,10 @@ def _none_fits(own: str | None) -> Driver:
 def _state(facts: Facts) -> Iterator[str]:
     """What is said of a driver that stays."""
     if not has_nvidia_driver(facts):
+        version_there = known_or(driver_version(facts), None) or ""
         yield (
-            f"The driver {driver_version(facts) or ''} is there and does not answer as it should. Mend that first: "
-            "`gpudoctor check` says why."
+            f"The driver {version_there} is there and does not answer as it should. Mend that first: `gpudoctor check` "
+            "says why."
         )
 
 

@@ -7,6 +7,7 @@ from gpudoctor.maybe import known_or
 from gpudoctor.remedies.driver import branch_of
 from gpudoctor.remedies.python import driver_cuda
 from gpudoctor.setup.plan import Ground
+from gpudoctor.views.driver import driver_version
 from gpudoctor.views.gpus import amd_gpus, nvidia_gpus, torch_gfx
 
 
@@ -27,23 +28,15 @@ def ground(facts: Facts, cpu: bool = False) -> Ground:
         gpus=tuple(_name(gpu) for gpu in gpus),
         capabilities=_capabilities(gpus),
         gfx=tuple(sorted({g.gfx for g in gpus if isinstance(g.gfx, str)})),
-        driver=driver_version(facts) if vendor == "nvidia" else None,
+        driver=known_or(driver_version(facts), None) if vendor == "nvidia" else None,
         driver_cuda=_cuda(facts) if vendor == "nvidia" else None,
     )
-
-
-def driver_version(facts: Facts) -> str | None:
-    """The version of NVIDIA's driver: the loaded module's; on WSL, Windows' own."""
-    for found in (facts.nvidia.kernel.loaded, facts.nvidia.nvml.driver_version):
-        if isinstance(found, str):
-            return found
-    return None
 
 
 def _cuda(facts: Facts) -> str | None:
     """The CUDA release that the driver runs, as it says, else as its branch does."""
     said = driver_cuda(facts)
-    branch = branch_of(driver_version(facts))
+    branch = branch_of(known_or(driver_version(facts), None))
     return said or (drivers.cuda_of_branch(branch) if branch else None)
 
 

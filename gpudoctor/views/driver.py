@@ -128,6 +128,14 @@ def module_at_hand(facts: Facts) -> bool:
     return isinstance(kernel.loaded, str) or isinstance(kernel.on_disk, Unknown) or bool(kernel.on_disk)
 
 
+def driver_version(facts: Facts) -> Maybe[str | None]:
+    """The version of NVIDIA's driver: the loaded module's; on WSL, which has none, Windows' own; None: no driver."""
+    loaded, nvml = facts.nvidia.kernel.loaded, facts.nvidia.nvml
+    if isinstance(loaded, str) or (loaded is None and nvml.code is None):
+        return loaded
+    return nvml.driver_version
+
+
 def driver_cuda(facts: Facts) -> Maybe[str | None]:
     """The newest CUDA release that the driver runs, as libcuda says, else NVML; None: there is no driver."""
     said = facts.nvidia.cuda.version, facts.nvidia.nvml.cuda_version

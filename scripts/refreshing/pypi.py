@@ -122,8 +122,6 @@ def _cupy(fetch: Fetch) -> Iterator[Difference]:
             continue  # there will be no other
         project = Project(package.name, fetch)
         yield from _pythons("cupy", ("package", index), package.python, project)
-        if cupy().rules.newest != project.version:
-            yield Difference("cupy", ("rules", "newest"), cupy().rules.newest, project.version, project.source)
 
 
 def _onnxruntime(project: Project) -> Iterator[Difference]:

@@ -1,13 +1,15 @@
 """Frameworks in other interpreters than the examined one."""
 
-import time
+from threading import Event
 
 import pytest
 
 from gpudoctor.facts import Python
 from gpudoctor.facts.python import Elsewhere
+from gpudoctor.machine import Machine
 from gpudoctor.maybe import Unknown
 from gpudoctor.probes import python_elsewhere
+from gpudoctor.probes.python_found import Found
 from gpudoctor.recorded import RecordedMachine
 
 SYSTEM = Python(path="/usr/bin/python3", prefix="/usr", version="3.12.3")
@@ -83,7 +85,14 @@ def test_a_venv_behind_a_link_has_its_own_pip() -> None:
 
 def test_folders_that_do_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(python_elsewhere, "SECONDS", 0.05)
-    monkeypatch.setattr("gpudoctor.probes.python_found.probe", lambda _: time.sleep(5))
+    come_back = Event()
+
+    def hanging(_: Machine) -> list[Found]:
+        come_back.wait(5)
+        return []
+
+    monkeypatch.setattr("gpudoctor.probes.python_found.probe", hanging)
     found, pip = probe({})
+    come_back.set()
     assert isinstance(found, Unknown)
     assert isinstance(pip, Unknown)

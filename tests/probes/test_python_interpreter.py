@@ -42,12 +42,12 @@ def test_another_environment_is_not_our_own() -> None:
 
 
 def test_variables_that_run_code_are_not_passed_on() -> None:
-    env = child_environment(machine(PYTHONSTARTUP="/x.py", PYTHONINSPECT="1", PYTHONPATH="/kept", PWD="/work"))
+    env = child_environment(machine(PYTHONSTARTUP="/x.py", PYTHONINSPECT="1", PYTHONPATH="/kept", PWD="/code"))
     assert "PYTHONSTARTUP" not in env
     assert "PYTHONINSPECT" not in env
     assert env["PYTHONPATH"] == "/kept"
     assert env["PYTHONDONTWRITEBYTECODE"] == "1"
-    assert env["PYENV_DIR"] == "/work"
+    assert env["PYENV_DIR"] == "/code"
 
 
 def test_pythonpath_and_user_site_take_part(tmp_path: Path) -> None:

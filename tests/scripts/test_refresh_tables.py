@@ -46,7 +46,7 @@ def projects() -> Projects:
         ),
     }
     for package in cupy().package:
-        found[package.name] = (cupy().rules.newest, [*package.python], [])
+        found[package.name] = (known["cupy"], [*package.python], [])
     for name, (since, cudnn) in last.items():
         found[name] = (since, ["3.12", "3.14"], [f"nvidia-cudnn-cu12<10,>={cudnn}"])
     return found

@@ -63,9 +63,9 @@ def test_one_can_choose_kept_ones_files_and_demos(tmp_path: Path) -> None:
 
 def test_a_typed_path_may_be_relative_or_in_the_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/home/me")
-    assert typed("~/good.json", "/work").target == "/home/me/good.json"
-    assert typed("good.json", "/work").target == "/code/good.json"
-    assert typed("/x/good.json", "/work").name == "good.json"
+    assert typed("~/good.json", "/code").target == "/home/me/good.json"
+    assert typed("good.json", "/code").target == "/code/good.json"
+    assert typed("/x/good.json", "/code").name == "good.json"
     with pytest.raises(FactsFileError):
         typed("none.json", str(tmp_path)).read()
 
