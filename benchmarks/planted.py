@@ -16,14 +16,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from doctor import HERE, OVER
 
 from gpudoctor.__main__ import main
-from gpudoctor.smoke import job, run
+from gpudoctor.smoketests import job, run
 
 HANGS = ("stopped", "kernel")
 SLOW, DEADLINE = "mnist", 5.0  # the test that hangs, and the seconds that it may take here
 
 
 def planted(machine: Any, one: Any, digits: Any, tell: Any, *_: str) -> Any:
-    """`gpudoctor.smoke.job.run_job` with the ill worker instead of the one that is given."""
+    """`gpudoctor.smoketests.job.run_job` with the ill worker instead of the one that is given."""
     begun = time.monotonic()
 
     def hear(what: str, told: Any) -> None:

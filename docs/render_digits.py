@@ -1,4 +1,4 @@
-"""Draws the digits of the training step anew: `python docs/render_digits.py` writes gpudoctor/smoke/digits.gz.
+"""Draws the digits of the training step anew: `python docs/render_digits.py` writes gpudoctor/smoketests/digits.gz.
 
 Each digit is drawn with the strokes of one of several hands, their points moved a little, then leant, turned by up to
 15 degrees, stretched, and moved; how dark a pixel is depends on its distance from the strokes. All chance comes from

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from gpudoctor.library import record as record
     from gpudoctor.library import require as require
     from gpudoctor.library import run as run
+    from gpudoctor.library import smoke as smoke
     from gpudoctor.machine import Machine as Machine
     from gpudoctor.maybe import Maybe as Maybe
     from gpudoctor.maybe import Unknown as Unknown
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from gpudoctor.report.model import FindingEntry as FindingEntry
     from gpudoctor.report.model import Report as Report
     from gpudoctor.requirements.holding import RequirementError as RequirementError
+    from gpudoctor.smoketests.wishes import ChoiceError as ChoiceError
 
 _HOMES = {
     "gpudoctor.examine": ("Wishes",),
@@ -36,12 +38,13 @@ _HOMES = {
     "gpudoctor.expect.trust": ("ExpectFileError",),
     "gpudoctor.facts": ("Facts",),
     "gpudoctor.judge": ("Check", "Fix", "Outcome", "Problem", "Severity"),
-    "gpudoctor.library": ("check", "gather", "record", "require", "run"),
+    "gpudoctor.library": ("check", "gather", "record", "require", "run", "smoke"),
     "gpudoctor.machine": ("Machine",),
     "gpudoctor.maybe": ("Maybe", "Unknown", "known"),
     "gpudoctor.report.failures": ("FailuresError",),
     "gpudoctor.report.model": ("FindingEntry", "Report"),
     "gpudoctor.requirements.holding": ("RequirementError",),
+    "gpudoctor.smoketests.wishes": ("ChoiceError",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 

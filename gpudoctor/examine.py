@@ -41,8 +41,8 @@ from gpudoctor.steps import Failure, Step, StepEnded, StepStarted, found_or, run
 if TYPE_CHECKING:
     from gpudoctor.probes import Named
     from gpudoctor.probes.foreign import Foreign
-    from gpudoctor.smoke.events import SmokeEvent
-    from gpudoctor.smoke.wishes import Choice
+    from gpudoctor.smoketests.events import SmokeEvent
+    from gpudoctor.smoketests.wishes import Choice
 
 NO_ANSWER = "the probe failed or did not end in time"
 # Seconds past the deadline: a child that has to be killed ends 2.5 s after its own (gpudoctor.child.run).
@@ -177,9 +177,9 @@ def _smoke(
     machine: Machine, facts: Facts, choice: "Choice"
 ) -> "Generator[StepStarted | StepEnded | SmokeEvent, None, Facts]":
     """The facts with what the smoke tests measured."""
-    from gpudoctor import smoke
+    from gpudoctor import smoketests
 
-    return (yield from smoke.measure(machine, facts, choice))
+    return (yield from smoketests.measure(machine, facts, choice))
 
 
 def interpreters(machine: Machine) -> tuple[tuple[str, str], ...]:

@@ -18,7 +18,7 @@ from gpudoctor.machine import SMOKE_SECONDS, TOTAL_SECONDS, Machine
 if TYPE_CHECKING:
     from gpudoctor.facts import Facts
     from gpudoctor.report.model import Report
-    from gpudoctor.smoke.wishes import Choice
+    from gpudoctor.smoketests.wishes import Choice
 
 Texts = str | Iterable[str]
 
@@ -115,7 +115,7 @@ def smoke(
         ChoiceError: a test, backend, device or data type is not there.
         InterpreterError: a given interpreter is not there or is no Python.
     """
-    from gpudoctor.smoke.wishes import Choice
+    from gpudoctor.smoketests.wishes import Choice
 
     choice = Choice(
         tests=_texts(tests),
@@ -192,7 +192,7 @@ def run(one: Check[Any] | ModuleType | str, facts: Facts | None = None) -> list[
 
 
 def _tests(names: tuple[str, ...]) -> Choice | None:
-    from gpudoctor.smoke.wishes import Choice
+    from gpudoctor.smoketests.wishes import Choice
 
     return Choice(tests=names) if names else None
 
@@ -227,6 +227,6 @@ def record(
 
 
 def _quick_suite() -> Choice:
-    from gpudoctor.smoke.wishes import Choice
+    from gpudoctor.smoketests.wishes import Choice
 
     return Choice()

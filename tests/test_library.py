@@ -42,6 +42,18 @@ def test_what_is_no_check() -> None:
         gpudoctor.run("driver.library-mismatc", nvidia_host())
 
 
+def test_a_smoke_test_without_any_framework() -> None:
+    report = gpudoctor.smoke("matmul", backend="cpu", dtype="fp32")
+    (run,) = report.smoke
+    assert [(one.test, one.variant, one.outcome) for one in run.tests] == [("matmul", "fp32", "done")], run
+    assert callable(gpudoctor.smoke)  # and no package took its name
+
+
+def test_a_smoke_test_that_is_not_there() -> None:
+    with pytest.raises(gpudoctor.ChoiceError, match="matmull"):
+        gpudoctor.smoke("matmull")
+
+
 def test_several_threads_at_once() -> None:
     found: list[str] = []
     threads = [threading.Thread(target=lambda: found.append(gpudoctor.gather(quick=True).schema)) for _ in range(3)]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gpudoctor.judge import Verdict
     from gpudoctor.machine import Machine
     from gpudoctor.report.model import Report
-    from gpudoctor.smoke.wishes import Choice
+    from gpudoctor.smoketests.wishes import Choice
 
 DESCRIPTION = """Examine this machine and say what is wrong, why, and what to type.
 Nothing is changed, nothing is sent anywhere."""
@@ -146,7 +146,7 @@ def _choice_errors(wishes: "Wishes") -> tuple[type[Exception], ...]:
     """What can be wrong with the choice of smoke tests; their modules are loaded for those who want them."""
     if wishes.smoke is None:
         return ()
-    from gpudoctor.smoke.wishes import ChoiceError
+    from gpudoctor.smoketests.wishes import ChoiceError
 
     return (ChoiceError,)
 
@@ -166,7 +166,7 @@ def wishes_of(arguments: argparse.Namespace, only: list[str], skip: list[str]) -
 
 
 def _quick_suite() -> "Choice":
-    from gpudoctor.smoke.wishes import Choice
+    from gpudoctor.smoketests.wishes import Choice
 
     return Choice()
 

@@ -10,7 +10,7 @@ from gpudoctor.examine import Event
 from gpudoctor.steps import StepEnded, StepStarted
 
 if TYPE_CHECKING:
-    from gpudoctor.smoke.events import SmokeStage
+    from gpudoctor.smoketests.events import SmokeStage
 
 
 class Progress:
@@ -33,7 +33,7 @@ class Progress:
         """Take note of an event."""
         if not self._shown:
             return
-        from gpudoctor.smoke.events import SmokeStage  # here, because most runs have nobody who looks
+        from gpudoctor.smoketests.events import SmokeStage  # here, because most runs have nobody who looks
 
         if isinstance(event, StepStarted):
             self._running[event.key] = event.label

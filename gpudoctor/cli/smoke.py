@@ -10,7 +10,7 @@ from gpudoctor.cli.forms import chosen, deliver, exit_code, leaving, options
 from gpudoctor.cli.output import out
 
 if TYPE_CHECKING:
-    from gpudoctor.smoke.wishes import Choice
+    from gpudoctor.smoketests.wishes import Choice
 
 DESCRIPTION = """Run small tests on each GPU (without one, on the CPU), and say whether the numbers are right and how
 fast it is. Each backend runs in a process of its own: one that hangs or crashes is ended, and the rest is kept.
@@ -77,8 +77,8 @@ def choice(arguments: argparse.Namespace) -> "Choice":
     Raises:
         UsageError: a name is not known.
     """
-    from gpudoctor.smoke.suite import STRESS_SECONDS
-    from gpudoctor.smoke.wishes import Choice, ChoiceError, validated
+    from gpudoctor.smoketests.suite import STRESS_SECONDS
+    from gpudoctor.smoketests.wishes import Choice, ChoiceError, validated
 
     if arguments.mnist == "":
         raise UsageError(EMPTY)
@@ -110,8 +110,8 @@ def _words(given: list[str]) -> tuple[str, ...]:
 
 
 def _listed() -> str:
-    from gpudoctor.smoke.suite import TESTS
-    from gpudoctor.smoke.wishes import BACKENDS
+    from gpudoctor.smoketests.suite import TESTS
+    from gpudoctor.smoketests.wishes import BACKENDS
 
     lines = [f"{'' if test.quick else '*':<2}{test.name:<17}{test.shows}" for test in TESTS]
     return "\n".join(

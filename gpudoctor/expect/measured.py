@@ -5,8 +5,8 @@ from difflib import get_close_matches
 from typing import NamedTuple
 
 from gpudoctor.patterns import pattern
-from gpudoctor.smoke.suite import BY_NAME, DTYPES
-from gpudoctor.smoke.wishes import BACKENDS
+from gpudoctor.smoketests.suite import BY_NAME, DTYPES
+from gpudoctor.smoketests.wishes import BACKENDS
 
 # What each test measures; tests/expect/test_measured.py holds it against what the tests tell.
 FIGURES: dict[str, tuple[str, ...]] = {

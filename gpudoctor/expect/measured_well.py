@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from gpudoctor.expect.toml import Entry
 from gpudoctor.facts import Facts, Figure, SmokeRun, SmokeTest
-from gpudoctor.smoke.suite import DTYPES
+from gpudoctor.smoketests.suite import DTYPES
 from gpudoctor.views.smoke_speed import busy
 
 # GPUs of one kind differ by some 5 % from one another (https://github.com/stas00/ml-engineering, compute/accelerator).

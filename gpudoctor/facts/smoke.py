@@ -58,7 +58,7 @@ class During(msgspec.Struct, frozen=True, kw_only=True):
 class SmokeTest(msgspec.Struct, frozen=True, kw_only=True):
     """One test, in one data type where it has several, on one device."""
 
-    name: str  # matmul, mnist ... (gpudoctor.smoke.suite)
+    name: str  # matmul, mnist ... (gpudoctor.smoketests.suite)
     variant: str = ""  # "bf16"; of a test between GPUs "0-1"
     outcome: Outcome = "not reached"
     says: str = ""  # why, where it is not done

@@ -7,7 +7,7 @@ import pytest
 
 import gpudoctor.inside.smoke
 from gpudoctor.expect.measured import FIGURES, smoke_path
-from gpudoctor.smoke.suite import BY_NAME
+from gpudoctor.smoketests.suite import BY_NAME
 
 TESTS = Path(gpudoctor.inside.smoke.__path__[0]) / "tests"
 # Calls whose argument at this place is the name of a figure, or the beginning of one with a number in it.

@@ -14,8 +14,8 @@ import msgspec
 import pytest
 
 from gpudoctor.knowledge import mnist
-from gpudoctor.smoke.digits import shipped
-from gpudoctor.smoke.mnist_tfrecord import masked_sum
+from gpudoctor.smoketests.digits import shipped
+from gpudoctor.smoketests.mnist_tfrecord import masked_sum
 
 IMAGES, LABELS = shipped().images, shipped().labels
 # Told apart from the shipped ones: every grey level is its complement, every label nine less itself.
@@ -133,6 +133,6 @@ def known(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
         pairs = (mnist.Pair(images=sums[0], labels=sums[1]),)
         table = msgspec.structs.replace(mnist.mnist(), idx=pairs, npz=mnist.Npz(sha256=sums[2]))
         monkeypatch.setattr(mnist, "mnist", lambda: table)
-        monkeypatch.setattr("gpudoctor.smoke.mnist_npz.mnist", lambda: table)
+        monkeypatch.setattr("gpudoctor.smoketests.mnist_npz.mnist", lambda: table)
 
     return know

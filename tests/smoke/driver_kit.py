@@ -15,7 +15,7 @@ import pytest
 from gpudoctor.inside.smoke import worker
 from gpudoctor.inside.smoke.cuda.device import Device
 from gpudoctor.inside.smoke.cuda.library import NAME, Library
-from gpudoctor.smoke.read import Told
+from gpudoctor.smoketests.read import Told
 from tests.smoke.bench_kit import digits
 from tests.standins import compile_into
 

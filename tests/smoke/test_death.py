@@ -7,7 +7,7 @@ import pytest
 from gpudoctor.child import Ended
 from gpudoctor.machine import OUT_OF_TIME
 from gpudoctor.recorded import RecordedMachine
-from gpudoctor.smoke.death import death, killed_for_memory
+from gpudoctor.smoketests.death import death, killed_for_memory
 
 AT = "mnist"
 

@@ -15,7 +15,7 @@ import pytest
 import gpudoctor
 from gpudoctor.machine import Machine
 from gpudoctor.recorded import RecordedMachine
-from gpudoctor.smoke.digits import Digits, DigitsError, digits, shipped
+from gpudoctor.smoketests.digits import Digits, DigitsError, digits, shipped
 from tests.smoke import digit_files as files
 from tests.smoke.digit_files import known
 
@@ -72,7 +72,7 @@ def test_no_digit_is_near_where_rounding_decides(renderer: ModuleType) -> None:
 
 
 def test_the_file_is_small_and_says_no_time() -> None:
-    data = pkgutil.get_data("gpudoctor.smoke", "digits.gz") or b""
+    data = pkgutil.get_data("gpudoctor.smoketests", "digits.gz") or b""
     assert len(data) < 48_000
     assert data[4:8] == bytes(4)
     assert len(gzip.decompress(data)) == 256 * 785

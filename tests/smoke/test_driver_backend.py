@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gpudoctor.facts import SmokeTest
-from gpudoctor.smoke.read import Told
+from gpudoctor.smoketests.read import Told
 from tests.smoke.driver_kit import libcuda, worked
 
 __all__ = ["libcuda"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpudoctor.smoke.read import Told
+from gpudoctor.smoketests.read import Told
 from tests.smoke.driver_kit import skip_without_gpu, worked
 
 pytestmark = pytest.mark.gpu

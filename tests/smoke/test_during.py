@@ -6,8 +6,8 @@ import pytest
 
 from gpudoctor.facts.smoke import During
 from gpudoctor.maybe import Maybe, Unknown
-from gpudoctor.smoke.during import BACK, busy, during, nothing
-from gpudoctor.smoke.samples import Counters, Sample
+from gpudoctor.smoketests.during import BACK, busy, during, nothing
+from gpudoctor.smoketests.samples import Counters, Sample
 
 LOST = Unknown("NVML: GPU is lost")
 HUNG = "the driver stopped answering while it was asked for the clocks of GPU 0"

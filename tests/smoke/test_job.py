@@ -11,11 +11,11 @@ import pytest
 from gpudoctor.child import Ended
 from gpudoctor.facts import SmokeRun
 from gpudoctor.machine import Machine
-from gpudoctor.smoke import job as job_module
-from gpudoctor.smoke.devices import Target, cpu
-from gpudoctor.smoke.digits import digits
-from gpudoctor.smoke.job import run_job
-from gpudoctor.smoke.plan import Job
+from gpudoctor.smoketests import job as job_module
+from gpudoctor.smoketests.devices import Target, cpu
+from gpudoctor.smoketests.digits import digits
+from gpudoctor.smoketests.job import run_job
+from gpudoctor.smoketests.plan import Job
 
 ILL = str(Path(__file__).parent / "ill_worker.py")
 TESTS = ("transfer", "mnist", "bandwidth")

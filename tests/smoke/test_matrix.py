@@ -10,11 +10,11 @@ from gpudoctor.causes import findings
 from gpudoctor.examine import judged
 from gpudoctor.facts import Facts
 from gpudoctor.machine import Machine
-from gpudoctor.smoke import job as job_module
-from gpudoctor.smoke.digits import shipped
-from gpudoctor.smoke.plan import plan
-from gpudoctor.smoke.run import run
-from gpudoctor.smoke.wishes import Choice
+from gpudoctor.smoketests import job as job_module
+from gpudoctor.smoketests.digits import shipped
+from gpudoctor.smoketests.plan import plan
+from gpudoctor.smoketests.run import run
+from gpudoctor.smoketests.wishes import Choice
 from tests.builders import plain_host
 
 ILL = str(Path(__file__).parent / "ill_worker.py")

@@ -11,7 +11,7 @@ from gpudoctor.inside.smoke.bench import Bench
 from gpudoctor.inside.smoke.network import ArrayNetwork
 from gpudoctor.inside.smoke.tests import mnist
 from gpudoctor.inside.smoke.weights import CNN, MLP, Weights
-from gpudoctor.smoke.digits import shipped
+from gpudoctor.smoketests.digits import shipped
 from tests.smoke.bench_kit import Kept, results
 
 # The limits of the method: a gradient's relative error from which a warning is given, and the descent's range.

@@ -10,9 +10,9 @@ import pytest
 from gpudoctor.child import Ended
 from gpudoctor.machine import Machine
 from gpudoctor.recorded import RecordedMachine
-from gpudoctor.smoke.digits import DigitsError, digits, shipped
-from gpudoctor.smoke.mnist_png import decode
-from gpudoctor.smoke.mnist_tfrecord import masked_sum
+from gpudoctor.smoketests.digits import DigitsError, digits, shipped
+from gpudoctor.smoketests.mnist_png import decode
+from gpudoctor.smoketests.mnist_tfrecord import masked_sum
 from tests.smoke import digit_files as files
 
 IMAGES, LABELS = files.idx()

@@ -5,8 +5,8 @@ import pytest
 
 from gpudoctor.facts import CudaDevice, Facts
 from gpudoctor.maybe import Maybe, Unknown
-from gpudoctor.smoke.plan import plan
-from gpudoctor.smoke.wishes import Choice, ChoiceError, validated
+from gpudoctor.smoketests.plan import plan
+from gpudoctor.smoketests.wishes import Choice, ChoiceError, validated
 from tests.builders import change, framework, nvidia_host, plain_host, python, with_framework
 from tests.checks.amd_machines import IGPU, RADEON, amd_host
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from gpudoctor.facts import SmokeTest
-from gpudoctor.smoke.read import Told, tail
+from gpudoctor.smoketests.read import Told, tail
 
 
 def line(**told: object) -> str:

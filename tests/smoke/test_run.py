@@ -10,9 +10,9 @@ import psutil
 from gpudoctor.examine import stop
 from gpudoctor.facts import Facts
 from gpudoctor.machine import Machine
-from gpudoctor.smoke import measure
-from gpudoctor.smoke.events import SmokeEnded, SmokeEvent, SmokeProgress, SmokeResult, SmokeStage
-from gpudoctor.smoke.wishes import Choice
+from gpudoctor.smoketests import measure
+from gpudoctor.smoketests.events import SmokeEnded, SmokeEvent, SmokeProgress, SmokeResult, SmokeStage
+from gpudoctor.smoketests.wishes import Choice
 from gpudoctor.steps import StepEnded, StepStarted
 from tests.builders import plain_host
 

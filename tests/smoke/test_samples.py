@@ -3,8 +3,8 @@
 import pytest
 
 from gpudoctor.maybe import Unknown
-from gpudoctor.smoke import samples
-from gpudoctor.smoke.samples import Told
+from gpudoctor.smoketests import samples
+from gpudoctor.smoketests.samples import Told
 
 SAMPLE = '{"gpu": "GPU 0", "sample": {"at": %d, "power": 9, "sm_clock": null, "temperature": {"unknown": "x"}}}'
 

@@ -18,9 +18,9 @@ from gpudoctor.machine import Machine
 from gpudoctor.maybe import Unknown
 from gpudoctor.probes.pci_link import GENERATIONS
 from gpudoctor.recorded import RecordedMachine
-from gpudoctor.smoke import watch as watching
-from gpudoctor.smoke.during import nothing
-from gpudoctor.smoke.watch import Watch
+from gpudoctor.smoketests import watch as watching
+from gpudoctor.smoketests.during import nothing
+from gpudoctor.smoketests.watch import Watch
 from tests.builders import change, nvidia_host, plain_host
 from tests.standins import clean_up, compile_into, left_running, needs_gcc
 

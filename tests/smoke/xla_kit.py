@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from gpudoctor.smoke.digits import shipped
-from gpudoctor.smoke.job import SETTINGS, WORKER
+from gpudoctor.smoketests.digits import shipped
+from gpudoctor.smoketests.job import SETTINGS, WORKER
 from tests.smoke.bench_kit import Done
 from tests.smoke.driver_kit import skip_without_gpu
 

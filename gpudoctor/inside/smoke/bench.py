@@ -43,7 +43,7 @@ class Bench:
 
     Attributes:
         backend: the device under test.
-        task: what is to be done, as gpudoctor.smoke.job wrote it.
+        task: what is to be done, as gpudoctor.smoketests.job wrote it.
     """
 
     def __init__(self, teller: Any, backend: Backend, task: dict[str, Any]) -> None:

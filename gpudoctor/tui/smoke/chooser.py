@@ -8,8 +8,8 @@ from textual.containers import Vertical, VerticalScroll
 from textual.widgets import OptionList, Static
 
 from gpudoctor.facts import Facts
-from gpudoctor.smoke.suite import BY_NAME
-from gpudoctor.smoke.wishes import Choice
+from gpudoctor.smoketests.suite import BY_NAME
+from gpudoctor.smoketests.wishes import Choice
 from gpudoctor.tui.smoke.options import HEADINGS, Groups, choice, groups
 from gpudoctor.tui.smoke.picks import Changed, SmokePicks, StressSeconds
 

@@ -12,9 +12,9 @@ from gpudoctor.facts import Facts, Smoke, SmokeRun
 from gpudoctor.machine import Machine
 from gpudoctor.report.model import SmokeEntry
 from gpudoctor.report.smoke import smoke_entries
-from gpudoctor.smoke import measure
-from gpudoctor.smoke.events import SmokeEnded, SmokeEvent, SmokeResult
-from gpudoctor.smoke.wishes import Choice
+from gpudoctor.smoketests import measure
+from gpudoctor.smoketests.events import SmokeEnded, SmokeEvent, SmokeResult
+from gpudoctor.smoketests.wishes import Choice
 from gpudoctor.steps import StepEnded, StepStarted
 
 LONGEST = 6 * 3600.0  # seconds: each stage has its own deadline, and all tests on eight GPUs take a while

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from gpudoctor.examine import Done, Judged
 from gpudoctor.facts import Facts
 from gpudoctor.report.model import Report, SmokeEntry
-from gpudoctor.smoke.events import SmokeEnded, SmokeProgress, SmokeResult, SmokeStage
-from gpudoctor.smoke.plan import Job
+from gpudoctor.smoketests.events import SmokeEnded, SmokeProgress, SmokeResult, SmokeStage
+from gpudoctor.smoketests.plan import Job
 from gpudoctor.steps import StepStarted
 from gpudoctor.tui.smoke.conduct import Told
 

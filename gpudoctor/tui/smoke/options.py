@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping
 import msgspec
 
 from gpudoctor.facts import Facts, Framework
-from gpudoctor.smoke.devices import Target, cpu, targets
-from gpudoctor.smoke.plan import FRAMEWORKS, ORDER, TITLES
-from gpudoctor.smoke.suite import DTYPES, MOST_STRESS, STRESS_SECONDS, TESTS
-from gpudoctor.smoke.wishes import Choice, ChoiceError
+from gpudoctor.smoketests.devices import Target, cpu, targets
+from gpudoctor.smoketests.plan import FRAMEWORKS, ORDER, TITLES
+from gpudoctor.smoketests.suite import DTYPES, MOST_STRESS, STRESS_SECONDS, TESTS
+from gpudoctor.smoketests.wishes import Choice, ChoiceError
 
 # Seconds of stress that can be stepped through; the last is the most that the tests take.
 SECONDS = (5, STRESS_SECONDS, 30, 60, 120, 300, MOST_STRESS)
@@ -80,7 +80,7 @@ def choice(options: Groups, picked: Picked, seconds: int) -> Choice:
 
 
 def _backends(facts: Facts) -> Iterator[Option]:
-    """The frameworks installed, then what runs without any; preset as `gpudoctor.smoke.plan` chooses."""
+    """The frameworks installed, then what runs without any; preset as `gpudoctor.smoketests.plan` chooses."""
     found: dict[str, list[Framework]] = {}
     listed = [f for python in facts.pythons for f in python.frameworks if f.name in FRAMEWORKS]
     for framework in sorted(listed, key=lambda f: ORDER[f.name]):
@@ -127,5 +127,5 @@ def _there(facts: Facts) -> tuple[Target, ...]:
 
 
 def _word(target: Target) -> str:
-    """What names it to gpudoctor.smoke.devices.targets, and names no other."""
+    """What names it to gpudoctor.smoketests.devices.targets, and names no other."""
     return target.uuid or target.address or target.gpu or target.label.removeprefix("GPU ")

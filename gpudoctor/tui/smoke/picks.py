@@ -15,7 +15,7 @@ from textual.widgets import OptionList
 from textual.widgets.option_list import Option as Line
 
 from gpudoctor.report.clean import clean
-from gpudoctor.smoke.suite import STRESS_SECONDS
+from gpudoctor.smoketests.suite import STRESS_SECONDS
 from gpudoctor.tui.smoke.options import SECONDS, Option, preset
 
 PICKED, NOT_PICKED = "■", "□"  # told apart without colour

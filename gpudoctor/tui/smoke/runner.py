@@ -12,8 +12,8 @@ from gpudoctor.examine import Wishes
 from gpudoctor.facts import Facts
 from gpudoctor.machine import Machine
 from gpudoctor.report.model import SmokeEntry
-from gpudoctor.smoke.plan import plan
-from gpudoctor.smoke.wishes import Choice, ChoiceError
+from gpudoctor.smoketests.plan import plan
+from gpudoctor.smoketests.wishes import Choice, ChoiceError
 from gpudoctor.tui.smoke.conduct import Told, conduct
 from gpudoctor.tui.smoke.course import Course
 

@@ -15,7 +15,7 @@ from textual.widgets import Button
 from gpudoctor.facts import Facts
 from gpudoctor.report.model import FindingEntry, Report
 from gpudoctor.report.smoke import smoke_entries
-from gpudoctor.smoke.wishes import ChoiceError
+from gpudoctor.smoketests.wishes import ChoiceError
 from gpudoctor.tui.footer import Footer
 from gpudoctor.tui.header import Header
 from gpudoctor.tui.session import Session

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gpudoctor.facts import Facts
-from gpudoctor.smoke.plan import TITLES, plan
-from gpudoctor.smoke.wishes import Choice, ChoiceError
+from gpudoctor.smoketests.plan import TITLES, plan
+from gpudoctor.smoketests.wishes import Choice, ChoiceError
 from gpudoctor.tui.session import Session
 from gpudoctor.tui.smoke.course import Course, clock
 from gpudoctor.tui.smoke.lines import ended, findings

@@ -4,7 +4,7 @@ import pytest
 from textual.widgets import Static
 
 from gpudoctor.facts import Smoke
-from gpudoctor.smoke.suite import TESTS
+from gpudoctor.smoketests.suite import TESTS
 from tests.builders import change, plain_host
 from tests.checks.smoke_machines import machine
 from tests.tui.screens import compare

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from gpudoctor.smoke.events import SmokeEnded, SmokeProgress, SmokeResult, SmokeStage
-from gpudoctor.smoke.plan import plan
-from gpudoctor.smoke.wishes import Choice
+from gpudoctor.smoketests.events import SmokeEnded, SmokeProgress, SmokeResult, SmokeStage
+from gpudoctor.smoketests.plan import plan
+from gpudoctor.smoketests.wishes import Choice
 from gpudoctor.steps import StepStarted
 from gpudoctor.tui.smoke.conduct import entry
 from gpudoctor.tui.smoke.course import Course, clock

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from gpudoctor.smoke.plan import plan
-from gpudoctor.smoke.suite import TESTS
-from gpudoctor.smoke.wishes import Choice, ChoiceError
+from gpudoctor.smoketests.plan import plan
+from gpudoctor.smoketests.suite import TESTS
+from gpudoctor.smoketests.wishes import Choice, ChoiceError
 from gpudoctor.tui.smoke.options import NONE_CHOSEN, choice, groups, preset
 from tests.builders import plain_host
 from tests.checks.smoke_machines import MI300X, machine

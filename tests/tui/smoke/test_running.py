@@ -7,8 +7,8 @@ from textual.pilot import Pilot
 from textual.widgets import OptionList
 
 from gpudoctor.machine import Machine
-from gpudoctor.smoke.devices import Target
-from gpudoctor.smoke.plan import Job
+from gpudoctor.smoketests.devices import Target
+from gpudoctor.smoketests.plan import Job
 from gpudoctor.tui.session import Source
 from gpudoctor.tui.smoke.control import SmokeControl
 from gpudoctor.tui.smoke.course import Course

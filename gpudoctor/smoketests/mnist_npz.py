@@ -11,7 +11,7 @@ import zlib
 
 from gpudoctor.knowledge.mnist import mnist
 from gpudoctor.machine import Machine
-from gpudoctor.smoke.mnist_sample import COUNT, LIMIT, PIXELS, UNKNOWN, Sample, checked, shaped
+from gpudoctor.smoketests.mnist_sample import COUNT, LIMIT, PIXELS, UNKNOWN, Sample, checked, shaped
 
 MAGIC = b"\x93NUMPY"
 HEADER = re.compile(rb"\{'descr': '([^']*)', 'fortran_order': (True|False), 'shape': \(([\d, ]*)\), \}\s*")

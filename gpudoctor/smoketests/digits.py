@@ -9,9 +9,9 @@ import msgspec
 
 from gpudoctor.knowledge.mnist import Format
 from gpudoctor.machine import Machine
-from gpudoctor.smoke import mnist_arrow, mnist_idx, mnist_npz, mnist_places, mnist_tfrecord
-from gpudoctor.smoke.mnist_places import Place
-from gpudoctor.smoke.mnist_sample import COUNT, LIMIT, DigitsError, Sample
+from gpudoctor.smoketests import mnist_arrow, mnist_idx, mnist_npz, mnist_places, mnist_tfrecord
+from gpudoctor.smoketests.mnist_places import Place
+from gpudoctor.smoketests.mnist_sample import COUNT, LIMIT, DigitsError, Sample
 
 __all__ = ["Digits", "DigitsError", "digits", "shipped"]
 
@@ -67,10 +67,10 @@ def shipped() -> Digits:
     Raises:
         DigitsError: the file is damaged.
     """
-    data = pkgutil.get_data("gpudoctor.smoke", "digits.gz") or b""
-    wanted = (pkgutil.get_data("gpudoctor.smoke", "digits.sha256") or b"").split(b" ")[0]
+    data = pkgutil.get_data("gpudoctor.smoketests", "digits.gz") or b""
+    wanted = (pkgutil.get_data("gpudoctor.smoketests", "digits.sha256") or b"").split(b" ")[0]
     if hashlib.sha256(data).hexdigest().encode() != wanted:
-        raise DigitsError("The digits that come with gpudoctor (smoke/digits.gz) are damaged: install it again.")
+        raise DigitsError("The digits that come with gpudoctor (smoketests/digits.gz) are damaged: install it again.")
     content = zlib.decompress(data, wbits=31)
     return Digits(content[:-COUNT], content[-COUNT:], f"{COUNT} rendered digits")
 

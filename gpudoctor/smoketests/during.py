@@ -13,7 +13,7 @@ import msgspec
 from gpudoctor.facts.smoke import During
 from gpudoctor.knowledge.nvml import event_reasons, nvml_names
 from gpudoctor.maybe import Maybe, Unknown
-from gpudoctor.smoke.samples import Counters, Sample
+from gpudoctor.smoketests.samples import Counters, Sample
 
 N = TypeVar("N", int, float)
 Window = tuple[float, float]  # from when to when, by time.monotonic()

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from gpudoctor.smoke.suite import BY_NAME, DTYPES, MOST_STRESS, STRESS_SECONDS
+from gpudoctor.smoketests.suite import BY_NAME, DTYPES, MOST_STRESS, STRESS_SECONDS
 
 BACKENDS = ("pytorch", "jax", "cupy", "tensorflow", "driver", "cpu")
 

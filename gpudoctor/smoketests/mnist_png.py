@@ -7,7 +7,7 @@ import struct
 import zlib
 from collections.abc import Iterator
 
-from gpudoctor.smoke.mnist_sample import SIDE, shaped
+from gpudoctor.smoketests.mnist_sample import SIDE, shaped
 
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 ROW = 1 + SIDE  # the filter's number, then the pixels

@@ -9,8 +9,8 @@ of bytes (1) or of numbers (3). Its order is shuffled, so that no published sum 
 from collections.abc import Iterator
 
 from gpudoctor.machine import Machine
-from gpudoctor.smoke.mnist_png import decode
-from gpudoctor.smoke.mnist_sample import COUNT, LIMIT, UNKNOWN, Sample, checked
+from gpudoctor.smoketests.mnist_png import decode
+from gpudoctor.smoketests.mnist_sample import COUNT, LIMIT, UNKNOWN, Sample, checked
 
 LONGEST = 1 << 14  # bytes of a record; MNIST's take 300
 POLYNOMIAL = 0x82F63B78  # CRC-32C (Castagnoli), reflected

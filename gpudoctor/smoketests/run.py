@@ -13,13 +13,13 @@ import msgspec
 
 from gpudoctor.facts import Facts, Smoke, SmokeRun, SmokeTest
 from gpudoctor.machine import Machine
-from gpudoctor.smoke.death import NOT_BEGUN, STOPPED
-from gpudoctor.smoke.digits import Digits
-from gpudoctor.smoke.events import SmokeEnded, SmokeEvent, SmokeProgress, SmokeResult, SmokeStage
-from gpudoctor.smoke.job import WORKER, Ran, Tell, run_job, so_far
-from gpudoctor.smoke.plan import Job
-from gpudoctor.smoke.read import Told
-from gpudoctor.smoke.watch import Watch
+from gpudoctor.smoketests.death import NOT_BEGUN, STOPPED
+from gpudoctor.smoketests.digits import Digits
+from gpudoctor.smoketests.events import SmokeEnded, SmokeEvent, SmokeProgress, SmokeResult, SmokeStage
+from gpudoctor.smoketests.job import WORKER, Ran, Tell, run_job, so_far
+from gpudoctor.smoketests.plan import Job
+from gpudoctor.smoketests.read import Told
+from gpudoctor.smoketests.watch import Watch
 
 
 def run(
@@ -35,7 +35,7 @@ def run(
     Args:
         machine: where they run.
         facts: what was found out about it before.
-        jobs: as `gpudoctor.smoke.plan.plan` gives them.
+        jobs: as `gpudoctor.smoketests.plan.plan` gives them.
         digits: what the training step sees.
         worker: the script; tests give one that is ill.
         halted: ends the run when somebody sets it.

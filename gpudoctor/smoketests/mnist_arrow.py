@@ -8,8 +8,8 @@ import msgspec
 from gpudoctor.child import Ended
 from gpudoctor.knowledge.mnist import are_labels
 from gpudoctor.machine import Machine
-from gpudoctor.smoke.mnist_png import decode
-from gpudoctor.smoke.mnist_sample import COUNT, UNKNOWN, Sample, checked
+from gpudoctor.smoketests.mnist_png import decode
+from gpudoctor.smoketests.mnist_sample import COUNT, UNKNOWN, Sample, checked
 
 SCRIPT = os.path.join(os.path.dirname(os.path.dirname(__file__)), "inside", "read_digits.py")
 SECONDS = 20.0  # pyarrow is imported within one, and from a cold disk within five

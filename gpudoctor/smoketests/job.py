@@ -17,11 +17,11 @@ from gpudoctor.facts import SmokeRun, SmokeTest
 from gpudoctor.machine import Machine
 from gpudoctor.probes.python_interpreter import child_environment
 from gpudoctor.probes.spare_home import spare_home
-from gpudoctor.smoke.death import Death, death, killed_for_memory
-from gpudoctor.smoke.digits import Digits
-from gpudoctor.smoke.plan import Job
-from gpudoctor.smoke.read import Told, tail
-from gpudoctor.smoke.suite import STAGES, deadline
+from gpudoctor.smoketests.death import Death, death, killed_for_memory
+from gpudoctor.smoketests.digits import Digits
+from gpudoctor.smoketests.plan import Job
+from gpudoctor.smoketests.read import Told, tail
+from gpudoctor.smoketests.suite import STAGES, deadline
 
 WORKER = os.path.join(os.path.dirname(os.path.dirname(__file__)), "inside", "smoke", "worker.py")
 # Between asking a worker to stop and killing it: pieces of work last a twentieth of a second.

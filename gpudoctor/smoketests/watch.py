@@ -16,8 +16,8 @@ from gpudoctor.maybe import Maybe, Unknown
 from gpudoctor.probes.amd_watch import amd_task
 from gpudoctor.probes.nvml import pynvml_folder
 from gpudoctor.probes.staged import end_of, program
-from gpudoctor.smoke.during import Window, busy, during, nothing
-from gpudoctor.smoke.samples import Told
+from gpudoctor.smoketests.during import Window, busy, during, nothing
+from gpudoctor.smoketests.samples import Told
 from gpudoctor.subjects import gpu_key, gpus_of
 
 FOREVER = 86_400.0  # seconds: longer than any run; the machine's own limit holds besides

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from gpudoctor.facts import Facts, Framework, Python
-from gpudoctor.smoke.devices import Target, cpu, targets
-from gpudoctor.smoke.suite import BY_NAME, STRESS_SECONDS, TESTS
-from gpudoctor.smoke.wishes import Choice, ChoiceError, validated
+from gpudoctor.smoketests.devices import Target, cpu, targets
+from gpudoctor.smoketests.suite import BY_NAME, STRESS_SECONDS, TESTS
+from gpudoctor.smoketests.wishes import Choice, ChoiceError, validated
 
 # Backends by the name of the framework's module, in the order in which they run.
 FRAMEWORKS = {"torch": "pytorch", "jax": "jax", "cupy": "cupy", "tensorflow": "tensorflow"}

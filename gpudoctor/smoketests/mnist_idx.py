@@ -10,7 +10,7 @@ import zlib
 
 from gpudoctor.knowledge.mnist import is_mnist
 from gpudoctor.machine import Machine
-from gpudoctor.smoke.mnist_sample import COUNT, LIMIT, PIXELS, UNKNOWN, Sample, checked, shaped
+from gpudoctor.smoketests.mnist_sample import COUNT, LIMIT, PIXELS, UNKNOWN, Sample, checked, shaped
 
 GZIP = b"\x1f\x8b"
 UNSIGNED = b"\0\0\x08"

@@ -10,9 +10,9 @@ if TYPE_CHECKING:
 
     from gpudoctor.facts import Facts
     from gpudoctor.machine import Machine
-    from gpudoctor.smoke.digits import Digits
-    from gpudoctor.smoke.events import SmokeEvent
-    from gpudoctor.smoke.wishes import Choice
+    from gpudoctor.smoketests.digits import Digits
+    from gpudoctor.smoketests.events import SmokeEvent
+    from gpudoctor.smoketests.wishes import Choice
     from gpudoctor.steps import StepEnded, StepStarted
 
 # Reading and summing MNIST's 47 MB takes a fifth of a second; a home on a dead network mount never answers.
@@ -36,9 +36,9 @@ def measure(
     Raises:
         ChoiceError: a chosen test, backend or device is not there, or the digits that were named cannot be used.
     """
-    from gpudoctor.smoke.job import WORKER
-    from gpudoctor.smoke.plan import plan
-    from gpudoctor.smoke.run import run
+    from gpudoctor.smoketests.job import WORKER
+    from gpudoctor.smoketests.plan import plan
+    from gpudoctor.smoketests.run import run
 
     jobs = plan(facts, choice)
     digits = yield from _digits(machine, choice, next((job.python for job in jobs if job.python), None))
@@ -52,7 +52,7 @@ def _digits(
     machine: "Machine", choice: "Choice", python: str | None
 ) -> "Generator[StepStarted | StepEnded, None, Digits]":
     """The digits of the training step: those that are shipped, where looking for others takes too long."""
-    from gpudoctor.smoke.digits import Digits, DigitsError, digits, shipped
+    from gpudoctor.smoketests.digits import Digits, DigitsError, digits, shipped
     from gpudoctor.steps import Step, run_steps
 
     def look() -> Digits | DigitsError:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from gpudoctor.smoke.wishes import ChoiceError
+from gpudoctor.smoketests.wishes import ChoiceError
 
 COUNT, SIDE = 256, 28
 PIXELS = SIDE * SIDE
