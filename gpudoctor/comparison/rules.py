@@ -168,6 +168,9 @@ REPORT: tuple[Rule, ...] = (
     *_all(Group.VERSIONS, "frameworks.*", "pythons.*", "pythons.*.error"),
     *_all(Group.GPUS, "gpus.*.memory", unit="bytes"),
     *_all(Group.GPUS, "gpus.*", "gpus.*.name", "gpus.*.status", "gpus.*.capability", "gpus.*.gfx"),
+    *_all(None, "inventory.machine.**"),  # said above already
+    *_all(Group.GPUS, "inventory.gpus.*", "inventory.gpus.*.*"),
+    *_all(Group.VERSIONS, "inventory.packages.*", "inventory.packages.*.*"),
     *_all(None, "smoke.*.python", "smoke.*.gpu", "smoke.*.busy", "smoke.*.import_seconds", "smoke.*.start_seconds"),
     *_all(None, "smoke.*.digits", "smoke.*.tests.*.seconds", "smoke.*.tests.*.notes", "smoke.*.tests.*.notes.**"),
     *_all(None, "smoke.*.tests.*.during", "smoke.*.tests.*.during.**"),

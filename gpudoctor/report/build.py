@@ -12,6 +12,7 @@ from gpudoctor.judge import Outcome, Verdict
 from gpudoctor.maybe import Maybe, Unknown
 from gpudoctor.remedies.driver import user_version
 from gpudoctor.report.closing import closing
+from gpudoctor.report.inventory import inventory
 from gpudoctor.report.model import (
     Consequence,
     FindingEntry,
@@ -67,6 +68,7 @@ def build(facts: Facts, verdicts: Iterable[Verdict], chosen: bool = False, area:
         findings=entries,
         unknown=unknown,
         smoke=_smoke(facts),
+        inventory=inventory(facts),
         next=(*closing(facts, everything, status, entries, chosen, area or "check"), *_elsewhere(others, unknown)),
     )
 

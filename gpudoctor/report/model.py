@@ -3,6 +3,7 @@
 import msgspec
 
 from gpudoctor.judge import Fix
+from gpudoctor.report.inventory import Inventory
 
 SCHEMA = "gpudoctor.report/1"
 
@@ -195,6 +196,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     smoke: tuple[SmokeEntry, ...] = ()
     symptoms: tuple[SymptomEntry, ...] = ()  # of a log or a message that was given, the root first
     next: tuple[str, ...] = ()
+    inventory: Inventory = Inventory()  # what like machines have in common, for `gpudoctor fleet`
 
     @property
     def ok(self) -> bool:

@@ -34,7 +34,7 @@ def places(of: inspect.Type, path: Path = ()) -> Iterator[Path]:
 def named(of: inspect.Type, path: Path) -> Iterator[Path]:
     if path[-1] in SPECIAL or isinstance(of, inspect.TupleType):
         yield (*path, "*")
-    elif isinstance(of, inspect.StructType):
+    elif isinstance(of, (inspect.StructType, inspect.DictType)):
         yield from places(of, (*path, "*"))
 
 

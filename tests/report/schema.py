@@ -134,6 +134,12 @@ FRAMEWORK = exactly(
     sees={"type": ["integer", "null"], "minimum": 0},
     error=MAYBE,
 )
+SCALAR = {"type": ["string", "number", "boolean", "null"]}
+INVENTORY = exactly(
+    machine={"type": "object", "additionalProperties": SCALAR},
+    gpus=each({"type": "object", "additionalProperties": SCALAR}),
+    packages={"type": "object", "additionalProperties": {"type": "object", "additionalProperties": TEXT}},
+)
 REPORT = exactly(
     schema={"const": "gpudoctor.report/1"},
     version=TEXT,
@@ -155,4 +161,5 @@ REPORT = exactly(
     smoke=each(SMOKE),
     symptoms=each(SYMPTOM),
     next=TEXTS,
+    inventory=INVENTORY,
 )

@@ -1,0 +1,1 @@
+"""The summary of a fleet in each form: one file a form."""

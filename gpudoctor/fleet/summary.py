@@ -1,0 +1,128 @@
+"""The summary of a fleet, which every face tells (`gpudoctor.fleet/1`)."""
+
+import msgspec
+
+from gpudoctor.judge import Fix
+
+SCHEMA = "gpudoctor.fleet/1"
+# Of a node that reported, the report's own status; of the others, what the ledger says. Worst first.
+STATES = (
+    "fail",
+    "incomplete",
+    "failed",
+    "timed out",
+    "unreachable",
+    "refused",
+    "not asked",
+    "unreadable",
+    "warn",
+    "pass",
+)
+
+
+class Cause(msgspec.Struct, frozen=True, kw_only=True):
+    """One root cause on all nodes that have it."""
+
+    check: str
+    status: str  # fail, warn, advice
+    title: str
+    cause: str
+    says: str  # of one of the nodes, as an example
+    example: str  # that node
+    nodes: str  # folded: node[001-128,140]
+    count: int  # nodes
+    times: int = 0  # findings: several GPUs of a node may have it
+    fixes: tuple[Fix, ...] = ()  # of the example
+    references: tuple[str, ...] = ()
+
+
+class Group(msgspec.Struct, frozen=True, kw_only=True):
+    """Nodes of like hardware."""
+
+    hardware: str  # "8 x NVIDIA H100 80GB HBM3"
+    nodes: str
+    count: int
+
+
+class Departure(msgspec.Struct, frozen=True, kw_only=True):
+    """Nodes whose fact is another than most others' of their group."""
+
+    value: str
+    nodes: str
+    count: int
+
+
+class Drift(msgspec.Struct, frozen=True, kw_only=True):
+    """A fact on which a group of like hardware does not agree."""
+
+    hardware: str
+    fact: str  # its path: nvidia.kernel.loaded, gpus.*.vbios, packages.torch
+    majority: str  # the value that most have; empty: no value has a majority
+    count: int  # nodes that have it
+    known: int  # nodes of which the fact is known
+    departures: tuple[Departure, ...]
+
+
+class Outlier(msgspec.Struct, frozen=True, kw_only=True):
+    """A measured value that stands apart from those of like hardware."""
+
+    node: str
+    device: str  # GPU 3
+    value: float
+    deviations: float  # from the median, in robust standard deviations; below: negative
+
+
+class Spread(msgspec.Struct, frozen=True, kw_only=True):
+    """A measured value over all devices of a group."""
+
+    hardware: str
+    figure: str  # pytorch.transfer.h2d pinned
+    unit: str
+    count: int  # values
+    least: float
+    low: float  # 5 % are below it
+    median: float
+    high: float  # 95 % are below it
+    most: float
+    deviation: float  # robust standard deviation: 1.4826 times the median absolute deviation
+    outliers: tuple[Outlier, ...] = ()
+    more: int = 0  # outliers that are not listed
+
+
+class Change(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that is otherwise than in an earlier summary."""
+
+    kind: str  # worse, better, appeared, vanished, cause, solved, fact
+    says: str
+    nodes: str = ""
+    count: int = 0
+
+
+class Missing(msgspec.Struct, frozen=True, kw_only=True):
+    """Nodes without a report that all say the same of why."""
+
+    state: str
+    why: str
+    nodes: str
+    count: int
+
+
+class Fleet(msgspec.Struct, frozen=True, kw_only=True):
+    """The whole answer."""
+
+    schema: str = SCHEMA
+    version: str = ""
+    created: str = ""
+    total: int = 0  # nodes, with those that did not report
+    states: dict[str, str] = {}  # state: the nodes in it, folded; in the order of STATES
+    counts: dict[str, int] = {}  # state: how many
+    causes: tuple[Cause, ...] = ()  # worst first, then by how many nodes have them
+    missing: tuple[Missing, ...] = ()
+    groups: tuple[Group, ...] = ()
+    drifts: tuple[Drift, ...] = ()
+    spreads: tuple[Spread, ...] = ()
+    changes: tuple[Change, ...] = ()
+    since: str = ""  # when the earlier summary was made that `changes` speak of
+    oldest: str = ""  # when the oldest report was made
+    newest: str = ""
+    next: tuple[str, ...] = ()  # what to look at, what to type
