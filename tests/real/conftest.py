@@ -1,6 +1,7 @@
 """Makes the environments with uv, or takes those that are left in the folder GPUDOCTOR_REALENV from an earlier run."""
 
 import ctypes
+import fcntl
 import os
 import subprocess
 import sys
@@ -44,8 +45,13 @@ def _has_driver() -> bool:
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where the environments lie."""
-    kept = os.environ.get("GPUDOCTOR_REALENV")
-    return Path(kept) if kept else tmp_path_factory.mktemp("environments")
+    if kept := os.environ.get("GPUDOCTOR_REALENV"):
+        Path(kept).mkdir(parents=True, exist_ok=True)
+        return Path(kept)
+    base = tmp_path_factory.getbasetemp()
+    place = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "environments"  # one for all workers
+    place.mkdir(exist_ok=True)
+    return place
 
 
 @pytest.fixture(scope="session")
@@ -55,16 +61,22 @@ def interpreter(folder: Path) -> Callable[..., str]:
     def make(name: str, *requirements: str, pip: bool = False) -> str:
         place = folder / name
         path = place / "bin/python"
-        if not path.exists():
-            _run(str(_UV), "venv", "-q", "--python", sys.executable, str(place))
-            if pip:  # only pip reads find-links, where wheels for the CPU may lie
-                _run(str(_UV), "pip", "install", "-q", "--python", str(path), "pip")
-                _run(str(path), "-m", "pip", "install", "-q", *requirements)
-            else:
-                _run(str(_UV), "pip", "install", "-q", "--python", str(path), *requirements)
+        with (folder / f"{name}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # another worker may be at it
+            if not path.exists():
+                _make(place, path, pip, *requirements)
         return str(path)
 
     return make
+
+
+def _make(place: Path, path: Path, pip: bool, *requirements: str) -> None:
+    _run(str(_UV), "venv", "-q", "--python", sys.executable, str(place))
+    if pip:  # only pip reads find-links, where wheels for the CPU may lie
+        _run(str(_UV), "pip", "install", "-q", "--python", str(path), "pip")
+        _run(str(path), "-m", "pip", "install", "-q", *requirements)
+    else:
+        _run(str(_UV), "pip", "install", "-q", "--python", str(path), *requirements)
 
 
 def _run(*argv: str) -> None:
