@@ -1,5 +1,6 @@
 """The ledger of a run: what became of every node. Lines are only ever added; the last one of a node counts."""
 
+import errno
 import os
 from collections import Counter
 from datetime import UTC, datetime
@@ -24,7 +25,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     state: str
     why: str = ""
     at: str = ""  # ISO 8601, UTC
-    seconds: float | None = None  # from the moment it was asked
+    seconds: float | None = None  # from its first line; None: it said nothing
 
 
 class LedgerError(Exception):
@@ -38,34 +39,37 @@ class Ledger:
         path: of the file; what stands there already is taken over, but for a last line that was cut.
 
     Raises:
-        LedgerError: it cannot be read, or is no ledger.
+        LedgerError: it cannot be read or written, or is no ledger.
     """
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self.entries: dict[str, Entry] = {}
-        whole = self._read()
+        self.entries, whole = _read(path)
         try:
-            self._file = open(path, "ab", buffering=0)  # noqa: SIM115  # open for the ledger's life: each line is told at once
+            self._file = open(path, "ab", buffering=0)  # noqa: SIM115 - for its life: each line is told at once
             if whole is not None:
                 self._file.truncate(whole)
+            self._length = os.fstat(self._file.fileno()).st_size
         except OSError as error:
-            raise LedgerError(f"{path} cannot be written: {error.strerror}.") from None
+            raise LedgerError(f"{path} cannot be written: {error.strerror or error}.") from None
 
     def note(self, node: str, state: str, why: str = "", seconds: float | None = None) -> Entry:
-        """Write what became of a node.
+        """Write what became of a node; what could not be written whole is not there at all.
 
         Raises:
             LedgerError: it cannot be written (the disk is full).
         """
         at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        entry = Entry(node=node, state=state, why=why, at=at, seconds=seconds)
+        entry = Entry(node=node, state=state, why=_text(why), at=at, seconds=seconds)
         line = msgspec.json.encode(entry) + b"\n"
         try:
-            if self._file.write(line) != len(line):
-                raise LedgerError(f"{self.path} cannot be written: no space is left.")
+            written = self._file.write(line)
+            if written != len(line):
+                self._file.truncate(self._length)  # else the next line would be added to half of this one
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         except OSError as error:
-            raise LedgerError(f"{self.path} cannot be written: {error.strerror}.") from None
+            raise LedgerError(f"{self.path} cannot be written: {error.strerror or error}.") from None
+        self._length += written
         self.entries[node] = entry
         return entry
 
@@ -78,20 +82,43 @@ class Ledger:
         """Close the file; what was noted is there already."""
         self._file.close()
 
-    def _read(self) -> int | None:
-        """Take over what stands there; gives the length to cut to where the last line was cut short."""
-        if not os.path.exists(self.path):
-            return None
-        try:
-            with open(self.path, "rb") as file:
-                data = file.read()
-        except OSError as error:
-            raise LedgerError(f"{self.path} cannot be read: {error.strerror}.") from None
-        end = data.rfind(b"\n") + 1
-        for number, line in enumerate(data[:end].splitlines(), 1):
-            try:
-                entry = msgspec.json.decode(line, type=Entry)
-            except msgspec.MsgspecError:
-                raise LedgerError(f"{self.path} is no ledger: line {number} is none of its lines.") from None
-            self.entries[entry.node] = entry
-        return end if end < len(data) else None
+
+def read(path: str) -> dict[str, Entry]:
+    """What became of each node by a ledger, which a run may be writing at this moment; none: there is no such file.
+
+    Raises:
+        LedgerError: it cannot be read, or is no ledger.
+    """
+    return _read(path)[0]
+
+
+def _read(path: str) -> tuple[dict[str, Entry], int | None]:
+    """What stands there, and the length to cut to where the last line was cut short."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+    except FileNotFoundError:
+        return {}, None
+    except OSError as error:
+        raise LedgerError(f"{path} cannot be read: {error.strerror or error}.") from None
+    entries = {}
+    end = data.rfind(b"\n") + 1
+    for number, line in enumerate(data[:end].split(b"\n")[:-1], 1):
+        entry = _entry(line)
+        if entry is None:
+            raise LedgerError(f"{path} is no ledger: line {number} is none of its lines.")
+        entries[entry.node] = entry
+    return entries, end if end < len(data) else None
+
+
+def _entry(line: bytes) -> Entry | None:
+    try:
+        entry = msgspec.json.decode(line, type=Entry)
+    except (msgspec.MsgspecError, ValueError):
+        return None
+    return entry if entry.state in STATES else None
+
+
+def _text(told: str) -> str:
+    """A launcher's words, whatever bytes they hold."""
+    return told.encode("utf-8", "backslashreplace").decode()
