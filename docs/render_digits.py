@@ -16,7 +16,7 @@ import numpy as np
 
 from gpudoctor.inside.smoke.weights import CNN, DEVIATION, MEAN, MLP, Weights
 
-TARGET = Path(__file__).resolve().parent.parent / "gpudoctor" / "smoke" / "digits.gz"
+TARGET = Path(__file__).resolve().parent.parent / "gpudoctor" / "smoketests" / "digits.gz"
 COUNT, SIDE, SEED = 256, 28, 20261121
 HEIGHT = 19.0  # pixels of a digit that is not stretched; MNIST's are fitted into 20
 EDGE = 1.25  # pixels over which a stroke's edge fades

@@ -70,7 +70,7 @@ def task(kind: str, **more: Any) -> dict[str, Any]:
 
 def digits() -> dict[str, str]:
     """The shipped images and labels."""
-    data = gzip.decompress((ROOT / "gpudoctor" / "smoke" / "digits.gz").read_bytes())
+    data = gzip.decompress((ROOT / "gpudoctor" / "smoketests" / "digits.gz").read_bytes())
     count = len(data) // (28 * 28 + 1)
     parts = {"images": data[:-count], "labels": data[-count:]}
     return {name: base64.b64encode(part).decode() for name, part in parts.items()}
