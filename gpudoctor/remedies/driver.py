@@ -2,10 +2,10 @@
 
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix
-from gpudoctor.knowledge import drivers, generations, packages
-from gpudoctor.maybe import Unknown
+from gpudoctor.knowledge import drivers, generations, packages, repositories
+from gpudoctor.maybe import Unknown, known_or
 from gpudoctor.remedies import nixos
-from gpudoctor.remedies.system import driver_packages, family_of, has_yum_only, install, kernel_of, remove
+from gpudoctor.remedies.system import driver_packages, family_of, has_yum_only, install, is_image, kernel_of, remove
 from gpudoctor.subjects import cards_of, gpus_of
 
 GUIDE = "https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/"
@@ -75,7 +75,7 @@ def install_driver(
             needs="reboot",
             verify="nvidia-smi",
         )
-    commands = (*_before(facts, found), *_commands(facts, family, found))
+    commands = (*_before(facts, found, branch), *_commands(facts, family, found))
     return Fix(says, commands, "reinstall-package", root=True, needs="reboot", verify="nvidia-smi")
 
 
@@ -106,14 +106,38 @@ def _by_installer(facts: Facts, branch: int, newest: int, says: str) -> Fix:
     return Fix(says, commands, "reinstall-package", root=True, needs="reboot", verify="nvidia-smi")
 
 
-def _before(facts: Facts, found: packages.Driver) -> tuple[str, ...]:
-    """Module streams belong to dnf; where yum is all there is, NVIDIA's repository has one driver."""
-    return () if has_yum_only(facts) else tuple(f"sudo {command}" for command in found.before)
+def _before(facts: Facts, found: packages.Driver, branch: int) -> tuple[str, ...]:
+    """The repositories that a release lacks, then the branch: by module streams, or by a lock where there are none.
+
+    Where yum is all there is, NVIDIA's repository has one driver. A driver that came by packages has come from a
+    repository, and another one beside it would mix two makers' packages.
+    """
+    if has_yum_only(facts):
+        return ()
+    added = () if driver_packages(facts) or is_image(facts) else _repositories(facts)
+    return tuple(f"sudo {command}" for command in (*added, *_chosen(facts, found, branch)))
+
+
+def _repositories(facts: Facts) -> tuple[str, ...]:
+    own = facts.host.distribution
+    machine = known_or(facts.host.architecture, None) or "x86_64"
+    return repositories.commands(known_or(own.id, None) or "", known_or(own.version, None) or "", machine)
+
+
+def _chosen(facts: Facts, found: packages.Driver, branch: int) -> tuple[str, ...]:
+    """How NVIDIA's repository gives this branch; newer distributions have no module streams any more."""
+    own = facts.host.distribution
+    release = known_or(own.version, None) or ""
+    if found.before and (release.partition(".")[0] == "10" or own.id == "azurelinux"):
+        return ("dnf install python3-dnf-plugin-versionlock", f"dnf versionlock add '*nvidia*{branch}*'")
+    return found.before
 
 
 def _commands(facts: Facts, family: packages.Family, found: packages.Driver) -> tuple[str, ...]:
-    if found.origin == "AUR":
-        return (f"yay -S {' '.join(found.names)}",)
+    if family == "arch":
+        # DKMS takes the headers that are there, and Arch supports no package that is newer than the rest.
+        names = " ".join((packages.headers_package(family, kernel_of(facts)), *found.names))
+        return (f"yay -Syu {names}" if found.origin == "AUR" else f"sudo pacman -Syu {names}",)
     refresh = (packages.refresh_command(family),) if family == "debian" else ()
     return (*refresh, *install(facts, *found.names))
 

@@ -9,19 +9,24 @@ from gpudoctor.judge import Fix
 from gpudoctor.knowledge import drivers, packages
 from gpudoctor.knowledge.kernels import version
 from gpudoctor.maybe import known_or
-from gpudoctor.remedies import driver
+from gpudoctor.remedies import cloud, driver, fabric
 from gpudoctor.remedies.system import family_of, install
 from gpudoctor.setup import commands
 from gpudoctor.setup.choice import choose
 from gpudoctor.setup.plan import Ground, Refusal, Step
 from gpudoctor.setup.wishes import Wishes
-from gpudoctor.subjects import in_container, on_wsl, switches_of
+from gpudoctor.subjects import gpus_of, in_container, on_wsl, switches_of
+from gpudoctor.views.clouds import needs_grid
 from gpudoctor.views.driver import driver_version, has_nvidia_driver
 
 # With secure boot the kernel takes only signed modules, and those that DKMS builds are signed by a key of this machine.
 _SECURE_BOOT = (
     "Secure boot is on: where the packages build the module here, they ask for a password, and the machine asks for it "
     'again at its next start ("Enroll MOK"); without that the module is refused.'
+)
+_VGPU = (
+    "These are virtual GPUs: their driver is the guest's part of NVIDIA's vGPU software, which has to fit the host's. "
+    "Whoever runs the host has a newer one; the ordinary driver does not drive them."
 )
 
 
@@ -47,6 +52,8 @@ def decide(facts: Facts, ground: Ground, wishes: Wishes, pythons: Iterable[str |
     if wishes.driver == "no":
         notes = () if own else ("There is no driver, and none is to be installed: what follows is for the newest one.",)
         return Driver(cuda=own or _cuda(driver.best_branch(facts)), notes=notes)
+    if any(gpu.virtualization == "vgpu" for gpu in gpus_of(facts, "nvidia")):
+        return Driver(cuda=own, notes=(_VGPU, *_state(facts)))
     branch = driver.best_branch(facts)
     if branch is None or driver.flavour_for(facts) is None:
         return _none_fits(own)
@@ -97,29 +104,57 @@ def _step(facts: Facts, ground: Ground, branch: int, cuda: str | None) -> Step:
         if ground.driver_cuda
         else "There is no driver"
     )
-    flavour = driver.flavour_for(facts)
     why = (
-        f"{there}; branch {branch} runs CUDA {cuda} and drives every GPU of this machine, with the {flavour} kernel "
-        f"modules{_because(facts, flavour)}. The wheels bring their own CUDA libraries: no toolkit is needed."
+        f"{there}; branch {branch} runs CUDA {cuda} and drives every GPU of this machine{_with(facts)}. The wheels "
+        "bring their own CUDA libraries: no toolkit is needed."
     )
-    switches = switches_of(facts) and not in_container(facts)
+    shown = fix.commands
+    if _has_fabric(facts):
+        shown = (*(_server(c, branch) for c in shown), *_fabric(facts, branch))
+        why += " The GPUs join their NVLink fabric by the fabric manager, which has to be of the driver's own version."
     return Step(
         id="driver",
         group="driver",
         title=fix.says,
         why=why,
-        commands=tuple(commands.of_shell(c) for c in (*fix.commands, *(_fabric(facts, branch) if switches else ()))),
+        commands=tuple(commands.of_shell(c) for c in shown),
         root=fix.root,
         reboot=fix.needs == "reboot",
         verify=(commands.of("nvidia-smi"),),
     )
 
 
+def _with(facts: Facts) -> str:
+    """The flavour, where it is ours to choose."""
+    if on_wsl(facts) or needs_grid(facts):
+        return ""
+    flavour = driver.flavour_for(facts)
+    return f", with the {flavour} kernel modules{_because(facts, flavour)}"
+
+
+def _has_fabric(facts: Facts) -> bool:
+    """Whether the GPUs need a fabric manager on this machine: not in a container, nor in a guest without switches."""
+    if in_container(facts) or fabric.multi_node(facts) or not fabric.needs_manager(facts):
+        return False
+    return bool(switches_of(facts)) or known_or(facts.host.virtual, None) in (None, "other")
+
+
+def _server(command: str, branch: int) -> str:
+    """Ubuntu's fabric manager is made from its -server driver, whose releases differ from the desktop's.
+
+    https://documentation.ubuntu.com/server/how-to/graphics/install-nvidia-drivers/
+    """
+    return command.replace(f"nvidia-driver-{branch}", f"nvidia-driver-{branch}-server")
+
+
 def _fabric(facts: Facts, branch: int) -> tuple[str, ...]:
     """The fabric manager, without which the GPUs behind NVSwitches do not start; of the driver's own version."""
     family = family_of(facts)
     name = packages.fabric_manager_package(family, branch) if family else None
-    return (*install(facts, name), "sudo systemctl enable nvidia-fabricmanager") if name else ()
+    if name is None:
+        return ()
+    names = (name, fabric.SUBNET_MANAGER) if fabric.needs_subnet_manager(facts) else (name,)
+    return (*install(facts, *names), f"sudo systemctl enable {fabric.UNIT}")
 
 
 def _because(facts: Facts, flavour: str | None) -> str:
@@ -141,4 +176,4 @@ def _fix(facts: Facts, branch: int, cuda: str | None) -> Fix:
             "nothing is to be installed inside a container."
         )
         return Fix(says, needs="a restart of the container")
-    return driver.install_driver(facts, branch)
+    return cloud.driver(facts, driver.install_driver(facts, branch))[0]

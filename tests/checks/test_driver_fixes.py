@@ -171,3 +171,44 @@ def test_a_kernel_that_is_not_ubuntus_has_no_ready_module() -> None:
     other = having(ill, host__kernel__release="5.19.2-surface")
     commands = [c for fix in fixes("driver.refused-by-secure-boot", other) for c in fix.commands]
     assert not any("linux-modules-nvidia" in c for c in commands)
+
+
+def _release(id_: str, version: str | None, *like: str) -> Distribution:
+    return Distribution(id=id_, like=like, version=version, name=f"{id_} {version}")
+
+
+@pytest.mark.parametrize(
+    ("distribution", "words"),
+    [
+        (FEDORA, "rpmfusion-nonfree-release-42.noarch.rpm"),
+        (_release("rhel", "9.4", "fedora"), "/rhel9/x86_64/cuda-rhel9.repo"),
+        (_release("rocky", "8.10", "rhel", "fedora"), "install dnf-plugins-core epel-release"),
+        (_release("amzn", "2023", "fedora"), "cuda-amzn2023.repo"),
+        (_release("opensuse-leap", "15.6", "suse"), "openSUSE-repos-Leap-NVIDIA"),
+        (_release("sles", "15.6", "suse"), "sle-module-NVIDIA-compute/15/x86_64"),
+    ],
+)
+def test_the_repository_of_the_driver_comes_first_where_a_release_has_none(
+    distribution: Distribution, words: str
+) -> None:
+    new = having(host__distribution=distribution, nvidia__kernel__packages=())
+    first = install_driver(new, 580).commands
+    assert any(words in c for c in first[:2])
+    assert all(c.startswith("sudo ") for c in first)
+    there = having(new, nvidia__kernel__packages=(("nvidia-open", "570.169", "ii"),))
+    assert not any(words in c for c in install_driver(there, 580).commands)  # it came from one
+
+
+@pytest.mark.parametrize("distribution", [_release("rhel", "10.0", "fedora"), _release("azurelinux", "4.0")])
+def test_without_module_streams_the_branch_is_locked(distribution: Distribution) -> None:
+    commands = install_driver(having(host__distribution=distribution), 580).commands
+    assert not any("module enable" in c for c in commands)
+    assert "sudo dnf versionlock add '*nvidia*580*'" in commands
+
+
+@pytest.mark.parametrize(
+    ("kernel", "headers"), [("6.15.4-arch2-1", "linux-headers"), ("6.12.30-1-lts", "linux-lts-headers")]
+)
+def test_on_arch_headers_come_with_the_driver_and_nothing_is_left_behind(kernel: str, headers: str) -> None:
+    facts = having(host__distribution=_release("arch", None), host__kernel__release=kernel)
+    assert install_driver(facts, 580).commands == (f"sudo pacman -Syu {headers} nvidia-open-dkms nvidia-utils",)

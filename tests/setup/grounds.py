@@ -32,13 +32,14 @@ def machine(*kinds: str, branch: int | None = 580, minor: str = "3.12", **change
         gpus.append(gpu(index, name=name, **what))
     facts = nvidia_host(len(kinds), pci=tuple(cards), pythons=(python(version=f"{minor}.4"),), **changes)
     if branch is None:
-        return _without_driver(facts)
+        return without_driver(facts)
     facts = msgspec.structs.replace(facts, gpus=tuple(gpus), nvidia=nvidia(len(kinds), loaded=f"{branch}.65.06"))
     cuda = cuda_of_branch(branch)
     return change(change(facts, "nvidia.cuda.version", cuda), "nvidia.nvml.cuda_version", cuda)
 
 
-def _without_driver(facts: Facts) -> Facts:
+def without_driver(facts: Facts) -> Facts:
+    """The machine before a driver was installed."""
     nothing = {"loaded": None, "modules": (), "nodes": (), "gpus": (), "flavour": None}
     for name, value in nothing.items():
         facts = change(facts, f"nvidia.kernel.{name}", value)

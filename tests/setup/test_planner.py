@@ -11,7 +11,7 @@ from gpudoctor.setup.planner import plan
 from gpudoctor.setup.wishes import Wishes
 from tests.builders import change, plain_host, python
 from tests.machines.registry import machines
-from tests.setup.grounds import GPUS, distribution, machine
+from tests.setup.grounds import GPUS, distribution, machine, without_driver
 
 ALL = ("torch", "tensorflow", "cupy", "jax", "onnxruntime")
 
@@ -294,3 +294,33 @@ def test_every_machine_has_a_plan(one: object) -> None:
     order = ["driver", "container", "environment", "proof"]
     groups = [order.index(s.group) for s in found.steps]
     assert groups == sorted(groups)
+
+
+def _shown(one: Plan) -> list[str]:
+    return [command.shown for command in step(one, "driver").commands]
+
+
+def test_gpus_behind_switches_get_the_fabric_manager_of_the_drivers_own_release() -> None:
+    found = {m.name: m.make for m in machines()}
+    hopper = made(without_driver(found["hgx-h100"]()), "torch")
+    assert _shown(hopper)[1:] == [
+        "sudo apt-get install nvidia-driver-580-server-open",
+        "sudo apt-get install nvidia-fabricmanager-580",
+        "sudo systemctl enable nvidia-fabricmanager",
+    ]
+    blackwell = made(without_driver(found["hgx-b200"]()), "torch")
+    assert "sudo apt-get install nvidia-fabricmanager-580 nvlsm" in _shown(blackwell)
+    guest = made(change(without_driver(found["hgx-b200"]()), "host.virtual", "kvm"), "torch")
+    assert not any("fabric" in command for command in _shown(guest))
+
+
+def test_virtual_gpus_keep_the_driver_that_fits_their_host() -> None:
+    facts = change(machine("ada", branch=535), "gpus.0.virtualization", "vgpu")
+    found = made(facts, "torch", driver="yes")
+    assert all(s.id != "driver" for s in found.steps)
+    assert "vGPU software" in found.notes[0]
+
+
+def test_nothing_is_said_of_kernel_modules_where_windows_has_the_driver() -> None:
+    windows = made(change(machine("ada", branch=470), "host.wsl", 2), "torch").steps[0]
+    assert "kernel modules" not in windows.why

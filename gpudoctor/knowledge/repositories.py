@@ -1,0 +1,42 @@
+"""Which package repositories a release needs before its NVIDIA driver can be installed."""
+
+from functools import cache
+
+import msgspec
+
+from gpudoctor.knowledge.table import Table, load
+
+
+class Repository(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The repositories of some releases, and the commands that add them; commands that are repeated do no harm."""
+
+    distros: tuple[str, ...]
+    commands: tuple[str, ...]
+    releases: tuple[str, ...] = ()
+
+
+class Repositories(Table, frozen=True):
+    """The table ``repositories.toml``."""
+
+    repository: tuple[Repository, ...]
+
+
+@cache
+def _rows() -> tuple[Repository, ...]:
+    return load("repositories", Repositories).repository
+
+
+def commands(distro_id: str, release: str, machine: str) -> tuple[str, ...]:
+    """Return the commands, without sudo, that add what the driver's packages come from; () where none is needed.
+
+    Args:
+        distro_id: ID of os-release.
+        release: VERSION_ID of os-release ("9.4", "43"); its first number decides.
+        machine: the processor's architecture ("x86_64", "aarch64").
+    """
+    major = release.partition(".")[0]
+    words = {"release": major, "machine": machine, "arch": "sbsa" if machine == "aarch64" else "x86_64"}
+    for row in _rows():
+        if distro_id.lower() in row.distros and (not row.releases or major in row.releases):
+            return tuple(command.format(**words) for command in row.commands)
+    return ()
