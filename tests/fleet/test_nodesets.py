@@ -1,0 +1,56 @@
+"""Sets of nodes: folded as ClusterShell folds them, and no name is lost."""
+
+import pytest
+from ClusterShell.NodeSet import NodeSet
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpudoctor.fleet import nodesets
+from gpudoctor.fleet.nodesets import NodesError, fold, unfold
+
+
+@pytest.mark.parametrize(
+    ("names", "text"),
+    [
+        ([], ""),
+        (["node001"], "node001"),
+        (["node002", "node001", "node003", "node140"], "node[001-003,140]"),
+        (["n9", "n10", "n11"], "n[9-11]"),
+        (["n1", "n1"], "n1"),
+        (["n1", "n2", "n01"], "n[1-2,01]"),
+        (["b2", "a1", "b1", "a3"], "a[1,3],b[1-2]"),
+        (["login", "a1"], "a1,login"),
+        (["1", "2"], "[1-2]"),
+        (["a1.example.org", "a2.example.org"], "a[1-2].example.org"),
+        (["r1-n1", "r1-n2", "r2-n1", "r2-n2"], "r[1-2]-n[1-2]"),
+        (["10.0.0.1", "10.0.0.2"], "10.0.0.[1-2]"),
+        (["a!b", "@x", "gpu[1]", "a,b", "n1"], "n1,@x,a!b,a,b,gpu[1]"),
+    ],
+)
+def test_fold(names: list[str], text: str) -> None:
+    assert fold(names) == text
+
+
+_NAMES = st.lists(
+    st.from_regex(r"[a-c]{0,2}-?[0-9]{1,3}(\.d)?|[ab]{1,2}|r[0-9]-n[0-9]{1,2}", fullmatch=True), min_size=1
+)
+
+
+@given(_NAMES)
+@settings(max_examples=300, deadline=None)
+def test_as_clustershell_folds(names: list[str]) -> None:
+    assert fold(names) == str(NodeSet.fromlist(names))
+    assert set(unfold(fold(names))) == set(names)
+
+
+@given(_NAMES)
+@settings(max_examples=100, deadline=None)
+def test_no_name_is_lost_where_there_are_many(names: list[str]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(nodesets, "_SEVERAL", 3)
+        assert set(unfold(fold(names))) == set(names)
+
+
+def test_what_is_no_set_of_nodes() -> None:
+    with pytest.raises(NodesError, match="is no set of nodes"):
+        unfold("node[1-")
