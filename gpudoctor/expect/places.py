@@ -36,6 +36,24 @@ def expectations(given: Sequence[str] = (), root: str = "/", automatic: bool = T
     return load(dict.fromkeys(files))
 
 
+def of_node(texts: Sequence[tuple[str, str]] = (), root: str = "/") -> "tuple[Expectation, ...]":
+    """What is expected of a node of a fleet: by the site's files that lie there, and by files that were sent to it.
+
+    Args:
+        texts: of each file that was sent, its name and what stands in it.
+        root: under which the node's own files lie.
+
+    Raises:
+        ExpectFileError: a file cannot be used, or somebody else could have written it.
+    """
+    files = _site(root) if os.name == "posix" else []
+    if not files and not texts:
+        return ()
+    from gpudoctor.expect.read import load, loads, told_apart
+
+    return told_apart([*load(files), *(one for name, text in texts for one in loads(text, name))])
+
+
 def _site(root: str) -> list[str]:
     folder = os.path.join(root, SITE.lstrip("/"))
     try:

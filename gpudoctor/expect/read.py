@@ -26,17 +26,19 @@ def load(paths: Iterable[str]) -> tuple[Expectation, ...]:
     found: list[Expectation] = []
     for path in paths:
         found += loads(read(path), path)
-    return _told_apart(found)
+    return told_apart(found)
 
 
-def _told_apart(found: Iterable[Expectation]) -> tuple[Expectation, ...]:
+def told_apart(found: Iterable[Expectation]) -> tuple[Expectation, ...]:
     """The same with numbers after ids that come twice: each is a check."""
-    times: dict[str, int] = {}
-    named = []
+    named: dict[str, Expectation] = {}
     for one in found:
-        times[one.id] = number = times.get(one.id, 0) + 1
-        named.append(one if number == 1 else one._replace(id=f"{one.id}-{number}"))
-    return tuple(named)
+        id_, number = one.id, 1
+        while id_ in named:  # a file with two of a kind has numbered its own
+            number += 1
+            id_ = f"{one.id}-{number}"
+        named[id_] = one._replace(id=id_)
+    return tuple(named.values())
 
 
 def loads(text: str, name: str) -> tuple[Expectation, ...]:
@@ -58,7 +60,7 @@ def loads(text: str, name: str) -> tuple[Expectation, ...]:
             found.append(_one(path, table, nth, name, where))
     if not found:
         raise ExpectFileError(f'{name} expects nothing: it needs tables such as [expect."gpus"].')
-    return _told_apart(found)
+    return told_apart(found)
 
 
 def _tables(text: str, name: str) -> dict[str, Any]:

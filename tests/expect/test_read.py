@@ -126,6 +126,15 @@ matches = "NVIDIA*"
     assert len({one.id for one in found}) == len(found)
 
 
+def test_a_path_that_comes_twice_in_one_file_and_once_in_another_is_three_checks(tmp_path: Path) -> None:
+    for name, times in (("a.toml", 2), ("b.toml", 1)):
+        tables = "\n".join(["[[expect.gpus]]", "count=1"] * times)
+        (tmp_path / name).write_text(tables)
+        (tmp_path / name).chmod(0o644)
+    found = load([str(tmp_path / "a.toml"), str(tmp_path / "b.toml")])
+    assert [e.id for e in found] == ["expect.gpus", "expect.gpus-2", "expect.gpus-3"]
+
+
 def test_the_same_path_in_several_files_is_a_check_each(tmp_path: Path) -> None:
     for name in ("a.toml", "b.toml"):
         (tmp_path / name).write_text(one("gpus", "count=1"))

@@ -43,7 +43,7 @@ class _Sent(NamedTuple):
     """What the parts of one report of a node have in common."""
 
     total: str
-    count: int
+    parts: int
 
 
 def hello(node: str) -> str:
@@ -94,14 +94,14 @@ class Assembler:
 
     def _take(self, node: str, sent: _Sent, number: int, part: str) -> Landed | None:
         """Keep a part; the whole report where it was the last one."""
-        if not 1 <= number <= sent.count <= _MOST_PARTS or len(part) > _WIDEST:
+        if not 1 <= number <= sent.parts <= _MOST_PARTS or len(part) > _WIDEST:
             return None
         begun = self._parts.setdefault(node, {})
         parts = begun.setdefault(sent, {})
         if len(begun) > _AT_ONCE:
             del begun[next(iter(begun))]
         parts[number] = part
-        if len(parts) < sent.count:
+        if len(parts) < sent.parts:
             return None
         data = _unpacked("".join(parts[n] for n in sorted(parts)), sent.total)
         if data is None:

@@ -1,0 +1,141 @@
+"""Conducts a run: an engine asks the nodes, reports land, and the ledger accounts for every node."""
+
+import time
+from collections.abc import Callable, Sequence
+from threading import Event, Thread
+from typing import NamedTuple
+
+from gpudoctor.fleet.running.engine import Engine, EngineError, Job, Target
+from gpudoctor.fleet.running.folder import Folder
+from gpudoctor.fleet.running.landing import too_long
+from gpudoctor.fleet.running.register import Register, Standing
+
+# Seconds.
+LOOK = 0.2  # between two looks at how the run stands
+LINGER = 15.0  # that an engine may take to end when every node is accounted for
+PATIENCE = 20.0  # that it may take when it was asked to stop
+SLACK = 120.0  # past a node's limit, for an engine to say so itself
+
+
+class Outcome(NamedTuple):
+    """How a run ended.
+
+    Attributes:
+        standing: at its end.
+        error: why it could not go on, a sentence; empty: it could.
+        stopped: somebody ended it.
+    """
+
+    standing: Standing
+    error: str = ""
+    stopped: bool = False
+
+
+def conduct(
+    engine: Engine,
+    targets: Sequence[Target],
+    job: Job,
+    folder: Folder,
+    stop: Event | None = None,
+    watch: Callable[[Standing], None] | None = None,
+) -> Outcome:
+    """Ask these nodes, until each is accounted for in the folder's ledger.
+
+    The engine works in a thread of its own, so that a signal is answered at once; an engine that does not end when it
+    is asked to is left behind. What ends this (KeyboardInterrupt) finds the ledger complete.
+
+    Args:
+        engine: that asks.
+        targets: nodes without a report; each stands here once.
+        job: what runs on each.
+        folder: of the run.
+        stop: set by whoever wants the run to end early.
+        watch: told some times a second how the run stands.
+
+    Raises:
+        Exception: a fault of the engine's, when the ledger is complete.
+    """
+    stop = stop or Event()
+    asked = [one for one in targets if not _why_not(one)]
+    register = Register(folder, targets, stop)
+    for target in targets:
+        if why := _why_not(target):
+            register.not_asked(target.node, why)
+    work = _Work(engine, asked, job, register, stop)
+    ended_early = False
+    try:
+        if asked and not stop.is_set():
+            work.start()
+            ended_early = _until_over(work, register, job, stop, watch)
+        else:
+            ended_early = stop.is_set()
+    except BaseException:
+        ended_early = True
+        raise
+    finally:
+        stop.set()
+        try:
+            work.wait()
+        finally:
+            register.close(ended_early, work.error)
+    if work.fault is not None:
+        raise work.fault
+    return Outcome(register.standing(), register.error or work.error, ended_early)
+
+
+def _why_not(target: Target) -> str:
+    return target.why_not or ("Its name is too long for a file." if too_long(target.node) else "")
+
+
+class _Work:
+    """The engine's run in a thread of its own."""
+
+    def __init__(self, engine: Engine, targets: Sequence[Target], job: Job, register: Register, stop: Event) -> None:
+        self.error = ""
+        self.fault: Exception | None = None
+        self.over = Event()
+        self._what = engine, targets, job, register, stop
+        self._thread = Thread(target=self._run, daemon=True, name=f"fleet {engine.name}")
+        self._started = False
+
+    def start(self) -> None:
+        self._started = True
+        self._thread.start()
+
+    def wait(self) -> None:
+        """Give the engine the time to end what it started."""
+        if self._started:
+            self.over.wait(PATIENCE)
+
+    def _run(self) -> None:
+        engine, targets, job, register, stop = self._what
+        try:
+            engine.run(targets, job, register.tell, stop)
+        except EngineError as error:
+            self.error = str(error)
+        except Exception as error:
+            self.fault = error
+            self.error = "Its engine failed by a fault of gpudoctor's."
+        finally:
+            self.over.set()
+
+
+def _until_over(
+    work: _Work, register: Register, job: Job, stop: Event, watch: Callable[[Standing], None] | None
+) -> bool:
+    """Wait for the engine's end; whether it was ended early."""
+    done_at: float | None = None
+    while not work.over.wait(LOOK):
+        if stop.is_set():
+            return True
+        register.give_up(job.seconds + SLACK)
+        now = register.standing()
+        if watch is not None:
+            watch(now)
+        if now.reported + now.over < now.total:
+            done_at = None
+        elif done_at is None:
+            done_at = time.monotonic()
+        elif time.monotonic() - done_at > LINGER:  # nothing more can come
+            return False
+    return stop.is_set()
