@@ -1,0 +1,1 @@
+"""Tests of the engines of a fleet's run."""
