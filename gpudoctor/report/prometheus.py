@@ -14,7 +14,7 @@ Sample = tuple[dict[str, str], float]
 
 def render(report: Report) -> str:
     """All metrics, each with its help and its type."""
-    return "".join(f"{line}\n" for name, help_, samples in _metrics(report) for line in _metric(name, help_, samples))
+    return "".join(f"{line}\n" for name, help_, samples in _metrics(report) for line in metric(name, help_, samples))
 
 
 def _metrics(report: Report) -> Iterator[tuple[str, str, list[Sample]]]:
@@ -94,7 +94,8 @@ def _smoke(report: Report) -> Iterator[tuple[str, str, list[Sample]]]:
     yield "gpudoctor_smoke_limit", "What this device could reach at most, in the same unit.", list(limits.values())
 
 
-def _metric(name: str, help_: str, samples: Iterable[Sample]) -> Iterator[str]:
+def metric(name: str, help_: str, samples: Iterable[Sample]) -> Iterator[str]:
+    """The lines of one metric; nothing where there is no sample."""
     lines = [f"{name}{_labels(labels)} {value!r}" for labels, value in samples]
     if lines:
         yield f"# HELP {name} {help_}"

@@ -1,0 +1,190 @@
+"use strict";
+// Filters the cells, and tells what is known of the node that is chosen. Every text goes in as text, never as markup.
+(() => {
+  const told = JSON.parse(document.getElementById("told").textContent);
+  const grid = document.getElementById("grid");
+  if (!grid) return;
+  const said = document.getElementById("said");
+  const cells = [...grid.children];
+  const states = cells.map(cell => Number(cell.className.slice(1)));
+  const wanted = new Set();
+  let seen = cells, current = -1, words = null;
+
+  const made = (name, text, ...inside) => {
+    const one = document.createElement(name);
+    if (text) one.textContent = text;
+    one.append(...inside);
+    return one;
+  };
+  const of = place => told.nodes[place] || {};
+  const digits = value => Number.isFinite(value) ? String(Number(value.toPrecision(4))) : "?";
+
+  // Everything that is said of a node, in small letters, for the search; made when somebody first searches.
+  const texts = () => words ||= cells.map((cell, place) => {
+    const more = of(place);
+    return [
+      cell.title, told.hardware[told.of[place]], told.states[states[place]],
+      ...(more.c || []).flatMap(n => [told.causes[n][0], told.causes[n][2]]),
+      ...(more.d || []).map(n => `${told.departures[n][0]} = ${told.departures[n][1]}`),
+      ...(more.o || []).map(([n, device]) => `${told.spreads[n][0]} ${device}`),
+      more.m === undefined ? "" : told.missing[more.m],
+    ].join("\n").toLowerCase();
+  });
+
+  const search = made("input");
+  search.type = "search";
+  search.placeholder = "Name, check, fact, hardware …";
+  search.setAttribute("aria-label", "Show only nodes of which this is said");
+  const count = made("span");
+  count.className = "soft";
+  count.setAttribute("role", "status");
+  const all = made("button", "Show all");
+  all.type = "button";
+
+  const filter = () => {
+    const text = search.value.trim().toLowerCase();
+    const found = text ? texts() : null;
+    seen = [];
+    cells.forEach((cell, place) => {
+      const show = (!wanted.size || wanted.has(states[place])) && (!found || found[place].includes(text));
+      if (cell.hidden === show) cell.hidden = !show;
+      if (show) seen.push(cell);
+    });
+    const narrowed = seen.length < cells.length;
+    count.textContent = narrowed ? `${seen.length} of ${cells.length} nodes` : `${cells.length} nodes`;
+    all.hidden = !narrowed && !text && !wanted.size;
+    if (current >= 0 && cells[current].hidden) choose(-1);
+  };
+
+  const section = (title, items) => {
+    if (!items.length) return [];
+    const part = made("div", "", made("h4", title), made("ul", "", ...items));
+    part.className = "part";
+    return [part];
+  };
+  const cause = n => {
+    const [check, status, title] = told.causes[n];
+    const link = made("a", title);
+    link.href = `#finding-${n + 1}`;
+    return made("li", "", made("b", `${status.toUpperCase()} `), link, made("br"), made("code", check));
+  };
+  const departure = n => {
+    const [fact, value, most] = told.departures[n];
+    const rest = most ? `, most have ${most}` : ", and no value has a majority";
+    return made("li", "", made("code", fact), `: ${value}${rest}`);
+  };
+  const outlier = ([n, device, value, deviations]) => {
+    const [figure, unit, median] = told.spreads[n];
+    const far = `${deviations > 0 ? "+" : ""}${digits(deviations)} deviations`;
+    return made("li", `${device}, ${figure}: ${digits(value)} ${unit}; the median is ${digits(median)} (${far})`);
+  };
+
+  const describe = place => {
+    const more = of(place);
+    const close = made("button", "Close");
+    close.type = "button";
+    close.addEventListener("click", () => { choose(-1); grid.focus(); });
+    const parts = [
+      made("h3", cells[place].title),
+      made("p", "", made("b", told.states[states[place]]), told.hardware[told.of[place]] ? `, ${told.hardware[told.of[place]]}` : ""),
+      ...(more.m === undefined ? [] : [made("p", told.missing[more.m])]),
+      ...section("What to mend", (more.c || []).map(cause)),
+      ...section("Otherwise than its like", (more.d || []).map(departure)),
+      ...section("Measured apart from others", (more.o || []).map(outlier)),
+    ];
+    if (parts.length === 2) parts.push(made("p", "Nothing else is said of it."));
+    said.replaceChildren(...parts, close);
+  };
+
+  function choose(place) {
+    if (current >= 0) {
+      cells[current].classList.remove("at");
+      cells[current].removeAttribute("id");
+      cells[current].setAttribute("aria-selected", "false");
+    }
+    current = place;
+    if (place < 0) {
+      grid.removeAttribute("aria-activedescendant");
+      said.replaceChildren();
+      return;
+    }
+    const cell = cells[place];
+    cell.classList.add("at");
+    cell.id = "chosen";
+    cell.setAttribute("role", "option");
+    cell.setAttribute("aria-selected", "true");
+    cell.setAttribute("aria-label", `${cell.title}: ${told.states[states[place]]}`);
+    grid.setAttribute("aria-activedescendant", "chosen");
+    describe(place);
+    cell.scrollIntoView({block: "nearest"});
+  }
+
+  const columns = () => {
+    const top = seen[0].offsetTop;
+    const next = seen.findIndex(cell => cell.offsetTop !== top);
+    return next < 0 ? seen.length : next;
+  };
+  const step = key => {
+    switch (key) {
+      case "ArrowRight": return 1;
+      case "ArrowLeft": return -1;
+      case "ArrowDown": return columns();
+      case "ArrowUp": return -columns();
+      case "Home": return -Infinity;
+      case "End": return Infinity;
+      default: return 0;
+    }
+  };
+
+  grid.tabIndex = 0;
+  grid.setAttribute("role", "listbox");
+  grid.setAttribute("aria-label", "Nodes: arrow keys go from one to the next");
+  grid.addEventListener("click", event => {
+    const place = cells.indexOf(event.target.closest("i"));
+    if (place < 0) return;
+    choose(place);
+    said.scrollIntoView({block: "nearest"});
+  });
+  grid.addEventListener("keydown", event => {
+    if (event.key === "Escape") return choose(-1);
+    const by = seen.length ? step(event.key) : 0;
+    if (!by || event.ctrlKey || event.altKey || event.metaKey) return;
+    event.preventDefault();
+    const at = current < 0 ? -1 : seen.indexOf(cells[current]);
+    const to = at < 0 ? 0 : Math.max(0, Math.min(seen.length - 1, at + by));
+    choose(cells.indexOf(seen[to]));
+  });
+
+  for (const item of document.querySelectorAll("#legend li")) {
+    const button = made("button", "", ...item.childNodes);
+    const state = Number(item.dataset.state);
+    button.type = "button";
+    button.setAttribute("aria-pressed", "false");
+    button.addEventListener("click", () => {
+      const on = !wanted.has(state);
+      wanted[on ? "add" : "delete"](state);
+      button.setAttribute("aria-pressed", String(on));
+      filter();
+    });
+    item.append(button);
+  }
+  const released = () => {
+    wanted.clear();
+    for (const button of document.querySelectorAll("#legend button")) button.setAttribute("aria-pressed", "false");
+  };
+  for (const button of document.querySelectorAll("button.find")) {
+    button.hidden = false;
+    button.addEventListener("click", () => {
+      released();
+      search.value = button.dataset.find;
+      filter();
+      document.getElementById("nodes").scrollIntoView();
+      grid.focus({preventScroll: true});
+    });
+  }
+  search.addEventListener("input", filter);
+  all.addEventListener("click", () => { released(); search.value = ""; filter(); });
+  document.getElementById("filter").append(search, all, count);
+  document.documentElement.classList.add("ready");
+  filter();
+})();

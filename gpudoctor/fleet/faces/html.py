@@ -1,0 +1,89 @@
+"""The summary as one page without network: a grid of nodes to choose from, and every section without a script too."""
+
+import base64
+import hashlib
+import os
+from collections.abc import Iterator
+
+from gpudoctor.fleet.faces.html_grid import grid, told
+from gpudoctor.fleet.faces.html_sections import causes, changes, drifts, missing, spreads
+from gpudoctor.fleet.faces.nodes import nodes
+from gpudoctor.fleet.faces.text import count_of, when
+from gpudoctor.fleet.faces.verdict import sentence, status
+from gpudoctor.fleet.summary import Fleet
+from gpudoctor.report import html as of_one
+from gpudoctor.report.clean import document
+from gpudoctor.report.html_findings import prose
+from gpudoctor.report.svg import escaped
+
+
+def render(fleet: Fleet) -> str:
+    """The page."""
+    every = nodes(fleet)
+    parts = [
+        *_head(fleet),
+        "<main>",
+        *(grid(every) if every else ()),
+        *causes(fleet),
+        *missing(fleet),
+        *drifts(fleet),
+        *spreads(fleet),
+        *changes(fleet),
+        "</main>",
+    ]
+    made = f"gpudoctor {escaped(fleet.version)}" + (f", {escaped(fleet.created)}" if fleet.created else "")
+    script = _beside("html.js", __file__)
+    return "\n".join(
+        [
+            *_begin(fleet, script),
+            *parts,
+            f'<footer class="soft">{made}</footer>',
+            f'<script type="application/json" id="told">{_data(told(fleet, every))}</script>',
+            f"<script>{script}</script>",
+            "</body>",
+            "</html>\n",
+        ]
+    )
+
+
+def _begin(fleet: Fleet, script: str) -> Iterator[str]:
+    """The head; of all scripts only ours runs, whatever a string of a report holds."""
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    policy = f"{of_one.POLICY}; script-src 'sha256-{digest}'"
+    yield "<!DOCTYPE html>"
+    yield '<html lang="en">'
+    yield "<head>"
+    yield '<meta charset="utf-8">'
+    yield f'<meta http-equiv="Content-Security-Policy" content="{escaped(policy)}">'
+    yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
+    yield '<meta name="referrer" content="no-referrer">'
+    yield f"<title>gpudoctor: {escaped(status(fleet).upper())}, {count_of(fleet.total)}</title>"
+    yield f"<style>\n{_beside('html.css', of_one.__file__)}{_beside('html.css', __file__)}</style>"
+    yield "</head>"
+    yield "<body>"
+
+
+def _head(fleet: Fleet) -> Iterator[str]:
+    word = status(fleet)
+    yield f'<header class="verdict {word}">'
+    yield f'<h1><span class="word">{word.upper()}</span> {escaped(sentence(fleet))}</h1>'
+    if said := when(fleet):
+        yield f'<p class="soft">{escaped(said)}</p>'
+    for says in fleet.next:
+        yield f"<p>{prose(says)}</p>"
+    yield "</header>"
+    if fleet.groups:
+        yield '<ul class="groups">'
+        for group in fleet.groups:
+            yield f"<li><b>{count_of(group.count)}</b> with {escaped(group.hardware)}</li>"
+        yield "</ul>"
+
+
+def _data(value: object) -> str:
+    """JSON that cannot end the script that holds it."""
+    return document(value).replace("<", "\\u003c").replace("\n", "")
+
+
+def _beside(name: str, of: str) -> str:
+    with open(os.path.join(os.path.dirname(of), name), encoding="utf-8") as file:
+        return file.read()

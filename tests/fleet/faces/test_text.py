@@ -1,0 +1,145 @@
+"""The text: how many are well comes first, worst causes next; nothing is wider than the terminal, nothing moves it."""
+
+import re
+
+import msgspec
+import pytest
+
+from gpudoctor.fleet.faces import text
+from gpudoctor.fleet.faces.lines import bar, folded_lines
+from gpudoctor.fleet.summary import Fleet, Outlier, Spread
+from tests.fleet.fleets import EMPTY, FLEETS, H100, healthy, large
+
+LARGE = text.render(large(1000))
+
+
+def test_the_first_line_says_how_many_of_how_many_are_well() -> None:
+    assert " ".join(LARGE.split()).startswith("FAIL 950 of 1 000 nodes are well; 11 fail, 1 could not be judged, ")
+    assert text.render(healthy()).startswith("PASS  All 12 nodes are well.\n")
+    assert text.render(EMPTY) == "INCOMPLETE  There is no node: nothing was reported, and nobody was asked.\n"
+
+
+def test_the_sections_come_in_the_order_in_which_somebody_needs_them() -> None:
+    order = (
+        "950 of 1 000",
+        "unreachable      2  node[0998-0999]",
+        "FAIL    The driver's libraries",
+        "node[0005-0008,0501-0503]\n        node0005 says: The libraries are 580.95.05",
+        "sudo reboot",
+        "mend    gpudoctor fix driver.library-mismatch",
+        "FAIL    A GPU has fewer PCIe lanes than it could have (3 nodes, 5 times)",
+        "WARN    Programs may lock too little memory (34 nodes)",
+        "Without a report",
+        "unreachable: ssh: connect to host: No route to host",
+        f"Like nodes that do not agree: {H100}",
+        "nvidia.kernel.loaded: 580.95.05 on 743 of 750",
+        "570.172.08",
+        "packages.torch: no majority",
+        "Measured",
+        "node0017 GPU 3: 13.1 (-104.5 deviations)",
+        "Since 2026-11-20 03:20:44 UTC",
+        "- pass before, fail now",
+        "Mend the first cause on node0005",
+        "FAIL  950 of 1 000",
+    )
+    places = []
+    for words in order:
+        places.append(LARGE.index(words, places[-1] if places else 0))
+    assert places == sorted(places)
+
+
+@pytest.mark.parametrize("width", [80, 100, 160])
+@pytest.mark.parametrize("name", ["large", "small", "healthy", "empty"])
+def test_no_line_is_wider_than_the_terminal(name: str, width: int) -> None:
+    commands = {command for cause in FLEETS[name].causes for fix in cause.fixes for command in fix.commands}
+    for line in text.render(FLEETS[name], width).splitlines():
+        assert len(line) <= width or line.strip() in commands, line
+
+
+def test_colours_only_where_they_are_wanted() -> None:
+    coloured = text.render(large(40), 80, colour=True)
+    assert "\x1b[" in coloured
+    assert "\x1b" not in text.render(large(40), 80)
+    assert re.sub(r"\x1b\[[\d;]*m", "", coloured).split() == text.render(large(40), 80).split()
+
+
+@pytest.mark.parametrize("everything", [False, True])
+@pytest.mark.parametrize("colour", [False, True])
+def test_a_hostile_text_moves_no_cursor(everything: bool, colour: bool) -> None:
+    told = text.render(FLEETS["hostile"], 80, colour, everything)
+    told = re.sub(r"\x1b\[[\d;]*m", "", told) if colour else told
+    assert not {sign for sign in told if sign != "\n" and (ord(sign) < 32 or 127 <= ord(sign) < 160)}
+    assert not set(told) & {"\u202e", "\u2028", "\ud800"}
+    assert "alert(1)" in told
+    assert "]0;t" in told  # as text, behind a backslash
+
+
+def test_many_nodes_are_cut_and_all_of_them_shown_on_demand() -> None:
+    whole = text.render(large(1000), everything=True)
+    cut = [line for line in LARGE.splitlines() if line.endswith("...")]
+    assert cut
+    assert not [line for line in whole.splitlines() if line.endswith("...")]
+    assert "0996" in whole.partition("2.9.0")[2].partition("2.8.0")[0]
+
+
+def test_many_causes_are_counted_and_shown_on_demand() -> None:
+    one = large(40).causes[0]
+    many = tuple(msgspec.structs.replace(one, check=f"area.check-{n}") for n in range(text.CAUSES + 7))
+    fleet = msgspec.structs.replace(large(40), causes=many)
+    assert "And 7 more (--all shows them)." in text.render(fleet)
+    assert "area.check-26" not in text.render(fleet)
+    assert "area.check-26" in text.render(fleet, everything=True)
+
+
+def test_figures_without_an_outlier_are_counted_and_shown_on_demand() -> None:
+    assert "1 more figure without such a device (--all shows them)." in LARGE
+    assert "pytorch.matmul" not in LARGE
+    assert "pytorch.matmul bf16.rate in TFLOP/s" in text.render(large(1000), everything=True)
+
+
+def test_a_comparison_that_found_nothing_says_so() -> None:
+    same = msgspec.structs.replace(healthy(), since="2026-11-20T03:20:44Z")
+    assert "Since 2026-11-20 03:20:44 UTC\n  Nothing has changed.\n" in text.render(same)
+    assert "Since" not in text.render(healthy())
+
+
+def spread(*five: float, outliers: tuple[float, ...] = ()) -> Spread:
+    found = tuple(Outlier(node="n", device="GPU 0", value=value, deviations=9.0) for value in outliers)
+    names = ("least", "low", "median", "high", "most")
+    of = dict(zip(names, five, strict=True))
+    return Spread(hardware="h", figure="f", unit="u", count=9, deviation=1.0, outliers=found, **of)
+
+
+@pytest.mark.parametrize(
+    ("one", "expected"),
+    [
+        (spread(0, 2, 5, 8, 10), "--===|===--"),
+        (spread(0, 2, 5, 8, 10, outliers=(0, 10)), "*-===|===-*"),
+        (spread(0, 9, 10, 10, 10, outliers=(0,)), "*--------=|"),
+        (spread(3, 3, 3, 3, 3), "|"),
+        (spread(0, 1, 2, 3, float("inf")), "|"),
+        (spread(0, float("nan"), 5, 8, 10), "=====|===--"),
+    ],
+)
+def test_a_bar(one: Spread, expected: str) -> None:
+    assert bar(one, 11) == expected
+
+
+@pytest.mark.parametrize(
+    ("folded", "most", "expected"),
+    [
+        ("node[1-3]", 0, ["node[1-3]"]),
+        ("node[01,03,05,07]", 0, ["node[01,", "03,05,07]"]),
+        ("node[01,03,05,07,09,11]", 2, ["node[01,", "03,05,..."]),
+        ("a\x1b[2Jb\nc", 0, ["a\\x1b[2Jb c"]),
+        ("", 1, [""]),
+    ],
+)
+def test_folded_nodes_on_lines(folded: str, most: int, expected: list[str]) -> None:
+    assert folded_lines(folded, 10 if "x1b" not in expected[0] else 40, most) == expected
+
+
+def test_a_state_that_nobody_knows_is_shown() -> None:
+    fleet = Fleet(total=1, states={"melted": "node1"}, counts={"melted": 1})
+    assert "melted" in text.render(fleet)
+    assert text.render(fleet).startswith("INCOMPLETE")
