@@ -195,7 +195,7 @@ def _toolkit_commands(facts: Facts) -> tuple[str, ...]:
     name = packages.container_toolkit_package(family)
     add = {
         "debian": (
-            f"curl -fsSL {REPOSITORY}/gpgkey | sudo gpg --dearmor -o {_KEY}",
+            f"curl -fsSL {REPOSITORY}/gpgkey | sudo gpg --dearmor --yes -o {_KEY}",
             f"curl -fsSL {REPOSITORY}/stable/deb/nvidia-container-toolkit.list | sed 's#deb https://#deb "
             f"[signed-by={_KEY}] https://#g' | sudo tee {_LIST}",
             packages.refresh_command(family),

@@ -61,7 +61,7 @@ def install_driver(
     words = "open kernel modules" if flavour == "open" else "proprietary kernel modules"
     says = says or f"Install NVIDIA's driver of branch {branch} with the {words}, then restart."
     if newest is not None and branch > newest:
-        return _by_installer(facts, branch, newest, says)
+        return _by_nvidia(facts, branch, flavour, newest, says) or _by_installer(facts, branch, newest, says)
     found = None
     if family is not None and isinstance(distribution, str):
         found = packages.driver_packages(family, distribution, branch, flavour, kernel_of(facts))
@@ -85,6 +85,23 @@ def newest_packaged(facts: Facts) -> int | None:
     if not isinstance(found.id, str) or not isinstance(found.version, str):
         return None
     return packages.newest_branch(found.id, found.version)
+
+
+def _by_nvidia(facts: Facts, branch: int, flavour: packages.Flavour, newest: int, says: str) -> Fix | None:
+    """For a Debian whose packages end before the branch: NVIDIA's repository; None where that has none for it."""
+    added = _repositories(facts) if facts.host.distribution.id == "debian" else ()
+    if not added or is_image(facts):
+        return None
+    name = known_or(facts.host.distribution.name, None) or "Debian"
+    headers = packages.headers_package("debian", kernel_of(facts))
+    commands = (
+        *(f"sudo {command}" for command in added),
+        "sudo apt-get update",
+        *install(facts, f"nvidia-driver-pinning-{branch}"),
+        *install(facts, headers, "nvidia-open" if flavour == "open" else "cuda-drivers"),
+    )
+    says = f"{says} {name} has packages up to branch {newest} only, so it comes from NVIDIA's repository."
+    return Fix(says, commands, "reinstall-package", root=True, needs="reboot", verify="nvidia-smi")
 
 
 def _by_installer(facts: Facts, branch: int, newest: int, says: str) -> Fix:
@@ -114,7 +131,8 @@ def _before(facts: Facts, found: packages.Driver, branch: int) -> tuple[str, ...
     """
     if has_yum_only(facts):
         return ()
-    added = () if driver_packages(facts) or is_image(facts) else _repositories(facts)
+    own = bool(driver_packages(facts)) or is_image(facts) or family_of(facts) == "debian"
+    added = () if own else _repositories(facts)
     return tuple(f"sudo {command}" for command in (*added, *_chosen(facts, found, branch)))
 
 

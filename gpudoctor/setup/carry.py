@@ -86,7 +86,8 @@ def _step(step: Step, run: Run, journal: Journal, tell: Tell, verify: bool) -> E
         journal.write("file", step=step.id, path=file.path, code=1 if error else 0)
         if error:
             return Ended(failed=step, command=f"write {file.path}: {error}", code=1)
-    for command in (*step.commands, *(step.verify if verify else ())):
+    proofs = step.verify if verify and not step.reboot else ()  # what a restart brings is not there before it
+    for command in (*step.commands, *proofs):
         if command.argv and (code := _command(step, command, run, journal, tell)):
             return Ended(failed=step, command=command.shown, code=code)
     return None

@@ -35,12 +35,14 @@ class Driver(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         cuda: the CUDA release that it will run; None: there will be none.
+        branch: the branch that the step brings; None: there is no step.
         step: what brings it there; None: nothing is to be done.
         refused: why no driver can be had.
         notes: what else is good to know.
     """
 
     cuda: str | None = None
+    branch: int | None = None
     step: Step | None = None
     refused: tuple[Refusal, ...] = ()
     notes: tuple[str, ...] = ()
@@ -60,7 +62,7 @@ def decide(facts: Facts, ground: Ground, wishes: Wishes, pythons: Iterable[str |
     new = _cuda(branch)
     if own and not _needed(ground, wishes, tuple(pythons), own, new):
         return Driver(cuda=own, notes=tuple(_state(facts)))
-    return Driver(cuda=new, step=_step(facts, ground, branch, new), notes=tuple(_notes(facts)))
+    return Driver(cuda=new, branch=branch, step=_step(facts, ground, branch, new), notes=tuple(_notes(facts)))
 
 
 def _needed(ground: Ground, wishes: Wishes, pythons: tuple[str | None, ...], own: str, new: str | None) -> bool:

@@ -6,6 +6,7 @@ from gpudoctor.knowledge.kernels import version
 from gpudoctor.maybe import known_or
 from gpudoctor.remedies.driver import branch_of
 from gpudoctor.remedies.python import driver_cuda
+from gpudoctor.remedies.system import family_of
 from gpudoctor.setup.plan import Ground
 from gpudoctor.views.driver import driver_version
 from gpudoctor.views.gpus import amd_gpus, nvidia_gpus, torch_gfx
@@ -22,6 +23,8 @@ def ground(facts: Facts, cpu: bool = False) -> Ground:
     vendor = gpus[0].vendor if gpus else None
     return Ground(
         system=known_or(facts.host.distribution.name, None),
+        family=family_of(facts),
+        release=known_or(facts.host.distribution.version, None),
         architecture=known_or(facts.host.architecture, None),
         glibc=_glibc(facts),
         vendor=vendor,

@@ -86,6 +86,8 @@ class Ground(msgspec.Struct, frozen=True, kw_only=True):
     """What decides, of this machine; None: not known, or not there."""
 
     system: str | None = None
+    family: str | None = None  # of the package manager: debian, fedora, suse, arch
+    release: str | None = None  # VERSION_ID of os-release
     architecture: str | None = None
     glibc: str | None = None  # "musl" where it is that
     vendor: str | None = None  # nvidia, amd; None: no GPU that computes
@@ -104,6 +106,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         machine: what decided.
         cuda: the CUDA of the wheels ("13"), "rocm7.2", or "cpu"; None: there is nothing to install.
         driver_cuda: the CUDA release of the driver that the wheels will run on.
+        driver_branch: the branch of the driver that a step brings; None: there is no such step.
         python: Python's release, "3.12".
         manager: who installs: uv, pip, conda, pixi, poetry.
         environment: the environment's folder.
@@ -121,6 +124,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     machine: Ground = Ground()
     cuda: str | None = None
     driver_cuda: str | None = None
+    driver_branch: int | None = None
     python: str | None = None
     manager: str = "pip"
     environment: str = ""

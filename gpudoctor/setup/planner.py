@@ -35,6 +35,7 @@ class Found:
         self.python: str | None = None
         self.cuda: str | None = None
         self.driver_cuda: str | None = None
+        self.driver_branch: int | None = None
 
 
 def plan(facts: Facts, wishes: Wishes) -> Plan:
@@ -60,6 +61,7 @@ def plan(facts: Facts, wishes: Wishes) -> Plan:
         machine=ground,
         cuda=found.cuda,
         driver_cuda=found.driver_cuda,
+        driver_branch=found.driver_branch,
         python=found.python,
         manager=by,
         environment=wishes.place if not wishes.into else str(python.prefix if python else ""),
@@ -106,6 +108,7 @@ def _nvidia(found: Found, facts: Facts, ground: Ground, wishes: Wishes, pythons:
     found.notes += decided.notes
     if decided.step:
         found.steps.append(decided.step)
+        found.driver_branch = decided.branch
     choice = choose(ground, wishes.frameworks, decided.cuda, pythons)
     found.wheels, found.python, found.driver_cuda = (
         choice.wheels,

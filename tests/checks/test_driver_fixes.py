@@ -212,3 +212,15 @@ def test_without_module_streams_the_branch_is_locked(distribution: Distribution)
 def test_on_arch_headers_come_with_the_driver_and_nothing_is_left_behind(kernel: str, headers: str) -> None:
     facts = having(host__distribution=_release("arch", None), host__kernel__release=kernel)
     assert install_driver(facts, 580).commands == (f"sudo pacman -Syu {headers} nvidia-open-dkms nvidia-utils",)
+
+
+def test_a_branch_newer_than_debians_own_comes_from_nvidias_repository() -> None:
+    fix = install_driver(having(host__distribution=BOOKWORM, nvidia__kernel__packages=()), 580, "open")
+    assert "packages up to branch 535 only, so it comes from NVIDIA's repository" in fix.says
+    assert any("/debian12/x86_64/cuda-keyring_1.1-1_all.deb" in c for c in fix.commands)
+    assert fix.commands[-2:] == (
+        "sudo apt-get install nvidia-driver-pinning-580",
+        f"sudo apt-get install linux-headers-{KERNEL} nvidia-open",
+    )
+    old = install_driver(having(host__distribution=BOOKWORM, nvidia__kernel__packages=()), 535, "proprietary")
+    assert not any("keyring" in c for c in old.commands)

@@ -65,6 +65,12 @@ def test_a_step_has_failed_where_its_verification_does(journal: Journal) -> None
     )
 
 
+def test_what_a_restart_brings_is_not_looked_for_before_it(journal: Journal) -> None:
+    run = Runner(v=1)
+    ended = carry((step("one", "a", reboot=True, verify=(of("v"),)),), run, journal, lambda _: None, "setup")
+    assert (ended.failed, run.ran) == (None, ["a"])
+
+
 def test_files_are_written_and_never_over_others(journal: Journal, tmp_path: Path) -> None:
     file = File(str(tmp_path / "new" / "pixi.toml"), "a = 1\n")
     steps = (step("one", "a", files=(file,)),)

@@ -16,7 +16,7 @@ from gpudoctor.setup.planner import plan
 from gpudoctor.setup.projects import split
 from gpudoctor.setup.wishes import Wishes
 from tests.builders import change, plain_host, python
-from tests.setup.grounds import machine
+from tests.setup.grounds import distribution, machine
 
 ALL = ("torch", "tensorflow", "cupy", "jax", "onnxruntime")
 
@@ -109,7 +109,7 @@ def test_the_script_stops_at_the_first_failure(tmp_path: Path) -> None:
 
 # -- Dockerfile ----------------------------------------------------------------------------------------------
 
-_INSTRUCTIONS = ("RUN", "ENV", "COPY")
+_INSTRUCTIONS = ("RUN", "ENV", "COPY", "ARG")
 
 
 @pytest.mark.parametrize("name", PLANS)
@@ -159,7 +159,7 @@ def test_ansible_restarts_after_the_driver_and_asks_nothing() -> None:
     tasks = loaded(render("ansible", PLANS["new machine"]))
     names = [task["name"] for task in tasks]
     words = [t["ansible.builtin.command"]["argv"] for t in tasks if "ansible.builtin.command" in t]
-    assert ["apt-get", "install", "--yes", "nvidia-driver-580-open"] in words
+    assert ["apt-get", "--yes", "install", "nvidia-driver-580-open"] in words
     assert names.index("Restart the machine") < names.index("Install what makes virtual environments")
     made = next(t for t in tasks if t["name"].startswith("Make an environment with Python"))
     assert made["ansible.builtin.command"]["creates"] == "/opt/gpu-env/bin/python"
@@ -195,8 +195,72 @@ def test_yaml_reads_back_what_was_written() -> None:
     assert loaded("\n".join(yaml(value))) == value
 
 
-def test_commands_that_ask_nothing() -> None:
-    assert unattended(("sudo", "apt-get", "install", "a"), sudo=False) == ("apt-get", "install", "--yes", "a")
-    assert unattended(("sudo", "zypper", "install", "a")) == ("sudo", "zypper", "--non-interactive", "install", "a")
-    assert unattended(("sudo", "apt-get", "update")) == ("sudo", "apt-get", "update")
-    assert unattended(("uv", "venv", "a")) == ("uv", "venv", "a")
+@pytest.mark.parametrize(
+    ("words", "quiet"),
+    [
+        ("sudo apt-get install a", "apt-get --yes install a"),
+        ("sudo apt-get update", "apt-get update"),
+        ("dnf module enable a:580-open", "dnf --assumeyes module enable a:580-open"),
+        ("yum install a", "yum --assumeyes install a"),
+        ("pacman -Syu a", "pacman --noconfirm -Syu a"),
+        (
+            "zypper install a",
+            "zypper --non-interactive --gpg-auto-import-keys install --auto-agree-with-licenses a",
+        ),
+        ("zypper refresh", "zypper --non-interactive --gpg-auto-import-keys refresh"),
+        ("uv venv a", "uv venv a"),
+    ],
+)
+def test_commands_that_ask_nothing(words: str, quiet: str) -> None:
+    assert unattended(tuple(words.split()), sudo=False) == tuple(quiet.split())
+
+
+def test_who_is_not_root_keeps_sudo() -> None:
+    assert unattended(("sudo", "apt-get", "remove", "a")) == ("sudo", "apt-get", "--yes", "remove", "a")
+
+
+# -- other distributions -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("id_", "version", "program", "names"),
+    [
+        ("ubuntu", "24.04", "python3", ["python3-venv", "python3-pip"]),
+        ("fedora", "43", "python3", ["python3", "python3-pip"]),
+        ("rocky", "8.10", "python3.11", ["python3.11"]),
+        ("opensuse-leap", "15.6", "python3.11", ["python311"]),
+        ("arch", None, "python3", ["python", "python-pip"]),
+    ],
+)
+def test_the_python_that_brings_uv_is_one_that_uv_runs_on(
+    id_: str, version: str | None, program: str, names: list[str]
+) -> None:
+    facts = distribution(machine("ada"), id_, version)
+    found = plan(facts, Wishes(frameworks=("torch",), manager="uv", base="python3"))
+    data = loaded(render("cloud-init", found))
+    assert data["packages"] == names
+    assert data["runcmd"][0] == [program, "-m", "venv", "/opt/uv"]
+    tasks = loaded(render("ansible", found))
+    assert tasks[0]["ansible.builtin.package"]["name"] == names
+    assert "RUN python3 -m venv /opt/uv" in render("dockerfile", found)  # the image is Debian's or Ubuntu's
+
+
+def test_ansible_changes_no_machine_that_has_driver_and_toolkit() -> None:
+    tasks = loaded(render("ansible", PLANS["new machine"]))
+    conditions = {t["name"]: t.get("when") for t in tasks}
+    assert conditions["Restart the machine"] == (
+        "gpudoctor_driver.rc | default(1) != 0 or gpudoctor_driver.stdout_lines[0] is version('580', '<')"
+    )
+    toolkit = [when for name, when in conditions.items() if name.startswith("Install the NVIDIA Container Toolkit")]
+    assert set(toolkit) == {"gpudoctor_toolkit.rc | default(1) != 0"}
+    asked = [t["register"] for t in tasks if t.get("failed_when") is False]
+    assert asked == ["gpudoctor_driver", "gpudoctor_toolkit"]
+
+
+def test_with_root_the_script_brings_the_toolkit_before_the_restart() -> None:
+    text = render("shell", PLANS["new machine"])
+    assert text.index("install nvidia-container-toolkit") < text.index("Restart the machine") < text.index("uv venv")
+
+
+def test_what_environment_yml_cannot_bring_is_told() -> None:
+    assert "# Before it, on the machine: Install NVIDIA's driver" in render("environment.yml", PLANS["new machine"])

@@ -1,4 +1,4 @@
-"""A list of tasks for Ansible; every one with what shows that it has been done already, where there is such a thing."""
+"""A list of tasks for Ansible, to be played again and again: what is there already is left as it is."""
 
 from gpudoctor.setup.commands import needs_root
 from gpudoctor.setup.forms.parts import (
@@ -7,6 +7,7 @@ from gpudoctor.setup.forms.parts import (
     bring_uv,
     head,
     line,
+    system_python,
     unattended,
     uses_uv,
     with_own_uv,
@@ -14,66 +15,99 @@ from gpudoctor.setup.forms.parts import (
 )
 from gpudoctor.setup.plan import Command, Plan, Step
 
-_VENV = ["python3-venv"]
+# What a machine has already, asked before its tasks: the name of the answer, the command, what says that it is not so.
+_ASKED = {
+    "driver": (
+        "gpudoctor_driver",
+        ("nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"),
+        "gpudoctor_driver.rc | default(1) != 0 or gpudoctor_driver.stdout_lines[0] is version('{wanted}', '<')",
+    ),
+    "container": (
+        "gpudoctor_toolkit",
+        ("nvidia-ctk", "--version"),
+        "gpudoctor_toolkit.rc | default(1) != 0",
+    ),
+}
 
 
 def render(plan: Plan) -> str:
     """The tasks, as a file for import_tasks or include_tasks; the play gathers facts."""
     tasks: list[object] = []
+    first = next((step for step in plan.steps if step.group == "environment"), None)
     for step in plan.steps:
-        if step.group == "environment" and not any(_is_ours(t) for t in tasks):
+        if step is first:
             tasks += _before(plan)
         tasks += _of(plan, step)
     lines = ["---", *head(plan, "A list of tasks for Ansible"), *yaml(tasks)]
     return "\n".join(lines) + "\n"
 
 
-def _is_ours(task: object) -> bool:
-    return isinstance(task, dict) and task.get("name") == _BRING
-
-
-_BRING = "Install what makes virtual environments"
-
-
 def _before(plan: Plan) -> list[object]:
     """What the environment's steps need: the module venv, and uv."""
-    found: list[object] = [
-        {
-            "name": _BRING,
-            "ansible.builtin.package": {"name": _VENV, "state": "present"},
-            "become": True,
-            "when": "ansible_facts['os_family'] == 'Debian'",
-        }
-    ]
+    _, names = system_python(plan)
+    found: list[object] = []
+    if names:
+        brought = {"name": names, "state": "present"}
+        found.append(
+            {"name": "Install what makes virtual environments", "ansible.builtin.package": brought, "become": True}
+        )
     if uses_uv(plan):
-        made, filled = bring_uv()
+        made, filled = bring_uv(plan)
         found.append(_task("Make an environment for uv", made, become=True, creates=f"{UV}/bin/python"))
         found.append(_task("Bring uv", filled, become=True, creates=f"{UV}/bin/uv"))
     return found
 
 
 def _of(plan: Plan, step: Step) -> list[object]:
-    become = step.root or any(needs_root(c) for c in step.commands) or step.group == "environment"
-    creates = plan.interpreter if step.id == "environment" else None
-    found: list[object] = []
+    if step.group == "proof":
+        return [_task(name, c, become=False) | {"changed_when": False} for name, c in _named(step)]
+    if not step.commands and not step.files:
+        return [{"name": "To be done by hand", "ansible.builtin.debug": {"msg": step.title}}]
+    asked, when = _asked(plan, step)
+    found = [*_files(step), *_commands(plan, step)]
+    if step.reboot:
+        found.append({"name": "Restart the machine", "ansible.builtin.reboot": {}, "become": True})
+    return [*asked, *(task | when for task in found)]
+
+
+def _asked(plan: Plan, step: Step) -> tuple[list[object], dict[str, object]]:
+    """The task that asks whether a step is needed, and the condition of the step's tasks."""
+    if step.group not in _ASKED:
+        return [], {}
+    name, argv, condition = _ASKED[step.group]
+    task: dict[str, object] = {
+        "name": f"Ask whether it is needed: {step.group}",
+        "ansible.builtin.command": {"argv": list(argv)},
+        "register": name,
+        "changed_when": False,
+        "failed_when": False,
+    }
+    return [task], {"when": condition.format(wanted=plan.driver_branch or 0)}
+
+
+def _files(step: Step) -> list[dict[str, object]]:
+    found: list[dict[str, object]] = []
     for file in step.files:
         folder = {"path": file.path.rpartition("/")[0], "state": "directory", "mode": "0755"}
         found.append({"name": "Make the folder", "ansible.builtin.file": folder, "become": True})
         content = {"dest": file.path, "content": file.text, "mode": "0644"}
         found.append({"name": f"Write {file.path}", "ansible.builtin.copy": content, "become": True})
-    if step.group == "proof":
-        return [_task(step.title.rstrip("."), c, become=False, proof=True) for c in step.commands]
-    found += [_task(step.title.rstrip("."), with_own_uv(c), become=become, creates=creates) for c in step.commands]
-    if step.reboot and step.commands:
-        found.append({"name": "Restart the machine", "ansible.builtin.reboot": {}, "become": True})
-    if not found:
-        found.append({"name": "To be done by hand", "ansible.builtin.debug": {"msg": step.title}})
     return found
 
 
-def _task(
-    name: str, command: Command, *, become: bool, creates: str | None = None, proof: bool = False
-) -> dict[str, object]:
+def _commands(plan: Plan, step: Step) -> list[dict[str, object]]:
+    become = step.root or any(needs_root(c) for c in step.commands) or step.group == "environment"
+    creates = plan.interpreter if step.id == "environment" else None
+    return [_task(name, with_own_uv(c), become=become, creates=creates) for name, c in _named(step)]
+
+
+def _named(step: Step) -> list[tuple[str, Command]]:
+    """Each command by the step's sentence, with its place where there are several."""
+    title, several = step.title.rstrip("."), len(step.commands)
+    return [(f"{title} ({n} of {several})" if several > 1 else title, c) for n, c in enumerate(step.commands, 1)]
+
+
+def _task(name: str, command: Command, *, become: bool, creates: str | None = None) -> dict[str, object]:
     """A task that runs a command, without a shell where that is possible."""
     what: dict[str, object] = {}
     if command.argv:
@@ -88,6 +122,4 @@ def _task(
         task["environment"] = {UV_PYTHONS: f"{UV}/python"}
     if become:
         task["become"] = True
-    if proof:
-        task["changed_when"] = False
     return task

@@ -7,6 +7,7 @@ from gpudoctor.setup.forms.parts import (
     head,
     line,
     of_group,
+    system_python,
     unattended,
     uses_uv,
     with_own_uv,
@@ -23,9 +24,11 @@ def render(plan: Plan) -> str:
     ]
     commands: list[object] = []
     if uses_uv(plan):
-        commands += [list(c.argv) for c in bring_uv()]
+        commands += [list(c.argv) for c in bring_uv(plan)]
     commands += [_run(with_own_uv(c)) for step in steps for c in step.commands]
-    data: dict[str, object] = {"package_update": True, "packages": ["python3-venv", "python3-pip"]}
+    data: dict[str, object] = {"package_update": True}
+    if names := system_python(plan)[1]:
+        data["packages"] = names
     if files:
         data["write_files"] = files
     if commands:

@@ -1,6 +1,6 @@
 """environment.yml for conda and mamba: Python by conda-forge, the wheels by pip in one solution."""
 
-from gpudoctor.setup.forms.parts import head, yaml
+from gpudoctor.setup.forms.parts import head, of_group, remarks, yaml
 from gpudoctor.setup.plan import Plan
 
 
@@ -13,4 +13,5 @@ def render(plan: Plan) -> str:
         "channels": ["conda-forge"],
         "dependencies": [f"python={plan.python or '3.12'}", "pip", *([{"pip": pip}] if pip else [])],
     }
-    return "\n".join([*head(plan, "environment.yml"), *yaml(data)]) + "\n"
+    first = [line for step in of_group(plan, "driver") for line in remarks(f"Before it, on the machine: {step.title}")]
+    return "\n".join([*head(plan, "environment.yml"), *first, *yaml(data)]) + "\n"

@@ -11,7 +11,7 @@ from gpudoctor.setup.forms.parts import (
     uses_uv,
     with_own_uv,
 )
-from gpudoctor.setup.plan import File, Plan
+from gpudoctor.setup.plan import Command, File, Ground, Plan
 
 
 def render(plan: Plan) -> str:
@@ -21,12 +21,15 @@ def render(plan: Plan) -> str:
         lines += remarks(f"On the host, not here: {step.title}")
     packages = "python3 python3-venv python3-pip ca-certificates"
     lines += [
+        "# What was downloaded is not kept in the image.",
+        "ARG PIP_NO_CACHE_DIR=1",
+        "ARG UV_NO_CACHE=1",
         "RUN apt-get update \\",
         f"    && apt-get install --yes --no-install-recommends {packages} \\",
         "    && rm -rf /var/lib/apt/lists/*",
     ]
     if uses_uv(plan):
-        lines += [f"ENV {UV_PYTHONS}={UV}/python", *(f"RUN {line(c)}" for c in bring_uv())]
+        lines += [f"ENV {UV_PYTHONS}={UV}/python", *(f"RUN {line(c)}" for c in _uv())]
     for step in of_group(plan, "environment"):
         lines += ["", *remarks(step.title), *remarks(step.why)]
         for file in step.files:
@@ -40,6 +43,11 @@ def render(plan: Plan) -> str:
         lines += remarks("To see whether it works, in a container with the GPU (docker run --gpus all ...):")
         lines += [one for c in step.commands for one in remarks(c.shown, 10_000)]
     return "\n".join(lines) + "\n"
+
+
+def _uv() -> tuple[Command, ...]:
+    """Whatever this machine is, the image has Debian's or Ubuntu's Python."""
+    return bring_uv(Plan(machine=Ground(family="debian")))
 
 
 def _file(file: File) -> list[str]:

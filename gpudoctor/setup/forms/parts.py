@@ -9,7 +9,30 @@ from gpudoctor.setup.plan import Command, Plan, Step
 # Where forms for other machines put uv, and the Pythons that it fetches: root's home is closed to other users.
 UV = "/opt/uv"
 UV_PYTHONS = "UV_PYTHON_INSTALL_DIR"
-_QUIET = {"apt-get": "--yes", "dnf": "--assumeyes", "yum": "--assumeyes", "pacman": "--noconfirm"}
+# What keeps a package manager from asking, after its name; zypper's own come apart.
+_QUIET = {
+    "apt-get": ("--yes",),
+    "dnf": ("--assumeyes",),
+    "yum": ("--assumeyes",),
+    "pacman": ("--noconfirm",),
+    "yay": ("--noconfirm",),
+}
+_ZYPPER = ("--non-interactive", "--gpg-auto-import-keys")
+# A Python that uv's wheel runs on, and its packages, where it is not the release's own python3: that is 3.6 there.
+_OLD = {("fedora", "8"): ("python3.11", ["python3.11"]), ("suse", "15"): ("python3.11", ["python311"])}
+_PACKAGES = {
+    "debian": ["python3-venv", "python3-pip"],
+    "fedora": ["python3", "python3-pip"],
+    "suse": ["python3", "python3-pip"],
+    "arch": ["python", "python-pip"],
+}
+
+
+def system_python(plan: Plan) -> tuple[str, list[object]]:
+    """The distribution's Python that makes environments, and the packages that bring it."""
+    family, major = plan.machine.family or "", (plan.machine.release or "").partition(".")[0]
+    program, names = _OLD.get((family, major), ("python3", _PACKAGES.get(family, [])))
+    return program, list(names)
 
 
 def unattended(argv: tuple[str, ...], sudo: bool = True) -> tuple[str, ...]:
@@ -23,9 +46,10 @@ def unattended(argv: tuple[str, ...], sudo: bool = True) -> tuple[str, ...]:
     if argv[:1] == ("sudo",):
         head, argv = (("sudo",) if sudo else ()), argv[1:]
     if argv[:1] == ("zypper",):
-        argv = ("zypper", "--non-interactive", *argv[1:])
-    elif argv and argv[0] in _QUIET and argv[1:2] in (("install",), ("-S",), ("remove",), ("-Syu",)):
-        argv = (*argv[:2], _QUIET[argv[0]], *argv[2:])
+        agreed = ("--auto-agree-with-licenses",) if argv[1:2] == ("install",) else ()
+        argv = ("zypper", *_ZYPPER, *argv[1:2], *agreed, *argv[2:])
+    elif argv and argv[0] in _QUIET and argv[1:] and argv[1] not in ("update", "makecache"):
+        argv = (argv[0], *_QUIET[argv[0]], *argv[1:])
     return (*head, *argv)
 
 
@@ -49,12 +73,13 @@ def with_own_uv(command: Command) -> Command:
     return Command(shlex.join(argv), argv)
 
 
-def bring_uv() -> tuple[Command, ...]:
+def bring_uv(plan: Plan) -> tuple[Command, ...]:
     """The commands that bring uv by the system's Python, from the package index."""
+    program, _ = system_python(plan)
     return tuple(
         Command(shlex.join(argv), argv)
         for argv in (
-            ("python3", "-m", "venv", UV),
+            (program, "-m", "venv", UV),
             (f"{UV}/bin/python", "-m", "pip", "install", "uv"),
         )
     )

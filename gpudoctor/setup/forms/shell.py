@@ -14,11 +14,21 @@ with_root=no
 
 def render(plan: Plan) -> str:
     """The script."""
-    lines = ["#!/bin/sh", *head(plan, "A set-up"), *_START.splitlines()]
+    asked = [step for step in plan.steps if _needs_root(step)]
+    start = _START if any(step.commands for step in asked) else "set -eu\n"
+    lines = ["#!/bin/sh", *head(plan, "A set-up"), *start.splitlines()]
     for number, step in enumerate(plan.steps, 1):
         lines += ["", *remarks(f"{number}. {step.title}"), *remarks(step.why)]
-        lines += _asked(step) if step.root or any(needs_root(c) for c in step.commands) else _plain(step)
+        lines += _asked(step) if step in asked else _plain(step)
+        if asked and step is asked[-1]:
+            lines += _restart(asked)
     return "\n".join(lines) + "\n"
+
+
+def _needs_root(step: Step) -> bool:
+    """Whether a step is one of the machine itself; one without commands is told only."""
+    mine = step.group in ("driver", "container")
+    return mine or step.root or any(needs_root(c) for c in step.commands)
 
 
 def _plain(step: Step) -> list[str]:
@@ -31,15 +41,18 @@ def _plain(step: Step) -> list[str]:
 def _asked(step: Step) -> list[str]:
     """A step that changes the machine: only where the caller says so."""
     found = [f"    {one}" for c in step.commands for one in line(c).splitlines()]
-    if step.reboot:
-        found += [
-            f"    echo {shlex.quote('Restart the machine, then run this again without --with-root.')}",
-            "    exit 0",
-        ]
     if not found:
         return [f"echo {shlex.quote('To be done by hand: ' + step.title)}"]
     leaves = f"    echo {shlex.quote('Left out without --with-root: ' + step.title)}"
     return ["if [ $with_root = yes ]; then", *found, "else", leaves, "fi"]
+
+
+def _restart(asked: list[Step]) -> list[str]:
+    """The end of a run as root, where what comes next needs a restart."""
+    if not any(step.reboot and step.commands for step in asked):
+        return []
+    says = f"    echo {shlex.quote('Restart the machine, then run this again without --with-root.')}"
+    return ["if [ $with_root = yes ]; then", says, "    exit 0", "fi"]
 
 
 def _file(file: File) -> list[str]:
