@@ -6,6 +6,7 @@ from pathlib import Path
 
 from gpudoctor import catalogue, checks
 from gpudoctor.cli import parser
+from gpudoctor.cli.arguments import Parser
 from gpudoctor.pages import SEVERITY, check_markdown
 
 HERE = Path(__file__).resolve().parent
@@ -37,9 +38,15 @@ def command_line() -> str:
     lines = ["# The command line", "", str(top.description), "", "```", "gpudoctor COMMAND [OPTION ...]", "```", ""]
     lines += [*_table(top), "", str(top.epilog), ""]
     for name, one in top.commands().items():
-        lines += [f"## gpudoctor {name}", "", " ".join(str(one.description).split()), ""]
-        lines += ["```", _usage(name, one), "```", "", *_table(one), ""]
+        lines += _command(name, one)
+        for part, of_part in one.commands().items():
+            lines += _command(f"{name} {part}", of_part)
     return "\n".join([*lines, *ENVIRONMENT]) + "\n"
+
+
+def _command(name: str, one: Parser) -> list[str]:
+    lines = [f"{'#' * (len(name.split()) + 1)} gpudoctor {name}", "", " ".join(str(one.description).split()), ""]
+    return [*lines, "```", _usage(name, one), "```", "", *_table(one, name), ""]
 
 
 ENVIRONMENT = [
@@ -67,12 +74,13 @@ def _shown(action: argparse.Action) -> str:
     return {"*": f"[{value} ...]", "?": f"[{value}]"}.get(str(action.nargs), value)
 
 
-def _table(one: argparse.ArgumentParser) -> list[str]:
+def _table(one: argparse.ArgumentParser, name: str = "") -> list[str]:
     lines = ["| | |", "|---|---|"]
     for action in one._actions:
         if isinstance(action, argparse._SubParsersAction):
             rows = [(choice.dest, choice.help) for choice in action._choices_actions]
-            lines += [f"| [`{name}`](#gpudoctor-{name}) | {_cell(text or '')} |" for name, text in rows]
+            anchor = "-".join(["gpudoctor", *name.split()])
+            lines += [f"| [`{part}`](#{anchor}-{part}) | {_cell(text or '')} |" for part, text in rows]
         else:
             lines.append(f"| {_names(action)} | {_cell(_help(action))} |")
     return lines

@@ -33,6 +33,7 @@ COMMANDS = (
     "checks",
     "setup",
     "fix",
+    "fleet",
 )
 
 

@@ -25,16 +25,19 @@ class Parser(argparse.ArgumentParser):
         """Parse, and tell the first argument that nobody knows."""
         found, rest = self.parse_known_args(args, namespace)
         if rest:
-            self._refuse(rest[0], getattr(found, "command", None))
+            self._refuse(rest[0], [name for name in (getattr(found, key, None) for key in ("command", "part")) if name])
         return found
 
-    def _refuse(self, given: str, command: str | None) -> NoReturn:
-        """Tell of an argument that is no option and has no place."""
+    def _refuse(self, given: str, words: Sequence[str]) -> NoReturn:
+        """Tell of an argument that is no option and has no place; `words` are the commands that stood before it."""
+        parsers = [self]
+        for word in words:
+            parsers += [parsers[-1].commands().get(word, parsers[-1])]
         if not given.startswith("-"):
-            self.error(f'The argument "{given}" is one too many.{_pages(self.prog, command)}')
-        options = [name for parser in (self.commands().get(command or "", self), self) for name in _options(parser)]
+            self.error(f'The argument "{given}" is one too many.{_pages(self.prog, words)}')
+        options = [name for parser in reversed(parsers) for name in _options(parser)]
         near = _near(given.partition("=")[0], options)
-        self.error(f'There is no option "{given}".{near or _pages(self.prog, command)}')
+        self.error(f'There is no option "{given}".{near or _pages(self.prog, words)}')
 
     def commands(self) -> "dict[str, Parser]":
         """The parsers of the commands by name."""
@@ -44,7 +47,7 @@ class Parser(argparse.ArgumentParser):
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:
             names = list(action.choices)
-            what = "command" if isinstance(action, argparse._SubParsersAction) else f"{action.option_strings[0]} value"
+            what = _what(action)
             near = _near(str(value), names) or f" There are {', '.join(names)}."
             self.error(f'There is no {what} "{value}".{near}')
 
@@ -75,5 +78,12 @@ def _near(given: str, names: Sequence[str]) -> str:
     return f' Did you mean "{close[0]}"?' if close else ""
 
 
-def _pages(program: str, command: str | None) -> str:
-    return f" `{program} {command + ' ' if command else ''}--help` lists what there is."
+def _what(action: argparse.Action) -> str:
+    """What a value is called: a command, of an option its value, else by the name of its place."""
+    if isinstance(action, argparse._SubParsersAction):
+        return "command"
+    return f"{action.option_strings[0]} value" if action.option_strings else str(action.metavar or action.dest).lower()
+
+
+def _pages(program: str, words: Sequence[str]) -> str:
+    return f" `{' '.join([program, *words])} --help` lists what there is."

@@ -39,7 +39,7 @@ def expecting(arguments: argparse.Namespace, wishes: "Wishes") -> "Wishes":
     """
     import msgspec
 
-    found = _in_time(lambda: _read(arguments))
+    found = in_time(lambda: _read(arguments), ": --no-expect leaves them out")
     return msgspec.structs.replace(wishes, expect=found) if found else wishes
 
 
@@ -54,8 +54,12 @@ def _read(arguments: argparse.Namespace) -> "tuple[Expectation, ...]":
         raise UsageError(str(error)) from None
 
 
-def _in_time(read: "Callable[[], T]") -> "T":
+def in_time(read: "Callable[[], T]", hint: str = "") -> "T":
     """What a function gives that reads files, which may lie on a network mount that does not answer.
+
+    Args:
+        read: the function.
+        hint: what the user can do where they do, for the end of the sentence.
 
     Raises:
         UsageError: it does not end in time, or its own.
@@ -72,7 +76,7 @@ def _in_time(read: "Callable[[], T]") -> "T":
     thread.start()
     thread.join(SECONDS)
     if not ended:
-        raise UsageError(f"The files of expectations were not read within {SECONDS:g} s: --no-expect leaves them out.")
+        raise UsageError(f"The files of expectations were not read within {SECONDS:g} s{hint}.")
     if isinstance(ended[0], Exception):
         raise ended[0]
     return ended[0]

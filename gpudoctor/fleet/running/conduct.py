@@ -23,11 +23,13 @@ class Outcome(NamedTuple):
     Attributes:
         standing: at its end.
         error: why it could not go on, a sentence; empty: it could.
+        full: what could not go on is our own writing, as on a full disk.
         stopped: somebody ended it.
     """
 
     standing: Standing
     error: str = ""
+    full: bool = False
     stopped: bool = False
 
 
@@ -80,7 +82,7 @@ def conduct(
             register.close(ended_early, work.error)
     if work.fault is not None:
         raise work.fault
-    return Outcome(register.standing(), register.error or work.error, ended_early)
+    return Outcome(register.standing(), register.error or work.error, bool(register.error), ended_early)
 
 
 def _why_not(target: Target) -> str:

@@ -69,7 +69,10 @@ class EngineError(Exception):
 class Engine(Protocol):
     """An adapter; one file each in engines/."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """As the user types it."""
+        ...
 
     def targets(self, wish: str) -> Sequence[Target]:
         """The nodes that a node set means (empty: all that the engine knows), and which cannot be asked.

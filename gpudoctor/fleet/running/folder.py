@@ -25,7 +25,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         version: of gpudoctor that asked.
         engine: its name.
-        options: of the engine, by name.
+        options: of the engine, as they were typed.
         nodes: the node set that was asked for; empty: all that the engine knows.
         command: what ran on each node.
         seconds: the limit of one node.
@@ -36,7 +36,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     schema: str = SCHEMA
     version: str = ""
     engine: str
-    options: dict[str, str | tuple[str, ...]] = {}
+    options: dict[str, tuple[str, ...]] = {}
     nodes: str = ""
     command: tuple[str, ...] = ()
     seconds: float = 0.0

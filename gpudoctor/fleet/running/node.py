@@ -27,7 +27,7 @@ LATE = 3  # the exit code: too little could be found out
 Write = Callable[[str], None]
 
 
-def own_name(env: Mapping[str, str]) -> str:
+def own_name(env: Mapping[str, str] = os.environ) -> str:
     """The name of this node where nobody gave one."""
     return next((env[name] for name in NAMES if env.get(name)), "") or os.uname().nodename
 

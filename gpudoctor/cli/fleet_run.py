@@ -1,0 +1,205 @@
+"""`gpudoctor fleet run ENGINE [NODES] --into DIR`: the same examination on many machines."""
+
+import argparse
+import shlex
+from typing import TYPE_CHECKING
+
+from gpudoctor.cli import INCOMPLETE, UsageError
+from gpudoctor.cli.arguments import Parser
+from gpudoctor.cli.fleet_engines import chosen_options, engine_options, typed_options
+from gpudoctor.cli.fleet_node import limit, looks
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gpudoctor.fleet.running.conduct import Outcome
+    from gpudoctor.fleet.running.engine import Engine, Job, Target
+    from gpudoctor.fleet.running.folder import Folder
+
+DESCRIPTION = """Examine many machines at once, through the engine that starts commands on them. Each has a limit of its
+own, a ledger accounts for every one, and a run that was interrupted goes on where it ended when it is started again.
+Exit codes: 0 every node reported and nothing failed, 1 something failed, 2 wrong usage, 3 nodes did not report."""
+FAN = 64
+MOST_FAN = 10_000
+
+
+def add(parts: "argparse._SubParsersAction[Parser]") -> None:
+    """Add the command to the parser."""
+    from gpudoctor.fleet.running.engines import ENGINES
+
+    one = parts.add_parser("run", help="examine many machines through an engine", description=DESCRIPTION)
+    one.add_argument("engine", metavar="ENGINE", choices=tuple(ENGINES), help=f"who starts it: {', '.join(ENGINES)}")
+    one.add_argument(
+        "nodes", metavar="NODES", nargs="?", default="", help="which: node[01-16,20] (default: all that it knows)"
+    )
+    one.add_argument(
+        "--into", type=_named, metavar="DIR", required=True, help="the folder of the run: ledger and reports"
+    )
+    one.add_argument("--again", action="store_true", help="ask those that have reported once more")
+    one.add_argument("--fan", type=_fan, default=FAN, metavar="N", help=f"how many nodes at once (default: {FAN})")
+    looks(one)
+    one.add_argument(
+        "--expect",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="hold each node against this file of expectations, which is read here; may be repeated",
+    )
+    one.add_argument(
+        "--with",
+        dest="program",
+        default="gpudoctor",
+        metavar="COMMAND",
+        help='how gpudoctor is started on a node, as "/opt/gpudoctor/bin/gpudoctor" (default: gpudoctor)',
+    )
+    one.add_argument("--no-gpus", action="store_true", help="ask the engine for no GPUs")
+    engine_options(one)
+    one.add_argument("--json", action="store_true", help="write the summary as one JSON document")
+    one.set_defaults(run=run)
+
+
+def _fan(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= MOST_FAN):
+        raise UsageError(f"--fan takes a whole number from 1 to {MOST_FAN}, not {text}.")
+    return int(text)
+
+
+def _named(text: str) -> str:
+    if not text:
+        raise UsageError("--into takes the name of a folder; a shell variable that is not set gives an empty one.")
+    return text
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Ask the nodes and sum up what they said; gives the exit code."""
+    job = job_of(arguments)
+    engine, targets = _engine(arguments)
+    folder = _opened(arguments, job)
+    try:
+        outcome, number = _conducted(engine, targets, job, folder, arguments.again)
+    finally:
+        folder.close()
+    if number:
+        return _ended(outcome, folder, 128 + number)
+    if outcome.error:
+        return _ended(outcome, folder, INCOMPLETE)
+    return _told(arguments)
+
+
+def job_of(arguments: argparse.Namespace) -> "Job":
+    """What runs on each node.
+
+    Raises:
+        UsageError: the command is none, or a file of expectations cannot be used.
+    """
+    from gpudoctor.cli.expecting import in_time
+    from gpudoctor.expect.trust import ExpectFileError
+    from gpudoctor.fleet.running.engine import Job
+    from gpudoctor.fleet.running.sent import packed
+
+    try:
+        program = shlex.split(arguments.program)
+        sent = in_time(lambda: packed(arguments.expect)) if arguments.expect else ""
+    except ExpectFileError as error:
+        raise UsageError(str(error)) from None
+    except ValueError as error:
+        raise UsageError(f"--with {arguments.program} is no command: {error}.") from None
+    if not program:
+        raise UsageError("--with takes a command; a shell variable that is not set gives an empty one.")
+    seconds = limit(arguments)
+    argv = [*program, "fleet", "node", "--limit", f"{seconds:g}"]
+    argv += [flag for flag in ("--quick", "--smoke") if getattr(arguments, flag[2:])]
+    argv += ["--expect-text", sent] if sent else []
+    return Job(tuple(argv), seconds, arguments.fan, not arguments.no_gpus)
+
+
+def _engine(arguments: argparse.Namespace) -> "tuple[Engine, Sequence[Target]]":
+    """The engine, and the nodes that are wished for.
+
+    Raises:
+        UsageError: it cannot be used, or there is no such node.
+    """
+    from gpudoctor.fleet.running.engine import EngineError
+    from gpudoctor.fleet.running.engines import engine
+
+    options = chosen_options(arguments)
+    try:
+        made = engine(arguments.engine, **options)
+        targets = made.targets(arguments.nodes)
+    except EngineError as error:
+        raise UsageError(str(error)) from None
+    if not targets:
+        raise UsageError(f"{arguments.engine} knows no node{f' {arguments.nodes}' if arguments.nodes else ''}.")
+    return made, targets
+
+
+def _opened(arguments: argparse.Namespace, job: "Job") -> "Folder":
+    """The folder, which is ours until it is closed.
+
+    Raises:
+        UsageError: it cannot be used.
+    """
+    from gpudoctor import __version__
+    from gpudoctor.fleet.running.folder import Folder, FolderError, Run
+    from gpudoctor.fleet.running.ledger import LedgerError
+
+    asked = Run(
+        version=__version__,
+        engine=arguments.engine,
+        options=typed_options(arguments),
+        nodes=arguments.nodes,
+        command=job.argv,
+        seconds=job.seconds,
+        fan=job.fan,
+    )
+    try:
+        return Folder(arguments.into, asked)
+    except (FolderError, LedgerError) as error:
+        raise UsageError(str(error)) from None
+
+
+def _conducted(
+    engine: "Engine", targets: "Sequence[Target]", job: "Job", folder: "Folder", again: bool
+) -> "tuple[Outcome, int]":
+    """How the run ended, and the number of the signal that ended it; 0: none did.
+
+    Raises:
+        UsageError: something cannot be written.
+    """
+    from gpudoctor.cli.fleet_progress import Progress, endable
+    from gpudoctor.fleet.running.conduct import conduct
+    from gpudoctor.fleet.running.folder import FolderError
+    from gpudoctor.fleet.running.ledger import LedgerError
+
+    try:
+        left = folder.waiting(targets, again)
+    except (FolderError, LedgerError) as error:
+        raise UsageError(str(error)) from None
+    progress = Progress(len({one.node for one in targets}) - len(left))
+    try:
+        with endable() as ending:
+            outcome = conduct(engine, left, job, folder, ending.stop, progress.tell)
+    finally:
+        progress.end()
+    if outcome.full:
+        raise UsageError(f"{outcome.error} {_goes_on(folder)}")
+    return outcome, ending.number
+
+
+def _goes_on(folder: "Folder") -> str:
+    counts = folder.ledger.counts()
+    reported, all_ = counts.get("reported", 0), sum(counts.values())
+    return f"{reported} of {all_} nodes have reported, in {folder.path}; the same command goes on with the others."
+
+
+def _ended(outcome: "Outcome", folder: "Folder", code: int) -> int:
+    """Say why the run ended early; gives the exit code."""
+    from gpudoctor.cli.output import complain
+
+    complain(f"{outcome.error or 'The run was ended.'} {_goes_on(folder)}")
+    return code
+
+
+def _told(arguments: argparse.Namespace) -> int:
+    """Sum up what the nodes said, and write it; gives the exit code."""
+    return 0
