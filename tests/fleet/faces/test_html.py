@@ -100,7 +100,7 @@ def test_every_section_is_there_without_the_script() -> None:
         "Since 2026-11-20 03:20:44 UTC",
         "pass before, fail now (7 nodes) node[0005-0008,0501-0503]",
     )
-    places = []
+    places: list[int] = []
     for said in order:
         places.append(page.index(said, places[-1] if places else 0))
     assert places == sorted(places)

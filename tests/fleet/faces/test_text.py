@@ -42,7 +42,7 @@ def test_the_sections_come_in_the_order_in_which_somebody_needs_them() -> None:
         "Mend the first cause on node0005",
         "FAIL  950 of 1 000",
     )
-    places = []
+    places: list[int] = []
     for words in order:
         places.append(LARGE.index(words, places[-1] if places else 0))
     assert places == sorted(places)
@@ -105,9 +105,11 @@ def test_a_comparison_that_found_nothing_says_so() -> None:
 
 def spread(*five: float, outliers: tuple[float, ...] = ()) -> Spread:
     found = tuple(Outlier(node="n", device="GPU 0", value=value, deviations=9.0) for value in outliers)
-    names = ("least", "low", "median", "high", "most")
-    of = dict(zip(names, five, strict=True))
-    return Spread(hardware="h", figure="f", unit="u", count=9, deviation=1.0, outliers=found, **of)
+    least, low, median, high, most = five
+    return Spread(
+        hardware="h", figure="f", unit="u", count=9, deviation=1.0, outliers=found, least=least, low=low,
+        median=median, high=high, most=most,
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(
