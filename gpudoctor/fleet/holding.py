@@ -1,6 +1,7 @@
 """Expectations held against reports: what a report carries of a machine's facts is made facts again, and judged."""
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -112,9 +113,14 @@ def _fact(steps: Sequence[str], values: dict[str, Any], name: str) -> Any:
         return SILENT
     value = values[name]
     try:
-        return None if value is None else msgspec.convert(value, resolve(steps).type, strict=True)
+        return None if value is None else msgspec.convert(value, _type(tuple(steps)), strict=True)
     except (msgspec.ValidationError, PathError):
         return Unknown("the report holds something else there")
+
+
+@cache
+def _type(steps: tuple[str, ...]) -> Any:
+    return resolve(steps).type  # which asks the annotations of every struct on its way
 
 
 def _put(node: Any, steps: Sequence[str], value: Any) -> Any:
