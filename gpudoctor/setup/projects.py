@@ -67,9 +67,6 @@ def poetry(wishes: Wishes, minor: str, wheels: tuple[Wheel, ...], why: str) -> S
     """A project of poetry."""
     lines = [
         "[tool.poetry]",
-        'name = "gpu-env"',
-        'version = "0.1.0"',
-        'description = ""',
         "package-mode = false",
         "",
         "[tool.poetry.dependencies]",

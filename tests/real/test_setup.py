@@ -1,12 +1,15 @@
 """Plans that are truly carried out, and plans for GPUs that the package index resolves to what was planned."""
 
+import io
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from dockerfile_parse import DockerfileParser
 
 from gpudoctor.knowledge.kernels import version
 from gpudoctor.setup.forms import render
@@ -14,7 +17,7 @@ from gpudoctor.setup.plan import Plan
 from gpudoctor.setup.planner import plan
 from gpudoctor.setup.wishes import Wishes
 from tests.builders import change, plain_host, python
-from tests.setup.grounds import machine
+from tests.setup.grounds import distribution, machine
 
 pytestmark = pytest.mark.realenv
 _UV = Path(sys.executable).with_name("uv")
@@ -157,12 +160,14 @@ def ansible(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "env" / "bin"
 
 
-def _play(ansible: Path, folder: Path, tasks: str, *words: str) -> subprocess.CompletedProcess[str]:
+def _play(
+    ansible: Path, folder: Path, tasks: str, *words: str, path: str = "/usr/bin"
+) -> subprocess.CompletedProcess[str]:
     (folder / "tasks.yml").write_text(tasks)
     (folder / "play.yml").write_text(
         "- hosts: localhost\n  connection: local\n  tasks:\n    - ansible.builtin.import_tasks: tasks.yml\n"
     )
-    own = {"PATH": f"{ansible}:/usr/bin:/bin", "HOME": str(folder), "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"}
+    own = {"PATH": f"{path}:{ansible}:/usr/bin:/bin", "HOME": str(folder), "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"}
     env = os.environ | own
     argv = [str(ansible / "ansible-playbook"), "-i", "localhost,", *words, "play.yml"]
     return subprocess.run(argv, capture_output=True, text=True, cwd=folder, env=env, timeout=600)
@@ -189,3 +194,87 @@ def test_ansible_carries_out_the_environments_tasks(ansible: Path, tmp_path: Pat
     done = _play(ansible, tmp_path, tasks)
     assert done.returncode == 0, done.stdout + done.stderr
     assert (tmp_path / "env" / "bin" / "python").exists()
+
+
+def _program(folder: Path, name: str, says: str) -> None:
+    path = folder / name
+    path.write_text(f"#!/bin/sh\necho '{says}'\n")
+    path.chmod(0o755)
+
+
+@pytest.mark.parametrize(("driver", "needed"), [("580.95.05", False), ("570.86.10", True), (None, True)])
+def test_ansible_leaves_a_machine_that_has_driver_and_toolkit(
+    ansible: Path, driver: str | None, needed: bool, tmp_path: Path
+) -> None:
+    """Played by --check: nothing is changed, and what would be is told."""
+    if driver:
+        _program(tmp_path, "nvidia-smi", driver)
+        _program(tmp_path, "nvidia-ctk", "NVIDIA Container Toolkit CLI version 1.17.8")
+    found = plan(
+        machine("ada", branch=None), Wishes(frameworks=("torch",), manager="uv", container=True, base="python3")
+    )
+    tasks = render("ansible", found).replace("become: true", "become: false")
+    tasks = tasks.replace("ansible.builtin.reboot: {}", "ansible.builtin.debug: {msg: now}")  # this very machine
+    done = _play(ansible, tmp_path, tasks, "--check", path=str(tmp_path))
+    assert done.returncode == 0, done.stdout + done.stderr
+    restart = done.stdout.partition("TASK [Restart the machine]")[2].partition("TASK [")[0]
+    assert ("skipping" in restart) is not needed
+    assert ('"now"' in restart) is needed
+
+
+# -- each form by what reads it ------------------------------------------------------------------------------
+
+GROUNDS = {
+    "new": machine("ada", branch=None),
+    "fedora": distribution(machine("blackwell", branch=None), "fedora", "43"),
+    "rhel": distribution(machine("pascal", branch=None), "rhel", "9.4", "fedora"),
+    "suse": distribution(machine("hopper", branch=None), "opensuse-leap", "15.6", "suse"),
+    "arch": distribution(machine("ada", branch=None), "arch", None),
+    "debian": distribution(machine("blackwell", branch=None), "debian", "13"),
+    "none": change(plain_host(), "pythons", (python(version="3.12.4"),)),
+}
+
+
+def _written(kind: str, form: str, folder: Path) -> Path:
+    found = plan(GROUNDS[kind], Wishes(frameworks=ALL, manager="uv", container=True, base="python3"))
+    (folder / "part").write_text(render(form, found))
+    return folder / "part"
+
+
+@pytest.mark.skipif(not shutil.which("shellcheck"), reason="needs shellcheck")
+@pytest.mark.parametrize("kind", GROUNDS)
+def test_shellcheck_finds_nothing(kind: str, tmp_path: Path) -> None:
+    script = _written(kind, "shell", tmp_path)
+    done = subprocess.run(["shellcheck", "--shell=sh", script], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (0, "")
+
+
+@pytest.mark.skipif(not shutil.which("cloud-init"), reason="needs cloud-init")
+@pytest.mark.parametrize("kind", GROUNDS)
+def test_cloud_init_takes_the_user_data(kind: str, tmp_path: Path) -> None:
+    argv = ["cloud-init", "schema", "--config-file", _written(kind, "cloud-init", tmp_path)]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("kind", GROUNDS)
+def test_the_dockerfile_is_parsed(kind: str, tmp_path: Path) -> None:
+    parser = DockerfileParser(fileobj=io.BytesIO())
+    parser.content = "FROM ubuntu:24.04\n" + _written(kind, "dockerfile", tmp_path).read_text()
+    used = [one["instruction"] for one in parser.structure if one["instruction"] != "COMMENT"]
+    assert set(used) <= {"FROM", "ARG", "ENV", "RUN"}
+    assert parser.envs["PATH"].startswith("/opt/gpu-env/bin:")
+
+
+def test_poetry_finds_nothing_to_say_of_its_project(tmp_path: Path) -> None:
+    own = tmp_path / "poetry"
+    for words in (("venv", "-q", str(own)), ("pip", "install", "-q", "--python", str(own), "poetry")):
+        if subprocess.run([_UV, *words], capture_output=True, timeout=600).returncode:
+            pytest.skip("poetry cannot be installed here")
+    found = plan(machine("pascal"), Wishes(frameworks=("torch", "jax"), manager="poetry", place=str(tmp_path / "env")))
+    (tmp_path / "env").mkdir()
+    for file in found.steps[0].files:
+        Path(file.path).write_text(file.text)
+    argv = [str(own / "bin" / "poetry"), "-C", str(tmp_path / "env"), "check", "--strict"]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -249,7 +249,8 @@ def test_ansible_changes_no_machine_that_has_driver_and_toolkit() -> None:
     tasks = loaded(render("ansible", PLANS["new machine"]))
     conditions = {t["name"]: t.get("when") for t in tasks}
     assert conditions["Restart the machine"] == (
-        "gpudoctor_driver.rc | default(1) != 0 or gpudoctor_driver.stdout_lines[0] is version('580', '<')"
+        "gpudoctor_driver.rc | default(1) != 0 or "
+        "(gpudoctor_driver.stdout_lines | first | default('0')) is version('580', '<')"
     )
     toolkit = [when for name, when in conditions.items() if name.startswith("Install the NVIDIA Container Toolkit")]
     assert set(toolkit) == {"gpudoctor_toolkit.rc | default(1) != 0"}

@@ -20,7 +20,8 @@ _ASKED = {
     "driver": (
         "gpudoctor_driver",
         ("nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"),
-        "gpudoctor_driver.rc | default(1) != 0 or gpudoctor_driver.stdout_lines[0] is version('{wanted}', '<')",
+        "gpudoctor_driver.rc | default(1) != 0 or "
+        "(gpudoctor_driver.stdout_lines | first | default('0')) is version('{wanted}', '<')",
     ),
     "container": (
         "gpudoctor_toolkit",
@@ -79,6 +80,7 @@ def _asked(plan: Plan, step: Step) -> tuple[list[object], dict[str, object]]:
         "name": f"Ask whether it is needed: {step.group}",
         "ansible.builtin.command": {"argv": list(argv)},
         "register": name,
+        "check_mode": False,  # asking changes nothing, and ansible-playbook --check needs the answer
         "changed_when": False,
         "failed_when": False,
     }
