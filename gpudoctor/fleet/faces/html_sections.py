@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from gpudoctor.fleet.faces.text import MARKS, count_of, moment, share
+from gpudoctor.fleet.faces.text import MARKS, agreement, count_of, moment, share
 from gpudoctor.fleet.faces.verdict import amount, number
 from gpudoctor.fleet.summary import Cause, Change, Departure, Drift, Fleet, Missing, Spread
 from gpudoctor.report.html_findings import finding, prose
@@ -79,12 +79,15 @@ def drifts(fleet: Fleet) -> Iterator[str]:
 
 
 def _drift(drift: Drift) -> Iterator[str]:
-    most = f"most have <code>{escaped(drift.majority)}</code>" if drift.majority else "no value has a majority"
-    known = f"{number(drift.count)} of {number(drift.known)}, " if drift.majority else ""
-    yield f'<div class="part"><h4><code>{escaped(drift.fact)}</code></h4><p>{known}{most}</p><ul>'
-    for one in drift.departures:
-        yield f"<li><code>{escaped(one.value)}</code>{nodes(one.nodes, count_of(one.count), find_of(drift, one))}</li>"
-    yield "</ul></div>"
+    yield f'<div class="part"><h4><code>{escaped(drift.fact)}</code></h4><p>{escaped(agreement(drift))}</p>'
+    if drift.departures:
+        yield "<ul>"
+        for one in drift.departures:
+            where = nodes(one.nodes, count_of(one.count), find_of(drift, one))
+            yield f"<li><code>{escaped(one.value)}</code>{where}</li>"
+        hidden = drift.values - len(drift.departures) - bool(drift.majority)
+        yield f"<li>and {number(hidden)} more values</li></ul>" if hidden > 0 else "</ul>"
+    yield "</div>"
 
 
 def find_of(drift: Drift, one: Departure) -> str:

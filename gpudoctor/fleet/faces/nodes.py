@@ -1,7 +1,9 @@
 """The summary turned around: of each node what is said of it, for those who want a row or a cell a node."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import product
+from math import prod
 from typing import NamedTuple, TypeVar
 
 from gpudoctor.fleet.summary import Cause, Departure, Drift, Fleet, Missing, Outlier, Spread
@@ -9,10 +11,10 @@ from gpudoctor.fleet.summary import Cause, Departure, Drift, Fleet, Missing, Out
 _T = TypeVar("_T")
 # No fleet is larger: a folded text that means more is somebody's joke, and is taken for one name.
 MOST = 5_000_000
-_RANGES = re.compile(r"(\d{1,18})-(\d{1,18})")
+_COMMAS = re.compile(r",(?![^\[\]]*\])")
+_BRACKETS = re.compile(r"\[([^\[\]]*)\]")
+_INSIDE = re.compile(r"[0-9]{1,15}(-[0-9]{1,15})?(,[0-9]{1,15}(-[0-9]{1,15})?)*")
 _DIGITS = re.compile(r"(\d+)")
-# Signs that mean something to ClusterShell besides brackets: groups, which it would run a program for, and sets' sums.
-_MEANING = re.compile(r"[@*&!^]")
 
 
 class Node(NamedTuple):
@@ -74,31 +76,33 @@ def _by_node(found: Iterable[tuple[str, _T]]) -> dict[str, list[_T]]:
 
 
 def unfolded(text: str) -> tuple[str, ...]:
-    """The names that a folded text of a summary means; what is none that can be read stands for itself.
+    """The names that a folded text of a summary means; what means nothing stands for itself.
 
-    No group is looked up: the names come from files and other machines, and a group is a command to run.
+    ClusterShell is not asked: the names come from files and other machines, and to it some are groups, which it would
+    run a program for.
     """
-    if not text:
-        return ()
-    if "[" not in text or _MEANING.search(text) or _size(text) > MOST:
-        return tuple(one for one in text.split(",") if one) or (text,)
-    from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet, NodeSetException
-
-    try:
-        return tuple(NodeSet(text, resolver=RESOLVER_NOGROUP))
-    except (NodeSetException, ValueError):  # a lone surrogate is no text to it
-        return tuple(text.split(","))
+    return tuple(name for part in _COMMAS.split(text) if part for name in _expanded(part))
 
 
-def _size(text: str) -> int:
-    """How many names a text means at most: ranges multiply where a name holds several."""
-    total = 0
-    for part in re.split(r",(?![^\[]*\])", text):
-        size = 1
-        for inside in re.findall(r"\[([^\]]*)\]", part):
-            size *= sum(max(1, int(b) - int(a) + 1) for a, b in _RANGES.findall(inside)) + inside.count(",") + 1
-        total += size
-    return total
+def _expanded(part: str) -> Iterator[str]:
+    """The names of one part: `rack[1-2]-node[01-16,20]`."""
+    pieces = _BRACKETS.split(part)
+    if len(pieces) == 1 or not all(map(_INSIDE.fullmatch, pieces[1::2])):
+        return iter((part,))
+    ranges = [[_ends(one) for one in piece.split(",")] for piece in pieces[1::2]]
+    if prod(sum(high - low + 1 for low, high, _ in each) for each in ranges) > MOST:
+        return iter((part,))
+    choices = [
+        [f"{number:0{width}d}" for low, high, width in each for number in range(low, high + 1)] for each in ranges
+    ]
+    return ("".join(map("".join, zip(pieces[::2], (*chosen, ""), strict=True))) for chosen in product(*choices))
+
+
+def _ends(text: str) -> tuple[int, int, int]:
+    """The first and the last number of a range, and their digits at least."""
+    first, _, last = text.partition("-")
+    low, high = int(first), int(last or first)
+    return low, max(low, high), len(first)
 
 
 def natural(name: str) -> tuple[tuple[int, str], ...]:

@@ -151,8 +151,7 @@ def _drifts(out: Console, fleet: Fleet, everything: bool) -> None:
 
 
 def _drift(out: Console, drift: Drift, everything: bool) -> None:
-    most = f"{drift.majority} on {number(drift.count)} of {number(drift.known)}" if drift.majority else "no majority"
-    head, *more = wrapped(f"{drift.fact}: {most}", out.width - 4)
+    head, *more = wrapped(f"{drift.fact}: {agreement(drift)}", out.width - 4)
     out.print(Text("  " + head), soft_wrap=True)
     for line in more:
         out.print(Text("    " + line), soft_wrap=True)
@@ -162,6 +161,17 @@ def _drift(out: Console, drift: Drift, everything: bool) -> None:
         for line in [] if beside else wrapped(value, out.width - 4):
             out.print(Text("    " + line), soft_wrap=True)
         _listed(out, one.nodes, one.count, everything, f"    {value:<{BESIDE}}" if beside else "      ")
+    if drift.departures and (hidden := drift.values - len(drift.departures) - bool(drift.majority)) > 0:
+        out.print(Text(f"    and {number(hidden)} more values"), soft_wrap=True)
+
+
+def agreement(drift: Drift) -> str:
+    """How far like nodes agree."""
+    if drift.majority:
+        return f"{drift.majority} on {number(drift.count)} of {number(drift.known)}"
+    if not drift.departures:
+        return f"nearly every node has its own ({number(drift.values)} values on {count_of(drift.known)})"
+    return "no majority"
 
 
 def _spreads(out: Console, fleet: Fleet, everything: bool) -> None:

@@ -93,7 +93,7 @@ def test_every_section_is_there_without_the_script() -> None:
         "Without a report",
         "No route to host",
         "Like nodes that do not agree",
-        "743 of 750, most have 580.95.05",
+        "580.95.05 on 743 of 750",
         "570.172.08",
         "Measured",
         "node0017 GPU 3: 13.1 GB/s (-104.5 deviations)",

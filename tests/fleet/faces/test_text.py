@@ -7,7 +7,7 @@ import pytest
 
 from gpudoctor.fleet.faces import text
 from gpudoctor.fleet.faces.lines import bar, folded_lines
-from gpudoctor.fleet.summary import Fleet, Outlier, Spread
+from gpudoctor.fleet.summary import Drift, Fleet, Outlier, Spread
 from tests.fleet.fleets import EMPTY, FLEETS, H100, healthy, large
 
 LARGE = text.render(large(1000))
@@ -145,3 +145,16 @@ def test_a_state_that_nobody_knows_is_shown() -> None:
     fleet = Fleet(total=1, states={"melted": "node1"}, counts={"melted": 1})
     assert "melted" in text.render(fleet)
     assert text.render(fleet).startswith("INCOMPLETE")
+
+
+def test_a_fact_that_nearly_every_node_has_alone() -> None:
+    drift = Drift(hardware=H100, fact="host.memory", majority="", count=0, known=40, departures=(), values=38)
+    told = text.render(msgspec.structs.replace(large(40), drifts=(drift,)))
+    assert "host.memory: nearly every node has its own (38 values on 40 nodes)" in " ".join(told.split())
+
+
+def test_values_that_are_not_listed_are_counted() -> None:
+    first = large(40).drifts[0]
+    told = text.render(msgspec.structs.replace(large(40), drifts=(msgspec.structs.replace(first, values=9),)))
+    assert "and 7 more values" in told
+    assert "more values" not in text.render(large(40))
