@@ -98,7 +98,7 @@ class Register:
     def tell(self, told: Line | Over) -> None:
         """Take a line or an end."""
         with self._lock:
-            if self._closed or self.error:
+            if self._closed:
                 return
             if isinstance(told, Over):
                 self._over(told)
