@@ -1,6 +1,8 @@
 """Many names of nodes as one short text, and back: node[001-128,140]."""
 
 import re
+from array import array
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 # What names of machines are made of. Whatever else a name holds (a comma, "@", "!", "[") means something to
@@ -10,6 +12,7 @@ _LAST_NUMBER = re.compile(r"(.*?)([0-9]+)([^0-9]*)", re.DOTALL)
 # ClusterShell folds along several numbers at once (rack[1-4]-node[01-16]), in a time that grows faster than the number
 # of names; above this many they are folded along their last number only.
 _SEVERAL = 2000
+_DIGITS = 18  # of a number that is folded
 
 
 class NodesError(ValueError):
@@ -43,32 +46,69 @@ def unfold(text: str) -> tuple[str, ...]:
         raise NodesError(f'"{text}" is no set of nodes: {error}.') from None
 
 
-def _folded(names: list[str]) -> Iterator[str]:
+class _Row:
+    """The numbers of names that are alike around them."""
+
+    __slots__ = ("padded", "values", "widths")
+
+    def __init__(self) -> None:
+        self.values = array("Q")
+        self.widths: set[int] = set()
+        self.padded = False
+
+    def add(self, number: str) -> None:
+        self.values.append(int(number))
+        self.widths.add(len(number))
+        self.padded = self.padded or (number[0] == "0" and len(number) > 1)
+
+    def even(self) -> bool:
+        """Whether all are written alike: in one width, or none with zeros in front."""
+        return len(self.widths) == 1 or not self.padded
+
+    def text(self) -> str:
+        width = min(self.widths)
+        values = sorted(set(self.values))
+        if len(values) == 1:
+            return f"{values[0]:0{width}d}"
+        parts: list[str] = []
+        first = last = values[0]
+        for value in (*values[1:], -1):
+            if value == last + 1:
+                last = value
+                continue
+            parts.append(f"{first:0{width}d}" if first == last else f"{first:0{width}d}-{last:0{width}d}")
+            first = last = value
+        return f"[{','.join(parts)}]"
+
+
+def _folded(names: Iterable[str]) -> Iterator[str]:
     """The folded texts, ordered as ClusterShell orders them: by what stands around the number."""
-    rows: dict[tuple[str, str], set[str]] = {}
-    alone: set[str] = set()
+    names = list(names)
+    rows: defaultdict[tuple[str, str], _Row] = defaultdict(_Row)
+    texts = []
     for name in names:
-        if found := _LAST_NUMBER.fullmatch(name):
-            before, number, after = found.groups()
-            rows.setdefault((before, after), set()).add(number)
+        found = _LAST_NUMBER.fullmatch(name)
+        if found and len(found[2]) <= _DIGITS:
+            rows[found[1], found[3]].add(found[2])
         else:
-            alone.add(name)
-    texts = [(name, name) for name in alone]
-    hard: list[str] = []
-    deep = sum(len(numbers) for (before, _), numbers in rows.items() if _digits(before)) > _SEVERAL
-    for (before, after), numbers in rows.items():
-        if (_digits(before) and not deep) or not _even(numbers):
-            hard += (before + number + after for number in numbers)
-        else:
-            texts.append((f"{before}%s{after}", f"{before}{_ranges(numbers)}{after}"))
-    texts += _by_clustershell(hard)
-    return (text for _, text in sorted(texts, key=lambda pair: pair[0]))
+            texts.append((name, name))
+    deep = sum(len(row.values) for (before, _), row in rows.items() if _digits(before)) > _SEVERAL
+    hard = {key for key, row in rows.items() if (_digits(key[0]) and not deep) or not row.even()}
+    for (before, after), row in rows.items():
+        if (before, after) not in hard:
+            texts.append((f"{before}%s{after}", before + row.text() + after))
+    if hard:
+        texts += _by_clustershell([name for name in names if _around(name) in hard])
+    return (text for _, text in sorted(dict.fromkeys(texts), key=lambda pair: pair[0]))
+
+
+def _around(name: str) -> tuple[str, str] | None:
+    found = _LAST_NUMBER.fullmatch(name)
+    return (found[1], found[3]) if found and len(found[2]) <= _DIGITS else None
 
 
 def _by_clustershell(names: list[str]) -> Iterator[tuple[str, str]]:
     """What ClusterShell makes of the names, each text with the key that it is ordered by."""
-    if not names:
-        return
     from ClusterShell.NodeSet import NodeSet
 
     for part in re.split(r",(?![^\[]*\])", str(NodeSet.fromlist(names))):
@@ -77,24 +117,3 @@ def _by_clustershell(names: list[str]) -> Iterator[tuple[str, str]]:
 
 def _digits(text: str) -> bool:
     return any("0" <= sign <= "9" for sign in text)
-
-
-def _even(numbers: set[str]) -> bool:
-    """Whether all are written alike: in one width, or none with zeros in front."""
-    return len(set(map(len, numbers))) == 1 or not any(one[0] == "0" and len(one) > 1 for one in numbers)
-
-
-def _ranges(numbers: set[str]) -> str:
-    if len(numbers) == 1:
-        return next(iter(numbers))
-    width = min(map(len, numbers))
-    parts: list[str] = []
-    values = sorted(map(int, numbers))
-    first = last = values[0]
-    for value in (*values[1:], -1):
-        if value == last + 1:
-            last = value
-            continue
-        parts.append(f"{first:0{width}d}" if first == last else f"{first:0{width}d}-{last:0{width}d}")
-        first = last = value
-    return f"[{','.join(parts)}]"

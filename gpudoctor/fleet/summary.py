@@ -60,7 +60,8 @@ class Drift(msgspec.Struct, frozen=True, kw_only=True):
     majority: str  # the value that most have; empty: no value has a majority
     count: int  # nodes that have it
     known: int  # nodes of which the fact is known
-    departures: tuple[Departure, ...]
+    departures: tuple[Departure, ...]  # of most nodes first; none: nearly every node has a value of its own
+    values: int = 0  # different ones that there are
 
 
 class Outlier(msgspec.Struct, frozen=True, kw_only=True):

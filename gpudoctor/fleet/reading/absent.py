@@ -1,0 +1,67 @@
+"""Nodes without a report: what a run's ledger says became of them, and files that could not be read."""
+
+from collections.abc import Container, Iterator
+
+import msgspec
+
+from gpudoctor.fleet.nodesets import fold
+from gpudoctor.fleet.running.ledger import STATES as LEDGER
+from gpudoctor.fleet.running.ledger import Entry
+from gpudoctor.fleet.summary import STATES, Missing
+
+UNREADABLE = "unreadable"
+# Reasons that are told apart; a fleet has some dozens.
+MOST = 500
+_entry = msgspec.json.Decoder(Entry).decode
+
+
+class Absent:
+    """Nodes that have no report, by state and reason."""
+
+    def __init__(self) -> None:
+        self._nodes: dict[tuple[str, str], list[str]] = {}
+
+    def add(self, node: str, state: str, why: str) -> None:
+        """Note one."""
+        key = state, why[:500]
+        if key not in self._nodes and len(self._nodes) >= MOST:
+            key = state, "There are more reasons than can be told."
+        self._nodes.setdefault(key, []).append(node)
+
+    def names(self) -> set[str]:
+        """All of them."""
+        return {node for nodes in self._nodes.values() for node in nodes}
+
+    def of(self, state: str) -> list[str]:
+        """The nodes in a state."""
+        return [node for (one, _), nodes in self._nodes.items() if one == state for node in nodes]
+
+    def told(self) -> tuple[Missing, ...]:
+        """Each reason, worst state first, then those of most nodes."""
+        found = [Missing(state=s, why=w, nodes=fold(nodes), count=len(nodes)) for (s, w), nodes in self._nodes.items()]
+        return tuple(sorted(found, key=lambda one: (STATES.index(one.state), -one.count, one.why)))
+
+
+def of_ledger(path: str, reported: Container[str]) -> Iterator[tuple[str, str, str]]:
+    """Node, state and reason of the nodes of a ledger that did not report; lines that are none are passed over.
+
+    Args:
+        path: of the ledger.
+        reported: the nodes of which there is something.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    last: dict[str, tuple[str, str]] = {}
+    with open(path, "rb") as file:
+        for line in file:
+            try:
+                entry = _entry(line)
+            except (msgspec.MsgspecError, ValueError, RecursionError):
+                continue  # cut short when the run was ended
+            if entry.node not in reported and entry.state in LEDGER:
+                last[entry.node] = entry.state, entry.why
+    for node, (state, why) in last.items():
+        if state == "reported":
+            state, why = "failed", "The ledger says that its report is here, and it is not."
+        yield node, state, why

@@ -1,0 +1,117 @@
+"""Findings of many nodes, put together by what they have in common: one cause, the nodes that have it, one example."""
+
+import re
+from array import array
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from gpudoctor.fleet.nodesets import fold
+from gpudoctor.fleet.summary import Cause
+from gpudoctor.report.model import FindingEntry
+
+ORDER = ("fail", "warn", "advice")
+# Different causes that are kept apart; a fleet has some dozens.
+MOST = 2000
+_KEPT = 2 << 20  # bytes of findings of which it is known what they mean
+_OWN = re.compile(r"\b(GPU|device|rank) \d+|\b[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]\b", re.IGNORECASE)
+_NUMBERS = re.compile(r"\d+")
+_findings = msgspec.json.Decoder(tuple[FindingEntry, ...]).decode
+
+
+def parsed(data: bytes) -> tuple[FindingEntry, ...]:
+    """The findings of a report.
+
+    Raises:
+        msgspec.MsgspecError: they are none.
+    """
+    return _findings(data)
+
+
+class _Book:
+    """What is known of one cause."""
+
+    __slots__ = ("example", "finding", "nodes", "times")
+
+    def __init__(self, finding: FindingEntry, example: str) -> None:
+        self.nodes = array("I")
+        self.times = 0
+        self.finding, self.example = finding, example
+
+
+class Causes:
+    """The causes of all nodes so far."""
+
+    def __init__(self) -> None:
+        self._books: dict[tuple[object, ...], _Book] = {}
+        self._memo: dict[bytes, tuple[FindingEntry, ...]] = {}
+        self._kept = 0
+
+    def read(self, data: bytes) -> tuple[FindingEntry, ...]:
+        """The findings of a report, parsed once where many say the same.
+
+        Raises:
+            msgspec.MsgspecError: they are none.
+        """
+        found = self._memo.get(data)
+        if found is None:
+            found = parsed(data)
+            self._kept += 4 * len(data) + 200
+            if self._kept > _KEPT:
+                self._memo.clear()
+                self._kept = 4 * len(data)
+            self._memo[data] = found
+        return found
+
+    def add(self, node: int, name: str, findings: Iterable[FindingEntry]) -> None:
+        """Note what a node has; `node` is its number, larger than those before."""
+        for finding in findings:
+            key = _key(finding)
+            book = self._books.get(key)
+            if book is None:
+                book = self._book(key, finding, name)
+            book.times += 1
+            if not book.nodes or book.nodes[-1] != node:
+                book.nodes.append(node)
+                if name < book.example:  # whichever came first, the same one is told
+                    book.finding, book.example = finding, name
+
+    def told(self, names: Sequence[str]) -> tuple[Cause, ...]:
+        """All causes, worst first, then those of most nodes."""
+        found = [_cause(book, names) for book in self._books.values()]
+        found.sort(key=lambda one: (_rank(one.status), -one.count, one.check, one.title, one.cause, one.nodes))
+        return tuple(found)
+
+    def _book(self, key: tuple[object, ...], finding: FindingEntry, name: str) -> _Book:
+        if len(self._books) >= MOST:
+            key = (finding.status,)
+            says = f"There are more than {MOST} different causes; this one stands for those that are not told apart."
+            finding = msgspec.structs.replace(finding, check="", title="Other findings", cause=says)
+        return self._books.setdefault(key, _Book(finding, name))
+
+
+def _key(finding: FindingEntry) -> tuple[object, ...]:
+    """What tells causes apart: not what they are about, nor the numbers in their fixes."""
+    fixes = tuple(_NUMBERS.sub("", fix.says) for fix in finding.fixes)
+    return finding.check, finding.status, finding.title, _OWN.sub("", finding.cause), fixes
+
+
+def _rank(status: str) -> int:
+    return ORDER.index(status) if status in ORDER else len(ORDER)
+
+
+def _cause(book: _Book, names: Sequence[str]) -> Cause:
+    one = book.finding
+    return Cause(
+        check=one.check,
+        status=one.status,
+        title=one.title,
+        cause=one.cause,
+        says=one.says,
+        example=book.example,
+        nodes=fold(names[node] for node in book.nodes),
+        count=len(book.nodes),
+        times=book.times,
+        fixes=one.fixes,
+        references=one.references,
+    )

@@ -1,0 +1,80 @@
+"""A report cut into its parts, of which only those are parsed that are seen for the first time."""
+
+from typing import NamedTuple
+
+import msgspec
+
+from gpudoctor.report.model import SCHEMA
+
+_NONE, _LIST, _TREE = msgspec.Raw(b"null"), msgspec.Raw(b"[]"), msgspec.Raw(b"{}")
+EMPTY = b"[]"
+
+
+class ReportError(ValueError):
+    """What is there is no report; the message is one sentence."""
+
+
+class _Inventory(msgspec.Struct, frozen=True, gc=False):
+    machine: msgspec.Raw = _TREE
+    gpus: msgspec.Raw = _LIST
+    packages: msgspec.Raw = _TREE
+
+
+class _Report(msgspec.Struct, frozen=True, gc=False):
+    schema: str = ""
+    status: str = "incomplete"
+    created: str = ""
+    gpus: msgspec.Raw = _LIST
+    findings: msgspec.Raw = _LIST
+    smoke: msgspec.Raw = _LIST
+    inventory: _Inventory = _Inventory()
+
+
+class Head(NamedTuple):
+    """What a summary needs of a report; the parts are JSON."""
+
+    status: str
+    created: str
+    gpus: bytes  # as people read them
+    findings: bytes
+    smoke: bytes
+    machine: bytes  # of the inventory, like the next two
+    listed: bytes
+    packages: bytes
+
+
+_decode = msgspec.json.Decoder(_Report).decode
+STATUSES = frozenset({"fail", "warn", "pass", "incomplete"})
+
+
+def head(data: bytes) -> Head:
+    """Cut a report into its parts.
+
+    Raises:
+        ReportError: it is no JSON, was cut short, or is of another schema.
+    """
+    try:
+        report = _decode(data)
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        raise ReportError(f"It is no report: {said(error)}.") from None
+    if report.schema != SCHEMA:
+        raise ReportError(f"It has the schema {report.schema[:60]!r}; this version reads {SCHEMA}.")
+    if report.status not in STATUSES:
+        raise ReportError(f"It has the status {report.status[:60]!r}, which means nothing.")
+    inventory = report.inventory
+    return Head(
+        report.status,
+        report.created,
+        bytes(report.gpus),
+        bytes(report.findings),
+        bytes(report.smoke),
+        bytes(inventory.machine),
+        bytes(inventory.gpus),
+        bytes(inventory.packages),
+    )
+
+
+def said(error: Exception) -> str:
+    """An error's words, short, without a full stop; without the place of each, which would tell like ones apart."""
+    text = "it is nested too deep" if isinstance(error, RecursionError) else str(error)
+    return text.partition(" (byte")[0].partition(" - at ")[0][:200].rstrip(".")

@@ -1,0 +1,181 @@
+"""The places in which reports lie: a folder of files, a single file, a file with a line a node."""
+
+import os
+from collections.abc import Callable, Iterator
+from typing import IO, NamedTuple, Protocol
+
+import msgspec
+
+# A report of eight GPUs with the whole suite of smoke tests is 0.2 MiB large; what is many times that is none.
+LIMIT = 16 << 20
+_CHUNK = 1 << 16
+# O_NONBLOCK: a pipe that somebody laid among the reports is refused, and not waited for.
+_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+
+
+class Sent(NamedTuple):
+    """What there is of one node.
+
+    Attributes:
+        node: its name.
+        data: its report, as JSON; empty: it could not be read.
+        why: then a sentence that says why.
+    """
+
+    node: str
+    data: bytes
+    why: str = ""
+
+
+# Whether a report is wanted, by its place and its node; None: all are.
+Wanted = Callable[[int, str], bool] | None
+
+
+class Source(Protocol):
+    """One of the paths that were named."""
+
+    path: str
+
+    def names(self) -> Iterator[tuple[int, str]]:
+        """Of each report its place in this source, and its node; reads as little as it can."""
+
+    def sent(self, wanted: Wanted) -> Iterator[tuple[int, Sent]]:
+        """Each report that is wanted, with its place."""
+
+
+class Folder:
+    """A folder with a file for each node: NODE.json.
+
+    Args:
+        path: of the folder.
+        named: gives the node of a file's name without its ending.
+    """
+
+    def __init__(self, path: str, named: Callable[[str], str] = str) -> None:
+        self.path = path
+        self._node = named
+
+    def names(self) -> Iterator[tuple[int, str]]:
+        """A file's name without its ending is its node's."""
+        return ((0, name) for name, _ in self._files())
+
+    def sent(self, wanted: Wanted) -> Iterator[tuple[int, Sent]]:
+        """The files in the order of the folder, which is none."""
+        for name, path in self._files():
+            if wanted is None or wanted(0, name):
+                yield 0, _file(name, path)
+
+    def _files(self) -> Iterator[tuple[str, str]]:
+        with os.scandir(self.path) as found:
+            for entry in found:
+                if entry.name.endswith(".json") and not entry.name.startswith(".") and not entry.is_dir():
+                    yield _readable(self._node(entry.name[:-5])), entry.path
+
+
+class File:
+    """The report of one node."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._name = _readable(os.path.splitext(os.path.basename(path))[0])
+
+    def names(self) -> Iterator[tuple[int, str]]:
+        """The file's name without its ending."""
+        yield 0, self._name
+
+    def sent(self, wanted: Wanted) -> Iterator[tuple[int, Sent]]:
+        """The one."""
+        if wanted is None or wanted(0, self._name):
+            yield 0, _file(self._name, self.path)
+
+
+class _Line(msgspec.Struct):
+    node: str
+    report: msgspec.Raw = msgspec.Raw(b"")
+
+
+class _Name(msgspec.Struct):
+    node: str
+
+
+class Lines:
+    """A file with a line for each node, {"node": NAME, "report": {...}}; may be packed by gzip."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._stem = _readable(os.path.basename(path).split(".jsonl")[0].split(".ndjson")[0])
+
+    def names(self) -> Iterator[tuple[int, str]]:
+        """Each line's node."""
+        decode = msgspec.json.Decoder(_Name).decode
+        for number, line in self._lines():
+            try:
+                yield number, _readable(decode(line).node)
+            except (msgspec.MsgspecError, ValueError, RecursionError):
+                yield number, f"{self._stem}:{number}"
+
+    def sent(self, wanted: Wanted) -> Iterator[tuple[int, Sent]]:
+        """Each line; one that cannot be read goes by the file's name and the line's number."""
+        decode = msgspec.json.Decoder(_Line).decode
+        for number, line in self._lines():
+            try:
+                one = decode(line)
+                data = bytes(one.report)
+                sent = Sent(_readable(one.node), data, "" if data else "The line holds no report.")
+            except (msgspec.MsgspecError, ValueError, RecursionError):
+                sent = Sent(f"{self._stem}:{number}", b"", _why(line))
+            if wanted is None or wanted(number, sent.node):
+                yield number, sent
+
+    def _lines(self) -> Iterator[tuple[int, bytes]]:
+        """The lines with their numbers; an empty one stands for all that is lost of a packed file."""
+        import zlib
+
+        number = 0
+        with self._opened() as file:
+            try:
+                while line := file.readline(LIMIT + 1):
+                    number += 1
+                    cut = line
+                    while len(cut) > LIMIT and cut[-1:] != b"\n":
+                        cut = file.readline(LIMIT + 1)
+                    if not line.isspace():
+                        yield number, line
+            except (EOFError, zlib.error):
+                yield number + 1, b""
+
+    def _opened(self) -> IO[bytes]:
+        if not self.path.endswith(".gz"):
+            return open(self.path, "rb", buffering=1 << 18)
+        import gzip
+
+        return gzip.open(self.path, "rb")  # type: ignore[return-value]
+
+
+def _why(line: bytes) -> str:
+    if not line:
+        return "The file is cut short or damaged from here on."
+    return f"The line is longer than {LIMIT >> 20} MiB." if len(line) > LIMIT else "The line is no report of a node."
+
+
+def _file(name: str, path: str) -> Sent:
+    try:
+        begun = os.open(path, _FLAGS)
+    except OSError as error:
+        return Sent(name, b"", f"The file cannot be read: {error.strerror or error}.")
+    try:
+        data = os.read(begun, _CHUNK)
+        while len(data) <= LIMIT and (more := os.read(begun, max(_CHUNK, len(data)))):
+            data += more
+    except OSError as error:
+        return Sent(name, b"", f"The file cannot be read: {error.strerror or error}.")
+    finally:
+        os.close(begun)
+    if len(data) > LIMIT:
+        return Sent(name, b"", f"The file is larger than {LIMIT >> 20} MiB.")
+    return Sent(name, data, "" if data else "The file is empty.")
+
+
+def _readable(name: str) -> str:
+    """A name that can be written as UTF-8, whatever bytes a file's name had."""
+    return name if name.isascii() else name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

@@ -1,0 +1,84 @@
+"""Sums up the reports of a fleet: once through all of them, and what is kept does not grow with what they say."""
+
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from typing import Protocol
+
+from gpudoctor import __version__
+from gpudoctor.fleet.nodesets import fold
+from gpudoctor.fleet.reading.absent import of_ledger
+from gpudoctor.fleet.reading.places import Sent
+from gpudoctor.fleet.reading.sources import SourceError
+from gpudoctor.fleet.reading.tally import Hold, Tally
+from gpudoctor.fleet.summary import Cause, Fleet, Missing
+
+_OFTEN = 255
+
+
+class Reports(Iterable[Sent], Protocol):
+    """What gives reports: `gpudoctor.fleet.reading.sources.Sources`."""
+
+    ledgers: list[str]
+
+
+def summed(
+    sources: Reports, *, hold: Hold | None = None, created: str = "", tell: Callable[[int], None] | None = None
+) -> Fleet:
+    """The summary of all reports; the order in which they come changes nothing.
+
+    Args:
+        sources: the reports, each node once, and the ledgers of the runs that they are of.
+        hold: gives the findings of a node that is held against expectations; they count like its report's own, and
+            make it "fail" where one is. It is asked once for nodes that say the same.
+        created: when the summary is made, ISO 8601; empty: now.
+        tell: is told now and then how many reports were read so far; what it raises ends the reading.
+
+    Raises:
+        SourceError: a folder, a file of lines or a ledger cannot be read.
+    """
+    tally = Tally(hold)
+    for number, sent in enumerate(sources):
+        tally.add(sent)
+        if tell is not None and number & _OFTEN == _OFTEN:
+            tell(number + 1)
+    _asked(tally, sources.ledgers)
+    states = tally.states()
+    groups, drifts, spreads = tally.grouped()
+    causes, missing = tally.causes(), tally.absent.told()
+    return Fleet(
+        version=__version__,
+        created=created or datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        total=sum(map(len, states.values())),
+        states={state: fold(nodes) for state, nodes in states.items()},
+        counts={state: len(nodes) for state, nodes in states.items()},
+        causes=causes,
+        missing=missing,
+        groups=groups,
+        drifts=drifts,
+        spreads=spreads,
+        oldest=tally.oldest,
+        newest=tally.newest,
+        next=tuple(_next(causes, missing)),
+    )
+
+
+def _asked(tally: Tally, ledgers: list[str]) -> None:
+    """The nodes that were asked and of which there is no report."""
+    if not ledgers:
+        return
+    known = tally.absent.names().union(tally.names)
+    for path in ledgers:
+        try:
+            for node, state, why in of_ledger(path, known):
+                known.add(node)
+                tally.absent.add(node, state, why)
+        except OSError as error:
+            raise SourceError(f"{path} cannot be read: {error.strerror or error}.") from None
+
+
+def _next(causes: tuple[Cause, ...], missing: tuple[Missing, ...]) -> Iterable[str]:
+    if causes and causes[0].status != "advice" and causes[0].check:
+        yield f"`gpudoctor explain {causes[0].check}` says more of what the worst cause is; its fix is in the summary."
+    asked = sum(one.count for one in missing if one.state != "unreadable")
+    if asked:
+        yield f"The same `gpudoctor fleet run` again asks the {asked} without a report once more."
