@@ -42,6 +42,7 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
     hardware: str  # "8 x NVIDIA H100 80GB HBM3"
     nodes: str
     count: int
+    facts: dict[str, str] = {}  # what more than half of those have of whom it is known
 
 
 class Departure(msgspec.Struct, frozen=True, kw_only=True):
@@ -93,7 +94,7 @@ class Spread(msgspec.Struct, frozen=True, kw_only=True):
 class Change(msgspec.Struct, frozen=True, kw_only=True):
     """Something that is otherwise than in an earlier summary."""
 
-    kind: str  # worse, better, appeared, vanished, cause, solved, fact
+    kind: str  # worse, better, appeared, vanished, cause, solved, fact, figure
     says: str
     nodes: str = ""
     count: int = 0
