@@ -11,6 +11,7 @@ import msgspec
 from gpudoctor.fleet.nodesets import fold
 from gpudoctor.fleet.reading import facts, hardware
 from gpudoctor.fleet.reading.absent import UNREADABLE, Absent
+from gpudoctor.fleet.reading.agreed import agreed
 from gpudoctor.fleet.reading.causes import Causes
 from gpudoctor.fleet.reading.drift import drifts
 from gpudoctor.fleet.reading.figures import Figures, measured
@@ -152,8 +153,14 @@ class Tally:
         nodes = [array("I") for _ in order]
         for node, group in enumerate(of):
             nodes[group].append(node)
+        facts_of = agreed((self._machine, self._gpus, self._packages), of)
         return tuple(
-            Group(hardware=label, nodes=fold(self.names[node] for node in nodes[at]), count=sizes[label])
+            Group(
+                hardware=label,
+                nodes=fold(self.names[node] for node in nodes[at]),
+                count=sizes[label],
+                facts=facts_of.get(at, {}),
+            )
             for at, label in enumerate(order)
         )
 
