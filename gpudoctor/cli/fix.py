@@ -93,11 +93,15 @@ def _examined(arguments: argparse.Namespace, only: tuple[str, ...] = ()) -> "Rep
 def _mend(arguments: argparse.Namespace, entry: "FindingEntry", fix: "Fix") -> int:
     from gpudoctor.cli import carrying
     from gpudoctor.setup.carry import carry, runnable
+    from gpudoctor.setup.forms.parts import quiet
     from gpudoctor.setup.journal import Journal, place
     from gpudoctor.setup.mending import step
+    from gpudoctor.setup.plan import Plan
 
     _show(entry, fix)
     made = step(entry, fix)
+    if arguments.yes:
+        made = quiet(Plan(steps=(made,))).steps[0]
     if not runnable(made, arguments.with_root):
         complain(_why_not(fix, runnable(made, True)))
         return DECLINED

@@ -69,20 +69,39 @@ def run(arguments: argparse.Namespace) -> int:
 
     facts = found(arguments)
     made = plan(facts, wishes(arguments, facts))
+    if made.machine.kernel == "Windows" and arguments.form not in (None, "environment.yml"):
+        raise UsageError(f"--as {arguments.form} is for Linux, and this plan is for Windows.")
     if arguments.carry:
-        return _carry(arguments, made)
+        return _carried(arguments, made)
     show(arguments, made)
     return NOT_HERE if made.refused else OK
+
+
+def _carried(arguments: argparse.Namespace, plan: "Plan") -> int:
+    """Carry the plan out, as far as its journal can be written."""
+    from gpudoctor.cli import carrying
+    from gpudoctor.setup.journal import JournalError
+
+    try:
+        return _carry(arguments, plan)
+    except JournalError as error:
+        complain(str(error))
+        return carrying.STEP_FAILED
 
 
 def _carry(arguments: argparse.Namespace, plan: "Plan") -> int:
     """Show the plan, ask, and carry out what may be; gives the exit code."""
     from gpudoctor.cli import carrying
     from gpudoctor.setup.carry import carry, sorted_out
+    from gpudoctor.setup.forms.parts import quiet
     from gpudoctor.setup.journal import Journal, place
 
     if arguments.facts:
         raise UsageError("--run has no meaning with --facts: the file is of another machine.")
+    if plan.machine.kernel == "Windows":
+        raise UsageError("--run is for Linux and macOS; without it the commands are shown as PowerShell takes them.")
+    if arguments.yes:
+        plan = quiet(plan)
     if not arguments.into and os.path.lexists(plan.environment):
         raise UsageError(f"{plan.environment} is there already: --into installs into it, --env names another folder.")
     show(arguments, plan)
@@ -183,7 +202,7 @@ def wishes(arguments: argparse.Namespace, facts: "Facts") -> "Wishes":
         return Wishes(
             frameworks=frameworks(arguments.frameworks),
             manager=_manager(arguments, elsewhere),
-            place=place(folder, os.path.expanduser("~"), os.getcwd()),
+            place=place(folder, os.path.expanduser("~"), None if arguments.facts else os.getcwd()),
             into=facts.pythons[0].path if arguments.into else None,
             python=python(arguments.python_version) if arguments.python_version else None,
             driver=arguments.driver,

@@ -174,7 +174,7 @@ def _lxc() -> Fix:
 
 def install_toolkit(facts: Facts) -> Fix:
     """Install the NVIDIA Container Toolkit from NVIDIA's repository, and tell Docker of it."""
-    commands = (*_toolkit_commands(facts), CONFIGURE, *restart_docker(facts))
+    commands = (*toolkit_commands(facts), CONFIGURE, *restart_docker(facts))
     says = "Install the NVIDIA Container Toolkit, tell Docker of its runtime, and restart Docker."
     if len(commands) == len(restart_docker(facts)) + 1:
         says += f" NVIDIA's guide has this distribution's commands: {GUIDE}"
@@ -188,7 +188,8 @@ def install_toolkit(facts: Facts) -> Fix:
     )
 
 
-def _toolkit_commands(facts: Facts) -> tuple[str, ...]:
+def toolkit_commands(facts: Facts) -> tuple[str, ...]:
+    """The commands that install NVIDIA's Container Toolkit; none for a distribution that we do not know."""
     family = family_of(facts)
     if family is None:
         return ()

@@ -10,6 +10,9 @@ from gpudoctor.setup.plan import Ground, Wheel
 
 # The CUDA majors that wheels are made for, newest first.
 MAJORS = (13, 12, 11)
+# Frameworks whose builds for GPUs run on Linux alone: TensorFlow's since 2.11, JAX's ever since.
+# https://www.tensorflow.org/install/pip#windows-native https://docs.jax.dev/en/latest/installation.html
+LINUX_ONLY = ("tensorflow", "jax")
 
 
 class Terms(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,7 +100,8 @@ def torch_choice(terms: Terms) -> torch.TorchChoice | None:
 
 def _torch(terms: Terms, pick: torch.TorchChoice) -> Wheel:
     row = torch.release(pick.version)
-    default = row is not None and row.default == pick.variant and terms.architecture == "x86_64"
+    pypi = terms.architecture == "x86_64" and terms.ground.kernel != "Windows"  # it has builds for the CPU there
+    default = row is not None and row.default == pick.variant and pypi
     cuda = torch.cuda_of_variant(pick.variant)
     pins = _pins(terms)
     return Wheel(
@@ -229,6 +233,10 @@ _WHEELS: dict[str, Callable[[Terms], Wheel | None]] = {
 
 def libc_fits(ground: Ground, name: str, *, cpu: bool = False) -> bool:
     """Whether a framework has wheels for this processor that run on this C library."""
+    if ground.kernel == "Darwin":
+        return ground.architecture == "arm64" and name != "cupy"
+    if ground.kernel == "Windows" and not cpu and name in LINUX_ONLY:
+        return False
     lowest = wheels.lowest_glibc(name, ground.architecture or "x86_64", cpu=cpu)
     if lowest is None or ground.glibc == "musl":
         return False

@@ -11,7 +11,7 @@ AMD = "docker run --rm --device /dev/kfd --device /dev/dri rocm/rocm-terminal ro
 
 def decide(facts: Facts, ground: Ground) -> tuple[Step | None, Refusal | None, str | None]:
     """The step, or why there is none, or a note that nothing is to be done."""
-    if ground.vendor is None:
+    if ground.vendor not in ("nvidia", "amd"):
         why = "This machine has no GPU that containers could have."
         return None, Refusal("container toolkit", why, "Containers run without it."), None
     if ground.vendor == "amd":
@@ -21,7 +21,7 @@ def decide(facts: Facts, ground: Ground) -> tuple[Step | None, Refusal | None, s
         return None, Refusal("container toolkit", why, "Run this on the host."), None
     if isinstance(facts.containers.toolkit, str) and _knows(facts):
         return None, None, "The NVIDIA Container Toolkit is installed, and the container engine knows of it."
-    return _step(facts), None, None
+    return _step(facts, ground), None, None
 
 
 def _knows(facts: Facts) -> bool:
@@ -31,7 +31,9 @@ def _knows(facts: Facts) -> bool:
     return (isinstance(runtimes, tuple) and "nvidia" in runtimes) or (isinstance(cdi, tuple) and bool(cdi))
 
 
-def _step(facts: Facts) -> Step:
+def _step(facts: Facts, ground: Ground) -> Step:
+    if facts.containers.docker is None and isinstance(facts.containers.podman, str):
+        return _for_podman(facts, ground)
     fix = container.install_toolkit(facts)
     return Step(
         id="container-toolkit",
@@ -41,4 +43,18 @@ def _step(facts: Facts) -> Step:
         commands=tuple(commands.of_shell(c) for c in fix.commands),
         root=True,
         verify=tuple(commands.of_shell(c) for c in (fix.verify or "").splitlines()),
+    )
+
+
+def _for_podman(facts: Facts, ground: Ground) -> Step:
+    """Podman takes GPUs by CDI; newer toolkits write the specification at each start, by nvidia-cdi-refresh."""
+    make = ("sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml",) if ground.driver else ()
+    return Step(
+        id="container-toolkit",
+        group="container",
+        title="Install the NVIDIA Container Toolkit, by whose CDI specification Podman hands GPUs in.",
+        why="A container has no driver of its own: the toolkit puts the host's libraries and device nodes into it.",
+        commands=tuple(commands.of_shell(c) for c in (*container.toolkit_commands(facts), *make)),
+        root=True,
+        verify=(commands.of_shell("podman run --rm --device nvidia.com/gpu=all ubuntu nvidia-smi"),),
     )

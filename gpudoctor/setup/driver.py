@@ -24,6 +24,8 @@ _SECURE_BOOT = (
     "Secure boot is on: where the packages build the module here, they ask for a password, and the machine asks for it "
     'again at its next start ("Enroll MOK"); without that the module is refused.'
 )
+WINDOWS = "https://www.nvidia.com/en-us/drivers/"
+
 _VGPU = (
     "These are virtual GPUs: their driver is the guest's part of NVIDIA's vGPU software, which has to fit the host's. "
     "Whoever runs the host has a newer one; the ordinary driver does not drive them."
@@ -86,7 +88,7 @@ def _none_fits(own: str | None) -> Driver:
 
 def _state(facts: Facts) -> Iterator[str]:
     """What is said of a driver that stays."""
-    if not has_nvidia_driver(facts):
+    if facts.host.system == "Linux" and not has_nvidia_driver(facts):
         version_there = known_or(driver_version(facts), None) or ""
         yield (
             f"The driver {version_there} is there and does not answer as it should. Mend that first: `gpudoctor check` "
@@ -128,7 +130,7 @@ def _step(facts: Facts, ground: Ground, branch: int, cuda: str | None) -> Step:
 
 def _with(facts: Facts) -> str:
     """The flavour, where it is ours to choose."""
-    if on_wsl(facts) or needs_grid(facts):
+    if on_wsl(facts) or needs_grid(facts) or facts.host.system == "Windows":
         return ""
     flavour = driver.flavour_for(facts)
     return f", with the {flavour} kernel modules{_because(facts, flavour)}"
@@ -172,6 +174,9 @@ def _fix(facts: Facts, branch: int, cuda: str | None) -> Fix:
     if on_wsl(facts):
         says = f"Install a driver of version {floor} or newer in Windows, never inside WSL, then run `wsl --shutdown`."
         return Fix(says, needs="a restart of WSL")
+    if facts.host.system == "Windows":
+        says = f"Install NVIDIA's driver of version {floor} or newer from {WINDOWS}, then restart."
+        return Fix(says, root=True, needs="reboot")
     if in_container(facts):
         says = (
             f"Let the host's administrator install a driver of version {floor} or newer (branch {branch}) on the host; "

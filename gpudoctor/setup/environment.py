@@ -3,6 +3,7 @@
 from gpudoctor.facts import Facts, Python
 from gpudoctor.knowledge import cupy, onnxruntime
 from gpudoctor.remedies.python import manager_of
+from gpudoctor.remedies.system import family_of
 from gpudoctor.setup import commands
 from gpudoctor.setup.plan import Command, Step, Wheel
 from gpudoctor.setup.projects import PIXI, POETRY, names, pixi, poetry, split
@@ -60,6 +61,8 @@ def _made(facts: Facts, wishes: Wishes, by: str, minor: str) -> Step:
     why = f"An environment of its own keeps other projects as they are; Python {minor} has wheels of what is asked."
     if own and own != minor:
         why += f" (The examined Python is {own}.)"
+    if by == "pip" and _may_lack_venv(facts, wishes):
+        why += " Where it says that ensurepip is not available: sudo apt-get install python3-venv."
     return Step(
         id="environment",
         group="environment",
@@ -69,6 +72,12 @@ def _made(facts: Facts, wishes: Wishes, by: str, minor: str) -> Step:
         verify=(commands.of(f"{place}/bin/python", "--version"),),
         undo=(commands.of("rm", "-rf", place),),
     )
+
+
+def _may_lack_venv(facts: Facts, wishes: Wishes) -> bool:
+    """Whether the Python is Debian's or Ubuntu's own, whose module venv is a package of its own."""
+    base = wishes.base or (facts.pythons[0].path if facts.pythons else "")
+    return family_of(facts) == "debian" and base.startswith("/usr/bin/")
 
 
 def _make(facts: Facts, wishes: Wishes, by: str, minor: str, own: str | None) -> tuple[Command, ...]:

@@ -8,6 +8,8 @@ from gpudoctor.remedies.driver import branch_of
 from gpudoctor.remedies.python import driver_cuda
 from gpudoctor.remedies.system import family_of
 from gpudoctor.setup.plan import Ground
+from gpudoctor.subjects import gpus_of
+from gpudoctor.views import intel
 from gpudoctor.views.driver import driver_version
 from gpudoctor.views.gpus import amd_gpus, nvidia_gpus, torch_gfx
 
@@ -19,16 +21,18 @@ def ground(facts: Facts, cpu: bool = False) -> Ground:
         facts: the machine.
         cpu: leave its GPUs out.
     """
-    gpus = () if cpu else nvidia_gpus(facts) or _roc(facts)
-    vendor = gpus[0].vendor if gpus else None
+    gpus = () if cpu else nvidia_gpus(facts) or _roc(facts) or gpus_of(facts, "apple")
+    cards = () if cpu or gpus or facts.host.system != "Linux" else intel.alone(facts)
+    vendor = gpus[0].vendor if gpus else "intel" if cards else None
     return Ground(
+        kernel=known_or(facts.host.system, None),
         system=known_or(facts.host.distribution.name, None),
         family=family_of(facts),
         release=known_or(facts.host.distribution.version, None),
         architecture=known_or(facts.host.architecture, None),
         glibc=_glibc(facts),
         vendor=vendor,
-        gpus=tuple(_name(gpu) for gpu in gpus),
+        gpus=tuple(_name(gpu) for gpu in gpus) or tuple(intel.card_name(card) for card in cards),
         capabilities=_capabilities(gpus),
         gfx=tuple(sorted({g.gfx for g in gpus if isinstance(g.gfx, str)})),
         driver=known_or(driver_version(facts), None) if vendor == "nvidia" else None,

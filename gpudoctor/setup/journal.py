@@ -80,7 +80,8 @@ class Journal:
             finally:
                 os.close(fd)
         except OSError as error:
-            raise JournalError(f"The journal {self.path} cannot be written: {error.strerror or error}.") from None
+            why = (error.strerror or str(error)).rstrip(".")
+            raise JournalError(f"The journal {self.path} cannot be written: {why}.") from None
 
     def _must_be_ours(self, fd: int) -> None:
         found = os.fstat(fd)

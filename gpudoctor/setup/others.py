@@ -10,19 +10,32 @@ from gpudoctor.views.gpus import torch_gfx
 
 
 def for_cpu(ground: Ground, names: Iterable[str], python: str | None) -> tuple[Wheel, ...]:
-    """The wheels for the CPU of those frameworks that have any for this Python."""
-    found = (_cpu(name, python) for name in names if libc_fits(ground, name, cpu=True))
+    """The wheels for the CPU of those that have any for this Python; of PyTorch those for Intel's and Apple's GPUs."""
+    found = (_cpu(ground, name, python) for name in names if libc_fits(ground, name, cpu=True))
     return tuple(wheel for wheel in found if wheel is not None)
 
 
-def _cpu(name: str, python: str | None) -> Wheel | None:
-    if name == "torch":
-        row = next((r for r in reversed(torch.torch().release) if not r.assumed and _fits(python, *r.python)), None)
-        if row is None:
-            return None
-        why = f"PyTorch {row.version} for the CPU: a fraction of the size of the build for CUDA, which PyPI gives."
+def _plain_torch(ground: Ground, python: str | None) -> Wheel | None:
+    row = next((r for r in reversed(torch.torch().release) if not r.assumed and _fits(python, *r.python)), None)
+    if row is None:
+        return None
+    requirement, variant, index = f"torch=={row.version}.*", "cpu", None
+    if ground.vendor == "intel":
+        variant, index = "xpu", torch.index_of("xpu")
+        why = f"PyTorch {row.version} for Intel's GPUs, which are the device xpu; it brings the SYCL runtime."
+    elif ground.kernel == "Darwin":
+        why = f"PyTorch {row.version}, which computes on Apple's GPU by Metal: the device mps."
+    elif ground.kernel == "Windows":
+        why = f"PyTorch {row.version} for the CPU."
+    else:
         index = torch.index_of("cpu")
-        return Wheel(framework=name, requirement=f"torch=={row.version}.*", variant="cpu", index=index, why=why)
+        why = f"PyTorch {row.version} for the CPU: a fraction of the size of the build for CUDA, which PyPI gives."
+    return Wheel(framework="torch", requirement=requirement, variant=variant, index=index, why=why)
+
+
+def _cpu(ground: Ground, name: str, python: str | None) -> Wheel | None:
+    if name == "torch":
+        return _plain_torch(ground, python)
     if name == "tensorflow":
         last = tensorflow.newest()
         if not _fits(python, *last.python):

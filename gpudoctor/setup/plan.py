@@ -70,7 +70,7 @@ class Wheel(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         framework: its import name.
         requirement: as pip takes it.
-        variant: "cu130", "rocm7.2" or "cpu".
+        variant: "cu130", "rocm7.2", "xpu" or "cpu".
         index: the address of the package index that has it; None: the Python Package Index.
         why: what it has to do with this machine.
     """
@@ -85,12 +85,13 @@ class Wheel(msgspec.Struct, frozen=True, kw_only=True):
 class Ground(msgspec.Struct, frozen=True, kw_only=True):
     """What decides, of this machine; None: not known, or not there."""
 
+    kernel: str | None = None  # Linux, Windows, Darwin
     system: str | None = None
     family: str | None = None  # of the package manager: debian, fedora, suse, arch
     release: str | None = None  # VERSION_ID of os-release
     architecture: str | None = None
     glibc: str | None = None  # "musl" where it is that
-    vendor: str | None = None  # nvidia, amd; None: no GPU that computes
+    vendor: str | None = None  # nvidia, amd, intel, apple; None: no GPU that computes
     gpus: tuple[str, ...] = ()
     capabilities: tuple[str, ...] = ()  # lowest first, each once
     gfx: tuple[str, ...] = ()
@@ -104,7 +105,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         wishes: the frameworks that were wished for.
         machine: what decided.
-        cuda: the CUDA of the wheels ("13"), "rocm7.2", or "cpu"; None: there is nothing to install.
+        cuda: the CUDA of the wheels ("13"), "rocm7.2", "xpu", or "cpu"; None: there is nothing to install.
         driver_cuda: the CUDA release of the driver that the wheels will run on.
         driver_branch: the branch of the driver that a step brings; None: there is no such step.
         python: Python's release, "3.12".

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from gpudoctor import __version__
 from gpudoctor.facts import Facts, Python
 from gpudoctor.knowledge import wheels as table
-from gpudoctor.setup import container, driver, environment, others, proof
+from gpudoctor.setup import container, driver, environment, level_zero, others, proof, windows
 from gpudoctor.setup.choice import choose
 from gpudoctor.setup.ground import ground as read
 from gpudoctor.setup.plan import Ground, Plan, Refusal, Step, Wheel
@@ -53,8 +53,8 @@ def plan(facts: Facts, wishes: Wishes) -> Plan:
         _container(found, facts, ground)
     if found.wheels and found.python:
         found.steps += environment.steps(facts, wishes, by, found.python, found.wheels)
-        found.steps.append(proof.step(environment.interpreter(wishes, by), found.wheels))
-    return Plan(
+        found.steps.append(proof.step(environment.interpreter(wishes, by), found.wheels, ground.kernel))
+    made = Plan(
         version=__version__,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         wishes=wishes.frameworks,
@@ -71,6 +71,7 @@ def plan(facts: Facts, wishes: Wishes) -> Plan:
         refused=tuple(found.refused),
         notes=tuple(found.notes),
     )
+    return windows.worded(made) if ground.kernel == "Windows" else made
 
 
 def _python(facts: Facts, wishes: Wishes) -> Python | None:
@@ -97,6 +98,8 @@ def _choose(found: Found, facts: Facts, ground: Ground, wishes: Wishes, python: 
     if ground.vendor == "nvidia":
         _nvidia(found, facts, ground, wishes, pythons)
     else:
+        if ground.vendor == "intel" and (step := level_zero.step(facts)):
+            found.steps.append(step)
         if not ground.vendor and not wishes.cpu and (wants_nvidia(facts) or on_wsl(facts)):
             found.notes.append(_HIDDEN)
         _other(found, ground, wishes, pythons)
@@ -130,7 +133,8 @@ def _other(found: Found, ground: Ground, wishes: Wishes, pythons: tuple[str | No
         if len(more) > len(wheels):
             best, wheels = python, more
     found.wheels, found.python = wheels, best or table.preferred_pythons()[0]
-    found.cuda = (wheels[0].variant if amd else "cpu") if wheels else None
+    own = next((w.variant for w in wheels if w.variant != "cpu"), "cpu")
+    found.cuda = own if wheels else None
     there = {w.framework for w in wheels}
     missing = [name for name in wishes.frameworks if name not in there]
     found.refused += [on_amd(ground, n) if amd else on_cpu(ground, n, best) for n in missing]

@@ -5,6 +5,7 @@ from gpudoctor.remedies.frameworks import onnxruntime_verify, verify
 from gpudoctor.remedies.proofs import framework_proof
 from gpudoctor.setup import commands
 from gpudoctor.setup.plan import Command, Step, Wheel
+from gpudoctor.views.intel import VERIFY
 
 _ON_CPU = {
     "torch": "import torch; print(torch.__version__, torch.ones(2, 2) @ torch.ones(2, 2))",
@@ -13,21 +14,27 @@ _ON_CPU = {
     "onnxruntime": "import onnxruntime as o; print(o.__version__, o.get_available_providers())",
 }
 
+_ON_MPS = 'import torch; print(torch.__version__, torch.ones(2, 2, device="mps") * 2)'
 
-def step(interpreter: str, wheels: tuple[Wheel, ...]) -> Step:
+
+def step(interpreter: str, wheels: tuple[Wheel, ...], kernel: str | None = "Linux") -> Step:
     """Prove it: the frameworks one by one, then the quick smoke tests with all checks."""
     return Step(
         id="proof",
         group="proof",
         title="See whether it works.",
         why="That a framework is installed is no proof: it has to compute something, and right.",
-        commands=tuple(_command(interpreter, w) for w in wheels),
+        commands=tuple(_command(interpreter, w, kernel) for w in wheels),
         verify=(commands.of("gpudoctor", "check", "--smoke", "--python", interpreter),),
     )
 
 
-def _command(interpreter: str, wheel: Wheel) -> Command:
+def _command(interpreter: str, wheel: Wheel, kernel: str | None) -> Command:
     python = Python(path=interpreter)
+    if wheel.variant == "xpu":
+        return commands.of_shell(verify(python, VERIFY))
+    if wheel.framework == "torch" and kernel == "Darwin":
+        return commands.of_shell(verify(python, _ON_MPS))
     if wheel.variant == "cpu":
         return commands.of_shell(verify(python, _ON_CPU[wheel.framework]))
     if wheel.framework == "onnxruntime":

@@ -4,7 +4,7 @@ import msgspec
 
 from gpudoctor.knowledge import generations, jax, rocm, wheels
 from gpudoctor.knowledge.kernels import version
-from gpudoctor.setup.choice import Choice, choose, libc_fits
+from gpudoctor.setup.choice import LINUX_ONLY, Choice, choose, libc_fits
 from gpudoctor.setup.plan import Ground, Refusal
 from gpudoctor.subjects import NAMES
 
@@ -45,6 +45,12 @@ def _system(ground: Ground, name: str, *, cpu: bool = False) -> Refusal | None:
     if libc_fits(ground, name, cpu=cpu):
         return None
     wish, architecture = NAMES[name], ground.architecture or "x86_64"
+    if ground.kernel == "Darwin":
+        why = f"The newest releases of {wish} have no wheels for Macs with Intel's processors."
+        return Refusal(wish, why, "Use a Mac with Apple's own chip, or Linux on this one.")
+    if ground.kernel == "Windows" and name in LINUX_ONLY:
+        why = f"{wish} has builds for GPUs on Linux alone."
+        return Refusal(wish, why, "Install it in WSL 2 (`wsl --install`): run this again there.")
     lowest = wheels.lowest_glibc(name, architecture, cpu=cpu)
     if lowest is None:
         why = f"The package index has no wheels of {wish} for NVIDIA GPUs on {architecture}."
@@ -157,7 +163,7 @@ def _only(ground: Ground, capability: str) -> Ground:
 def on_cpu(ground: Ground, name: str, python: str | None) -> Refusal:
     """Why a framework is not installed for the CPU."""
     if name == "cupy":
-        why = "CuPy computes on GPUs alone, and this machine has none that it could use."
+        why = "CuPy computes on the GPUs of NVIDIA and AMD alone, and this machine has none that it could use."
         return Refusal("CuPy", why, "Use NumPy, whose interface is the same.")
     found = _system(ground, name, cpu=True)
     if found:

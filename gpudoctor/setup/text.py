@@ -50,7 +50,10 @@ def _head(out: "Console", plan: Plan) -> None:
 
 
 def _summary(plan: Plan) -> str:
-    what = {"cpu": "wheels for the CPU"}.get(plan.cuda or "", f"wheels for CUDA {plan.cuda}")
+    other = {"cpu": "wheels for the CPU", "xpu": "wheels for Intel's GPUs"}
+    if plan.machine.vendor == "apple":
+        other = {"cpu": "wheels for macOS"}
+    what = other.get(plan.cuda or "", f"wheels for CUDA {plan.cuda}")
     if (plan.cuda or "").startswith("rocm"):
         what = f"wheels for ROCm {(plan.cuda or '').removeprefix('rocm')}"
     return f"{what}, Python {plan.python}, installed by {plan.manager} in {plan.environment}"

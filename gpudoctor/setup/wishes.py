@@ -30,7 +30,7 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         frameworks: import names, in the user's order.
         manager: who is to install; None: whoever does so in the environment, else uv where it is there, else pip.
-        place: the folder of a new environment, absolute.
+        place: the folder of a new environment; relative only in a plan for another machine.
         into: the interpreter of an environment that is there; None: a new one.
         python: the release of a new environment's Python, "3.12"; None: the examined one's, where wheels exist for it.
         driver: auto: where it is needed; yes: the newest that fits; no: it stays as it is.
@@ -71,8 +71,13 @@ def _framework(name: str) -> str:
     return found
 
 
-def place(text: str, home: str, folder: str) -> str:
+def place(text: str, home: str, folder: str | None) -> str:
     """The absolute path of an environment's folder.
+
+    Args:
+        text: as it was typed.
+        home: this user's home folder.
+        folder: the working directory; None: the plan is for another machine, and the path stays as it was typed.
 
     Raises:
         WishError: it cannot be one.
@@ -80,7 +85,7 @@ def place(text: str, home: str, folder: str) -> str:
     path = os.path.join(home, text[2:]) if text.startswith("~/") else text
     if not path or any(ord(c) < 32 for c in path):
         raise WishError(f'"{text}" cannot be the folder of an environment.')
-    return os.path.abspath(os.path.join(folder, path))
+    return text if folder is None else os.path.abspath(os.path.join(folder, path))
 
 
 def python(text: str) -> str:

@@ -11,6 +11,7 @@ from gpudoctor.setup.forms import FORMS
 from gpudoctor.setup.plan import Plan
 from tests.cli import gpudoctor
 from tests.cli.conftest import Run
+from tests.machines.registry import machines
 from tests.setup.grounds import machine
 
 # A uv that makes what it is asked for, and tells nobody else.
@@ -145,3 +146,31 @@ def test_nothing_of_the_working_directory_is_imported(tmp_path: Path, tools: str
     ran = gpudoctor(*words, env=state, cwd=tmp_path)
     assert "of the working directory" not in ran.out + ran.err
     assert f"$ uv venv --python 3.11 {tmp_path}/env" in ran.out or f"{tmp_path}/env" in ran.out
+
+
+def test_a_journal_that_cannot_be_written_ends_it_before_anything_is_done(tmp_path: Path, tools: str) -> None:
+    (tmp_path / "state").mkdir()
+    (tmp_path / "state" / "gpudoctor").write_text("a file where the folder belongs")
+    env = {"PATH": tools, "XDG_STATE_HOME": str(tmp_path / "state"), "HOME": str(tmp_path)}
+    done = gpudoctor("setup", "onnxruntime", "--cpu", "--run", "--yes", "--env", "env", cwd=tmp_path, env=env)
+    assert done.code == 4
+    assert "The journal" in done.err
+    assert "cannot be written" in done.err
+    assert not done.err.rstrip().endswith("..")
+    assert not (tmp_path / "env").exists()
+
+
+def test_a_plan_for_another_machine_names_no_folder_of_this_one(run: Run, ada: str, tmp_path: Path) -> None:
+    ran = run("setup", "pytorch", "--facts", ada, "--manager", "pip")
+    assert "-m venv gpu-env\n" in ran.out
+    assert "gpu-env/bin/python -m pip install" in ran.out
+    assert str(tmp_path) not in ran.out
+
+
+def test_forms_of_linux_are_refused_for_windows(run: Run, tmp_path: Path) -> None:
+    windows = next(m for m in machines() if m.name == "windows-with-nvidia")
+    file = _file(tmp_path, windows.make())
+    ran = run("setup", "pytorch", "--facts", file, "--as", "shell")
+    assert (ran.code, ran.out) == (2, "")
+    assert "--as shell is for Linux, and this plan is for Windows." in ran.err
+    assert run("setup", "pytorch", "--facts", file, "--as", "environment.yml").code == 0

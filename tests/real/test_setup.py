@@ -252,7 +252,7 @@ def test_shellcheck_finds_nothing(kind: str, tmp_path: Path) -> None:
 @pytest.mark.skipif(not shutil.which("cloud-init"), reason="needs cloud-init")
 @pytest.mark.parametrize("kind", GROUNDS)
 def test_cloud_init_takes_the_user_data(kind: str, tmp_path: Path) -> None:
-    argv = ["cloud-init", "schema", "--config-file", _written(kind, "cloud-init", tmp_path)]
+    argv = ["cloud-init", "schema", "--config-file", str(_written(kind, "cloud-init", tmp_path))]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
 

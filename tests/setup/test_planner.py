@@ -4,8 +4,9 @@ import itertools
 
 import pytest
 
-from gpudoctor.facts import Gpu
+from gpudoctor.facts import Facts, Gpu
 from gpudoctor.knowledge import generations
+from gpudoctor.setup.forms.parts import quiet
 from gpudoctor.setup.plan import Plan, Step
 from gpudoctor.setup.planner import plan
 from gpudoctor.setup.wishes import Wishes
@@ -324,3 +325,76 @@ def test_virtual_gpus_keep_the_driver_that_fits_their_host() -> None:
 def test_nothing_is_said_of_kernel_modules_where_windows_has_the_driver() -> None:
     windows = made(change(machine("ada", branch=470), "host.wsl", 2), "torch").steps[0]
     assert "kernel modules" not in windows.why
+
+
+# -- where Linux is not, and other vendors -------------------------------------------------------------------
+
+
+def _known(name: str) -> Facts:
+    return next(m.make() for m in machines() if m.name == name)
+
+
+def test_on_windows_it_is_powershells_words_and_pytorchs_own_index() -> None:
+    found = made(_known("windows-with-nvidia"), *ALL, manager="pip", place="gpu-env")
+    assert list(wheels(found)) == ["torch", "cupy", "onnxruntime"]
+    assert found.wheels[0].index == "https://download.pytorch.org/whl/cu126"  # PyPI's is for the CPU there
+    assert refused(found).keys() == {"TensorFlow", "JAX"}
+    assert "WSL 2" in found.refused[0].instead
+    assert found.interpreter == "gpu-env/Scripts/python.exe"
+    assert found.notes == ()
+    commands = [c for s in found.steps for c in (*s.commands, *s.verify, *s.undo)]
+    assert not any(c.argv for c in commands)
+    assert "Remove-Item -Recurse -Force gpu-env" in [c.shown for c in commands]
+    assert "C:\\env\\Scripts\\python.exe -m venv gpu-env" in [c.shown for c in commands]
+
+
+def test_on_windows_a_driver_comes_from_nvidias_page() -> None:
+    driver = step(made(_known("windows-with-nvidia"), "torch", driver="yes"), "driver")
+    assert "https://www.nvidia.com/en-us/drivers/" in driver.title
+    assert "kernel modules" not in driver.why
+    assert driver.commands == ()
+
+
+def test_a_mac_takes_the_package_indexs_builds() -> None:
+    found = made(_known("macbook"), *ALL)
+    assert {w.index for w in found.wheels} == {None}
+    assert list(refused(found)) == ["CuPy"]
+    assert "device mps" in found.wheels[0].why
+    assert 'device="mps"' in step(found, "proof").commands[0].shown
+    intel = made(change(_known("macbook"), "host.architecture", "x86_64"), "torch")
+    assert "Macs with Intel's processors" in refused(intel)["PyTorch"]
+
+
+def test_intels_gpus_get_pytorch_for_xpu_and_level_zero_where_it_is_missing() -> None:
+    found = made(_known("arc-workstation"), "torch", "jax")
+    assert [(w.variant, w.index) for w in found.wheels] == [
+        ("xpu", "https://download.pytorch.org/whl/xpu"),
+        ("cpu", None),
+    ]
+    assert [s.id for s in found.steps] == ["environment", "wheels", "proof"]
+    assert "torch.xpu.is_available()" in step(found, "proof").commands[0].shown
+    without = made(_known("arc-without-level-zero"), "torch")
+    assert [c.shown for c in step(without, "level-zero").commands] == ["sudo apt-get install libze1 libze-intel-gpu1"]
+
+
+# -- what a plan depends on ----------------------------------------------------------------------------------
+
+
+def test_podman_gets_its_gpus_by_cdi() -> None:
+    facts = change(change(machine("ada"), "containers.docker", None), "containers.podman", "/usr/bin/podman")
+    toolkit = step(made(facts, "torch", container=True), "container-toolkit")
+    assert toolkit.commands[-1].shown == "sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml"
+    assert not any("docker" in c.shown for c in (*toolkit.commands, *toolkit.verify))
+
+
+def test_the_distributions_python_may_lack_venv() -> None:
+    own = change(machine("ada"), "pythons", (python(version="3.12.3", path="/usr/bin/python3"),))
+    assert "apt-get install python3-venv" in step(made(own, "torch", manager="pip"), "environment").why
+    assert "python3-venv" not in step(made(own, "torch", manager="uv"), "environment").why
+    other = distribution(own, "fedora", "43")
+    assert "python3-venv" not in step(made(other, "torch", manager="pip"), "environment").why
+
+
+def test_who_says_yes_to_all_of_it_is_asked_nothing() -> None:
+    shown = _shown(quiet(made(machine("ada", branch=None), "torch")))
+    assert shown == ["sudo apt-get update", "sudo apt-get --yes install nvidia-driver-580-open"]

@@ -4,6 +4,8 @@ import json
 import shlex
 from collections.abc import Iterator
 
+import msgspec
+
 from gpudoctor.setup.plan import Command, Plan, Step
 
 # Where forms for other machines put uv, and the Pythons that it fetches: root's home is closed to other users.
@@ -51,6 +53,17 @@ def unattended(argv: tuple[str, ...], sudo: bool = True) -> tuple[str, ...]:
     elif argv and argv[0] in _QUIET and argv[1:] and argv[1] not in ("update", "makecache"):
         argv = (argv[0], *_QUIET[argv[0]], *argv[1:])
     return (*head, *argv)
+
+
+def quiet(plan: Plan) -> Plan:
+    """The plan with commands that ask nothing, for who has said yes to all of it."""
+    steps = tuple(msgspec.structs.replace(s, commands=tuple(_quiet(c) for c in s.commands)) for s in plan.steps)
+    return msgspec.structs.replace(plan, steps=steps)
+
+
+def _quiet(command: Command) -> Command:
+    argv = unattended(command.argv)
+    return command if argv == command.argv else Command(shlex.join(argv), argv)
 
 
 def line(command: Command, sudo: bool = True) -> str:

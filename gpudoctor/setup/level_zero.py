@@ -1,0 +1,22 @@
+"""The step that lets programs reach an Intel GPU: Level Zero's loader and driver."""
+
+from gpudoctor.facts import Facts
+from gpudoctor.remedies import intel
+from gpudoctor.setup import commands
+from gpudoctor.setup.plan import Step
+from gpudoctor.subjects import in_container
+
+
+def step(facts: Facts) -> Step | None:
+    """The step; None where both are there, or nobody could say."""
+    if facts.intel.level_zero is not None and facts.intel.loader is not None:
+        return None
+    fix = intel.level_zero(facts)[0]
+    return Step(
+        id="level-zero",
+        group="driver",
+        title=fix.says,
+        why="PyTorch reaches an Intel GPU by Level Zero, which the kernel's own driver does not bring.",
+        commands=tuple(commands.of_shell(c) for c in fix.commands) if not in_container(facts) else (),
+        root=True,
+    )
