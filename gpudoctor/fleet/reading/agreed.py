@@ -6,7 +6,7 @@ from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 
-from gpudoctor.fleet.reading.facts import HARDWARE, text
+from gpudoctor.fleet.reading.facts import HARDWARE, Value, text
 from gpudoctor.fleet.reading.sections import ABSENT, Absent, Section
 
 
@@ -29,14 +29,14 @@ def agreed(sections: Iterable[Section], groups: array[int]) -> dict[int, dict[st
 
 def _of_group(section: Section, counts: Mapping[int, int]) -> dict[str, str]:
     """In one pass over what differs: whatever a class does not name is as in the base."""
-    others: dict[str, Counter[object]] = defaultdict(Counter)
+    others: dict[str, Counter[Value | Absent]] = defaultdict(Counter)
     for number, count in counts.items():
         for fact, value in section.delta(number).items():
             others[fact][value] += count
     every = sum(counts.values())
     found = {}
     for fact in (section.base.keys() | others.keys()) - {HARDWARE}:
-        values = others.get(fact, Counter())
+        values: Counter[Value | Absent] = others.get(fact, Counter())
         values[section.base.get(fact, ABSENT)] += every - values.total()
         if not fact.startswith("packages"):  # a package that is not there is known not to be
             values.pop(ABSENT, None)

@@ -22,7 +22,8 @@ def told(groups: list[int], *machines: Machine) -> dict[int, dict[str, str]]:
 
 
 def test_what_more_than_half_have() -> None:
-    new, old = {"driver": "580", "rocm": None}, {"driver": "570", "rocm": None}
+    new: Machine = {"driver": "580", "rocm": None}
+    old: Machine = {"driver": "570", "rocm": None}
     assert told([0, 0, 0], new, old, new) == {0: {"driver": "580", "rocm": "none"}}
     assert told([0, 0], new, old) == {0: {"rocm": "none"}}
     assert told([0, 0, 1], new, old, old)[1] == {"driver": "570", "rocm": "none"}
