@@ -2,12 +2,14 @@
 
 import argparse
 import shlex
+import sys
 from typing import TYPE_CHECKING
 
-from gpudoctor.cli import INCOMPLETE, UsageError
+from gpudoctor.cli import FAILED, INCOMPLETE, OK, UsageError
 from gpudoctor.cli.arguments import Parser
 from gpudoctor.cli.fleet_engines import chosen_options, engine_options, typed_options
 from gpudoctor.cli.fleet_node import limit, looks
+from gpudoctor.cli.output import out, out_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -201,5 +203,26 @@ def _ended(outcome: "Outcome", folder: "Folder", code: int) -> int:
 
 
 def _told(arguments: argparse.Namespace) -> int:
-    """Sum up what the nodes said, and write it; gives the exit code."""
-    return 0
+    """Sum up what the nodes said, and write it; gives the exit code.
+
+    Raises:
+        UsageError: the folder cannot be read.
+    """
+    from gpudoctor.fleet.faces.verdict import status
+    from gpudoctor.fleet.reading.sources import SourceError, Sources
+    from gpudoctor.fleet.reading.summing import summed
+
+    try:
+        fleet = summed(Sources([arguments.into]))
+    except SourceError as error:
+        raise UsageError(str(error)) from None
+    if arguments.json:
+        from gpudoctor.fleet.faces.json import render as document
+
+        out_json(document(fleet))
+    else:
+        from gpudoctor.cli.terminal import colours, columns
+        from gpudoctor.fleet.faces.text import render
+
+        out(render(fleet, columns(), colours(sys.stdout)))
+    return {"fail": FAILED, "incomplete": INCOMPLETE}.get(status(fleet), OK)

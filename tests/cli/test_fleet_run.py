@@ -1,0 +1,310 @@
+"""`gpudoctor fleet run`: asks nodes, accounts for all of them, goes on where it ended, and ends when it is asked to."""
+
+import inspect
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from gpudoctor.cli.fleet_engines import OPTIONS, Option
+from gpudoctor.cli.fleet_progress import said
+from gpudoctor.fleet.running import engines
+from gpudoctor.fleet.running.ledger import read
+from gpudoctor.fleet.running.register import Standing
+from tests.cli import BARE, Ran
+from tests.cli.conftest import Run
+from tests.expect import one
+from tests.fleet.running import local
+from tests.standins import clean_up, left_running
+
+ROOT = Path(local.__file__).parents[3]
+ENV = BARE | {"PYTHONPATH": str(ROOT)}
+REAL = [sys.executable, local.__file__, "fleet", "run", "local"]
+
+
+@pytest.fixture
+def fleet(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
+    """Runs `fleet run local` in this process; the nodes come first."""
+    monkeypatch.setitem(engines.ENGINES, "local", ("local", "Local"))
+    monkeypatch.setattr(engines, "engine", local.made)
+
+    def ran(*arguments: str) -> Ran:
+        return run("fleet", "run", "local", *arguments, "--into", str(tmp_path / "run"))
+
+    return ran
+
+
+def states(tmp_path: Path) -> dict[str, str]:
+    return {node: entry.state for node, entry in read(str(tmp_path / "run" / "ledger.jsonl")).items()}
+
+
+def reports(tmp_path: Path) -> set[str]:
+    return {file.name for file in (tmp_path / "run" / "reports").iterdir()}
+
+
+def asked(tmp_path: Path) -> dict[str, object]:
+    found: dict[str, object] = json.loads((tmp_path / "run" / "run.json").read_text())
+    return found
+
+
+def test_all_report(fleet: Run, tmp_path: Path) -> None:
+    ran = fleet("a,b,noise1", "--quick", "--fan", "2")
+    assert (ran.code, ran.err) == (0, "")
+    assert "3 nodes are well" in ran.out
+    assert states(tmp_path) == dict.fromkeys(("a", "b", "noise1"), "reported")
+    assert reports(tmp_path) == {"a.json", "b.json", "noise1.json"}
+    said = asked(tmp_path)
+    assert (said["engine"], said["nodes"], said["fan"], said["seconds"]) == ("local", "a,b,noise1", 2, 180.0)
+    assert said["command"] == ["gpudoctor", "fleet", "node", "--limit", "180", "--quick"]
+
+
+def test_some_do_not_and_a_second_run_asks_only_those(fleet: Run, tmp_path: Path) -> None:
+    ran = fleet("a,dead1,down1")
+    assert (ran.code, ran.err) == (3, "")
+    assert "It ended with 7." in ran.out
+    assert "It is down." in ran.out
+    assert states(tmp_path) == {"a": "reported", "dead1": "failed", "down1": "not asked"}
+    ledger = tmp_path / "run" / "ledger.jsonl"
+    before = ledger.read_bytes().count(b"\n")
+    assert fleet("a,dead1,down1,b").code == 3
+    assert ledger.read_bytes().count(b"\n") == before + 3
+    assert states(tmp_path)["b"] == "reported"
+    assert len(asked(tmp_path)["started"]) == 2  # type: ignore[arg-type]
+
+
+def test_again_asks_all(fleet: Run, tmp_path: Path) -> None:
+    assert fleet("a").code == 0
+    made = (tmp_path / "run" / "reports" / "a.json").stat().st_ino
+    assert fleet("a").code == 0
+    assert (tmp_path / "run" / "reports" / "a.json").stat().st_ino == made
+    assert fleet("a", "--again").code == 0
+    assert (tmp_path / "run" / "earlier" / "a.json").stat().st_ino == made
+    assert reports(tmp_path) == {"a.json"}
+
+
+def test_the_summary_as_json_and_nothing_else(fleet: Run) -> None:
+    ran = fleet("a,dead1", "--json")
+    document = json.loads(ran.out)
+    assert (ran.code, ran.err) == (3, "")
+    assert document["schema"] == "gpudoctor.fleet/1"
+    assert document["counts"] == {"pass": 1, "failed": 1}
+    assert document["states"] == {"pass": "a", "failed": "dead1"}
+
+
+def test_a_real_node_is_held_against_the_file_that_was_read_here(
+    fleet: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "ours.toml").write_text(one("host.cpus", "at_least=1000000"))
+    (tmp_path / "ours.toml").chmod(0o644)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    ran = fleet("real1", "--quick", "--limit", "60", "--expect", "ours.toml")
+    assert ran.code == 1
+    (finding,) = json.loads((tmp_path / "run/reports/real1.json").read_text())["findings"][:1]
+    assert finding["cause"] == "ours.toml:1 expects of this machine at least 1000000."
+
+
+def test_how_gpudoctor_is_started_there(fleet: Run, tmp_path: Path) -> None:
+    assert fleet("a", "--with", "env 'A=1 2' /opt/gpudoctor", "--smoke", "--limit", "77.5").code == 0
+    assert asked(tmp_path)["command"] == [
+        "env", "A=1 2", "/opt/gpudoctor", "fleet", "node", "--limit", "77.5", "--smoke",
+    ]  # fmt: skip
+
+
+def test_the_limit_with_smoke_tests_is_longer(fleet: Run, tmp_path: Path) -> None:
+    assert fleet("a", "--smoke").code == 0
+    assert asked(tmp_path)["seconds"] == 900.0
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("run zzz --into x", "There is no engine"),
+        ("run slrm --into x", 'There is no engine "slrm". Did you mean "slurm"?'),
+        ("run local a", "The following arguments are required: --into."),
+        ("run local a --into=", "--into takes the name of a folder; a shell variable that is not set gives an empty"),
+        ("run local a --into x --fan 0", "--fan takes a whole number from 1 to 10000, not 0."),
+        ("run local a --into x --fan ²", "--fan takes a whole number from 1 to 10000, not ²."),
+        ("run local a --into x --limit 0", "--limit takes 5 to 86400 seconds, not 0."),
+        ("run local a --into x --with=", "--with takes a command; a shell variable that is not set gives an empty"),
+        ("run local a --into x --with '", "--with ' is no command: No closing quotation."),
+        ("run local a --into x --expect /proc/none", "/proc/none cannot be read: No such file or directory."),
+        ("run local a --into x --partition p", "--partition has no meaning with local: it is slurm's."),
+        ("run ray --into x --address=", "--address takes a text; a shell variable that is not set gives an empty one."),
+        ("run local nonsense --into x", '"nonsense" is no set of nodes.'),
+        ("run local --into x", "local knows no node."),
+        ("run local a --into /proc/none/x", "/proc/none/x cannot be used: No such file or directory."),
+        ("run local a --into x --agin", 'There is no option "--agin". Did you mean "--again"?'),
+        ("run local a b --into x", 'The argument "b" is one too many. `gpudoctor fleet run --help` lists what there'),
+        ("rn", 'There is no command "rn". Did you mean "run"?'),
+    ],
+)
+def test_wrong_usage_leaves_nothing(
+    fleet: Run, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str, sentence: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run("fleet", *line.split(" ")).sentence.startswith(sentence)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_folders_of_something_else_and_of_another_run(fleet: Run, tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "data.csv").write_text("1")
+    assert fleet("a").sentence == (
+        f"{tmp_path}/run holds other files, as data.csv: choose a new folder, or that of a fleet run."
+    )
+    assert [file.name for file in (tmp_path / "run").iterdir()] == ["data.csv"]
+
+
+@pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.flag)
+def test_each_option_is_a_parameter_of_its_engine(option: Option) -> None:
+    module, kind = engines.ENGINES[option.engine]
+    made = pytest.importorskip(f"gpudoctor.fleet.running.engines.{module}")
+    assert option.parameter in inspect.signature(getattr(made, kind)).parameters
+
+
+def test_options_reach_the_engine_that_they_are_of(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    found: dict[str, object] = {}
+
+    def made(name: str, **options: object) -> local.Local:
+        found.update(options, name=name)
+        return local.Local()
+
+    monkeypatch.setattr(engines, "engine", made)
+    arguments = ["--ssh-option=-p2222", "--ssh-option", "-4", "--user", "me", "--into", str(tmp_path / "run")]
+    assert run("fleet", "run", "ssh", "a", *arguments).code == 0
+    assert found == {"name": "ssh", "options": ("-p2222", "-4"), "user": "me"}
+    assert asked(tmp_path)["options"] == {"--user": ["me"], "--ssh-option": ["-p2222", "-4"]}
+
+
+def test_an_engine_that_breaks_in_the_middle(fleet: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engines, "engine", lambda name, **_: local.Local("broken"))
+    ran = fleet("a,b")
+    assert (ran.code, ran.out) == (3, "")
+    assert ran.err == (
+        f"gpudoctor: The local engine broke. 0 of 2 nodes have reported, in {tmp_path}/run; "
+        "the same command goes on with the others.\n"
+    )
+    assert states(tmp_path) == {"a": "not asked", "b": "not asked"}
+
+
+def test_an_engine_that_is_not_there(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(engines, "engine", lambda name, **_: local.Local("missing"))
+    assert run("fleet", "run", "ray", "--into", str(tmp_path / "run")).sentence == "There is no local engine here."
+
+
+@pytest.mark.parametrize(
+    ("standing", "before", "words"),
+    [
+        (Standing(4, 0, 0, 0), 0, "0 of 4 nodes have reported"),
+        (Standing(4, 1, 2, 1), 6, "7 of 10 nodes have reported, 2 running, 1 without a report"),
+    ],
+)
+def test_progress(standing: Standing, before: int, words: str) -> None:
+    assert said(standing, before) == words
+
+
+# -- processes of their own ----------------------------------------------------------------------------------
+
+
+def started(tmp_path: Path, nodes: str) -> "subprocess.Popen[bytes]":
+    """A run that has hung on its first node, and whose other ones have reported."""
+    argv = [*REAL, nodes, "--into", str(tmp_path / "run")]
+    env = ENV | {"MARK": str(tmp_path)}
+    run = subprocess.Popen(
+        argv, env=env, cwd="/", stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+    )
+    end = time.monotonic() + 30
+    while not (tmp_path / "run/reports/a.json").exists():
+        assert time.monotonic() < end, "nobody reported"
+        time.sleep(0.02)
+    time.sleep(0.3)
+    return run
+
+
+def nothing_left(tmp_path: Path) -> None:
+    end = time.monotonic() + 10
+    while (left := left_running(str(tmp_path))) and time.monotonic() < end:
+        time.sleep(0.05)
+    clean_up(left)
+    assert left == []
+
+
+@pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 143), ("SIGHUP", 129)])
+def test_a_signal_ends_the_run_its_nodes_and_leaves_a_ledger_to_go_on_with(
+    tmp_path: Path, fleet: Run, name: str, code: int
+) -> None:
+    with started(tmp_path, "hang1,a,down1") as run:
+        run.send_signal(getattr(signal, name))
+        out, err = run.communicate(timeout=30)
+    assert (run.returncode, out) == (code, b"")
+    assert err.decode() == (
+        f"gpudoctor: The run was ended. 1 of 3 nodes have reported, in {tmp_path}/run; "
+        "the same command goes on with the others.\n"
+    )
+    nothing_left(tmp_path)
+    assert states(tmp_path) == {"hang1": "failed", "a": "reported", "down1": "not asked"}
+    assert fleet("a,b").code == 3  # hang1 and down1 are still without
+    assert reports(tmp_path) == {"a.json", "b.json"}
+
+
+def test_a_run_that_was_killed_can_be_gone_on_with(tmp_path: Path, fleet: Run) -> None:
+    with started(tmp_path, "hang1,a") as run:
+        run.kill()
+        clean_up(left_running(str(tmp_path)))  # this engine's nodes outlive it, and hold its streams open
+        run.communicate(timeout=30)
+    with (tmp_path / "run/ledger.jsonl").open("ab") as ledger:
+        ledger.write(b'{"node":"hang1","sta')
+    (tmp_path / "run/reports/b.json.77.part").write_text("{")
+    assert fleet("a,b").code == 0
+    assert states(tmp_path) == {"a": "reported", "b": "reported"}
+    assert reports(tmp_path) == {"a.json", "b.json"}
+
+
+def test_two_runs_at_once(tmp_path: Path, fleet: Run) -> None:
+    with started(tmp_path, "hang1,a") as run:
+        try:
+            assert fleet("b").sentence == f"Another run writes to {tmp_path}/run at this moment."
+        finally:
+            run.send_signal(signal.SIGINT)
+            run.communicate(timeout=30)
+    nothing_left(tmp_path)
+
+
+def test_a_full_disk(tmp_path: Path) -> None:
+    nodes = ",".join(f"n{number}" for number in range(30))  # a ledger of several blocks, reports of less than one
+    line = f"ulimit -f 1; exec {' '.join(REAL)} {nodes} --into {tmp_path}/run"
+    ended = subprocess.run(["bash", "-c", line], capture_output=True, text=True, env=ENV, cwd="/", timeout=60)
+    sentence = Ran(ended.returncode, ended.stdout, ended.stderr).sentence
+    assert sentence.startswith(f"{tmp_path}/run/ledger.jsonl cannot be written: ")
+    assert "; the same command goes on with the others." in sentence
+    kept = states(tmp_path)
+    assert 0 < len(kept) < 30
+    again = [*REAL, nodes, "--into", str(tmp_path / "run")]
+    ended = subprocess.run(again, capture_output=True, text=True, env=ENV, timeout=60)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert states(tmp_path) == dict.fromkeys(nodes.split(","), "reported")
+
+
+def test_a_terminal_shows_how_it_stands_and_nothing_of_it_stays(tmp_path: Path) -> None:
+    ours, theirs = pty.openpty()
+    argv = [*REAL, "hang1,a,b", "--into", str(tmp_path / "run")]
+    with subprocess.Popen(
+        argv, env=ENV | {"TERM": "xterm"}, cwd="/", stdout=subprocess.DEVNULL, stderr=theirs, start_new_session=True
+    ) as run:
+        os.close(theirs)
+        told = b""
+        while b"2 of 3 nodes have reported, 1 running ..." not in told:
+            told += os.read(ours, 4096)
+        run.send_signal(signal.SIGINT)
+        while b"The run was ended." not in told:
+            told += os.read(ours, 4096)
+        run.wait(30)
+    os.close(ours)
+    assert b"\r\x1b[Kgpudoctor: The run was ended." in told
