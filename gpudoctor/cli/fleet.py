@@ -7,7 +7,7 @@ from gpudoctor.cli.arguments import Parser
 
 DESCRIPTION = """Examine many machines with the engine that a cluster has already, and see which of them differ, in
 what, and why."""
-PARTS = ("run", "report", "merge", "node")
+PARTS = ("run", "report", "merge", "node", "rank")
 
 
 def add(commands: "argparse._SubParsersAction[Parser]") -> None:

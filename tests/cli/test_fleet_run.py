@@ -254,6 +254,19 @@ def test_a_signal_ends_the_run_its_nodes_and_leaves_a_ledger_to_go_on_with(
     assert reports(tmp_path) == {"a.json", "b.json"}
 
 
+def test_a_second_signal_waits_for_nobody_and_the_ledger_is_complete(tmp_path: Path) -> None:
+    with started(tmp_path, "deaf1,a") as run:
+        run.send_signal(signal.SIGINT)
+        time.sleep(0.5)
+        assert run.poll() is None  # its engine has time to end what it started
+        run.send_signal(signal.SIGINT)
+        run.wait(10)
+        clean_up(left_running(str(tmp_path)))
+        _, err = run.communicate(timeout=30)
+    assert (run.returncode, err) == (130, b"")
+    assert states(tmp_path) == {"deaf1": "failed", "a": "reported"}
+
+
 def test_a_run_that_was_killed_can_be_gone_on_with(tmp_path: Path, fleet: Run) -> None:
     with started(tmp_path, "hang1,a") as run:
         run.kill()

@@ -22,7 +22,13 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Line(NamedTuple):
-    """A line of what a node wrote; `node` is empty where the engine does not know whose it is."""
+    """A line of what a node wrote.
+
+    Attributes:
+        node: whose it is; the name that the line itself tells does not count then. Empty: the engine does not know, and
+            that name counts: what `--name NODE` says, else what Slurm or the host calls itself there.
+        text: the line, without its end.
+    """
 
     node: str
     text: str

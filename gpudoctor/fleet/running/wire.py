@@ -17,7 +17,7 @@ from gpudoctor.patterns import pattern
 # Launchers that label lines cut long ones; Slurm's and ssh's buffers hold many times this. A whole line is shorter than
 # PIPE_BUF (4096, pipe(7)), so that several writers to one pipe never mix theirs.
 _WIDE = 700
-_WIDEST = 4096  # letters of a part that anybody may send
+_WIDEST = 1024  # letters of a part that anybody may send
 # No report is larger when unpacked; what would be is no report of ours: eight GPUs with all smoke tests take 0.2 MiB.
 MOST = 16 << 20
 _AT_ONCE = 3  # reports of one node at a time: a launcher may have started it twice

@@ -1,7 +1,8 @@
 """gpudoctor with one more engine, "local", whose nodes are processes here; `python local.py fleet run local ...`.
 
-What a node does follows from its name: "hang1" says hello and hangs, "dead1" ends without a word, "down1" cannot be
-asked, "noise1" writes other things too; any other reports.
+What a node does follows from its name: "hang1" says hello and hangs, "deaf1" too, and its engine does not end it when
+it is asked to stop; "dead1" ends without a word, "down1" cannot be asked, "noise1" writes other things too; "real1" is
+this machine; any other reports.
 """
 
 import json
@@ -57,7 +58,7 @@ def argv(node: str, job: Job) -> list[str]:
     """What runs for a node."""
     if node.startswith("real"):
         return [sys.executable, "-m", *job.argv]
-    if node.startswith("hang"):
+    if node.startswith(("hang", "deaf")):
         return [sys.executable, "-c", HANGS.format(hello=wire.hello(node))]
     if node.startswith("dead"):
         return [sys.executable, "-c", "raise SystemExit(7)"]
