@@ -1,7 +1,7 @@
 """What is otherwise than in an earlier summary: nodes, causes, what most have, and medians beyond their noise."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 
 import msgspec
 
@@ -25,6 +25,22 @@ _PACKAGES = 8  # of more packages that changed on the same nodes the first is na
 def compared(now: Fleet, before: Fleet) -> Fleet:
     """The summary with what has changed since an earlier one."""
     return msgspec.structs.replace(now, changes=changes(before, now), since=before.newest or before.created)
+
+
+def narrowed(before: Fleet, names: Container[str]) -> Fleet:
+    """An earlier summary for a comparison of some nodes: without what is said of all of a group."""
+
+    def left(folded: str) -> str:
+        return fold(node for node in unfolded(folded) if node in names)
+
+    return msgspec.structs.replace(
+        before,
+        states={state: left(nodes) for state, nodes in before.states.items()},
+        causes=tuple(msgspec.structs.replace(cause, nodes=left(cause.nodes)) for cause in before.causes),
+        groups=(),
+        drifts=(),
+        spreads=(),
+    )
 
 
 def changes(before: Fleet, now: Fleet) -> tuple[Change, ...]:

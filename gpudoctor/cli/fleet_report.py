@@ -1,0 +1,300 @@
+"""`gpudoctor fleet report DIR|FILE...`: what the reports of many machines say together."""
+
+import argparse
+import os
+import sys
+from typing import TYPE_CHECKING, NamedTuple
+
+from gpudoctor.cli import FAILED, INCOMPLETE, OK, UsageError
+from gpudoctor.cli.arguments import Parser
+from gpudoctor.cli.output import complain, out, out_json
+
+if TYPE_CHECKING:
+    from gpudoctor.fleet.holding import Holding
+    from gpudoctor.fleet.summary import Fleet
+
+DESCRIPTION = """Sum up the reports of many machines: which causes are on which nodes, worst first; in what like nodes
+do not agree; which measured values stand apart; what has changed since last time. Exit codes: 0 every node reported and
+nothing failed, 1 something failed, 2 wrong usage, 3 nodes did not report, or something could not be judged."""
+# The names of gpudoctor.fleet.faces.formats, which is loaded for those who run the command, and not for --help.
+NAMES = ("text", "json", "html", "prometheus", "csv", "parquet")
+_NAMED = 200  # letters of a set of nodes in a sentence
+
+
+class Form(NamedTuple):
+    """How the summary is written.
+
+    Attributes:
+        name: of the format.
+        path: the file; None: standard output.
+        mask: whether names of users are taken out, and names of nodes; None: as the format does it.
+        everything: whether the text lists everything.
+    """
+
+    name: str
+    path: str | None
+    mask: bool | None
+    everything: bool
+
+
+def add(parts: "argparse._SubParsersAction[Parser]") -> None:
+    """Add the command to the parser."""
+    one = parts.add_parser("report", help="sum up the reports of many machines", description=DESCRIPTION)
+    one.add_argument(
+        "paths",
+        metavar="DIR|FILE",
+        nargs="+",
+        help="the folder of a run, a folder of NODE.json, reports, files of `fleet merge`, or a summary as JSON",
+    )
+    one.add_argument("--json", action="store_true", help="write the summary as one JSON document: --format json")
+    one.add_argument("--format", choices=NAMES, metavar="NAME", help=f"how to write it: {', '.join(NAMES)}")
+    one.add_argument("--output", "-o", metavar="FILE", help="write to a file, whole or not at all (-: standard output)")
+    one.add_argument(
+        "--since",
+        metavar="OLD",
+        help="say what has changed since then: a summary as JSON, or reports (default: the last summary, which the "
+        "folder of a run keeps)",
+    )
+    one.add_argument(
+        "--expect",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="hold each report against this file of expectations; may be repeated",
+    )
+    one.add_argument("--nodes", metavar="SET", help="only these nodes: node[01-16,20]")
+    one.add_argument("--all", action="store_true", help="cut nothing: every node's name, every cause, fact and figure")
+    one.add_argument(
+        "--mask",
+        action=argparse.BooleanOptionalAction,
+        help="hide names of nodes and users, home folders and addresses (default: names of nodes are shown, because "
+        "they are the answer; those of users are hidden in html, which is made to be handed on); secrets are hidden "
+        "always",
+    )
+    one.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Sum up and write; gives the exit code."""
+    form = _form(arguments)
+    holding = _holding(arguments)
+    names = _names(arguments)
+    fleet = _read(arguments, holding, names)
+    fleet, kept = _with_history(arguments, fleet, names)
+    absent = _absent(fleet, names)
+    if holding is not None:
+        import msgspec
+
+        fleet = msgspec.structs.replace(fleet, next=(*fleet.next, *holding.unheld()))
+    _deliver(fleet, form)
+    if kept:
+        _keep(kept, fleet)
+    return _code(fleet, absent or (holding is not None and holding.open))
+
+
+def _form(arguments: argparse.Namespace) -> Form:
+    """How it is to be written.
+
+    Raises:
+        UsageError: the arguments contradict each other.
+    """
+    if arguments.json and arguments.format not in (None, "json"):
+        raise UsageError(f"--json and --format {arguments.format} are two formats: give one of them.")
+    if arguments.output == "":
+        raise UsageError("--output takes the name of a file; a shell variable that is not set gives an empty one.")
+    name = "json" if arguments.json else arguments.format or "text"
+    path = None if arguments.output == "-" else arguments.output
+    if name == "parquet" and path is None:
+        from gpudoctor.cli.terminal import is_terminal
+
+        if is_terminal(sys.stdout):
+            raise UsageError("Parquet is no text for a terminal: write it to a file with --output, or to a pipe.")
+    return Form(name, path, arguments.mask, arguments.all)
+
+
+def _holding(arguments: argparse.Namespace) -> "Holding | None":
+    """What holds reports against the files that were named.
+
+    Raises:
+        UsageError: one cannot be used.
+    """
+    if not arguments.expect:
+        return None
+    from gpudoctor.cli.expecting import in_time
+    from gpudoctor.expect.read import load
+    from gpudoctor.expect.trust import ExpectFileError
+    from gpudoctor.fleet.holding import Holding
+
+    try:
+        return Holding(in_time(lambda: load(arguments.expect)))
+    except ExpectFileError as error:
+        raise UsageError(str(error)) from None
+
+
+def _names(arguments: argparse.Namespace) -> frozenset[str] | None:
+    """The nodes that were chosen; None: all.
+
+    Raises:
+        UsageError: what was given is no set of nodes.
+    """
+    if arguments.nodes is None:
+        return None
+    from gpudoctor.fleet.nodesets import NodesError, unfold
+
+    try:
+        names = frozenset(unfold(arguments.nodes))
+    except NodesError as error:
+        raise UsageError(str(error)) from None
+    if not names:
+        raise UsageError("--nodes takes a set of nodes; a shell variable that is not set gives an empty one.")
+    return names
+
+
+def _read(arguments: argparse.Namespace, holding: "Holding | None", names: frozenset[str] | None) -> "Fleet":
+    """The summary of what was named.
+
+    Raises:
+        UsageError: it cannot be read.
+    """
+    from gpudoctor.fleet.kept import is_summary
+
+    if len(arguments.paths) == 1 and os.path.isfile(arguments.paths[0]) and is_summary(arguments.paths[0]):
+        for option in ("--expect", "--nodes"):
+            if getattr(arguments, option[2:]):
+                raise UsageError(f"{option} needs the reports themselves: {arguments.paths[0]} is a summary of them.")
+    fleet = _loaded(arguments.paths, holding, names)
+    if names is not None and not fleet.total:
+        raise UsageError(f"None of the nodes {arguments.nodes} is there.")
+    return fleet
+
+
+def _loaded(paths: list[str], holding: "Holding | None" = None, names: frozenset[str] | None = None) -> "Fleet":
+    """A summary that was written before, or one that is made of reports.
+
+    Raises:
+        UsageError: it cannot be read.
+    """
+    from gpudoctor.fleet.kept import SummaryError, is_summary, read
+    from gpudoctor.fleet.reading.sources import SourceError, Sources
+    from gpudoctor.fleet.reading.summing import summed
+
+    try:
+        if len(paths) == 1 and os.path.isfile(paths[0]) and is_summary(paths[0]):
+            return read(paths[0])
+        return summed(Sources(paths), hold=holding, only=names)
+    except (SourceError, SummaryError) as error:
+        raise UsageError(str(error)) from None
+
+
+def _with_history(arguments: argparse.Namespace, fleet: "Fleet", names: frozenset[str] | None) -> "tuple[Fleet, str]":
+    """The summary with what has changed, and the folder that keeps it; empty: none does.
+
+    A summary of some of the nodes, or of reports held against a file, is not what the folder's next one is compared
+    with: what it does not say would be taken for solved.
+
+    Raises:
+        UsageError: what it is compared with cannot be read.
+    """
+    from gpudoctor.fleet.history import compared, narrowed
+    from gpudoctor.fleet.kept import SummaryError, since_last
+    from gpudoctor.fleet.running.folder import LEDGER, RUN, SUMMARY
+
+    if arguments.since is not None:
+        own = os.path.join(arguments.since, SUMMARY)
+        before = _loaded([own if os.path.isfile(own) else arguments.since])
+        return compared(fleet, before if names is None else narrowed(before, names)), ""
+    folder = arguments.paths[0]
+    of_a_run = any(os.path.isfile(os.path.join(folder, name)) for name in (LEDGER, RUN))
+    if len(arguments.paths) > 1 or not of_a_run or names is not None or arguments.expect:
+        return fleet, ""
+    try:
+        return since_last(folder, fleet), folder
+    except SummaryError as error:
+        complain(f"{error} Nothing is compared with it.")
+        return fleet, ""
+
+
+def _absent(fleet: "Fleet", names: frozenset[str] | None) -> bool:
+    """Whether nodes were chosen of which there is nothing; says which."""
+    if names is None:
+        return False
+    from gpudoctor.fleet.faces.nodes import unfolded
+    from gpudoctor.fleet.nodesets import fold
+
+    known = {node for nodes in fleet.states.values() for node in unfolded(nodes)}
+    if left := names - known:
+        folded = fold(left)
+        complain(f"Of these nodes there is nothing: {folded[:_NAMED]}{'...' * (len(folded) > _NAMED)}.")
+    return bool(left)
+
+
+def _deliver(fleet: "Fleet", form: Form) -> None:
+    """Write the summary: to the file, or to standard output.
+
+    Raises:
+        UsageError: it cannot be written, or a library is missing.
+        OSError: standard output cannot be written to.
+    """
+    made = _rendered(_leaving(fleet, form), form)
+    if form.path is not None:
+        from gpudoctor.facts.file import write
+
+        try:
+            write(form.path, made if isinstance(made, bytes) else made.encode("utf-8", "backslashreplace"))
+        except OSError as error:
+            raise UsageError(f"{form.path} cannot be written: {error.strerror or error}.") from None
+    elif isinstance(made, bytes):
+        if sys.stdout is None:
+            raise UsageError("Standard output is closed, so there is nowhere to write to.")
+        sys.stdout.buffer.write(made)
+    else:
+        (out_json if form.name == "json" else out)(made)
+
+
+def _leaving(fleet: "Fleet", form: Form) -> "Fleet":
+    """What may leave in this form."""
+    from gpudoctor.fleet.faces.formats import FORMATS
+    from gpudoctor.privacy import harmless
+
+    fleet = harmless(fleet)
+    if form.mask is False or (form.mask is None and not FORMATS[form.name].leaves):
+        return fleet
+    from gpudoctor.fleet.faces.masking import masked
+
+    return masked(fleet, nodes=form.mask is True)
+
+
+def _rendered(fleet: "Fleet", form: Form) -> str | bytes:
+    from gpudoctor.fleet.faces.formats import FORMATS
+    from gpudoctor.fleet.faces.parquet import ParquetError
+
+    if form.name == "text":
+        from gpudoctor.cli.terminal import colours, columns
+        from gpudoctor.fleet.faces.text import render
+
+        if form.path is not None:
+            return render(fleet, everything=form.everything)
+        return render(fleet, columns(), colours(sys.stdout), form.everything)
+    try:
+        return FORMATS[form.name].render()(fleet)
+    except ParquetError as error:
+        raise UsageError(str(error)) from None
+
+
+def _keep(folder: str, fleet: "Fleet") -> None:
+    """Keep the summary for the next time; what was asked for is written already, so a full disk is only told."""
+    from gpudoctor.fleet.kept import SummaryError, keep
+
+    try:
+        keep(folder, fleet)
+    except SummaryError as error:
+        complain(str(error))
+
+
+def _code(fleet: "Fleet", unknown: bool) -> int:
+    from gpudoctor.fleet.faces.verdict import status
+
+    word = status(fleet)
+    if word == "fail":
+        return FAILED
+    return INCOMPLETE if unknown or word == "incomplete" else OK
