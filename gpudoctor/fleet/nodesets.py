@@ -4,7 +4,9 @@ import re
 from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from importlib.util import find_spec
 
+NO_LIBRARY = "A fleet needs ClusterShell: pip install 'gpudoctor-cli[fleet]'."
 # What names of machines are made of. Whatever else a name holds (a comma, "@", "!", "[") means something to
 # ClusterShell, which would make other names of it; such a name is listed as it is.
 _PLAIN = re.compile(r"[A-Za-z0-9_.-]+", re.ASCII)
@@ -36,8 +38,10 @@ def unfold(text: str) -> tuple[str, ...]:
     """The names that a folded text means.
 
     Raises:
-        NodesError: it is no set of nodes.
+        NodesError: it is no set of nodes, or ClusterShell is not installed.
     """
+    if not find_spec("ClusterShell"):
+        raise NodesError(NO_LIBRARY)
     from ClusterShell.NodeSet import NodeSet, NodeSetException
 
     try:
@@ -97,8 +101,10 @@ def _folded(names: Iterable[str]) -> Iterator[str]:
     for (before, after), row in rows.items():
         if (before, after) not in hard:
             texts.append((f"{before}%s{after}", before + row.text() + after))
-    if hard:
+    if hard and find_spec("ClusterShell"):
         texts += _by_clustershell([name for name in names if _around(name) in hard])
+    elif hard:
+        texts += ((name, name) for name in names if _around(name) in hard)
     return (text for _, text in sorted(dict.fromkeys(texts), key=lambda pair: pair[0]))
 
 

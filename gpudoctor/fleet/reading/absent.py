@@ -1,10 +1,11 @@
 """Nodes without a report: what a run's ledger says became of them, and files that could not be read."""
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 
 import msgspec
 
 from gpudoctor.fleet.nodesets import fold
+from gpudoctor.fleet.reading.sources import SourceError
 from gpudoctor.fleet.running.ledger import STATES as LEDGER
 from gpudoctor.fleet.running.ledger import Entry
 from gpudoctor.fleet.summary import STATES, Missing
@@ -40,6 +41,29 @@ class Absent:
         """Each reason, worst state first, then those of most nodes."""
         found = [Missing(state=s, why=w, nodes=fold(nodes), count=len(nodes)) for (s, w), nodes in self._nodes.items()]
         return tuple(sorted(found, key=lambda one: (STATES.index(one.state), -one.count, one.why)))
+
+
+def asked(absent: Absent, names: Iterable[str], ledgers: Sequence[str], only: Container[str] | None = None) -> None:
+    """Note the nodes that were asked and of which there is nothing.
+
+    Args:
+        absent: where they are noted; nodes that it holds already are there with what could not be read.
+        names: of the nodes whose reports are there.
+        ledgers: paths of the runs' ledgers.
+        only: names of the nodes that count; None: all.
+
+    Raises:
+        SourceError: a ledger cannot be read.
+    """
+    known = absent.names().union(names) if ledgers else set()
+    for path in ledgers:
+        try:
+            for node, state, why in of_ledger(path, known):
+                known.add(node)
+                if only is None or node in only:
+                    absent.add(node, state, why)
+        except OSError as error:
+            raise SourceError(f"{path} cannot be read: {error.strerror or error}.") from None
 
 
 def of_ledger(path: str, reported: Container[str]) -> Iterator[tuple[str, str, str]]:

@@ -85,14 +85,19 @@ class _Folded:
 
 def _of_group(section: Section, classes: Mapping[int, int], label: str, group: int, folded: _Folded) -> Iterator[Drift]:
     facts = list(_facts(section, classes))
-    other = _other_sets(facts)
-    apart = {number for fact in facts for value, numbers in fact.classes.items() if value != fact.majority
-             for number in numbers}  # fmt: skip
+    others = _other_sets(facts)
+    apart = {
+        number
+        for fact in facts
+        for value, numbers in fact.classes.items()
+        if value != fact.majority
+        for number in numbers
+    }
     folded.gather(group, apart)
-    if other:
-        yield _environments(section, classes, other, label, group, folded)
+    for start, other in others.items():
+        yield _environments(section, classes, start, other, label, group, folded)
     for fact in facts:
-        drift = _drift(fact, classes, other if _is_package(fact.name) else {}, label, group, folded)
+        drift = _drift(fact, classes, others.get(_start(fact.name), {}), label, group, folded)
         if drift is not None:
             yield drift
     nodes = sum(classes.values())
@@ -111,7 +116,7 @@ def _facts(section: Section, classes: Mapping[int, int]) -> Iterator[_Fact]:
         counts: Counter[str] = Counter()
         for number, delta in deltas.items():
             value = delta[name] if name in delta else section.base.get(name, ABSENT)
-            if isinstance(value, Absent) and not _is_package(name):
+            if isinstance(value, Absent) and not _start(name):
                 continue  # unknown
             told = "not installed" if isinstance(value, Absent) else text(value, name)
             by_value[told].append(number)
@@ -141,27 +146,36 @@ def _join(section: Section, name: str, by_value: dict[str, list[int]], counts: C
             counts[usual] += counts.pop(told)
 
 
-def _other_sets(facts: list[_Fact]) -> dict[int, int]:
-    """The classes with another environment, and how many packages are others in it."""
-    others: Counter[int] = Counter()
+def _other_sets(facts: list[_Fact]) -> dict[str, dict[int, int]]:
+    """By interpreter, the classes with another environment, and how many packages are others in it."""
+    others: dict[str, Counter[int]] = defaultdict(Counter)
     for fact in facts:
-        if fact.majority and fact.name.startswith("packages."):
-            others.update(n for value, numbers in fact.classes.items() if value != fact.majority for n in numbers)
-    return {number: count for number, count in others.items() if count > _OTHER_SET}
+        if fact.majority and (start := _start(fact.name)):
+            numbers = (n for value, each in fact.classes.items() if value != fact.majority for n in each)
+            others[start].update(numbers)
+    found = {start: {n: count for n, count in each.items() if count > _OTHER_SET} for start, each in others.items()}
+    return {start: each for start, each in found.items() if each}
 
 
 def _environments(
-    section: Section, classes: Mapping[int, int], other: Mapping[int, int], label: str, group: int, folded: _Folded
+    section: Section,
+    classes: Mapping[int, int],
+    start: str,
+    other: Mapping[int, int],
+    label: str,
+    group: int,
+    folded: _Folded,
 ) -> Drift:
     """One line for the nodes with another environment."""
     found: dict[str, list[int]] = defaultdict(list)
     for number, packages in other.items():
-        found[f"{packages} packages are others: {section.value(number, INTERPRETER)}"].append(number)
+        where = f": {section.value(number, INTERPRETER)}" if start == "packages." else ""
+        found[f"{packages} packages are others{where}"].append(number)
     counts = Counter({value: sum(classes[number] for number in numbers) for value, numbers in found.items()})
     known = sum(count for number, count in classes.items() if not section.empty(number))
     return Drift(
         hardware=label,
-        fact="packages.*",
+        fact=f"{start}*",
         majority="those that most have",
         count=known - counts.total(),
         known=known,
@@ -207,8 +221,11 @@ def _without_echoes(drifts: Iterable[Drift]) -> Iterator[Drift]:
         told.add(key)
 
 
-def _is_package(name: str) -> bool:
-    return name.startswith(("packages.", "packages["))
+def _start(name: str) -> str:
+    """Where a fact is about a package, what stands before its name; else nothing."""
+    if name.startswith("packages["):
+        return name[: name.find("].") + 2]
+    return "packages." if name.startswith("packages.") else ""
 
 
 def _departing(drift: Drift) -> int:

@@ -49,19 +49,22 @@ class Folder:
     Args:
         path: of the folder.
         named: gives the node of a file's name without its ending.
+        ordered: whether the files come in the order of their names, and not as the folder holds them, which needs
+            memory for all names.
     """
 
-    def __init__(self, path: str, named: Callable[[str], str] = str) -> None:
+    def __init__(self, path: str, named: Callable[[str], str] = str, ordered: bool = False) -> None:
         self.path = path
         self._node = named
+        self._ordered = ordered
 
     def names(self) -> Iterator[tuple[int, str]]:
         """A file's name without its ending is its node's."""
         return ((0, name) for name, _ in self._files())
 
     def sent(self, wanted: Wanted) -> Iterator[tuple[int, Sent]]:
-        """The files in the order of the folder, which is none."""
-        for name, path in self._files():
+        """The files."""
+        for name, path in sorted(self._files()) if self._ordered else self._files():
             if wanted is None or wanted(0, name):
                 yield 0, _file(name, path)
 

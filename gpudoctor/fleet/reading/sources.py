@@ -23,12 +23,14 @@ class Sources:
 
     Args:
         paths: folders of NODE.json (also the folder of a run, which holds reports/), single reports, files of lines.
+        ordered: whether the reports of a folder come in the order of their nodes' names.
 
     Raises:
         SourceError: one does not exist, cannot be read, or none of them holds a report.
     """
 
-    def __init__(self, paths: Sequence[str]) -> None:
+    def __init__(self, paths: Sequence[str], ordered: bool = False) -> None:
+        self._ordered = ordered
         self._sources: list[Source] = []
         self.ledgers: list[str] = []
         self.doubles = 0
@@ -82,12 +84,13 @@ class Sources:
         reports = os.path.join(path, REPORTS)
         run = os.path.dirname(os.path.abspath(path)) if os.path.basename(os.path.abspath(path)) == REPORTS else path
         of_a_run = any(os.path.isfile(os.path.join(run, name)) for name in (LEDGER, RUN))
+        named = node_name if of_a_run else str
         if os.path.isfile(ledger := os.path.join(run, LEDGER)):
             self.ledgers.append(ledger)
         if not of_a_run or run != path:
-            self._sources.append(Folder(path, node_name if of_a_run else str))
+            self._sources.append(Folder(path, named, self._ordered))
         if os.path.isdir(reports):
-            self._sources.append(Folder(reports, node_name if of_a_run else str))
+            self._sources.append(Folder(reports, named, self._ordered))
 
     def _older(self) -> dict[int, set[tuple[int, str]]]:
         """By source, the reports that do not count because there is a newer one of the same node."""

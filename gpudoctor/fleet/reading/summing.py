@@ -1,28 +1,35 @@
 """Sums up the reports of a fleet: once through all of them, and what is kept does not grow with what they say."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Protocol
 
 from gpudoctor import __version__
 from gpudoctor.fleet.nodesets import fold
-from gpudoctor.fleet.reading.absent import of_ledger
+from gpudoctor.fleet.reading.absent import UNREADABLE, asked
 from gpudoctor.fleet.reading.places import Sent
-from gpudoctor.fleet.reading.sources import SourceError
 from gpudoctor.fleet.reading.tally import Hold, Tally
 from gpudoctor.fleet.summary import Cause, Fleet, Missing
 
 _OFTEN = 255
 
 
-class Reports(Iterable[Sent], Protocol):
+class Reports(Protocol):
     """What gives reports: `gpudoctor.fleet.reading.sources.Sources`."""
 
     ledgers: list[str]
 
+    def __iter__(self) -> Iterator[Sent]:
+        """Each report once."""
+
 
 def summed(
-    sources: Reports, *, hold: Hold | None = None, created: str = "", tell: Callable[[int], None] | None = None
+    sources: Reports,
+    *,
+    hold: Hold | None = None,
+    created: str = "",
+    tell: Callable[[int], None] | None = None,
+    only: Container[str] | None = None,
 ) -> Fleet:
     """The summary of all reports; the order in which they come changes nothing.
 
@@ -32,16 +39,18 @@ def summed(
             make it "fail" where one is. It is asked once for nodes that say the same.
         created: when the summary is made, ISO 8601; empty: now.
         tell: is told now and then how many reports were read so far; what it raises ends the reading.
+        only: names of the nodes that count; None: all.
 
     Raises:
         SourceError: a folder, a file of lines or a ledger cannot be read.
     """
     tally = Tally(hold)
     for number, sent in enumerate(sources):
-        tally.add(sent)
+        if only is None or sent.node in only:
+            tally.add(sent)
         if tell is not None and number & _OFTEN == _OFTEN:
             tell(number + 1)
-    _asked(tally, sources.ledgers)
+    asked(tally.absent, tally.names, sources.ledgers, only)
     states = tally.states()
     groups, drifts, spreads = tally.grouped()
     causes, missing = tally.causes(), tally.absent.told()
@@ -62,23 +71,9 @@ def summed(
     )
 
 
-def _asked(tally: Tally, ledgers: list[str]) -> None:
-    """The nodes that were asked and of which there is no report."""
-    if not ledgers:
-        return
-    known = tally.absent.names().union(tally.names)
-    for path in ledgers:
-        try:
-            for node, state, why in of_ledger(path, known):
-                known.add(node)
-                tally.absent.add(node, state, why)
-        except OSError as error:
-            raise SourceError(f"{path} cannot be read: {error.strerror or error}.") from None
-
-
 def _next(causes: tuple[Cause, ...], missing: tuple[Missing, ...]) -> Iterable[str]:
     if causes and causes[0].status != "advice" and causes[0].check:
         yield f"`gpudoctor explain {causes[0].check}` says more of what the worst cause is; its fix is in the summary."
-    asked = sum(one.count for one in missing if one.state != "unreadable")
-    if asked:
-        yield f"The same `gpudoctor fleet run` again asks the {asked} without a report once more."
+    silent = sum(one.count for one in missing if one.state != UNREADABLE)
+    if silent:
+        yield f"The same `gpudoctor fleet run` again asks the {silent} without a report once more."
