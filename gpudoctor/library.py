@@ -6,6 +6,7 @@ runs in a child process, and nothing is set or changed in this one.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
     from gpudoctor.report.model import Report
     from gpudoctor.smoketests.wishes import Choice
 
-Texts = str | Iterable[str]
+Text = str | os.PathLike[str]
+Texts = Text | Iterable[Text]
 
 
 def check(
@@ -52,6 +54,7 @@ def check(
         SelectionError: `only` or `skip` matches nothing.
         ExpectFileError: a file of expectations cannot be used.
         InterpreterError: a given interpreter is not there or is no Python.
+        ValueError: `timeout` is no time.
     """
     wanted = wishes or Wishes(pythons=_texts(python), quick=quick, only=_texts(only), skip=_texts(skip))
     if files := _texts(expect):
@@ -75,16 +78,23 @@ def gather(
 
     Raises:
         InterpreterError: a given interpreter is not there or is no Python.
+        ValueError: `timeout` is no time.
     """
     wanted = wishes or Wishes(pythons=_texts(python), quick=quick)
     return examine.gather(machine or _machine(timeout), wanted)
 
 
 def _texts(given: Texts) -> tuple[str, ...]:
-    return (given,) if isinstance(given, str) else tuple(given)
+    return (os.fspath(given),) if isinstance(given, str | os.PathLike) else tuple(os.fspath(one) for one in given)
+
+
+def _devices(given: int | Texts) -> tuple[str, ...]:
+    return (str(given),) if isinstance(given, int) else _texts(given)
 
 
 def _machine(timeout: float | None, default: float = TOTAL_SECONDS) -> Machine:
+    if timeout is not None and timeout <= 0:
+        raise ValueError(f"timeout takes seconds above 0, not {timeout!r}.")
     return Machine(seconds=default if timeout is None else timeout)
 
 
@@ -92,7 +102,7 @@ def smoke(
     tests: Texts = (),
     *,
     everything: bool = False,
-    device: Texts = (),
+    device: int | Texts = (),
     backend: Texts = (),
     dtype: Texts = (),
     seconds: int = 10,
@@ -114,13 +124,14 @@ def smoke(
     Raises:
         ChoiceError: a test, backend, device or data type is not there.
         InterpreterError: a given interpreter is not there or is no Python.
+        ValueError: `timeout` is no time.
     """
     from gpudoctor.smoketests.wishes import Choice
 
     choice = Choice(
         tests=_texts(tests),
         everything=everything,
-        devices=_texts(device),
+        devices=_devices(device),
         backends=_texts(backend),
         dtypes=_texts(dtype),
         seconds=seconds,
@@ -217,6 +228,7 @@ def record(
     Raises:
         RecordError: the machine fails, or nobody can say whether it is well.
         InterpreterError: a given interpreter is not there or is no Python.
+        ValueError: `timeout` is no time.
     """
     from gpudoctor.expect.record import recorded
 

@@ -29,6 +29,20 @@ def test_an_interpreter_that_is_not_there() -> None:
         gpudoctor.check(python="/nowhere/python", quick=True)
 
 
+def test_paths_and_numbers_are_taken_as_they_are() -> None:
+    own = Path(sys.executable)
+    assert gpudoctor.gather(python=own, quick=True).pythons[0].path == str(own)
+    assert gpudoctor.gather(python=[own], quick=True).pythons[0].path == str(own)
+    with pytest.raises(gpudoctor.ChoiceError, match="99"):
+        gpudoctor.smoke("matmul", device=99)
+
+
+@pytest.mark.parametrize("call", [gpudoctor.check, gpudoctor.gather, gpudoctor.smoke, gpudoctor.require])
+def test_a_time_that_is_none_is_refused(call: Any) -> None:
+    with pytest.raises(ValueError, match="timeout takes seconds above 0, not -1"):
+        call(timeout=-1)
+
+
 @pytest.mark.parametrize("one", [library_mismatch, library_mismatch.library_mismatch, "driver.library-mismatch"])
 def test_a_single_check_is_asked(one: Any) -> None:
     (verdict,) = gpudoctor.run(one, versions("570.133.07", "570.169", "570.169"))

@@ -5,7 +5,11 @@ from collections.abc import Iterator
 
 from gpudoctor.facts import Facts
 from gpudoctor.judge import About, Fix, Problem, Severity, check
+from gpudoctor.maybe import Unknown, known
 from gpudoctor.subjects import OnPython
+
+# How the probe's sentence ends where nobody had time to ask.
+OUT_OF_TIME = "the examination ran out of time."
 
 
 def _all(facts: Facts) -> Iterator[tuple[About, OnPython]]:
@@ -39,4 +43,6 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
 def interpreter_broken(on: OnPython) -> Problem | None:
     """The interpreter could not be asked at all."""
     error = on.python.error
+    if error and error.endswith(OUT_OF_TIME):
+        known(Unknown(error.rstrip(".")))  # it was not asked: that says nothing about it
     return Problem(f"{on.python.path} could not be asked: {error}", (error,)) if error else None

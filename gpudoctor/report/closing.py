@@ -31,7 +31,8 @@ def closing(
     elif status == "incomplete":
         lines.append("Not everything could be found out: --verbose lists what is unknown, and what would permit it.")
     elif not entries and (asked := {v.check.id for v in verdicts if v.outcome is Outcome.PASS}):
-        lines.append(f"Nothing was found by the {len(asked)} check{'s' * (len(asked) != 1)} that apply here.")
+        which = "one check that applies" if len(asked) == 1 else f"{len(asked)} checks that apply"
+        lines.append(f"Nothing was found by the {which} here.")
     if facts.quick and any(p.frameworks for p in facts.pythons) and not facts.smoke.runs:
         lines.append("No framework was imported (--quick): run `gpudoctor check` for what each one sees.")
     if status == "pass" and not facts.quick and lines:

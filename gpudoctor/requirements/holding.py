@@ -1,6 +1,6 @@
 """Holds demands against facts, and finds what explains those that do not hold."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from gpudoctor.facts import Facts
@@ -42,7 +42,7 @@ class RequirementError(Exception):
 
     def __init__(self, unmet: tuple[Unmet, ...], report: Report) -> None:
         self.unmet, self.report = unmet, report
-        super().__init__("\n".join(_told(one) for one in unmet))
+        super().__init__("\n".join(_all_told(unmet)))
 
 
 def validated(given: Mapping[str, object]) -> dict[str, tuple[Demand, Any]]:
@@ -133,5 +133,12 @@ def _have(have: object) -> str:
     return f"{have:g}" if isinstance(have, int | float) else str(have)
 
 
-def _told(one: Unmet) -> str:
-    return "\n  ".join([one.says, *(told(one.finding) if one.finding else ())])
+def _all_told(unmet: tuple[Unmet, ...]) -> Iterator[str]:
+    """Each demand with what explains it; what explains several is told whole at the first of them."""
+    before: set[str] = set()
+    for one in unmet:
+        lines = told(one.finding) if one.finding else []
+        if one.finding and lines[0] in before:
+            lines = [f"{one.finding.check}: as above."]
+        before.update(lines[:1])
+        yield "\n  ".join([one.says, *lines])

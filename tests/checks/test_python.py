@@ -7,8 +7,11 @@ from gpudoctor.checks.python.numpy_2 import numpy_2
 from gpudoctor.checks.python.shadowed_module import shadowed_module
 from gpudoctor.checks.python.unmet_requirement import unmet_requirement
 from gpudoctor.checks.python.user_site_leaks import user_site_leaks
+from gpudoctor.child import Ended
 from gpudoctor.facts import Remnant, Shadow, Unmet
+from gpudoctor.machine import OUT_OF_TIME
 from gpudoctor.maybe import Unknown
+from gpudoctor.probes.python_interpreter import _failure
 from tests.builders import change, plain_host, with_framework
 from tests.checks.environments import SITE, commands, environment, one, package, severity, torch
 
@@ -21,6 +24,13 @@ def test_interpreter_broken() -> None:
     assert one(interpreter_broken, facts) == ("problem", expected)
     assert one(interpreter_broken, environment()) == ("pass", "")
     assert "/opt/env/bin/python -I -S -c" in commands(interpreter_broken, facts)
+
+
+def test_an_interpreter_that_nobody_had_time_to_ask_is_unknown() -> None:
+    """The probe's own sentence: an examination that ended early says nothing about the environment."""
+    ended = Ended(argv=("/opt/env/bin/python",), missing=OUT_OF_TIME)
+    facts = environment(error=_failure("/opt/env/bin/python", ended, 5.0))
+    assert one(interpreter_broken, facts)[0] == "unknown"
 
 
 def test_shadowed_module() -> None:

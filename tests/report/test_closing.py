@@ -51,6 +51,10 @@ def test_closing(facts: Facts, status: str, entries: tuple[FindingEntry, ...], l
     assert closing(facts, PASSED, status, entries) == lines
 
 
+def test_one_check_is_one() -> None:
+    assert "Nothing was found by the one check that applies here." in closing(plain_host(), PASSED[:1], "pass", ())
+
+
 def test_nothing_is_called_proven_that_was_not_tried() -> None:
     for path, value in (
         ("nvidia.cuda.code", 100),

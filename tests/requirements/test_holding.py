@@ -151,3 +151,11 @@ def test_every_demand_reads_every_machine() -> None:
     for facts in (NODE, plain_host(), amd_host(), nv.wsl(), nv.jetson(), Facts()):
         for demand in DEMANDS.values():
             demand.read(facts)
+
+
+def test_a_cause_of_several_demands_is_told_once() -> None:
+    with pytest.raises(RequirementError) as caught:
+        require(facts=plain_host(), driver=">=580", gpus=8, gpu="H100")
+    lines = str(caught.value).splitlines()
+    assert [line for line in lines if line.endswith("as above.")] == ["  device.no-gpu: as above."] * 2
+    assert [one.finding.check for one in caught.value.unmet if one.finding] == ["device.no-gpu"] * 3
