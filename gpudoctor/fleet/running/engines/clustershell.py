@@ -49,7 +49,7 @@ class ClusterShell:
         try:
             import ClusterShell  # noqa: F401
         except ImportError:
-            raise EngineError("ssh to many nodes needs ClusterShell: pip install 'gpudoctor[fleet]'.") from None
+            raise EngineError("ssh to many nodes needs ClusterShell: pip install 'gpudoctor-cli[fleet]'.") from None
         self._options, self._user, self._connect, self._topology = tuple(options), user, connect, topology
 
     def targets(self, wish: str) -> Sequence[Target]:

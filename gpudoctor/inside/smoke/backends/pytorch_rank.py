@@ -2,6 +2,10 @@
 
 It tells `wrong` and `seconds`, as gpudoctor/inside/smoke/backends/base.py has them, or `error`. Then it stays until its
 stdin ends: the others may still be reading what it sent, and Gloo then waits for ever for one that has gone.
+
+A task may name the `host` of rank 0, where the others are on another machine: then nobody holds the stdin of all, and
+they take leave of each other at the port. It may name the `device`, where that is not the rank, and several `sizes`,
+the largest last; `each` has the seconds of every one. Without a `parent` it does not end with who started it.
 """
 
 import sys
@@ -10,6 +14,7 @@ import sys
 if __name__ == "__main__" and not getattr(sys.flags, "safe_path", False):
     del sys.path[0]
 
+import contextlib
 import ctypes
 import importlib
 import json
@@ -25,6 +30,7 @@ if TYPE_CHECKING:
 
 PREFIX = "gpudoctor:"
 NOT_COUNTED, COUNTED = 3, 10  # NVLink SHARP needs more than one sum to warm up
+LEAVING = 10.0  # seconds for which a rank waits for the others' last words
 LARGEST = 256  # up to which bfloat16 holds each whole number
 PR_SET_PDEATHSIG = 1  # of linux/prctl.h
 
@@ -32,7 +38,8 @@ PR_SET_PDEATHSIG = 1  # of linux/prctl.h
 def main() -> None:
     """Do the task of the first argument."""
     task = json.loads(sys.argv[1])
-    die_with(task["parent"])
+    if "parent" in task:
+        die_with(task["parent"])
     try:
         told = summed(task)
     except Exception as error:
@@ -56,24 +63,45 @@ def summed(task: "dict[str, Any]") -> "dict[str, Any]":
     """Join the others, check that sums are exact, and time those of the task's size."""
     torch: Any = importlib.import_module("torch")
     on_gpu = task["library"] != "gloo"
-    device = torch.device("cuda", task["rank"]) if on_gpu else torch.device("cpu")
+    device = torch.device("cuda", task.get("device", task["rank"])) if on_gpu else torch.device("cpu")
     if on_gpu:
         torch.cuda.set_device(device)
-    _join(torch, task)
+    store = _join(torch, task)
     wait = (lambda: torch.cuda.synchronize(device)) if on_gpu else (lambda: None)
     wrong = sum(_wrong(torch, dtype, device, task) for dtype in _exact_types(torch, task["ranks"]))
-    return {"wrong": wrong, "seconds": _timed(torch, device, task["bytes"] // 4, wait)}
+    each = [_timed(torch, device, size // 4, wait) for size in task.get("sizes", [task["bytes"]])]
+    if store is not None:
+        with contextlib.suppress(RuntimeError):  # whoever goes first has measured all the same
+            _take_leave(store, task)
+    return {"wrong": wrong, "seconds": each[-1], "each": each}
 
 
-def _join(torch: "Any", task: "dict[str, Any]") -> None:
-    """Meet the others at the port."""
-    torch.distributed.init_process_group(
-        task["library"],
-        init_method="tcp://127.0.0.1:%d" % task["port"],
-        timeout=timedelta(seconds=task["seconds"]),
-        rank=task["rank"],
-        world_size=task["ranks"],
-    )
+def _join(torch: "Any", task: "dict[str, Any]") -> "Any":
+    """Meet the others at the port; gives where they met, where that is another machine's."""
+    distributed, seconds = torch.distributed, timedelta(seconds=task["seconds"])
+    numbers = {"rank": task["rank"], "world_size": task["ranks"]}
+    if "host" not in task:
+        address = "tcp://127.0.0.1:%d" % task["port"]
+        distributed.init_process_group(task["library"], init_method=address, timeout=seconds, **numbers)
+        return None
+    store = distributed.TCPStore(task["host"], task["port"], task["ranks"], task["rank"] == 0, timeout=seconds)
+    distributed.init_process_group(task["library"], store=store, timeout=seconds, **numbers)
+    return store
+
+
+def _take_leave(store: "Any", task: "dict[str, Any]") -> None:
+    """Wait until all have what they need of the others; rank 0, whose port it is, goes last."""
+    store.add("done", 1)
+    _reached(store, "done", task["ranks"])
+    store.add("gone", 1)
+    if task["rank"] == 0:
+        _reached(store, "gone", task["ranks"])
+
+
+def _reached(store: "Any", name: str, count: int) -> None:
+    last = time.monotonic() + LEAVING
+    while store.add(name, 0) < count and time.monotonic() < last:
+        time.sleep(0.01)
 
 
 def _exact_types(torch: "Any", ranks: int) -> "list[Any]":

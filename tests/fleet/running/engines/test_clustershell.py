@@ -248,7 +248,7 @@ def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
         with pytest.raises(EngineError, match="There is no command ssh"):
             ClusterShell().run([Target(node="n1")], JOB, print, Event())
     monkeypatch.setitem(sys.modules, "ClusterShell", None)
-    with pytest.raises(EngineError, match=r"pip install 'gpudoctor\[fleet\]'"):
+    with pytest.raises(EngineError, match=r"pip install 'gpudoctor-cli\[fleet\]'"):
         engine("ssh")
 
 

@@ -1,0 +1,214 @@
+"""Has neighbours sum with each other, through the engine that asked them, and keeps what each pair measured."""
+
+import os
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from threading import Event, Lock, Thread
+from typing import NamedTuple
+from urllib.parse import quote
+
+import msgspec
+
+from gpudoctor.facts.file import write
+from gpudoctor.fleet.running import wire
+from gpudoctor.fleet.running.conduct import PATIENCE
+from gpudoctor.fleet.running.engine import Engine, Job, Line, Over, Target
+from gpudoctor.fleet.running.folder import REPORTS
+from gpudoctor.fleet.running.landing import ENDING, node_name
+from gpudoctor.fleet.running.pairs import SCHEMA, SIDE, Group, Link, Side, link, plan, waves
+
+PAIRS = "pairs"  # the folder, in that of the run
+_MOST = 1000  # nodes at once: their names are one argument, of which Linux takes 128 KiB (MAX_ARG_STRLEN, execve(2))
+_LOOK = 0.2  # seconds between two looks at whether somebody wants to stop
+
+
+class How(NamedTuple):
+    """How pairs are asked.
+
+    Attributes:
+        program: gpudoctor on a node, as an argument list.
+        seconds: the limit of a pair.
+        fan: nodes at once.
+        gpus: whether the engine is asked for GPUs.
+        again: whether pairs that have summed do so once more.
+        more: further arguments of `fleet rank`.
+    """
+
+    program: tuple[str, ...]
+    seconds: float
+    fan: int
+    gpus: bool = True
+    again: bool = False
+    more: tuple[str, ...] = ()
+
+
+class _Card(msgspec.Struct):
+    name: str | None = None
+
+
+class _Head(msgspec.Struct):
+    """Of a report, what says which nodes are alike."""
+
+    gpus: tuple[_Card, ...] = ()
+
+
+def groups(folder: str) -> list[Group]:
+    """The nodes that have reported, by their GPUs, neighbours beside each other.
+
+    Args:
+        folder: of the run.
+    """
+    alike: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    reports = os.path.join(folder, REPORTS)
+    for name in os.listdir(reports) if os.path.isdir(reports) else ():
+        node = node_name(name)
+        if name.endswith(ENDING) and not set(node) & set(", \t\n"):
+            try:
+                with open(os.path.join(reports, name), "rb") as file:
+                    head = msgspec.json.decode(file.read(), type=_Head)
+            except (OSError, msgspec.MsgspecError):
+                continue
+            alike[tuple(card.name or "GPU" for card in head.gpus)].append(node)
+    return [Group(_hardware(cards), len(cards), tuple(sorted(nodes, key=_natural))) for cards, nodes in alike.items()]
+
+
+def ask(engine: Engine, found: Sequence[Group], how: How, folder: str, stop: Event, tell: Callable[[str], None]) -> int:
+    """Have all pairs sum that have not yet; gives how many have landed, now or before.
+
+    Args:
+        engine: that reaches the nodes.
+        found: the nodes.
+        how: they are asked.
+        folder: of the run; what a pair measured lands in pairs/ROUND-A-B.json.
+        stop: ends it early.
+        tell: told which round begins, as a text.
+
+    Raises:
+        EngineError: the engine cannot be used.
+        OSError: something cannot be written.
+    """
+    place, landed = os.path.join(folder, PAIRS), 0
+    os.makedirs(place, exist_ok=True)
+    for group in found:
+        rounds = plan(group.names)
+        for number, pairs in enumerate(rounds, 1):
+            left = [pair for pair in pairs if how.again or not _measured(place, number, pair)]
+            landed += len(pairs) - len(left)
+            for wave in waves(left, min(how.fan, _MOST)):
+                if stop.is_set():
+                    return landed
+                tell(f"{group.hardware}: round {number} of {len(rounds)}, {landed} pairs have summed")
+                for one in _wave(engine, group, number, wave, how, stop):
+                    write(os.path.join(place, _name(one.round, one.nodes)), msgspec.json.encode(one) + b"\n")
+                    landed += 1
+    return landed
+
+
+def links(folder: str) -> Iterator[Link]:
+    """What has landed; a file that is none of ours is left out.
+
+    Args:
+        folder: of the run.
+    """
+    place = os.path.join(folder, PAIRS)
+    for name in sorted(os.listdir(place)) if os.path.isdir(place) else ():
+        if name.endswith(ENDING) and (one := _read(os.path.join(place, name))):
+            yield one
+
+
+def _read(path: str) -> Link | None:
+    try:
+        with open(path, "rb") as file:
+            one = msgspec.json.decode(file.read(), type=Link)
+    except (OSError, msgspec.MsgspecError):
+        return None
+    return one if one.schema == SCHEMA else None
+
+
+def _name(number: int, nodes: tuple[str, str]) -> str:
+    return "-".join([str(number), *(quote(node, safe="").replace("-", "%2D") for node in nodes)]) + ENDING
+
+
+def _measured(place: str, number: int, nodes: tuple[str, str]) -> bool:
+    """Whether a pair has summed in an earlier run; one that could not is asked again."""
+    one = _read(os.path.join(place, _name(number, nodes)))
+    return one is not None and not one.error
+
+
+def _wave(
+    engine: Engine, group: Group, number: int, pairs: Sequence[tuple[str, str]], how: How, stop: Event
+) -> list[Link]:
+    """Let these pairs sum at once."""
+    nodes = tuple(node for pair in pairs for node in pair)
+    argv = (*how.program, "fleet", "rank", "--pairs", ",".join(nodes), "--gpus", str(group.gpus))
+    argv += ("--limit", f"{how.seconds:g}", *how.more)
+    ear = _Ear(nodes)
+    _run(engine, nodes, Job(argv, how.seconds, len(nodes), how.gpus and group.gpus > 0), ear, stop)
+    if stop.is_set():  # who was cut off has measured nothing
+        pairs = [pair for pair in pairs if all(node in ear.sides for node in pair)]
+    return [link(number, pair, group.hardware, ear.sides, ear.ends) for pair in pairs]
+
+
+def _run(engine: Engine, nodes: Sequence[str], job: Job, ear: "_Ear", stop: Event) -> None:
+    """The engine's run in a thread of its own, so that a signal is answered at once."""
+    faults: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            engine.run([Target(node=node) for node in nodes], job, ear.tell, stop)
+        except Exception as fault:
+            faults.append(fault)
+
+    thread = Thread(target=work, daemon=True, name=f"pairs {engine.name}")
+    thread.start()
+    try:
+        while thread.is_alive() and not stop.is_set():
+            thread.join(_LOOK)
+    except BaseException:
+        stop.set()
+        raise
+    finally:
+        thread.join(PATIENCE if stop.is_set() else None)
+    if faults:
+        raise faults[0]
+
+
+class _Ear:
+    """What nodes send, and how they ended."""
+
+    def __init__(self, nodes: Sequence[str]) -> None:
+        self.sides: dict[str, Side] = {}
+        self.ends: dict[str, str] = {}
+        self._lines, self._lock = wire.Assembler(frozenset(nodes)), Lock()
+
+    def tell(self, told: Line | Over) -> None:
+        with self._lock:
+            if isinstance(told, Over):
+                self.ends[told.node] = told.why
+                return
+            found = self._lines.feed(told.text, told.node)
+            if isinstance(found, wire.Landed):
+                self._land(found)
+
+    def _land(self, found: wire.Landed) -> None:
+        try:
+            side = msgspec.json.decode(found.data, type=Side)
+        except msgspec.MsgspecError:
+            return
+        if side.schema == SIDE:
+            self.sides[found.node] = side
+
+
+def _hardware(cards: tuple[str, ...]) -> str:
+    if not cards:
+        return "no GPU"
+    return f"{len(cards)} x {cards[0]}" if len(set(cards)) == 1 else f"{len(cards)} GPUs"
+
+
+def _natural(name: str) -> list[tuple[bool, int, str]]:
+    """The order in which node2 stands before node10."""
+    import re
+
+    return [
+        (not part.isdigit(), int(part) if part.isdigit() else 0, part) for part in re.findall(r"[0-9]+|[^0-9]+", name)
+    ]
