@@ -48,6 +48,7 @@ class FindingDetail(VerticalScroll):
         super().__init__(id="detail")
         self.page, self.chosen = Page(), 0
         self._key: str | None = None
+        self._pressed: int | None = None
         self._make: Maker = lambda _: Page()
 
     def compose(self) -> ComposeResult:
@@ -130,10 +131,14 @@ class FindingDetail(VerticalScroll):
         """Back to the list."""
         self.post_message(self.Back())
 
-    async def on_click(self, event: events.Click) -> None:
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        """Note the line: once it has the focus, a narrow screen gives it more room, and the line moves."""
+        here, region = event.screen_offset, self.content_region
+        self._pressed = here.y - region.y + round(self.scroll_y) if region.contains_point(here) else None
+
+    async def on_click(self, _: events.Click) -> None:
         """A click on a command copies it, and one on the name of a key does what the key does."""
-        inside = event.get_content_offset(self)
-        row = None if inside is None else inside.y + round(self.scroll_y)
+        row, self._pressed = self._pressed, None
         if row is None or row >= len(self.page.lines):
             return
         line = self.page.lines[row]

@@ -198,14 +198,15 @@ def test_commands_are_copied_to_the_clipboard_and_to_a_file(state: Path) -> None
     assert "# driver.library-mismatch (host.json, " in state.read_text()
 
 
-def test_a_click_on_a_command_copies_it() -> None:
+@pytest.mark.parametrize("size", [(100, 50), (120, 40)], ids=str)
+def test_a_click_on_a_command_copies_it(size: tuple[int, int]) -> None:
     async def look(pilot: Pilot[Any]) -> None:
         row = next(y for y, line in enumerate(text_of(pilot.app)) if "sudo modprobe nvidia" in line)
         await pilot.click(offset=(text_of(pilot.app)[row].index("sudo"), row))
         await settled(pilot)
         assert pilot.app.clipboard == "sudo modprobe nvidia"
 
-    use(look)
+    use(look, size=size)
 
 
 def test_the_clipboard_is_used_where_the_file_cannot_be(monkeypatch: pytest.MonkeyPatch) -> None:
