@@ -72,7 +72,8 @@ class Holding:
         for one in self._carried:
             if one.id in self._unknown:
                 which = "some of the reports" if one.id in self._held else "any report"
-                says.append(f"`{one.path}` could not be held against {which}: {self._unknown[one.id].rstrip('.')}.")
+                why = self._unknown[one.id].partition(" could not be found out: ")[2] or self._unknown[one.id]
+                says.append(f"`{one.path}` could not be held against {which}: {why.rstrip('.')}.")
         return tuple(says)
 
 

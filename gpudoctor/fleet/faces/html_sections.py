@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from gpudoctor.fleet.faces.text import MARKS, agreement, count_of, moment, share
+from gpudoctor.fleet.faces.text import MARKS, agreement, count_of, moment, often_apart, share
 from gpudoctor.fleet.faces.verdict import amount, number
 from gpudoctor.fleet.summary import Cause, Change, Departure, Drift, Fleet, Missing, Spread
 from gpudoctor.report.html_findings import finding, prose
@@ -103,6 +103,9 @@ def spreads(fleet: Fleet) -> Iterator[str]:
         yield "<h2>Measured</h2>"
         yield '<p class="soft">A line from the least to the most, a box around nine tenths of all values, a tick at '
         yield "the median; those that stand apart are marked.</p>"
+        if often := often_apart(fleet):
+            devices = ", ".join(f"<b>{escaped(node)} {escaped(device)}</b> ({count})" for node, device, count in often)
+            yield f"<p>In several figures: {devices}</p>"
     for one in apart:
         yield from _spread(one)
     if others:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -13,6 +13,7 @@ from gpudoctor.fleet.summary import Fleet
 from gpudoctor.privacy import Masks
 
 SETS, NAMES = ("nodes",), ("node", "example")  # fields that hold folded names, and one name
+PROSE = ("says", "cause", "title", "why", "commands", "undo", "verify", "next", "value")  # that may name a node
 _WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*[A-Za-z0-9_]|[A-Za-z0-9_]")
 
 
@@ -25,7 +26,7 @@ def masked(fleet: Fleet, nodes: bool = False) -> Fleet:
     """
     text = Masks(Facts()).text
     if not nodes:
-        return _with_names(fleet, text, str, str)
+        return _with_names(fleet, _Rules(text, text, str, str))
     names = {name for field in _sets(fleet) for name in unfolded(field)}
     width = len(str(len(names)))
     other = {name: f"node{number:0{width}d}" for number, name in enumerate(sorted(names, key=natural), 1)}
@@ -34,47 +35,58 @@ def masked(fleet: Fleet, nodes: bool = False) -> Fleet:
         short.setdefault(name.partition(".")[0], instead)  # a sentence may leave the domain out
     known = short | other
 
-    def told(said: str) -> str:
-        return _WORD.sub(lambda word: known.get(word[0], word[0]), text(said))
+    def word(found: re.Match[str]) -> str:
+        return known.get(found[0]) or short.get(found[0].partition(".")[0]) or found[0]
 
-    return _with_names(
-        fleet,
-        told,
+    rules = _Rules(
+        text,
+        lambda said: _WORD.sub(word, text(said)),
         lambda folded: fold(other.get(name, "node0") for name in unfolded(folded)),
         lambda name: other.get(name, "node0"),
     )
+    return _with_names(fleet, rules)
 
 
 Text = Callable[[str], str]
 
 
-def _with_names(fleet: Fleet, text: Text, folded: Text, name: Text) -> Fleet:
-    found: Fleet = _walked(fleet, text, folded, name)
+class _Rules(NamedTuple):
+    """What is done to each text, besides to prose, to folded sets and to names."""
+
+    text: Text
+    prose: Text
+    folded: Text
+    name: Text
+
+
+def _with_names(fleet: Fleet, rules: _Rules) -> Fleet:
+    found: Fleet = _walked(fleet, rules, rules.text)
     return found
 
 
-def _walked(node: Any, text: Text, folded: Text, name: Text) -> Any:
+def _walked(node: Any, rules: _Rules, text: Text) -> Any:
     """The same tree with each text replaced by what fits its field."""
     if isinstance(node, str):
         return text(node)
     if isinstance(node, tuple):
-        return tuple(_walked(one, text, folded, name) for one in node)
+        return tuple(_walked(one, rules, text) for one in node)
     if isinstance(node, dict):
-        return {key: _walked(one, text, folded, name) for key, one in node.items()}
+        return {key: _walked(one, rules, text) for key, one in node.items()}
     if not isinstance(node, msgspec.Struct):
         return node
-    found: dict[str, Any] = {}
-    for field in node.__struct_fields__:
-        value = getattr(node, field)
-        if field in SETS:
-            found[field] = folded(value)
-        elif field in NAMES:
-            found[field] = name(value)
-        elif isinstance(node, Fleet) and field == "states":
-            found[field] = {state: folded(nodes) for state, nodes in value.items()}
-        else:
-            found[field] = _walked(value, text, folded, name)
+    found = {name: _field(node, name, rules) for name in node.__struct_fields__}
     return type(node)(**found)
+
+
+def _field(node: msgspec.Struct, field: str, rules: _Rules) -> Any:
+    value = getattr(node, field)
+    if field in SETS:
+        return rules.folded(value)
+    if field in NAMES:
+        return rules.name(value)
+    if isinstance(node, Fleet) and field == "states":
+        return {state: rules.folded(nodes) for state, nodes in value.items()}
+    return _walked(value, rules, rules.prose if field in PROSE else rules.text)
 
 
 def _sets(fleet: Fleet) -> list[str]:

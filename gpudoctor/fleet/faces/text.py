@@ -1,5 +1,7 @@
 """The summary for a person at a terminal: how many are well first, then what to mend, and where."""
 
+from collections import Counter
+
 from rich.console import Console
 from rich.text import Text
 
@@ -180,6 +182,7 @@ def _spreads(out: Console, fleet: Fleet, everything: bool) -> None:
     shown = list(fleet.spreads) if everything else apart[:SPREADS]
     if shown:
         _section(out, "Measured")
+        _often(out, fleet)
     for spread in shown:
         _spread(out, spread, everything)
     if hidden := len(fleet.spreads) - len(shown):
@@ -187,6 +190,19 @@ def _spreads(out: Console, fleet: Fleet, everything: bool) -> None:
         if not fleet.spreads or not shown:
             out.print()
         out.print(Text(f"  {number(hidden)} more {words} without such a device (--all shows them)."), soft_wrap=True)
+
+
+def often_apart(fleet: Fleet) -> list[tuple[str, str, int]]:
+    """Node and device of those that stand apart in several figures, and in how many; most often first."""
+    times = Counter((one.node, one.device) for spread in fleet.spreads for one in spread.outliers)
+    return [(node, device, count) for (node, device), count in times.most_common(OUTLIERS) if count > 1]
+
+
+def _often(out: Console, fleet: Fleet) -> None:
+    if often := often_apart(fleet):
+        devices = ", ".join(f"{node} {device} ({count})" for node, device, count in often)
+        for line in wrapped(f"In several figures: {devices}", out.width - 2):
+            out.print(Text("  " + line, "bold"), soft_wrap=True)
 
 
 def _spread(out: Console, spread: Spread, everything: bool) -> None:

@@ -158,3 +158,11 @@ def test_values_that_are_not_listed_are_counted() -> None:
     told = text.render(msgspec.structs.replace(large(40), drifts=(msgspec.structs.replace(first, values=9),)))
     assert "and 7 more values" in told
     assert "more values" not in text.render(large(40))
+
+
+def test_a_device_that_stands_apart_in_several_figures_is_named_once() -> None:
+    fleet = large(40)
+    assert "In several figures" not in text.render(fleet)
+    again = msgspec.structs.replace(fleet.spreads[1], outliers=fleet.spreads[0].outliers[:1])
+    told = text.render(msgspec.structs.replace(fleet, spreads=(fleet.spreads[0], again)))
+    assert "In several figures: node017 GPU 3 (2)\n" in told

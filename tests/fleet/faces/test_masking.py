@@ -1,0 +1,84 @@
+"""Names that are taken out of a summary: those of people where it is handed on, those of nodes where that is wished."""
+
+import json
+
+import msgspec
+import pytest
+
+from gpudoctor.fleet.faces.json import render
+from gpudoctor.fleet.faces.masking import masked
+from gpudoctor.fleet.faces.nodes import nodes, unfolded
+from gpudoctor.fleet.summary import Cause, Change, Fleet, Missing
+from gpudoctor.judge import Fix
+from tests.fleet.fleets import FLEETS, H100, large
+
+FLEET = Fleet(
+    total=3,
+    states={"fail": "login,secret[8-9]"},
+    counts={"fail": 3},
+    causes=(
+        Cause(
+            check="a.b", status="fail", title="t", cause="/home/anna/venv is broken on secret8.acme.example.",
+            says="secret9 cannot read /home/anna/x.", example="secret9", nodes="secret[8-9]", count=2,
+            fixes=(Fix("Mend secret8.", ("ssh secret8 rm /home/anna/x",)),),
+        ),
+    ),
+    missing=(Missing(state="refused", why="ssh: connect to host secret10.acme.example", nodes="login", count=1),),
+    changes=(Change(kind="vanished", says="gone", nodes="secret10.acme.example", count=1),),
+)  # fmt: skip
+
+
+def test_people_go_and_nodes_stay() -> None:
+    told = masked(FLEET)
+    assert "anna" not in render(told)
+    assert told.states == FLEET.states
+    assert told.causes[0].example == "secret9"
+    assert told.causes[0].says == "secret9 cannot read /home/user2/x."
+
+
+def test_nodes_get_other_names_everywhere() -> None:
+    told = masked(FLEET, nodes=True)
+    text = render(told)
+    assert not [word for word in ("anna", "secret", "login", "acme") if word in text]
+    assert told.states == {"fail": "node[1-3]"}
+    assert told.causes[0].nodes == "node[2-3]"
+    assert (told.causes[0].example, told.causes[0].says) == ("node3", "node3 cannot read /home/user2/x.")
+    assert told.causes[0].fixes[0].commands == ("ssh node2 rm /home/user2/x",)
+    assert told.missing[0].why == "ssh: connect to host node4"
+    assert told.changes[0].nodes == "node4"
+
+
+def test_a_node_that_is_called_like_a_check_changes_no_check() -> None:
+    fleet = msgspec.structs.replace(FLEET, states={"fail": "a"})
+    assert masked(fleet, nodes=True).causes[0].check == "a.b"
+
+
+@pytest.mark.parametrize("name", ["large", "small", "healthy", "empty"])
+def test_nothing_else_changes(name: str) -> None:
+    fleet = FLEETS[name]
+    other = masked(fleet, nodes=True)
+    assert [one._replace(name="", missing=None, causes=(), departs=(), outliers=()) for one in nodes(other)] == [
+        one._replace(name="", missing=None, causes=(), departs=(), outliers=()) for one in nodes(fleet)
+    ]
+    assert [len(unfolded(one.nodes)) for one in other.causes] == [one.count for one in fleet.causes]
+    assert other.counts == fleet.counts
+    assert [one.hardware for one in other.groups] == [one.hardware for one in fleet.groups]
+    assert masked(fleet) == fleet
+
+
+def test_equal_names_stay_equal_and_others_differ() -> None:
+    fleet = large(1000)
+    other = masked(msgspec.structs.replace(fleet, next=()), nodes=True)
+    before = {one.name: one for one in nodes(fleet)}
+    after = nodes(other)
+    assert len({one.name for one in after}) == len(before)
+    for old, new in zip(before.values(), after, strict=True):
+        assert (old.state, old.hardware) == (new.state, new.hardware)
+        assert [one.check for one in old.causes] == [one.check for one in new.causes]
+        assert len(old.outliers) == len(new.outliers)
+    assert other.groups[0].hardware == H100
+
+
+def test_hostile_names_are_masked_too() -> None:
+    told = masked(FLEETS["hostile"], nodes=True)
+    assert json.loads(render(told))["causes"][0]["example"].startswith("node")
