@@ -105,7 +105,7 @@ def fleet(reports: Mapping[str, Report | bytes]) -> Fleet:
     return summed(Given(reports), created="now")
 
 
-def named(reports: Iterable[Report]) -> dict[str, Report | bytes]:
+def named(reports: Iterable[Report | bytes]) -> dict[str, Report | bytes]:
     """n1, n2 ..."""
     return dict(zip((f"n{number}" for number in itertools.count(1)), reports, strict=False))
 

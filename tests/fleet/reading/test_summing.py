@@ -135,7 +135,11 @@ _REPORTS = st.builds(
     status=st.sampled_from(["pass", "warn", "fail"]),
     created=st.sampled_from(["2026-01", "2026-02"]),
     machine=st.fixed_dictionaries(
-        {}, optional={"nvidia.kernel.loaded": st.sampled_from(["570", None, "580"]), "host.memory": st.integers(1 << 40)}
+        {},
+        optional={
+            "nvidia.kernel.loaded": st.sampled_from(["570", None, "580"]),
+            "host.memory": st.integers(1 << 40, 1 << 41),
+        },
     ),
     listed=st.sampled_from([gpus(), gpus(7), gpus(odd={"vbios": "97"}), (), gpus(name="A100")]),
     packages=st.dictionaries(
@@ -148,7 +152,7 @@ _REPORTS = st.builds(
     ),
     smoke=st.lists(st.sampled_from([1.0, 1.01, 0.5]), max_size=8).map(lambda values: measured(*values)),
 )  # fmt: skip
-_FLEETS = st.lists(st.one_of(_REPORTS, _REPORTS, _REPORTS, st.just(b"{")), max_size=12).map(named)
+_FLEETS = st.lists(st.one_of(_REPORTS, _REPORTS, _REPORTS, st.just(b"{")), max_size=12).map(lambda some: named(some))
 
 
 @given(_FLEETS, st.randoms(use_true_random=False))
