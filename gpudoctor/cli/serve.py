@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from gpudoctor.cli import OK, UsageError
 from gpudoctor.cli.arguments import Parser
 from gpudoctor.cli.check import source
-from gpudoctor.cli.tui import recorded, source_of
+from gpudoctor.cli.tui import fleet_of, recorded, source_of
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -39,7 +39,7 @@ def _port(text: str) -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """Serve until a signal ends it."""
-    source_of(arguments)  # tells what cannot be used before a browser is opened
+    source_of(arguments), fleet_of(arguments)  # tells what cannot be used before a browser is opened
     serving = _serving()
     from gpudoctor.cli.output import complain
 
@@ -81,5 +81,6 @@ def command(arguments: argparse.Namespace) -> str:
     for path in arguments.python:
         words += ["--python", path]
     words += ["--root", arguments.root] if arguments.root != "/" else []
+    words += ["--fleet", *(os.path.abspath(path) for path in arguments.fleet)] if arguments.fleet else []
     words += ["--quick"] if arguments.quick else []
     return f"exec {shlex.join(words)}"

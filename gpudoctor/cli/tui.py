@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from gpudoctor.cli import INCOMPLETE, OK, UsageError
@@ -41,6 +42,9 @@ def recorded(one: Parser) -> None:
         "--demo", metavar="NAME", choices=list(DEMOS), help=f"open a machine that ships with it: {', '.join(DEMOS)}"
     )
     one.add_argument("--samples", metavar="FILE", help="play recorded samples of GPUs instead of asking their drivers")
+    one.add_argument(
+        "--fleet", metavar="DIR|FILE", nargs="+", default=[], help="open the reports of many machines (docs/fleet.md)"
+    )
     one.set_defaults(smoke=False)
 
 
@@ -49,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     served = os.environ.get("TEXTUAL_DRIVER") is not None
     if not served:
         must_be_a_terminal(f"The application needs a terminal. {INSTEAD}")
-    chosen = source_of(arguments)
+    chosen, fleet = source_of(arguments), fleet_of(arguments)
     from gpudoctor.cli import leaving
     from gpudoctor.cli.terminal import colours
 
@@ -59,9 +63,25 @@ def run(arguments: argparse.Namespace) -> int:
         from gpudoctor.tui.app import Doctor
 
         sys.setswitchinterval(0.0005)  # probes and checks run in threads, and keys come first
-        app = Doctor(chosen, colour=served or colours(sys.stderr))
+        app = Doctor(chosen, served or colours(sys.stderr), fleet)
         code = app.run(loop=new_event_loop())  # asyncio.run would wait for threads, and one may wait for a dead disk
         return INCOMPLETE if app.return_code else code or OK
+
+
+def fleet_of(arguments: argparse.Namespace) -> tuple[str, ...]:
+    """Where the reports of a fleet are; empty: none was asked for.
+
+    Raises:
+        UsageError: there is nothing at one of the paths, or what reads them is not installed.
+    """
+    for path in arguments.fleet:
+        if path == "-":
+            raise UsageError("--fleet - has no meaning here: the application reads its keys from standard input.")
+        if not os.path.exists(path):
+            raise UsageError(f"--fleet: there is no file or folder {path}.")
+    if arguments.fleet and find_spec("ClusterShell") is None:
+        raise UsageError("A fleet needs ClusterShell: pip install 'gpudoctor-cli[fleet]'.")
+    return tuple(arguments.fleet)
 
 
 def must_be_a_terminal(sentence: str) -> None:

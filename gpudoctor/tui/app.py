@@ -15,7 +15,8 @@ from textual.worker import Worker, get_current_worker
 from gpudoctor.examine import Event, examine
 from gpudoctor.machine import Machine
 from gpudoctor.report.clean import clean
-from gpudoctor.tui.places import PLACES
+from gpudoctor.tui.fleet.opened import Opened
+from gpudoctor.tui.places import ALL, FLEET, PLACES
 from gpudoctor.tui.session import Session, Source
 from gpudoctor.tui.themes import DARK, LIGHT, PLAIN, THEMES
 
@@ -39,10 +40,12 @@ class Doctor(App[int]):
     Args:
         source: what is examined.
         colour: whether colours are wanted (NO_COLOR, TERM=dumb).
+        fleet: folders and files with the reports of many machines, which are shown first; none: the machine is.
 
     Attributes:
         first: what was opened at the start; somebody may look at other machines in between.
-        session: the model that all screens show.
+        session: the model that all screens show, but for the fleet's.
+        fleet: the model of that.
         changed: told whenever the session has something new; screens subscribe when they are mounted.
     """
 
@@ -50,10 +53,10 @@ class Doctor(App[int]):
     CSS_PATH = "style.tcss"
     COMMANDS = {_commands}  # noqa: RUF012 - so it is declared there
     COMMAND_PALETTE_DISPLAY = "^p"
-    MODES: ClassVar[dict[str, Any]] = {place.name: place.screen for place in PLACES}
+    MODES: ClassVar[dict[str, Any]] = {place.name: place.screen for place in ALL}
     DEFAULT_MODE = PLACES[0].name
     BINDINGS: ClassVar[list[BindingType]] = [
-        *(Binding(place.key, f"go('{place.name}')", place.title, show=False, tooltip=place.shows) for place in PLACES),
+        *(Binding(place.key, f"go('{place.name}')", place.title, show=False, tooltip=place.shows) for place in ALL),
         Binding("r", "again", "Examine again", tooltip="Look at everything anew"),
         Binding("w", "save", "Save", tooltip="Save the report as JSON, Markdown or SVG"),
         Binding("t", "theme", "Theme", show=False, tooltip="Dark or light"),
@@ -65,16 +68,20 @@ class Doctor(App[int]):
         Binding("ctrl+c", "leave", "Quit, or copy what is selected", show=False, priority=True),
     ]
 
-    def __init__(self, source: Source, colour: bool = True) -> None:
+    def __init__(self, source: Source, colour: bool = True, fleet: tuple[str, ...] = ()) -> None:
         self.colour = colour
+        if fleet:
+            self.DEFAULT_MODE = FLEET.name  # type: ignore[misc]  # textual asks the instance
         super().__init__(ansi_color=not colour)
         for theme in THEMES:
             self.register_theme(theme)
         self.theme = (DARK if colour else PLAIN).name
         self.first = source
         self.session = Session(source)
+        self.fleet = Opened(fleet)
         self.changed: Signal[Session] = Signal(self, "session")
         self._machine: Machine | None = None
+        self._begun = False
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """What is done to each line before it is drawn."""
@@ -89,6 +96,8 @@ class Doctor(App[int]):
         """Begin to examine."""
         self.sub_title = self.session.source.title
         self.app_resume_signal.subscribe(self, lambda _: self.refresh(layout=True))
+        if self.fleet.paths:
+            return  # the machine is examined when somebody goes to one of its places
         self.begin()
         if self.first.samples:
             self.action_go("gpus")
@@ -107,6 +116,7 @@ class Doctor(App[int]):
     def begin(self) -> None:
         """Examine the machine; an examination that still runs is ended."""
         self._halt()
+        self._begun = True
         source = self.session.source
         self.session.begin()
         try:
@@ -154,9 +164,19 @@ class Doctor(App[int]):
         for name, screen in self.MODES.items():
             await self.remove_mode(name)
             self.add_mode(name, screen)
-        await self.switch_mode("gpus" if source.samples else self.DEFAULT_MODE)
+        await self.switch_mode("gpus" if source.samples else PLACES[0].name)
         await self.remove_mode("between")
         self.begin()
+
+    async def open_fleet(self, fleet: Opened) -> None:
+        """Look at another fleet; the machine stays as it is."""
+        self.fleet = fleet
+        self.add_mode("between", Screen)
+        await self.switch_mode("between")
+        await self.remove_mode(FLEET.name)
+        self.add_mode(FLEET.name, self.MODES[FLEET.name])
+        await self.switch_mode(FLEET.name)
+        await self.remove_mode("between")
 
     def on_unmount(self) -> None:
         """Leave nothing running."""
@@ -166,6 +186,8 @@ class Doctor(App[int]):
 
     def action_go(self, name: str) -> None:
         """Show a screen."""
+        if name != FLEET.name and not self._begun:
+            self.begin()
         self.switch_mode(name)
 
     def delay_update(self, delay: float = 0.01) -> None:
@@ -189,12 +211,24 @@ class Doctor(App[int]):
         """List the keys."""
         from gpudoctor.tui.keys import KeysScreen, groups
 
-        place = next(place.title for place in PLACES if place.name == self.current_mode)
+        place = next(place.title for place in ALL if place.name == self.current_mode)
         self.push_screen(KeysScreen(groups(self.screen.active_bindings, self, place)))
 
     def action_move(self, to: str) -> None:
         """The letters of vi, wherever the arrows move something; in a field they are letters."""
         self.simulate_key(to)
+
+    def ask_for(self, kind: str) -> None:
+        """Ask for a file to open, and open it: facts, samples, or a fleet."""
+        from gpudoctor.tui.opening import OpenScreen
+
+        async def opened(what: Source | Opened | None) -> None:
+            if isinstance(what, Opened):
+                await self.open_fleet(what)
+            elif what is not None:
+                await self.open(what)
+
+        self.push_screen(OpenScreen(kind, self.session.source), opened)
 
     def action_save(self) -> None:
         """Save the report."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 
 from gpudoctor.demo import DEMOS, load
-from gpudoctor.tui.places import PLACES
+from gpudoctor.tui.places import ALL
 from gpudoctor.tui.session import Source
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Commands(Provider):
     def entries(self) -> Iterator[Entry]:
         """All commands, in the order in which they are shown to somebody who has typed nothing."""
         app = self.doctor
-        for place in PLACES:
+        for place in ALL:
             yield Entry(f"Go to {place.title}", place.shows, partial(app.action_go, place.name))
         yield Entry("Examine again", "Look at everything anew", app.action_again)
         yield Entry("Save the report", "As JSON, Markdown or SVG", app.action_save)
@@ -44,8 +44,15 @@ class Commands(Provider):
         yield Entry("Keys", "List the keys that work here", app.action_help)
         if app.colour:
             yield Entry("Dark or light", "Change the colours", app.action_theme)
-        yield Entry("Open a facts file", "A machine that `gpudoctor facts` recorded", self._ask)
-        yield Entry("Play recorded samples", "GPUs over time, out of a file instead of a driver", self._ask_for_samples)
+        yield Entry("Open a facts file", "A machine that `gpudoctor facts` recorded", partial(app.ask_for, "facts"))
+        yield Entry(
+            "Play recorded samples",
+            "GPUs over time, out of a file instead of a driver",
+            partial(app.ask_for, "samples"),
+        )
+        yield Entry(
+            "Open a fleet", "The reports of many machines, in a folder or a file", partial(app.ask_for, "fleet")
+        )
         for name, says in DEMOS.items():
             yield Entry(f"Open the demo {name}", says, partial(self._demo, name))
         if app.session.source != app.first:
@@ -67,20 +74,3 @@ class Commands(Provider):
 
     async def _demo(self, name: str) -> None:
         await self.doctor.open(Source(title=f"demo: {name}", facts=load(name), demo=name))
-
-    def _ask(self) -> None:
-        self._open("facts")
-
-    def _ask_for_samples(self) -> None:
-        self._open("samples")
-
-    def _open(self, kind: str) -> None:
-        from gpudoctor.tui.opening import OpenScreen
-
-        app = self.doctor
-
-        async def opened(source: Source | None) -> None:
-            if source is not None:
-                await app.open(source)
-
-        app.push_screen(OpenScreen(kind, app.session.source), opened)

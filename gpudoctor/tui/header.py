@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from textual.content import Content
@@ -9,7 +10,7 @@ from textual.events import Click
 from textual.widget import Widget
 
 from gpudoctor.report.clean import clean
-from gpudoctor.tui.places import PLACES
+from gpudoctor.tui.places import ALL, FLEET, PLACES, Place
 
 if TYPE_CHECKING:
     from gpudoctor.tui.app import Doctor
@@ -30,15 +31,16 @@ class Tab(NamedTuple):
     place: str | None = None
 
 
-def row(width: int, current: str, title: str) -> list[Tab]:
+def row(width: int, current: str, title: str, places: Sequence[Place] = PLACES) -> list[Tab]:
     """The pieces of the row, which fill it: with less room fewer places have a name, and none loses its key.
 
     Args:
         width: of the row.
         current: the place where one is, which keeps its name longest.
         title: of what is examined.
+        places: that are shown.
     """
-    tabs = [Tab(f" {place.key} {place.title} ", place.name) for place in PLACES]
+    tabs = [Tab(f" {place.key} {place.title} ", place.name) for place in places]
     if sum(len(tab.text) for tab in tabs) > width:
         tabs = [tab if tab.place == current else Tab(tab.text[:3], tab.place) for tab in tabs]
     room = max(0, width - sum(len(tab.text) for tab in tabs))
@@ -56,7 +58,9 @@ class Header(Widget):
     def pieces(self) -> list[Tab]:
         """What is shown."""
         app = cast("Doctor", self.app)
-        return row(self.size.width, app.current_mode, clean(app.session.source.title))
+        of_fleet = app.current_mode == FLEET.name
+        title = app.fleet.title if of_fleet else app.session.source.title
+        return row(self.size.width, app.current_mode, clean(title), ALL if app.fleet.paths or of_fleet else PLACES)
 
     def render(self) -> Content:
         """The row for the room that there is."""

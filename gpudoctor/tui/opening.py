@@ -1,4 +1,4 @@
-"""Asks for a file to open: a recorded machine, or recorded samples of GPUs."""
+"""Asks what to open: a recorded machine, recorded samples of GPUs, or the reports of a fleet."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.events import Click
+from textual.message import Message
 from textual.screen import ModalScreen
 from textual.widgets import Button, Input, Static
 
@@ -19,7 +20,11 @@ from gpudoctor.facts.file import FactsFileError, read
 from gpudoctor.monitor.replay import RecordingError
 from gpudoctor.monitor.replay import opened as recording
 from gpudoctor.report.clean import clean
+from gpudoctor.tui.compare.aside import aside
+from gpudoctor.tui.fleet.opened import Opened
 from gpudoctor.tui.session import Source
+
+Answer = Source | Opened
 
 
 def opened(path: str, now: Source) -> Source:
@@ -45,6 +50,12 @@ def played(path: str, now: Source) -> Source:
     return msgspec.structs.replace(now, samples=recording(path))
 
 
+def of_fleet(path: str, now: Source) -> Opened:
+    """The reports of a fleet, which are read when they are shown."""
+    del now
+    return Opened((path,))
+
+
 class Question(NamedTuple):
     """A kind of file.
 
@@ -53,12 +64,14 @@ class Question(NamedTuple):
         example: a name.
         hint: where such a file comes from.
         answer: makes what is opened.
+        folder: whether it may be a folder too.
     """
 
     title: str
     example: str
     hint: str
-    answer: Callable[[str, Source], Source]
+    answer: Callable[[str, Source], Answer]
+    folder: bool = False
 
 
 KINDS = {
@@ -66,10 +79,34 @@ KINDS = {
     "samples": Question(
         "Play recorded samples", "samples.jsonl", "docs/samples.md says how such a file looks.", played
     ),
+    "fleet": Question(
+        "Open a fleet", "run/", "The folder of a run, or a folder or file with reports.", of_fleet, folder=True
+    ),
 }
 
 
-class OpenScreen(ModalScreen[Source | None]):
+def answer(kind: str, path: str, now: Source) -> Answer | str:
+    """What is opened, or the sentence that says why it cannot be.
+
+    Args:
+        kind: of KINDS.
+        path: of the file.
+        now: what is looked at.
+    """
+    question = KINDS[kind]
+    if not path:
+        return "The file needs a name."
+    if not os.path.isfile(path) and not (question.folder and os.path.isdir(path)):  # a pipe might never end
+        return f"There is no file {'or folder ' if question.folder else ''}{path}."
+    try:
+        return question.answer(path, now)
+    except (FactsFileError, RecordingError) as error:
+        return str(error)
+    except Exception as error:  # a fault of ours, or a name that no file can have
+        return f"It cannot be opened: {error}."
+
+
+class OpenScreen(ModalScreen[Answer | None]):
     """The question; gives what was opened, or None where somebody thought better of it.
 
     Args:
@@ -93,9 +130,16 @@ class OpenScreen(ModalScreen[Source | None]):
     """
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss(None)", "Cancel")]
 
+    class Answered(Message):
+        """What was opened, or why nothing was."""
+
+        def __init__(self, answer: Answer | str) -> None:
+            super().__init__()
+            self.answer = answer
+
     def __init__(self, kind: str, now: Source) -> None:
         super().__init__()
-        self._question, self._now = KINDS[kind], now
+        self._kind, self._question, self._now = kind, KINDS[kind], now
 
     def compose(self) -> ComposeResult:
         """Its widgets."""
@@ -111,14 +155,17 @@ class OpenScreen(ModalScreen[Source | None]):
     @on(Input.Submitted, "#path")
     @on(Button.Pressed, "#open")
     def _open(self) -> None:
-        """Open it, or say why not."""
+        """Open it, or say why not; beside the application, because a dead disk never answers."""
         path = os.path.expanduser(self.query_one("#path", Input).value.strip())
-        try:
-            if not os.path.isfile(path):  # a device or a pipe might never end
-                raise FactsFileError(f"There is no file {path}." if path else "The file needs a name.")
-            self.dismiss(self._question.answer(path, self._now))
-        except (FactsFileError, RecordingError) as error:
-            self.query_one("#why", Static).update(clean(str(error)))
+        self.query_one("#why", Static).update("")
+        aside(self, lambda: self.Answered(answer(self._kind, path, self._now)))
+
+    def on_open_screen_answered(self, message: Answered) -> None:
+        """Leave with what was opened."""
+        if isinstance(message.answer, str):
+            self.query_one("#why", Static).update(clean(message.answer))
+        elif self.is_current:
+            self.dismiss(message.answer)
 
     @on(Button.Pressed, "#cancel")
     def _leave(self) -> None:

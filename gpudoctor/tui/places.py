@@ -37,3 +37,6 @@ PLACES = (
     Place("4", "environment", "Environment", "Pythons, frameworks, libraries, and every fact"),
     Place("5", "compare", "Compare", "This machine beside another, or beside itself yesterday"),
 )
+# Shown among the others where a fleet was opened; its key leads there always.
+FLEET = Place("6", "fleet", "Fleet", "Many machines at once: what is wrong on which nodes")
+ALL = (*PLACES, FLEET)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from gpudoctor.judge import Fix
@@ -48,11 +48,16 @@ def headline(label: str, text: str, width: int, status: str) -> list[Line]:
 
 def commands_of(entry: FindingEntry) -> tuple[Command, ...]:
     """All commands of a finding in the order in which they are shown."""
+    return commands_of_fixes(entry.fixes, entry.check)
+
+
+def commands_of_fixes(fixes: Sequence[Fix], check: str) -> tuple[Command, ...]:
+    """All commands of some fixes for what a check found."""
     found = []
-    for number, fix in enumerate(entry.fixes):
-        found += [Command(clean(text), number, fix.says, entry.check) for text in fix.commands]
-        if fix.verify:
-            found.append(Command(clean(fix.verify), number, fix.says, entry.check, verifies=True))
+    for number, one in enumerate(fixes):
+        found += [Command(clean(text), number, one.says, check) for text in one.commands]
+        if one.verify:
+            found.append(Command(clean(one.verify), number, one.says, check, verifies=True))
     return tuple(found)
 
 
@@ -81,22 +86,30 @@ def _finding(entry: FindingEntry, width: int, remark: str) -> Iterator[Line]:
     for number, seen in enumerate(entry.evidence):
         yield from hanging("" if number else "seen", seen, width, "dim")
     first = 0
-    for number, fix in enumerate(entry.fixes):
+    for number, one in enumerate(entry.fixes):
         yield BLANK
-        yield from _fix(fix, "or" if number else "fix", width, first)
-        first += len(fix.commands) + bool(fix.verify)
+        yield from fix(one, "or" if number else "fix", width, first)
+        first += len(one.commands) + bool(one.verify)
     yield from _rest(entry, width)
 
 
-def _fix(fix: Fix, label: str, width: int, first: int) -> Iterator[Line]:
-    yield from hanging(label, fix.says, width)
-    for number, text in enumerate(fix.commands):
+def fix(one: Fix, label: str, width: int, first: int) -> Iterator[Line]:
+    """The lines of a fix.
+
+    Args:
+        one: the fix.
+        label: fix, or.
+        width: columns.
+        first: the place of its first command among those of the page.
+    """
+    yield from hanging(label, one.says, width)
+    for number, text in enumerate(one.commands):
         yield from typed(f"{number + 1}", text, width, first + number)
-    for note in notes(fix):
+    for note in notes(one):
         yield from hanging("note", note, width, "dim")
-    if fix.verify:
+    if one.verify:
         yield from hanging("verify", "To see whether it helped:", width, "dim")
-        yield from typed("", fix.verify, width, first + len(fix.commands))
+        yield from typed("", one.verify, width, first + len(one.commands))
 
 
 def notes(fix: Fix) -> list[str]:

@@ -1,0 +1,148 @@
+"""What is said of a fleet as lines of a list: causes, nodes without a report, drift, measured values, changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from gpudoctor.fleet.summary import Cause, Change, Drift, Fleet, Missing, Spread
+from gpudoctor.tui.diagnosis.items import WORDS
+from gpudoctor.tui.fleet.spread import number
+from gpudoctor.tui.fleet.states import look
+
+CAUSES, MISSING, DRIFT, SPREADS, CHANGES = "Causes", "Without a report", "Drift", "Measured values", "Changes"
+KINDS = {
+    "worse": ("worse", "fail"),
+    "better": ("better", "pass"),
+    "appeared": ("new", "advice"),
+    "vanished": ("gone", "warn"),
+    "cause": ("cause", "fail"),
+    "solved": ("solved", "pass"),
+    "fact": ("fact", "advice"),
+    "figure": ("figure", "advice"),
+}
+About = Cause | Missing | Drift | Spread | Change
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True):
+    """A line of the list.
+
+    Attributes:
+        key: names it from one reading to the next.
+        group: the heading under which it stands.
+        label: a word of at most seven signs.
+        style: of the label; a class of style.tcss.
+        title: what it says.
+        below: the line beneath.
+        sets: the folded sets of its nodes.
+        about: what it is made of.
+    """
+
+    key: str
+    group: str
+    label: str
+    style: str
+    title: str
+    below: str
+    sets: tuple[str, ...]
+    about: About
+
+
+def entries(fleet: Fleet) -> list[Entry]:
+    """All lines in their order; what is worth a look comes first in each group."""
+    found = [*_causes(fleet.causes), *_missing(fleet.missing), *_drifts(fleet.drifts)]
+    spreads = sorted(fleet.spreads, key=lambda spread: not spread.outliers)
+    return [*found, *_spreads(spreads), *_changes(fleet.changes)]
+
+
+def nodes(count: int) -> str:
+    """So many nodes, in words."""
+    return f"{count:,} node{'s' * (count != 1)}"
+
+
+def _causes(causes: Iterable[Cause]) -> Iterator[Entry]:
+    for one in causes:
+        times = f", {one.times:,} findings" if one.times > one.count else ""
+        yield Entry(
+            key=f"cause {one.check} {one.cause} {one.nodes}",
+            group=CAUSES,
+            label=WORDS.get(one.status, one.status),
+            style=one.status if one.status in ("fail", "warn", "advice") else "dim",
+            title=one.title,
+            below=f"{nodes(one.count)}{times}  {one.nodes}",
+            sets=(one.nodes,),
+            about=one,
+        )
+
+
+def _missing(missing: Iterable[Missing]) -> Iterator[Entry]:
+    for one in missing:
+        title = f"{look(one.state).words}: {one.why}" if one.why else look(one.state).words
+        yield Entry(
+            key=f"missing {one.state} {one.why}",
+            group=MISSING,
+            label=look(one.state).letter,
+            style="label",
+            title=title,
+            below=f"{nodes(one.count)}  {one.nodes}",
+            sets=(one.nodes,),
+            about=one,
+        )
+
+
+def _drifts(drifts: Iterable[Drift]) -> Iterator[Entry]:
+    for one in drifts:
+        count = sum(departure.count for departure in one.departures)
+        most = f"{one.majority} on {one.count:,} of {one.known:,}" if one.majority else "no value has a majority"
+        yield Entry(
+            key=f"drift {one.hardware} {one.fact}",
+            group=DRIFT,
+            label="differs",
+            style="warn",
+            title=f"{one.fact}: {most}",
+            below=f"{nodes(count)} otherwise  {'; '.join(f'{d.value}: {d.nodes}' for d in one.departures)}",
+            sets=tuple(departure.nodes for departure in one.departures),
+            about=one,
+        )
+
+
+def _spreads(spreads: Iterable[Spread]) -> Iterator[Entry]:
+    for one in spreads:
+        apart = len(one.outliers) + one.more
+        names = ", ".join(dict.fromkeys(outlier.node for outlier in one.outliers))
+        stands = f"{apart:,} of {one.count:,} stand{'s' * (apart == 1)} apart"
+        yield Entry(
+            key=f"spread {one.hardware} {one.figure}",
+            group=SPREADS,
+            label="apart" if apart else "even",
+            style="warn" if apart else "dim",
+            title=f"{one.figure}: {number(one.median)} {one.unit}".rstrip(),
+            below=f"{stands}  {names}" if apart else f"{one.count:,} values, none stands apart",
+            sets=tuple(dict.fromkeys(outlier.node for outlier in one.outliers)),
+            about=one,
+        )
+
+
+def _changes(changes: Iterable[Change]) -> Iterator[Entry]:
+    for one in changes:
+        label, style = KINDS.get(one.kind, (one.kind, "dim"))
+        yield Entry(
+            key=f"change {one.kind} {one.says} {one.nodes}",
+            group=CHANGES,
+            label=label,
+            style=style,
+            title=one.says,
+            below=f"{nodes(one.count)}  {one.nodes}" if one.count else "",
+            sets=(one.nodes,) if one.nodes else (),
+            about=one,
+        )
+
+
+def heading(group: str, shown: Iterable[Entry], fleet: Fleet) -> str:
+    """The heading of a group."""
+    some = list(shown)
+    if group == MISSING:
+        return f"{group} ({nodes(sum(one.about.count for one in some if isinstance(one.about, Missing)))})"
+    since = f" since {fleet.since}" if group == CHANGES and fleet.since else ""
+    return f"{group}{since} ({len(some):,})"

@@ -1,0 +1,123 @@
+"""The list of what is said of a fleet, under its headings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import OptionList
+from textual.widgets.option_list import Option
+
+from gpudoctor.fleet.summary import Fleet
+from gpudoctor.tui.diagnosis.commands import one_line
+from gpudoctor.tui.diagnosis.lines import INDENT, folded
+from gpudoctor.tui.diagnosis.styled import styled
+from gpudoctor.tui.fleet.entries import Entry, heading
+
+
+class FleetList(OptionList):
+    """Causes first, worst first."""
+
+    DEFAULT_CSS = """
+    FleetList {
+        height: 1fr;
+        max-height: 100%;
+        border: none;
+        padding: 0;
+        background: $background;
+        scrollbar-gutter: stable;
+        scrollbar-size: 0 1;
+        & > .option-list--option { padding: 0 1; }
+        & > .option-list--option-highlighted { background: $surface-lighten-1; text-style: none; }
+        & > .option-list--option-disabled { color: $text-muted; }
+        &:focus { border: none; background-tint: transparent 0%; }
+        &:focus > .option-list--option-highlighted {
+            background: $primary 35%; color: $foreground; text-style: none;
+        }
+        &:light:focus > .option-list--option-highlighted { background: $primary 12%; }
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "open", "Read", show=False, tooltip="Go to what is said of it, and to its commands"),
+        Binding("right", "grid", "Nodes", show=False, tooltip="Go to its nodes in the grid"),
+    ]
+
+    class Chosen(Message):
+        """Another line is selected."""
+
+    class Opened(Message):
+        """Somebody wants to read on."""
+
+    class ToGrid(Message):
+        """Somebody wants to see the nodes."""
+
+    def __init__(self) -> None:
+        super().__init__(id="fleet-list", markup=False)
+        self._fleet = Fleet()
+        self._rows: list[Entry | None] = []
+        self._entries: Sequence[Entry] = ()
+        self._width = 0
+
+    @property
+    def width(self) -> int:
+        """Columns of a line."""
+        return (self.scrollable_content_region.width or 60) - 2
+
+    @property
+    def entry(self) -> Entry | None:
+        """What is selected."""
+        at = self.highlighted
+        return self._rows[at] if at is not None and at < len(self._rows) else None
+
+    def show(self, fleet: Fleet, entries: Sequence[Entry]) -> None:
+        """Show these lines; what was selected stays so where it is still there."""
+        kept, self._fleet, self._entries, self._width = self.entry, fleet, entries, self.width
+        self._rows, options = [], []
+        for group, found in groupby(entries, key=lambda entry: entry.group):
+            some = list(found)
+            options.append(Option(Content.styled(one_line(heading(group, some, fleet)), "bold"), disabled=True))
+            options += [Option(self._content(entry)) for entry in some]
+            self._rows += [None, *some]
+        places = [place for place, row in enumerate(self._rows) if row is not None]
+        same = [place for place in places if kept is not None and self._rows[place] == kept]
+        like = [place for place in places if kept is not None and getattr(self._rows[place], "key", "") == kept.key]
+        with self.prevent(OptionList.OptionHighlighted):
+            self.set_options(options)
+            self.highlighted = next(iter(same or like or places), None)
+
+    def _content(self, entry: Entry) -> Content:
+        room = self._width - INDENT
+        parts = folded(entry.title, room)
+        lines = [styled([(f"{one_line(entry.label)[:7]:<{INDENT}}", f"heading {entry.style}"), (parts[0], "heading")])]
+        lines += [styled([(" " * INDENT + part, "heading")]) for part in parts[1:3]]
+        below = one_line(entry.below)
+        if below:
+            short = below if len(below) <= room else below[: room - 1] + "…"
+            lines.append(styled([(" " * INDENT + short, "dim")]))
+        return Content("\n").join(lines)
+
+    def on_resize(self) -> None:
+        """Lines are broken anew."""
+        if self._entries and self._width != self.width:
+            self.show(self._fleet, self._entries)
+
+    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        """Tell the screen."""
+        event.stop()
+        self.post_message(self.Chosen())
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """A click only selects."""
+        event.stop()
+
+    def action_open(self) -> None:
+        """Read on."""
+        self.post_message(self.Opened())
+
+    def action_grid(self) -> None:
+        """To the nodes."""
+        self.post_message(self.ToGrid())

@@ -1,0 +1,146 @@
+"""What the detail says of a line of the list: what was seen, on which nodes, and what to type."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from gpudoctor.fleet.summary import Cause, Change, Drift, Missing, Spread
+from gpudoctor.report.clean import clean
+from gpudoctor.tui.diagnosis.commands import one_line
+from gpudoctor.tui.diagnosis.items import WORDS
+from gpudoctor.tui.diagnosis.lines import INDENT, Line, hanging
+from gpudoctor.tui.diagnosis.page import BLANK, Command, Page, commands_of_fixes, fix, headline
+from gpudoctor.tui.fleet.entries import Entry, nodes
+from gpudoctor.tui.fleet.spread import number, scale
+from gpudoctor.tui.fleet.states import look
+
+COPY_NODES = "screen.copy_nodes"
+MOST = 200  # values of one fact, outliers of one figure
+
+
+def page(entry: Entry, width: int) -> Page:
+    """The detail of a line of the list.
+
+    Args:
+        entry: what is selected.
+        width: columns.
+    """
+    about: Any = entry.about
+    lines = tuple(_MAKERS[type(about)](about, width))
+    return Page(lines, commands(about) if isinstance(about, Cause) else ())
+
+
+def commands(cause: Cause) -> tuple[Command, ...]:
+    """All commands of a cause in the order in which they are shown."""
+    return commands_of_fixes(cause.fixes, cause.check)
+
+
+def fixes(cause: Cause, width: int, first: int) -> Iterator[Line]:
+    """The lines of a cause's fixes.
+
+    Args:
+        cause: whose fixes they are.
+        width: columns.
+        first: the place of their first command among those of the page.
+    """
+    for place, one in enumerate(cause.fixes):
+        yield BLANK
+        yield from fix(one, "or" if place else "fix", width, first)
+        first += len(one.commands) + bool(one.verify)
+
+
+def short(label: str) -> str:
+    """A label that leaves its text where it is."""
+    return one_line(label)[:7]
+
+
+def on_nodes(text: str, width: int, label: str = "on") -> list[Line]:
+    """A folded set; a click on it copies it."""
+    return [line._replace(press=COPY_NODES) for line in hanging(label, text, width, "heading")]
+
+
+def _cause(one: Cause, width: int) -> Iterator[Line]:
+    yield from headline(short(WORDS.get(one.status, one.status)), one.title, width, one.status)
+    yield from on_nodes(one.nodes, width)
+    times = f" ({one.times:,} findings)" if one.times > one.count else ""
+    yield from hanging("", nodes(one.count) + times, width, "dim")
+    yield BLANK
+    yield from hanging("seen", one.says, width)
+    if one.example:
+        yield from hanging("", f"on {one.example}", width, "dim")
+    yield from hanging("why", one.cause, width)
+    yield from fixes(one, width, 0)
+    yield BLANK
+    for place, reference in enumerate(one.references):
+        yield from hanging("" if place else "see", reference, width, "dim")
+    yield from hanging("id", one.check, width, "dim")
+
+
+def _missing(one: Missing, width: int) -> Iterator[Line]:
+    says = look(one.state)
+    yield from headline(says.letter, says.words, width, "warn")
+    yield from on_nodes(one.nodes, width)
+    yield from hanging("", f"{nodes(one.count)} without a report", width, "dim")
+    yield BLANK
+    yield from hanging("why", one.why or "Nothing was noted.", width)
+
+
+def _drift(one: Drift, width: int) -> Iterator[Line]:
+    yield from headline("differs", one.fact, width, "warn")
+    yield from hanging("among", one.hardware, width, "dim")
+    yield BLANK
+    if one.majority:
+        yield from hanging("most", one.majority, width, "heading")
+        yield from hanging("", f"on {one.count:,} of the {one.known:,} nodes of which it is known", width, "dim")
+    else:
+        yield from hanging("most", f"No value has a majority on the {one.known:,} nodes of which it is known.", width)
+    for place, departure in enumerate(one.departures[:MOST]):
+        yield BLANK
+        yield from hanging("" if place else "but", departure.value, width, "heading warn")
+        yield from on_nodes(departure.nodes, width)
+        yield from hanging("", nodes(departure.count), width, "dim")
+    yield from _more(len(one.departures) - MOST, "values", width)
+
+
+def _spread(one: Spread, width: int) -> Iterator[Line]:
+    apart = len(one.outliers) + one.more
+    yield from headline("apart" if apart else "even", one.figure, width, "warn" if apart else "pass")
+    yield from hanging("among", f"{one.hardware}, {one.count:,} values", width, "dim")
+    yield BLANK
+    yield Line("", scale(one, width - INDENT))
+    unit = f" {one.unit}" if one.unit else ""
+    yield from hanging("median", f"{number(one.median)}{unit}, robust deviation {number(one.deviation)}", width)
+    yield from hanging("90 %", f"{number(one.low)} to {number(one.high)}{unit}", width)
+    if not apart:
+        yield BLANK
+        yield from hanging("", "None stands apart.", width)
+        return
+    yield BLANK
+    longest = max((len(clean(f"{o.node} {o.device}")) for o in one.outliers[:MOST]), default=0)
+    for outlier in one.outliers[:MOST]:
+        where = clean(f"{outlier.node} {outlier.device}").ljust(longest)
+        says = f"{where}  {number(outlier.value)}{unit}  {outlier.deviations:+.1f} deviations"
+        yield from hanging("●", says, width)
+    yield from _more(max(0, len(one.outliers) - MOST) + one.more, "outliers", width)
+
+
+def _change(one: Change, width: int) -> Iterator[Line]:
+    yield from hanging(short(one.kind), one.says, width, "heading")
+    if one.nodes:
+        yield from on_nodes(one.nodes, width)
+        yield from hanging("", nodes(one.count), width, "dim")
+
+
+def _more(count: int, what: str, width: int) -> Iterator[Line]:
+    if count > 0:
+        yield from hanging("", f"and {count:,} more {what}", width, "dim")
+
+
+_MAKERS: dict[type[Any], Callable[[Any, int], Iterator[Line]]] = {
+    Cause: _cause,
+    Missing: _missing,
+    Drift: _drift,
+    Spread: _spread,
+    Change: _change,
+}

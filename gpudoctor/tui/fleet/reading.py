@@ -1,0 +1,113 @@
+"""Reads a fleet, and the report of one of its nodes; what takes long, and is done beside the application."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from gpudoctor.fleet.reading.sources import Sent
+    from gpudoctor.fleet.summary import Fleet
+    from gpudoctor.report.model import Report
+    from gpudoctor.tui.fleet.entries import Entry
+    from gpudoctor.tui.fleet.nodes import Nodes
+
+NO_LIBRARY = "A fleet needs ClusterShell: pip install 'gpudoctor-cli[fleet]'."
+
+
+class Read(NamedTuple):
+    """What is shown of a fleet."""
+
+    fleet: Fleet
+    nodes: Nodes
+    entries: list[Entry]
+
+
+def read(paths: Sequence[str], tell: Callable[[int], None]) -> Read | str:
+    """A fleet, or the sentence that says why it cannot be read.
+
+    Args:
+        paths: folders and files with reports.
+        tell: is told how many reports were read so far; what it raises ends the reading.
+    """
+    try:
+        from gpudoctor.fleet.kept import SummaryError
+        from gpudoctor.fleet.reading.sources import SourceError
+        from gpudoctor.tui.fleet.entries import entries
+        from gpudoctor.tui.fleet.nodes import Nodes
+
+        fleet = summary(paths, tell)
+        return Read(fleet, Nodes(fleet), entries(fleet))
+    except (SourceError, SummaryError) as error:
+        return str(error)
+    except ModuleNotFoundError as error:
+        return NO_LIBRARY if (error.name or "").startswith("ClusterShell") else fault(error)
+
+
+def summary(paths: Sequence[str], tell: Callable[[int], None]) -> Fleet:
+    """The summary of the reports there, with what changed since the last one that the folder keeps.
+
+    Args:
+        paths: folders and files with reports; or a single summary, which is taken as it is.
+        tell: is told how many reports were read so far; what it raises ends the reading.
+
+    Raises:
+        SourceError: the reports cannot be read.
+        SummaryError: a summary cannot be read.
+    """
+    from gpudoctor.fleet import kept
+    from gpudoctor.fleet.reading.sources import Sources
+    from gpudoctor.fleet.reading.summing import summed
+
+    alone = paths[0] if len(paths) == 1 else ""
+    if os.path.isfile(alone) and kept.is_summary(alone):
+        return kept.read(alone)
+    found = summed(Sources(paths), tell=tell)
+    return kept.since_last(alone, found) if alone and os.path.isdir(alone) else found
+
+
+def fault(error: Exception) -> str:
+    """A fault of ours in a sentence."""
+    return f"gpudoctor itself failed: {type(error).__name__}: {error}."
+
+
+def report(paths: Sequence[str], node: str) -> tuple[str, Report] | str:
+    """Where a node's newest report is, and what is in it; or the sentence that says why there is none.
+
+    Args:
+        paths: folders and files with reports.
+        node: its name.
+    """
+    from gpudoctor.comparison import loaded
+    from gpudoctor.facts.file import FactsFileError
+    from gpudoctor.fleet.reading.sources import SourceError
+
+    try:
+        found = [(path, loaded(sent.data, path).report) for path, sent in _sent(paths, node) if not sent.why]
+        if found:
+            return max(found, key=lambda one: one[1].created)
+        whys = [sent.why for _, sent in _sent(paths, node)]
+        return whys[0] if whys else f"There is no report of {node} in {', '.join(paths)}."
+    except (FactsFileError, SourceError) as error:
+        return str(error)
+    except Exception as error:  # a fault of ours must not end the thread without a word
+        return fault(error)
+
+
+def _sent(paths: Sequence[str], node: str) -> Iterator[tuple[str, Sent]]:
+    """What there is of a node: in a folder its own file, and of a file with many lines the first that is its."""
+    from gpudoctor.fleet.reading.sources import Sources
+
+    for path in paths:
+        for file in _files(path, node) if os.path.isdir(path) else [path]:
+            found = next((sent for sent in Sources([file]) if sent.node == node), None)
+            if found is not None:
+                yield file, found
+
+
+def _files(folder: str, node: str) -> list[str]:
+    if "/" in node or "\0" in node:
+        return []
+    files = [os.path.join(folder, "reports", f"{node}.json"), os.path.join(folder, f"{node}.json")]
+    return [file for file in files if os.path.isfile(file)]
