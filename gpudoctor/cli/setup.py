@@ -146,9 +146,10 @@ def show(arguments: argparse.Namespace, plan: "Plan") -> None:
         out_json(document(plan))
         return
     if arguments.form:
+        from gpudoctor.report.clean import clean
         from gpudoctor.setup.forms import render as as_form
 
-        out(as_form(arguments.form, plan))
+        out(clean(as_form(arguments.form, plan)))
         return
     from gpudoctor.cli.terminal import colours, columns
     from gpudoctor.setup.text import render

@@ -27,7 +27,7 @@ def read(path: str) -> str:
         # A pipe or a device in its place must not hold us up: so without blocking, and looked at before it is read.
         number = os.open(path, os.O_RDONLY | _CAREFULLY)
         with open(number, "rb") as file:
-            _hold(path, os.fstat(number))
+            _hold(path, number)
             data = file.read(LIMIT + 1)
     except OSError as error:
         raise ExpectFileError(f"{path} cannot be read: {error.strerror or error}.") from None
@@ -39,17 +39,18 @@ def read(path: str) -> str:
         raise ExpectFileError(f"{path} is no text in UTF-8.") from None
 
 
-def _hold(path: str, opened: os.stat_result) -> None:
+def _hold(path: str, number: int) -> None:
     """Hold that only this user or root could have written the file, or put another in its place."""
+    opened = os.fstat(number)
     if not stat.S_ISREG(opened.st_mode):
         raise ExpectFileError(f"{path} is no file.")
     if os.name != "posix":
         return
-    if why := distrusted(opened):
+    if why := distrusted(opened, has_acl(number)):
         closes = "" if "belongs" in why else f" `chmod go-w {path}` closes it."
         raise ExpectFileError(f"{path} is not used, because {why}.{closes}")
     for folder in folders(path):
-        if why := distrusted(os.stat(folder)):
+        if why := distrusted(os.stat(folder), has_acl(folder)):
             raise ExpectFileError(f"{path} is not used, because its folder {folder} lets others replace it: {why}.")
 
 
@@ -64,17 +65,29 @@ def folders(path: str) -> list[str]:
     return list(found)
 
 
-def distrusted(entry: os.stat_result) -> str:
+def has_acl(entry: str | int) -> bool:
+    """Whether a file or folder has an access control list: then the group's bits are those of all whom it names."""
+    try:
+        return bool(os.getxattr(entry, "system.posix_acl_access"))
+    except (OSError, AttributeError):  # none, or a file system or a system that knows no such lists
+        return False
+
+
+def distrusted(entry: os.stat_result, acl: bool = False) -> str:
     """Why somebody else could have changed a file or a folder; empty where nobody could.
 
     In a folder with the sticky bit, such as /tmp, others may add files but neither remove nor replace ours.
+
+    Args:
+        entry: the file or folder.
+        acl: whether it has an access control list (acl(5): the group's bits are the mask of its entries).
     """
     if entry.st_uid not in (0, os.geteuid()):
         return f"it belongs to another user (number {entry.st_uid})"
     sticky = stat.S_ISDIR(entry.st_mode) and entry.st_mode & stat.S_ISVTX
     if sticky or not entry.st_mode & 0o022:
         return ""
-    if entry.st_mode & 0o002 or not _own_group(entry.st_uid, entry.st_gid):
+    if entry.st_mode & 0o002 or acl or not _own_group(entry.st_uid, entry.st_gid):
         return f"others may write to it (mode {stat.S_IMODE(entry.st_mode):04o})"
     return ""
 

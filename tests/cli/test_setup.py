@@ -9,6 +9,7 @@ import pytest
 from gpudoctor.facts import Facts
 from gpudoctor.setup.forms import FORMS
 from gpudoctor.setup.plan import Plan
+from tests.builders import change
 from tests.cli import gpudoctor
 from tests.cli.conftest import Run
 from tests.machines.registry import machines
@@ -174,3 +175,12 @@ def test_forms_of_linux_are_refused_for_windows(run: Run, tmp_path: Path) -> Non
     assert (ran.code, ran.out) == (2, "")
     assert "--as shell is for Linux, and this plan is for Windows." in ran.err
     assert run("setup", "pytorch", "--facts", file, "--as", "environment.yml").code == 0
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_no_form_lets_what_a_facts_file_holds_reach_the_terminal(run: Run, tmp_path: Path, form: str) -> None:
+    evil = change(machine("ada"), "pythons.0.path", "/x\x1b]0;title\x07/python")
+    evil = change(evil, "host.distribution.name", "Ubuntu\x1b[31m\nRUN touch /evil\n- name: evil")
+    ran = run("setup", "pytorch", "--manager", "pip", "--facts", _file(tmp_path, evil), "--as", form)
+    assert not set(ran.out) & {"\x1b", "\x07"}
+    assert not [line for line in ran.out.splitlines() if line.startswith(("RUN touch", "- name: evil"))]

@@ -2,6 +2,7 @@
 
 import os
 import stat
+import struct
 from pathlib import Path
 
 import pytest
@@ -67,6 +68,26 @@ def test_a_group_of_ones_own(
     files = {"/etc/passwd": passwd, "/etc/group": group}
     monkeypatch.setattr(trust, "_rows", lambda path: [line.split(":") for line in files[path]])
     assert (distrusted(entry(stat.S_IFREG | 0o664)) == "") is trusted
+
+
+def _entries(*entries: tuple[int, int, int]) -> bytes:
+    """An access control list as the kernel keeps it: version 2, then tag, permissions and number of each entry."""
+    return struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *one) for one in entries)
+
+
+@pytest.mark.parametrize(("permissions", "open_to_them"), [(6, True), (4, False)])
+def test_who_may_write_by_an_access_control_list(file: Path, permissions: int, open_to_them: bool) -> None:
+    nobody = 0xFFFFFFFF
+    them = (1, 6, nobody), (2, permissions, 1234), (4, 4, nobody), (16, permissions, nobody), (32, 4, nobody)
+    try:
+        os.setxattr(file, "system.posix_acl_access", _entries(*them))
+    except OSError:
+        pytest.skip("this file system has no access control lists")
+    if open_to_them:
+        with pytest.raises(ExpectFileError, match="others may write to it"):
+            read(str(file))
+    else:
+        assert read(str(file)) == "text"
 
 
 def test_the_sentence_says_what_closes_it(file: Path) -> None:
