@@ -28,6 +28,19 @@ class Parser(argparse.ArgumentParser):
             self._refuse(rest[0], [name for name in (getattr(found, key, None) for key in ("command", "part")) if name])
         return found
 
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse; an argument that may be left out may stand behind options too, where argparse itself gives it up."""
+        found, rest = super().parse_known_args(args, namespace)
+        for action in self._actions:
+            late = [word for word in rest if not word.startswith("-")]
+            left_out = (
+                action.nargs == "?" and not action.option_strings and getattr(found, action.dest) is action.default
+            )
+            if left_out and late:
+                rest.remove(late[0])
+                setattr(found, action.dest, self._get_values(action, late[:1]))
+        return found, rest
+
     def _refuse(self, given: str, words: Sequence[str]) -> NoReturn:
         """Tell of an argument that is no option and has no place; `words` are the commands that stood before it."""
         parsers = [self]

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from gpudoctor.cli import UsageError
 from gpudoctor.cli.arguments import Parser
+from gpudoctor.cli.fleet_node import MOST
 
 
 class Option(NamedTuple):
@@ -12,36 +13,53 @@ class Option(NamedTuple):
 
     Attributes:
         flag: as it is typed.
-        engine: whose it is.
+        engines: whose it is.
         parameter: of the engine's class.
         metavar: what stands for its value in the help; empty: it takes none.
         help: one line.
         several: whether it may be repeated.
+        number: whether its value is a number of seconds.
     """
 
     flag: str
-    engine: str
+    engines: tuple[str, ...]
     parameter: str
     metavar: str
     help: str
     several: bool = False
+    number: bool = False
 
     @property
     def dest(self) -> str:
         """Where argparse keeps it."""
         return self.flag.removeprefix("--").replace("-", "_")
 
+    @property
+    def whose(self) -> str:
+        """Whose it is, for people."""
+        return " and ".join(self.engines)
 
+
+SLURM, SSH, RAY, KUBERNETES = ("slurm",), ("ssh",), ("ray",), ("kubernetes",)
 OPTIONS = (
-    Option("--partition", "slurm", "partition", "NAME", "the partition (default: the cluster's own)"),
-    Option("--srun-option", "slurm", "options", "OPTION", "one more option of srun, as --srun-option=--qos=high", True),
-    Option("--user", "ssh", "user", "NAME", "who to be on the nodes (default: as ssh is configured)"),
-    Option("--ssh-option", "ssh", "options", "OPTION", "one more option of ssh, as --ssh-option=-p2222", True),
-    Option("--topology", "ssh", "topology", "FILE", "a tree of gateways, as ClusterShell's topology.conf"),
-    Option("--address", "ray", "address", "ADDRESS", "of the Ray cluster (default: auto, the one of this machine)"),
-    Option("--image", "kubernetes", "image", "IMAGE", "a container image with gpudoctor in it"),
-    Option("--namespace", "kubernetes", "namespace", "NAME", "the namespace (default: as kubectl is configured)"),
-)
+    Option("--partition", SLURM, "partition", "NAME", "the partition (default: each node's own)"),
+    Option("--srun-option", SLURM, "options", "OPTION", "one more option of srun, as --srun-option=--qos=high", True),
+    Option("--user", SSH, "user", "NAME", "who to be on the nodes (default: as ssh is configured)"),
+    Option("--ssh-option", SSH, "options", "OPTION", "one more option of ssh, as --ssh-option=-p2222", True),
+    Option("--topology", SSH, "topology", "FILE", "a tree of gateways, as ClusterShell's topology.conf"),
+    Option("--address", RAY, "address", "ADDRESS", "of the cluster (default: the one that this machine is in)"),
+    Option("--ray-python", RAY, "python", "PATH", "the interpreter that has the cluster's Ray (default: this one)"),
+    Option("--image", KUBERNETES, "image", "IMAGE", "a container image that holds gpudoctor"),
+    Option("--namespace", KUBERNETES, "namespace", "NAME", "the namespace (default: as kubectl is configured)"),
+    Option("--context", KUBERNETES, "context", "NAME", "the context of kubectl (default: the current one)"),
+    Option("--kubeconfig", KUBERNETES, "kubeconfig", "FILE", "kubectl's configuration"),
+    Option("--runtime-class", KUBERNETES, "runtime_class", "NAME", "of nodes with NVIDIA's GPUs (default: nvidia)"),
+    Option("--exclusive", KUBERNETES, "exclusive", "", "take all GPUs of a node, instead of looking beside jobs"),
+    Option(
+        "--patience", (*SLURM, *KUBERNETES), "patience", "SECONDS", "how long a node may be busy (default: 60; 30)",
+        number=True,
+    ),
+)  # fmt: skip
 
 
 def engine_options(one: Parser) -> None:
@@ -50,7 +68,7 @@ def engine_options(one: Parser) -> None:
         given: Any = {"metavar": option.metavar} if option.metavar else {}
         action = "append" if option.several else "store" if option.metavar else "store_true"
         default: Any = [] if option.several else None
-        told = f"{option.engine}: {option.help}" + ("; may be repeated" if option.several else "")
+        told = f"{option.whose}: {option.help}" + ("; may be repeated" if option.several else "")
         one.add_argument(option.flag, dest=option.dest, action=action, default=default, help=told, **given)
 
 
@@ -72,9 +90,23 @@ def chosen_options(arguments: argparse.Namespace) -> dict[str, Any]:
         value = getattr(arguments, option.dest)
         if value in (None, [], False):
             continue
-        if option.engine != arguments.engine:
-            raise UsageError(f"{option.flag} has no meaning with {arguments.engine}: it is {option.engine}'s.")
+        if arguments.engine not in option.engines:
+            raise UsageError(f"{option.flag} has no meaning with {arguments.engine}: it is of {option.whose}.")
         if value == "" or (option.several and "" in value):
             raise UsageError(f"{option.flag} takes a text; a shell variable that is not set gives an empty one.")
-        found[option.parameter] = tuple(value) if option.several else value
+        found[option.parameter] = _seconds(option, value) if option.number else _value(value)
     return found
+
+
+def _value(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _seconds(option: Option, text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= MOST:
+        raise UsageError(f"{option.flag} takes 0 to {MOST:g} seconds, not {text}.")
+    return value

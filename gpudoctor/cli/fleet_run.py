@@ -1,15 +1,16 @@
 """`gpudoctor fleet run ENGINE [NODES] --into DIR`: the same examination on many machines."""
 
 import argparse
+import os
 import shlex
-import sys
 from typing import TYPE_CHECKING
 
-from gpudoctor.cli import FAILED, INCOMPLETE, OK, UsageError
+from gpudoctor.cli import INCOMPLETE, OK, UsageError
 from gpudoctor.cli.arguments import Parser
 from gpudoctor.cli.fleet_engines import chosen_options, engine_options, typed_options
 from gpudoctor.cli.fleet_node import limit, looks
-from gpudoctor.cli.output import out, out_json
+from gpudoctor.cli.fleet_pairs import paired, pairs_option
+from gpudoctor.cli.output import out
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,9 +35,7 @@ def add(parts: "argparse._SubParsersAction[Parser]") -> None:
     one.add_argument(
         "nodes", metavar="NODES", nargs="?", default="", help="which: node[01-16,20] (default: all that it knows)"
     )
-    one.add_argument(
-        "--into", type=_named, metavar="DIR", required=True, help="the folder of the run: ledger and reports"
-    )
+    one.add_argument("--into", type=_named, metavar="DIR", help="the folder of the run: ledger and reports")
     one.add_argument("--again", action="store_true", help="ask those that have reported once more")
     one.add_argument("--fan", type=_fan, default=FAN, metavar="N", help=f"how many nodes at once (default: {FAN})")
     looks(one)
@@ -55,7 +54,11 @@ def add(parts: "argparse._SubParsersAction[Parser]") -> None:
         help='how gpudoctor is started on a node, as "/opt/gpudoctor/bin/gpudoctor" (default: gpudoctor)',
     )
     one.add_argument("--no-gpus", action="store_true", help="ask the engine for no GPUs")
+    pairs_option(one)
     engine_options(one)
+    one.add_argument(
+        "--print", action="store_true", help="kubernetes: write a manifest that you apply yourself, and ask nobody"
+    )
     one.add_argument("--json", action="store_true", help="write the summary as one JSON document")
     one.set_defaults(run=run)
 
@@ -74,11 +77,21 @@ def _named(text: str) -> str:
 
 def run(arguments: argparse.Namespace) -> int:
     """Ask the nodes and sum up what they said; gives the exit code."""
+    if arguments.print:
+        from gpudoctor.cli.fleet_manifest import printed
+
+        out(printed(arguments))
+        return OK
+    if arguments.into is None:
+        raise UsageError("--into DIR is missing: the folder for the ledger and the reports.")
     job = job_of(arguments)
     engine, targets = _engine(arguments)
     folder = _opened(arguments, job)
     try:
         outcome, number = _conducted(engine, targets, job, folder, arguments.again)
+        if arguments.pairs and not number and not outcome.error:
+            why, number = paired(engine, arguments, folder.path)
+            outcome = outcome._replace(error=why)
     finally:
         folder.close()
     if number:
@@ -88,26 +101,37 @@ def run(arguments: argparse.Namespace) -> int:
     return _told(arguments)
 
 
+def program_of(arguments: argparse.Namespace) -> list[str]:
+    """How gpudoctor is started on a node.
+
+    Raises:
+        UsageError: what was given is no command.
+    """
+    try:
+        program = shlex.split(arguments.program)
+    except ValueError as error:
+        raise UsageError(f"--with {arguments.program} is no command: {error}.") from None
+    if not program:
+        raise UsageError("--with takes a command; a shell variable that is not set gives an empty one.")
+    return program
+
+
 def job_of(arguments: argparse.Namespace) -> "Job":
     """What runs on each node.
 
     Raises:
-        UsageError: the command is none, or a file of expectations cannot be used.
+        UsageError: what starts it is no command, or a file of expectations cannot be used.
     """
     from gpudoctor.cli.expecting import in_time
     from gpudoctor.expect.trust import ExpectFileError
     from gpudoctor.fleet.running.engine import Job
     from gpudoctor.fleet.running.sent import packed
 
+    program = program_of(arguments)
     try:
-        program = shlex.split(arguments.program)
         sent = in_time(lambda: packed(arguments.expect)) if arguments.expect else ""
     except ExpectFileError as error:
         raise UsageError(str(error)) from None
-    except ValueError as error:
-        raise UsageError(f"--with {arguments.program} is no command: {error}.") from None
-    if not program:
-        raise UsageError("--with takes a command; a shell variable that is not set gives an empty one.")
     seconds = limit(arguments)
     argv = [*program, "fleet", "node", "--limit", f"{seconds:g}"]
     argv += [flag for flag in ("--quick", "--smoke") if getattr(arguments, flag[2:])]
@@ -203,26 +227,13 @@ def _ended(outcome: "Outcome", folder: "Folder", code: int) -> int:
 
 
 def _told(arguments: argparse.Namespace) -> int:
-    """Sum up what the nodes said, and write it; gives the exit code.
+    """Sum up what the nodes said, as `fleet report` does; gives the exit code.
 
     Raises:
         UsageError: the folder cannot be read.
     """
-    from gpudoctor.fleet.faces.verdict import status
-    from gpudoctor.fleet.reading.sources import SourceError, Sources
-    from gpudoctor.fleet.reading.summing import summed
+    from gpudoctor.cli import parser
 
-    try:
-        fleet = summed(Sources([arguments.into]))
-    except SourceError as error:
-        raise UsageError(str(error)) from None
-    if arguments.json:
-        from gpudoctor.fleet.faces.json import render as document
-
-        out_json(document(fleet))
-    else:
-        from gpudoctor.cli.terminal import colours, columns
-        from gpudoctor.fleet.faces.text import render
-
-        out(render(fleet, columns(), colours(sys.stdout)))
-    return {"fail": FAILED, "incomplete": INCOMPLETE}.get(status(fleet), OK)
+    words = ["fleet", "report", *(["--json"] if arguments.json else []), os.path.join(os.curdir, arguments.into)]
+    asked = parser("fleet").parse_args(words)
+    return int(asked.run(asked))

@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+import yaml
 
 from gpudoctor.cli.fleet_engines import OPTIONS, Option
 from gpudoctor.cli.fleet_progress import said
@@ -127,7 +128,7 @@ def test_the_limit_with_smoke_tests_is_longer(fleet: Run, tmp_path: Path) -> Non
     [
         ("run zzz --into x", "There is no engine"),
         ("run slrm --into x", 'There is no engine "slrm". Did you mean "slurm"?'),
-        ("run local a", "The following arguments are required: --into."),
+        ("run local a", "--into DIR is missing: the folder for the ledger and the reports."),
         ("run local a --into=", "--into takes the name of a folder; a shell variable that is not set gives an empty"),
         ("run local a --into x --fan 0", "--fan takes a whole number from 1 to 10000, not 0."),
         ("run local a --into x --fan ²", "--fan takes a whole number from 1 to 10000, not ²."),
@@ -135,7 +136,15 @@ def test_the_limit_with_smoke_tests_is_longer(fleet: Run, tmp_path: Path) -> Non
         ("run local a --into x --with=", "--with takes a command; a shell variable that is not set gives an empty"),
         ("run local a --into x --with '", "--with ' is no command: No closing quotation."),
         ("run local a --into x --expect /proc/none", "/proc/none cannot be read: No such file or directory."),
-        ("run local a --into x --partition p", "--partition has no meaning with local: it is slurm's."),
+        ("run local a --into x --partition p", "--partition has no meaning with local: it is of slurm."),
+        ("run local a --into x --patience 5", "--patience has no meaning with local: it is of slurm and kubernetes."),
+        ("run slurm a --into x --patience -5", "--patience takes 0 to 86400 seconds, not -5."),
+        ("run slurm a --into x --patience soon", "--patience takes 0 to 86400 seconds, not soon."),
+        ("run ssh --print", "--print has no meaning with ssh: only kubernetes takes manifests."),
+        ("run kubernetes --print", "--print needs --image: the container image that holds gpudoctor."),
+        ("run kubernetes --print --image i --into x", "--into has no meaning with --print, which asks nobody."),
+        ("run kubernetes --print --image i --no-gpus", "--no-gpus has no meaning with --print, which asks nobody."),
+        ("run kubernetes --print --image i node[1-2]", "A manifest chooses nodes by labels, as nvidia.com/gpu.present"),
         ("run ray --into x --address=", "--address takes a text; a shell variable that is not set gives an empty one."),
         ("run local nonsense --into x", '"nonsense" is no set of nodes.'),
         ("run local --into x", "local knows no node."),
@@ -162,9 +171,9 @@ def test_folders_of_something_else_and_of_another_run(fleet: Run, tmp_path: Path
     assert [file.name for file in (tmp_path / "run").iterdir()] == ["data.csv"]
 
 
-@pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.flag)
-def test_each_option_is_a_parameter_of_its_engine(option: Option) -> None:
-    module, kind = engines.ENGINES[option.engine]
+@pytest.mark.parametrize(("option", "name"), [(option, name) for option in OPTIONS for name in option.engines])
+def test_each_option_is_a_parameter_of_its_engine(option: Option, name: str) -> None:
+    module, kind = engines.ENGINES[name]
     made = pytest.importorskip(f"gpudoctor.fleet.running.engines.{module}")
     assert option.parameter in inspect.signature(getattr(made, kind)).parameters
 
@@ -183,6 +192,29 @@ def test_options_reach_the_engine_that_they_are_of(run: Run, monkeypatch: pytest
     assert asked(tmp_path)["options"] == {"--user": ["me"], "--ssh-option": ["-p2222", "-4"]}
 
 
+def test_a_manifest_to_apply_oneself(run: Run) -> None:
+    options = [
+        "--print",
+        "--image",
+        "here/gpudoctor:1",
+        "gpu=yes,rack=7",
+        "--limit",
+        "90",
+        "--with",
+        "/opt/gpudoctor",
+    ]
+    ran = run("fleet", "run", "kubernetes", *options, "--namespace", "ops", "--runtime-class", "nvidia")
+    assert (ran.code, ran.err) == (0, "")
+    _, pods = yaml.safe_load_all(ran.out)
+    spec = pods["spec"]["template"]["spec"]
+    assert pods["metadata"]["namespace"] == "ops"
+    assert (spec["nodeSelector"], spec["runtimeClassName"]) == ({"gpu": "yes", "rack": "7"}, "nvidia")
+    container = spec["initContainers"][0]
+    assert container["image"] == "here/gpudoctor:1"
+    assert container["command"][4:6] == ["/opt/gpudoctor", "check"]
+    assert "90" in container["command"]
+
+
 def test_an_engine_that_breaks_in_the_middle(fleet: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engines, "engine", lambda name, **_: local.Local("broken"))
     ran = fleet("a,b")
@@ -192,6 +224,13 @@ def test_an_engine_that_breaks_in_the_middle(fleet: Run, tmp_path: Path, monkeyp
         "the same command goes on with the others.\n"
     )
     assert states(tmp_path) == {"a": "not asked", "b": "not asked"}
+
+
+def test_nodes_may_stand_behind_the_options(fleet: Run, run: Run, tmp_path: Path) -> None:
+    into = str(tmp_path / "run")
+    assert run("fleet", "run", "local", "--into", into, "a").code == 0
+    assert run("fleet", "run", "--quick", "local", "--into", into, "--fan", "1", "b", "--json").code == 0
+    assert set(states(tmp_path)) == {"a", "b"}
 
 
 def test_an_engine_that_is_not_there(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

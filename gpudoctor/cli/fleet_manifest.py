@@ -1,0 +1,49 @@
+"""`gpudoctor fleet run kubernetes --print`: a manifest for those who apply it themselves."""
+
+import argparse
+
+from gpudoctor.cli import UsageError
+from gpudoctor.cli.fleet_engines import chosen_options
+from gpudoctor.cli.fleet_node import limit
+from gpudoctor.cli.fleet_run import program_of
+
+
+def printed(arguments: argparse.Namespace) -> str:
+    """The manifest, as YAML.
+
+    Raises:
+        UsageError: another engine was named, no image was, or an option has no meaning for a manifest.
+    """
+    from gpudoctor.fleet.running.engines.kubernetes_manifest import manifest
+
+    if arguments.engine != "kubernetes":
+        raise UsageError(f"--print has no meaning with {arguments.engine}: only kubernetes takes manifests.")
+    options = chosen_options(arguments)
+    others = ("into", "again", "expect", "smoke", "quick", "json", "no_gpus", "exclusive", "patience", "context")
+    for name in (*others, "kubeconfig"):
+        if getattr(arguments, name):
+            raise UsageError(f"--{name.replace('_', '-')} has no meaning with --print, which asks nobody.")
+    if "image" not in options:
+        raise UsageError("--print needs --image: the container image that holds gpudoctor.")
+    return manifest(
+        options["image"],
+        program=program_of(arguments),
+        namespace=options.get("namespace", ""),
+        selector=_selector(arguments.nodes),
+        runtime_class=options.get("runtime_class", ""),
+        seconds=limit(arguments),
+    )
+
+
+def _selector(wish: str) -> dict[str, str] | None:
+    """The labels of the nodes, NAME=VALUE; None: all nodes.
+
+    Raises:
+        UsageError: it is no list of labels.
+    """
+    if not wish:
+        return None
+    pairs = [one.partition("=") for one in wish.split(",")]
+    if not all(name and sign and value and "=" not in value and not name.endswith("!") for name, sign, value in pairs):
+        raise UsageError(f"A manifest chooses nodes by labels, as nvidia.com/gpu.present=true, and not by {wish}.")
+    return {name: value for name, _, value in pairs}
