@@ -13,9 +13,13 @@ PACKAGE = Path(gpudoctor.__file__).parent
 FILES = [path for path in PACKAGE.rglob("*.py") if "checks" not in path.relative_to(PACKAGE).parts]
 FILES += list((PACKAGE.parent / "checks").rglob("*.py"))
 NETWORK = {"socket", "ssl", "http", "urllib", "ftplib", "smtplib", "socketserver", "xmlrpc", "requests", "aiohttp"}
-# Who may: the server that a user starts, the meeting of NCCL's ranks on this machine, and the quoting of addresses.
+# Who may: the server that a user starts, the meeting of NCCL's ranks on this machine, a node of a fleet that looks up
+# its neighbour for `fleet run --pairs`, and the quoting of addresses and of names.
 ALLOWED = {
     "cli/serving.py": {"aiohttp", "urllib"},
+    "fleet/running/landing.py": {"urllib"},
+    "fleet/running/pair_node.py": {"socket"},
+    "fleet/running/wire.py": {"urllib"},
     "inside/smoke/backends/pytorch_ranks.py": {"socket"},
     "report/sarif.py": {"urllib"},
 }
@@ -66,7 +70,7 @@ def test_nobody_else_could_go_over_the_network() -> None:
 
 def test_of_urllib_only_the_parts_that_read_addresses_are_used() -> None:
     used = {one for path in FILES for one in imports(ast.parse(path.read_text())) if one.startswith("urllib")}
-    assert used <= {"urllib.parse.quote", "urllib.parse.urlsplit"}
+    assert used <= {"urllib.parse.quote", "urllib.parse.unquote", "urllib.parse.urlsplit"}
 
 
 def test_no_text_goes_to_a_shell() -> None:

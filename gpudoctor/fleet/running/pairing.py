@@ -5,7 +5,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from threading import Event, Lock, Thread
 from typing import NamedTuple
-from urllib.parse import quote
 
 import msgspec
 
@@ -14,7 +13,7 @@ from gpudoctor.fleet.running import wire
 from gpudoctor.fleet.running.conduct import PATIENCE
 from gpudoctor.fleet.running.engine import Engine, Job, Line, Over, Target
 from gpudoctor.fleet.running.folder import REPORTS
-from gpudoctor.fleet.running.landing import ENDING, node_name
+from gpudoctor.fleet.running.landing import ENDING, file_name, node_name
 from gpudoctor.fleet.running.pairs import SCHEMA, SIDE, Group, Link, Side, link, plan, waves
 
 PAIRS = "pairs"  # the folder, in that of the run
@@ -126,7 +125,8 @@ def _read(path: str) -> Link | None:
 
 
 def _name(number: int, nodes: tuple[str, str]) -> str:
-    return "-".join([str(number), *(quote(node, safe="").replace("-", "%2D") for node in nodes)]) + ENDING
+    stems = (file_name(node).removesuffix(ENDING).replace("-", "%2D") for node in nodes)
+    return "-".join([str(number), *stems]) + ENDING
 
 
 def _measured(place: str, number: int, nodes: tuple[str, str]) -> bool:

@@ -121,7 +121,7 @@ def test_an_engine_that_cannot_be_used_is_said(tmp_path: Path) -> None:
 
 def test_names_that_mean_something_in_a_path_stay_in_the_folder(tmp_path: Path) -> None:
     assert _ask(Engine(), tmp_path, group=Group("", 0, ("../a", "b-1"))) == 1
-    assert [file.name for file in (tmp_path / "pairs").iterdir()] == ["1-..%2Fa-b%2D1.json"]
+    assert [file.name for file in (tmp_path / "pairs").iterdir()] == ["1-%2E.%2Fa-b%2D1.json"]
     assert [one.nodes for one in links(str(tmp_path))] == [("../a", "b-1")]
 
 
