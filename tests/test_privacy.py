@@ -228,3 +228,23 @@ def test_what_is_unknown_stays_unknown() -> None:
     found = masked(facts)
     assert (found.host.hostname, found.host.user.name) == (Unknown("closed"), Unknown("no passwd"))
     assert msgspec.json.decode(msgspec.json.encode(found), type=Facts) == found
+
+
+@pytest.mark.parametrize("name", ["H100", "HBM3", "nvidia", "torch", "cuda", "pass", "gpu", "py", "root", "localhost"])
+@pytest.mark.parametrize("domain", ["", ".corp.example.com"])
+def test_a_name_that_is_a_gpus_or_a_packages_changes_nothing_but_itself(name: str, domain: str) -> None:
+    node = next(m for m in machines() if m.name == "hgx-h100").make()
+    node = change(change(node, "host.user.name", name), "host.hostname", name + domain)
+    node = change(node, "pythons.0.path", f"/home/{name}/env/bin/python")
+    found = masked(node)
+    assert found.nvidia.cuda == node.nvidia.cuda
+    assert [gpu.name for gpu in found.gpus] == [gpu.name for gpu in node.gpus]  # type: ignore[union-attr]
+    real, hidden_ = check(facts=node), check(facts=found)
+    assert [one.check for one in hidden_.findings] == [one.check for one in real.findings]
+    assert list(hidden_.inventory.packages) == ["/home/user/env/bin/python"]  # the keys are data here
+
+
+@pytest.mark.parametrize("name", ["opt", "var", "env"])
+def test_folders_that_every_machine_has_keep_their_names(name: str) -> None:
+    text = "/opt/nvidia/lib:/var/lib/nvidia:/opt/env/lib"
+    assert hidden(text, user=name) == text

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import msgspec
 
 from gpudoctor.facts import Facts, Host
+from gpudoctor.maybe import known_or
 from gpudoctor.privacy.secrets import MASK
 from gpudoctor.privacy.tree import strings
 
@@ -47,6 +48,8 @@ _OF_PEOPLE = re.compile(
     r"|shared?|projects?|raid|ssd|nvme|volumes?|srv|var/home|export/home)\d*(?=/|$)"
 )
 _PATH = re.compile(r"/[^\s:;,\"'=<>|()\[\]]+")
+# What every machine calls folders: where somebody has such a name, a path does not tell of them.
+_ORDINARY = ("opt", "tmp", "var", "srv", "mnt", "home", "run", "env", "envs", "venv", ".venv")
 _COMMON = 3  # a name of so many letters or fewer is a word as well
 
 
@@ -59,7 +62,7 @@ class Names:
 
     def __init__(self, facts: Facts) -> None:
         host = facts.host
-        taken = set(_identifiers(facts))
+        taken = {*_identifiers(facts), *_ORDINARY}
         self._people: dict[str, str] = {"user": "user"}
         self._folders: dict[str, tuple[str, bool]] = {}  # by name: what is said instead, and whether anywhere
         self._words: list[tuple[re.Pattern[str], str]] = []
@@ -127,7 +130,10 @@ def _own_home(host: Host) -> re.Pattern[str] | None:
 
 
 def _identifiers(facts: Facts) -> Iterator[str]:
-    """Words that the facts use for something else: a package, a module, a vendor, a folder of the system."""
+    """Words that the facts use for something else: a package, a module, a vendor, a GPU, a folder of the system."""
+    names = [gpu.name for gpu in known_or(facts.gpus, ())] + [card.name for card in known_or(facts.pci, ())]
+    for name in (*names, *(device.name for device in known_or(facts.nvidia.cuda.devices, ()))):
+        yield from re.findall(r"\w+", name.lower() if isinstance(name, str) else "")
     host = msgspec.structs.replace(facts.host, hostname="", user=type(facts.host.user)(), environment={})
     for text in strings(msgspec.structs.replace(facts, host=host)):
         if "/" not in text:
