@@ -13,7 +13,7 @@ from gpudoctor.fleet.running.register import Register, Standing
 # Seconds.
 LOOK = 0.2  # between two looks at how the run stands
 LINGER = 15.0  # that an engine may take to end when every node is accounted for
-PATIENCE = 20.0  # that it may take when it was asked to stop
+PATIENCE = 30.0  # that it may take when it was asked to stop: Kubernetes needs most of it to delete its jobs
 SLACK = 120.0  # past a node's limit, for an engine to say so itself
 
 

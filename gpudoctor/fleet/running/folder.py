@@ -101,11 +101,10 @@ class Folder:
         """
         left = []
         for target in {one.node: one for one in targets}.values():
-            if not landing.too_long(target.node) and landing.landed(self.reports, target.node):
-                if not again:
-                    self._know(target.node)
-                    continue
-                self._put_aside(target.node)
+            if not again and landing.landed(self.reports, target.node):
+                self._know(target.node)
+                continue
+            self._put_aside(target.node)
             left.append(target)
         return left
 
@@ -116,7 +115,10 @@ class Folder:
             self.ledger.note(node, "reported")
 
     def _put_aside(self, node: str) -> None:
+        """Whatever is there of a node that is asked now, a broken report too, is of an earlier time."""
         name = landing.file_name(node)
+        if not os.path.lexists(os.path.join(self.reports, name)):
+            return
         try:
             os.makedirs(self._earlier, exist_ok=True)
             os.replace(os.path.join(self.reports, name), os.path.join(self._earlier, name))

@@ -27,7 +27,11 @@ class _Head(msgspec.Struct):
 def file_name(node: str) -> str:
     """The name of a node's file; signs that mean something in a path stand as in an address: %2F."""
     stem = quote(node, safe=":", errors="surrogateescape")
-    return ("%2E" + stem[1:] if stem.startswith(".") else stem) + ENDING
+    if stem.startswith("."):
+        stem = "%2E" + stem[1:]
+    if stem.endswith(ENDING):
+        stem = stem.removesuffix(ENDING) + "%2E" + ENDING[1:]
+    return stem + ENDING
 
 
 def node_name(name: str) -> str:

@@ -56,7 +56,9 @@ def test_a_report_that_the_ledger_has_not_heard_of_is_noted(tmp_path: Path) -> N
 def test_a_broken_report_is_asked_for_again(tmp_path: Path) -> None:
     folder = opened(tmp_path)
     (tmp_path / "reports" / "a.json").write_text("{")
-    assert names(folder.waiting(targets("a"))) == ["a"]
+    assert names(folder.waiting(targets("a", "n" * 300))) == ["a", "n" * 300]
+    assert (tmp_path / "earlier" / "a.json").read_text() == "{"
+    assert list((tmp_path / "reports").iterdir()) == []
     folder.close()
 
 

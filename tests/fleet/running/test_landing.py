@@ -28,11 +28,13 @@ from tests.fleet.running.kit import report
         ("é", "%C3%A9.json"),
         ("\udcff", "%FF.json"),
         ("a\0", "a%00.json"),
+        ("a.json", "a%2Ejson.json"),
+        (".json", "%2Ejson.json"),
     ],
 )
 def test_the_name_of_a_file(node: str, name: str) -> None:
     assert file_name(node) == name
-    assert node_name(name) == node
+    assert node_name(name) == node_name(name.removesuffix(".json")) == node
 
 
 @given(st.text(st.characters(codec="utf-8")))
@@ -42,7 +44,7 @@ def test_no_name_leads_elsewhere_and_each_comes_back(node: str) -> None:
     assert "\0" not in name
     assert not name.startswith(".") or node == ""
     assert os.path.basename(os.path.normpath(f"/reports/{name}")) == name
-    assert node_name(name) == node
+    assert node_name(name) == node_name(name.removesuffix(".json")) == node
 
 
 def test_a_report_lands_on_one_line_and_nothing_beside_it(tmp_path: Path) -> None:
