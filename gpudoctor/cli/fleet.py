@@ -15,8 +15,4 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> None:
     one = commands.add_parser("fleet", help="examine many machines, and see which differ", description=DESCRIPTION)
     parts = one.add_subparsers(dest="part", metavar="COMMAND", required=True)
     for part in PARTS:
-        try:
-            import_module(f"gpudoctor.cli.fleet_{part}").add(parts)
-        except ModuleNotFoundError as error:
-            if error.name != f"gpudoctor.cli.fleet_{part}":
-                raise
+        import_module(f"gpudoctor.cli.fleet_{part}").add(parts)
