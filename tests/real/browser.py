@@ -127,7 +127,9 @@ def browser(folder: Path, width: int = 1100, height: int = 700) -> Iterator[Page
             f"--user-data-dir={folder}/profile",
         ]
         wanted = {"binary": BROWSER, "args": [*options, f"--window-size={width},{height}"]}
-        made = ask(f"{at}/session", {"capabilities": {"alwaysMatch": {"goog:chromeOptions": wanted}}})
+        logs = {"browser": "ALL"}  # what a page complains of: call("se/log", type="browser")
+        always = {"goog:chromeOptions": wanted, "goog:loggingPrefs": logs}
+        made = ask(f"{at}/session", {"capabilities": {"alwaysMatch": always}})
         yield Page(at, made["sessionId"])
         ask(f"{at}/session/{made['sessionId']}", method="DELETE")
     finally:

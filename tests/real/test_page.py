@@ -10,6 +10,7 @@ from gpudoctor import check, demo
 from gpudoctor.report import html
 from tests.machines.registry import machines
 from tests.real.browser import Page, browser, needs_browser
+from tests.real.colours import contrast
 
 pytestmark = needs_browser
 NAMES = ("demo bad-link", "demo mismatch", "hgx-h100", "card-not-seated", "cpu-only-server", "worn-memory")
@@ -107,7 +108,7 @@ def _colours(page: Page, url: str) -> None:
         for look in (".fail .word", ".soft", "p", ".label"):
             ink = page.run(f"return getComputedStyle(document.querySelector('{look}')).color")
             paper = page.run("return getComputedStyle(document.querySelector('.first')).backgroundColor")
-            assert _contrast(ink, paper) >= 4.5, (scheme, look)  # WCAG 2.2, AA
+            assert contrast(ink, paper) >= 4.5, (scheme, look)  # WCAG 2.2, AA
     assert shots[0] != shots[1]
 
 
@@ -118,15 +119,3 @@ def _paper(page: Page, url: str) -> None:
     closed = page.run(height)
     page.call("goog/cdp/execute", cmd="Emulation.setEmulatedMedia", params={"media": "print"})
     assert page.run(height) > closed + 100
-
-
-def _contrast(one: str, other: str) -> float:
-    light, dark = sorted((_luminance(one), _luminance(other)), reverse=True)
-    return (light + 0.05) / (dark + 0.05)
-
-
-def _luminance(colour: str) -> float:
-    """Relative luminance, as WCAG defines it, of "rgb(r, g, b)"."""
-    parts = [int(part) / 255 for part in colour.strip("rgba() ").split(",")[:3]]
-    r, g, b = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
-    return 0.2126 * r + 0.7152 * g + 0.0722 * b

@@ -60,7 +60,7 @@ def when(fleet: Fleet) -> str:
     if not fleet.newest:
         return ""
     between = fleet.oldest and fleet.oldest != fleet.newest
-    return f"reports of {moment(fleet.oldest)} to {moment(fleet.newest)}" if between else f"of {moment(fleet.newest)}"
+    return f"reports of {moment(fleet.oldest)} to {moment(fleet.newest)}" if between else f"reports of {moment(fleet.newest)}"
 
 
 def moment(text: str) -> str:

@@ -1,0 +1,228 @@
+"""The page of a fleet in Chromium: a click or a key drills down, a filter narrows, and nothing is asked of anybody."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpudoctor.fleet.faces import html
+from tests.fleet.fleets import FLEETS, large
+from tests.real.browser import Page, browser, needs_browser
+from tests.real.colours import contrast
+
+pytestmark = [*needs_browser, pytest.mark.timeout(240)]
+SEEN = "return [...document.querySelectorAll('#grid i')].filter(one => !one.hidden).map(one => one.title)"
+SAID = "return document.getElementById('said').innerText"
+# What does not fit into its box.
+CUT = """return [...document.querySelectorAll('p, pre, dd, h1, h3, h4, li')]
+    .filter(one => one.checkVisibility() && one.scrollWidth > one.clientWidth + 1).map(one => one.textContent)"""
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    """One browser for all, which notes what a page complains of."""
+    with browser(tmp_path_factory.mktemp("browser")) as one:
+        yield one
+
+
+def look(page: Page, width: int = 1280, height: int = 800, scheme: str = "light", script: bool = True) -> None:
+    size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
+    page.call("goog/cdp/execute", cmd="Emulation.setDeviceMetricsOverride", params=size)
+    colours = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+    page.call("goog/cdp/execute", cmd="Emulation.setEmulatedMedia", params=colours)
+    page.call("goog/cdp/execute", cmd="Emulation.setScriptExecutionDisabled", params={"value": not script})
+
+
+def shown(page: Page, folder: Path, fleet: Any) -> None:
+    """Open the page of a fleet; it asks nobody for anything, and has nothing to complain of."""
+    path = folder / "fleet.html"
+    path.write_text(html.render(fleet))
+    page.call("se/log", type="browser")  # what others complained of
+    page.call("url", url=path.as_uri())
+
+
+def holds(page: Page) -> None:
+    assert page.run("return performance.getEntriesByType('resource').map(one => one.name)") == []
+    assert page.call("se/log", type="browser") == []
+
+
+def test_what_a_page_complains_of_is_heard(page: Page, tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    path.write_text(html.render(large(40)).replace("</main>", "<script>document.title = 'owned'</script></main>"))
+    page.call("se/log", type="browser")
+    page.call("url", url=path.as_uri())
+    assert page.run("return document.title") != "owned"
+    (said,) = page.call("se/log", type="browser")
+    assert "Content Security Policy" in said["message"]
+
+
+@pytest.mark.parametrize("count", [40, 1000, 10_000])
+@pytest.mark.parametrize(("width", "height"), [(390, 844), (1280, 800)])
+def test_it_fits_and_asks_nobody(page: Page, tmp_path: Path, count: int, width: int, height: int) -> None:
+    look(page, width, height)
+    shown(page, tmp_path, large(count))
+    assert page.run("return [document.documentElement.scrollWidth <= innerWidth, innerWidth]") == [True, width]
+    assert page.run(CUT) == []
+    assert len(page.run(SEEN)) == count
+    assert page.run("return document.querySelectorAll('*').length") < count + 500
+    # The board scrolls by itself, so that what is below it stays within reach.
+    assert page.run("return document.getElementById('grid').clientHeight") <= 0.6 * height + 1
+    least = page.run("return Math.min(...[...document.querySelectorAll('#grid i')].map(one => one.offsetWidth))")
+    assert least >= (24 if width < 600 else 14)  # WCAG 2.2, 2.5.8, where a finger has to hit it
+    holds(page)
+
+
+def centre(page: Page, what: str) -> tuple[float, float]:
+    x, y = page.run(
+        f"const one = {what}; one.scrollIntoView({{block: 'center'}}); const r = one.getBoundingClientRect();"
+        "return [r.x + r.width / 2, r.y + r.height / 2]"
+    )
+    return x, y
+
+
+def cell(name: str) -> str:
+    return f"document.querySelector('#grid i[title={name}]')"
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_a_click_on_a_node_tells_of_it(page: Page, tmp_path: Path, width: int) -> None:
+    look(page, width)
+    shown(page, tmp_path, large(1000))
+    page.click(*centre(page, cell("node0014")))
+    said = page.run(SAID)
+    for words in ("node0014", "fail, 8 x NVIDIA H100", "A GPU has fewer PCIe lanes", "link.narrow-pcie", "health.ecc"):
+        assert words in said
+    bottom = page.run("return document.getElementById('said').getBoundingClientRect().bottom <= innerHeight + 1")
+    assert bottom, "what is said lies below the window"
+    page.click(*centre(page, cell("node0017")))
+    said = page.run(SAID)
+    assert "gpus.*.vbios: 96.00.61.00.01 and 96.00.5E.00.02, most have 96.00.61.00.01" in said
+    assert "GPU 3, pytorch.transfer.h2d pinned: 13.1 GB/s; the median is 54.9 (-104.5 deviations)" in said
+    page.click(*centre(page, cell("node0998")))
+    assert "No route to host" in page.run(SAID)
+    page.click(*centre(page, cell("node0001")))
+    assert "Nothing else is said of it." in page.run(SAID)
+    page.click(*centre(page, "document.querySelector('#said button')"))
+    assert page.run(SAID) == ""
+    holds(page)
+
+
+def test_the_link_of_a_cause_leads_to_it(page: Page, tmp_path: Path) -> None:
+    look(page)
+    shown(page, tmp_path, large(1000))
+    page.click(*centre(page, cell("node0014")))
+    x, y = page.run("const r = document.querySelector('#said a').getClientRects()[0]; return [r.x + 9, r.y + 9]")
+    page.click(x, y)
+    top = page.run("return document.querySelector('#finding-2').getBoundingClientRect().top")
+    assert abs(top) < 100
+    holds(page)
+
+
+KEYS = {"Right": "\ue014", "Left": "\ue012", "Down": "\ue015", "Up": "\ue013", "End": "\ue010", "Escape": "\ue00c"}
+
+
+def press(page: Page, *names: str) -> None:
+    steps = [{"type": kind, "value": KEYS[name]} for name in names for kind in ("keyDown", "keyUp")]
+    page.call("actions", actions=[{"type": "key", "id": "keys", "actions": steps}])
+
+
+def test_keys_go_from_node_to_node(page: Page, tmp_path: Path) -> None:
+    look(page)
+    shown(page, tmp_path, large(1000))
+    page.run("document.getElementById('grid').focus()")
+    at = "return document.querySelector('#grid .at')?.title"
+    press(page, "Right")
+    assert page.run(at) == "node0001"
+    press(page, "Right", "Right", "Left")
+    assert page.run(at) == "node0002"
+    press(page, "Down")
+    row = int(page.run(at)[4:]) - 2
+    assert row > 10
+    press(page, "Down", "Up", "Up")
+    assert page.run(at) == "node0002"
+    assert page.run("return document.getElementById('grid').getAttribute('aria-activedescendant')") == "chosen"
+    assert page.run("return document.getElementById('chosen').getAttribute('aria-label')") == "node0002: pass"
+    press(page, "End")
+    assert page.run(at) == "node1000"
+    press(page, "Escape")
+    assert page.run(at) is None
+    holds(page)
+
+
+def test_filters_narrow_and_are_taken_back(page: Page, tmp_path: Path) -> None:
+    look(page)
+    shown(page, tmp_path, large(1000))
+    page.click(
+        *centre(page, "[...document.querySelectorAll('#legend button')].find(b => b.innerText.includes('fail'))")
+    )
+    assert len(page.run(SEEN)) == 11
+    page.click(
+        *centre(page, "[...document.querySelectorAll('#legend button')].find(b => b.innerText.includes('unreach'))")
+    )
+    assert len(page.run(SEEN)) == 13
+    assert page.run("return document.querySelector('#filter [role=status]').innerText") == "13 of 1000 nodes"
+    page.click(*centre(page, "document.querySelector('#filter input')"))
+    page.call("actions", actions=[{"type": "key", "id": "keys", "actions": _typed("ECC-unc")}])
+    assert page.run(SEEN) == ["node0014", "node0015"]
+    page.click(*centre(page, "document.querySelector('#filter button')"))
+    assert len(page.run(SEEN)) == 1000
+    assert page.run("return document.querySelectorAll('[aria-pressed=true]').length") == 0
+    page.click(*centre(page, "document.querySelectorAll('#finding-2 button.find')[0]"))
+    assert page.run(SEEN) == ["node0012", "node0013", "node0014"]
+    holds(page)
+
+
+def _typed(text: str) -> list[dict[str, str]]:
+    return [{"type": kind, "value": letter} for letter in text for kind in ("keyDown", "keyUp")]
+
+
+def test_every_button_finds_the_nodes_that_stand_beside_it(page: Page, tmp_path: Path) -> None:
+    look(page)
+    shown(page, tmp_path, large(1000))
+    counted = page.run(
+        "return [...document.querySelectorAll('button.find')].map(one => { one.click();"
+        "return [one.previousElementSibling.textContent,"
+        " [...document.querySelectorAll('#grid i')].filter(cell => !cell.hidden).length] })"
+    )
+    assert len(counted) > 8
+    assert [int(words.split(" node")[0].replace(" ", "")) for words, _ in counted] == [count for _, count in counted]
+
+
+def test_without_scripts_every_section_is_there(page: Page, tmp_path: Path) -> None:
+    look(page, script=False)
+    shown(page, tmp_path, large(1000))
+    look(page)  # the browser's own tools need scripts; the page has been made without
+    told = page.run("return document.querySelector('main').innerText")
+    for words in (
+        "What to mend",
+        "sudo reboot",
+        "Without a report",
+        "Like nodes that do not agree",
+        "Measured",
+        "Since",
+    ):
+        assert words in told
+    assert page.run("return [...document.querySelectorAll('button')].every(one => !one.checkVisibility())")
+    assert page.run("return document.querySelectorAll('#grid i').length") == 1000
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_what_is_written_stands_out(page: Page, tmp_path: Path, scheme: str) -> None:
+    look(page, 390, 844, scheme)
+    shown(page, tmp_path, large(40))
+    for what in ("i.s0", "i.s1", "i.s8"):
+        look_of = f"getComputedStyle(document.querySelector('#grid {what}'))"
+        assert contrast(page.run(f"return {look_of}.color"), page.run(f"return {look_of}.backgroundColor")) >= 4.5, what
+    paper = page.run("return getComputedStyle(document.querySelector('#grid')).backgroundColor")
+    assert contrast(page.run("return getComputedStyle(document.querySelector('#grid i.s9')).color"), paper) >= 4.5
+
+
+def test_a_hostile_fleet_runs_nothing(page: Page, tmp_path: Path) -> None:
+    look(page)
+    shown(page, tmp_path, FLEETS["hostile"])
+    page.run("window.alert = () => { document.title = 'owned' }; document.querySelector('#grid i').click()")
+    assert "alert(1)" in page.run(SAID)
+    assert page.run("return [document.title, document.scripts.length, document.images.length]")[1:] == [2, 0]
+    assert page.run("return document.title").startswith("gpudoctor: FAIL")
+    holds(page)
