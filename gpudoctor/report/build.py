@@ -8,6 +8,7 @@ import msgspec
 
 from gpudoctor.causes import Finding, findings
 from gpudoctor.facts import Facts, Framework, Gpu, PciDevice, Python
+from gpudoctor.facts.words import ANOTHER_ROOT
 from gpudoctor.judge import Outcome, Verdict
 from gpudoctor.maybe import Maybe, Unknown
 from gpudoctor.remedies.driver import user_version
@@ -170,12 +171,17 @@ def _in_powershell(entries: tuple[FindingEntry, ...]) -> tuple[FindingEntry, ...
     return tuple(msgspec.structs.replace(e, fixes=tuple(worded(fix) for fix in e.fixes)) for e in entries)
 
 
+def never_asked(verdict: Verdict) -> bool:
+    """Whether --root itself leaves a question out, as --quick leaves out frameworks; not one that somebody asked."""
+    return verdict.says.endswith(ANOTHER_ROOT) and not verdict.check.id.startswith("expect.")
+
+
 def _unknown(verdict: Verdict) -> UnknownEntry:
     return UnknownEntry(
         check=verdict.check.id,
         subject=verdict.about.label,
         why=verdict.says,
-        essential=verdict.check.essential,
+        essential=verdict.check.essential and not never_asked(verdict),
         broken=verdict.outcome is Outcome.BROKEN,
     )
 

@@ -1,12 +1,14 @@
 """The last lines of a report: what was proven, what to try next."""
 
 from gpudoctor.facts import Facts
+from gpudoctor.facts.words import ANOTHER_ROOT
 from gpudoctor.judge import Outcome, Verdict
 from gpudoctor.maybe import Unknown
 from gpudoctor.report.model import FindingEntry
 from gpudoctor.subjects import framework_name
 
 CHOSEN = "Only the checks that were chosen were asked: a cause may lie where nobody looked."
+ROOT = "Nothing of that file system is run (--root): whether its driver and libraries answer, nobody asked."
 NOTHING = "None of the checks that were chosen applies to this machine, so nothing was checked."
 
 
@@ -26,6 +28,8 @@ def closing(
         again = f"Mend the first finding, then run `gpudoctor {command}` again; `gpudoctor explain ID` tells more."
         return (*lines, again)
     lines += [*_proven(facts), *_smoked(facts, entries), *_left_out(facts)]
+    if any(v.outcome is Outcome.UNKNOWN and v.says.endswith(ANOTHER_ROOT) for v in verdicts):
+        lines.append(ROOT)
     if facts.smoke.instead:
         lines.append("No GPU was found, so the smoke tests ran on the CPU: they prove nothing about a GPU.")
     elif status == "incomplete":
