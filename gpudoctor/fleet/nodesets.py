@@ -10,11 +10,10 @@ NO_LIBRARY = "A fleet needs ClusterShell: pip install 'gpudoctor-cli[fleet]'."
 # What names of machines are made of. Whatever else a name holds (a comma, "@", "!", "[") means something to
 # ClusterShell, which would make other names of it; such a name is listed as it is.
 _PLAIN = re.compile(r"[A-Za-z0-9_.-]+", re.ASCII)
-_LAST_NUMBER = re.compile(r"(.*?)([0-9]+)([^0-9]*)", re.DOTALL)
+_LAST_NUMBER = re.compile(r"([A-Za-z0-9_.-]*?)([0-9]{1,18})([A-Za-z_.-]*)", re.ASCII)
 # ClusterShell folds along several numbers at once (rack[1-4]-node[01-16]), in a time that grows faster than the number
 # of names; above this many they are folded along their last number only.
 _SEVERAL = 2000
-_DIGITS = 18  # of a number that is folded
 
 
 class NodesError(ValueError):
@@ -27,11 +26,7 @@ def fold(names: Iterable[str]) -> str:
     Names with one number are folded here, to the same text and some ten times as fast: a fleet has many. A name that
     ClusterShell would not give back as it is stands unfolded behind the others.
     """
-    plain: list[str] = []
-    strange: set[str] = set()
-    for name in names:
-        (plain.append if _PLAIN.fullmatch(name) else strange.add)(name)
-    return ",".join([*_folded(plain), *sorted(strange)])
+    return ",".join(_folded(list(names)))
 
 
 def unfold(text: str) -> tuple[str, ...]:
@@ -85,17 +80,18 @@ class _Row:
         return f"[{','.join(parts)}]"
 
 
-def _folded(names: Iterable[str]) -> Iterator[str]:
+def _folded(names: list[str]) -> Iterator[str]:
     """The folded texts, ordered as ClusterShell orders them: by what stands around the number."""
-    names = list(names)
     rows: defaultdict[tuple[str, str], _Row] = defaultdict(_Row)
-    texts = []
+    texts: list[tuple[str, str]] = []
+    strange: set[str] = set()
     for name in names:
-        found = _LAST_NUMBER.fullmatch(name)
-        if found and len(found[2]) <= _DIGITS:
+        if found := _LAST_NUMBER.fullmatch(name):
             rows[found[1], found[3]].add(found[2])
-        else:
+        elif _PLAIN.fullmatch(name):
             texts.append((name, name))
+        else:
+            strange.add(name)
     deep = sum(len(row.values) for (before, _), row in rows.items() if _digits(before)) > _SEVERAL
     hard = {key for key, row in rows.items() if (_digits(key[0]) and not deep) or not row.even()}
     for (before, after), row in rows.items():
@@ -105,12 +101,13 @@ def _folded(names: Iterable[str]) -> Iterator[str]:
         texts += _by_clustershell([name for name in names if _around(name) in hard])
     elif hard:
         texts += ((name, name) for name in names if _around(name) in hard)
-    return (text for _, text in sorted(dict.fromkeys(texts), key=lambda pair: pair[0]))
+    yield from (text for _, text in sorted(dict.fromkeys(texts), key=lambda pair: pair[0]))
+    yield from sorted(strange)
 
 
 def _around(name: str) -> tuple[str, str] | None:
     found = _LAST_NUMBER.fullmatch(name)
-    return (found[1], found[3]) if found and len(found[2]) <= _DIGITS else None
+    return (found[1], found[3]) if found else None
 
 
 def _by_clustershell(names: list[str]) -> Iterator[tuple[str, str]]:

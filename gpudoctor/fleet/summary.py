@@ -61,7 +61,7 @@ class Drift(msgspec.Struct, frozen=True, kw_only=True):
     majority: str  # the value that most have; empty: no value has a majority
     count: int  # nodes that have it
     known: int  # nodes of which the fact is known
-    departures: tuple[Departure, ...]  # of most nodes first; none: nearly every node has a value of its own
+    departures: tuple[Departure, ...]  # of most nodes first; none: too varied, nearly every node has a value of its own
     values: int = 0  # different ones that there are
 
 

@@ -7,6 +7,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+import msgspec
+
 from gpudoctor.comparison.rules import KEPT
 from gpudoctor.fleet.nodesets import fold
 from gpudoctor.fleet.reading.facts import HARDWARE, INTERPRETER, MEMORIES, text
@@ -23,7 +25,7 @@ ORDER = (
 _OTHER_SET = 20
 LISTED = 20  # values of one fact
 # A fact with a value of its own on more than this share of the nodes names the nodes, and does not describe them.
-_OWN, _OWN_LEAST = 0.5, 8
+_OWN, _OWN_LEAST, _OWN_LISTED = 0.5, 8, 3
 
 
 class _Fact(NamedTuple):
@@ -96,14 +98,28 @@ def _of_group(section: Section, classes: Mapping[int, int], label: str, group: i
     folded.gather(group, apart)
     for start, other in others.items():
         yield _environments(section, classes, start, other, label, group, folded)
+    own = [
+        Drift(
+            hardware=label, fact=name, majority="", count=0, known=sum(classes.values()), values=values, departures=()
+        )
+        for name, values in section.given_up.items()
+        if name != HARDWARE
+    ]
     for fact in facts:
         drift = _drift(fact, classes, others.get(_start(fact.name), {}), label, group, folded)
-        if drift is not None:
+        if drift is not None and drift.departures:
             yield drift
-    nodes = sum(classes.values())
-    for name, values in section.given_up.items():
-        if name != HARDWARE:
-            yield Drift(hardware=label, fact=name, majority="", count=0, known=nodes, values=values, departures=())
+        elif drift is not None:
+            own.append(drift)
+    yield from own if len(own) <= _OWN_LISTED else [_together(own)]
+
+
+def _together(own: list[Drift]) -> Drift:
+    """One line for facts with values of their own on nearly every node."""
+    own.sort(key=lambda one: (_place(one.fact), one.fact))
+    return msgspec.structs.replace(
+        own[0], fact=f"{own[0].fact} and {len(own) - 1} more facts", values=max(one.values for one in own)
+    )
 
 
 def _facts(section: Section, classes: Mapping[int, int]) -> Iterator[_Fact]:

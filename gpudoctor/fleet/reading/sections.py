@@ -10,11 +10,12 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import islice
+from operator import itemgetter
 
 from gpudoctor.fleet.reading.facts import Facts, Value
 
-# Bytes of JSON of which it is known what they mean; classes, and facts by which they differ. Together some MiB.
-_KEPT, _CLASSES, _DIFFERENCES = 4 << 20, 4096, 100_000
+# Bytes of JSON of which it is known what they mean; classes; facts by which they differ, of some hundred bytes each.
+_KEPT, _CLASSES, _DIFFERENCES = 2 << 20, 4096, 50_000
 
 
 class Absent:
@@ -25,7 +26,7 @@ class Absent:
 
 
 ABSENT = Absent()
-_Delta = dict[str, Value | Absent]
+_Delta = tuple[tuple[str, Value | Absent], ...]  # by name, so that what is equal is one class
 
 
 class Section:
@@ -42,7 +43,7 @@ class Section:
         self.base: Facts = {}
         self.given_up: dict[str, int] = {}
         self._deltas: list[_Delta] = []
-        self._numbers: dict[frozenset[tuple[str, Value | Absent]], int] = {}
+        self._numbers: dict[_Delta, int] = {}
         self._differences = 0
         self._memo: dict[bytes, int] = {}
         self._kept = 0
@@ -71,19 +72,18 @@ class Section:
         """How many there are."""
         return len(self._deltas)
 
-    def delta(self, number: int) -> _Delta:
+    def delta(self, number: int) -> dict[str, Value | Absent]:
         """In what a class differs from the base."""
-        return self._deltas[number]
+        return dict(self._deltas[number])
 
     def value(self, number: int, fact: str) -> Value | Absent:
         """A fact of a class."""
-        delta = self._deltas[number]
-        return delta[fact] if fact in delta else self.base.get(fact, ABSENT)
+        return next((value for name, value in self._deltas[number] if name == fact), self.base.get(fact, ABSENT))
 
     def empty(self, number: int) -> bool:
         """Whether nothing is known of nodes of this class."""
         delta = self._deltas[number]
-        return all(delta.get(fact) is ABSENT for fact in self.base) and all(one is ABSENT for one in delta.values())
+        return len(delta) == len(self.base) and all(value is ABSENT for _, value in delta)
 
     def slim(self) -> None:
         """Between two nodes: give up what they differ in most, where there are too many classes."""
@@ -102,13 +102,10 @@ class Section:
             facts = {name: value for name, value in facts.items() if name not in self.given_up}
         if not self._deltas:
             self.base = facts
-        delta: _Delta = dict(facts.items() - self.base.items())
-        delta.update((name, ABSENT) for name in self.base.keys() - facts.keys())
-        return self._known(delta)
+        return self._known(_delta(self.base, facts))
 
     def _known(self, delta: _Delta) -> int:
-        key = frozenset(delta.items())
-        number = self._numbers.setdefault(key, len(self._deltas))
+        number = self._numbers.setdefault(delta, len(self._deltas))
         if number == len(self._deltas):
             self._deltas.append(delta)
             self._differences += len(delta)
@@ -138,25 +135,30 @@ class Section:
         if not self.of:
             return
         usual = Counter(self.of).most_common(1)[0][0]
-        base = {**self.base, **self._deltas[usual]}
+        base = {**self.base, **dict(self._deltas[usual])}
         old, whole = self._deltas, self.base
         self.base = {fact: value for fact, value in base.items() if not isinstance(value, Absent)}
         self._deltas, self._numbers, self._differences = [], {}, 0
         for delta in old:
-            facts = {**whole, **delta}
-            other = {fact: value for fact, value in facts.items() if value != self.base.get(fact, ABSENT)}
-            self._known(other | dict.fromkeys(self.base.keys() - facts.keys(), ABSENT))
+            facts = {**whole, **dict(delta)}
+            self._known(_delta(self.base, {k: v for k, v in facts.items() if not isinstance(v, Absent)}))
 
     def _without(self, gone: set[str]) -> list[int]:
         """Make the classes anew without some facts; gives the new number of each."""
         old, self._deltas, self._numbers, self._differences = self._deltas, [], {}, 0
         self.base = {fact: value for fact, value in self.base.items() if fact not in gone}
-        return [self._known({fact: value for fact, value in delta.items() if fact not in gone}) for delta in old]
+        return [self._known(tuple(pair for pair in delta if pair[0] not in gone)) for delta in old]
 
     def _values(self) -> Counter[str]:
         """How many values each fact has that is not the same everywhere."""
-        pairs = {pair for delta in self._deltas for pair in delta.items()}
+        pairs = {pair for delta in self._deltas for pair in delta}
         return Counter(fact for fact, _ in pairs)
+
+
+def _delta(base: Facts, facts: Facts) -> _Delta:
+    found: list[tuple[str, Value | Absent]] = [*(facts.items() - base.items())]
+    found += ((name, ABSENT) for name in base.keys() - facts.keys())
+    return tuple(sorted(found, key=itemgetter(0)))
 
 
 def members(of: array[int], groups: array[int], wanted: set[tuple[int, int]]) -> Iterator[tuple[tuple[int, int], int]]:

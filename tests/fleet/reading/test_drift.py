@@ -101,6 +101,12 @@ def test_a_value_of_its_own_on_nearly_every_node_is_one_line() -> None:
     assert found.departures == ()
 
 
+def test_many_such_facts_are_one_line() -> None:
+    own = [{f"host.{name}": f"{name} {number}" for name in "abcde"} for number in range(20)]
+    (found,) = fleet(named(report(machine=one) for one in own)).drifts
+    assert (found.fact, found.values, found.departures) == ("host.a and 4 more facts", 20, ())
+
+
 def test_many_values_of_a_few_nodes_are_cut() -> None:
     others = [report(machine={"nvidia.kernel.loaded": f"5{n:02d}"}) for n in range(30)]
     (found,) = fleet(named([report() for _ in range(70)] + others)).drifts
