@@ -79,8 +79,14 @@ class Nodes:
         self._net = f"{NET}.{os.getpid() % 250}"
         self._servers: dict[str, subprocess.Popen[bytes]] = {}
 
-    def start(self) -> None:
-        """Make the network, the keys and the nodes, and wait for every sshd."""
+    def start(self, known: bool = False) -> None:
+        """Make the network, the keys and the nodes, and wait for every sshd.
+
+        Args:
+            known: whether the nodes know each other's names.
+        """
+        if known:
+            self._introduce()
         Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)  # sshd gives its rights up there
         self._key(self.folder / "key")
         self._key(self.folder / "other_key")
@@ -131,6 +137,18 @@ class Nodes:
         """Put the cable back."""
         ip("link", "set", self._cable(name), "up")
 
+    def slow(self, name: str, rate: str) -> None:
+        """Let the node's cable carry less in both directions: "20mbit"."""
+        limit = ("root", "tbf", "rate", rate, "burst", "64kb", "latency", "50ms")
+        for where in (("dev", self._cable(name)), ("-n", self._space(name), "dev", "eth0")):
+            netns, device = where[:-2], where[-2:]
+            subprocess.run(["tc", *netns, "qdisc", "replace", *device, *limit], check=True, capture_output=True)
+
+    def part(self, one: str, other: str) -> None:
+        """Let two nodes find no way to each other."""
+        for here, there in ((one, other), (other, one)):
+            ip("-n", self._space(here), "route", "add", "unreachable", f"{self.address(there)}/32")
+
     def hang_up(self, name: str) -> None:
         """End the node's side of every session, but not its sshd."""
         for process in self.processes(name):
@@ -152,8 +170,17 @@ class Nodes:
             server.wait()
         for name in self.names:
             subprocess.run(["ip", "netns", "del", self._space(name)], capture_output=True)
+            shutil.rmtree(Path("/etc/netns") / self._space(name), ignore_errors=True)
             subprocess.run(["ip", "link", "del", self._cable(name)], capture_output=True)
         subprocess.run(["ip", "link", "del", self.mark], capture_output=True)
+
+    def _introduce(self) -> None:
+        """Write the files that `ip netns exec` puts in the place of /etc/hosts."""
+        lines = ["127.0.0.1 localhost", *(f"{self.address(name)} {name}" for name in self.names)]
+        for name in self.names:
+            place = Path("/etc/netns") / self._space(name)
+            place.mkdir(parents=True)
+            (place / "hosts").write_text("\n".join(lines) + "\n")
 
     def _space(self, name: str) -> str:
         return f"{self.mark}{name}"

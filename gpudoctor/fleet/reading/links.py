@@ -15,6 +15,9 @@ from gpudoctor.fleet.summary import Cause, Fleet
 
 SLOW, NONE = "pairs.slow", "pairs.no-sum"
 TITLES = {SLOW: "Sums with a neighbour are slow", NONE: "Neighbours cannot sum, or not rightly"}
+# A slow node spoils two links, which among few are enough to spoil the spread as well: less than half of what most carry
+# is slow, however far the others are from one another. (A tree of switches is oversubscribed two to one where it is.)
+SURE = 0.5
 _TOLD = 8  # faults that are told in full
 
 
@@ -110,7 +113,8 @@ def judged(links: Iterable[Link]) -> list[Judged]:
 def _judged(hardware: str, links: Sequence[Link]) -> Judged:
     rates = sorted(link.rate for link in links if link.rate is not None)
     median, deviation = middle(rates)
-    slowest = median - max(FAR * deviation, MATTERS * median) if len(rates) >= FEWEST else 0.0
+    reach = min(max(FAR * deviation, MATTERS * median), SURE * median)
+    slowest = median - reach if len(rates) >= FEWEST else 0.0
     bad = {link.nodes: link for link in links if _ill(link, slowest)}
     by_node: dict[str, list[Link]] = defaultdict(list)
     for link in links:

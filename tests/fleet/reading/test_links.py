@@ -92,6 +92,12 @@ def test_only_links_of_like_hardware_are_compared() -> None:
     assert [(one.hardware, one.faults) for one in found] == [("8 x H100", ()), ("no GPU", ())]
 
 
+def test_a_node_that_spoils_two_links_of_five_is_found_however_far_the_others_spread() -> None:
+    rates = {("a", "b"): 3.4, ("c", "d"): 4.0, ("d", "e"): 0.2, ("e", "f"): 0.21, ("f", "a"): 4.1}  # seen with Gloo
+    links = [Link(round=1, nodes=nodes, library="gloo", rate=rate) for nodes, rate in rates.items()]
+    assert [fault.nodes for fault in only(links).faults] == [("e",)]
+
+
 def test_faults_stand_among_the_causes_of_the_fleet(tmp_path: Path) -> None:
     (tmp_path / "pairs").mkdir()
     for at, one in enumerate(ring({link(3, 4): 2.0}, failed={link(0, 1)})):
