@@ -175,13 +175,13 @@ def _loaded(paths: list[str], holding: "Holding | None" = None, names: frozenset
         UsageError: it cannot be read.
     """
     from gpudoctor.fleet.kept import SummaryError, is_summary, read
-    from gpudoctor.fleet.reading.sources import SourceError, Sources
-    from gpudoctor.fleet.reading.summing import summed
+    from gpudoctor.fleet.reading.sources import SourceError
+    from gpudoctor.fleet.reading.together import together
 
     try:
         if len(paths) == 1 and os.path.isfile(paths[0]) and is_summary(paths[0]):
             return read(paths[0])
-        return summed(Sources(paths), hold=holding, only=names)
+        return together(paths, hold=holding, only=names)
     except (SourceError, SummaryError) as error:
         raise UsageError(str(error)) from None
 
@@ -218,8 +218,8 @@ def _absent(fleet: "Fleet", names: frozenset[str] | None) -> bool:
     """Whether nodes were chosen of which there is nothing; says which."""
     if names is None:
         return False
-    from gpudoctor.fleet.faces.nodes import unfolded
     from gpudoctor.fleet.nodesets import fold
+    from gpudoctor.fleet.reading.unfolding import unfolded
 
     known = {node for nodes in fleet.states.values() for node in unfolded(nodes)}
     if left := names - known:

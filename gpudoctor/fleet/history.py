@@ -6,9 +6,9 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 import msgspec
 
 from gpudoctor.expect.measured_well import MARGIN, SIGMAS
-from gpudoctor.fleet.faces.nodes import unfolded
 from gpudoctor.fleet.faces.verdict import REPORTED, amount
 from gpudoctor.fleet.nodesets import fold
+from gpudoctor.fleet.reading.unfolding import unfolded
 from gpudoctor.fleet.summary import STATES, Cause, Change, Fleet, Spread
 
 ORDER = ("worse", "cause", "vanished", "figure", "fact", "appeared", "solved", "better")

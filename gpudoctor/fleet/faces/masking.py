@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 import msgspec
 
 from gpudoctor.facts import Facts
-from gpudoctor.fleet.faces.nodes import natural, unfolded
+from gpudoctor.fleet.faces.nodes import natural
 from gpudoctor.fleet.nodesets import fold
+from gpudoctor.fleet.reading.unfolding import unfolded
 from gpudoctor.fleet.summary import Fleet
 from gpudoctor.privacy import Masks
 

@@ -6,7 +6,7 @@ The format: https://prometheus.io/docs/instrumenting/exposition_formats/#text-ba
 import datetime
 from collections.abc import Callable, Iterable, Iterator
 
-from gpudoctor.fleet.faces.nodes import unfolded
+from gpudoctor.fleet.reading.unfolding import unfolded
 from gpudoctor.fleet.summary import STATES, Fleet, Spread
 from gpudoctor.report.prometheus import Sample, metric
 

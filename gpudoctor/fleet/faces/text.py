@@ -59,8 +59,8 @@ def when(fleet: Fleet) -> str:
     """When the reports were made."""
     if not fleet.newest:
         return ""
-    between = fleet.oldest and fleet.oldest != fleet.newest
-    return f"reports of {moment(fleet.oldest)} to {moment(fleet.newest)}" if between else f"reports of {moment(fleet.newest)}"
+    between = f"{moment(fleet.oldest)} to " if fleet.oldest not in ("", fleet.newest) else ""
+    return f"reports of {between}{moment(fleet.newest)}"
 
 
 def moment(text: str) -> str:

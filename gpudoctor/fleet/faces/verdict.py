@@ -18,12 +18,16 @@ WORDS = {
 
 
 def status(fleet: Fleet) -> str:
-    """The verdict: fail, incomplete, warn or pass; a fleet of which a node says nothing is no pass."""
-    if fleet.counts.get("fail"):
+    """The verdict: fail, incomplete, warn or pass; a fleet of which a node says nothing is no pass.
+
+    A cause may lie between nodes, each of which is well: then it counts as if one were not.
+    """
+    causes = {cause.status for cause in fleet.causes}
+    if fleet.counts.get("fail") or "fail" in causes:
         return "fail"
     if not fleet.total or unknown(fleet):
         return "incomplete"
-    return "warn" if fleet.counts.get("warn") else "pass"
+    return "warn" if fleet.counts.get("warn") or "warn" in causes else "pass"
 
 
 def unknown(fleet: Fleet) -> int:

@@ -7,7 +7,8 @@ import pytest
 
 from gpudoctor.fleet.faces.json import render
 from gpudoctor.fleet.faces.masking import masked
-from gpudoctor.fleet.faces.nodes import nodes, unfolded
+from gpudoctor.fleet.faces.nodes import nodes
+from gpudoctor.fleet.reading.unfolding import unfolded
 from gpudoctor.fleet.summary import Cause, Change, Fleet, Missing
 from gpudoctor.judge import Fix
 from tests.fleet.fleets import FLEETS, H100, large

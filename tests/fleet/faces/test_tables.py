@@ -9,16 +9,13 @@ from typing import Any
 import msgspec
 import pyarrow.parquet
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
 from gpudoctor.fleet.faces import csv as table
 from gpudoctor.fleet.faces import json, parquet, prometheus
 from gpudoctor.fleet.faces.formats import FORMATS
-from gpudoctor.fleet.faces.nodes import nodes, unfolded
+from gpudoctor.fleet.faces.nodes import nodes
 from gpudoctor.fleet.faces.rows import Row
-from gpudoctor.fleet.nodesets import fold
 from gpudoctor.fleet.summary import STATES, Cause, Fleet
 from tests.fleet.fleets import EMPTY, FLEETS, H100, large
 
@@ -136,36 +133,6 @@ def test_every_format_has_its_writer_and_says_what_is_wrong(name: str) -> None:
     made = FORMATS[name].render()(large(40))
     assert isinstance(made, bytes) is FORMATS[name].binary
     assert "narrow-pcie" in (made if isinstance(made, str) else str(read_parquet(large(40))))
-
-
-@pytest.mark.parametrize(
-    ("folded", "names"),
-    [
-        ("", []),
-        ("node1", ["node1"]),
-        ("node[008-011,140]", ["node008", "node009", "node010", "node011", "node140"]),
-        ("n[9-11],login", ["n9", "n10", "n11", "login"]),
-        ("r[1-2]-n[1-2].x", ["r1-n1.x", "r1-n2.x", "r2-n1.x", "r2-n2.x"]),
-        ("[1-2]", ["1", "2"]),
-        ("n1,@x,a!b", ["n1", "@x", "a!b"]),
-        ("n[1-2,4],@all,*", ["n1", "n2", "n4", "@all", "*"]),
-        ("node[1-999999999999]", ["node[1-999999999999]"]),
-        ("a[1-99999]b[1-99999]", ["a[1-99999]b[1-99999]"]),
-        ("x[", ["x["]),
-        ("y]", ["y]"]),
-        ("z[]", ["z[]"]),
-        ("z[a-b]", ["z[a-b]"]),
-        ("n[3-1]", ["n3"]),
-    ],
-)
-def test_unfolded(folded: str, names: list[str]) -> None:
-    assert list(unfolded(folded)) == names
-
-
-@given(st.lists(st.from_regex(r"[a-c]{0,2}-?[0-9]{1,3}(\.d)?|[ab]{1,2}|r[0-9]-n[0-9]{1,2}|[@!*]a", fullmatch=True)))
-@settings(max_examples=200, deadline=None)
-def test_what_was_folded_comes_back(names: list[str]) -> None:
-    assert sorted(unfolded(fold(names))) == sorted(set(names))
 
 
 def test_nodes_stand_in_natural_order() -> None:
