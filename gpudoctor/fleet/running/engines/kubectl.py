@@ -81,7 +81,7 @@ class Kubectl:
         found: list[str] = []
         ended = self.call(*words, stdin=stdin, on_line=found.append)
         if not ended.ok:
-            raise KubectlError(said(ended))
+            raise KubectlError(last_words(ended))
         return found
 
     def objects(self, kinds: dict[str, type[T]], *words: str) -> list[T]:
@@ -103,7 +103,7 @@ class Kubectl:
             raise KubectlError(f"what kubectl says cannot be read ({error})") from None
 
 
-def said(ended: Ended) -> str:
+def last_words(ended: Ended) -> str:
     """The last words of a command that failed, in one line."""
     if ended.timed_out:
         return f"kubectl did not answer within {ended.seconds:.0f} s"

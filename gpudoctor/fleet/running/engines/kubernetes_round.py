@@ -11,7 +11,7 @@ import msgspec
 
 from gpudoctor.fleet.running.engine import EngineError, Job, Line, Over, Tell
 from gpudoctor.fleet.running.engines import kubernetes_manifest as manifest
-from gpudoctor.fleet.running.engines.kubectl import Kubectl, KubectlError, complaints
+from gpudoctor.fleet.running.engines.kubectl import Kubectl, KubectlError, complaints, last_words
 from gpudoctor.fleet.running.engines.kubernetes_objects import Event as Told
 from gpudoctor.fleet.running.engines.kubernetes_objects import Node, Pod, Standing, not_ready, standing
 from gpudoctor.patterns import pattern
@@ -126,20 +126,21 @@ class Round:
     def _create(self, batch: Sequence[_Asked]) -> None:
         items = [self._job(one) for one in batch]
         listed = {"apiVersion": "v1", "kind": "List", "items": items}
-        ended = self._kubectl.call("create", "--filename=-", "--output=name", stdin=msgspec.json.encode(listed))
+        # Without validation, for which kubectl would fetch the whole schema each time; the tests hold jobs against it.
+        words = ("create", "--filename=-", "--output=name", "--validate=false")
+        ended = self._kubectl.call(*words, stdin=msgspec.json.encode(listed))
         made = {line.rpartition("/")[2] for line in ended.out.splitlines()}
-        words = complaints(ended.err.splitlines())
+        said = complaints(ended.err.splitlines())
         if self._stop.is_set():
             self._asked += batch
             return
         if not made and self._made == len(batch):
-            says = words[-1] if words else f"kubectl ended with {ended.code}"
-            raise EngineError(f"Kubernetes takes no job: {says.rstrip('.')}.")
+            raise EngineError(f"Kubernetes takes no job: {last_words(ended).rstrip('.')}.")
         for one in batch:
             self._asked.append(one)
             if one.job not in made:
-                said = next((line for line in words if one.job in line), words[-1] if words else "kubectl says nothing")
-                self._over([(one, _refusal("Kubernetes does not take the job", said.replace(one.job, "it")))])
+                why = next((line for line in said if one.job in line), last_words(ended)).replace(one.job, "it")
+                self._over([(one, _refusal("Kubernetes does not take the job", why))])
 
     def _job(self, one: _Asked) -> dict[str, object]:
         wish, limits = self._wish, self._limits
@@ -258,8 +259,8 @@ class Round:
 
         ended = self._kubectl.call("logs", one.pod, f"--container={manifest.CONTAINER}", on_line=line)
         if not ended.ok:
-            said = (complaints(ended.err.splitlines()) or ["kubectl does not say why"])[-1]
-            return Over(one.node.name, how.state, f"{how.why} Its log cannot be read: {said.rstrip('.')}.")
+            why = f"{how.why} Its log cannot be read: {last_words(ended).rstrip('.')}."
+            return Over(one.node.name, how.state, why)
         why = f"{how.why.rstrip('.')}: {words[-400:].rstrip('.')}." if words and how.state == "failed" else how.why
         return Over(one.node.name, how.state, why)
 
