@@ -225,12 +225,6 @@ def nvidia_host(facts: Facts) -> Iterator[tuple[About, Facts]]:
         yield MACHINE, facts
 
 
-def amd_machine(facts: Facts) -> Iterator[tuple[About, Facts]]:
-    """The machine where AMD hardware is there."""
-    if has_amd(facts):
-        yield MACHINE, facts
-
-
 def amd_compute(facts: Facts) -> Iterator[tuple[About, Facts]]:
     """The machine where AMD hardware is there and somebody wants to compute on it: ROCm or a ROCm wheel.
 

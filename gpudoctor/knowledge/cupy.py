@@ -67,11 +67,6 @@ def kernels_for(name: str, capability: str) -> Literal["machine code", "ptx"] | 
     return coverage(found.targets, capability) if found else None
 
 
-def has_ctk_extra(number: str) -> bool:
-    """Say whether a release has the extra [ctk], which brings the CUDA libraries."""
-    return version(number) >= version(cupy().rules.ctk_since)
-
-
 def exclusive() -> tuple[str, ...]:
     """Return the packages of which exactly one may be installed."""
     return cupy().rules.exclusive

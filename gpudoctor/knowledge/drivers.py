@@ -65,12 +65,6 @@ def native_driver(cuda: str, *, windows: bool = False) -> str | None:
     return drivers().toolkit[min(found, key=version)][windows] or None
 
 
-def branch_for_cuda_major(major: int) -> int | None:
-    """Return the oldest driver branch that runs applications of this CUDA major."""
-    branches = [n for n, row in drivers().branch.items() if version(row[0])[0] == major]
-    return min(branches, default=None)
-
-
 @cache
 def advised_branch() -> int:
     """Return the newest long-term branch: what to install where nothing asks for another."""

@@ -19,7 +19,7 @@ class Rows(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Errors(Table, frozen=True):
-    """The tables ``cuda_errors.toml``, ``nvml_errors.toml`` and ``hip_errors.toml``."""
+    """The tables ``cuda_errors.toml`` and ``nvml_errors.toml``."""
 
     error: Rows
     recovery: dict[int, str] = msgspec.field(default_factory=dict)
@@ -35,7 +35,6 @@ class Xids(Table, frozen=True):
     """The table ``xids.toml``."""
 
     xid: XidRows
-    words: dict[str, str]
 
 
 class Sxids(Table, frozen=True):
@@ -107,11 +106,6 @@ def nvml_error(code: int) -> Error | None:
     return _errors("nvml_errors").get(code)
 
 
-def hip_error(code: int) -> Error | None:
-    """Return what a HIP error number or an HSA status means, or None where it is not in the table."""
-    return _errors("hip_errors").get(code)
-
-
 @cache
 def recovery_action(value: int) -> str | None:
     """Return NVML's name for a recommended recovery action: 1 is "GPU_RESET"."""
@@ -121,11 +115,6 @@ def recovery_action(value: int) -> str | None:
 def xid(code: int) -> Xid | None:
     """Return what an Xid error means, or None where NVIDIA does not document it."""
     return _xids().get(code)
-
-
-def xid_words(nvidia_action: str) -> str | None:
-    """Return NVIDIA's word for an action, such as "RESET_GPU", in plain words, or None."""
-    return _xid_table().words.get(nvidia_action)
 
 
 @cache

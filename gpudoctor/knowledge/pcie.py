@@ -17,7 +17,6 @@ class Generation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     gigatransfers: float
     lane: float
     sure: bool
-    good: float | None = None
     low: float | None = None
 
 
@@ -50,21 +49,10 @@ def replays_a_minute() -> int:
     return _pcie().limits.replays_a_minute
 
 
-def generation_of_rate(gigatransfers: float) -> int | None:
-    """Return the generation with this rate in GT/s (16.0 is 4), or None."""
-    return next((n for n, g in generations().items() if g.gigatransfers == gigatransfers), None)
-
-
 def bandwidth(generation: int, width: int) -> float | None:
     """Return the theoretical GB/s (1e9 bytes per second) in one direction, or None where unknown."""
     found = generations().get(generation)
     return found.lane * width if found else None
-
-
-def usual_bandwidth(generation: int, width: int) -> float | None:
-    """Return the GB/s that large copies from pinned memory usually reach, or None where nobody measured."""
-    found = generations().get(generation)
-    return found.good * width / 16 if found and found.good is not None and found.sure else None
 
 
 def low_bandwidth(generation: int, width: int) -> float | None:

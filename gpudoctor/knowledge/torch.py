@@ -118,15 +118,6 @@ def wheels_for(
     return tuple(found)
 
 
-def variants_covering(capability: str, machine: str = "x86_64") -> tuple[TorchChoice, ...]:
-    """Return every variant with code for this GPU, each with its newest release, newest first."""
-    newest: dict[str, TorchChoice] = {}
-    for choice in _wheels(None):
-        if _runs(choice, capability, None, machine):
-            newest.setdefault(choice.variant, choice)
-    return tuple(newest.values())
-
-
 def driver_runs(variant: str, driver_cuda: str) -> bool:
     """Say whether a driver that reports ``driver_cuda`` runs wheels of this variant.
 

@@ -9,7 +9,6 @@ from gpudoctor.remedies.driver import flavour_for
 from gpudoctor.remedies.system import driver_packages as driver_packages
 from gpudoctor.subjects import in_container
 
-LOADED = "cat /proc/driver/nvidia/version"
 # The order in which the modules let go of each other.
 _ORDER = ("nvidia_drm", "nvidia_modeset", "nvidia_peermem", "nvidia_fs", "gdrdrv", "nvidia_uvm", "nvidia")
 _ARCHIVE = "https://download.nvidia.com/XFree86/Linux-x86_64/"

@@ -16,7 +16,6 @@ FRAMEWORKS = {
     "onnxruntime": "onnxruntime",
 }
 _ALSO = {"torch": "torch", "tf": "tensorflow", "onnx": "onnxruntime", "onnxruntime-gpu": "onnxruntime"}
-MANAGERS = ("uv", "pip", "conda", "pixi", "poetry")
 DRIVER = ("auto", "yes", "no")
 
 

@@ -51,11 +51,6 @@ def test_native_driver_is_none_where_nvidia_names_none() -> None:
     assert drivers.native_driver("13.0", windows=True) is None
 
 
-@pytest.mark.parametrize(("major", "branch"), [(13, 580), (12, 525), (11, 450), (10, 410), (7, None)])
-def test_branch_for_cuda_major(major: int, branch: int | None) -> None:
-    assert drivers.branch_for_cuda_major(major) == branch
-
-
 def test_branch_of_says_what_is_known() -> None:
     branch = drivers.branch_of(580)
     assert branch is not None

@@ -5,11 +5,6 @@ import pytest
 from gpudoctor.knowledge import pcie
 
 
-@pytest.mark.parametrize(("rate", "generation"), [(2.5, 1), (8.0, 3), (16.0, 4), (32.0, 5), (64.0, 6), (7.0, None)])
-def test_generation_of_rate(rate: float, generation: int | None) -> None:
-    assert pcie.generation_of_rate(rate) == generation
-
-
 @pytest.mark.parametrize(("generation", "width", "rate"), [(3, 16, 15.76), (4, 8, 15.75), (5, 16, 63.0), (1, 1, 0.25)])
 def test_bandwidth(generation: int, width: int, rate: float) -> None:
     assert pcie.bandwidth(generation, width) == pytest.approx(rate, abs=0.05)
@@ -17,21 +12,18 @@ def test_bandwidth(generation: int, width: int, rate: float) -> None:
 
 def test_copies_reach_less_than_the_theory() -> None:
     for number in (3, 4, 5):
-        theory, usual, low = (f(number, 16) for f in (pcie.bandwidth, pcie.usual_bandwidth, pcie.low_bandwidth))
+        theory, low = (f(number, 16) for f in (pcie.bandwidth, pcie.low_bandwidth))
         assert theory is not None
-        assert usual is not None
         assert low is not None
-        assert low < usual < theory
+        assert low < theory
 
 
 def test_rates_scale_with_the_width() -> None:
     assert pcie.low_bandwidth(4, 8) == 10.5
-    assert pcie.usual_bandwidth(4, 4) == pytest.approx(6.375)
 
 
 @pytest.mark.parametrize("generation", [1, 2, 6, 7, 9])
 def test_what_nobody_measured_is_none(generation: int) -> None:
-    assert pcie.usual_bandwidth(generation, 16) is None
     assert pcie.low_bandwidth(generation, 16) is None
 
 

@@ -59,12 +59,6 @@ def test_arm_has_its_own_wheels() -> None:
     assert torch.wheel_for("6.1", "13.0", None, "aarch64") is None
 
 
-def test_variants_covering() -> None:
-    assert [c.variant for c in torch.variants_covering("12.0")] == ["cu132", "cu130", "cu128", "cu129"]
-    assert torch.variants_covering("6.1")[0] == TorchChoice("2.14", "cu126")
-    assert torch.variants_covering("2.0") == ()
-
-
 @pytest.mark.parametrize(
     ("variant", "driver_cuda", "runs"),
     [
