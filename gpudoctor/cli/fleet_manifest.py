@@ -4,8 +4,8 @@ import argparse
 
 from gpudoctor.cli import UsageError
 from gpudoctor.cli.fleet_engines import chosen_options
+from gpudoctor.cli.fleet_job import program_of
 from gpudoctor.cli.fleet_node import limit
-from gpudoctor.cli.fleet_run import program_of
 
 
 def printed(arguments: argparse.Namespace) -> str:

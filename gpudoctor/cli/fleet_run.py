@@ -2,13 +2,13 @@
 
 import argparse
 import os
-import shlex
 from typing import TYPE_CHECKING
 
 from gpudoctor.cli import INCOMPLETE, OK, UsageError
 from gpudoctor.cli.arguments import Parser
 from gpudoctor.cli.fleet_engines import chosen_options, engine_options, typed_options
-from gpudoctor.cli.fleet_node import limit, looks
+from gpudoctor.cli.fleet_job import job_of
+from gpudoctor.cli.fleet_node import looks
 from gpudoctor.cli.fleet_pairs import paired, pairs_option
 from gpudoctor.cli.output import out
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 DESCRIPTION = """Examine many machines at once, through the engine that starts commands on them. Each has a limit of its
 own, a ledger accounts for every one, and a run that was interrupted goes on where it ended when it is started again.
 Exit codes: 0 every node reported and nothing failed, 1 something failed, 2 wrong usage, 3 nodes did not report."""
+NODES = "which: node[01-16,20] (default: those that the run in DIR asked before, else all that ENGINE knows)"
 FAN = 64
 MOST_FAN = 10_000
 
@@ -32,9 +33,7 @@ def add(parts: "argparse._SubParsersAction[Parser]") -> None:
 
     one = parts.add_parser("run", help="examine many machines through an engine", description=DESCRIPTION)
     one.add_argument("engine", metavar="ENGINE", choices=tuple(ENGINES), help=f"who starts it: {', '.join(ENGINES)}")
-    one.add_argument(
-        "nodes", metavar="NODES", nargs="?", default="", help="which: node[01-16,20] (default: all that it knows)"
-    )
+    one.add_argument("nodes", metavar="NODES", nargs="?", default="", help=NODES)
     one.add_argument("--into", type=_named, metavar="DIR", help="the folder of the run: ledger and reports")
     one.add_argument("--again", action="store_true", help="ask those that have reported once more")
     one.add_argument("--fan", type=_fan, default=FAN, metavar="N", help=f"how many nodes at once (default: {FAN})")
@@ -84,6 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
         return OK
     if arguments.into is None:
         raise UsageError("--into DIR is missing: the folder for the ledger and the reports.")
+    arguments.nodes = arguments.nodes or _asked_before(arguments)
     job = job_of(arguments)
     engine, targets = _engine(arguments)
     folder = _opened(arguments, job)
@@ -101,42 +101,19 @@ def run(arguments: argparse.Namespace) -> int:
     return _told(arguments)
 
 
-def program_of(arguments: argparse.Namespace) -> list[str]:
-    """How gpudoctor is started on a node.
+def _asked_before(arguments: argparse.Namespace) -> str:
+    """The nodes that an earlier run asked for, which is gone on with; empty: all, or there was none.
 
     Raises:
-        UsageError: what was given is no command.
+        UsageError: the folder is of something else.
     """
+    from gpudoctor.fleet.running.folder import FolderError, read
+
     try:
-        program = shlex.split(arguments.program)
-    except ValueError as error:
-        raise UsageError(f"--with {arguments.program} is no command: {error}.") from None
-    if not program:
-        raise UsageError("--with takes a command; a shell variable that is not set gives an empty one.")
-    return program
-
-
-def job_of(arguments: argparse.Namespace) -> "Job":
-    """What runs on each node.
-
-    Raises:
-        UsageError: what starts it is no command, or a file of expectations cannot be used.
-    """
-    from gpudoctor.cli.expecting import in_time
-    from gpudoctor.expect.trust import ExpectFileError
-    from gpudoctor.fleet.running.engine import Job
-    from gpudoctor.fleet.running.sent import packed
-
-    program = program_of(arguments)
-    try:
-        sent = in_time(lambda: packed(arguments.expect)) if arguments.expect else ""
-    except ExpectFileError as error:
+        before = read(arguments.into)
+    except FolderError as error:
         raise UsageError(str(error)) from None
-    seconds = limit(arguments)
-    argv = [*program, "fleet", "node", "--limit", f"{seconds:g}"]
-    argv += [flag for flag in ("--quick", "--smoke") if getattr(arguments, flag[2:])]
-    argv += ["--expect-text", sent] if sent else []
-    return Job(tuple(argv), seconds, arguments.fan, not arguments.no_gpus)
+    return before.nodes if before and before.engine == arguments.engine else ""
 
 
 def _engine(arguments: argparse.Namespace) -> "tuple[Engine, Sequence[Target]]":

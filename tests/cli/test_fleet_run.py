@@ -79,6 +79,15 @@ def test_some_do_not_and_a_second_run_asks_only_those(fleet: Run, tmp_path: Path
     assert len(asked(tmp_path)["started"]) == 2  # type: ignore[arg-type]
 
 
+def test_a_run_is_gone_on_with_by_its_folder_alone(fleet: Run, tmp_path: Path) -> None:
+    assert fleet("a,dead1").code == 3
+    assert fleet().code == 3
+    assert states(tmp_path) == {"a": "reported", "dead1": "failed"}
+    assert asked(tmp_path)["nodes"] == "a,dead1"
+    assert fleet("b").code == 3
+    assert asked(tmp_path)["nodes"] == "b"
+
+
 def test_again_asks_all(fleet: Run, tmp_path: Path) -> None:
     assert fleet("a").code == 0
     made = (tmp_path / "run" / "reports" / "a.json").stat().st_ino
