@@ -15,8 +15,8 @@ from gpudoctor.fleet.summary import Cause, Fleet
 
 SLOW, NONE = "pairs.slow", "pairs.no-sum"
 TITLES = {SLOW: "Sums with a neighbour are slow", NONE: "Neighbours cannot sum, or not rightly"}
-# A slow node spoils two links, which among few are enough to spoil the spread as well: less than half of what most carry
-# is slow, however far the others are from one another. (A tree of switches is oversubscribed two to one where it is.)
+# A slow node spoils two links, which among few are enough to spoil the spread as well: less than half of what most
+# carry is slow, however far the others are from one another. (Trees of switches are oversubscribed two to one.)
 SURE = 0.5
 _TOLD = 8  # faults that are told in full
 
