@@ -10,7 +10,7 @@ from gpudoctor.cli.fleet_engines import chosen_options, engine_options, typed_op
 from gpudoctor.cli.fleet_job import job_of
 from gpudoctor.cli.fleet_node import looks
 from gpudoctor.cli.fleet_pairs import paired, pairs_option
-from gpudoctor.cli.output import out
+from gpudoctor.cli.output import complain, out
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -94,11 +94,12 @@ def run(arguments: argparse.Namespace) -> int:
             outcome = outcome._replace(error=why)
     finally:
         folder.close()
+    if number or outcome.error:
+        complain(f"{outcome.error or 'The run was ended.'} {_goes_on(folder)}")
     if number:
-        return _ended(outcome, folder, 128 + number)
-    if outcome.error:
-        return _ended(outcome, folder, INCOMPLETE)
-    return _told(arguments)
+        return 128 + number
+    code = _told(arguments)
+    return code or INCOMPLETE if outcome.error else code
 
 
 def _asked_before(arguments: argparse.Namespace) -> str:
@@ -193,14 +194,6 @@ def _goes_on(folder: "Folder") -> str:
     counts = folder.ledger.counts()
     reported, all_ = counts.get("reported", 0), sum(counts.values())
     return f"{reported} of {all_} nodes have reported, in {folder.path}; the same command goes on with the others."
-
-
-def _ended(outcome: "Outcome", folder: "Folder", code: int) -> int:
-    """Say why the run ended early; gives the exit code."""
-    from gpudoctor.cli.output import complain
-
-    complain(f"{outcome.error or 'The run was ended.'} {_goes_on(folder)}")
-    return code
 
 
 def _told(arguments: argparse.Namespace) -> int:
