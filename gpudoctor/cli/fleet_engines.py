@@ -83,7 +83,7 @@ def chosen_options(arguments: argparse.Namespace) -> dict[str, Any]:
     """The engine's parameters of which the arguments give one.
 
     Raises:
-        UsageError: an option is another engine's, or empty, as a shell variable that is not set makes it.
+        UsageError: one is another engine's, or missing, or empty, as a shell variable that is not set makes it.
     """
     found: dict[str, Any] = {}
     for option in OPTIONS:
@@ -95,6 +95,8 @@ def chosen_options(arguments: argparse.Namespace) -> dict[str, Any]:
         if value == "" or (option.several and "" in value):
             raise UsageError(f"{option.flag} takes a text; a shell variable that is not set gives an empty one.")
         found[option.parameter] = _seconds(option, value) if option.number else _value(value)
+    if arguments.engine == "kubernetes" and "image" not in found:
+        raise UsageError("kubernetes starts containers and needs --image: one that holds gpudoctor.")
     return found
 
 

@@ -23,8 +23,6 @@ def printed(arguments: argparse.Namespace) -> str:
     for name in (*others, "kubeconfig"):
         if getattr(arguments, name):
             raise UsageError(f"--{name.replace('_', '-')} has no meaning with --print, which asks nobody.")
-    if "image" not in options:
-        raise UsageError("--print needs --image: the container image that holds gpudoctor.")
     return manifest(
         options["image"],
         program=program_of(arguments),

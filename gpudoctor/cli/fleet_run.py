@@ -168,7 +168,7 @@ def _conducted(
     """How the run ended, and the number of the signal that ended it; 0: none did.
 
     Raises:
-        UsageError: something cannot be written.
+        UsageError: something cannot be written, or the engine cannot be used after all.
     """
     from gpudoctor.cli.fleet_progress import Progress, endable
     from gpudoctor.fleet.running.conduct import conduct
@@ -187,6 +187,8 @@ def _conducted(
         progress.end()
     if outcome.full:
         raise UsageError(f"{outcome.error} {_goes_on(folder)}")
+    if outcome.error and "reported" not in folder.ledger.counts():
+        raise UsageError(outcome.error)  # the engine is of no use here
     return outcome, ending.number
 
 
