@@ -152,7 +152,7 @@ def _show(entry: "FindingEntry", fix: "Fix | None") -> None:
 
     shown = msgspec.structs.replace(entry, fixes=(fix,)) if fix else entry
     page = console(columns(), colours(sys.stdout))
-    finding(page, shown, [], True, False)
+    finding(page, shown, [], True, False, hint=False)
     out(written(page))
     sys.stdout.flush()
 
@@ -174,6 +174,7 @@ def _undo(arguments: argparse.Namespace) -> int:
     texts = [text for step in reversed(steps) for text in step.by_hand]
     _say_undo(what, argvs, texts)
     if not argvs:
+        journal.write("left", what=run_)
         return DECLINED
     if any(argv[:1] == ("sudo",) for argv in argvs) and not arguments.with_root:
         complain("Nothing was run: it needs root. Type the commands, or give --with-root.")
@@ -194,7 +195,7 @@ def _say_undo(what: str, argvs: list[tuple[str, ...]], texts: list[str]) -> None
     for text in texts:
         out(f"By hand: {clean(text)}\n")
     if not argvs:
-        complain("Nothing was run: no command is known that takes it back.")
+        complain("Nothing was run: no command is known that takes it back. The next --undo is about the run before it.")
 
 
 def _taken_back(journal: "Journal", run_: str, argvs: list[tuple[str, ...]]) -> int:

@@ -71,8 +71,19 @@ def finding(
     verbose: bool,
     several: bool,
     label: tuple[str, str] | None = None,
+    hint: bool = True,
 ) -> None:
-    """Print a finding, with what others of its kind say besides; a label in place of its status, with its style."""
+    """Print a finding, with what others of its kind say besides.
+
+    Args:
+        out: where to.
+        entry: the finding.
+        others: findings of its kind.
+        verbose: print what is only for who wants to know more.
+        several: name the finding's subject.
+        label: in place of its status, with its style.
+        hint: name the command that mends it.
+    """
     word, style = label or LABEL[entry.status]
     out.print()
     headline(out, word, style, entry.title)
@@ -93,7 +104,7 @@ def finding(
     for reference in entry.references if verbose else ():
         labelled(out, "see", reference, "dim")
     labelled(out, "id", entry.check + (f" ({entry.subject})" if several else ""), "dim")
-    if any(fix.commands for fix in entry.fixes):
+    if hint and any(fix.commands for fix in entry.fixes):
         labelled(out, "mend", f"gpudoctor fix {entry.check}", "dim")
 
 

@@ -11,6 +11,8 @@ import msgspec
 
 LIMIT = 8 << 20
 
+Event = Literal["begin", "file", "command", "step", "end", "undone", "left"]
+
 
 class JournalError(OSError):
     """The journal cannot be written or read; the message is a sentence."""
@@ -22,8 +24,9 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     Attributes:
         at: when, ISO 8601, UTC.
         run: what belongs together.
-        event: begin and end of a run; a file that was written; a command that has ended; undone: all of a run.
-        what: of begin: "setup", "fix ID", "undo"; of undone: the run that was taken back.
+        event: begin and end of a run; a file that was written; a command that has ended; undone: all of a run;
+            left: a run that no command takes back, which was told.
+        what: of begin: "setup", "fix ID", "undo"; of undone and left: that run.
         step: the step's id.
         argv: the command's words.
         code: its exit code.
@@ -36,7 +39,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     at: str = ""
     run: str
-    event: Literal["begin", "file", "command", "step", "end", "undone"]
+    event: Event
     what: str = ""
     step: str = ""
     argv: tuple[str, ...] = ()
@@ -63,7 +66,7 @@ class Journal:
         self.path = path
         self.run = f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{os.getpid()}-{time.monotonic_ns() % 10_000}"
 
-    def write(self, event: Literal["begin", "file", "command", "step", "end", "undone"], **what: object) -> None:
+    def write(self, event: Event, **what: object) -> None:
         """Add a line.
 
         Raises:
@@ -116,7 +119,7 @@ class Journal:
         """The last run that changed something and was not taken back: its id, what it was, its steps; or None."""
         runs: dict[str, list[Entry]] = {}
         for entry in self.entries():
-            if entry.event == "undone":
+            if entry.event in ("undone", "left"):
                 runs.pop(entry.what, None)
             else:
                 runs.setdefault(entry.run, []).append(entry)

@@ -137,3 +137,20 @@ def test_at_a_terminal_it_asks(flag: Path, answer: str, code: int) -> None:
     assert process.wait(60) == code
     os.close(outer)
     assert flag.exists() is (code == 0)
+
+
+def test_a_run_that_no_command_takes_back_does_not_hide_the_one_before(flag: Path) -> None:
+    assert fix(flag, "acme.no-flag", "--yes").code == 0
+    flag.unlink()
+    assert fix(flag, "acme.no-flag", "--choice", "7", "--yes").code == 0
+    flag.touch()
+    first = fix(flag, "--undo", "--yes")
+    assert (first.code, "The next --undo is about the run before it." in first.err) == (5, True)
+    assert fix(flag, "--undo", "--yes").code == 0
+    assert not flag.exists()
+
+
+def test_what_is_shown_does_not_point_back_at_itself(flag: Path) -> None:
+    ran = fix(flag, "acme.no-flag")
+    assert "id      acme.no-flag" in ran.out
+    assert "mend    gpudoctor fix" not in ran.out
