@@ -77,11 +77,13 @@ def compact(report: "Report") -> bytes:
 def only_lines() -> Write:
     """What writes lines to standard output; whatever else this process writes there goes to standard error from now on.
 
-    A line is one write, which a pipe keeps in one piece (wire.py).
+    A line is one write, which a pipe keeps in one piece (wire.py). When nobody reads any more, this process ends.
     """
     sys.stdout.flush()
     number = os.dup(1)
     os.dup2(2, 1)
+    if sys.platform == "linux":
+        Thread(target=_end_with, args=(number,), daemon=True, name="reader").start()
 
     def write(line: str) -> None:
         data = line.encode() + b"\n"
@@ -89,6 +91,16 @@ def only_lines() -> Write:
             data = data[os.write(number, data) :]
 
     return write
+
+
+def _end_with(number: int) -> None:
+    """End when whoever asked has gone: ssh ends nothing there, and what goes on would disturb whoever asks next."""
+    import select
+
+    poll = select.poll()
+    poll.register(number, 0)  # tells of errors and of the other end's being closed alone, poll(2)
+    poll.poll()
+    _leave()
 
 
 def end_in(seconds: float) -> None:
@@ -101,9 +113,13 @@ def end_in(seconds: float) -> None:
 
 def _end(seconds: float) -> NoReturn:
     time.sleep(seconds)
-    import atexit
-
     says = f"gpudoctor: The examination did not end within its limit of {seconds:g} s.\n"
     os.write(2, says.encode())
+    _leave()
+
+
+def _leave() -> NoReturn:
+    import atexit
+
     atexit._run_exitfuncs()
     os._exit(LATE)

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -161,3 +162,22 @@ def test_wrong_usage_and_streams_that_are_gone() -> None:
     assert shell(f"{line} >&-").sentence == "Standard output is closed, so there is nowhere to write to."
     assert shell(f"{line} >/dev/full").sentence == "Standard output: No space left on device."
     assert shell(f'{line} | true; echo "${{PIPESTATUS[0]}}"').out in ("141\n", "0\n")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="as the kernel of Linux tells it")
+@pytest.mark.parametrize("kind", ["pipe", "socket"])  # sshd gives a pair of sockets
+def test_a_node_ends_when_nobody_reads_any_more(kind: str) -> None:
+    code = "import time\nfrom gpudoctor.fleet.running.node import only_lines\nonly_lines()('hello')\ntime.sleep(300)"
+    if kind == "pipe":
+        ours, theirs = os.pipe()
+    else:
+        ours, theirs = (end.detach() for end in socket.socketpair())
+    with subprocess.Popen([sys.executable, "-c", code], stdout=theirs) as process:
+        os.close(theirs)
+        try:
+            assert os.read(ours, 100) == b"hello\n"
+            assert process.poll() is None
+            os.close(ours)
+            assert process.wait(60) == 3
+        finally:
+            process.kill()
