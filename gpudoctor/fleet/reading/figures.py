@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import zlib
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from operator import gt, lt
 from typing import NamedTuple
 
@@ -63,8 +64,8 @@ class Column(NamedTuple):
         nodes: the node of each.
         devices: the device of each.
         rows: how many there were.
-        least: the smallest of all.
-        most: the largest of all.
+        least: the smallest of those that were not kept.
+        most: the largest of those.
         apart: values of nodes that were not kept: (value, node, device).
     """
 
@@ -87,14 +88,18 @@ def measured(data: bytes) -> list[Measured]:
 
 
 def _measured(entry: _Entry) -> Measured:
-    start = entry.backend
-    named = [
-        (f"{start}.{test.test} {test.variant}.{figure.name}" if test.variant else f"{start}.{test.test}.{figure.name}",
-         figure)
-        for test in entry.tests for figure in test.figures
-    ]  # fmt: skip
-    kinds = tuple((name, figure.unit) for name, figure in named)
-    return Measured(entry.device, entry.kind, kinds, [figure.value for _, figure in named])
+    found = [(test.test, test.variant, one.name, one.unit) for test in entry.tests for one in test.figures]
+    values = [one.value for test in entry.tests for one in test.figures]
+    return Measured(entry.device, entry.kind, _named(entry.backend, tuple(found)), values)
+
+
+@lru_cache(TABLES)
+def _named(backend: str, found: tuple[tuple[str, str, str, str], ...]) -> tuple[tuple[str, str], ...]:
+    """The figures with their units: pytorch.matmul bf16.rate; devices that ran the same tests share one tuple."""
+    return tuple(
+        (f"{backend}.{test} {variant}.{name}" if variant else f"{backend}.{test}.{name}", unit)
+        for test, variant, name, unit in found
+    )
 
 
 class _Table:
@@ -111,6 +116,20 @@ class _Table:
         self.low: list[float] = []  # where not all are kept: below it is far apart
         self.high: list[float] = []
         self.apart: dict[int, list[tuple[float, int, str]]] = {}
+
+    def pass_over(self, node: int, device: str, values: Sequence[float]) -> None:
+        """Let go of a row, but for the values that are far apart."""
+        self.least = list(map(min, self.least, values))
+        self.most = list(map(max, self.most, values))
+        if not any(map(lt, values, self.low)) and not any(map(gt, values, self.high)):
+            return
+        for at, (value, low, high) in enumerate(zip(values, self.low, self.high, strict=True)):
+            if value < low or value > high:
+                apart = self.apart.setdefault(at, [])
+                apart.append((value, node, device))
+                if len(apart) >= 4 * _APART:
+                    apart.sort()
+                    del apart[_APART:-_APART]
 
 
 class Figures:
@@ -133,15 +152,13 @@ class Figures:
                     continue
                 table = self.tables[body, one.figures] = _Table(len(one.values))
             table.rows += 1
-            table.least = list(map(min, table.least, one.values))
-            table.most = list(map(max, table.most, one.values))
             if kept:
                 table.values.extend(one.values)
                 table.nodes.append(node)
                 table.devices.append(self._number(one.device))
                 self._values += table.width
-            elif any(map(lt, one.values, table.low)) or any(map(gt, one.values, table.high)):
-                _keep_apart(table, one, node)
+            else:
+                table.pass_over(node, one.device, one.values)
 
     def slim(self, names: list[str]) -> None:
         """Between two nodes: keep fewer of them, where there are too many values."""
@@ -180,8 +197,8 @@ class Figures:
                 kept.values.extend(values)
                 kept.nodes.append(node)
                 kept.devices.append(device)
-            elif any(map(lt, values, table.low)) or any(map(gt, values, table.high)):
-                _keep_apart(table, Measured(self.names[device], "", (), list(values)), node)
+            else:
+                table.pass_over(node, self.names[device], values)
         table.values, table.nodes, table.devices = kept.values, kept.nodes, kept.devices
 
 
@@ -194,13 +211,3 @@ def _bounds(table: _Table) -> None:
         median, deviation = middle(sorted(table.values[at :: table.width]))
         table.low.append(median - 3 * deviation)
         table.high.append(median + 3 * deviation)
-
-
-def _keep_apart(table: _Table, one: Measured, node: int) -> None:
-    for at, value in enumerate(one.values):
-        if value < table.low[at] or value > table.high[at]:
-            apart = table.apart.setdefault(at, [])
-            apart.append((value, node, one.device))
-            if len(apart) >= 4 * _APART:
-                apart.sort()
-                del apart[_APART:-_APART]
