@@ -1,0 +1,44 @@
+"""docs/setup.md: its commands are taken, its example is what is printed, its tables have every form and exit code."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+import gpudoctor
+from gpudoctor.cli import fix, setup
+from gpudoctor.cli.arguments import Parser
+from gpudoctor.setup.forms import FORMS
+from gpudoctor.setup.planner import plan
+from gpudoctor.setup.text import render
+from gpudoctor.setup.wishes import Wishes
+from tests.setup.grounds import machine
+
+PAGE = (Path(gpudoctor.__file__).parent.parent / "docs/setup.md").read_text(encoding="utf-8")
+
+
+def _block(kind: str) -> str:
+    return PAGE.partition(f"```{kind}\n")[2].partition("```")[0]
+
+
+@pytest.mark.parametrize("line", [line for line in _block("sh").splitlines() if line])
+def test_its_commands_are_taken(line: str) -> None:
+    parser = Parser(prog="gpudoctor")
+    setup.add(parser.add_subparsers(parser_class=Parser))
+    found = parser.parse_args(shlex.split(line, comments=True)[1:])
+    assert found.frameworks
+
+
+def test_its_example_is_what_is_printed() -> None:
+    found = plan(machine("blackwell"), Wishes(frameworks=("torch", "tensorflow")))
+    assert _block("text") in render(found)
+
+
+def test_its_tables_have_every_form_and_every_exit_code() -> None:
+    forms = PAGE.partition("| `--as` |")[2].partition("\n\n")[0]
+    assert re.findall(r"^\| `([\w.-]+)` \|", forms, re.MULTILINE) == list(FORMS)
+    for text, codes in ((setup.EPILOG, "02345"), (fix.EPILOG, "0345")):
+        assert all(re.search(rf"\b{code}\b", text) for code in codes)
+    tables = re.findall(r"^\| (\d) \|", PAGE, re.MULTILINE)
+    assert "".join(tables) == "023450345"
