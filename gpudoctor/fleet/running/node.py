@@ -100,7 +100,7 @@ def _end_with(number: int) -> None:
     poll = select.poll()
     poll.register(number, 0)  # tells of errors and of the other end's being closed alone, poll(2)
     poll.poll()
-    _leave()
+    _leave(128 + signal.SIGPIPE)  # as a shell tells the end of those who write on regardless
 
 
 def end_in(seconds: float) -> None:
@@ -115,11 +115,11 @@ def _end(seconds: float) -> NoReturn:
     time.sleep(seconds)
     says = f"gpudoctor: The examination did not end within its limit of {seconds:g} s.\n"
     os.write(2, says.encode())
-    _leave()
+    _leave(LATE)
 
 
-def _leave() -> NoReturn:
+def _leave(code: int) -> NoReturn:
     import atexit
 
     atexit._run_exitfuncs()
-    os._exit(LATE)
+    os._exit(code)

@@ -178,6 +178,6 @@ def test_a_node_ends_when_nobody_reads_any_more(kind: str) -> None:
             assert os.read(ours, 100) == b"hello\n"
             assert process.poll() is None
             os.close(ours)
-            assert process.wait(60) == 3
+            assert process.wait(60) == 141
         finally:
             process.kill()
