@@ -140,7 +140,7 @@ def _ill(link: Link, slowest: float) -> bool:
 def _of_node(node: str, links: Sequence[Link], median: float) -> str:
     others = [next(name for name in link.nodes if name != node) for link in links]
     ends = [f"{_how(link)} with {other}" for link, other in zip(links, others, strict=True)]
-    return f"{node} itself is the slow one, or cannot sum: {'; '.join(ends)}{_usual(median)}."
+    return f"{node} itself, and not the links, for it is so with both neighbours: {'; '.join(ends)}{_usual(median)}."
 
 
 def _of_link(link: Link, by_node: Mapping[str, Sequence[Link]], median: float) -> str:
