@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 LOOK = 0.5  # seconds between two looks at the deadlines
 FETCH = 20.0  # seconds for a piece of output that Ray says is there
+TIDY = 5  # seconds for leaving the cluster
 LONGEST = 600  # characters of somebody's words
 
 
@@ -231,6 +232,8 @@ def main() -> None:
         speak(ray, asked, say)
     except Exception as error:
         say(error=["ray", text(error)])
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.alarm(TIDY)  # where the cluster is gone, leaving it can take a minute
     ray.shutdown()
 
 
