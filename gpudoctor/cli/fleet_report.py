@@ -3,38 +3,24 @@
 import argparse
 import os
 import sys
-from typing import TYPE_CHECKING, NamedTuple
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from gpudoctor.cli import FAILED, INCOMPLETE, OK, UsageError
 from gpudoctor.cli.arguments import Parser
-from gpudoctor.cli.output import complain, out, out_json
+from gpudoctor.cli.fleet_forms import chosen, deliver, options
+from gpudoctor.cli.output import complain
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from gpudoctor.fleet.holding import Holding
     from gpudoctor.fleet.summary import Fleet
 
 DESCRIPTION = """Sum up the reports of many machines: which causes are on which nodes, worst first; in what like nodes
 do not agree; which measured values stand apart; what has changed since last time. Exit codes: 0 every node reported and
 nothing failed, 1 something failed, 2 wrong usage, 3 nodes did not report, or something could not be judged."""
-# The names of gpudoctor.fleet.faces.formats, which is loaded for those who run the command, and not for --help.
-NAMES = ("text", "json", "html", "prometheus", "csv", "parquet")
 _NAMED = 200  # letters of a set of nodes in a sentence
-
-
-class Form(NamedTuple):
-    """How the summary is written.
-
-    Attributes:
-        name: of the format.
-        path: the file; None: standard output.
-        mask: whether names of users are taken out, and names of nodes; None: as the format does it.
-        everything: whether the text lists everything.
-    """
-
-    name: str
-    path: str | None
-    mask: bool | None
-    everything: bool
 
 
 def add(parts: "argparse._SubParsersAction[Parser]") -> None:
@@ -46,9 +32,6 @@ def add(parts: "argparse._SubParsersAction[Parser]") -> None:
         nargs="+",
         help="the folder of a run, a folder of NODE.json, reports, files of `fleet merge`, or a summary as JSON",
     )
-    one.add_argument("--json", action="store_true", help="write the summary as one JSON document: --format json")
-    one.add_argument("--format", choices=NAMES, metavar="NAME", help=f"how to write it: {', '.join(NAMES)}")
-    one.add_argument("--output", "-o", metavar="FILE", help="write to a file, whole or not at all (-: standard output)")
     one.add_argument(
         "--since",
         metavar="OLD",
@@ -63,20 +46,13 @@ def add(parts: "argparse._SubParsersAction[Parser]") -> None:
         help="hold each report against this file of expectations; may be repeated",
     )
     one.add_argument("--nodes", metavar="SET", help="only these nodes: node[01-16,20]")
-    one.add_argument("--all", action="store_true", help="cut nothing: every node's name, every cause, fact and figure")
-    one.add_argument(
-        "--mask",
-        action=argparse.BooleanOptionalAction,
-        help="hide names of nodes and users, home folders and addresses (default: names of nodes are shown, because "
-        "they are the answer; those of users are hidden in html, which is made to be handed on); secrets are hidden "
-        "always",
-    )
+    options(one)
     one.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Sum up and write; gives the exit code."""
-    form = _form(arguments)
+    form = chosen(arguments)
     holding = _holding(arguments)
     names = _names(arguments)
     fleet = _read(arguments, holding, names)
@@ -86,30 +62,10 @@ def run(arguments: argparse.Namespace) -> int:
         import msgspec
 
         fleet = msgspec.structs.replace(fleet, next=(*fleet.next, *holding.unheld()))
-    _deliver(fleet, form)
+    deliver(fleet, form)
     if kept:
         _keep(kept, fleet)
     return _code(fleet, absent or (holding is not None and holding.open))
-
-
-def _form(arguments: argparse.Namespace) -> Form:
-    """How it is to be written.
-
-    Raises:
-        UsageError: the arguments contradict each other.
-    """
-    if arguments.json and arguments.format not in (None, "json"):
-        raise UsageError(f"--json and --format {arguments.format} are two formats: give one of them.")
-    if arguments.output == "":
-        raise UsageError("--output takes the name of a file; a shell variable that is not set gives an empty one.")
-    name = "json" if arguments.json else arguments.format or "text"
-    path = None if arguments.output == "-" else arguments.output
-    if name == "parquet" and path is None:
-        from gpudoctor.cli.terminal import is_terminal
-
-        if is_terminal(sys.stdout):
-            raise UsageError("Parquet is no text for a terminal: write it to a file with --output, or to a pipe.")
-    return Form(name, path, arguments.mask, arguments.all)
 
 
 def _holding(arguments: argparse.Namespace) -> "Holding | None":
@@ -181,9 +137,30 @@ def _loaded(paths: list[str], holding: "Holding | None" = None, names: frozenset
     try:
         if len(paths) == 1 and os.path.isfile(paths[0]) and is_summary(paths[0]):
             return read(paths[0])
-        return together(paths, hold=holding, only=names)
+        with _progress() as tell:
+            return together(paths, hold=holding, only=names, tell=tell)
     except (SourceError, SummaryError) as error:
         raise UsageError(str(error)) from None
+
+
+@contextmanager
+def _progress() -> "Iterator[Callable[[int], None] | None]":
+    """While it lasts: how many reports were read, on standard error where that is a terminal."""
+    from gpudoctor.cli.terminal import is_terminal
+
+    if not is_terminal(sys.stderr) or os.environ.get("TERM") == "dumb":
+        yield None
+        return
+
+    def tell(number: int) -> None:
+        sys.stderr.write(f"\r\x1b[K{number} reports read ...")
+        sys.stderr.flush()
+
+    try:
+        yield tell
+    finally:
+        sys.stderr.write("\r\x1b[K")
+        sys.stderr.flush()
 
 
 def _with_history(arguments: argparse.Namespace, fleet: "Fleet", names: frozenset[str] | None) -> "tuple[Fleet, str]":
@@ -226,59 +203,6 @@ def _absent(fleet: "Fleet", names: frozenset[str] | None) -> bool:
         folded = fold(left)
         complain(f"Of these nodes there is nothing: {folded[:_NAMED]}{'...' * (len(folded) > _NAMED)}.")
     return bool(left)
-
-
-def _deliver(fleet: "Fleet", form: Form) -> None:
-    """Write the summary: to the file, or to standard output.
-
-    Raises:
-        UsageError: it cannot be written, or a library is missing.
-        OSError: standard output cannot be written to.
-    """
-    made = _rendered(_leaving(fleet, form), form)
-    if form.path is not None:
-        from gpudoctor.facts.file import write
-
-        try:
-            write(form.path, made if isinstance(made, bytes) else made.encode("utf-8", "backslashreplace"))
-        except OSError as error:
-            raise UsageError(f"{form.path} cannot be written: {error.strerror or error}.") from None
-    elif isinstance(made, bytes):
-        if sys.stdout is None:
-            raise UsageError("Standard output is closed, so there is nowhere to write to.")
-        sys.stdout.buffer.write(made)
-    else:
-        (out_json if form.name == "json" else out)(made)
-
-
-def _leaving(fleet: "Fleet", form: Form) -> "Fleet":
-    """What may leave in this form."""
-    from gpudoctor.fleet.faces.formats import FORMATS
-    from gpudoctor.privacy import harmless
-
-    fleet = harmless(fleet)
-    if form.mask is False or (form.mask is None and not FORMATS[form.name].leaves):
-        return fleet
-    from gpudoctor.fleet.faces.masking import masked
-
-    return masked(fleet, nodes=form.mask is True)
-
-
-def _rendered(fleet: "Fleet", form: Form) -> str | bytes:
-    from gpudoctor.fleet.faces.formats import FORMATS
-    from gpudoctor.fleet.faces.parquet import ParquetError
-
-    if form.name == "text":
-        from gpudoctor.cli.terminal import colours, columns
-        from gpudoctor.fleet.faces.text import render
-
-        if form.path is not None:
-            return render(fleet, everything=form.everything)
-        return render(fleet, columns(), colours(sys.stdout), form.everything)
-    try:
-        return FORMATS[form.name].render()(fleet)
-    except ParquetError as error:
-        raise UsageError(str(error)) from None
 
 
 def _keep(folder: str, fleet: "Fleet") -> None:

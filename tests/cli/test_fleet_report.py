@@ -14,6 +14,8 @@ import msgspec
 import pyarrow.parquet
 import pytest
 
+from gpudoctor.cli import fleet_forms
+from gpudoctor.fleet.faces.formats import FORMATS
 from gpudoctor.fleet.running.ledger import Ledger
 from gpudoctor.report.inventory import Inventory, Scalar
 from gpudoctor.report.model import FindingEntry, GpuEntry, Report
@@ -215,6 +217,23 @@ def test_a_secret_is_in_no_format(run: Run, tmp_path: Path) -> None:
     path = lay(tmp_path / "r", n1=ill)
     for name in ("text", "json", "html", "csv", "prometheus"):
         assert secret not in run("fleet", "report", path, "--format", name, "--no-mask").out
+
+
+def test_the_names_are_those_of_the_formats() -> None:
+    assert tuple(FORMATS) == fleet_forms.NAMES
+
+
+def test_how_far_the_reading_is_stands_on_a_terminal_only(run: Run, tmp_path: Path) -> None:
+    path = lay(tmp_path / "r", **{f"n{number}": report() for number in range(300)})
+    assert run("fleet", "report", path).err == ""
+    ours, theirs = pty.openpty()
+    argv = [sys.executable, "-m", "gpudoctor", "fleet", "report", path]
+    ended = subprocess.run(argv, stdout=subprocess.PIPE, stderr=theirs, text=True, env=BARE, timeout=60)
+    os.close(theirs)
+    told = os.read(ours, 4096).decode()
+    os.close(ours)
+    assert ended.returncode == 0
+    assert told == "\r\x1b[K256 reports read ...\r\x1b[K"
 
 
 # -- which nodes ---------------------------------------------------------------------------------------------

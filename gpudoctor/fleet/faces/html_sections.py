@@ -29,7 +29,7 @@ def _cause(place: int, cause: Cause) -> Iterator[str]:
         title=cause.title,
         says=f"{cause.example} says: {cause.says}" if cause.says else "",
         cause=cause.cause,
-        fixes=cause.fixes,
+        fixes=cause.fixes if cause.check else (),  # those of many causes together mend none of them
         references=cause.references,
     )
     parts = finding(place, entry, [])

@@ -98,7 +98,7 @@ def _cause(out: Console, cause: Cause, everything: bool) -> None:
         title=f"{cause.title} ({share(cause)})",
         says="\n".join([*lines, *([f"{cause.example} says: {cause.says}"] if cause.says else [])]),
         cause=cause.cause,
-        fixes=cause.fixes,
+        fixes=cause.fixes if cause.check else (),  # those of many causes together mend none of them
         references=cause.references,
     )
     label = LABEL.get(cause.status, ("?", UNKNOWN))

@@ -7,7 +7,7 @@ from math import prod
 
 # No fleet is larger: a folded text that means more is somebody's joke, and is taken for one name.
 MOST = 5_000_000
-_COMMAS = re.compile(r",(?![^\[\]]*\])")
+_PARTS = re.compile(r"(?:\[[^\[\]]*\]|[^,])+")  # between commas that stand in no brackets
 _BRACKETS = re.compile(r"\[([^\[\]]*)\]")
 _INSIDE = re.compile(r"[0-9]{1,15}(-[0-9]{1,15})?(,[0-9]{1,15}(-[0-9]{1,15})?)*")
 
@@ -18,7 +18,7 @@ def unfolded(text: str) -> tuple[str, ...]:
     ClusterShell is not asked: the names come from files and other machines, and to it some are groups, which it would
     run a program for.
     """
-    return tuple(name for part in _COMMAS.split(text) if part for name in _expanded(part))
+    return tuple(name for part in _PARTS.findall(text) for name in _expanded(part))
 
 
 def _expanded(part: str) -> Iterator[str]:

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from gpudoctor.fleet.faces.json import render
-from gpudoctor.fleet.faces.masking import masked
+from gpudoctor.fleet.faces.masking import harmless, masked
 from gpudoctor.fleet.faces.nodes import nodes
 from gpudoctor.fleet.reading.unfolding import unfolded
 from gpudoctor.fleet.summary import Cause, Change, Fleet, Missing
@@ -83,3 +83,13 @@ def test_equal_names_stay_equal_and_others_differ() -> None:
 def test_hostile_names_are_masked_too() -> None:
     told = masked(FLEETS["hostile"], nodes=True)
     assert json.loads(render(told))["causes"][0]["example"].startswith("node")
+
+
+def test_a_secret_goes_and_a_name_that_looks_like_one_stays() -> None:
+    pod = "0123456789abcdef" * 4
+    cause = msgspec.structs.replace(FLEET.causes[0], says="token=hf_abcdefghijkl", nodes=pod, example=pod)
+    told = harmless(msgspec.structs.replace(FLEET, states={"fail": pod}, causes=(cause,)))
+    assert told.states == {"fail": pod}
+    assert (told.causes[0].nodes, told.causes[0].example) == (pod, pod)
+    assert "hf_" not in told.causes[0].says
+    assert harmless(FLEET) == FLEET

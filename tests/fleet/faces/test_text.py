@@ -166,3 +166,10 @@ def test_a_device_that_stands_apart_in_several_figures_is_named_once() -> None:
     again = msgspec.structs.replace(fleet.spreads[1], outliers=fleet.spreads[0].outliers[:1])
     told = text.render(msgspec.structs.replace(fleet, spreads=(fleet.spreads[0], again)))
     assert "In several figures: node017 GPU 3 (2)\n" in told
+
+
+def test_many_causes_that_are_not_told_apart_have_no_fix() -> None:
+    one = msgspec.structs.replace(large(40).causes[0], check="", title="Other findings")
+    told = text.render(msgspec.structs.replace(large(40), causes=(one,)))
+    assert "Other findings (7 nodes)" in told
+    assert "gpudoctor fix" not in told
