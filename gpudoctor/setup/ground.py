@@ -35,6 +35,7 @@ def ground(facts: Facts, cpu: bool = False) -> Ground:
         gpus=tuple(_name(gpu) for gpu in gpus) or tuple(intel.card_name(card) for card in cards),
         capabilities=_capabilities(gpus),
         gfx=tuple(sorted({g.gfx for g in gpus if isinstance(g.gfx, str)})),
+        rocm=known_or(facts.amd.rocm, None) if vendor == "amd" else None,
         driver=known_or(driver_version(facts), None) if vendor == "nvidia" else None,
         driver_cuda=_cuda(facts) if vendor == "nvidia" else None,
     )

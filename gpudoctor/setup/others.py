@@ -68,11 +68,17 @@ def _amd(ground: Ground, name: str, python: str | None) -> Wheel | None:
         name == "jax"
         and set(ground.gfx) <= set(plugin.gfx.split())
         and (python is None or _fits(python, "3.12", "3.99"))
+        and rocm_fits(ground)
     ):
         why = f"JAX with its plugin for ROCm {plugin.rocm}, which takes the ROCm that is installed on the machine."
         requirement = f"jax[rocm{plugin.rocm}-local]>=0.12"
         return Wheel(framework=name, requirement=requirement, variant=f"rocm{plugin.rocm}", why=why)
     return None
+
+
+def rocm_fits(ground: Ground) -> bool:
+    """Whether the ROCm on the machine is of the major that JAX's plugin is built for."""
+    return (ground.rocm or "").partition(".")[0] == jax.jax().rocm.rocm.partition(".")[0]
 
 
 def _torch(ground: Ground, python: str | None) -> Wheel | None:

@@ -95,6 +95,7 @@ class Ground(msgspec.Struct, frozen=True, kw_only=True):
     gpus: tuple[str, ...] = ()
     capabilities: tuple[str, ...] = ()  # lowest first, each once
     gfx: tuple[str, ...] = ()
+    rocm: str | None = None  # the release that is installed on the machine
     driver: str | None = None
     driver_cuda: str | None = None
 

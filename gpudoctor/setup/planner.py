@@ -3,6 +3,8 @@
 from datetime import UTC, datetime
 
 from gpudoctor import __version__
+from gpudoctor.examine import Wishes as Wanted
+from gpudoctor.examine import check
 from gpudoctor.facts import Facts, Python
 from gpudoctor.knowledge import wheels as table
 from gpudoctor.setup import container, driver, environment, level_zero, others, proof, windows
@@ -22,6 +24,8 @@ _HIDDEN = (
     "No GPU can be seen here, and something on this machine asks for one: `gpudoctor check` says why it is not there. "
     "What follows is for the CPU."
 )
+# What the new environment mends itself, or a step of the plan.
+_OF_WHEELS = ("rocm.gfx-not-in-wheel", "intel.torch-not-for-xpu", "intel.level-zero-missing")
 
 
 class Found:
@@ -102,7 +106,7 @@ def _choose(found: Found, facts: Facts, ground: Ground, wishes: Wishes, python: 
             found.steps.append(step)
         if not ground.vendor and not wishes.cpu and (wants_nvidia(facts) or on_wsl(facts)):
             found.notes.append(_HIDDEN)
-        _other(found, ground, wishes, pythons)
+        _other(found, facts, ground, wishes, pythons)
 
 
 def _nvidia(found: Found, facts: Facts, ground: Ground, wishes: Wishes, pythons: tuple[str | None, ...]) -> None:
@@ -123,8 +127,15 @@ def _nvidia(found: Found, facts: Facts, ground: Ground, wishes: Wishes, pythons:
     found.refused += [refusal(ground, name, decided.cuda, choice, fixed) for name in choice.missing]
 
 
-def _other(found: Found, ground: Ground, wishes: Wishes, pythons: tuple[str | None, ...]) -> None:
-    """An AMD GPU, or none."""
+def _in_the_way(facts: Facts) -> tuple[str, ...]:
+    """What keeps programs from an AMD or Intel GPU, whose driver is the kernel's own."""
+    report = check(facts=facts, wishes=Wanted(only=("rocm", "intel"), quick=True))
+    found = next((f for f in report.findings if f.status == "fail" and f.check not in _OF_WHEELS), None)
+    return () if found is None else (f"{found.says} Mend that first: gpudoctor fix {found.check}",)
+
+
+def _other(found: Found, facts: Facts, ground: Ground, wishes: Wishes, pythons: tuple[str | None, ...]) -> None:
+    """A GPU of AMD, Intel or Apple, or none."""
     amd = ground.vendor == "amd"
     make = others.for_amd if amd else others.for_cpu
     best, wheels = pythons[0], make(ground, wishes.frameworks, pythons[0])
@@ -138,6 +149,8 @@ def _other(found: Found, ground: Ground, wishes: Wishes, pythons: tuple[str | No
     there = {w.framework for w in wheels}
     missing = [name for name in wishes.frameworks if name not in there]
     found.refused += [on_amd(ground, n) if amd else on_cpu(ground, n, best) for n in missing]
+    if ground.vendor in ("amd", "intel"):
+        found.notes += _in_the_way(facts)
     if amd and (variable := others.override(ground)):
         found.notes.append(f"Set {variable} wherever PyTorch runs: it has code for a sibling of this GPU alone.")
 

@@ -4,7 +4,9 @@ import msgspec
 
 from gpudoctor.knowledge import generations, jax, rocm, wheels
 from gpudoctor.knowledge.kernels import version
+from gpudoctor.remedies.amd import INSTALL
 from gpudoctor.setup.choice import LINUX_ONLY, Choice, choose, libc_fits
+from gpudoctor.setup.others import rocm_fits
 from gpudoctor.setup.plan import Ground, Refusal
 from gpudoctor.subjects import NAMES
 
@@ -174,6 +176,10 @@ def on_cpu(ground: Ground, name: str, python: str | None) -> Refusal:
 def on_amd(ground: Ground, name: str) -> Refusal:
     """Why a framework is not installed for an AMD GPU."""
     wish, gfx = NAMES[name], ", ".join(ground.gfx)
+    if name == "jax" and set(ground.gfx) <= set(jax.jax().rocm.gfx.split()) and not rocm_fits(ground):
+        own = f"ROCm {ground.rocm} is installed" if ground.rocm else "no ROCm is installed"
+        why = f"JAX's plugin takes ROCm {jax.jax().rocm.rocm} from the machine, and {own}."
+        return Refusal(wish, why, f"Install a release {jax.jax().rocm.rocm} of ROCm first: {INSTALL}")
     instead = {
         "tensorflow": "Run AMD's container rocm/tensorflow, or use PyTorch or JAX.",
         "cupy": "Build CuPy against the installed ROCm (CUPY_INSTALL_USE_HIP=1 pip install --no-binary cupy cupy), "

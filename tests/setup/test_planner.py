@@ -241,10 +241,34 @@ def test_a_gpu_whose_capability_nobody_knows_is_not_guessed() -> None:
 def test_amd_takes_the_build_that_has_code_for_the_gpu() -> None:
     radeon = Gpu(vendor="amd", index=0, name="Radeon RX 7900 XTX", gfx="gfx1100", integrated=False, capability=None)
     facts = change(change(plain_host(), "gpus", (radeon,)), "pythons", (python(version="3.12.4"),))
-    found = made(facts, "torch", "jax", "tensorflow")
+    found = made(change(facts, "amd.rocm", "7.2.1"), "torch", "jax", "tensorflow")
     assert found.cuda == "rocm7.2"
     assert wheels(found) == {"torch": "torch==2.14.*", "jax": "jax[rocm7-local]>=0.12"}
     assert list(refused(found)) == ["TensorFlow"]
+
+
+@pytest.mark.parametrize(("rocm", "says"), [("6.3.4", "ROCm 6.3.4 is installed"), (None, "no ROCm is installed")])
+def test_jaxs_plugin_takes_the_machines_rocm_which_has_to_be_its_own(rocm: str | None, says: str) -> None:
+    found = made(change(_known("rocm-workstation-with-an-igpu"), "amd.rocm", rocm), "torch", "jax")
+    assert list(wheels(found)) == ["torch"]
+    assert says in refused(found)["JAX"]
+    assert found.refused[0].instead.startswith("Install a release 7 of ROCm first: https://")
+
+
+@pytest.mark.parametrize(
+    ("name", "check"),
+    [
+        ("user-not-in-render", "rocm.kfd-no-permission"),
+        ("amdgpu-not-loaded", "rocm.not-loaded"),
+        ("arc-b580-with-an-old-kernel", "intel.not-driven"),
+        ("rocm-workstation-with-an-igpu", None),
+        ("arc-without-level-zero", None),  # a step of the plan
+        ("card-that-the-wheel-does-not-know", None),  # the new environment has another wheel
+    ],
+)
+def test_what_keeps_programs_from_the_gpu_is_told(name: str, check: str | None) -> None:
+    notes = [note for note in made(_known(name), "torch").notes if "Mend that first" in note]
+    assert [note.rpartition(" ")[2] for note in notes] == ([check] if check else [])
 
 
 def test_in_a_container_and_on_wsl_the_driver_is_somebody_elses() -> None:
