@@ -72,8 +72,11 @@ def summed(
 
 
 def _next(causes: tuple[Cause, ...], missing: tuple[Missing, ...]) -> Iterable[str]:
-    if causes and causes[0].status != "advice" and causes[0].check:
-        yield f"`gpudoctor explain {causes[0].check}` says more of what the worst cause is; its fix is in the summary."
+    # An expectation is told by its own file, and what is told together has no name.
+    known = next((one for one in causes if one.check and not one.check.startswith("expect.")), None)
+    if known and known.status != "advice":
+        word = "worst cause" if known is causes[0] else "cause of this name"
+        yield f"`gpudoctor explain {known.check}` says more of what the {word} is; its fix is in the summary."
     silent = sum(one.count for one in missing if one.state != UNREADABLE)
     if silent:
         yield f"The same `gpudoctor fleet run` again asks the {silent} without a report once more."
