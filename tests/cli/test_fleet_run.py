@@ -246,6 +246,18 @@ def test_an_engine_that_breaks_before_anybody_reports(
     assert states(tmp_path) == {"a": "not asked", "b": "not asked"}
 
 
+def test_without_clustershell(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in [name for name in sys.modules if name.partition(".")[0] == "ClusterShell"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "ClusterShell", None)
+    install = "pip install 'gpudoctor-cli[fleet]'."
+    into = str(tmp_path / "run")
+    for engine in ("ssh", "kubernetes", "slurm"):
+        image = ["--image", "i"] if engine == "kubernetes" else []
+        assert run("fleet", "run", engine, "node[1-2]", "--into", into, *image).sentence.endswith(install)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_nodes_may_stand_behind_the_options(fleet: Run, run: Run, tmp_path: Path) -> None:
     into = str(tmp_path / "run")
     assert run("fleet", "run", "local", "--into", into, "a").code == 0
