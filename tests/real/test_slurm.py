@@ -1,60 +1,23 @@
 """The health check and the prolog of examples/slurm, run by a real Slurm: with munge, controller and node here."""
 
-import os
-import shutil
-import socket
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.examples import EXAMPLES, ILL, WELL, asked, become, stand_in
+from tests.real import slurm_cluster
+from tests.real.slurm_cluster import HOST as NODE
 
-PROGRAMS = ("munged", "slurmctld", "slurmd", "scontrol", "srun")
-NODE = socket.gethostname().partition(".")[0]
-SECONDS = 60  # for what Slurm does of its own accord
 pytestmark = [
     pytest.mark.slurm,
-    pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="slurmd runs as root"),
-    pytest.mark.skipif(not all(map(shutil.which, PROGRAMS)), reason="needs Slurm: apt-get install slurm-wlm"),
+    pytest.mark.skipif(bool(why := slurm_cluster.why_not()), reason=why),
 ]
-CONF = """\
-ClusterName=test
-SlurmctldHost={node}(127.0.0.1)
-SlurmctldPort={ports[0]}
-SlurmdPort={ports[1]}
-SlurmUser=root
-AuthType=auth/munge
-AuthInfo=socket={folder}/munge.socket
-StateSaveLocation={folder}/state
-SlurmdSpoolDir={folder}/spool
-SlurmctldPidFile={folder}/slurmctld.pid
-SlurmdPidFile={folder}/slurmd.pid
-SlurmctldLogFile={folder}/slurmctld.log
-SlurmdLogFile={folder}/slurmd.log
-ProctrackType=proctrack/linuxproc
-TaskPlugin=task/none
-MpiDefault=none
-ReturnToService=2
-NodeName={node} NodeAddr=127.0.0.1 CPUs=1
-PartitionName=all Nodes=ALL Default=YES
-"""
 
 
-class Cluster:
-    """A cluster of one node, whose GPUs are those of a recorded machine.
-
-    Args:
-        folder: for all of its files.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.env = {**os.environ, "SLURM_CONF": str(folder / "slurm.conf")}
-        self._running: list[subprocess.Popen[bytes]] = []
+class Cluster(slurm_cluster.Cluster):
+    """A cluster of one node, whose GPUs are those of a recorded machine."""
 
     def write(self) -> None:
         """Write the example's files with the folders of the test in place of the system's."""
@@ -67,38 +30,8 @@ class Cluster:
             (self.folder / file.name).write_text(text)
             (self.folder / file.name).chmod(0o755)
         stand_in(self.folder, WELL)
-        conf = CONF.format(node=NODE, folder=self.folder, ports=(_port(), _port()))
         part = (self.folder / "slurm.conf.part").read_text().replace("Interval=300", "Interval=2")
-        (self.folder / "slurm.conf").write_text(conf + part)
-
-    def start(self) -> None:
-        """Start munge, the controller and the node, and wait for the node."""
-        for name in ("state", "spool"):
-            (self.folder / name).mkdir()
-        key = self.folder / "munge.key"
-        key.write_bytes(os.urandom(128))
-        key.chmod(0o600)
-        names = {"socket": "munge.socket", "key-file": "munge.key", "pid-file": "munge.pid", "log-file": "munge.log"}
-        options = [f"--{option}={self.folder / name}" for option, name in {**names, "seed-file": "seed"}.items()]
-        self._begin("munged", "--foreground", "--force", *options)
-        self.until(lambda: (self.folder / "munge.socket").exists(), "munge")
-        self._begin("slurmctld", "-D")
-        self._begin("slurmd", "-D", "-N", NODE)
-        self.until(lambda: self.node("State") not in ("", "UNKNOWN", "DOWN*", "UNKNOWN*", "DOWN"), "the node")
-
-    def _begin(self, *argv: str) -> None:
-        log = (self.folder / f"{argv[0]}.out").open("wb")
-        self._running.append(subprocess.Popen(argv, env=self.env, stdout=log, stderr=log, cwd=self.folder))
-
-    def run(self, *argv: str, seconds: float = SECONDS) -> subprocess.CompletedProcess[str]:
-        """Run one of Slurm's commands."""
-        return subprocess.run(argv, env=self.env, capture_output=True, text=True, timeout=seconds, cwd=self.folder)
-
-    def node(self, field: str) -> str:
-        """A field of what Slurm says about the node."""
-        words = self.run("scontrol", "show", "node", NODE).stdout
-        found = [line.partition(f"{field}=")[2] for line in words.splitlines() if line.strip().startswith(f"{field}=")]
-        return found[0] if field == "Reason" and found else found[0].split()[0] if found else ""
+        self.configure(slurm_cluster.node(NODE), part)
 
     def cannot_tell(self) -> None:
         """From now on gpudoctor cannot find anything out."""
@@ -111,41 +44,13 @@ class Cluster:
         assert self.run("scontrol", "reconfigure").returncode == 0
         time.sleep(3)  # for the one that may be under way
 
-    def until(self, holds: Callable[[], bool], what: str) -> None:
-        """Wait for something that Slurm does.
-
-        Raises:
-            AssertionError: it does not come.
-        """
-        end = time.monotonic() + SECONDS
-        while not holds():
-            logs = {one.name: one.read_text(errors="replace")[-1500:] for one in self.folder.glob("slurm*.log")}
-            assert time.monotonic() < end, f"{what} does not come: {self.run('scontrol', 'show', 'node').stdout} {logs}"
-            time.sleep(0.2)
-
-    def stop(self) -> None:
-        """End all of it, the last first."""
-        for process in reversed(self._running):
-            process.terminate()
-            try:
-                process.wait(10)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
-
-
-def _port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
-
 
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[Cluster]:
     made = Cluster(tmp_path)
     made.write()
     try:
-        made.start()
+        made.start([NODE])
         yield made
     finally:
         made.stop()
@@ -199,6 +104,6 @@ def test_what_is_unknown_takes_no_node_away_and_stands_in_the_log(cluster: Clust
     cluster.until(lambda: (cluster.folder / "run" / "well").exists(), "the health check")
     cluster.cannot_tell()
     said = "gpudoctor said nothing and ended with 2"
-    cluster.until(lambda: said in (cluster.folder / "slurmd.log").read_text(), "the line in the log")
+    cluster.until(lambda: said in (cluster.folder / f"slurmd.{NODE}.log").read_text(), "the line in the log")
     assert cluster.node("State") == "IDLE"
     assert cluster.run("srun", "-N1", "echo", "hello").stdout == "hello\n"
