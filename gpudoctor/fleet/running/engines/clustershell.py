@@ -95,8 +95,10 @@ class ClusterShell:
         for node in tuple(ear.left):
             if stop.is_set():
                 ear.over(node, "not asked", "The run was ended first.")
-            else:
+            elif time.monotonic() > ear.ends:
                 ear.late(node)
+            else:  # ClusterShell before 1.10 tells no more of nodes behind it
+                ear.over(node, "unreachable", "The gateway on the way there was lost.")
 
     def _conduct(self, ear: "Ear", names: Sequence[str], job: Job, limit: float) -> None:
         """Run ClusterShell's loop until all are over, `tell` fails, or it is time to stop."""

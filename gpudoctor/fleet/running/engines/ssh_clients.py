@@ -21,6 +21,7 @@ PR_SET_PDEATHSIG = 1  # prctl(2)
 _GRACE = 0.5  # seconds between SIGTERM and SIGKILL: ssh needs some milliseconds
 _WORDS = 20  # lines of standard error that are kept: the longest message, of a changed host key, has 15
 _LONG = 500  # characters kept of such a line
+_LONGEST = 1 << 16  # bytes of a line: those of a report are shorter than 4096
 _tied = threading.local()
 
 
@@ -42,6 +43,12 @@ class Client(SshClient):  # type: ignore[misc]  # ClusterShell has no types
             return super()._start()
         finally:
             _tied.prctl = None
+
+    def _handle_read(self, sname: str) -> None:
+        super()._handle_read(sname)
+        stream = self.streams.get(sname)
+        if stream is not None and len(stream.rbuf) > _LONGEST:  # nothing of ours
+            stream.rbuf = b""
 
     def _close(self, abort: bool, timeout: bool) -> None:
         if abort and self.popen.poll() is None:

@@ -26,6 +26,7 @@ good*) echo "hello from $node"; cat; printf 'no end' ;;
 away*) echo "ssh: connect to host $node port 22: No route to host" >&2; exit 255 ;;
 hang*) echo "hello from $node"; exec sleep 100 ;;
 deaf*) trap '' TERM; echo "hello from $node"; while :; do sleep 0.1; done ;;
+flood*) head -c 5000000 /dev/zero; echo; echo "hello from $node" ;;
 odd*) printf 'x\\377y\\n' ;;
 esac
 """
@@ -111,6 +112,12 @@ def test_the_command_reaches_the_shell_of_the_node_whole(ssh: Path) -> None:
 
 def test_bytes_that_are_no_text_become_a_line(ssh: Path) -> None:
     assert _run("odd").lines("odd") == ["x\ufffdy"]
+
+
+def test_a_line_without_an_end_is_not_kept(ssh: Path) -> None:
+    *cut, last = _run("flood").lines("flood")
+    assert last == "hello from flood"
+    assert sum(map(len, cut)) < 2 << 20
 
 
 def test_a_node_that_hangs_is_told_at_once_when_it_is_late(ssh: Path) -> None:
