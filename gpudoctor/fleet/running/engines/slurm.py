@@ -24,8 +24,8 @@ class Slurm:
     A job runs in the default partition where its node is in that, else in the first of its partitions that is up. One
     started from within another job is a job of its own all the same; "--jobid" and "--overlap" make it a step.
 
-    However a run ends, its jobs are cancelled; where gpudoctor itself is killed by SIGKILL, Slurm ends them at the limit
-    that they were given, a minute or two past the node's.
+    However a run ends, its jobs are cancelled; where gpudoctor itself is killed by SIGKILL, Slurm ends them at the
+    limit that they were given, a minute or two past the node's.
 
     Args:
         options: more options of srun, as its arguments: ("--account=ops", "--exclusive"). They win over ours.
