@@ -43,18 +43,27 @@ class Head(NamedTuple):
     packages: bytes
 
 
+class _Line(msgspec.Struct, frozen=True, gc=False):
+    report: _Report = _Report()
+
+
 _decode = msgspec.json.Decoder(_Report).decode
+_decode_line = msgspec.json.Decoder(_Line).decode
 STATUSES = frozenset({"fail", "warn", "pass", "incomplete"})
 
 
-def head(data: bytes) -> Head:
+def head(data: bytes, line: bytes = b"") -> Head:
     """Cut a report into its parts.
+
+    Args:
+        data: the report.
+        line: a line of a file that holds it, in the place of `data`: it is gone through once.
 
     Raises:
         ReportError: it is no JSON, was cut short, or is of another schema.
     """
     try:
-        report = _decode(data)
+        report = _decode_line(line).report if line else _decode(data)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise ReportError(f"It is no report: {said(error)}.") from None
     if report.schema != SCHEMA:

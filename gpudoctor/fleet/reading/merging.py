@@ -65,9 +65,10 @@ def line(sent: Sent) -> bytes:
     """
     if sent.why:
         raise ReportError(sent.why)
-    head(sent.data)
+    data = sent.data
+    head(data)
     try:
-        report = msgspec.json.format(sent.data, indent=-1)
+        report = msgspec.json.format(data, indent=-1)
         report.decode()
     except (msgspec.MsgspecError, ValueError, RecursionError):
         raise ReportError("It is no report: it is no JSON throughout.") from None

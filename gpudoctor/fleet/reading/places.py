@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Callable, Iterator
-from typing import IO, NamedTuple, Protocol
+from typing import IO, Protocol
 
 import msgspec
 
@@ -15,18 +15,36 @@ _OURS = re.compile(rb'\{"node":"([A-Za-z0-9_.-]+)","report":\{')
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
 
-class Sent(NamedTuple):
+class Sent:
     """What there is of one node.
 
-    Attributes:
+    Args:
         node: its name.
         data: its report, as JSON; empty: it could not be read.
         why: then a sentence that says why.
+        line: the line of a file that holds the report, in the place of `data`; it was not looked into.
+
+    Attributes:
+        node: its name.
+        why: a sentence where its report could not be read.
+        line: the whole line where the report is a part of one; else empty.
     """
 
-    node: str
-    data: bytes
-    why: str = ""
+    __slots__ = ("_data", "line", "node", "why")
+
+    def __init__(self, node: str, data: bytes = b"", why: str = "", line: bytes = b"") -> None:
+        self.node, self.why, self.line = node, why, line
+        self._data = data
+
+    @property
+    def data(self) -> bytes:
+        """The report, as JSON; empty where it could not be read, or the line holds none."""
+        if self.line:
+            try:
+                return bytes(_line(self.line).report)
+            except (msgspec.MsgspecError, ValueError, RecursionError):
+                return b""
+        return self._data
 
 
 # Whether a report is wanted, by its place and its node; None: all are.
@@ -99,6 +117,9 @@ class _Line(msgspec.Struct):
     report: msgspec.Raw = msgspec.Raw(b"")
 
 
+_line = msgspec.json.Decoder(_Line).decode
+
+
 class _Name(msgspec.Struct):
     node: str
 
@@ -124,16 +145,19 @@ class Lines:
 
     def sent(self, wanted: Wanted) -> Iterator[tuple[int, Sent]]:
         """Each line; one that cannot be read goes by the file's name and the line's number."""
-        decode = msgspec.json.Decoder(_Line).decode
         for number, line in self._lines():
-            try:
-                one = decode(line)
-                data = bytes(one.report)
-                sent = Sent(_readable(one.node), data, "" if data else "The line holds no report.")
-            except (msgspec.MsgspecError, ValueError, RecursionError):
-                sent = Sent(f"{self._stem}:{number}", b"", _why(line))
+            found = _OURS.match(line) if len(line) <= LIMIT else None
+            sent = Sent(found[1].decode(), line=line) if found else self._sent(number, line)
             if wanted is None or wanted(number, sent.node):
                 yield number, sent
+
+    def _sent(self, number: int, line: bytes) -> Sent:
+        try:
+            one = _line(line)
+        except (msgspec.MsgspecError, ValueError, RecursionError):
+            return Sent(f"{self._stem}:{number}", why=_why(line))
+        data = bytes(one.report)
+        return Sent(_readable(one.node), data, "" if data else "The line holds no report.")
 
     def _lines(self) -> Iterator[tuple[int, bytes]]:
         """The lines with their numbers; an empty one stands for all that is lost of a packed file."""

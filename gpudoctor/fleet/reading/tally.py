@@ -54,7 +54,7 @@ class Tally:
             self.absent.add(sent.node, UNREADABLE, sent.why)
             return
         try:
-            self._take(sent.node, head(sent.data))
+            self._take(sent.node, head(b"", sent.line) if sent.line else head(sent.data))
         except ReportError as error:
             self.absent.add(sent.node, UNREADABLE, str(error))
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:

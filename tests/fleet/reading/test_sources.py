@@ -10,6 +10,7 @@ import pytest
 
 from gpudoctor.fleet.reading import places
 from gpudoctor.fleet.reading.sources import SourceError, Sources
+from gpudoctor.fleet.reading.summing import summed
 from gpudoctor.report.model import Report
 from tests.fleet.reading.reports import lay, report
 
@@ -101,6 +102,15 @@ def test_lines_that_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, li
     (tmp_path / "x.jsonl").write_bytes(b'{"node":"a","report":{}}\n' + line + b'\n\n{"node":"b","report":{}}')
     found = {sent.node: sent.why for sent in Sources([str(tmp_path / "x.jsonl")])}
     assert found == {"a": "", node: why, "b": ""}
+
+
+def test_a_line_as_merge_writes_it_that_was_cut_short(tmp_path: Path) -> None:
+    path = _lines(tmp_path / "x.jsonl", ("a", report()), ("b", report()))
+    path.write_bytes(path.read_bytes()[:-40])
+    assert [(sent.node, bool(sent.data)) for sent in Sources([str(path)])] == [("a", True), ("b", False)]
+    found = summed(Sources([str(path)]))
+    assert found.states == {"unreadable": "b", "pass": "a"}
+    assert [one.why for one in found.missing] == ["It is no report: Input data was truncated."]
 
 
 def test_a_packed_file_that_was_cut_short(tmp_path: Path) -> None:
