@@ -6,7 +6,7 @@ from gpudoctor.remedies.python import manager_of
 from gpudoctor.remedies.system import family_of
 from gpudoctor.setup import commands
 from gpudoctor.setup.plan import Command, Step, Wheel
-from gpudoctor.setup.projects import PIXI, POETRY, names, pixi, poetry, split
+from gpudoctor.setup.projects import PIXI, POETRY, entry, names, pixi, poetry, split
 from gpudoctor.setup.wishes import Wishes
 from gpudoctor.views.packages import packages_of
 
@@ -152,11 +152,9 @@ def _into(python: Python, by: str, wheels: tuple[Wheel, ...]) -> Step:
     if by in ("uv", "poetry") and project:
         return _project(python, by, project, wheels)
     if by == "pixi":
-        found: tuple[Command, ...] = (commands.of("pixi", "add", "--pypi", *(w.requirement for w in wheels)),)
-        gone: tuple[str, ...] = ()
-    else:
-        gone = _rivals(python, wheels)
-        found = (*_remove(by, python.path, gone), *_install(by, python.path, wheels))
+        return _workspace(python, project, wheels)
+    gone = _rivals(python, wheels)
+    found = (*_remove(by, python.path, gone), *_install(by, python.path, wheels))
     why = _why(wheels)
     if gone:
         why += f" {' and '.join(gone)} goes first: what is there would count as well, or its files would be mixed."
@@ -167,7 +165,28 @@ def _into(python: Python, by: str, wheels: tuple[Wheel, ...]) -> Step:
         why=why,
         commands=found,
         verify=(_check(by, python.path),),
-        undo=_remove(by, python.path, tuple(split(w.requirement)[0] for w in wheels)) if by != "pixi" else (),
+        undo=_remove(by, python.path, tuple(split(w.requirement)[0] for w in wheels)),
+    )
+
+
+def _workspace(python: Python, project: str | None, wheels: tuple[Wheel, ...]) -> Step:
+    """Pixi's file decides. What comes from an index of its own is written into it: `pixi add` would take PyPI's."""
+    prefix = str(python.prefix) if isinstance(python.prefix, str) else python.path
+    place = project or prefix.partition("/.pixi/")[0]
+    own, rest = [w for w in wheels if w.index], [w.requirement for w in wheels if not w.index]
+    found: list[Command] = []
+    if own:
+        lines = (f"# in {place}/pixi.toml:", "[pypi-dependencies]", *(entry(w) for w in own))
+        found.append(commands.by_hand("\n".join(lines)))
+    if rest:
+        found.append(commands.of("pixi", "add", "--manifest-path", place, "--pypi", *rest))
+    return Step(
+        id="wheels",
+        group="environment",
+        title=f"Add {names(wheels)} to the workspace in {place}.",
+        why=f"{_why(wheels)} pixi installs what the workspace's file says, and removes what it does not say.",
+        commands=(*found, commands.of("pixi", "install", "--manifest-path", place)),
+        verify=(commands.of(python.path, "--version"),),
     )
 
 

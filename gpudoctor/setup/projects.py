@@ -23,6 +23,11 @@ def split(requirement: str) -> tuple[str, str, str]:
     return name, extras.rstrip("]"), requirement[place:]
 
 
+def entry(wheel: Wheel) -> str:
+    """A dependency as pixi writes it."""
+    return _entry(wheel, f"index = {json.dumps(wheel.index)}" if wheel.index else "")
+
+
 def _entry(wheel: Wheel, index: str) -> str:
     """A dependency as pixi and poetry write it; `index` is the key and value that name its source."""
     name, extras, bound = split(wheel.requirement)
@@ -48,7 +53,7 @@ def pixi(facts: Facts, wishes: Wishes, minor: str, wheels: tuple[Wheel, ...], wh
         f'python = "{minor}.*"',
         "",
         "[pypi-dependencies]",
-        *(_entry(w, f"index = {json.dumps(w.index)}" if w.index else "") for w in wheels),
+        *(entry(w) for w in wheels),
     ]
     path = f"{wishes.place}/pixi.toml"
     return Step(

@@ -422,3 +422,15 @@ def test_the_distributions_python_may_lack_venv() -> None:
 def test_who_says_yes_to_all_of_it_is_asked_nothing() -> None:
     shown = _shown(quiet(made(machine("ada", branch=None), "torch")))
     assert shown == ["sudo apt-get update", "sudo apt-get --yes install nvidia-driver-580-open"]
+
+
+def test_into_a_workspace_of_pixi_the_index_of_the_driver_stays() -> None:
+    place = "/srv/w/.pixi/envs/default"
+    there = python(version="3.12.4", path=f"{place}/bin/python", prefix=place, manager="pixi")
+    facts = change(machine("ada", branch=570), "pythons", (there,))
+    one = step(made(facts, "torch", "jax", into=there.path), "wheels")
+    by_hand, add, install = one.commands
+    assert by_hand.argv == ()
+    assert 'torch = { version = "==2.14.*", index = "https://download.pytorch.org/whl/cu126" }' in by_hand.shown
+    assert add.argv == ("pixi", "add", "--manifest-path", "/srv/w", "--pypi", "jax[cuda12]>=0.4.30")
+    assert install.argv == ("pixi", "install", "--manifest-path", "/srv/w")
