@@ -46,7 +46,7 @@ class Ledger:
         self.path = path
         self.entries, whole = _read(path)
         try:
-            self._file = open(path, "ab", buffering=0)  # noqa: SIM115 - for its life: each line is told at once
+            self._file = open(path, "ab", buffering=0, opener=_opened)  # noqa: SIM115 - each line is told at once
             if whole is not None:
                 self._file.truncate(whole)
             self._length = os.fstat(self._file.fileno()).st_size
@@ -117,6 +117,11 @@ def _entry(line: bytes) -> Entry | None:
     except (msgspec.MsgspecError, ValueError):
         return None
     return entry if entry.state in STATES else None
+
+
+def _opened(path: str, flags: int) -> int:
+    """Through no link that somebody has laid."""
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)
 
 
 def _text(told: str) -> str:

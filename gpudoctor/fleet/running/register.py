@@ -11,6 +11,7 @@ from gpudoctor.fleet.running.folder import Folder
 from gpudoctor.fleet.running.ledger import STATES, LedgerError
 
 REPORTED = "reported"
+_LONGEST = 1000  # letters of a reason, which may quote a launcher
 
 
 class Standing(NamedTuple):
@@ -178,7 +179,7 @@ class Register:
         self._lines.forget(node)
         self._states[node] = state
         try:
-            self._folder.ledger.note(node, state, why, seconds)
+            self._folder.ledger.note(node, state, why[:_LONGEST], seconds)
         except LedgerError as error:
             self._end(str(error))
 

@@ -71,6 +71,13 @@ def test_where_nothing_can_be_written_or_read(tmp_path: Path) -> None:
         read(str(tmp_path))
 
 
+def test_no_link_is_followed(path: str, tmp_path: Path) -> None:
+    (tmp_path / "mine").write_text("")
+    Path(path).symlink_to(tmp_path / "mine")
+    with pytest.raises(LedgerError, match=r"cannot be written: .+\.$"):
+        Ledger(path)
+
+
 def test_a_full_disk_leaves_whole_lines(path: str, small_files: None) -> None:
     ledger = Ledger(path)
 
