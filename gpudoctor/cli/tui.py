@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from gpudoctor.cli import INCOMPLETE, OK, UsageError
@@ -72,15 +71,13 @@ def fleet_of(arguments: argparse.Namespace) -> tuple[str, ...]:
     """Where the reports of a fleet are; empty: none was asked for.
 
     Raises:
-        UsageError: there is nothing at one of the paths, or what reads them is not installed.
+        UsageError: there is nothing at one of the paths.
     """
     for path in arguments.fleet:
         if path == "-":
             raise UsageError("--fleet - has no meaning here: the application reads its keys from standard input.")
         if not os.path.exists(path):
             raise UsageError(f"--fleet: there is no file or folder {path}.")
-    if arguments.fleet and find_spec("ClusterShell") is None:
-        raise UsageError("A fleet needs ClusterShell: pip install 'gpudoctor-cli[fleet]'.")
     return tuple(arguments.fleet)
 
 

@@ -42,6 +42,8 @@ def _arguments(line: str) -> Any:
         ("serve --demo mismatch --python x", "--python has no meaning with --demo, which opens a recorded machine."),
         ("serve --demo mismatch --root /tmp", "--root has no meaning with --demo, which opens a recorded machine."),
         ("serve --root /proc/none", "--root /proc/none is no folder."),
+        ("serve --fleet /proc/none", "--fleet: there is no file or folder /proc/none."),
+        ("serve --fleet -", "--fleet - has no meaning here: the application reads its keys from standard input."),
         ("serve --samples /proc/none", "The recording /proc/none cannot be read: No such file or directory."),
         ("serve --samples /", "The recording / cannot be read: Is a directory."),
         (
@@ -72,6 +74,21 @@ def test_it_opens_what_was_asked_for(facts_file: str) -> None:
     for name in DEMOS:
         opened = tui.source_of(_arguments(f"tui --demo {name}"))
         assert (opened.title, opened.demo, opened.samples) == (f"demo: {name}", name, ())
+
+
+def test_it_opens_the_reports_of_a_fleet_beside_any_machine(tmp_path: Path) -> None:
+    (tmp_path / "one.json").touch()
+    given = _arguments(f"tui --demo mismatch --fleet {tmp_path} {tmp_path / 'one.json'}")
+    assert tui.fleet_of(given) == (str(tmp_path), str(tmp_path / "one.json"))
+    assert tui.source_of(given).demo == "mismatch"
+    assert tui.fleet_of(_arguments("tui")) == ()
+
+
+def test_a_visitor_s_application_opens_the_same_fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "my run").mkdir()
+    monkeypatch.chdir(tmp_path)
+    given = _arguments("serve --fleet 'my run'")
+    assert f"--fleet '{tmp_path}/my run'" in serve.command(given)
 
 
 def test_it_plays_recorded_samples_beside_any_machine(tmp_path: Path) -> None:

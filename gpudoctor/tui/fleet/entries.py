@@ -94,6 +94,7 @@ def _missing(missing: Iterable[Missing]) -> Iterator[Entry]:
 def _drifts(drifts: Iterable[Drift]) -> Iterator[Entry]:
     for one in drifts:
         count = sum(departure.count for departure in one.departures)
+        others = "; ".join(f"{departure.value}: {departure.nodes}" for departure in one.departures)
         most = f"{one.majority} on {one.count:,} of {one.known:,}" if one.majority else "no value has a majority"
         yield Entry(
             key=f"drift {one.hardware} {one.fact}",
@@ -101,7 +102,9 @@ def _drifts(drifts: Iterable[Drift]) -> Iterator[Entry]:
             label="differs",
             style="warn",
             title=f"{one.fact}: {most}",
-            below=f"{nodes(count)} otherwise  {'; '.join(f'{d.value}: {d.nodes}' for d in one.departures)}",
+            below=f"{nodes(count)} otherwise  {others}"
+            if others
+            else f"{one.values:,} values, one on nearly each node",
             sets=tuple(departure.nodes for departure in one.departures),
             about=one,
         )

@@ -93,9 +93,10 @@ class NodeGrid(ScrollView, can_focus=True):
     def move(self, node: int) -> None:
         """Put the cursor on a node."""
         if self.nodes is not None and 0 <= node < len(self.nodes.names):
-            self.marks = self.marks._replace(cursor=node)
+            before, self.marks = self.marks.cursor, self.marks._replace(cursor=node)
             self.reveal(node)
-            self.refresh()
+            for row in {before // self._how.across, node // self._how.across}:
+                self.refresh_line(row)
             self.post_message(self.Chosen())
 
     # -- what is drawn -------------------------------------------------------------------------------------

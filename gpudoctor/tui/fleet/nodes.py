@@ -7,7 +7,8 @@ from collections.abc import Iterable
 
 from rich.cells import cell_len
 
-from gpudoctor.fleet.nodesets import NodesError, fold, unfold
+from gpudoctor.fleet.nodesets import fold
+from gpudoctor.fleet.reading.unfolding import unfolded
 from gpudoctor.fleet.summary import Fleet
 from gpudoctor.tui.diagnosis.commands import one_line
 
@@ -18,16 +19,6 @@ def natural(name: str) -> tuple[tuple[int, int, str], ...]:
     """A key that puts node9 before node10."""
     parts = enumerate(_NUMBER.split(name))
     return tuple((1, int(part), part) if at % 2 else (0, 0, part) for at, part in parts if part)
-
-
-def unfolded(text: str) -> tuple[str, ...]:
-    """The names of a folded set; one that could not be folded is a list with commas."""
-    if not text:
-        return ()
-    try:
-        return unfold(text)
-    except NodesError:
-        return tuple(text.split(","))
 
 
 class Nodes:
@@ -79,9 +70,4 @@ class Nodes:
             return frozenset()
         part = words.casefold()
         named = frozenset(at for at, name in enumerate(self.names) if part in name.casefold())
-        if named or not any(sign in words for sign in "[],"):
-            return named
-        try:
-            return self.places(unfold(words))
-        except NodesError:  # half a set, which somebody still types
-            return frozenset()
+        return named or self.places(unfolded(words))

@@ -23,6 +23,7 @@ class Opened:
         entries: what is said of it.
         done: reports that were read so far.
         running: whether it is read now; what was read before stays meanwhile.
+        note: what could not be said of it, in a sentence; empty: nothing.
         error: why it cannot be read, in a sentence; empty: it can.
     """
 
@@ -33,7 +34,7 @@ class Opened:
         self.entries: list[Entry] = []
         self.done = 0
         self.running = False
-        self.error = ""
+        self.note = self.error = ""
 
     @property
     def title(self) -> str:
@@ -44,9 +45,9 @@ class Opened:
         more = f" and {len(self.paths) - 1} more" if len(self.paths) > 1 else ""
         return f"{first}{more}"
 
-    def take(self, fleet: Fleet, nodes: Nodes, entries: list[Entry]) -> None:
+    def take(self, fleet: Fleet, nodes: Nodes, entries: list[Entry], note: str) -> None:
         """It was read to its end."""
-        self.fleet, self.nodes, self.entries = fleet, nodes, entries
+        self.fleet, self.nodes, self.entries, self.note = fleet, nodes, entries, note
         self.running, self.error = False, ""
 
     def fail(self, error: str) -> None:

@@ -100,7 +100,11 @@ def _drift(one: Drift, width: int) -> Iterator[Line]:
         yield from hanging("" if place else "but", departure.value, width, "heading warn")
         yield from on_nodes(departure.nodes, width)
         yield from hanging("", nodes(departure.count), width, "dim")
-    yield from _more(len(one.departures) - MOST, "values", width)
+    if one.departures:
+        shown = min(MOST, len(one.departures)) + bool(one.majority)
+        yield from _more(max(one.values, len(one.departures) + bool(one.majority)) - shown, "values", width)
+    else:
+        yield from hanging("", f"Nearly every node has a value of its own: {one.values:,} of them.", width)
 
 
 def _spread(one: Spread, width: int) -> Iterator[Line]:

@@ -13,15 +13,21 @@ if TYPE_CHECKING:
     from gpudoctor.tui.fleet.entries import Entry
     from gpudoctor.tui.fleet.nodes import Nodes
 
-NO_LIBRARY = "A fleet needs ClusterShell: pip install 'gpudoctor-cli[fleet]'."
-
 
 class Read(NamedTuple):
-    """What is shown of a fleet."""
+    """What is shown of a fleet.
+
+    Attributes:
+        fleet: its summary.
+        nodes: of the summary.
+        entries: what is said of it.
+        note: what could not be said, in a sentence; empty: nothing.
+    """
 
     fleet: Fleet
     nodes: Nodes
     entries: list[Entry]
+    note: str = ""
 
 
 def read(paths: Sequence[str], tell: Callable[[int], None]) -> Read | str:
@@ -31,22 +37,22 @@ def read(paths: Sequence[str], tell: Callable[[int], None]) -> Read | str:
         paths: folders and files with reports.
         tell: is told how many reports were read so far; what it raises ends the reading.
     """
-    try:
-        from gpudoctor.fleet.kept import SummaryError
-        from gpudoctor.fleet.reading.sources import SourceError
-        from gpudoctor.tui.fleet.entries import entries
-        from gpudoctor.tui.fleet.nodes import Nodes
+    from gpudoctor.fleet.kept import SummaryError
+    from gpudoctor.fleet.reading.sources import SourceError
+    from gpudoctor.privacy import harmless
+    from gpudoctor.tui.fleet.entries import entries
+    from gpudoctor.tui.fleet.nodes import Nodes
 
-        fleet = summary(paths, tell)
-        return Read(fleet, Nodes(fleet), entries(fleet))
+    try:
+        fleet, note = with_history(paths, summary(paths, tell))
     except (SourceError, SummaryError) as error:
         return str(error)
-    except ModuleNotFoundError as error:
-        return NO_LIBRARY if (error.name or "").startswith("ClusterShell") else fault(error)
+    fleet = harmless(fleet)
+    return Read(fleet, Nodes(fleet), entries(fleet), note)
 
 
 def summary(paths: Sequence[str], tell: Callable[[int], None]) -> Fleet:
-    """The summary of the reports there, with what changed since the last one that the folder keeps.
+    """The summary of the reports there.
 
     Args:
         paths: folders and files with reports; or a single summary, which is taken as it is.
@@ -56,15 +62,27 @@ def summary(paths: Sequence[str], tell: Callable[[int], None]) -> Fleet:
         SourceError: the reports cannot be read.
         SummaryError: a summary cannot be read.
     """
-    from gpudoctor.fleet import kept
+    from gpudoctor.fleet.kept import is_summary
+    from gpudoctor.fleet.kept import read as read_summary
     from gpudoctor.fleet.reading.sources import Sources
     from gpudoctor.fleet.reading.summing import summed
 
     alone = paths[0] if len(paths) == 1 else ""
-    if os.path.isfile(alone) and kept.is_summary(alone):
-        return kept.read(alone)
-    found = summed(Sources(paths), tell=tell)
-    return kept.since_last(alone, found) if alone and os.path.isdir(alone) else found
+    if os.path.isfile(alone) and is_summary(alone):
+        return read_summary(alone)
+    return summed(Sources(paths), tell=tell)
+
+
+def with_history(paths: Sequence[str], fleet: Fleet) -> tuple[Fleet, str]:
+    """The summary with what has changed since the one that a run's folder keeps, or why that cannot be said."""
+    from gpudoctor.fleet.kept import SummaryError, since_last
+
+    if len(paths) > 1 or not os.path.isdir(paths[0]):
+        return fleet, ""
+    try:
+        return since_last(paths[0], fleet), ""
+    except SummaryError as error:
+        return fleet, f"{error} Nothing is compared with it."
 
 
 def fault(error: Exception) -> str:

@@ -62,6 +62,8 @@ def lines(opened: Opened, width: int) -> list[list[Part]]:
         rows = wrapped(counted, width)
         whole = wrapped(counted + dated, width)
         rows = whole if len(whole) == len(rows) or width >= ROOMY else rows
+    if opened.note:
+        rows.append([(opened.note, "warn")])
     if opened.error:
         rows.append([(opened.error, "fail")])
     elif opened.running:

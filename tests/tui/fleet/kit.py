@@ -81,7 +81,7 @@ def at(
 
     async def do(pilot: Pilot[Any]) -> None:
         there = There(pilot)
-        await there.until(lambda: there.app.fleet.fleet is fleet)
+        await there.until(lambda: there.app.fleet.fleet is not None)
         await there.until(lambda: there.app.screen.query(NodeGrid) and there.grid.nodes is not None)
         await what(there)
 

@@ -232,7 +232,7 @@ def test_without_a_fleet_it_says_how_to_come_by_one_and_opens_one(
         await settled(pilot, lambda: "There is no file or folder /proc/none." in "\n".join(text_of(app)))
         app.screen.query_one("#path").value = str(tmp_path)  # type: ignore[attr-defined]
         await pilot.press("enter")
-        await settled(pilot, lambda: app.fleet.fleet is SMALL)
+        await settled(pilot, lambda: app.fleet.fleet == SMALL)
         await settled(pilot, lambda: "40 nodes" in text_of(app)[1])
         assert "6 Fleet" in text_of(app)[0]
 
