@@ -233,9 +233,13 @@ def test_a_stopped_run_leaves_nothing_behind(cluster: Running) -> None:
     assert processes("ray_driver.py") == []
 
 
-def test_no_cluster_is_one_sentence(python: str) -> None:
+@pytest.mark.parametrize("address", ["auto", "127.0.0.1:1"])
+def test_no_cluster_is_one_sentence(address: str, python: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gpudoctor.fleet.running.engines.ray.JOIN", 20.0)
+    monkeypatch.setenv("RAY_TMPDIR", str(tmp_path))
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
     with pytest.raises(EngineError) as raised:
-        Ray(address="127.0.0.1:1", python=python).targets("")
+        Ray(address=address, python=python).targets("")
     assert str(raised.value).startswith("Ray")
     assert "\n" not in str(raised.value)
 

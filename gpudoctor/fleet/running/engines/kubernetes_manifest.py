@@ -3,7 +3,9 @@
 How a pod sees the GPUs of its node. A limit such as `nvidia.com/gpu: 8` takes them away from jobs, and waits where they
 are taken. So the pod asks for none: it is privileged, which shows it the devices, and where the cluster has NVIDIA's
 RuntimeClass it runs in that, which brings the driver's libraries (NVIDIA_VISIBLE_DEVICES). It looks at the GPUs beside
-whoever uses them. With `exclusive` it is not privileged and takes the limit, as measurements may want it.
+whoever uses them, and it has the node's own network, so that neighbours find each other by the nodes' names
+(`--pairs`). With `exclusive` it is not privileged and takes the limit, as measurements may want it; then the network is
+the pod's own, too.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,6 +23,8 @@ FOLDER = "/reports"
 # Nothing takes a node away from us, as nothing does from a DaemonSet: neither a taint nor a cordon.
 _TOLERATED = [{"operator": "Exists"}]
 _NVIDIA = "nvidia.com/gpu"
+# NCCL and PyTorch's loaders need more than the 64 MiB that a container has at this place.
+_MOUNTED = {"volumeMounts": [{"name": "shm", "mountPath": "/dev/shm"}]}
 # Names of objects, and keys of labels: kubernetes.io/docs/concepts/overview/working-with-objects/names and labels.
 _NAMED = pattern(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?\Z")
 _KEY = pattern(r"([a-z0-9.-]{1,253}/)?[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?\Z")
@@ -53,7 +57,8 @@ def job(
     """
     labels = {"app.kubernetes.io/name": NAME, INSTANCE: instance, JOB: name}
     nvidia = gpus and _NVIDIA in node.gpus
-    seen = _taken(node) if exclusive else _seen(nvidia)
+    looks = gpus and not exclusive
+    seen = _seen(nvidia) if looks else _taken(node)
     spec: dict[str, object] = {
         "restartPolicy": "Never",
         "terminationGracePeriodSeconds": 5,
@@ -61,7 +66,11 @@ def job(
         **({"runtimeClassName": runtime_class} if nvidia and runtime_class else {}),
         "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": _only(node.name)}},
         "tolerations": _TOLERATED,
-        "containers": [{"name": CONTAINER, "image": image, "command": list(argv), **(seen if gpus else {})}],
+        **({"hostNetwork": True, "dnsPolicy": "Default"} if looks else {}),
+        "containers": [
+            {"name": CONTAINER, "image": image, "command": list(argv), **(seen if gpus else {}), **_MOUNTED}
+        ],
+        "volumes": [{"name": "shm", "emptyDir": {"medium": "Memory"}}],
     }
     return {
         "apiVersion": "batch/v1",

@@ -61,15 +61,22 @@ def test_a_job_is_one_pod_on_one_node_tried_once() -> None:
     assert (labels[INSTANCE], labels[JOB]) == ("gpudoctor-ab", "gpudoctor-1")
 
 
+def test_a_pod_has_room_for_what_processes_share() -> None:
+    spec, box = pod(made())
+    (mounted,) = [one["name"] for one in box["volumeMounts"] if one["mountPath"] == "/dev/shm"]
+    assert {"name": mounted, "emptyDir": {"medium": "Memory"}} in spec["volumes"]
+
+
 def test_a_pod_looks_at_the_gpus_beside_others_or_takes_them() -> None:
     spec, looks = pod(made(runtime_class="nvidia"))
     assert looks["securityContext"] == {"privileged": True}
     assert {one["name"]: one["value"] for one in looks["env"]} == SHOWN
     assert ("resources" in looks, spec["runtimeClassName"]) == (False, "nvidia")
+    assert (spec["hostNetwork"], spec["dnsPolicy"]) == (True, "Default"), "neighbours know the nodes' names alone"
 
     spec, takes = pod(made(runtime_class="nvidia", exclusive=True))
     assert takes["resources"] == {"limits": {"nvidia.com/gpu": "8"}}
-    assert ("securityContext" in takes, "env" in takes) == (False, False)
+    assert ("securityContext" in takes, "env" in takes, "hostNetwork" in spec) == (False, False, False)
 
     spec, alone = pod(made(gpus=0, runtime_class="nvidia"))
     assert ("runtimeClassName" in spec, "env" in alone) == (False, False), "no GPU of NVIDIA's is offered there"
@@ -78,7 +85,8 @@ def test_a_pod_looks_at_the_gpus_beside_others_or_takes_them() -> None:
 def test_a_pod_that_needs_no_gpu_is_not_privileged() -> None:
     one = msgspec.convert(node("gpu-1", gpus=8), Node)
     spec, box = pod(job("j", "i", one, ARGV, image="x", seconds=1, runtime_class="nvidia", gpus=False))
-    assert set(box) == {"name", "image", "command"}
+    assert set(box) == {"name", "image", "command", "volumeMounts"}
+    assert "hostNetwork" not in spec
     assert "runtimeClassName" not in spec
 
 
