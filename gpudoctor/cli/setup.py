@@ -67,6 +67,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Plan and write; gives the exit code."""
     from gpudoctor.setup.planner import plan
 
+    for name in ("yes", "with_root"):
+        if getattr(arguments, name) and not arguments.carry:
+            raise UsageError(f"--{name.replace('_', '-')} has a meaning beside --run alone.")
     facts = found(arguments)
     made = plan(facts, wishes(arguments, facts))
     if made.machine.kernel == "Windows" and arguments.form not in (None, "environment.yml"):
@@ -198,7 +201,8 @@ def wishes(arguments: argparse.Namespace, facts: "Facts") -> "Wishes":
     elsewhere = arguments.form in ELSEWHERE
     if arguments.into and arguments.form:
         raise UsageError("--as writes how an environment is made, so --into has no meaning beside it.")
-    folder = arguments.env or ("/opt/gpu-env" if elsewhere else "gpu-env")
+    default = "/opt/gpu-env" if elsewhere else "gpu-env"
+    folder = default if arguments.env is None else arguments.env
     try:
         return Wishes(
             frameworks=frameworks(arguments.frameworks),
@@ -226,6 +230,6 @@ def _manager(arguments: argparse.Namespace, elsewhere: bool) -> str | None:
         raise UsageError(f"--as {arguments.form} knows uv and pip, not {arguments.manager}.")
     if arguments.form == "environment.yml":
         if arguments.manager not in (None, "conda"):
-            raise UsageError(f"environment.yml is conda's, not one of {arguments.manager}.")
+            raise UsageError(f"--as environment.yml knows conda, not {arguments.manager}.")
         return "conda"
     return str(arguments.manager) if arguments.manager else "uv" if elsewhere else None

@@ -53,6 +53,8 @@ def plan(facts: Facts, wishes: Wishes) -> Plan:
         found.refused = [_jetson(NAMES[name]) for name in wishes.frameworks]
     else:
         _choose(found, facts, ground, wishes, python)
+    if wishes.cpu and read(facts).gpus:
+        found.notes.append("The GPUs of this machine are left out, because wheels for the CPU were asked for.")
     if wishes.container:
         _container(found, facts, ground)
     if found.wheels and found.python:

@@ -82,15 +82,20 @@ def test_every_form_is_written(run: Run, ada: str, form: str) -> None:
         (("pytorch", "--python-version", "3"), '--python-version takes a release of Python such as 3.12, not "3".'),
         (("pytorch", "--as", "ansible", "--manager", "pixi"), "--as ansible knows uv and pip, not pixi."),
         (("pytorch", "--run"), "--run has no meaning with --facts: the file is of another machine."),
-        (("pytorch", "--env", ""), None),
+        (("pytorch", "--as", "environment.yml", "--manager", "uv"), "--as environment.yml knows conda, not uv."),
+        (("pytorch", "--env", ""), '"" cannot be the folder of an environment.'),
+        (("pytorch", "--yes"), "--yes has a meaning beside --run alone."),
+        (("pytorch", "--with-root"), "--with-root has a meaning beside --run alone."),
     ],
 )
-def test_wrong_usage_is_one_sentence(run: Run, ada: str, words: tuple[str, ...], sentence: str | None) -> None:
-    ran = run("setup", *words, "--facts", ada)
-    if sentence is None:
-        assert ran.code == 0  # an empty --env is the default
-    else:
-        assert ran.sentence == sentence
+def test_wrong_usage_is_one_sentence(run: Run, ada: str, words: tuple[str, ...], sentence: str) -> None:
+    assert run("setup", *words, "--facts", ada).sentence == sentence
+
+
+def test_gpus_that_are_left_out_are_told(run: Run, ada: str) -> None:
+    told = "note    The GPUs of this machine are left out"
+    assert told in run("setup", "pytorch", "--cpu", "--facts", ada).out
+    assert told not in run("setup", "pytorch", "--facts", ada).out
 
 
 def _carried(tmp_path: Path, tools: str, *words: str, **env: str) -> tuple[int, str, str]:
