@@ -223,7 +223,7 @@ def test_what_slurm_does_not_know_or_refuses(cluster: Cluster) -> None:
     with pytest.raises(EngineError, match="Slurm has no nodes in a partition gone"):
         Slurm(partition="gone").targets("")
     told: list[Line | Over] = []
-    engine = Slurm(options=("--gres=gpu:9",))
+    engine = Slurm(options=("--gres=gpu:9",), partition="all")
     engine.run(engine.targets("node2"), Job(("true",), 20.0), told.append, Event())
     assert told == [
         Over(

@@ -18,6 +18,8 @@ _GONE, _GONE_AT_ONCE = 20.0, 5.0  # for a job to leave the queue; when somebody 
 _LOOK = 0.5  # between two looks at the queue
 # Of a job: as squeue writes it, and where squeue does not answer.
 _PENDING, _UNKNOWN = "PENDING", "unknown"
+# Why a job waits for others, squeue(1); whatever else it waits for, as "PartitionTimeLimit", stands in the sentence.
+_BUSY = ("Resources", "Priority")
 _NOT_ASKED = ("not asked", "The run was ended first.")
 
 
@@ -141,5 +143,6 @@ class Asked:
 
     def _busy(self, words: Sequence[str]) -> str:
         reason = self._waits.reason if self._waits else ""
-        told = f" ({reason})" if reason and reason != "None" else slurm_words.waits(words)
-        return f"It was busy: its job did not start within {self._way.patience:g} s{told}."
+        told = f" ({reason})" if reason not in ("", "None") else slurm_words.waits(words)
+        begins = "It was busy: its" if reason in _BUSY else "Its"
+        return f"{begins} job did not start within {self._way.patience:g} s{told}."

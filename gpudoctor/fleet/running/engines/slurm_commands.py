@@ -49,14 +49,14 @@ def nodes(partition: str = "", hidden: bool = False) -> list[Row]:
 
     Args:
         partition: only of these; empty: of all.
-        hidden: also of partitions that are hidden, or not for this user.
+        hidden: of all also those that are hidden, or not for this user.
 
     Raises:
         EngineError: there is no sinfo, or it does not say.
     """
     lines: list[str] = []  # by line, since the child keeps no more than 4 MiB
-    argv = ["sinfo", "--Node", "--noheader", f"--format={FORMAT}", *(["--all"] if hidden else [])]
-    argv += [f"--partition={partition}"] if partition else []
+    argv = ["sinfo", "--Node", "--noheader", f"--format={FORMAT}"]
+    argv += [f"--partition={partition}"] if partition else ["--all"] if hidden else []  # sinfo refuses both together
     ended = run(argv, timeout=LONG, env=environment(), on_line=lines.append)
     if ended.missing:
         raise EngineError(

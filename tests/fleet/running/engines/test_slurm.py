@@ -51,9 +51,12 @@ def ran(engine: Slurm, targets: list[Target], *argv: str, stop: Event | None = N
 def test_all_nodes_or_those_that_are_wished_for(slurm: Path) -> None:
     assert [(one.node, one.gpus) for one in Slurm().targets("")] == [("node1", 8), ("node2", None), ("node3", 8)]
     assert [one.node for one in Slurm().targets("node[1,3]")] == ["node1", "node3"]
-    everyone, wished = (slurm / "asked").read_text().splitlines()
+    assert [one.node for one in Slurm(partition="all").targets("node1")] == ["node1"]
+    everyone, wished, partition = (slurm / "asked").read_text().splitlines()
     assert "--all" not in everyone
     assert "--all" in wished
+    assert "--partition=all" in partition
+    assert "--all" not in partition
 
 
 @pytest.mark.parametrize(
@@ -134,12 +137,18 @@ def test_every_node_is_asked_once_where_slurm_starts_jobs_on_it(slurm: Path) -> 
     assert len({one for line in lines for one in line.split() if one.startswith("--job-name")}) == 2
 
 
-def test_a_node_that_stays_busy_is_not_asked_and_its_job_is_taken_back(slurm: Path) -> None:
-    program(slurm, "srun", "trap 'exit 1' TERM; sleep 30 & wait")
-    jobs = f"[ -e {slurm}/cancelled ] || echo '7|PENDING|Priority'"
-    program(slurm, "squeue", jobs)
+@pytest.mark.parametrize(
+    ("reason", "why"),
+    [
+        ("Priority", "It was busy: its job did not start within 0.3 s (Priority)."),
+        ("PartitionTimeLimit", "Its job did not start within 0.3 s (PartitionTimeLimit)."),
+        ("None", "Its job did not start within 0.3 s (Partition in DOWN state)."),
+    ],
+)
+def test_a_node_that_stays_busy_is_not_asked_and_its_job_is_taken_back(slurm: Path, reason: str, why: str) -> None:
+    program(slurm, "srun", "echo 'srun: Partition in DOWN state' >&2; trap 'exit 1' TERM; sleep 30 & wait")
+    program(slurm, "squeue", f"[ -e {slurm}/cancelled ] || echo '7|PENDING|{reason}'")
     told = ran(Slurm(patience=0.3), [Target(node="node1")], "true")
-    why = "It was busy: its job did not start within 0.3 s (Priority)."
     assert told == [Over("node1", "not asked", why)]
     assert (slurm / "cancelled").read_text().splitlines() == ["--quiet --signal=KILL 7", "--quiet 7"]
 
