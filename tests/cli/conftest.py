@@ -7,8 +7,10 @@ import msgspec
 import pytest
 
 from gpudoctor import catalogue
+from gpudoctor.fleet.running import engines
 from tests.builders import nvidia_host
 from tests.cli import Ran, main
+from tests.fleet.running import local
 
 HEAD = """
 from gpudoctor.judge import Fix, Severity, check
@@ -89,5 +91,17 @@ def judge(run: Run, facts_file: str) -> Run:
 
     def ran(only: str, *arguments: str) -> Ran:
         return run("check", "--facts", facts_file, "--only", only, *arguments)
+
+    return ran
+
+
+@pytest.fixture
+def fleet(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
+    """Runs `fleet run local` in this process; the nodes come first."""
+    monkeypatch.setitem(engines.ENGINES, "local", ("local", "Local"))
+    monkeypatch.setattr(engines, "engine", local.made)
+
+    def ran(*arguments: str) -> Ran:
+        return run("fleet", "run", "local", *arguments, "--into", str(tmp_path / "run"))
 
     return ran
