@@ -238,14 +238,14 @@ def ran(engine: Kubernetes, targets: list[Target], stop_after: int = -1) -> tupl
 
 def test_every_node_ends_as_it_should(serving: Any) -> None:
     log = "\n".join([wire.hello("well"), *wire.lines("well", REPORT), ""])
-    well = [None, NEW, waiting("ContainerCreating"), RUNNING, ended(0)]
+    well = [NEW, waiting("ContainerCreating"), RUNNING, ended(0)]
     steps: dict[str, list[Any]] = {
         "well": well,
         "shell": [NEW, ended(127)],
         "image": [NEW, waiting("ErrImagePull", "not found")],
         "full": [UNSCHEDULED],
         "slow": [RUNNING],
-        "lost": [RUNNING, RUNNING, None],
+        "lost": [RUNNING, None],
     }
     api = Api(steps, {"well": log, "shell": "sh: gpudoctor: not found\n", "slow": wire.hello("slow") + "\n"})
     engine = made(serving(api))
