@@ -32,6 +32,12 @@ SECRETS = [
     ("https://alice:geheim@host.example/simple", "https://***@host.example/simple"),
     ("--api-key=geheim1 HF_TOKEN=abcd", "--api-key=*** HF_TOKEN=***"),
     ("tokenizer=fast --max-tokens=12", "tokenizer=fast --max-tokens=12"),
+    ("train.py --hf-token geheim1 --lr 3", "train.py --hf-token *** --lr 3"),
+    ("--password 'geheim1' -x", "--password '***' -x"),
+    ("Authorization: Bearer geheim1geheim", "Authorization: Bearer ***"),
+    ("--no-token --verbose", "--no-token --verbose"),
+    ("--max-tokens 4096 --tokenizer llama", "--max-tokens 4096 --tokenizer llama"),
+    ("a token that was lost", "a token that was lost"),
 ]
 
 

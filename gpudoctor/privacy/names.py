@@ -9,7 +9,6 @@ from collections.abc import Iterator
 import msgspec
 
 from gpudoctor.facts import Facts, Host
-from gpudoctor.maybe import known_or
 from gpudoctor.privacy.secrets import MASK
 from gpudoctor.privacy.tree import strings
 
@@ -131,9 +130,9 @@ def _own_home(host: Host) -> re.Pattern[str] | None:
 
 def _identifiers(facts: Facts) -> Iterator[str]:
     """Words that the facts use for something else: a package, a module, a vendor, a GPU, a folder of the system."""
-    names = [gpu.name for gpu in known_or(facts.gpus, ())] + [card.name for card in known_or(facts.pci, ())]
-    for name in (*names, *(device.name for device in known_or(facts.nvidia.cuda.devices, ()))):
-        yield from re.findall(r"\w+", name.lower() if isinstance(name, str) else "")
+    for found in (facts.gpus, facts.pci, facts.nvidia.cuda.devices):
+        for gpu in found if isinstance(found, tuple) else ():
+            yield from re.findall(r"\w+", gpu.name.lower() if isinstance(gpu.name, str) else "")
     host = msgspec.structs.replace(facts.host, hostname="", user=type(facts.host.user)(), environment={})
     for text in strings(msgspec.structs.replace(facts, host=host)):
         if "/" not in text:

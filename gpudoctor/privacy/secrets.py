@@ -11,7 +11,12 @@ _SECRET = re.compile(
     r"|(?<=://)[^/\s@'\"]+(?=@)"
 )
 # What is given to an option or a variable whose name says that it is secret.
-_GIVEN = re.compile(r"((?i:token|password|passwd|secret|api[_-]?key|access[_-]?key)[\"']?[=:]\s?[\"']?)[^\s&;,'\"]{4,}")
+_GIVEN = re.compile(
+    r"((?i:token|password|passwd|secret|api[_-]?key|access[_-]?key)[\"']?[=:]\s?[\"']?"
+    # An option with its value behind a blank, and what HTTP's header gives.
+    r"|(?i:(?<![\w-])--?[\w-]*(?:token|password|passwd|secret|api-?key|access-?key)\s+[\"']?)(?!-)"
+    r"|(?i:authorization[\"']?:\s*[\"']?(?:bearer|basic|token)\s+))[^\s&;,'\"]{4,}"
+)
 
 
 def without_secrets(text: str) -> str:
