@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
+import msgspec
 import pytest
 
 from gpudoctor.fleet.faces import html
+from gpudoctor.fleet.summary import Departure, Fleet
 from tests.fleet.fleets import FLEETS, large
 from tests.real.browser import Page, browser, needs_browser
 from tests.real.colours import contrast
@@ -34,7 +35,7 @@ def look(page: Page, width: int = 1280, height: int = 800, scheme: str = "light"
     page.call("goog/cdp/execute", cmd="Emulation.setScriptExecutionDisabled", params={"value": not script})
 
 
-def shown(page: Page, folder: Path, fleet: Any) -> None:
+def shown(page: Page, folder: Path, fleet: Fleet) -> None:
     """Open the page of a fleet; it asks nobody for anything, and has nothing to complain of."""
     path = folder / "fleet.html"
     path.write_text(html.render(fleet))
@@ -177,9 +178,25 @@ def _typed(text: str) -> list[dict[str, str]]:
     return [{"type": kind, "value": letter} for letter in text for kind in ("keyDown", "keyUp")]
 
 
-def test_every_button_finds_the_nodes_that_stand_beside_it(page: Page, tmp_path: Path) -> None:
+def ambiguous() -> Fleet:
+    """Causes of one check, values that begin alike, a state without a reason: words alone do not tell them apart."""
+    fleet = large(1000)
+    cause, drift, why = fleet.causes[0], fleet.drifts[0], fleet.missing[0]
+    values = tuple(
+        Departure(value=value, nodes=nodes, count=1) for value, nodes in (("1", "node0002"), ("16", "node0003"))
+    )
+    return msgspec.structs.replace(
+        fleet,
+        causes=(*fleet.causes, msgspec.structs.replace(cause, cause="another", nodes="node0900", count=1, times=1)),
+        drifts=(*fleet.drifts, msgspec.structs.replace(drift, departures=values)),
+        missing=(msgspec.structs.replace(why, why="", nodes="node0998", count=1), *fleet.missing[1:]),
+    )
+
+
+@pytest.mark.parametrize("fleet", [large(1000), ambiguous()], ids=["large", "ambiguous"])
+def test_every_button_finds_the_nodes_that_stand_beside_it(page: Page, tmp_path: Path, fleet: Fleet) -> None:
     look(page)
-    shown(page, tmp_path, large(1000))
+    shown(page, tmp_path, fleet)
     counted = page.run(
         "return [...document.querySelectorAll('button.find')].map(one => { one.click();"
         "return [one.previousElementSibling.textContent,"

@@ -8,7 +8,7 @@
   const cells = [...grid.children];
   const states = cells.map(cell => Number(cell.className.slice(1)));
   const wanted = new Set();
-  let seen = cells, current = -1, words = null;
+  let seen = cells, current = -1, words = null, key = "";
 
   const made = (name, text, ...inside) => {
     const one = document.createElement(name);
@@ -41,12 +41,18 @@
   const all = made("button", "Show all");
   all.type = "button";
 
+  // Whether a node is among those that a button stands beside: "c2" is the third cause, "d0" the first departure.
+  const among = place => {
+    const numbers = of(place)[key[0]], number = Number(key.slice(1));
+    return Array.isArray(numbers) ? numbers.includes(number) : numbers === number;
+  };
   const filter = () => {
     const text = search.value.trim().toLowerCase();
-    const found = text ? texts() : null;
+    const found = text && !key ? texts() : null;
     seen = [];
     cells.forEach((cell, place) => {
-      const show = (!wanted.size || wanted.has(states[place])) && (!found || found[place].includes(text));
+      const said = key ? among(place) : !found || found[place].includes(text);
+      const show = said && (!wanted.size || wanted.has(states[place]));
       if (cell.hidden === show) cell.hidden = !show;
       if (show) seen.push(cell);
     });
@@ -170,6 +176,7 @@
   }
   const released = () => {
     wanted.clear();
+    key = "";
     for (const button of document.querySelectorAll("#legend button")) button.setAttribute("aria-pressed", "false");
   };
   for (const button of document.querySelectorAll("button.find")) {
@@ -177,12 +184,13 @@
     button.addEventListener("click", () => {
       released();
       search.value = button.dataset.find;
+      key = button.dataset.key;
       filter();
       document.getElementById("nodes").scrollIntoView();
       grid.focus({preventScroll: true});
     });
   }
-  search.addEventListener("input", filter);
+  search.addEventListener("input", () => { key = ""; filter(); });
   all.addEventListener("click", () => { released(); search.value = ""; filter(); });
   document.getElementById("filter").append(search, all, count);
   document.documentElement.classList.add("ready");

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from gpudoctor.fleet.faces.text import MARKS, agreement, count_of, moment, often_apart, share
 from gpudoctor.fleet.faces.verdict import amount, number
-from gpudoctor.fleet.summary import Cause, Change, Departure, Drift, Fleet, Missing, Spread
+from gpudoctor.fleet.summary import Cause, Change, Drift, Fleet, Missing, Spread
 from gpudoctor.report.html_findings import finding, prose
 from gpudoctor.report.model import FindingEntry
 from gpudoctor.report.svg import box, escaped, line, picture
@@ -35,15 +35,21 @@ def _cause(place: int, cause: Cause) -> Iterator[str]:
     parts = finding(place, entry, [])
     yield next(parts)  # where it begins, and its title: the nodes come after them
     yield next(parts)
-    yield nodes(cause.nodes, share(cause), cause.check)
+    yield nodes(cause.nodes, share(cause), cause.check, f"c{place - 1}")
     yield from parts
 
 
-def nodes(folded: str, count: str, find: str) -> str:
-    """How many nodes, and which; `find` is what finds them among the cells."""
-    head = (
-        f'<b>{escaped(count)}</b> <button type="button" class="find" data-find="{escaped(find)}" hidden>show</button>'
-    )
+def nodes(folded: str, count: str, find: str, key: str) -> str:
+    """How many nodes, and which, with a button that shows their cells alone.
+
+    Args:
+        folded: the nodes.
+        count: how many, in words.
+        find: what stands in the search meanwhile.
+        key: a letter and the number that html_grid.told gives to what they have in common.
+    """
+    data = f'data-find="{escaped(find)}" data-key="{key}"'
+    head = f'<b>{escaped(count)}</b> <button type="button" class="find" {data} hidden>show</button>'
     if len(folded) <= FOLDS:
         return f'<p class="nodes">{head} <code>{escaped(folded)}</code></p>'
     whole = f"<details><summary>which</summary><code>{escaped(folded)}</code></details>"
@@ -54,45 +60,39 @@ def missing(fleet: Fleet) -> Iterator[str]:
     """The nodes without a report, by why."""
     if fleet.missing:
         yield "<h2>Without a report</h2>"
-    for one in fleet.missing:
-        yield f'<div class="part"><h3>{escaped(one.state)}</h3>{_why(one)}{nodes(*_of(one))}</div>'
+    for place, one in enumerate(fleet.missing):
+        which = nodes(one.nodes, count_of(one.count), one.why or one.state, f"m{place}")
+        yield f'<div class="part"><h3>{escaped(one.state)}</h3>{_why(one)}{which}</div>'
 
 
 def _why(one: Missing) -> str:
     return f"<p>{prose(one.why)}</p>" if one.why else ""
 
 
-def _of(one: Missing) -> tuple[str, str, str]:
-    return one.nodes, count_of(one.count), one.why or one.state
-
-
 def drifts(fleet: Fleet) -> Iterator[str]:
     """What like nodes do not agree on, by hardware."""
-    before = None
+    before, place = None, 0
     if fleet.drifts:
         yield "<h2>Like nodes that do not agree</h2>"
     for drift in fleet.drifts:
         if drift.hardware != before:
             yield f"<h3>{escaped(drift.hardware)}</h3>"
             before = drift.hardware
-        yield from _drift(drift)
+        yield from _drift(drift, place)
+        place += len(drift.departures)
 
 
-def _drift(drift: Drift) -> Iterator[str]:
+def _drift(drift: Drift, first: int) -> Iterator[str]:
+    """A fact; `first` is the number of its first departure among those of all facts."""
     yield f'<div class="part"><h4><code>{escaped(drift.fact)}</code></h4><p>{escaped(agreement(drift))}</p>'
     if drift.departures:
         yield "<ul>"
-        for one in drift.departures:
-            where = nodes(one.nodes, count_of(one.count), find_of(drift, one))
+        for place, one in enumerate(drift.departures, first):
+            where = nodes(one.nodes, count_of(one.count), f"{drift.fact} = {one.value}", f"d{place}")
             yield f"<li><code>{escaped(one.value)}</code>{where}</li>"
         hidden = drift.values - len(drift.departures) - bool(drift.majority)
         yield f"<li>and {number(hidden)} more values</li></ul>" if hidden > 0 else "</ul>"
     yield "</div>"
-
-
-def find_of(drift: Drift, one: Departure) -> str:
-    """What finds the nodes of a departure: html.js makes the same text of each."""
-    return f"{drift.fact} = {one.value}"
 
 
 def spreads(fleet: Fleet) -> Iterator[str]:
