@@ -83,7 +83,10 @@ def _tables(text: str, name: str) -> dict[str, Any]:
 def _no_toml(said: str, name: str, text: str) -> str:
     place = re.search(r" \(at (?:line (\d+), column \d+|end of document)\)$", said)
     line = int(place[1] or len(text.splitlines()) or 1) if place else 1
-    return f"{name}:{line}: this is no TOML: {said[: place.start()] if place else said[:100]}."
+    why = said[: place.start()] if place else said[:100]
+    if twice := re.match(r"Cannot declare \('expect', ['\"](.+)['\"]\) twice", why):
+        return f'{name}:{line}: {twice[1]} stands here a second time; several are written as [[expect."{twice[1]}"]].'
+    return f"{name}:{line}: this is no TOML: {why}."
 
 
 def _one(path: str, table: Any, nth: int, name: str, where: dict[tuple[str, ...], list[int]]) -> Expectation:

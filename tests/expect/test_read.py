@@ -142,3 +142,11 @@ def test_the_same_path_in_several_files_is_a_check_each(tmp_path: Path) -> None:
     found = load([str(tmp_path / "a.toml"), str(tmp_path / "b.toml")])
     assert [e.id for e in found] == ["expect.gpus", "expect.gpus-2"]
     assert [Path(e.place).name for e in found] == ["a.toml:1", "b.toml:1"]
+
+
+def test_a_table_that_comes_twice_says_how_several_are_written() -> None:
+    with pytest.raises(ExpectFileError) as caught:
+        loads('[expect."gpus.*.name"]\nis = "a"\n[expect."gpus.*.name"]\nis = "b"\n', "e.toml")
+    assert str(caught.value) == (
+        'e.toml:3: gpus.*.name stands here a second time; several are written as [[expect."gpus.*.name"]].'
+    )
