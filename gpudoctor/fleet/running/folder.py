@@ -14,6 +14,8 @@ from gpudoctor.fleet.running.ledger import Ledger
 SCHEMA = "gpudoctor.fleet-run/1"
 RUN, LEDGER, REPORTS, EARLIER, SUMMARY, LOCK = "run.json", "ledger.jsonl", "reports", "earlier", "summary.json", "lock"
 
+_PART = ".part"  # how facts.file.write ends the name of what is not whole yet
+
 
 class FolderError(Exception):
     """The folder cannot be used; the message is one sentence."""
@@ -81,11 +83,13 @@ class Folder:
         before = read(self.path)
         now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         run = msgspec.structs.replace(run, started=(*(before.started if before else ()), now))
-        os.makedirs(self.reports, exist_ok=True)
-        for name in os.listdir(self.reports):
-            if name.endswith(".part"):
-                os.unlink(os.path.join(self.reports, name))
+        # First of all: it is what shows that the folder is of a run.
         write(os.path.join(self.path, RUN), msgspec.json.format(msgspec.json.encode(run), indent=2) + b"\n")
+        os.makedirs(self.reports, exist_ok=True)
+        for folder in (self.path, self.reports):
+            for name in os.listdir(folder):
+                if name.endswith(_PART):
+                    os.unlink(os.path.join(folder, name))
         return run
 
     def waiting(self, targets: Iterable[Target], again: bool = False) -> list[Target]:
@@ -158,7 +162,7 @@ def _must_be_ours(path: str) -> None:
     Raises:
         FolderError: it is not.
     """
-    others = [name for name in os.listdir(path) if name != LOCK]
+    others = [name for name in os.listdir(path) if name != LOCK and not name.startswith(RUN + ".")]
     if others and RUN not in others:
         raise FolderError(f"{path} holds other files, as {min(others)}: choose a new folder, or that of a fleet run.")
 

@@ -1,6 +1,7 @@
 """The folder of a run is its own, belongs to one run at a time, and knows who is still to be asked."""
 
 import json
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -72,10 +73,12 @@ def test_again_asks_all_and_loses_nothing(tmp_path: Path) -> None:
 
 
 def test_parts_that_a_killed_run_left_are_taken_away(tmp_path: Path) -> None:
+    (tmp_path / "run.json.123.part").write_text("{")  # it was killed before it had a run.json
     opened(tmp_path).close()
     (tmp_path / "reports" / "a.json.123.part").write_text("{")
     opened(tmp_path).close()
     assert list((tmp_path / "reports").iterdir()) == []
+    assert not list(tmp_path.glob("*.part"))
 
 
 def test_two_runs_at_once_are_refused(tmp_path: Path) -> None:
@@ -136,3 +139,26 @@ def test_a_broken_ledger_is_told_and_the_lock_given_back(tmp_path: Path) -> None
     for _ in range(2):
         with pytest.raises(LedgerError, match="is no ledger"):
             opened(tmp_path)
+
+
+def test_a_full_disk_is_told_and_the_lock_given_back(tmp_path: Path) -> None:
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20, before[1]))
+    try:
+        for _ in range(2):
+            with pytest.raises(FolderError, match=r" cannot be written: .+\.$"):
+                opened(tmp_path / "run")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert not list((tmp_path / "run").glob("run.json*"))
+    opened(tmp_path / "run").close()  # what is left is no folder of something else
+
+
+def test_reports_that_cannot_be_put_aside_are_kept(tmp_path: Path) -> None:
+    folder = opened(tmp_path)
+    land(folder.reports, "a", report())
+    (tmp_path / "earlier").write_text("")
+    with pytest.raises(FolderError, match=rf"^{tmp_path}/earlier cannot be written: File exists\.$"):
+        folder.waiting(targets("a"), again=True)
+    assert (tmp_path / "reports" / "a.json").read_bytes() == report()
+    folder.close()
