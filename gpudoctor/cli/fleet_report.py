@@ -198,7 +198,8 @@ def _absent(fleet: "Fleet", names: frozenset[str] | None) -> bool:
     from gpudoctor.fleet.nodesets import fold
     from gpudoctor.fleet.reading.unfolding import unfolded
 
-    known = {node for nodes in fleet.states.values() for node in unfolded(nodes)}
+    counts = fleet.counts
+    known = {node for state, nodes in fleet.states.items() for node in unfolded(nodes, counts[state])}
     if left := names - known:
         folded = fold(left)
         complain(f"Of these nodes there is nothing: {folded[:_NAMED]}{'...' * (len(folded) > _NAMED)}.")

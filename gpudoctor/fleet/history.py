@@ -8,7 +8,7 @@ import msgspec
 from gpudoctor.expect.measured_well import MARGIN, SIGMAS
 from gpudoctor.fleet.faces.verdict import REPORTED, amount
 from gpudoctor.fleet.nodesets import fold
-from gpudoctor.fleet.reading.unfolding import unfolded
+from gpudoctor.fleet.reading.unfolding import MOST, unfolded
 from gpudoctor.fleet.summary import STATES, Cause, Change, Fleet, Spread
 
 ORDER = ("worse", "cause", "vanished", "figure", "fact", "appeared", "solved", "better")
@@ -30,13 +30,16 @@ def compared(now: Fleet, before: Fleet) -> Fleet:
 def narrowed(before: Fleet, names: Container[str]) -> Fleet:
     """An earlier summary for a comparison of some nodes: without what is said of all of a group."""
 
-    def left(folded: str) -> str:
-        return fold(node for node in unfolded(folded) if node in names)
+    def left(folded: str, count: int) -> list[str]:
+        return [node for node in unfolded(folded, count) if node in names]
 
+    states = {state: left(nodes, before.counts.get(state, MOST)) for state, nodes in before.states.items()}
+    having = [(cause, left(cause.nodes, cause.count)) for cause in before.causes]
     return msgspec.structs.replace(
         before,
-        states={state: left(nodes) for state, nodes in before.states.items()},
-        causes=tuple(msgspec.structs.replace(cause, nodes=left(cause.nodes)) for cause in before.causes),
+        states={state: fold(nodes) for state, nodes in states.items()},
+        counts={state: len(nodes) for state, nodes in states.items()},
+        causes=tuple(msgspec.structs.replace(cause, nodes=fold(some), count=len(some)) for cause, some in having),
         groups=(),
         drifts=(),
         spreads=(),
@@ -73,7 +76,7 @@ def _states(fleet: Fleet) -> dict[str, str]:
     """The state of each node; of one that stands in two the worse one."""
     states: dict[str, str] = {}
     for state in sorted(fleet.states, key=_rank):
-        for node in unfolded(fleet.states[state]):
+        for node in unfolded(fleet.states[state], fleet.counts.get(state, MOST)):
             states.setdefault(node, state)
     return states
 
@@ -126,7 +129,7 @@ class _Found:
 
     def add(self, cause: Cause) -> None:
         """Take in a cause."""
-        self.nodes.update(unfolded(cause.nodes))
+        self.nodes.update(unfolded(cause.nodes, cause.count))
         self.name = self.name or f"{cause.title} ({cause.check})"
 
 
@@ -160,14 +163,14 @@ class _Agreed:
     """What most nodes of each group have, and which nodes have something else."""
 
     def __init__(self, fleet: Fleet) -> None:
-        self.nodes = {group.hardware: set(unfolded(group.nodes)) for group in fleet.groups}
+        self.nodes = {group.hardware: set(unfolded(group.nodes, group.count)) for group in fleet.groups}
         self.most = {(group.hardware, fact): value for group in fleet.groups for fact, value in group.facts.items()}
         self.apart: dict[tuple[str, str], set[str]] = {}
         for drift in fleet.drifts:
             key = drift.hardware, drift.fact
             if drift.majority:
                 self.most[key] = drift.majority
-            self.apart[key] = {node for one in drift.departures for node in unfolded(one.nodes)}
+            self.apart[key] = {node for one in drift.departures for node in unfolded(one.nodes, one.count)}
 
     def with_most(self, key: tuple[str, str]) -> set[str]:
         """The nodes that have what most have."""

@@ -12,6 +12,7 @@ from gpudoctor.fleet import kept
 from gpudoctor.fleet.faces.json import render
 from gpudoctor.fleet.history import changes, compared, noise
 from gpudoctor.fleet.kept import SummaryError, keep, read, since_last
+from gpudoctor.fleet.reading.unfolding import unfolded
 from gpudoctor.fleet.summary import Cause, Change, Departure, Drift, Fleet, Group, Spread
 from tests.fleet.fleets import FLEETS, H100, healthy, large
 
@@ -20,10 +21,21 @@ def fleet(states: dict[str, str], causes: tuple[Cause, ...] = (), **more: Any) -
     return Fleet(states=states, causes=causes, **more)
 
 
+def size(nodes: str) -> int:
+    return len(unfolded(nodes))
+
+
 def cause(check: str, nodes: str, status: str = "fail", says: str = "") -> Cause:
     title = f"Title of {check}"
     return Cause(
-        check=check, status=status, title=title, cause=f"why {says}", says=says, example="n1", nodes=nodes, count=1
+        check=check,
+        status=status,
+        title=title,
+        cause=f"why {says}",
+        says=says,
+        example="n1",
+        nodes=nodes,
+        count=size(nodes),
     )
 
 
@@ -115,11 +127,13 @@ def of_group(nodes: str, facts: dict[str, str], *apart: tuple[str, str, str]) ->
     drifts = tuple(
         Drift(
             hardware=H100, fact=fact, majority=facts.get(fact, ""), count=1, known=2,
-            departures=(Departure(value=value, nodes=some, count=1),),
+            departures=(Departure(value=value, nodes=some, count=size(some)),),
         )
         for fact, value, some in apart
     )  # fmt: skip
-    return fleet({"pass": nodes}, groups=(Group(hardware=H100, nodes=nodes, count=1, facts=facts),), drifts=drifts)
+    return fleet(
+        {"pass": nodes}, groups=(Group(hardware=H100, nodes=nodes, count=size(nodes), facts=facts),), drifts=drifts
+    )
 
 
 def test_what_most_have_is_another() -> None:

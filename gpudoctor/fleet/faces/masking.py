@@ -9,7 +9,7 @@ import msgspec
 from gpudoctor.facts import Facts
 from gpudoctor.fleet.faces.nodes import natural
 from gpudoctor.fleet.nodesets import fold
-from gpudoctor.fleet.reading.unfolding import unfolded
+from gpudoctor.fleet.reading.unfolding import MOST, unfolded
 from gpudoctor.fleet.summary import Fleet
 from gpudoctor.privacy import Masks
 from gpudoctor.privacy.secrets import without_secrets
@@ -21,7 +21,7 @@ _WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*[A-Za-z0-9_]|[A-Za-z0-9_]")
 
 def harmless(fleet: Fleet) -> Fleet:
     """The summary without secrets, which are in no output; a node's name is none, whatever it looks like."""
-    return _with_names(fleet, _Rules(without_secrets, without_secrets, str, str))
+    return _with_names(fleet, _Rules(without_secrets, without_secrets, _kept, str))
 
 
 def masked(fleet: Fleet, nodes: bool = False) -> Fleet:
@@ -33,8 +33,8 @@ def masked(fleet: Fleet, nodes: bool = False) -> Fleet:
     """
     text = Masks(Facts()).text
     if not nodes:
-        return _with_names(fleet, _Rules(text, text, str, str))
-    names = {name for field in _sets(fleet) for name in unfolded(field)}
+        return _with_names(fleet, _Rules(text, text, _kept, str))
+    names = {name for nodes, count in _sets(fleet) for name in unfolded(nodes, count)}
     width = len(str(len(names)))
     other = {name: f"node{number:0{width}d}" for number, name in enumerate(sorted(names, key=natural), 1)}
     short: dict[str, str] = {}
@@ -48,7 +48,7 @@ def masked(fleet: Fleet, nodes: bool = False) -> Fleet:
     rules = _Rules(
         text,
         lambda said: _WORD.sub(word, text(said)),
-        lambda folded: fold(other.get(name, "node0") for name in unfolded(folded)),
+        lambda nodes, count: fold(other.get(name, "node0") for name in unfolded(nodes, count)),
         lambda name: other.get(name, "node0"),
     )
     return _with_names(fleet, rules)
@@ -62,7 +62,7 @@ class _Rules(NamedTuple):
 
     text: Text
     prose: Text
-    folded: Text
+    folded: Callable[[str, int], str]
     name: Text
 
 
@@ -88,23 +88,27 @@ def _walked(node: Any, rules: _Rules, text: Text) -> Any:
 def _field(node: msgspec.Struct, field: str, rules: _Rules) -> Any:
     value = getattr(node, field)
     if field in SETS:
-        return rules.folded(value)
+        return rules.folded(value, getattr(node, "count", MOST))
     if field in NAMES:
         return rules.name(value)
     if isinstance(node, Fleet) and field == "states":
-        return {state: rules.folded(nodes) for state, nodes in value.items()}
+        return {state: rules.folded(nodes, node.counts.get(state, MOST)) for state, nodes in value.items()}
     return _walked(value, rules, rules.prose if field in PROSE else rules.text)
 
 
-def _sets(fleet: Fleet) -> list[str]:
-    """Each folded set, and each name, that the summary holds."""
+def _kept(folded: str, _: int) -> str:
+    return folded
+
+
+def _sets(fleet: Fleet) -> list[tuple[str, int]]:
+    """Each folded set, and each name, that the summary holds, and how many nodes it means."""
     return [
-        *fleet.states.values(),
-        *(one.nodes for one in fleet.causes),
-        *(one.nodes for one in fleet.missing),
-        *(one.nodes for one in fleet.groups),
-        *(one.nodes for one in fleet.changes),
-        *(one.example for one in fleet.causes),
-        *(one.nodes for drift in fleet.drifts for one in drift.departures),
-        *(one.node for spread in fleet.spreads for one in spread.outliers),
+        *((nodes, fleet.counts.get(state, MOST)) for state, nodes in fleet.states.items()),
+        *((one.nodes, one.count) for one in fleet.causes),
+        *((one.nodes, one.count) for one in fleet.missing),
+        *((one.nodes, one.count) for one in fleet.groups),
+        *((one.nodes, one.count) for one in fleet.changes),
+        *((one.example, 1) for one in fleet.causes),
+        *((one.nodes, one.count) for drift in fleet.drifts for one in drift.departures),
+        *((one.node, 1) for spread in fleet.spreads for one in spread.outliers),
     ]

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple, TypeVar
 
-from gpudoctor.fleet.reading.unfolding import unfolded
+from gpudoctor.fleet.reading.unfolding import MOST, unfolded
 from gpudoctor.fleet.summary import Cause, Departure, Drift, Fleet, Missing, Outlier, Spread
 
 _T = TypeVar("_T")
@@ -37,12 +37,12 @@ def nodes(fleet: Fleet) -> list[Node]:
     """All nodes in natural order: node2 before node10."""
     states: dict[str, str] = {}
     for state, folded in fleet.states.items():
-        for name in unfolded(folded):
+        for name in unfolded(folded, fleet.counts.get(state, MOST)):
             states.setdefault(name, state)
-    hardware = {name: group.hardware for group in fleet.groups for name in unfolded(group.nodes)}
-    missing = {name: one for one in fleet.missing for name in unfolded(one.nodes)}
-    causes = _by_node((cause.nodes, cause) for cause in fleet.causes)
-    departs = _by_node((one.nodes, (drift, one)) for drift in fleet.drifts for one in drift.departures)
+    hardware = {name: group.hardware for group in fleet.groups for name in unfolded(group.nodes, group.count)}
+    missing = {name: one for one in fleet.missing for name in unfolded(one.nodes, one.count)}
+    causes = _by_node((cause.nodes, cause.count, cause) for cause in fleet.causes)
+    departs = _by_node((one.nodes, one.count, (drift, one)) for drift in fleet.drifts for one in drift.departures)
     outliers: dict[str, list[tuple[Spread, Outlier]]] = {}
     for spread in fleet.spreads:
         for one in spread.outliers:
@@ -61,10 +61,10 @@ def nodes(fleet: Fleet) -> list[Node]:
     ]
 
 
-def _by_node(found: Iterable[tuple[str, _T]]) -> dict[str, list[_T]]:
+def _by_node(found: Iterable[tuple[str, int, _T]]) -> dict[str, list[_T]]:
     by_node: dict[str, list[_T]] = {}
-    for folded, what in found:
-        for name in unfolded(folded):
+    for folded, count, what in found:
+        for name in unfolded(folded, count):
             by_node.setdefault(name, []).append(what)
     return by_node
 

@@ -49,7 +49,7 @@ def _causes(fleet: Fleet) -> list[Sample]:
     """Of each check and status how many nodes; one that has it for two reasons counts once."""
     found: dict[tuple[str, str], set[str]] = {}
     for cause in fleet.causes:
-        found.setdefault((cause.check, cause.status), set()).update(unfolded(cause.nodes))
+        found.setdefault((cause.check, cause.status), set()).update(unfolded(cause.nodes, cause.count))
     return [({"check": check, "status": status}, float(len(nodes))) for (check, status), nodes in found.items()]
 
 

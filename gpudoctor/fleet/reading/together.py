@@ -10,7 +10,7 @@ from gpudoctor.fleet.reading.sources import Sources
 from gpudoctor.fleet.reading.summing import summed
 from gpudoctor.fleet.reading.tally import Hold
 from gpudoctor.fleet.reading.unfolding import unfolded
-from gpudoctor.fleet.summary import STATES, Fleet
+from gpudoctor.fleet.summary import STATES, Cause, Fleet
 
 
 def together(
@@ -39,9 +39,9 @@ def together(
 
 def judged(fleet: Fleet) -> Fleet:
     """The summary in which each node is as ill as the worst cause that names it: a link is no part of a report."""
-    fail = {node for cause in fleet.causes if cause.status == "fail" for node in unfolded(cause.nodes)}
-    warn = {node for cause in fleet.causes if cause.status == "warn" for node in unfolded(cause.nodes)}
-    states = {state: set(unfolded(folded)) for state, folded in fleet.states.items()}
+    fail = {node for cause in fleet.causes if cause.status == "fail" for node in _having(cause)}
+    warn = {node for cause in fleet.causes if cause.status == "warn" for node in _having(cause)}
+    states = {state: set(unfolded(folded, fleet.counts[state])) for state, folded in fleet.states.items()}
     ill = (states.get("pass", set()) | states.get("warn", set())) & fail
     odd = (states.get("pass", set()) & warn) - ill
     if not ill and not odd:
@@ -55,3 +55,7 @@ def judged(fleet: Fleet) -> Fleet:
         states={state: fold(states[state]) for state in order},
         counts={state: len(states[state]) for state in order},
     )
+
+
+def _having(cause: Cause) -> tuple[str, ...]:
+    return unfolded(cause.nodes, cause.count)

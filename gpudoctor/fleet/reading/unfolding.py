@@ -1,7 +1,7 @@
 """Folded texts of a summary back to names, whatever they hold."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable
 from itertools import product
 from math import prod
 
@@ -12,23 +12,31 @@ _BRACKETS = re.compile(r"\[([^\[\]]*)\]")
 _INSIDE = re.compile(r"[0-9]{1,15}(-[0-9]{1,15})?(,[0-9]{1,15}(-[0-9]{1,15})?)*")
 
 
-def unfolded(text: str) -> tuple[str, ...]:
+def unfolded(text: str, count: int = MOST) -> tuple[str, ...]:
     """The names that a folded text of a summary means; what means nothing stands for itself.
 
     ClusterShell is not asked: the names come from files and other machines, and to it some are groups, which it would
     run a program for.
+
+    Args:
+        text: the folded names.
+        count: how many there are. A file may be called "gpu[1-8].json": a part that would make more names is one name.
     """
-    return tuple(name for part in _PARTS.findall(text) for name in _expanded(part))
+    names: list[str] = []
+    parts = _PARTS.findall(text)
+    for left, part in zip(range(len(parts) - 1, -1, -1), parts, strict=True):
+        names += _expanded(part, count - len(names) - left)
+    return tuple(names)
 
 
-def _expanded(part: str) -> Iterator[str]:
+def _expanded(part: str, most: int) -> Iterable[str]:
     """The names of one part: `rack[1-2]-node[01-16,20]`."""
     pieces = _BRACKETS.split(part)
     if len(pieces) == 1 or not all(map(_INSIDE.fullmatch, pieces[1::2])):
-        return iter((part,))
+        return (part,)
     ranges = [[_ends(one) for one in piece.split(",")] for piece in pieces[1::2]]
-    if prod(sum(high - low + 1 for low, high, _ in each) for each in ranges) > MOST:
-        return iter((part,))
+    if prod(sum(high - low + 1 for low, high, _ in each) for each in ranges) > min(most, MOST):
+        return (part,)
     choices = [
         [f"{number:0{width}d}" for low, high, width in each for number in range(low, high + 1)] for each in ranges
     ]

@@ -14,7 +14,9 @@ from tests.fleet.reading.reports import report
 
 
 def cause(status: str, nodes: str) -> Cause:
-    return Cause(check="a.b", status=status, title="t", cause="c", says="s", example="n", nodes=nodes, count=1)
+    return Cause(
+        check="a.b", status=status, title="t", cause="c", says="s", example="n", nodes=nodes, count=len(unfolded(nodes))
+    )
 
 
 @pytest.mark.parametrize(
@@ -33,7 +35,8 @@ def cause(status: str, nodes: str) -> Cause:
 def test_a_node_is_as_ill_as_the_worst_cause(
     before: dict[str, str], causes: list[tuple[str, str]], after: dict[str, str]
 ) -> None:
-    made = judged(Fleet(states=before, causes=tuple(cause(*one) for one in causes)))
+    counts = {state: len(unfolded(nodes)) for state, nodes in before.items()}
+    made = judged(Fleet(states=before, counts=counts, causes=tuple(cause(*one) for one in causes)))
     assert made.states == after
     if after != before:
         assert sum(made.counts.values()) == _size(after)

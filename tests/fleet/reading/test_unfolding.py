@@ -32,7 +32,22 @@ def test_unfolded(folded: str, names: list[str]) -> None:
     assert list(unfolded(folded)) == names
 
 
+@pytest.mark.parametrize(
+    ("folded", "count", "names"),
+    [
+        ("n[1-3]", 3, ["n1", "n2", "n3"]),
+        ("gpu[1-8]", 1, ["gpu[1-8]"]),
+        ("n[1-3],gpu[1-8]", 4, ["n1", "n2", "n3", "gpu[1-8]"]),
+        ("n[1-3],a,b", 5, ["n1", "n2", "n3", "a", "b"]),
+        ("a[1-2],b[1-2]", 3, ["a1", "a2", "b[1-2]"]),
+    ],
+)
+def test_no_more_names_than_there_are(folded: str, count: int, names: list[str]) -> None:
+    assert list(unfolded(folded, count)) == names
+
+
 @given(st.lists(st.from_regex(r"[a-c]{0,2}-?[0-9]{1,3}(\.d)?|[ab]{1,2}|r[0-9]-n[0-9]{1,2}|[@!*]a", fullmatch=True)))
 @settings(max_examples=200, deadline=None)
 def test_what_was_folded_comes_back(names: list[str]) -> None:
     assert sorted(unfolded(fold(names))) == sorted(set(names))
+    assert sorted(unfolded(fold(names), len(set(names)))) == sorted(set(names))
