@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from gpudoctor.facts import Facts
@@ -22,6 +23,9 @@ LOOKS = {
     "not reached": "dim",
     "unsupported": "dim",
 }
+
+ILL = ("failed", "hung", "died")
+WORST = ("failed", "stopped", "not reached", "done", "unsupported")
 
 # A piece of a line: its text, and one of "", heading, dim, bar, track, fail, warn.
 Piece = tuple[str, str]
@@ -76,7 +80,8 @@ def _missed(tests: list[SmokeTestEntry]) -> Iterator[tuple[Row, str]]:
     elif tests:
         names = ", ".join(dict.fromkeys(test.test for test in tests))
         remark = ": ".join(filter(None, (names, tests[0].says)))
-        yield Row(f"{len(tests)} tests", "not reached", None, remark), "not reached"
+        number = len({test.test for test in tests})
+        yield Row(f"{number} test{'s' * (number != 1)}", "not reached", None, remark), "not reached"
 
 
 def _lines(row: Row, look: str, width: int, columns: tuple[int, int]) -> list[Line]:
@@ -117,20 +122,36 @@ def verdict(facts: Facts | None, report: Report | None) -> list[Piece]:
     if facts is None or not runs:
         return []
     open_ = [(clean(gap.why), "warn") for gap in gaps(facts)]
-    done = sum(test.outcome == "done" for run in runs for test in run.tests)
+    done = outcomes([(test.name, test.outcome) for test in run.tests] for run in runs)["done"]
     if not done or findings(report):
         return open_
     what = "1 test ran to its end" if done == 1 else f"{done} tests ran to their end"
     return [(f"{what}, and nothing was found wrong.", "pass"), *open_]
 
 
+def outcomes(jobs: Iterable[Iterable[tuple[str, str]]]) -> Counter[str]:
+    """How many tests ended in which way, each counted once for its job, as before they were started.
+
+    Args:
+        jobs: of each its tests, by name and outcome; one that runs in several data types is there as many times, and
+            ended in the worst way of them.
+    """
+    found: Counter[str] = Counter()
+    for tests in jobs:
+        worst: dict[str, str] = {}
+        for name, outcome in tests:
+            told = "failed" if outcome in ILL else outcome
+            worst[name] = min(told, worst.get(name, told), key=WORST.index)
+        found.update(worst.values())
+    return found
+
+
 def ended(entries: Iterable[SmokeEntry], stopped: bool, found: int) -> str:
     """How a run ended, in a line: "Stopped after ..." is put before it by whoever knows when."""
-    tests = [test for entry in entries for test in entry.tests]
-    count = {name: sum(test.outcome == name for test in tests) for name in ("done", "unsupported", "not reached")}
-    ill = sum(test.outcome in ("failed", "hung", "died") for test in tests)
+    count = outcomes([(test.test, test.outcome) for test in entry.tests] for entry in entries)
     parts = [f"{count['done']} done"]
-    parts += [f"{ill} failed"] if ill else []
+    parts += [f"{count['failed']} failed"] if count["failed"] else []
+    parts += [f"{count['stopped']} stopped"] if count["stopped"] else []
     parts += [f"{count['unsupported']} not possible"] if count["unsupported"] else []
     parts += [f"{count['not reached']} not reached"] if count["not reached"] else []
     parts += [f"{found} finding{'s' * (found != 1)}"] if found else []

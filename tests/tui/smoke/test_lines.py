@@ -7,7 +7,10 @@ from gpudoctor.examine import check
 from gpudoctor.facts import SmokeTest
 from gpudoctor.report.model import SmokeEntry
 from gpudoctor.report.smoke import smoke_entries
-from gpudoctor.tui.smoke.lines import bar, ended, findings, table, verdict
+from gpudoctor.smoketests.plan import plan
+from gpudoctor.smoketests.wishes import Choice
+from gpudoctor.tui.smoke.lines import bar, ended, findings, outcomes, table, verdict
+from gpudoctor.tui.smoke.words import planned
 from tests.checks.smoke_machines import ill, machine, of_run, on_cpu
 
 MISSED = tuple(SmokeTest(name=name, says="the run was ended") for name in ("mnist", "transfer"))
@@ -77,7 +80,7 @@ def test_findings_are_those_of_the_smoke_tests_and_what_explains_them() -> None:
 
 def test_what_was_proven_is_said_and_what_was_not() -> None:
     facts = machine()
-    assert verdict(facts, check(facts=facts)) == [("14 tests ran to their end, and nothing was found wrong.", "pass")]
+    assert verdict(facts, check(facts=facts)) == [("9 tests ran to their end, and nothing was found wrong.", "pass")]
     cpu = msgspec.structs.replace(on_cpu(), smoke=msgspec.structs.replace(on_cpu().smoke, instead=True))
     (_, look), (says, other) = verdict(cpu, check(facts=cpu))
     assert (look, other) == ("pass", "warn")
@@ -86,5 +89,27 @@ def test_what_was_proven_is_said_and_what_was_not() -> None:
 
 
 def test_an_end_counts_what_came_out() -> None:
-    assert ended(smoke_entries(STOPPED), True, 0) == "Stopped: 0 done, 2 not reached."
-    assert ended(smoke_entries(machine()), False, 1) == "Ended: 14 done, 1 finding."
+    assert ended(smoke_entries(STOPPED), True, 0) == "Stopped: 0 done, 1 stopped, 2 not reached."
+    assert ended(smoke_entries(machine()), False, 1) == "Ended: 9 done, 1 finding."
+
+
+@pytest.mark.parametrize(
+    ("jobs", "wanted"),
+    [
+        ([[("matmul", "done"), ("matmul", "unsupported"), ("mnist", "unsupported")]], {"done": 1, "unsupported": 1}),
+        ([[("matmul", "done"), ("matmul", "hung")], [("matmul", "done")]], {"failed": 1, "done": 1}),
+        ([[("matmul", "done"), ("matmul", "stopped"), ("mnist", "not reached")]], {"stopped": 1, "not reached": 1}),
+        ([[("a", "died"), ("b", "failed"), ("b", "not reached")], []], {"failed": 2}),
+        ([], {}),
+    ],
+)
+def test_each_test_of_a_job_counts_once(jobs: list[list[tuple[str, str]]], wanted: dict[str, int]) -> None:
+    assert outcomes(jobs) == wanted
+
+
+def test_as_many_tests_have_ended_as_were_planned() -> None:
+    facts, choice = machine(count=2), Choice(tests=("matmul", "mnist", "allreduce"))
+    jobs = [
+        [(name, outcome) for name in job.tests for outcome in ("done", "unsupported")] for job in plan(facts, choice)
+    ]
+    assert planned(facts, choice).startswith(f"{sum(outcomes(jobs).values())} tests: ")
