@@ -38,7 +38,7 @@ class Commands(Provider):
         for place in ALL:
             yield Entry(f"Go to {place.title}", place.shows, partial(app.action_go, place.name))
         yield Entry("Examine again", "Look at everything anew", app.action_again)
-        yield Entry("Save the report", "As JSON, Markdown or SVG", app.action_save)
+        yield Entry("Save the report", "As JSON, Markdown, HTML or SVG", app.action_save)
         if hasattr(self.screen, "action_copy"):
             yield Entry("Copy", "What is selected here, to the clipboard", partial(app.run_action, "screen.copy"))
         yield Entry("Keys", "List the keys that work here", app.action_help)

@@ -68,7 +68,7 @@ async def saved(pilot: Pilot[Any]) -> None:
     await settled(pilot, lambda: not isinstance(pilot.app.screen, SaveScreen))
 
 
-@pytest.mark.parametrize("number", range(3))
+@pytest.mark.parametrize("number", range(len(FORMS)))
 def test_each_form_by_keys_alone(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
@@ -88,22 +88,24 @@ def test_each_form_by_keys_alone(number: int, tmp_path: Path, monkeypatch: pytes
 
 
 def test_the_forms_are_what_they_say() -> None:
-    report = masked_report(personal(), Wishes())
-    written = {form.name: form.render(report) for form in FORMS}
+    report, facts = masked_report(personal(), Wishes())
+    written = {form.name: form.render(report, facts) for form in FORMS}
     assert json.loads(written["JSON"])["status"] == "fail"
     assert written["Markdown"].startswith("**gpudoctor")
+    assert written["HTML"].startswith("<!DOCTYPE html>")
+    assert "H100" in written["HTML"] or "NVIDIA" in written["HTML"]
     assert ElementTree.fromstring(written["SVG"]).tag.endswith("svg")
 
 
 def test_a_name_in_a_command_is_masked_too() -> None:
     facts = change(personal(), "nvidia.nvml.text", "asked by anna")
-    text = FORMS[0].render(masked_report(facts, Wishes()))
+    text = FORMS[0].render(*masked_report(facts, Wishes()))
     assert "workstation-of-anna" not in text
     assert "/home/anna" not in text
 
 
 def test_what_was_chosen_stays_chosen_in_what_is_saved() -> None:
-    report = masked_report(personal(), Wishes(only=("link",)))
+    report, _ = masked_report(personal(), Wishes(only=("link",)))
     assert not any(entry.check.startswith("driver.") for entry in report.findings)
 
 
@@ -126,7 +128,7 @@ def test_which_form_is_chosen_is_told_by_a_sign() -> None:
         await pilot.press("up")
         await settled(pilot)
         signs = [sign for line in text_of(pilot.app) for sign in line if sign in "○●"]
-        assert signs == ["○", "○", "●"]
+        assert signs == ["○", "○", "○", "●"]
 
     use(look)
 
@@ -272,6 +274,31 @@ def test_who_does_not_wait_is_told_all_the_same_and_no_other_dialog_is_closed(
         await settled(pilot, lambda: title in [notice.title for notice in pilot.app._notifications])
         await pilot.pause(0.1)
         assert isinstance(pilot.app.screen, SaveScreen)
+
+    use(look)
+
+
+@pytest.mark.parametrize("looked", ["resolved", "taken"])
+def test_a_dead_disk_holds_nobody_up(looked: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    freed, asked = threading.Event(), threading.Event()
+
+    def dead(_: str) -> str:
+        asked.set()
+        freed.wait(20)
+        raise NotSavedError("It is dead.")
+
+    monkeypatch.setattr(f"gpudoctor.tui.saving.screen.{looked}", dead)
+
+    async def look(pilot: Pilot[Any]) -> None:
+        try:
+            await name(pilot, str(tmp_path / "a.json"))
+            await settled(pilot, asked.is_set)
+            await pilot.press("escape")
+            await settled(pilot, lambda: not isinstance(pilot.app.screen, SaveScreen))
+            assert not freed.is_set()
+        finally:
+            freed.set()
+        await settled(pilot, lambda: "It is dead." in [notice.message for notice in pilot.app._notifications])
 
     use(look)
 

@@ -20,13 +20,13 @@ class Form(NamedTuple):
         name: for people.
         suffix: of the file's name.
         purpose: what it is good for.
-        render: the report as the file's content.
+        render: the report, and the facts that it rests on, as the file's content.
     """
 
     name: str
     suffix: str
     purpose: str
-    render: Callable[[Report], str]
+    render: Callable[[Report, Facts], str]
 
     @property
     def file(self) -> str:
@@ -34,29 +34,36 @@ class Form(NamedTuple):
         return f"./gpudoctor-report.{self.suffix}"
 
 
-def masked_report(facts: Facts, wishes: Wishes) -> Report:
-    """The report on a machine whose names, home folders, serial numbers and tokens are masked.
+def masked_report(facts: Facts, wishes: Wishes) -> tuple[Report, Facts]:
+    """The report on a machine whose names, home folders, serial numbers and tokens are masked, and its facts.
 
     The masked facts are judged anew, because a name may be anywhere in a sentence or a command of the report.
     """
     from gpudoctor.privacy import masked
 
-    return check(None, wishes, masked(facts))
+    hidden = masked(facts)
+    return check(None, wishes, hidden), hidden
 
 
-def _json(report: Report) -> str:
+def _json(report: Report, _: Facts) -> str:
     from gpudoctor.report.json import render
 
     return render(report)
 
 
-def _markdown(report: Report) -> str:
+def _markdown(report: Report, _: Facts) -> str:
     from gpudoctor.report.markdown import render
 
     return render(report)
 
 
-def _svg(report: Report) -> str:
+def _html(report: Report, facts: Facts) -> str:
+    from gpudoctor.report.html import render
+
+    return render(report, facts)
+
+
+def _svg(report: Report, _: Facts) -> str:
     """The text report as a picture."""
     from rich.console import Console
     from rich.text import Text
@@ -71,5 +78,6 @@ def _svg(report: Report) -> str:
 FORMS = (
     Form("JSON", "json", "for programs, and to compare with later", _json),
     Form("Markdown", "md", "to paste into an issue", _markdown),
+    Form("HTML", "html", "one page to read or to hand on", _html),
     Form("SVG", "svg", "a picture, for a page or a chat", _svg),
 )

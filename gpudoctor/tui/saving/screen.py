@@ -131,22 +131,19 @@ class SaveScreen(ModalScreen[None]):
         """Save, or ask whether what is there may be overwritten."""
         if self.query_one("#save-do", Button).disabled:
             return
-        try:
-            self._path = resolved(self.query_one("#save-name", Input).value)
-            asks = taken(self._path)
-        except NotSavedError as error:
-            self._tell(str(error))
-            return
-        if asks:
-            self._tell(f"{self._path} is there already. Overwrite it?")
+        self._save(self.query_one("#save-name", Input).value, self.form)
+
+    def _ask(self, path: str) -> None:
+        """Ask whether what is there may be overwritten, unless somebody has not waited for the question."""
+        if self.is_current:
+            self._path = path
+            self._tell(f"{path} is there already. Overwrite it?")
             self.add_class("-asking")
             self.query_one("#save-rename", Button).focus()
-        else:
-            self._save(self._path, self.form)
 
     @on(Button.Pressed, "#save-over")
     def _overwrite(self) -> None:
-        self._save(self._path, self.form)
+        self._save(self._path, self.form, over=True)
 
     @on(Button.Pressed, "#save-rename")
     def _rename(self) -> None:
@@ -155,13 +152,23 @@ class SaveScreen(ModalScreen[None]):
         self.query_one("#save-name", Input).focus()
 
     @work(thread=True, exclusive=True, exit_on_error=False)
-    def _save(self, path: str, form: Form) -> None:
-        """In a thread: a dead network disk lets nobody wait."""
+    def _save(self, name: str, form: Form, over: bool = False) -> None:
+        """In a thread, with the first look at the path: a dead network disk lets nobody wait.
+
+        Args:
+            name: what somebody wrote, or the path that may be written over.
+            form: of the file.
+            over: whether it may be.
+        """
         facts, app = self.session.facts, self.app
         if facts is None:
             return
         try:
-            size = save(path, form.render(masked_report(facts, self.session.source.wishes)))
+            path = resolved(name)
+            if taken(path) and not over:
+                app.call_from_thread(self._ask, path)
+                return
+            size = save(path, form.render(*masked_report(facts, self.session.source.wishes)))
         except NotSavedError as error:
             app.call_from_thread(self._failed, str(error))
         except Exception as error:
