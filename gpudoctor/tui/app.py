@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import work
@@ -43,7 +44,8 @@ class Doctor(App[int]):
         fleet: folders and files with the reports of many machines, which are shown first; none: the machine is.
 
     Attributes:
-        first: what was opened at the start; somebody may look at other machines in between.
+        first: what was opened at the start, with the interpreter that was picked since; somebody may look at other
+            machines in between.
         session: the model that all screens show, but for the fleet's.
         fleet: the model of that.
         changed: told whenever the session has something new; screens subscribe when they are mounted.
@@ -58,7 +60,7 @@ class Doctor(App[int]):
     BINDINGS: ClassVar[list[BindingType]] = [
         *(Binding(place.key, f"go('{place.name}')", place.title, show=False, tooltip=place.shows) for place in ALL),
         Binding("r", "again", "Examine again", tooltip="Look at everything anew"),
-        Binding("w", "save", "Save", tooltip="Save the report as JSON, Markdown or SVG"),
+        Binding("w", "save", "Save", tooltip="Save the report as JSON, Markdown, HTML or SVG"),
         Binding("t", "theme", "Theme", show=False, tooltip="Dark or light"),
         Binding("question_mark", "help", "Keys", key_display="?", tooltip="List the keys"),
         Binding("j", "move('down')", "Down", show=False),
@@ -70,6 +72,8 @@ class Doctor(App[int]):
 
     def __init__(self, source: Source, colour: bool = True, fleet: tuple[str, ...] = ()) -> None:
         self.colour = colour
+        if os.environ.get("NO_COLOR") == "":
+            del os.environ["NO_COLOR"]  # as good as unset (no-color.org), but not to textual
         if fleet:
             self.DEFAULT_MODE = FLEET.name  # type: ignore[misc]  # textual asks the instance
         super().__init__(ansi_color=not colour)

@@ -192,6 +192,19 @@ def test_without_colour_there_is_none_and_the_words_are_the_same(monkeypatch: py
     assert rows[: len(rows) // 2] == rows[len(rows) // 2 :]
 
 
+def test_an_empty_no_color_asks_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def go(pilot: Pilot[Any]) -> None:
+        app = await judged(pilot)
+        assert not app.no_color
+        segments = [segment for strip in app.screen._compositor.render_strips() for segment in strip]
+        assert len({segment.style.color for segment in segments if segment.style}) > 5
+
+    monkeypatch.setenv("NO_COLOR", "")
+    run(opened, go)
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert opened(colour=False).no_color
+
+
 def _coloured_cells(app: Doctor) -> list[str]:
     """Texts in another colour than the terminal's own."""
     segments = [segment for strip in app.screen._compositor.render_strips() for segment in strip]

@@ -127,10 +127,13 @@ class Place(Screen[None]):
         entry = self._entry(message.path)
         if entry is None or entry.state != "found":
             return
-        session = self.session
+        session, app = self.session, cast("Doctor", self.app)
+        at_first = session.source == app.first
         wishes = msgspec.structs.replace(session.source.wishes, pythons=(message.path,))
         session.source = msgspec.structs.replace(session.source, wishes=wishes)
-        cast("Doctor", self.app).action_again()
+        if at_first:  # it is the same machine, to which one may come back
+            app.first = session.source
+        app.action_again()
 
     def _entry(self, path: str) -> Entry | None:
         return next((entry for entry in self._entries if entry.path == path), None)

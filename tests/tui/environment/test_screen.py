@@ -12,6 +12,7 @@ from gpudoctor import examine
 from gpudoctor.facts import Facts
 from gpudoctor.recorded import RecordedMachine
 from gpudoctor.tui.app import Doctor
+from gpudoctor.tui.commands import Commands
 from gpudoctor.tui.environment.detail import Detail
 from gpudoctor.tui.environment.facts_model import dotted
 from gpudoctor.tui.environment.facts_tree import FactsTree
@@ -211,6 +212,10 @@ def test_it_fits_when_the_terminal_changes_its_size() -> None:
     run(doctor(), what)
 
 
+def offered(app: Doctor) -> list[str]:
+    return [entry.name for entry in Commands(app.screen).entries()]
+
+
 def test_an_interpreter_that_is_picked_is_examined(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 
@@ -236,9 +241,16 @@ def test_an_interpreter_that_is_picked_is_examined(monkeypatch: pytest.MonkeyPat
         await settled(pilot, lambda: picker.path == "/home/me/.venvs/jax/bin/python")
         assert "opt/env" in text(pilot)  # it can be picked again
         assert "No framework" in text(pilot)
+        app = pilot.app
+        assert isinstance(app, Doctor)
+        assert not any(name.startswith("Back to") for name in offered(app))  # it is this machine still
+        await app.open(Source(title="another", facts=FACTS))
+        assert "Back to this machine" in offered(app)
+        await app.open(app.first)
+        assert app.session.source.wishes.pythons == ("/home/me/.venvs/jax/bin/python",)
 
     run(lambda: Doctor(source), what)
-    assert asked == [(), ("/home/me/.venvs/jax/bin/python",)]
+    assert asked[:2] == [(), ("/home/me/.venvs/jax/bin/python",)]
 
 
 def test_a_look_that_a_dead_disk_holds_is_joined_by_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
