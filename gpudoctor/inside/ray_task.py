@@ -24,7 +24,8 @@ PIECE = 1 << 15  # bytes: objects below 100 KB travel with Ray's answer, and do 
 WORDS = 2000  # bytes of standard error that are kept
 # Ray writes these into the environment of its workers, by what the task was given: nothing.
 SET_BY_RAY = (
-    "CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "ONEAPI_DEVICE_SELECTOR", "OMP_NUM_THREADS",
+    "CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "ONEAPI_DEVICE_SELECTOR",
+    "ZE_AFFINITY_MASK", "OMP_NUM_THREADS",
 )  # fmt: skip
 
 

@@ -24,7 +24,7 @@ CLUSTER = f"""
 import sys
 from ray.cluster_utils import Cluster
 cluster = Cluster()
-small = dict(num_cpus=1, object_store_memory=80 << 20, include_dashboard=False)
+small = dict(num_cpus=1, num_gpus=2, object_store_memory=80 << 20, include_dashboard=False)
 nodes = [cluster.add_node(node_name=f"node{{n}}", **small) for n in range({NODES})]
 print("address", cluster.address, flush=True)
 for line in sys.stdin:
@@ -59,6 +59,7 @@ class Running:
     def __init__(self, python: str, folder: Path) -> None:
         self.python, self._folder = python, folder
         env = {**os.environ, "RAY_TMPDIR": str(folder), "RAY_USAGE_STATS_ENABLED": "0", "OMP_NUM_THREADS": "5"}
+        env["RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO"] = "1"  # as older releases: Ray hides the GPUs from our task
         env.pop("CUDA_VISIBLE_DEVICES", None)
         env.pop("RAY_ADDRESS", None)
         with (folder / "noise").open("wb") as noise:
@@ -184,7 +185,7 @@ def test_all_report_and_one_that_is_killed_in_mid_run_is_unreachable(cluster: Ru
     targets = list(engine.targets(""))
     names = [f"node{n}" for n in range(NODES)]
     assert sorted(one.node for one in targets) == names
-    assert {one.why_not for one in targets} == {""}
+    assert {(one.why_not, one.gpus) for one in targets} == {("", 2)}
 
     well = Run(engine, targets, Job(command(cluster.python, 0), 60))
     well.start()
