@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import msgspec
 
-from gpudoctor.comparison.rules import KEPT
 from gpudoctor.fleet.nodesets import fold
-from gpudoctor.fleet.reading.facts import HARDWARE, INTERPRETER, MEMORIES, text
-from gpudoctor.fleet.reading.sections import ABSENT, Absent, Section, members
+from gpudoctor.fleet.reading.disputed import Fact, disputed, other_sets, package_of
+from gpudoctor.fleet.reading.facts import HARDWARE, INTERPRETER
+from gpudoctor.fleet.reading.sections import Section, members
 from gpudoctor.fleet.summary import Departure, Drift
 
 # What matters first: a fact's place is that of the first word that it begins with.
@@ -21,21 +21,9 @@ ORDER = (
     "gpus.*.link", "gpus.*.nvlinks", "gpus.*.", "nvidia.", "host.kernel.", "host.", "packages.torch",
     "packages.nvidia-", "packages.jax", "packages.tensorflow", "packages", "",
 )  # fmt: skip
-# A node in which more packages than this are others has another environment: told in one line.
-_OTHER_SET = 20
 LISTED = 20  # values of one fact
 # A fact with a value of its own on more than this share of the nodes names the nodes, and does not describe them.
 _OWN, _OWN_LEAST, _OWN_LISTED = 0.5, 8, 3
-
-
-class _Fact(NamedTuple):
-    """A fact in one group: which classes have which value."""
-
-    name: str
-    classes: dict[str, list[int]]
-    counts: Counter[str]
-    majority: str
-    known: int
 
 
 def drifts(
@@ -51,33 +39,56 @@ def drifts(
     """
     found: list[tuple[int, Drift]] = []
     for section in sections:
-        counts: dict[int, dict[int, int]] = defaultdict(dict)
-        for (group, number), count in Counter(zip(groups, section.of, strict=True)).items():
-            counts[group][number] = count
-        folded = _Folded(section, groups, names)
-        for group, classes in counts.items():
-            found += ((group, drift) for drift in _of_group(section, classes, labels[group], group, folded))
+        parts = _parts(section, groups, labels)
+        folded = _Folded(parts, section, groups, names)
+        for part in parts:
+            found += ((part.group, drift) for drift in _of_group(part, folded))
     found.sort(key=lambda pair: (pair[0], _place(pair[1].fact), -_departing(pair[1]), pair[1].fact))
     return tuple(_without_echoes(drift for _, drift in found))
 
 
+class _Part(NamedTuple):
+    """One part of the inventories of one group."""
+
+    section: Section
+    group: int
+    label: str
+    classes: dict[int, int]  # and how many nodes are in each
+    facts: list[Fact]  # on which they do not agree
+
+    def apart(self) -> set[int]:
+        """The classes that depart from a majority."""
+        return {
+            number
+            for fact in self.facts
+            for value, numbers in fact.classes.items()
+            if value != fact.majority
+            for number in numbers
+        }
+
+
+def _parts(section: Section, groups: array[int], labels: Sequence[str]) -> list[_Part]:
+    counts: dict[int, dict[int, int]] = defaultdict(dict)
+    for (group, number), count in Counter(zip(groups, section.of, strict=True)).items():
+        counts[group][number] = count
+    return [
+        _Part(section, group, labels[group], classes, list(disputed(section, classes)))
+        for group, classes in counts.items()
+    ]
+
+
 class _Folded:
-    """The nodes of classes as folded names, each set of classes once."""
+    """The nodes of classes that depart, as folded names; found in one pass over all nodes."""
 
-    def __init__(self, section: Section, groups: array[int], names: Sequence[str]) -> None:
-        self._section, self._groups, self._names = section, groups, names
-        self._nodes: dict[tuple[int, int], array[int]] = {}
+    def __init__(self, parts: list[_Part], section: Section, groups: array[int], names: Sequence[str]) -> None:
+        self._names = names
+        self._nodes = {(part.group, number): array("I") for part in parts for number in part.apart()}
         self._texts: dict[tuple[int, frozenset[int]], str] = {}
-
-    def gather(self, group: int, classes: set[int]) -> None:
-        """Find the nodes of some classes, in one pass over all."""
-        wanted = {(group, number) for number in classes}
-        self._nodes = {pair: array("I") for pair in wanted}
-        for pair, node in members(self._section.of, self._groups, wanted):
+        for pair, node in members(section.of, groups, self._nodes) if self._nodes else ():
             self._nodes[pair].append(node)
 
     def text(self, group: int, classes: Iterable[int]) -> str:
-        """The nodes of some classes that were gathered."""
+        """The nodes of some classes."""
         key = group, frozenset(classes)
         if key not in self._texts:
             numbers = (node for number in key[1] for node in self._nodes[group, number])
@@ -85,33 +96,23 @@ class _Folded:
         return self._texts[key]
 
 
-def _of_group(section: Section, classes: Mapping[int, int], label: str, group: int, folded: _Folded) -> Iterator[Drift]:
-    facts = list(_facts(section, classes))
-    others = _other_sets(facts)
-    apart = {
-        number
-        for fact in facts
-        for value, numbers in fact.classes.items()
-        if value != fact.majority
-        for number in numbers
-    }
-    folded.gather(group, apart)
+def _of_group(part: _Part, folded: _Folded) -> Iterator[Drift]:
+    others = other_sets(part.facts)
     for start, other in others.items():
-        yield _environments(section, classes, start, other, label, group, folded)
-    own = [
-        Drift(
-            hardware=label, fact=name, majority="", count=0, known=sum(classes.values()), values=values, departures=()
-        )
-        for name, values in section.given_up.items()
-        if name != HARDWARE
-    ]
-    for fact in facts:
-        drift = _drift(fact, classes, others.get(_start(fact.name), {}), label, group, folded)
+        yield _environments(part, start, other, folded)
+    own = [_given_up(part, name, values) for name, values in part.section.given_up.items() if name != HARDWARE]
+    for fact in part.facts:
+        drift = _drift(part, fact, others.get(package_of(fact.name), {}), folded)
         if drift is not None and drift.departures:
             yield drift
         elif drift is not None:
             own.append(drift)
     yield from own if len(own) <= _OWN_LISTED else [_together(own)]
+
+
+def _given_up(part: _Part, name: str, values: int) -> Drift:
+    nodes = sum(part.classes.values())
+    return Drift(hardware=part.label, fact=name, majority="", count=0, known=nodes, values=values, departures=())
 
 
 def _together(own: list[Drift]) -> Drift:
@@ -122,67 +123,9 @@ def _together(own: list[Drift]) -> Drift:
     )
 
 
-def _facts(section: Section, classes: Mapping[int, int]) -> Iterator[_Fact]:
-    """The facts that are not the same in all classes."""
-    varying = {name for number in classes for name in section.delta(number)} - {HARDWARE}
-    empty = {number for number in classes if section.empty(number)} if varying else set()
-    deltas = {number: section.delta(number) for number in classes if number not in empty}
-    for name in varying:
-        by_value: dict[str, list[int]] = defaultdict(list)
-        counts: Counter[str] = Counter()
-        for number, delta in deltas.items():
-            value = delta[name] if name in delta else section.base.get(name, ABSENT)
-            if isinstance(value, Absent) and not _start(name):
-                continue  # unknown
-            told = "not installed" if isinstance(value, Absent) else text(value, name)
-            by_value[told].append(number)
-            counts[told] += classes[number]
-        if name in MEMORIES:
-            _join(section, name, by_value, counts)
-        if len(counts) > 1:
-            majority, count = min(counts.items(), key=lambda pair: (-pair[1], pair[0]))
-            known = counts.total()
-            yield _Fact(name, dict(by_value), counts, majority if 2 * count > known else "", known)
-
-
-def _join(section: Section, name: str, by_value: dict[str, list[int]], counts: Counter[str]) -> None:
-    """Put the amounts of memory that are equal but for what firmware and kernel keep to the one that most have."""
-    if not counts:
-        return
-    usual = min(counts, key=lambda told: (-counts[told], told))
-    middle = section.value(by_value[usual][0], name)
-    for told in [told for told in counts if told != usual]:
-        value = section.value(by_value[told][0], name)
-        if (
-            isinstance(middle, int | float)
-            and isinstance(value, int | float)
-            and abs(value - middle) <= KEPT * abs(middle)
-        ):
-            by_value[usual] += by_value.pop(told)
-            counts[usual] += counts.pop(told)
-
-
-def _other_sets(facts: list[_Fact]) -> dict[str, dict[int, int]]:
-    """By interpreter, the classes with another environment, and how many packages are others in it."""
-    others: dict[str, Counter[int]] = defaultdict(Counter)
-    for fact in facts:
-        if fact.majority and (start := _start(fact.name)):
-            numbers = (n for value, each in fact.classes.items() if value != fact.majority for n in each)
-            others[start].update(numbers)
-    found = {start: {n: count for n, count in each.items() if count > _OTHER_SET} for start, each in others.items()}
-    return {start: each for start, each in found.items() if each}
-
-
-def _environments(
-    section: Section,
-    classes: Mapping[int, int],
-    start: str,
-    other: Mapping[int, int],
-    label: str,
-    group: int,
-    folded: _Folded,
-) -> Drift:
+def _environments(part: _Part, start: str, other: Mapping[int, int], folded: _Folded) -> Drift:
     """One line for the nodes with another environment."""
+    section, classes = part.section, part.classes
     found: dict[str, list[int]] = defaultdict(list)
     for number, packages in other.items():
         where = f": {section.value(number, INTERPRETER)}" if start == "packages." else ""
@@ -190,38 +133,39 @@ def _environments(
     counts = Counter({value: sum(classes[number] for number in numbers) for value, numbers in found.items()})
     known = sum(count for number, count in classes.items() if not section.empty(number))
     return Drift(
-        hardware=label,
+        hardware=part.label,
         fact=f"{start}*",
         majority="those that most have",
         count=known - counts.total(),
         known=known,
         values=len(counts) + 1,
-        departures=_departures(found, counts, group, folded),
+        departures=_departures(part.group, found, counts, folded),
     )
 
 
-def _drift(
-    fact: _Fact, classes: Mapping[int, int], other: Mapping[int, int], label: str, group: int, folded: _Folded
-) -> Drift | None:
+def _drift(part: _Part, fact: Fact, other: Mapping[int, int], folded: _Folded) -> Drift | None:
+    """What is told of a fact, but for the classes that are told as another environment; None: nothing."""
     found = {value: [number for number in numbers if number not in other] for value, numbers in fact.classes.items()}
-    counts = Counter({value: sum(map(classes.__getitem__, numbers)) for value, numbers in found.items() if numbers})
+    counts = Counter(
+        {value: sum(map(part.classes.__getitem__, numbers)) for value, numbers in found.items() if numbers}
+    )
     count = counts.pop(fact.majority, 0)
     if not counts or (len(counts) == 1 and not fact.majority):
         return None
     own = len(fact.counts) > max(_OWN_LEAST, _OWN * fact.known)
     return Drift(
-        hardware=label,
+        hardware=part.label,
         fact=fact.name,
         majority=fact.majority,
         count=count,
         known=fact.known,
         values=len(fact.counts),
-        departures=() if own else _departures(found, counts, group, folded),
+        departures=() if own else _departures(part.group, found, counts, folded),
     )
 
 
 def _departures(
-    found: Mapping[str, list[int]], counts: Counter[str], group: int, folded: _Folded
+    group: int, found: Mapping[str, list[int]], counts: Counter[str], folded: _Folded
 ) -> tuple[Departure, ...]:
     most = sorted(counts, key=lambda value: (-counts[value], value))[:LISTED]
     return tuple(Departure(value=value, nodes=folded.text(group, found[value]), count=counts[value]) for value in most)
@@ -235,13 +179,6 @@ def _without_echoes(drifts: Iterable[Drift]) -> Iterator[Drift]:
         if key not in told or not drift.departures:
             yield drift
         told.add(key)
-
-
-def _start(name: str) -> str:
-    """Where a fact is about a package, what stands before its name; else nothing."""
-    if name.startswith("packages["):
-        return name[: name.find("].") + 2]
-    return "packages." if name.startswith("packages.") else ""
 
 
 def _departing(drift: Drift) -> int:

@@ -54,8 +54,9 @@ def groups(kinds: Mapping[Kind, int]) -> dict[Body, str]:
         most[body(one)][one] += count
     usual = {each: min(counts, key=lambda one: (-counts[one], one)) for each, counts in most.items()}
     found = {}
+    many = [large for large, size in sizes.items() if size >= _LEAST]
     for small in sizes:
-        larger = [large for large in sizes if _belongs(usual[small], sizes[small], usual[large], sizes[large])]
+        larger = [large for large in many if _belongs(usual[small], sizes[small], usual[large], sizes[large])]
         best = min(larger, key=lambda large: (-sizes[large], large)) if larger else small
         found[small] = _label(best)
     return found
@@ -67,7 +68,7 @@ def _label(body: Body) -> str:
 
 def _belongs(small: Kind, few: int, large: Kind, many: int) -> bool:
     """Whether the small group is the large one with GPUs lost."""
-    if many < _LEAST or few > many * _SHARE or small.architecture != large.architecture:
+    if few > many * _SHARE or small.architecture != large.architecture:
         return False
     if small.hardware.number >= large.hardware.number:
         return False

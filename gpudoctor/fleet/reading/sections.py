@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from itertools import islice
 from operator import itemgetter
 
@@ -161,7 +161,9 @@ def _delta(base: Facts, facts: Facts) -> _Delta:
     return tuple(sorted(found, key=itemgetter(0)))
 
 
-def members(of: array[int], groups: array[int], wanted: set[tuple[int, int]]) -> Iterator[tuple[tuple[int, int], int]]:
+def members(
+    of: array[int], groups: array[int], wanted: Container[tuple[int, int]]
+) -> Iterator[tuple[tuple[int, int], int]]:
     """The nodes of some classes in some groups: ((group, class), node)."""
     for node, pair in enumerate(zip(groups, of, strict=True)):
         if pair in wanted:

@@ -139,10 +139,10 @@ class Tally:
         for kind, count in kinds.items():
             sizes[labels[hardware.body(kind)]] += count
         order = sorted(sizes, key=lambda label: (-sizes[label], label))
-        numbers = {pair: order.index(labels[hardware.body(kind)]) for pair, kind in of_pair.items()}
+        place = {label: at for at, label in enumerate(order)}
+        numbers = {pair: place[labels[hardware.body(kind)]] for pair, kind in of_pair.items()}
         of = array("I", map(numbers.__getitem__, zip(self._machine.of, self._gpus.of, strict=True)))
         found = drifts((self._machine, self._gpus, self._packages), of, order, self.names)
-        place = {label: at for at, label in enumerate(order)}
         measured = sorted(
             spreads(self._figures.columns(), labels, self.names),
             key=lambda one: (place.get(one.hardware, len(order)), not one.outliers),
