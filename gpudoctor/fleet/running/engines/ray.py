@@ -1,8 +1,8 @@
 """Ray: one task pinned to every node of a cluster, without retries.
 
 A task asks for no CPU and no GPU, so that a node whose jobs hold all of them is examined beside them, and the run does
-not wait for them. Nothing keeps such a task from the GPUs but a variable: from a task that asked for none Ray hides them
-by an empty CUDA_VISIBLE_DEVICES, which was its default until it changed in 2026 (ray-project/ray, pull request 62492),
+not wait for them. Nothing keeps such a task from the GPUs but a variable: Ray hides them from one that asked for none
+by an empty CUDA_VISIBLE_DEVICES. That was its default until it changed in 2026 (ray-project/ray, pull request 62492),
 and is still so with RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO=1. So the command gets the value that the node's raylet was
 started with, for this variable and the others that Ray sets (inside/ray_task.py names them);
 RAY_EXPERIMENTAL_NOSET_CUDA_VISIBLE_DEVICES need not be set anywhere.
