@@ -54,3 +54,10 @@ def test_no_name_is_lost_where_there_are_many(names: list[str]) -> None:
 def test_what_is_no_set_of_nodes() -> None:
     with pytest.raises(NodesError, match="is no set of nodes"):
         unfold("node[1-")
+
+
+def test_without_clustershell(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nodesets, "find_spec", lambda name: None)
+    assert fold(["node1", "node2", "r1-n1", "r1-n2", "n1", "n01"]) == "n01,n1,node[1-2],r1-n1,r1-n2"
+    with pytest.raises(NodesError, match=r"needs ClusterShell: pip install 'gpudoctor-cli\[fleet\]'"):
+        unfold("node[1-2]")

@@ -17,6 +17,8 @@ HARDWARE = "hardware"  # the fact that holds a `Hardware`
 INTERPRETER = "packages"  # the fact that names the interpreter of the packages
 # No machine has more GPUs or packages; a report with more is none of ours.
 MOST = 5000
+# No number of a machine is larger; memory without a limit is 2 to the power of 64.
+LARGEST = 1e20
 _HOME = re.compile(r"(/home/[^/]+|/Users/[^/]+|/root)(?=/)")
 
 
@@ -50,10 +52,9 @@ def of_machine(data: bytes) -> Facts:
     Raises:
         msgspec.MsgspecError: they are none.
     """
-    facts: dict[str, Any] = _machine(data)
+    facts: dict[str, Any] = _sane(_machine(data))
     for path in MEMORIES & facts.keys():
         facts[path] = _whole(facts[path])
-    _few(facts)
     return facts
 
 
@@ -65,7 +66,7 @@ def of_gpus(data: bytes) -> Facts:
     Raises:
         msgspec.MsgspecError: they are none.
     """
-    gpus = _few(_listed(data))
+    gpus = [_sane(one) for one in _few(_listed(data))]
     facts: dict[str, Any] = {HARDWARE: _hardware([one.get("name") for one in gpus])}
     for name in dict.fromkeys(name for one in gpus for name in one):
         path = f"gpus.*.{name}"
@@ -103,6 +104,13 @@ def of_packages(data: bytes) -> Facts:
         prefix = f"packages[{place}]." if facts else "packages."
         facts.setdefault(INTERPRETER, place)
         facts |= {prefix + name: version for name, version in _few(packages).items()}
+    return facts
+
+
+def _sane(facts: dict[str, Any]) -> dict[str, Any]:
+    if any(isinstance(value, int | float) and not -LARGEST < value < LARGEST for value in facts.values()):
+        raise ValueError("a number is larger than any machine's")
+    _few(facts)
     return facts
 
 

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from gpudoctor.fleet.reading.facts import LARGEST
 from gpudoctor.fleet.reading.hardware import Body
 
 VALUES = 1_000_000  # eight bytes each
@@ -90,6 +91,8 @@ def measured(data: bytes) -> list[Measured]:
 def _measured(entry: _Entry) -> Measured:
     found = [(test.test, test.variant, one.name, one.unit) for test in entry.tests for one in test.figures]
     values = [one.value for test in entry.tests for one in test.figures]
+    if values and not -LARGEST < min(values) <= max(values) < LARGEST:
+        raise ValueError("a measured value is larger than any machine's")
     return Measured(entry.device, entry.kind, _named(entry.backend, tuple(found)), values)
 
 

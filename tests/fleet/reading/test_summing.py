@@ -80,6 +80,11 @@ def test_the_ledger_accounts_for_those_that_did_not_report(tmp_path: Path) -> No
         b'{"schema":"gpudoctor.report/1","status":"pass","inventory":{"packages":{"p":1}}}',
         b'{"schema":"gpudoctor.report/1","status":"pass","inventory":{"packages":{"p":{"a":"\xff"}}}}',
         b'{"schema":"gpudoctor.report/1","status":"pass","gpus":[{}]}',
+        b'{"schema":"gpudoctor.report/1","status":"pass","inventory":{"machine":{"host.memory":1' + b"0" * 400 + b"}}}",
+        b'{"schema":"gpudoctor.report/1","status":"pass","inventory":{"machine":{"a":-1e300}}}',
+        b'{"schema":"gpudoctor.report/1","status":"pass","inventory":{"gpus":[{"memory":1e300}]}}',
+        b'{"schema":"gpudoctor.report/1","status":"pass","smoke":[{"backend":"a","device":"b","tests":[{"test":"c",'
+        b'"figures":[{"name":"d","value":1e300}]}]}]}',
     ],
 )
 def test_a_broken_report_is_one_node_and_leaves_nothing(data: bytes) -> None:
