@@ -34,6 +34,8 @@ def _knows(facts: Facts) -> bool:
 def _step(facts: Facts, ground: Ground) -> Step:
     if facts.containers.docker is None and isinstance(facts.containers.podman, str):
         return _for_podman(facts, ground)
+    if isinstance(facts.containers.toolkit, str) and isinstance(facts.containers.docker, str):
+        return _registered(facts)
     fix = container.install_toolkit(facts)
     return Step(
         id="container-toolkit",
@@ -43,6 +45,19 @@ def _step(facts: Facts, ground: Ground) -> Step:
         commands=tuple(commands.of_shell(c) for c in fix.commands),
         root=True,
         verify=tuple(commands.of_shell(c) for c in (fix.verify or "").splitlines()),
+    )
+
+
+def _registered(facts: Facts) -> Step:
+    """The toolkit is there, and Docker does not know of it."""
+    return Step(
+        id="container-toolkit",
+        group="container",
+        title="Tell Docker of the NVIDIA Container Toolkit's runtime, and restart Docker.",
+        why="The toolkit is installed, and Docker does not know of it yet.",
+        commands=tuple(commands.of_shell(c) for c in (container.CONFIGURE, *container.restart_docker(facts))),
+        root=True,
+        verify=(commands.of_shell(container.PROOF),),
     )
 
 

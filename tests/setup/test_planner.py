@@ -434,3 +434,11 @@ def test_into_a_workspace_of_pixi_the_index_of_the_driver_stays() -> None:
     assert 'torch = { version = "==2.14.*", index = "https://download.pytorch.org/whl/cu126" }' in by_hand.shown
     assert add.argv == ("pixi", "add", "--manifest-path", "/srv/w", "--pypi", "jax[cuda12]>=0.4.30")
     assert install.argv == ("pixi", "install", "--manifest-path", "/srv/w")
+
+
+def test_a_toolkit_that_is_there_is_only_made_known() -> None:
+    toolkit = step(made(_known("toolkit-not-registered"), "torch", container=True), "container-toolkit")
+    assert [c.shown for c in toolkit.commands] == [
+        "sudo nvidia-ctk runtime configure --runtime=docker",
+        "sudo systemctl restart docker",
+    ]
