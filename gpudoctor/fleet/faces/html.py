@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from gpudoctor.fleet.faces.html_grid import grid, told
 from gpudoctor.fleet.faces.html_sections import causes, changes, drifts, missing, spreads
 from gpudoctor.fleet.faces.nodes import nodes
-from gpudoctor.fleet.faces.text import count_of, when
 from gpudoctor.fleet.faces.verdict import sentence, status
+from gpudoctor.fleet.faces.words import count_of, when
 from gpudoctor.fleet.summary import Fleet
 from gpudoctor.report import html as of_one
 from gpudoctor.report.clean import document

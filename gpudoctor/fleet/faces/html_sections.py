@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from gpudoctor.fleet.faces.text import MARKS, agreement, count_of, moment, often_apart, share
 from gpudoctor.fleet.faces.verdict import amount, number
+from gpudoctor.fleet.faces.words import MARKS, agreement, count_of, moment, often_apart, share
 from gpudoctor.fleet.summary import Cause, Change, Drift, Fleet, Missing, Spread
 from gpudoctor.report.html_findings import finding, prose
 from gpudoctor.report.model import FindingEntry
