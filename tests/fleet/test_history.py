@@ -10,10 +10,11 @@ import pytest
 
 from gpudoctor.fleet import kept
 from gpudoctor.fleet.faces.json import render
-from gpudoctor.fleet.history import changes, compared, noise
+from gpudoctor.fleet.history import changes, compared
 from gpudoctor.fleet.kept import SummaryError, keep, read, since_last
 from gpudoctor.fleet.reading.unfolding import unfolded
 from gpudoctor.fleet.summary import Cause, Change, Departure, Drift, Fleet, Group, Spread
+from gpudoctor.fleet.updates import noise
 from tests.fleet.fleets import FLEETS, H100, healthy, large
 
 
