@@ -4,33 +4,13 @@ import itertools
 
 import pytest
 
-from gpudoctor.facts import Facts, Gpu
 from gpudoctor.knowledge import generations
-from gpudoctor.setup.forms.parts import quiet
-from gpudoctor.setup.plan import Plan, Step
-from gpudoctor.setup.planner import plan
-from gpudoctor.setup.wishes import Wishes
 from tests.builders import change, plain_host, python
 from tests.machines.registry import machines
-from tests.setup.grounds import GPUS, distribution, machine, without_driver
+from tests.setup.grounds import GPUS, distribution, machine
+from tests.setup.plans import made, refused, step, wheels
 
 ALL = ("torch", "tensorflow", "cupy", "jax", "onnxruntime")
-
-
-def made(facts: object, *names: str, **wishes: object) -> Plan:
-    return plan(facts, Wishes(frameworks=names, **wishes))  # type: ignore[arg-type]
-
-
-def wheels(one: Plan) -> dict[str, str]:
-    return {w.framework: w.requirement for w in one.wheels}
-
-
-def refused(one: Plan) -> dict[str, str]:
-    return {r.wish: r.why for r in one.refused}
-
-
-def step(one: Plan, id_: str) -> Step:
-    return next(s for s in one.steps if s.id == id_)
 
 
 @pytest.mark.parametrize(
@@ -238,57 +218,6 @@ def test_a_gpu_whose_capability_nobody_knows_is_not_guessed() -> None:
     assert "compute capability" in refused(found)["PyTorch"]
 
 
-def test_amd_takes_the_build_that_has_code_for_the_gpu() -> None:
-    radeon = Gpu(vendor="amd", index=0, name="Radeon RX 7900 XTX", gfx="gfx1100", integrated=False, capability=None)
-    facts = change(change(plain_host(), "gpus", (radeon,)), "pythons", (python(version="3.12.4"),))
-    found = made(change(facts, "amd.rocm", "7.2.1"), "torch", "jax", "tensorflow")
-    assert found.cuda == "rocm7.2"
-    assert wheels(found) == {"torch": "torch==2.14.*", "jax": "jax[rocm7-local]>=0.12"}
-    assert list(refused(found)) == ["TensorFlow"]
-
-
-@pytest.mark.parametrize(("rocm", "says"), [("6.3.4", "ROCm 6.3.4 is installed"), (None, "no ROCm is installed")])
-def test_jaxs_plugin_takes_the_machines_rocm_which_has_to_be_its_own(rocm: str | None, says: str) -> None:
-    found = made(change(_known("rocm-workstation-with-an-igpu"), "amd.rocm", rocm), "torch", "jax")
-    assert list(wheels(found)) == ["torch"]
-    assert says in refused(found)["JAX"]
-    assert found.refused[0].instead.startswith("Install a release 7 of ROCm first: https://")
-
-
-@pytest.mark.parametrize(
-    ("name", "check"),
-    [
-        ("user-not-in-render", "rocm.kfd-no-permission"),
-        ("amdgpu-not-loaded", "rocm.not-loaded"),
-        ("arc-b580-with-an-old-kernel", "intel.not-driven"),
-        ("rocm-workstation-with-an-igpu", None),
-        ("arc-without-level-zero", None),  # a step of the plan
-        ("card-that-the-wheel-does-not-know", None),  # the new environment has another wheel
-    ],
-)
-def test_what_keeps_programs_from_the_gpu_is_told(name: str, check: str | None) -> None:
-    notes = [note for note in made(_known(name), "torch").notes if "Mend that first" in note]
-    assert [note.rpartition(" ")[2] for note in notes] == ([check] if check else [])
-
-
-def test_in_a_container_and_on_wsl_the_driver_is_somebody_elses() -> None:
-    inside = made(change(machine("ada", branch=470), "host.container", "docker"), "torch").steps[0]
-    assert inside.commands == ()
-    assert "host's administrator" in inside.title
-    windows = made(change(machine("ada", branch=470), "host.wsl", 2), "torch").steps[0]
-    assert "in Windows, never inside WSL" in windows.title
-
-
-def test_containers_get_the_toolkit_where_they_have_none() -> None:
-    toolkit = step(made(machine("ada"), "torch", container=True), "container-toolkit")
-    assert toolkit.root
-    assert toolkit.commands[-1].shown == "sudo systemctl restart docker"
-    assert toolkit.commands[0].argv == ()  # a pipe: nobody runs it without a shell
-    ready = change(machine("ada"), "containers.toolkit", "1.17.8")
-    ready = change(ready, "containers.docker_runtimes", ("nvidia", "runc"))
-    assert all(s.id != "container-toolkit" for s in made(ready, "torch", container=True).steps)
-
-
 WISHES = [names for size in (1, 5) for names in itertools.combinations(ALL, size)]
 
 
@@ -321,107 +250,12 @@ def test_every_machine_has_a_plan(one: object) -> None:
     assert groups == sorted(groups)
 
 
-def _shown(one: Plan) -> list[str]:
-    return [command.shown for command in step(one, "driver").commands]
-
-
-def test_gpus_behind_switches_get_the_fabric_manager_of_the_drivers_own_release() -> None:
-    found = {m.name: m.make for m in machines()}
-    hopper = made(without_driver(found["hgx-h100"]()), "torch")
-    assert _shown(hopper)[1:] == [
-        "sudo apt-get install nvidia-driver-580-server-open",
-        "sudo apt-get install nvidia-fabricmanager-580",
-        "sudo systemctl enable nvidia-fabricmanager",
-    ]
-    blackwell = made(without_driver(found["hgx-b200"]()), "torch")
-    assert "sudo apt-get install nvidia-fabricmanager-580 nvlsm" in _shown(blackwell)
-    guest = made(change(without_driver(found["hgx-b200"]()), "host.virtual", "kvm"), "torch")
-    assert not any("fabric" in command for command in _shown(guest))
-
-
-def test_virtual_gpus_keep_the_driver_that_fits_their_host() -> None:
-    facts = change(machine("ada", branch=535), "gpus.0.virtualization", "vgpu")
-    found = made(facts, "torch", driver="yes")
-    assert all(s.id != "driver" for s in found.steps)
-    assert "vGPU software" in found.notes[0]
-
-
-def test_nothing_is_said_of_kernel_modules_where_windows_has_the_driver() -> None:
-    windows = made(change(machine("ada", branch=470), "host.wsl", 2), "torch").steps[0]
-    assert "kernel modules" not in windows.why
-
-
-# -- where Linux is not, and other vendors -------------------------------------------------------------------
-
-
-def _known(name: str) -> Facts:
-    return next(m.make() for m in machines() if m.name == name)
-
-
-def test_on_windows_it_is_powershells_words_and_pytorchs_own_index() -> None:
-    found = made(_known("windows-with-nvidia"), *ALL, manager="pip", place="gpu-env")
-    assert list(wheels(found)) == ["torch", "cupy", "onnxruntime"]
-    assert found.wheels[0].index == "https://download.pytorch.org/whl/cu126"  # PyPI's is for the CPU there
-    assert refused(found).keys() == {"TensorFlow", "JAX"}
-    assert "WSL 2" in found.refused[0].instead
-    assert found.interpreter == "gpu-env/Scripts/python.exe"
-    assert found.notes == ()
-    commands = [c for s in found.steps for c in (*s.commands, *s.verify, *s.undo)]
-    assert not any(c.argv for c in commands)
-    assert "Remove-Item -Recurse -Force gpu-env" in [c.shown for c in commands]
-    assert "C:\\env\\Scripts\\python.exe -m venv gpu-env" in [c.shown for c in commands]
-
-
-def test_on_windows_a_driver_comes_from_nvidias_page() -> None:
-    driver = step(made(_known("windows-with-nvidia"), "torch", driver="yes"), "driver")
-    assert "https://www.nvidia.com/en-us/drivers/" in driver.title
-    assert "kernel modules" not in driver.why
-    assert driver.commands == ()
-
-
-def test_a_mac_takes_the_package_indexs_builds() -> None:
-    found = made(_known("macbook"), *ALL)
-    assert {w.index for w in found.wheels} == {None}
-    assert list(refused(found)) == ["CuPy"]
-    assert "device mps" in found.wheels[0].why
-    assert 'device="mps"' in step(found, "proof").commands[0].shown
-    intel = made(change(_known("macbook"), "host.architecture", "x86_64"), "torch")
-    assert "Macs with Intel's processors" in refused(intel)["PyTorch"]
-
-
-def test_intels_gpus_get_pytorch_for_xpu_and_level_zero_where_it_is_missing() -> None:
-    found = made(_known("arc-workstation"), "torch", "jax")
-    assert [(w.variant, w.index) for w in found.wheels] == [
-        ("xpu", "https://download.pytorch.org/whl/xpu"),
-        ("cpu", None),
-    ]
-    assert [s.id for s in found.steps] == ["environment", "wheels", "proof"]
-    assert "torch.xpu.is_available()" in step(found, "proof").commands[0].shown
-    without = made(_known("arc-without-level-zero"), "torch")
-    assert [c.shown for c in step(without, "level-zero").commands] == ["sudo apt-get install libze1 libze-intel-gpu1"]
-
-
-# -- what a plan depends on ----------------------------------------------------------------------------------
-
-
-def test_podman_gets_its_gpus_by_cdi() -> None:
-    facts = change(change(machine("ada"), "containers.docker", None), "containers.podman", "/usr/bin/podman")
-    toolkit = step(made(facts, "torch", container=True), "container-toolkit")
-    assert toolkit.commands[-1].shown == "sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml"
-    assert not any("docker" in c.shown for c in (*toolkit.commands, *toolkit.verify))
-
-
 def test_the_distributions_python_may_lack_venv() -> None:
     own = change(machine("ada"), "pythons", (python(version="3.12.3", path="/usr/bin/python3"),))
     assert "apt-get install python3-venv" in step(made(own, "torch", manager="pip"), "environment").why
     assert "python3-venv" not in step(made(own, "torch", manager="uv"), "environment").why
     other = distribution(own, "fedora", "43")
     assert "python3-venv" not in step(made(other, "torch", manager="pip"), "environment").why
-
-
-def test_who_says_yes_to_all_of_it_is_asked_nothing() -> None:
-    shown = _shown(quiet(made(machine("ada", branch=None), "torch")))
-    assert shown == ["sudo apt-get update", "sudo apt-get --yes install nvidia-driver-580-open"]
 
 
 def test_into_a_workspace_of_pixi_the_index_of_the_driver_stays() -> None:
@@ -434,11 +268,3 @@ def test_into_a_workspace_of_pixi_the_index_of_the_driver_stays() -> None:
     assert 'torch = { version = "==2.14.*", index = "https://download.pytorch.org/whl/cu126" }' in by_hand.shown
     assert add.argv == ("pixi", "add", "--manifest-path", "/srv/w", "--pypi", "jax[cuda12]>=0.4.30")
     assert install.argv == ("pixi", "install", "--manifest-path", "/srv/w")
-
-
-def test_a_toolkit_that_is_there_is_only_made_known() -> None:
-    toolkit = step(made(_known("toolkit-not-registered"), "torch", container=True), "container-toolkit")
-    assert [c.shown for c in toolkit.commands] == [
-        "sudo nvidia-ctk runtime configure --runtime=docker",
-        "sudo systemctl restart docker",
-    ]

@@ -1,0 +1,27 @@
+"""Plans, and what is asked of them."""
+
+from gpudoctor.facts import Facts
+from gpudoctor.setup.plan import Plan, Step
+from gpudoctor.setup.planner import plan
+from gpudoctor.setup.wishes import Wishes
+from tests.machines.registry import machines
+
+
+def made(facts: object, *names: str, **wishes: object) -> Plan:
+    return plan(facts, Wishes(frameworks=names, **wishes))  # type: ignore[arg-type]
+
+
+def wheels(one: Plan) -> dict[str, str]:
+    return {w.framework: w.requirement for w in one.wheels}
+
+
+def refused(one: Plan) -> dict[str, str]:
+    return {r.wish: r.why for r in one.refused}
+
+
+def step(one: Plan, id_: str) -> Step:
+    return next(s for s in one.steps if s.id == id_)
+
+
+def known(name: str) -> Facts:
+    return next(m.make() for m in machines() if m.name == name)

@@ -1,0 +1,76 @@
+"""The driver's and the containers' steps: whose they are, and what comes with them."""
+
+from gpudoctor.setup.forms.parts import quiet
+from gpudoctor.setup.plan import Plan
+from tests.builders import change
+from tests.machines.registry import machines
+from tests.setup.grounds import machine, without_driver
+from tests.setup.plans import known, made, step
+
+
+def test_in_a_container_and_on_wsl_the_driver_is_somebody_elses() -> None:
+    inside = made(change(machine("ada", branch=470), "host.container", "docker"), "torch").steps[0]
+    assert inside.commands == ()
+    assert "host's administrator" in inside.title
+    windows = made(change(machine("ada", branch=470), "host.wsl", 2), "torch").steps[0]
+    assert "in Windows, never inside WSL" in windows.title
+
+
+def test_containers_get_the_toolkit_where_they_have_none() -> None:
+    toolkit = step(made(machine("ada"), "torch", container=True), "container-toolkit")
+    assert toolkit.root
+    assert toolkit.commands[-1].shown == "sudo systemctl restart docker"
+    assert toolkit.commands[0].argv == ()  # a pipe: nobody runs it without a shell
+    ready = change(machine("ada"), "containers.toolkit", "1.17.8")
+    ready = change(ready, "containers.docker_runtimes", ("nvidia", "runc"))
+    assert all(s.id != "container-toolkit" for s in made(ready, "torch", container=True).steps)
+
+
+def _shown(one: Plan) -> list[str]:
+    return [command.shown for command in step(one, "driver").commands]
+
+
+def test_gpus_behind_switches_get_the_fabric_manager_of_the_drivers_own_release() -> None:
+    found = {m.name: m.make for m in machines()}
+    hopper = made(without_driver(found["hgx-h100"]()), "torch")
+    assert _shown(hopper)[1:] == [
+        "sudo apt-get install nvidia-driver-580-server-open",
+        "sudo apt-get install nvidia-fabricmanager-580",
+        "sudo systemctl enable nvidia-fabricmanager",
+    ]
+    blackwell = made(without_driver(found["hgx-b200"]()), "torch")
+    assert "sudo apt-get install nvidia-fabricmanager-580 nvlsm" in _shown(blackwell)
+    guest = made(change(without_driver(found["hgx-b200"]()), "host.virtual", "kvm"), "torch")
+    assert not any("fabric" in command for command in _shown(guest))
+
+
+def test_virtual_gpus_keep_the_driver_that_fits_their_host() -> None:
+    facts = change(machine("ada", branch=535), "gpus.0.virtualization", "vgpu")
+    found = made(facts, "torch", driver="yes")
+    assert all(s.id != "driver" for s in found.steps)
+    assert "vGPU software" in found.notes[0]
+
+
+def test_nothing_is_said_of_kernel_modules_where_windows_has_the_driver() -> None:
+    windows = made(change(machine("ada", branch=470), "host.wsl", 2), "torch").steps[0]
+    assert "kernel modules" not in windows.why
+
+
+def test_podman_gets_its_gpus_by_cdi() -> None:
+    facts = change(change(machine("ada"), "containers.docker", None), "containers.podman", "/usr/bin/podman")
+    toolkit = step(made(facts, "torch", container=True), "container-toolkit")
+    assert toolkit.commands[-1].shown == "sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml"
+    assert not any("docker" in c.shown for c in (*toolkit.commands, *toolkit.verify))
+
+
+def test_who_says_yes_to_all_of_it_is_asked_nothing() -> None:
+    shown = _shown(quiet(made(machine("ada", branch=None), "torch")))
+    assert shown == ["sudo apt-get update", "sudo apt-get --yes install nvidia-driver-580-open"]
+
+
+def test_a_toolkit_that_is_there_is_only_madeknown() -> None:
+    toolkit = step(made(known("toolkit-not-registered"), "torch", container=True), "container-toolkit")
+    assert [c.shown for c in toolkit.commands] == [
+        "sudo nvidia-ctk runtime configure --runtime=docker",
+        "sudo systemctl restart docker",
+    ]
