@@ -35,7 +35,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
         style: of the label; a class of style.tcss.
         title: what it says.
         below: the line beneath.
-        sets: the folded sets of its nodes.
+        sets: the folded sets of its nodes, each with how many these are.
         about: what it is made of.
     """
 
@@ -45,7 +45,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     style: str
     title: str
     below: str
-    sets: tuple[str, ...]
+    sets: tuple[tuple[str, int], ...]
     about: About
 
 
@@ -71,7 +71,7 @@ def _causes(causes: Iterable[Cause]) -> Iterator[Entry]:
             style=one.status if one.status in ("fail", "warn", "advice") else "dim",
             title=one.title,
             below=f"{nodes(one.count)}{times}  {one.nodes}",
-            sets=(one.nodes,),
+            sets=((one.nodes, one.count),),
             about=one,
         )
 
@@ -86,7 +86,7 @@ def _missing(missing: Iterable[Missing]) -> Iterator[Entry]:
             style="label",
             title=title,
             below=f"{nodes(one.count)}  {one.nodes}",
-            sets=(one.nodes,),
+            sets=((one.nodes, one.count),),
             about=one,
         )
 
@@ -105,7 +105,7 @@ def _drifts(drifts: Iterable[Drift]) -> Iterator[Entry]:
             below=f"{nodes(count)} otherwise  {others}"
             if others
             else f"{one.values:,} values, one on nearly each node",
-            sets=tuple(departure.nodes for departure in one.departures),
+            sets=tuple((departure.nodes, departure.count) for departure in one.departures),
             about=one,
         )
 
@@ -122,7 +122,7 @@ def _spreads(spreads: Iterable[Spread]) -> Iterator[Entry]:
             style="warn" if apart else "dim",
             title=f"{one.figure}: {number(one.median)} {one.unit}".rstrip(),
             below=f"{stands}  {names}" if apart else f"{one.count:,} values, none stands apart",
-            sets=tuple(dict.fromkeys(outlier.node for outlier in one.outliers)),
+            sets=tuple(dict.fromkeys((outlier.node, 1) for outlier in one.outliers)),
             about=one,
         )
 
@@ -137,7 +137,7 @@ def _changes(changes: Iterable[Change]) -> Iterator[Entry]:
             style=style,
             title=one.says,
             below=f"{nodes(one.count)}  {one.nodes}" if one.count else "",
-            sets=(one.nodes,) if one.nodes else (),
+            sets=((one.nodes, one.count),) if one.nodes else (),
             about=one,
         )
 

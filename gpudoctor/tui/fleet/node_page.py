@@ -28,7 +28,7 @@ def page(fleet: Fleet, nodes: Nodes, node: int, width: int) -> Page:
     found: list[Command] = []
     lines = list(_head(fleet, nodes, node, width))
     for cause in fleet.causes:
-        if node in nodes.of(cause.nodes):
+        if node in nodes.of(cause.nodes, cause.count):
             lines += [BLANK, *_cause(cause, width, len(found))]
             first = found[-1].fix + 1 if found else 0
             found += [one._replace(fix=first + one.fix) for one in commands(cause)]
@@ -42,10 +42,10 @@ def _head(fleet: Fleet, nodes: Nodes, node: int, width: int) -> Iterator[Line]:
     yield from headline("node", name, width, status)
     yield from hanging("state", look(state).words, width, f"heading {status}")
     for one in fleet.missing:
-        if node in nodes.of(one.nodes):
+        if node in nodes.of(one.nodes, one.count):
             yield from hanging("why", one.why or "Nothing was noted.", width)
     for group in fleet.groups:
-        if node in nodes.of(group.nodes):
+        if node in nodes.of(group.nodes, group.count):
             yield from hanging("has", group.hardware, width, "dim")
     if state in REPORTED:
         yield from (line._replace(press=OPEN) for line in hanging("enter", "opens its own report.", width, "dim"))
@@ -70,7 +70,7 @@ def _departures(fleet: Fleet, nodes: Nodes, node: int, width: int) -> Iterator[L
 def _departs(fleet: Fleet, nodes: Nodes, node: int) -> Iterator[tuple[Drift, str]]:
     for drift in fleet.drifts:
         for departure in drift.departures:
-            if node in nodes.of(departure.nodes):
+            if node in nodes.of(departure.nodes, departure.count):
                 yield drift, departure.value
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from rich.cells import cell_len
 
 from gpudoctor.fleet.nodesets import fold
-from gpudoctor.fleet.reading.unfolding import unfolded
+from gpudoctor.fleet.reading.unfolding import MOST, unfolded
 from gpudoctor.fleet.summary import Fleet
 from gpudoctor.tui.diagnosis.commands import one_line
 
@@ -36,19 +36,23 @@ class Nodes:
     def __init__(self, fleet: Fleet) -> None:
         found: dict[str, str] = {}
         for state, text in fleet.states.items():
-            found.update(dict.fromkeys(unfolded(text), state))
+            found.update(dict.fromkeys(unfolded(text, fleet.counts.get(state, MOST)), state))
         self.names = tuple(sorted(found, key=natural))
         self.states = tuple(found[name] for name in self.names)
         self.widest = max((cell_len(one_line(name)) for name in self.names), default=0)
         self._at = {name: number for number, name in enumerate(self.names)}
         self._sets: dict[str, frozenset[int]] = {}
 
-    def of(self, text: str) -> frozenset[int]:
-        """The places of the nodes that a folded set means; of those that are none of the fleet there is none."""
+    def of(self, text: str, count: int = MOST) -> frozenset[int]:
+        """The places of the nodes that a folded set means; of those that are none of the fleet there is none.
+
+        Args:
+            text: the set.
+            count: how many nodes it has.
+        """
         found = self._sets.get(text)
         if found is None:
-            found = self.places([text]) or self.places(unfolded(text))
-            self._sets[text] = found
+            found = self._sets[text] = self.places([text]) or self.places(unfolded(text, count))
         return found
 
     def places(self, names: Iterable[str]) -> frozenset[int]:

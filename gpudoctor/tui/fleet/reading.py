@@ -52,7 +52,7 @@ def read(paths: Sequence[str], tell: Callable[[int], None]) -> Read | str:
 
 
 def summary(paths: Sequence[str], tell: Callable[[int], None]) -> Fleet:
-    """The summary of the reports there.
+    """The summary of what is there: reports, ledgers, links between nodes.
 
     Args:
         paths: folders and files with reports; or a single summary, which is taken as it is.
@@ -64,13 +64,12 @@ def summary(paths: Sequence[str], tell: Callable[[int], None]) -> Fleet:
     """
     from gpudoctor.fleet.kept import is_summary
     from gpudoctor.fleet.kept import read as read_summary
-    from gpudoctor.fleet.reading.sources import Sources
-    from gpudoctor.fleet.reading.summing import summed
+    from gpudoctor.fleet.reading.together import together
 
     alone = paths[0] if len(paths) == 1 else ""
     if os.path.isfile(alone) and is_summary(alone):
         return read_summary(alone)
-    return summed(Sources(paths), tell=tell)
+    return together(paths, tell=tell)
 
 
 def with_history(paths: Sequence[str], fleet: Fleet) -> tuple[Fleet, str]:

@@ -181,7 +181,7 @@ class Place(Screen[None]):
             return frozenset(at for at, state in enumerate(nodes.states) if state == self._view.state)
         if entry is None or not entry.sets:
             return None
-        return frozenset().union(*(nodes.of(some) for some in entry.sets))
+        return frozenset().union(*(nodes.of(*some) for some in entry.sets))
 
     def _light(self) -> None:
         lit, grid = self._lit(), self.query_one(NodeGrid)
@@ -347,4 +347,4 @@ class Place(Screen[None]):
             return self.query_one(NodeGrid).name_at_cursor or ""
         if entry is None:
             return ""
-        return entry.sets[0] if len(entry.sets) == 1 else nodes.folded(self._lit() or ())
+        return entry.sets[0][0] if len(entry.sets) == 1 else nodes.folded(self._lit() or ())

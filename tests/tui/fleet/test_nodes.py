@@ -53,6 +53,12 @@ def test_a_set_means_places_and_places_a_set() -> None:
     assert (NODES.place("node3"), NODES.place("none")) == (2, None)
 
 
+def test_a_name_that_looks_like_a_set_is_one_node() -> None:
+    nodes = Nodes(Fleet(states={"fail": "gpu[1-8]", "pass": "gpu1"}, counts={"fail": 1, "pass": 1}))
+    assert nodes.names == ("gpu1", "gpu[1-8]")
+    assert nodes.of("gpu[1-8]", 1) == {1}
+
+
 def test_a_name_that_is_no_set_is_a_node_all_the_same() -> None:
     nodes = Nodes(Fleet(states={"fail": "a[b,c", "pass": ""}))
     assert nodes.names == ("a[b", "c")
