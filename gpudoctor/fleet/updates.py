@@ -28,63 +28,80 @@ def change(kind: str, says: str, nodes: Iterable[str]) -> Change:
 # -- what most have ------------------------------------------------------------------------------------------
 
 
+Key = tuple[str, str]  # hardware, fact
+Having = tuple[tuple[str, frozenset[str]], ...]  # all nodes of some hardware but for those
+
+
 class _Agreed:
-    """What most nodes of each group have, and which nodes have something else."""
+    """What most nodes of each group have, and which nodes have something else.
+
+    Attributes:
+        nodes: of each group.
+        most: the value that most have.
+        apart: the nodes that have another one.
+        cut: facts with so many values that not all are listed.
+    """
 
     def __init__(self, fleet: Fleet) -> None:
-        self.nodes = {group.hardware: set(unfolded(group.nodes, group.count)) for group in fleet.groups}
+        self.nodes = {group.hardware: frozenset(unfolded(group.nodes, group.count)) for group in fleet.groups}
         self.most = {(group.hardware, fact): value for group in fleet.groups for fact, value in group.facts.items()}
-        self.apart: dict[tuple[str, str], set[str]] = {}
+        self.apart: dict[Key, frozenset[str]] = {}
+        self.cut: set[Key] = set()
         for drift in fleet.drifts:
             key = drift.hardware, drift.fact
             if drift.majority:
                 self.most[key] = drift.majority
-            self.apart[key] = {node for one in drift.departures for node in unfolded(one.nodes, one.count)}
+            if drift.values > len(drift.departures) + bool(drift.majority):
+                self.cut.add(key)
+            some = (node for one in drift.departures for node in unfolded(one.nodes, one.count))
+            self.apart[key] = frozenset(some)
 
-    def with_most(self, key: tuple[str, str]) -> set[str]:
+    def having(self, ways: Having) -> Iterator[str]:
         """The nodes that have what most have."""
-        return self.nodes.get(key[0], set()) - self.apart.get(key, set())
+        for hardware, apart in ways:
+            yield from self.nodes[hardware] - apart
 
 
 def facts(before: Fleet, now: Fleet) -> Iterator[Change]:
     """Facts of which most have another value now, and nodes that have left what most have, or come back to it."""
     old, new = _Agreed(before), _Agreed(now)
-    updates: dict[tuple[str, str, str], set[str]] = {}
+    none: frozenset[str] = frozenset()
+    updates: dict[tuple[str, str, str], Having] = {}
     left: dict[tuple[str, str], set[str]] = {}
     back: dict[tuple[str, str], set[str]] = {}
     for key in (key for key in new.most if key in old.most):
-        fact, was, is_ = key[1], old.most[key], new.most[key]
-        gone, came = new.apart.get(key, set()), old.apart.get(key, set())
-        known = old.nodes.get(key[0], set()) & new.nodes.get(key[0], set())
+        (hardware, fact), was, is_ = key, old.most[key], new.most[key]
+        gone, came = new.apart.get(key, none), old.apart.get(key, none)
         if was != is_:
-            updates.setdefault((fact, was, is_), set()).update(new.with_most(key))
-        else:
-            left.setdefault((fact, is_), set()).update((gone - came) & known)
-            back.setdefault((fact, is_), set()).update((came - gone) & known)
-    yield from _updates(updates)
+            mine = ((hardware, gone),) if key not in new.cut else ()
+            updates[fact, was, is_] = (*updates.get((fact, was, is_), ()), *mine)
+        elif gone != came and key not in new.cut | old.cut:
+            ours, theirs = new.nodes.get(hardware, none), old.nodes.get(hardware, none)
+            left.setdefault((fact, is_), set()).update((gone - came) & ours & theirs)
+            back.setdefault((fact, is_), set()).update((came - gone) & ours & theirs)
+    yield from _updates(updates, new)
     for ways, words in ((left, "is not {} any more, which most have"), (back, "is {} again, as most have")):
         for (fact, value), nodes in ways.items():
             if nodes:
                 yield change("fact", f"{fact} {words.format(value)}", nodes)
 
 
-def _updates(updates: Mapping[tuple[str, str, str], set[str]]) -> Iterator[Change]:
+def _updates(updates: Mapping[tuple[str, str, str], Having], new: _Agreed) -> Iterator[Change]:
     """An update each; the same of the same nodes once (the driver as NVML tells it), and many packages in one line."""
-    packages: dict[frozenset[str], list[str]] = {}
+    packages: dict[Having, list[str]] = {}
     told = set()
-    for (fact, was, is_), nodes in updates.items():
+    for (fact, was, is_), ways in updates.items():
         says = f"{fact}: {was} before, {is_} now"
         if fact.startswith("packages"):
-            packages.setdefault(frozenset(nodes), []).append(says)
-        elif (echo := (was, is_, frozenset(nodes))) not in told:
+            packages.setdefault(ways, []).append(says)
+        elif (echo := (was, is_, ways)) not in told:
             told.add(echo)
-            yield change("fact", says, nodes)
-    for some, all_ in packages.items():
+            yield change("fact", says, new.having(ways))
+    for ways, all_ in packages.items():
         if len(all_) > _PACKAGES:
             first = next((one for one in all_ if one.startswith("packages.torch:")), all_[0])
-            yield change("fact", f"{len(all_)} packages are others, as {first}", some)
-        else:
-            yield from (change("fact", says, some) for says in all_)
+            all_ = [f"{len(all_)} packages are others, as {first}"]
+        yield from (change("fact", says, new.having(ways)) for says in all_)
 
 
 # -- what was measured ---------------------------------------------------------------------------------------

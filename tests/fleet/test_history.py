@@ -167,6 +167,26 @@ def test_nodes_leave_what_most_have_and_come_back() -> None:
     ]
 
 
+def test_values_that_are_not_listed_are_not_taken_for_what_most_have() -> None:
+    def with_more(one: Fleet) -> Fleet:
+        return msgspec.structs.replace(one, drifts=tuple(msgspec.structs.replace(d, values=30) for d in one.drifts))
+
+    apart = ("amd.rocm", "5", "n1")
+    cut = with_more(of_group("n[1-9]", {"amd.rocm": "6"}, apart))
+    assert told(cut, of_group("n[1-9]", {"amd.rocm": "6"})) == []
+    assert told(of_group("n[1-9]", {"amd.rocm": "6"}), cut) == []
+    assert told(of_group("n[1-9]", {"amd.rocm": "4"}), cut) == [("fact", "amd.rocm: 4 before, 6 now", "")]
+
+
+def test_groups_that_go_the_same_way_are_one_change() -> None:
+    def two(value: str) -> Fleet:
+        groups = [Group(hardware=name, nodes=nodes, count=2, facts={"amd.rocm": value})
+                  for name, nodes in (("a", "n[1-2]"), ("b", "n[3-4]"))]  # fmt: skip
+        return fleet({"pass": "n[1-4]"}, groups=tuple(groups))
+
+    assert told(two("6"), two("7")) == [("fact", "amd.rocm: 6 before, 7 now", "n[1-4]")]
+
+
 def test_a_fact_that_was_not_known_before_has_not_changed() -> None:
     assert told(of_group("n1", {}), of_group("n1", {"amd.rocm": "6"}, ("amd.rocm", "5", "n1"))) == []
 
