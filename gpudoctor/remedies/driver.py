@@ -1,5 +1,7 @@
 """Fixes of the NVIDIA driver: which branch and flavour fit, and how this distribution installs it."""
 
+import re
+
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix
 from gpudoctor.knowledge import drivers, generations, packages, repositories
@@ -93,15 +95,25 @@ def _by_nvidia(facts: Facts, branch: int, flavour: packages.Flavour, newest: int
     if not added or is_image(facts):
         return None
     name = known_or(facts.host.distribution.name, None) or "Debian"
-    headers = packages.headers_package("debian", kernel_of(facts))
     commands = (
         *(f"sudo {command}" for command in added),
         "sudo apt-get update",
         *install(facts, f"nvidia-driver-pinning-{branch}"),
-        *install(facts, headers, "nvidia-open" if flavour == "open" else "cuda-drivers"),
+        *install(facts, *_debian_kernel(kernel_of(facts)), "nvidia-open" if flavour == "open" else "cuda-drivers"),
     )
     says = f"{says} {name} has packages up to branch {newest} only, so it comes from NVIDIA's repository."
     return Fix(says, commands, "reinstall-package", root=True, needs="reboot", verify="nvidia-smi")
+
+
+def _debian_kernel(release: str) -> tuple[str, ...]:
+    """Headers for DKMS, with the kernel that they are of: the newest of its kind, which the restart brings.
+
+    "6.12.43+deb13-cloud-amd64" is of linux-image-cloud-amd64 (https://packages.debian.org/linux-headers-amd64).
+    """
+    found = re.search(r"-((?:cloud-|rt-)?(?:amd64|arm64))$", release)
+    if found is None:
+        return (packages.headers_package("debian", release),)
+    return f"linux-image-{found[1]}", f"linux-headers-{found[1]}"
 
 
 def _by_installer(facts: Facts, branch: int, newest: int, says: str) -> Fix:

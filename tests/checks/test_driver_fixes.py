@@ -215,12 +215,15 @@ def test_on_arch_headers_come_with_the_driver_and_nothing_is_left_behind(kernel:
 
 
 def test_a_branch_newer_than_debians_own_comes_from_nvidias_repository() -> None:
-    fix = install_driver(having(host__distribution=BOOKWORM, nvidia__kernel__packages=()), 580, "open")
+    new = having(host__distribution=BOOKWORM, nvidia__kernel__packages=(), host__kernel__release="6.1.0-28-cloud-amd64")
+    fix = install_driver(new, 580, "open")
     assert "packages up to branch 535 only, so it comes from NVIDIA's repository" in fix.says
     assert any("/debian12/x86_64/cuda-keyring_1.1-1_all.deb" in c for c in fix.commands)
     assert fix.commands[-2:] == (
         "sudo apt-get install nvidia-driver-pinning-580",
-        f"sudo apt-get install linux-headers-{KERNEL} nvidia-open",
+        "sudo apt-get install linux-image-cloud-amd64 linux-headers-cloud-amd64 nvidia-open",
     )
+    own = install_driver(having(new, host__kernel__release=KERNEL), 580, "open")
+    assert own.commands[-1] == f"sudo apt-get install linux-headers-{KERNEL} nvidia-open"
     old = install_driver(having(host__distribution=BOOKWORM, nvidia__kernel__packages=()), 535, "proprietary")
     assert not any("keyring" in c for c in old.commands)
