@@ -44,14 +44,9 @@ def changes(before: Fleet, now: Fleet) -> tuple[Change, ...]:
         before: an earlier summary.
         now: the one of today.
     """
+    found = [*facts(before, now), *figures(before, now)]
     earlier, today = _states(before), _states(now)
-    found = [
-        *_moved(earlier, today),
-        *_came_and_went(earlier, today),
-        *_causes(before, now, earlier, today),
-        *facts(before, now),
-        *figures(before, now),
-    ]
+    found += (*_moved(earlier, today), *_came_and_went(earlier, today), *_causes(before, now, earlier, today))
     return tuple(sorted(found, key=lambda one: ORDER.index(one.kind)))
 
 

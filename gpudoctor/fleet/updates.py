@@ -36,14 +36,13 @@ class _Agreed:
     """What most nodes of each group have, and which nodes have something else.
 
     Attributes:
-        nodes: of each group.
         most: the value that most have.
         apart: the nodes that have another one.
         cut: facts with so many values that not all are listed.
     """
 
     def __init__(self, fleet: Fleet) -> None:
-        self.nodes = {group.hardware: frozenset(unfolded(group.nodes, group.count)) for group in fleet.groups}
+        self._groups = {group.hardware: group for group in fleet.groups}
         self.most = {(group.hardware, fact): value for group in fleet.groups for fact, value in group.facts.items()}
         self.apart: dict[Key, frozenset[str]] = {}
         self.cut: set[Key] = set()
@@ -59,7 +58,13 @@ class _Agreed:
     def having(self, ways: Having) -> Iterator[str]:
         """The nodes that have what most have."""
         for hardware, apart in ways:
-            yield from self.nodes[hardware] - apart
+            group = self._groups[hardware]  # of a large fleet it is unfolded where it is needed, and not kept
+            yield from (node for node in unfolded(group.nodes, group.count) if node not in apart)
+
+    def among(self, hardware: str, nodes: frozenset[str]) -> frozenset[str]:
+        """Those of some nodes that are in a group."""
+        group = self._groups.get(hardware)
+        return nodes.intersection(unfolded(group.nodes, group.count)) if group and nodes else frozenset()
 
 
 def facts(before: Fleet, now: Fleet) -> Iterator[Change]:
@@ -76,9 +81,8 @@ def facts(before: Fleet, now: Fleet) -> Iterator[Change]:
             mine = ((hardware, gone),) if key not in new.cut else ()
             updates[fact, was, is_] = (*updates.get((fact, was, is_), ()), *mine)
         elif gone != came and key not in new.cut | old.cut:
-            ours, theirs = new.nodes.get(hardware, none), old.nodes.get(hardware, none)
-            left.setdefault((fact, is_), set()).update((gone - came) & ours & theirs)
-            back.setdefault((fact, is_), set()).update((came - gone) & ours & theirs)
+            left.setdefault((fact, is_), set()).update(old.among(hardware, gone - came))
+            back.setdefault((fact, is_), set()).update(new.among(hardware, came - gone))
     yield from _updates(updates, new)
     for ways, words in ((left, "is not {} any more, which most have"), (back, "is {} again, as most have")):
         for (fact, value), nodes in ways.items():
