@@ -1,5 +1,6 @@
 """The driver's and the containers' steps: whose they are, and what comes with them."""
 
+from gpudoctor.facts import Cloud
 from gpudoctor.setup.forms.parts import quiet
 from gpudoctor.setup.plan import Plan
 from tests.builders import change
@@ -74,3 +75,12 @@ def test_a_toolkit_that_is_there_is_only_madeknown() -> None:
         "sudo nvidia-ctk runtime configure --runtime=docker",
         "sudo systemctl restart docker",
     ]
+
+
+def test_a_rented_virtual_gpu_gets_the_driver_of_its_cloud() -> None:
+    cloud = Cloud(provider="azure", instance="Standard_NV36ads_A10_v5", notebook=None, tpu=False)
+    facts = change(change(machine("ampere", branch=None), "cloud", cloud), "host.virtual", "hyperv")
+    driver = step(made(facts, "torch"), "driver")
+    assert "GRID driver" in driver.title
+    assert "kernel modules" not in driver.why
+    assert all(not command.argv for command in driver.commands)  # with words of one's own in it
