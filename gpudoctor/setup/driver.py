@@ -157,6 +157,8 @@ def _fabric(facts: Facts, branch: int) -> tuple[str, ...]:
     name = packages.fabric_manager_package(family, branch) if family else None
     if name is None:
         return ()
+    if family == "fedora":  # NVIDIA's repository has every branch's under one name, and would give the newest
+        name = f"'{name}-{branch}*'"
     names = (name, fabric.SUBNET_MANAGER) if fabric.needs_subnet_manager(facts) else (name,)
     return (*install(facts, *names), f"sudo systemctl enable {fabric.UNIT}")
 

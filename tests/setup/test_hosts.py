@@ -5,7 +5,7 @@ from gpudoctor.setup.forms.parts import quiet
 from gpudoctor.setup.plan import Plan
 from tests.builders import change
 from tests.machines.registry import machines
-from tests.setup.grounds import machine, without_driver
+from tests.setup.grounds import distribution, machine, without_driver
 from tests.setup.plans import known, made, step
 
 
@@ -41,6 +41,8 @@ def test_gpus_behind_switches_get_the_fabric_manager_of_the_drivers_own_release(
     ]
     blackwell = made(without_driver(found["hgx-b200"]()), "torch")
     assert "sudo apt-get install nvidia-fabricmanager-580 nvlsm" in _shown(blackwell)
+    red_hat = distribution(without_driver(found["hgx-h100"]()), "rhel", "9.4", "fedora")
+    assert "sudo dnf install 'nvidia-fabricmanager-580*'" in _shown(made(red_hat, "torch"))
     guest = made(change(without_driver(found["hgx-b200"]()), "host.virtual", "kvm"), "torch")
     assert not any("fabric" in command for command in _shown(guest))
 
