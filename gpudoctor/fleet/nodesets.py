@@ -10,10 +10,12 @@ NO_LIBRARY = "A fleet needs ClusterShell: pip install 'gpudoctor-cli[fleet]'."
 # What names of machines are made of. Whatever else a name holds (a comma, "@", "!", "[") means something to
 # ClusterShell, which would make other names of it; such a name is listed as it is.
 _PLAIN = re.compile(r"[A-Za-z0-9_.-]+", re.ASCII)
+_NUMBER = re.compile(r"([0-9]+)")
 _LAST_NUMBER = re.compile(r"([A-Za-z0-9_.-]*?)([0-9]{1,18})([A-Za-z_.-]*)", re.ASCII)
 # ClusterShell folds along several numbers at once (rack[1-4]-node[01-16]), in a time that grows faster than the number
 # of names; above this many they are folded along their last number only.
 _SEVERAL = 2000
+_LONGEST = 200  # letters of a name by which it is sorted as people do it
 
 
 class NodesError(ValueError):
@@ -43,6 +45,12 @@ def unfold(text: str) -> tuple[str, ...]:
         return tuple(NodeSet(text))
     except NodeSetException as error:
         raise NodesError(f'"{text}" is no set of nodes: {error}.') from None
+
+
+def natural(name: str) -> tuple[tuple[tuple[int, str], ...], str]:
+    """What sorts names as people do: node9 before node10."""
+    parts = enumerate(_NUMBER.split(name[:_LONGEST]))  # every second one is a number
+    return tuple((int(part), "") if at % 2 else (-1, part) for at, part in parts), name
 
 
 class _Row:

@@ -6,7 +6,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpudoctor.fleet import nodesets
-from gpudoctor.fleet.nodesets import NodesError, fold, unfold
+from gpudoctor.fleet.nodesets import NodesError, fold, natural, unfold
+
+
+@pytest.mark.parametrize(
+    ("names", "wanted"),
+    [
+        (["n10", "n9"], ["n9", "n10"]),
+        (["b1", "a2"], ["a2", "b1"]),
+        (["r2-n1", "r1-n10", "r1-n9"], ["r1-n9", "r1-n10", "r2-n1"]),
+        (["a", "1"], ["1", "a"]),
+        (["n7", "n07"], ["n07", "n7"]),
+        (["n²", "n1", "n"], ["n", "n1", "n²"]),
+        (["9" * 5000, "8" * 5000, "a"], ["8" * 5000, "9" * 5000, "a"]),
+    ],
+)
+def test_natural_order(names: list[str], wanted: list[str]) -> None:
+    assert sorted(names, key=natural) == wanted
 
 
 @pytest.mark.parametrize(

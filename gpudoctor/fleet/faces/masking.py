@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from gpudoctor.facts import Facts
-from gpudoctor.fleet.faces.nodes import natural
-from gpudoctor.fleet.nodesets import fold
+from gpudoctor.fleet.nodesets import fold, natural
 from gpudoctor.fleet.reading.unfolding import MOST, unfolded
 from gpudoctor.fleet.summary import Fleet
 from gpudoctor.privacy import Masks

@@ -1,14 +1,13 @@
 """The summary turned around: of each node what is said of it, for those who want a row or a cell a node."""
 
-import re
 from collections.abc import Iterable
 from typing import NamedTuple, TypeVar
 
+from gpudoctor.fleet.nodesets import natural
 from gpudoctor.fleet.reading.unfolding import MOST, unfolded
 from gpudoctor.fleet.summary import Cause, Departure, Drift, Fleet, Missing, Outlier, Spread
 
 _T = TypeVar("_T")
-_DIGITS = re.compile(r"(\d+)")
 
 
 class Node(NamedTuple):
@@ -67,8 +66,3 @@ def _by_node(found: Iterable[tuple[str, int, _T]]) -> dict[str, list[_T]]:
         for name in unfolded(folded, count):
             by_node.setdefault(name, []).append(what)
     return by_node
-
-
-def natural(name: str) -> tuple[tuple[int, str], ...]:
-    """What sorts names as people do."""
-    return tuple((int(part), "") if part.isdecimal() else (-1, part) for part in _DIGITS.split(name[:200]))

@@ -28,13 +28,15 @@ class Sent:
         node: its name.
         why: a sentence where its report could not be read.
         line: the whole line where the report is a part of one; else empty.
+        path: of the file that holds it.
     """
 
-    __slots__ = ("_data", "line", "node", "why")
+    __slots__ = ("_data", "line", "node", "path", "why")
 
     def __init__(self, node: str, data: bytes = b"", why: str = "", line: bytes = b"") -> None:
         self.node, self.why, self.line = node, why, line
         self._data = data
+        self.path = ""
 
     @property
     def data(self) -> bytes:
@@ -149,6 +151,7 @@ class Lines:
             found = _OURS.match(line) if len(line) <= LIMIT else None
             sent = Sent(found[1].decode(), line=line) if found else self._sent(number, line)
             if wanted is None or wanted(number, sent.node):
+                sent.path = self.path
                 yield number, sent
 
     def _sent(self, number: int, line: bytes) -> Sent:
@@ -191,21 +194,28 @@ def _why(line: bytes) -> str:
 
 
 def _file(name: str, path: str) -> Sent:
+    sent = Sent(name, *_held(path))
+    sent.path = path
+    return sent
+
+
+def _held(path: str) -> tuple[bytes, str]:
+    """What a file holds, or why it cannot be read."""
     try:
         begun = os.open(path, _FLAGS)
     except OSError as error:
-        return Sent(name, b"", f"The file cannot be read: {error.strerror or error}.")
+        return b"", f"The file cannot be read: {error.strerror or error}."
     try:
         data = os.read(begun, _CHUNK)
         while len(data) <= LIMIT and (more := os.read(begun, max(_CHUNK, len(data)))):
             data += more
     except OSError as error:
-        return Sent(name, b"", f"The file cannot be read: {error.strerror or error}.")
+        return b"", f"The file cannot be read: {error.strerror or error}."
     finally:
         os.close(begun)
     if len(data) > LIMIT:
-        return Sent(name, b"", f"The file is larger than {LIMIT >> 20} MiB.")
-    return Sent(name, data, "" if data else "The file is empty.")
+        return b"", f"The file is larger than {LIMIT >> 20} MiB."
+    return data, "" if data else "The file is empty."
 
 
 def _readable(name: str) -> str:

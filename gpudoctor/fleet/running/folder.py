@@ -149,7 +149,7 @@ def read(path: str) -> Run | None:
         return None
     except OSError as error:
         raise FolderError(f"{file} cannot be read: {error.strerror or error}.") from None
-    except (msgspec.MsgspecError, ValueError):
+    except (msgspec.MsgspecError, ValueError, RecursionError):
         raise FolderError(f"{file} is not of a fleet run: choose another folder.") from None
     if run.schema != SCHEMA:
         raise FolderError(f"{file} has the schema {run.schema[:60]!r}; this version reads {SCHEMA}.")

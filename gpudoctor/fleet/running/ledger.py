@@ -114,7 +114,7 @@ def _read(path: str) -> tuple[dict[str, Entry], int | None]:
 def _entry(line: bytes) -> Entry | None:
     try:
         entry = msgspec.json.decode(line, type=Entry)
-    except (msgspec.MsgspecError, ValueError):
+    except (msgspec.MsgspecError, ValueError, RecursionError):
         return None
     return entry if entry.state in STATES else None
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import msgspec
 
 from gpudoctor.facts.file import write
+from gpudoctor.fleet.nodesets import natural
 from gpudoctor.fleet.running import wire
 from gpudoctor.fleet.running.conduct import PATIENCE
 from gpudoctor.fleet.running.engine import Engine, Job, Line, Over, Target
@@ -18,6 +19,7 @@ from gpudoctor.fleet.running.pairs import SCHEMA, SIDE, Group, Link, Side, link,
 
 PAIRS = "pairs"  # the folder, in that of the run
 _MOST = 1000  # nodes at once: their names are one argument, of which Linux takes 128 KiB (MAX_ARG_STRLEN, execve(2))
+_NONE = (msgspec.MsgspecError, ValueError, RecursionError)  # what JSON that is none of ours raises
 _LOOK = 0.2  # seconds between two looks at whether somebody wants to stop
 
 
@@ -65,10 +67,10 @@ def groups(folder: str) -> list[Group]:
             try:
                 with open(os.path.join(reports, name), "rb") as file:
                     head = msgspec.json.decode(file.read(), type=_Head)
-            except (OSError, msgspec.MsgspecError):
+            except (OSError, *_NONE):
                 continue
             alike[tuple(card.name or "GPU" for card in head.gpus)].append(node)
-    return [Group(_hardware(cards), len(cards), tuple(sorted(nodes, key=_natural))) for cards, nodes in alike.items()]
+    return [Group(_hardware(cards), len(cards), tuple(sorted(nodes, key=natural))) for cards, nodes in alike.items()]
 
 
 def ask(engine: Engine, found: Sequence[Group], how: How, folder: str, stop: Event, tell: Callable[[str], None]) -> int:
@@ -119,7 +121,7 @@ def _read(path: str) -> Link | None:
     try:
         with open(path, "rb") as file:
             one = msgspec.json.decode(file.read(), type=Link)
-    except (OSError, msgspec.MsgspecError):
+    except (OSError, *_NONE):
         return None
     return one if one.schema == SCHEMA else None
 
@@ -193,7 +195,7 @@ class _Ear:
     def _land(self, found: wire.Landed) -> None:
         try:
             side = msgspec.json.decode(found.data, type=Side)
-        except msgspec.MsgspecError:
+        except _NONE:
             return
         if side.schema == SIDE:
             self.sides[found.node] = side
@@ -203,12 +205,3 @@ def _hardware(cards: tuple[str, ...]) -> str:
     if not cards:
         return "no GPU"
     return f"{len(cards)} x {cards[0]}" if len(set(cards)) == 1 else f"{len(cards)} GPUs"
-
-
-def _natural(name: str) -> list[tuple[bool, int, str]]:
-    """The order in which node2 stands before node10."""
-    import re
-
-    return [
-        (not part.isdigit(), int(part) if part.isdigit() else 0, part) for part in re.findall(r"[0-9]+|[^0-9]+", name)
-    ]

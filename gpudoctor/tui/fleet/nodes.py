@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from rich.cells import cell_len
 
-from gpudoctor.fleet.nodesets import fold
+from gpudoctor.fleet.nodesets import fold, natural
 from gpudoctor.fleet.reading.unfolding import MOST, unfolded
 from gpudoctor.fleet.summary import Fleet
 from gpudoctor.tui.diagnosis.commands import one_line
-
-_NUMBER = re.compile(r"(\d+)")
-
-
-def natural(name: str) -> tuple[tuple[int, int, str], ...]:
-    """A key that puts node9 before node10."""
-    parts = enumerate(_NUMBER.split(name))
-    return tuple((1, int(part), part) if at % 2 else (0, 0, part) for at, part in parts if part)
 
 
 class Nodes:

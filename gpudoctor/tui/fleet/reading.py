@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from gpudoctor.fleet.reading.sources import Sent
     from gpudoctor.fleet.summary import Fleet
     from gpudoctor.report.model import Report
     from gpudoctor.tui.fleet.entries import Entry
@@ -37,9 +36,9 @@ def read(paths: Sequence[str], tell: Callable[[int], None]) -> Read | str:
         paths: folders and files with reports.
         tell: is told how many reports were read so far; what it raises ends the reading.
     """
+    from gpudoctor.fleet.faces.masking import harmless
     from gpudoctor.fleet.kept import SummaryError
     from gpudoctor.fleet.reading.sources import SourceError
-    from gpudoctor.privacy import harmless
     from gpudoctor.tui.fleet.entries import entries
     from gpudoctor.tui.fleet.nodes import Nodes
 
@@ -98,33 +97,14 @@ def report(paths: Sequence[str], node: str) -> tuple[str, Report] | str:
     """
     from gpudoctor.comparison import loaded
     from gpudoctor.facts.file import FactsFileError
-    from gpudoctor.fleet.reading.sources import SourceError
+    from gpudoctor.fleet.reading.sources import SourceError, Sources
 
     try:
-        found = [(path, loaded(sent.data, path).report) for path, sent in _sent(paths, node) if not sent.why]
-        if found:
-            return max(found, key=lambda one: one[1].created)
-        whys = [sent.why for _, sent in _sent(paths, node)]
-        return whys[0] if whys else f"There is no report of {node} in {', '.join(paths)}."
+        sent = Sources(paths).of(node)
+        if sent is None:
+            return f"There is no report of {node} in {', '.join(paths)}."
+        return sent.why or (sent.path, loaded(sent.data, sent.path).report)
     except (FactsFileError, SourceError) as error:
         return str(error)
     except Exception as error:  # a fault of ours must not end the thread without a word
         return fault(error)
-
-
-def _sent(paths: Sequence[str], node: str) -> Iterator[tuple[str, Sent]]:
-    """What there is of a node: in a folder its own file, and of a file with many lines the first that is its."""
-    from gpudoctor.fleet.reading.sources import Sources
-
-    for path in paths:
-        for file in _files(path, node) if os.path.isdir(path) else [path]:
-            found = next((sent for sent in Sources([file]) if sent.node == node), None)
-            if found is not None:
-                yield file, found
-
-
-def _files(folder: str, node: str) -> list[str]:
-    if "/" in node or "\0" in node:
-        return []
-    files = [os.path.join(folder, "reports", f"{node}.json"), os.path.join(folder, f"{node}.json")]
-    return [file for file in files if os.path.isfile(file)]

@@ -110,6 +110,7 @@ def test_folders_of_something_else_are_refused_and_left_as_they_are(tmp_path: Pa
     [
         ("", "is not of a fleet run: choose another folder."),
         ("{}", "is not of a fleet run: choose another folder."),
+        ('{"x":' + "[" * 100_000, "is not of a fleet run: choose another folder."),
         ('{"engine":"x","schema":"acme/1"}', "has the schema 'acme/1'; this version reads gpudoctor.fleet-run/1."),
     ],
 )

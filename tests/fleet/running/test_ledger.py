@@ -49,8 +49,11 @@ def test_a_line_that_was_cut_short_is_taken_away_by_who_goes_on_and_left_out_by_
     assert set(read(path)) == {"a", "c"}
 
 
+DEEP = '{"x":' + "[" * 100_000 + "\n"
+
+
 @pytest.mark.parametrize(
-    "text", ["nothing\n", '{"node":"a"}\n', '{"node":"a","state":"sleeping"}\n', "\n", '"\xff"\n', "[]\n"]
+    "text", ["nothing\n", '{"node":"a"}\n', '{"node":"a","state":"sleeping"}\n', "\n", '"\xff"\n', "[]\n", DEEP]
 )
 def test_a_file_that_is_no_ledger_is_refused_and_left_as_it_is(path: str, text: str) -> None:
     Path(path).write_bytes(text.encode("latin-1"))

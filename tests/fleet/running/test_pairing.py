@@ -15,6 +15,7 @@ from gpudoctor.fleet.running.pairing import How, ask, groups, links
 from gpudoctor.fleet.running.pairs import Group, Side, Size
 
 HOW = How(("gpudoctor",), 60, 64)
+ILL = {"no-utf-8.json": b'{"gpus":[{"name":"\xff"}],"error":"\xff"}', "deep.json": b'{"x":' + b"[" * 100_000}
 SIX = Group("2 x H100", 2, tuple(f"n{at}" for at in range(6)))
 
 
@@ -109,6 +110,18 @@ def test_who_is_cut_off_has_measured_nothing(tmp_path: Path) -> None:
     assert len(engine.jobs) == 1
 
 
+@pytest.mark.parametrize("data", [*ILL.values(), b"", b"[]", b'{"schema":"acme/1","node":"n0"}'])
+def test_what_a_node_sends_that_is_no_side_is_as_if_it_had_sent_nothing(tmp_path: Path, data: bytes) -> None:
+    class Odd(Engine):
+        def run(self, targets: Sequence[Target], job: Job, tell: Tell, stop: Event) -> None:
+            for line in wire.lines("n0", data):
+                tell(Line("n0", line))
+            super().run(targets[1:], job, tell, stop)
+
+    assert _ask(Odd(), tmp_path, group=Group("", 0, ("n0", "n1"))) == 1
+    assert [one.error for one in links(str(tmp_path))] == ["n0: It sent nothing."]
+
+
 def test_an_engine_that_cannot_be_used_is_said(tmp_path: Path) -> None:
     class Broken(Engine):
         def run(self, targets: Sequence[Target], job: Job, tell: Tell, stop: Event) -> None:
@@ -131,20 +144,24 @@ def test_what_is_no_link_is_left_out(tmp_path: Path) -> None:
     for name, text in {"a.json": "{", "b.json": "{}", "c.txt": "x", "d.json": '{"round":1,"nodes":["a"]}'}.items():
         (place / name).write_text(text)
     (place / "e.json").write_text('{"schema":"gpudoctor.pair/2","round":1,"nodes":["a","b"]}')
+    for name, data in ILL.items():
+        (place / name).write_bytes(data)
     assert list(links(str(tmp_path))) == []
     assert list(links(str(tmp_path / "nowhere"))) == []
 
 
 def test_only_like_nodes_are_neighbours(tmp_path: Path) -> None:
     (tmp_path / "reports").mkdir()
-    kinds = {"n10": 2, "n9": 2, "login": 0, "n1": 2, "odd,name": 2, "gpu1": 1}
+    kinds = {"n²": 2, "n10": 2, "n9": 2, "login": 0, "n1": 2, "odd,name": 2, "gpu1": 1}
     for node, count in kinds.items():
         gpus = [{"index": at, "vendor": "nvidia", "name": "H100"} for at in range(count)]
         (tmp_path / "reports" / file_name(node)).write_text(json.dumps({"gpus": gpus, "status": "pass"}))
     (tmp_path / "reports" / "broken.json").write_text("{")
+    for name, data in ILL.items():
+        (tmp_path / "reports" / name).write_bytes(data)
     assert sorted(groups(str(tmp_path))) == [
         Group("1 x H100", 1, ("gpu1",)),
-        Group("2 x H100", 2, ("n1", "n9", "n10")),
+        Group("2 x H100", 2, ("n1", "n9", "n10", "n²")),
         Group("no GPU", 0, ("login",)),
     ]
     assert groups(str(tmp_path / "nowhere")) == []

@@ -10,6 +10,7 @@ import pytest
 from textual.pilot import Pilot
 
 from gpudoctor.fleet.kept import keep
+from gpudoctor.fleet.running.landing import file_name, land
 from gpudoctor.fleet.running.ledger import Ledger
 from gpudoctor.tui.app import Doctor
 from gpudoctor.tui.fleet.reading import Read, read, report
@@ -105,6 +106,19 @@ def test_a_node_s_report_is_found_in_a_run_in_a_folder_and_in_a_file(folder: Pat
         found = report([str(path)], "n3")
         assert isinstance(found, tuple)
         assert found[1].findings == ILL.findings
+
+
+@pytest.mark.parametrize("node", ["rack a", "gpu[1-2]", "²", ".hidden"])
+def test_the_report_of_a_node_with_a_strange_name_is_found(node: str, folder: Path) -> None:
+    land(str(folder / "reports"), node, msgspec.json.encode(ILL))
+    found = report([str(folder)], node)
+    assert found[0] == str(folder / "reports" / file_name(node))
+    assert node in whole(folder).nodes.names
+
+
+def test_a_name_that_looks_like_a_secret_is_a_name_all_the_same(folder: Path) -> None:
+    land(str(folder / "reports"), "ghp_0123456789abcdefghijABCDEFGHIJ0123456", msgspec.json.encode(ILL))
+    assert "ghp_0123456789abcdefghijABCDEFGHIJ0123456" in whole(folder).nodes.names
 
 
 def test_of_two_reports_the_newest_is_shown(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from gpudoctor.fleet.summary import STATES, Fleet
-from gpudoctor.tui.fleet.nodes import Nodes, natural
+from gpudoctor.tui.fleet.nodes import Nodes
 from gpudoctor.tui.fleet.states import LOOKS, REPORTED, look, ranked
 
 NODES = Nodes(Fleet(states={"fail": "node[1-2],rack-b7", "pass": "node[3-12]"}))
@@ -13,20 +13,6 @@ def test_nodes_are_in_the_order_in_which_people_count() -> None:
     assert NODES.names == (*(f"node{number}" for number in range(1, 13)), "rack-b7")
     assert (NODES.states[0], NODES.states[2], NODES.states[-1]) == ("fail", "pass", "fail")
     assert NODES.widest == 7
-
-
-@pytest.mark.parametrize(
-    ("names", "wanted"),
-    [
-        (["n10", "n9"], ["n9", "n10"]),
-        (["b1", "a2"], ["a2", "b1"]),
-        (["r2-n1", "r1-n10", "r1-n9"], ["r1-n9", "r1-n10", "r2-n1"]),
-        (["1", "a"], ["a", "1"]),
-        (["n07", "n7"], ["n07", "n7"]),
-    ],
-)
-def test_natural_order(names: list[str], wanted: list[str]) -> None:
-    assert sorted(names, key=natural) == wanted
 
 
 @pytest.mark.parametrize(
