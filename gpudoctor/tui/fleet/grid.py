@@ -56,6 +56,9 @@ class NodeGrid(ScrollView, can_focus=True):
     class Chosen(Message):
         """Somebody has put the cursor on a node."""
 
+    class Sized(Message):
+        """It has another size than before."""
+
     class Opened(Message):
         """Somebody wants to see a node's report."""
 
@@ -104,6 +107,7 @@ class NodeGrid(ScrollView, can_focus=True):
     def on_resize(self) -> None:
         """The nodes lie otherwise."""
         self._lay_out()
+        self.post_message(self.Sized())
 
     def on_focus(self) -> None:
         """The cursor is marked more strongly."""

@@ -50,7 +50,7 @@ class Place(Screen[None]):
         &.-wide #fleet { grid-columns: 2fr 3fr; grid-rows: 2fr 3fr; }
         &.-wide #fleet-left { row-span: 2; border-right: vkey $panel; }
         &.-wide FindingDetail { border-top: solid $panel; }
-        &.-narrow #fleet { grid-columns: 3fr 2fr; grid-rows: 1fr 1fr; }
+        &.-narrow #fleet { grid-columns: 11fr 9fr; grid-rows: 1fr 1fr; }
         &.-narrow FindingDetail { column-span: 2; border-top: solid $panel; }
         &.-narrow.-reading #fleet { grid-rows: 1fr 2fr; }
         FindingDetail:focus { border-top: heavy $primary; }
@@ -121,7 +121,6 @@ class Place(Screen[None]):
     def on_resize(self) -> None:
         """The first lines are broken anew."""
         self._tell()
-        self.call_after_refresh(self._make_room)
 
     # -- reading -------------------------------------------------------------------------------------------
 
@@ -155,12 +154,15 @@ class Place(Screen[None]):
         self._make_room()
         self.refresh_bindings()
 
+    @on(NodeGrid.Sized)
     def _make_room(self) -> None:
         """Few nodes need few lines; where the list stands beside the grid, both have as many."""
         nodes, grid, fleet = self.opened.nodes, self.query_one(NodeGrid), self.query_one("#fleet")
         alone = self.has_class("-wide") or self.has_class("-well")
         if nodes is None or not alone:
             fleet.styles.grid_rows = None
+            return
+        if not grid.size.width:  # it is not laid out yet, and will say so
             return
         most = fleet.size.height // 2
         needed = layout(len(nodes.names), nodes.widest, grid.size.width - 1, most).rows + 1
