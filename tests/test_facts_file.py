@@ -1,6 +1,7 @@
 """Facts files: what is written is read back, and nothing else is."""
 
 import json
+import os
 from pathlib import Path
 
 import msgspec
@@ -9,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gpudoctor.facts import Facts
-from gpudoctor.facts.file import LIMIT, FactsFileError, load, read, write
+from gpudoctor.facts.file import LIMIT, FactsFileError, load, read, whole, write
 from gpudoctor.report.build import build
 from gpudoctor.report.json import render as as_json
 from gpudoctor.report.text import render as as_text
@@ -65,6 +66,27 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="No such file"):
         write(str(tmp_path / "none" / "facts.json"), GOOD)
     assert [p.name for p in tmp_path.iterdir()] == ["facts.json"]
+
+
+def test_what_a_killed_process_of_the_same_number_left_behind_is_in_nobodys_way(tmp_path: Path) -> None:
+    (tmp_path / f"facts.json.{os.getpid()}.part").write_text("{")
+    for _ in range(2):
+        write(str(tmp_path / "facts.json"), GOOD)
+    assert (tmp_path / "facts.json").read_bytes() == GOOD
+
+
+@pytest.mark.parametrize("end", [KeyboardInterrupt, ValueError])
+def test_whatever_ends_the_writing_leaves_what_was_there(tmp_path: Path, end: type[BaseException]) -> None:
+    write(str(tmp_path / "facts.json"), GOOD)
+
+    def ended() -> None:
+        with whole(str(tmp_path / "facts.json")) as file:
+            file.write(b"{")
+            raise end
+
+    with pytest.raises(end):
+        ended()
+    assert [(p.name, p.read_bytes()) for p in tmp_path.iterdir()] == [("facts.json", GOOD)]
 
 
 def _leaves(node: object, path: tuple[object, ...] = ()) -> list[tuple[object, ...]]:

@@ -34,7 +34,8 @@ def add(parts: "argparse._SubParsersAction[Parser]") -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Merge, and say what is in the file; gives the exit code."""
-    from gpudoctor.fleet.reading.merging import ENDINGS, merge
+    from gpudoctor.fleet.reading.merging import merge
+    from gpudoctor.fleet.reading.places import ENDINGS
     from gpudoctor.fleet.reading.sources import SourceError, Sources
 
     path = arguments.output

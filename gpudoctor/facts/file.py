@@ -2,6 +2,9 @@
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import BinaryIO
 
 import msgspec
 
@@ -66,20 +69,32 @@ def write(path: str, data: bytes, mode: int = 0o666) -> None:
     Raises:
         OSError: it cannot be written; nothing is left behind then.
     """
+    with whole(path, mode) as file:
+        file.write(data)
+
+
+@contextmanager
+def whole(path: str, mode: int = 0o666) -> Iterator[BinaryIO]:
+    """A file beside the one that is wanted, which takes its place when all is written; as `write`, piece by piece.
+
+    Raises:
+        OSError: it cannot be written; nothing is left behind then, nor after any other exception.
+    """
     if os.path.exists(path) and not os.path.isfile(path):
         with open(path, "wb") as stream:
-            stream.write(data)
+            yield stream
         return
-    part = f"{path}.{os.getpid()}.part"
+    # A name that was never there: in containers the numbers of processes that were killed come again.
+    part = f"{path}.{os.getpid()}-{os.urandom(4).hex()}.part"
     # never through a link that somebody has laid; Windows would change the ends of lines
     begun = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode)
     try:
         with os.fdopen(begun, "wb") as file:
-            file.write(data)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         os.replace(part, path)
-    except OSError:
+    except BaseException:
         if os.path.exists(part):
             os.unlink(part)
         raise

@@ -1,20 +1,18 @@
 """Many reports as one file with a line for each node, which is quicker to copy and to read than a file each."""
 
 import gzip
-import os
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from typing import BinaryIO, NamedTuple, cast
 
 import msgspec
 
+from gpudoctor.facts.file import whole
 from gpudoctor.fleet.reading.absent import UNREADABLE, Absent, asked
 from gpudoctor.fleet.reading.heads import ReportError, head
 from gpudoctor.fleet.reading.places import Sent
 from gpudoctor.fleet.reading.sources import SourceError, Sources
 from gpudoctor.fleet.summary import Missing
-
-ENDINGS = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
 
 
 class Merged(NamedTuple):
@@ -44,7 +42,7 @@ def merge(sources: Sources, path: str) -> Merged:
     """
     absent = Absent()
     names: set[str] = set()
-    with _whole(path) as file:
+    with whole(path) as begun, _packed(path, begun) as file:
         for sent in sources:
             try:
                 file.write(line(sent))
@@ -76,28 +74,10 @@ def line(sent: Sent) -> bytes:
 
 
 @contextmanager
-def _whole(path: str) -> Iterator[BinaryIO]:
-    """A file beside the one that is wanted, which takes its place when everything is written."""
-    if os.path.exists(path) and not os.path.isfile(path):  # a pipe, /dev/stdout
-        with open(path, "wb") as stream:
-            yield stream
+def _packed(path: str, file: BinaryIO) -> Iterator[BinaryIO]:
+    """What takes the lines on their way to the file: it packs them where the file's name says so."""
+    if not path.endswith(".gz"):
+        yield file
         return
-    part = f"{path}.{os.getpid()}.part"
-    # never through a link that somebody has laid
-    begun = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
-    try:
-        with ExitStack() as open_files:
-            file = open_files.enter_context(os.fdopen(begun, "wb"))
-            if path.endswith(".gz"):
-                packed = gzip.GzipFile("", "wb", 6, file, mtime=0)
-                yield cast(BinaryIO, open_files.enter_context(packed))
-                packed.close()
-            else:
-                yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(part, path)
-    except BaseException:
-        if os.path.exists(part):
-            os.unlink(part)
-        raise
+    with gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:
+        yield cast(BinaryIO, packed)

@@ -9,6 +9,7 @@ import msgspec
 
 # A report of eight GPUs with the whole suite of smoke tests is 0.2 MiB large; what is many times that is none.
 LIMIT = 16 << 20
+ENDINGS = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")  # of files with a line a node
 _CHUNK = 1 << 16
 _OURS = re.compile(rb'\{"node":"([A-Za-z0-9_.-]+)","report":\{')
 # O_NONBLOCK: a pipe that somebody laid among the reports is refused, and not waited for.

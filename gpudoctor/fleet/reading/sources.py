@@ -6,12 +6,11 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from gpudoctor.fleet.reading.places import File, Folder, Lines, Sent, Source, Wanted
+from gpudoctor.fleet.reading.places import ENDINGS, File, Folder, Lines, Sent, Source, Wanted
 from gpudoctor.fleet.running.folder import LEDGER, REPORTS, RUN
 from gpudoctor.fleet.running.landing import node_name
 
 __all__ = ["Sent", "SourceError", "Sources"]
-_LINES = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
 
 
 class SourceError(Exception):
@@ -77,7 +76,7 @@ class Sources:
         elif not stat.S_ISREG(mode):
             raise SourceError(f"{path} is neither a folder nor a file.")
         else:
-            self._sources.append(Lines(path) if path.endswith(_LINES) else File(path))
+            self._sources.append(Lines(path) if path.endswith(ENDINGS) else File(path))
 
     def _add_folder(self, path: str) -> None:
         """A run's folder has its reports in one below, and beside it what is about the run."""
