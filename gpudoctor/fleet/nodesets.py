@@ -40,11 +40,18 @@ def unfold(text: str) -> tuple[str, ...]:
     if not find_spec("ClusterShell"):
         raise NodesError(NO_LIBRARY)
     from ClusterShell.NodeSet import NodeSet, NodeSetException
+    from ClusterShell.NodeUtils import GroupResolverError, GroupSourceError
+    from ClusterShell.RangeSet import RangeSetException
 
     try:
         return tuple(NodeSet(text))
-    except NodeSetException as error:
-        raise NodesError(f'"{text}" is no set of nodes: {error}.') from None
+    except (NodeSetException, RangeSetException) as error:
+        raise NodesError(f'"{text}" is no set of nodes: {str(error).rstrip(".")}.') from None
+    except (GroupResolverError, GroupSourceError) as error:
+        why = str(error).rstrip(".")
+        raise NodesError(
+            f'"{text}" is no set of nodes: ClusterShell does not say what this group is ({why}).'
+        ) from None
 
 
 def natural(name: str) -> tuple[tuple[tuple[int, str], ...], str]:

@@ -70,6 +70,8 @@ def test_no_name_is_lost_where_there_are_many(names: list[str]) -> None:
 def test_what_is_no_set_of_nodes() -> None:
     with pytest.raises(NodesError, match="is no set of nodes"):
         unfold("node[1-")
+    with pytest.raises(NodesError, match=r"ClusterShell does not say what this group is \(none\)\.$"):
+        unfold("@none:gpu")
 
 
 def test_without_clustershell(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from gpudoctor.fleet.running.engine import EngineError, Job, Over, Target, Tell
+from gpudoctor.fleet.running.engines.names import named
 
 if TYPE_CHECKING:
     from gpudoctor.fleet.running.engines.ssh_clients import Ear
@@ -58,19 +59,10 @@ class ClusterShell:
         Raises:
             EngineError: it is empty, for ssh knows no list of nodes, or no node set.
         """
-        from ClusterShell.NodeSet import NodeSet, NodeSetException
-        from ClusterShell.NodeUtils import GroupResolverError, GroupSourceError
-        from ClusterShell.RangeSet import RangeSetException
-
         if not wish.strip():
             raise EngineError("ssh knows no list of nodes: name them (node[01-16]), or a group of ClusterShell (@gpu).")
-        try:
-            names = list(NodeSet(wish))
-        except (NodeSetException, RangeSetException, GroupResolverError, GroupSourceError) as error:
-            raise EngineError(f'"{wish}" is no set of nodes: {str(error).rstrip(".")}.') from None
+        names = named(wish)
         _refuse_odd(names)
-        if not names:
-            raise EngineError(f'"{wish}" means no node.')
         return [Target(node=name) for name in names]
 
     def run(self, targets: Sequence[Target], job: Job, tell: Tell, stop: Event) -> None:

@@ -18,6 +18,7 @@ from gpudoctor.fleet.running.engines.kubectl import Kubectl, KubectlError
 from gpudoctor.fleet.running.engines.kubernetes_manifest import manifest
 from gpudoctor.fleet.running.engines.kubernetes_objects import Node, target
 from gpudoctor.fleet.running.engines.kubernetes_round import Limits, Round, Wish
+from gpudoctor.fleet.running.engines.names import named
 
 __all__ = ("Kubernetes", "manifest")
 _SELECTS = ("=", "!", " in ", " notin ", "(")
@@ -60,7 +61,7 @@ class Kubernetes:
             EngineError: there is no kubectl, Kubernetes does not answer, or the wish means nothing.
         """
         selects = any(sign in wish for sign in _SELECTS)
-        names = () if selects else _names(wish)
+        names = () if selects else named(wish)
         self._nodes = self._ask(wish if selects else "")
         known = {name: target(node) for name, node in self._nodes.items()}
         if selects or not wish:
@@ -104,12 +105,3 @@ class Kubernetes:
         except KubectlError:  # who may not list them may still use them, if he says so
             return ""
         return "nvidia" if "runtimeclass.node.k8s.io/nvidia" in found else ""
-
-
-def _names(wish: str) -> tuple[str, ...]:
-    from gpudoctor.fleet.nodesets import NodesError, unfold
-
-    try:
-        return unfold(wish) if wish else ()
-    except NodesError as error:
-        raise EngineError(str(error)) from None

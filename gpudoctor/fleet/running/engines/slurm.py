@@ -8,6 +8,7 @@ from uuid import uuid4
 
 from gpudoctor.fleet.running.engine import EngineError, Job, Over, Target, Tell
 from gpudoctor.fleet.running.engines import slurm_commands
+from gpudoctor.fleet.running.engines.names import named
 from gpudoctor.fleet.running.engines.slurm_asked import Asked, Way
 from gpudoctor.fleet.running.engines.slurm_nodes import by_node, place, target
 
@@ -46,7 +47,7 @@ class Slurm:
         Raises:
             EngineError: Slurm does not answer, or does not know one of the nodes or the partition.
         """
-        wished = _unfolded(wish)
+        wished = named(wish)
         known = by_node(slurm_commands.nodes(self._partition, hidden=bool(wished)))
         if not known and self._partition:
             raise EngineError(f"Slurm has no nodes in a partition {self._partition}.")
@@ -127,20 +128,6 @@ class _Crew:
 
     def _ended(self) -> bool:
         return self._stop.is_set() or self._fault is not None
-
-
-def _unfolded(wish: str) -> tuple[str, ...]:
-    if not wish.strip():
-        return ()
-    from gpudoctor.fleet.nodesets import NodesError, unfold
-
-    try:
-        names = unfold(wish)
-    except NodesError as error:
-        raise EngineError(str(error)) from None
-    if not names:
-        raise EngineError(f'"{wish}" means no node.')
-    return names
 
 
 def _few(names: Sequence[str]) -> str:
