@@ -50,7 +50,7 @@ def unfold(text: str) -> tuple[str, ...]:
     except (GroupResolverError, GroupSourceError) as error:
         why = str(error).rstrip(".")
         raise NodesError(
-            f'"{text}" is no set of nodes: ClusterShell does not say what this group is ({why}).'
+            f'"{text}" is no set of nodes: ClusterShell does not know this group ({why}).'
         ) from None
 
 

@@ -70,7 +70,7 @@ def test_no_name_is_lost_where_there_are_many(names: list[str]) -> None:
 def test_what_is_no_set_of_nodes() -> None:
     with pytest.raises(NodesError, match="is no set of nodes"):
         unfold("node[1-")
-    with pytest.raises(NodesError, match=r"ClusterShell does not say what this group is \(none\)\.$"):
+    with pytest.raises(NodesError, match=r"ClusterShell does not know this group \(none\)\.$"):
         unfold("@none:gpu")
 
 
