@@ -1,5 +1,6 @@
 """A report cut into its parts, of which only those are parsed that are seen for the first time."""
 
+import re
 from typing import NamedTuple
 
 import msgspec
@@ -49,6 +50,7 @@ class _Line(msgspec.Struct, frozen=True, gc=False):
 
 _decode = msgspec.json.Decoder(_Report).decode
 _decode_line = msgspec.json.Decoder(_Line).decode
+_MOMENT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?Z")
 STATUSES = frozenset({"fail", "warn", "pass", "incomplete"})
 
 
@@ -81,6 +83,11 @@ def head(data: bytes, line: bytes = b"") -> Head:
         bytes(inventory.gpus),
         bytes(inventory.packages),
     )
+
+
+def moment(created: str) -> str:
+    """When a report says that it was made, as gpudoctor writes it (ISO 8601, UTC); empty: it says no time."""
+    return created if _MOMENT.fullmatch(created) else ""
 
 
 def said(error: Exception) -> str:

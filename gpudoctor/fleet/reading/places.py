@@ -2,6 +2,7 @@
 
 import os
 import re
+import stat
 from collections.abc import Callable, Iterator
 from typing import IO, Protocol
 
@@ -94,8 +95,15 @@ class Folder:
     def _files(self) -> Iterator[tuple[str, str]]:
         with os.scandir(self.path) as found:
             for entry in found:
-                if entry.name.endswith(".json") and not entry.name.startswith(".") and not entry.is_dir():
+                if entry.name.endswith(".json") and not entry.name.startswith(".") and not _is_folder(entry):
                     yield _readable(self._node(entry.name[:-5])), entry.path
+
+
+def _is_folder(entry: "os.DirEntry[str]") -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link that leads round in a circle, or to where nobody may look: opening it says so
+        return False
 
 
 class File:
@@ -207,6 +215,8 @@ def _held(path: str) -> tuple[bytes, str]:
     except OSError as error:
         return b"", f"The file cannot be read: {error.strerror or error}."
     try:
+        if not stat.S_ISREG(os.fstat(begun).st_mode):
+            return b"", "It is a pipe or a device, and no file."
         data = os.read(begun, _CHUNK)
         while len(data) <= LIMIT and (more := os.read(begun, max(_CHUNK, len(data)))):
             data += more

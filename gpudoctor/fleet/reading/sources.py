@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from gpudoctor.fleet.reading.heads import moment
 from gpudoctor.fleet.reading.places import ENDINGS, File, Folder, Lines, Sent, Source, Wanted
 from gpudoctor.fleet.running.folder import LEDGER, REPORTS, RUN
 from gpudoctor.fleet.running.landing import node_name
@@ -126,9 +127,9 @@ class _Head(msgspec.Struct):
 
 
 def _created(data: bytes) -> str:
-    """When a report was made; what cannot be read is older than all others."""
+    """When a report was made; what cannot be read, or says no time, is older than all others."""
     try:
-        return msgspec.json.decode(data, type=_Head).created
+        return moment(msgspec.json.decode(data, type=_Head).created)
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return ""
 

@@ -15,7 +15,7 @@ from gpudoctor.fleet.reading.agreed import agreed
 from gpudoctor.fleet.reading.causes import Causes
 from gpudoctor.fleet.reading.drift import drifts
 from gpudoctor.fleet.reading.figures import Figures, measured
-from gpudoctor.fleet.reading.heads import EMPTY, Head, ReportError, head, said
+from gpudoctor.fleet.reading.heads import EMPTY, Head, ReportError, head, moment, said
 from gpudoctor.fleet.reading.outliers import spreads
 from gpudoctor.fleet.reading.places import Sent
 from gpudoctor.fleet.reading.sections import Section
@@ -90,7 +90,7 @@ class Tally:
     def _note(self, name: str, status: str, created: str) -> None:
         self.names.append(name)
         self._states.append(_NUMBERS[status])
-        if created and len(created) < 40:
+        if created := moment(created):
             self.oldest = min(self.oldest or created, created)
             self.newest = max(self.newest, created)
 

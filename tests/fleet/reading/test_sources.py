@@ -78,6 +78,11 @@ def test_a_broken_report_never_hides_one_that_can_be_read(tmp_path: Path) -> Non
     assert _created(first, lay(tmp_path / "2", {"a": b"{"})) == {"a": OLD}
 
 
+def test_a_report_of_no_time_is_older_than_any_other(tmp_path: Path) -> None:
+    first = lay(tmp_path / "1", {"a": report(created=NEW)})
+    assert _created(first, lay(tmp_path / "2", {"a": report(created="yesterday")})) == {"a": NEW}
+
+
 def test_of_equally_old_ones_the_one_named_last_counts(tmp_path: Path) -> None:
     paths = [lay(tmp_path / str(n), {"a": report(status=status)}) for n, status in enumerate(("pass", "fail"))]
     sources = Sources([str(path) for path in paths])
@@ -128,12 +133,16 @@ def test_files_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     lay(tmp_path, {"empty": b"", "large": b"x" * 5000, "well": b"{}"})
     (tmp_path / "gone.json").symlink_to(tmp_path / "nowhere")
     os.mkfifo(tmp_path / "pipe.json")
+    (tmp_path / "zeros.json").symlink_to("/dev/zero")
+    (tmp_path / "round.json").symlink_to("round.json")
     assert {sent.node: sent.why for sent in Sources([str(tmp_path)])} == {
         "empty": "The file is empty.",
         "large": "The file is larger than 0 MiB.",
         "well": "",
         "gone": "The file cannot be read: No such file or directory.",
-        "pipe": "The file is empty.",
+        "pipe": "It is a pipe or a device, and no file.",
+        "zeros": "It is a pipe or a device, and no file.",
+        "round": "The file cannot be read: Too many levels of symbolic links.",
     }
 
 

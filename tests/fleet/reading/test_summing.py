@@ -38,8 +38,9 @@ def test_states_and_counts() -> None:
 
 
 def test_when_the_reports_were_made() -> None:
-    found = fleet(named(report(created=created) for created in ("2026-02", "2026-01", "", "2026-03", "x" * 100)))
-    assert (found.oldest, found.newest, found.created) == ("2026-01", "2026-03", "now")
+    days = [f"2026-11-{day:02d}T00:00:00Z" for day in (2, 1, 3)]
+    found = fleet(named(report(created=created) for created in (*days, "", "yesterday", "9", "x" * 100)))
+    assert (found.oldest, found.newest, found.created) == (days[1], days[2], "now")
 
 
 def test_nobody_reported() -> None:
