@@ -9,6 +9,7 @@ from textual.pilot import Pilot
 from gpudoctor.fleet.summary import Fleet
 from gpudoctor.tui.app import Doctor
 from gpudoctor.tui.session import Source
+from tests.builders import nvidia_host
 from tests.fleet.fleets import large
 from tests.tui.fleet.kit import LARGE, SUMMARY, There, at
 from tests.tui.screens import run, settled, text_of
@@ -76,5 +77,17 @@ def test_reading_again_keeps_what_is_selected(monkeypatch: pytest.MonkeyPatch) -
         assert "2,000 nodes" in there.text
         assert there.list.entry is not None
         assert there.list.entry.about.check == "link.narrow-pcie"  # type: ignore[union-attr]
+
+    at(monkeypatch, LARGE, look)
+
+
+def test_another_machine_leaves_the_fleet_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def look(there: There) -> None:
+        monkeypatch.setattr(SUMMARY, lambda *_: large(40))
+        await there.app.open(Source(title="another", facts=nvidia_host()))
+        assert text_of(there.app)[0].endswith("another")
+        await there.press("6")
+        await there.until(lambda: "1,000 nodes" in there.text)
+        assert not there.app.fleet.running
 
     at(monkeypatch, LARGE, look)
