@@ -49,9 +49,7 @@ def unfold(text: str) -> tuple[str, ...]:
         raise NodesError(f'"{text}" is no set of nodes: {str(error).rstrip(".")}.') from None
     except (GroupResolverError, GroupSourceError) as error:
         why = str(error).rstrip(".")
-        raise NodesError(
-            f'"{text}" is no set of nodes: ClusterShell does not know this group ({why}).'
-        ) from None
+        raise NodesError(f'"{text}" is no set of nodes: ClusterShell does not know this group ({why}).') from None
 
 
 def natural(name: str) -> tuple[tuple[tuple[int, str], ...], str]:
