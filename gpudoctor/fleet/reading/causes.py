@@ -13,6 +13,8 @@ from gpudoctor.report.model import FindingEntry
 ORDER = ("fail", "warn", "advice")
 # Different causes that are kept apart; a fleet has some dozens.
 MOST = 2000
+# And of those so many at most that one node brings: a report with thousands must not hide what the others have.
+_OF_ONE = 200
 _KEPT = 2 << 20  # bytes of findings of which it is known what they mean
 _OWN = re.compile(r"\b(GPU|device|rank) \d+|\b[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]\b", re.IGNORECASE)
 _NUMBERS = re.compile(r"\d+")
@@ -65,11 +67,13 @@ class Causes:
 
     def add(self, node: int, name: str, findings: Iterable[FindingEntry]) -> None:
         """Note what a node has; `node` is its number, larger than those before."""
+        new = 0
         for finding in findings:
             key = _key(finding)
             book = self._books.get(key)
             if book is None:
-                book = self._book(key, finding, name)
+                new += 1
+                book = self._book(key, finding, name, new > _OF_ONE)
             book.times += 1
             if not book.nodes or book.nodes[-1] != node:
                 book.nodes.append(node)
@@ -77,15 +81,20 @@ class Causes:
                     book.finding, book.example = finding, name
 
     def told(self, names: Sequence[str]) -> tuple[Cause, ...]:
-        """All causes, worst first, then those of most nodes."""
+        """All causes, worst first, then those of most nodes; what is told together comes after what has a name."""
         found = [_cause(book, names) for book in self._books.values()]
-        found.sort(key=lambda one: (_rank(one.status), -one.count, one.check, one.title, one.cause, one.nodes))
+        found.sort(
+            key=lambda one: (_rank(one.status), not one.check, -one.count, one.check, one.title, one.cause, one.nodes)
+        )
         return tuple(found)
 
-    def _book(self, key: tuple[object, ...], finding: FindingEntry, name: str) -> _Book:
-        if len(self._books) >= MOST:
+    def _book(self, key: tuple[object, ...], finding: FindingEntry, name: str, together: bool) -> _Book:
+        if together or len(self._books) >= MOST:
             key = (finding.status,)
-            says = f"There are more than {MOST} different causes; this one stands for those that are not told apart."
+            says = (
+                f"More than {MOST} different causes, or more than {_OF_ONE} that one node alone has; this one stands "
+                "for those that are not told apart."
+            )
             finding = msgspec.structs.replace(finding, check="", title="Other findings", cause=says)
         return self._books.setdefault(key, _Book(finding, name))
 

@@ -9,7 +9,7 @@ from math import prod
 MOST = 5_000_000
 _PARTS = re.compile(r"(?:\[[^\[\]]*\]|[^,])+")  # between commas that stand in no brackets
 _BRACKETS = re.compile(r"\[([^\[\]]*)\]")
-_INSIDE = re.compile(r"[0-9]{1,15}(-[0-9]{1,15})?(,[0-9]{1,15}(-[0-9]{1,15})?)*")
+_INSIDE = re.compile(r"[0-9]{1,200}(-[0-9]{1,200})?(,[0-9]{1,200}(-[0-9]{1,200})?)*")  # a file's name is no longer
 
 
 def unfolded(text: str, count: int = MOST) -> tuple[str, ...]:

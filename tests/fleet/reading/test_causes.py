@@ -66,7 +66,14 @@ def test_more_causes_than_can_be_told_apart(monkeypatch: pytest.MonkeyPatch) -> 
     given = [report(findings=[finding(cause=f"Cause {letter}.")]) for letter in "abcdefg"]
     found = fleet(named(given)).causes
     alone = ("Title of link.narrow-pcie", 1)
-    assert sorted((one.title, one.count) for one in found) == [("Other findings", 4), alone, alone, alone]
+    assert [(one.title, one.count) for one in found] == [alone, alone, alone, ("Other findings", 4)]
+
+
+def test_one_node_with_thousands_hides_nothing_of_the_others() -> None:
+    many = report(findings=[finding(cause=f"Cause {number:x}.") for number in range(3000)])
+    found = fleet(named([many, report(findings=[finding("z.last")])])).causes
+    assert ("z.last", "n2") in [(one.check, one.nodes) for one in found]
+    assert (found[-1].title, found[-1].nodes, found[-1].times) == ("Other findings", "n1", 2800)
 
 
 def test_what_was_parsed_is_let_go_of(monkeypatch: pytest.MonkeyPatch) -> None:
