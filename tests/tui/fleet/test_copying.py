@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from gpudoctor.examine import check
@@ -10,6 +11,7 @@ from gpudoctor.report.clean import document
 from gpudoctor.tui.fleet.node_report import NodeReport
 from tests.builders import nvidia_host
 from tests.checks.nvidia_machines import versions
+from tests.fleet.reading.reports import report
 from tests.tui.fleet.kit import LARGE, There, at
 from tests.tui.screens import settled, text_of
 
@@ -113,5 +115,42 @@ def test_a_report_that_cannot_be_shown_is_told(
         await there.press(*keys, "enter")
         await there.until(lambda: says in there.text)
         assert not isinstance(there.app.screen, NodeReport)
+
+    at(monkeypatch, LARGE, look, paths=[str(tmp_path)])
+
+
+def test_the_report_of_a_node_is_folded_and_its_fix_copied(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    _reports(tmp_path)
+
+    async def look(there: There) -> None:
+        await there.press("n", "enter")
+        await there.until(lambda: isinstance(there.app.screen, NodeReport))
+        await settled(there.pilot)
+        before = there.text
+        await there.press("space")
+        assert "└─" in there.text
+        await there.press("space")
+        assert there.text == before
+        await there.press("C")
+        assert there.app.clipboard == "sudo reboot"
+        await there.press("enter", "left", "escape")
+        await there.until(lambda: not isinstance(there.app.screen, NodeReport))
+
+    at(monkeypatch, LARGE, look, paths=[str(tmp_path)])
+
+
+def test_the_report_of_a_node_without_findings_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "node0001.json").write_bytes(msgspec.json.encode(report(status="pass")))
+    (tmp_path / "node0002.json").write_bytes(msgspec.json.encode(report(status="incomplete")))
+
+    async def look(there: There) -> None:
+        await there.press("tab")
+        for says in ("Nothing is wrong.", "Nothing was found, but not everything is known."):
+            await there.press("enter")
+            await there.until(lambda: isinstance(there.app.screen, NodeReport))
+            await there.until(lambda says=says: says in there.text)  # type: ignore[misc]
+            await there.press("escape")
+            await there.until(lambda: not isinstance(there.app.screen, NodeReport))
+            await there.press("right")
 
     at(monkeypatch, LARGE, look, paths=[str(tmp_path)])
