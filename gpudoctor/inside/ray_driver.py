@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 LOOK = 0.5  # seconds between two looks at the deadlines
 FETCH = 20.0  # seconds for a piece of output that Ray says is there
+WORD = 15.0  # seconds for a first word of a worker's
+AUTH = "RAY_AUTH_MODE"
 TIDY = 5  # seconds for leaving the cluster
 LONGEST = 600  # characters of somebody's words
 
@@ -64,10 +66,7 @@ class Round:
         self.stopped = False
         affinity = importlib.import_module("ray.util.scheduling_strategies")
         self._affinity = affinity.NodeAffinitySchedulingStrategy
-        # Neither a CPU nor a GPU is asked for: a node whose jobs hold all of them is examined beside them.
-        task = importlib.import_module("ray_task")
-        ray.cloudpickle.register_pickle_by_value(task)
-        self._task = ray.remote(num_cpus=0, num_gpus=0, max_retries=0, num_returns="streaming")(task.on_node)
+        self._task = remote(ray, "on_node")
 
     def conduct(self) -> None:
         """Until every node is over, or somebody stops it; then what runs is ended."""
@@ -142,6 +141,16 @@ class Round:
         self._say(node=node, over=[state, why])
 
 
+def remote(ray: Any, name: str) -> Any:
+    """A generator of ray_task.py as a task of Ray's, which carries its module by value.
+
+    Neither a CPU nor a GPU is asked for: a node whose jobs hold all of them is examined beside them.
+    """
+    task = importlib.import_module("ray_task")
+    ray.cloudpickle.register_pickle_by_value(task)
+    return ray.remote(num_cpus=0, num_gpus=0, max_retries=0, num_returns="streaming")(getattr(task, name))
+
+
 def ended(how: dict[str, Any], program: str, seconds: float) -> tuple[str, str]:
     """How a node ended whose command ended, if there is no report: a state of the ledger, and one sentence."""
     if "missing" in how:
@@ -198,11 +207,27 @@ def sentence(error: BaseException) -> str:
     return text(error).partition(". ")[0].rstrip(".") + "."
 
 
+def hears(ray: Any) -> bool:
+    """Whether a word of a worker's reaches us.
+
+    Ray (2.60) demands a token of the workers where the driver has one, even of those of a cluster that was started
+    without: then plain tasks are answered, and of what a task yields nothing ever comes.
+    """
+    stream = remote(ray, "word").remote()
+    ready, _ = ray.wait([stream], num_returns=1, timeout=WORD)
+    return bool(ready)
+
+
 def speak(ray: Any, asked: dict[str, Any], say: Say) -> None:
     """Do what gpudoctor asks."""
     # Nothing that Ray or a worker prints is ours.
+    mode = os.environ.get(AUTH)
     ray.init(address=asked["address"], log_to_driver=False, logging_level="ERROR", configure_logging=False)
     if "argv" not in asked:
+        chosen = mode is None and os.environ.get(AUTH) == "token"  # by Ray, where the user's home holds a token
+        if chosen and not hears(ray):
+            say(error=["auth", "the cluster's workers do not send this user's token (~/.ray/auth_token)"])
+            return
         say(nodes=nodes(ray))
         return
     say(connected=True)

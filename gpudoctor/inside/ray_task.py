@@ -48,6 +48,11 @@ def on_node(argv: list[str], seconds: float) -> Iterator[Any]:
     yield {"code": command.process.poll(), "late": command.late, "words": command.words.decode(errors="replace")}
 
 
+def word() -> Iterator[bytes]:
+    """A word from a worker, to see that it comes."""
+    yield b""
+
+
 class Command:
     """A command in a group of its own, which the kernel kills where this worker dies.
 

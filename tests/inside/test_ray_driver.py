@@ -91,7 +91,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     monkeypatch.setitem(sys.modules, "ray", types.ModuleType("ray"))
     monkeypatch.setitem(sys.modules, "ray.util", types.ModuleType("ray.util"))
     monkeypatch.setitem(sys.modules, "ray.util.scheduling_strategies", module)
-    monkeypatch.setitem(sys.modules, "ray_task", types.SimpleNamespace(on_node=None))
+    monkeypatch.setitem(sys.modules, "ray_task", types.SimpleNamespace(on_node=None, word=None))
 
     def tick() -> None:
         now[0] += 0.5
@@ -218,6 +218,31 @@ def test_of_what_ray_prints_nothing_is_ours(tmp_path: Path) -> None:
 def test_that_ray_is_missing_is_told(tmp_path: Path) -> None:
     ended = driven(tmp_path, "raise ModuleNotFoundError('No module named ray')")
     assert json.loads(ended.stdout) == {"error": ["import", "No module named ray"]}
+
+
+PLAYED = """
+import os, types
+cloudpickle = types.SimpleNamespace(register_pickle_by_value=lambda module: None)
+def init(**_): os.environ.setdefault("RAY_AUTH_MODE", "token")
+def shutdown(): pass
+def nodes(): return [{"NodeID": "a", "Alive": 0}]
+def remote(**_): return lambda function: types.SimpleNamespace(remote=function)
+def wait(streams, **_): return (streams if WORKERS_ARE_HEARD else []), []
+"""
+
+
+@pytest.mark.parametrize("heard", [True, False])
+@pytest.mark.parametrize("mode", ["", "token", "disabled"])
+def test_a_token_that_the_cluster_does_not_know_is_told(
+    heard: bool, mode: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only where Ray took it of its own accord: who says what he wants gets it."""
+    monkeypatch.delenv("RAY_AUTH_MODE", raising=False)
+    if mode:
+        monkeypatch.setenv("RAY_AUTH_MODE", mode)
+    told = json.loads(driven(tmp_path, PLAYED.replace("WORKERS_ARE_HEARD", str(heard))).stdout)
+    assert list(told) == ["nodes" if heard or mode else "error"]
+    assert told.get("error", ["auth"])[0] == "auth"
 
 
 def test_the_nodes_of_a_cluster_are_told_on_one_line(tmp_path: Path) -> None:

@@ -57,11 +57,12 @@ class Running:
     """
 
     def __init__(self, python: str, folder: Path) -> None:
-        self.python, self._folder = python, folder
+        self.python, self.folder = python, folder
         env = {**os.environ, "RAY_TMPDIR": str(folder), "RAY_USAGE_STATS_ENABLED": "0", "OMP_NUM_THREADS": "5"}
         env["RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO"] = "1"  # as older releases: Ray hides the GPUs from our task
-        env.pop("CUDA_VISIBLE_DEVICES", None)
-        env.pop("RAY_ADDRESS", None)
+        for name in ("CUDA_VISIBLE_DEVICES", "RAY_ADDRESS", "RAY_AUTH_MODE"):
+            env.pop(name, None)
+        env["HOME"] = str(folder)  # no token of this user's is there
         with (folder / "noise").open("wb") as noise:
             argv = [python, "-c", CLUSTER]
             pipe = subprocess.PIPE
@@ -82,7 +83,7 @@ class Running:
         while line := stdout.readline().decode():
             if line.startswith(word):
                 return line.removeprefix(word).strip()
-        raise AssertionError((self._folder / "noise").read_text()[-2000:])
+        raise AssertionError((self.folder / "noise").read_text()[-2000:])
 
     def stop(self) -> None:
         """End all of it."""
@@ -232,6 +233,22 @@ def test_a_stopped_run_leaves_nothing_behind(cluster: Running) -> None:
     assert len(told.hellos) == 2, "the third waited for its turn"
     until(lambda: not processes(mark), "the end of what it started")
     assert processes("ray_driver.py") == []
+
+
+def test_a_token_that_the_cluster_does_not_know(
+    cluster: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever has once started a Ray of his own has one, and with it hears nothing of an older cluster's workers."""
+    (tmp_path / ".ray").mkdir()
+    (tmp_path / ".ray" / "auth_token").write_text("0123456789abcdef" * 4)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("RAY_AUTH_MODE", "RAY_ADDRESS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("RAY_TMPDIR", str(cluster.folder))
+    engine = Ray(python=cluster.python)  # Ray takes the token for a cluster that it found by itself
+    run = Run(engine, list(engine.targets("node[0-1]")), Job(command(cluster.python, 0), 60))
+    run.start()
+    assert sorted(run.ended().reports) == ["node0", "node1"]
 
 
 @pytest.mark.parametrize("address", ["auto", "127.0.0.1:1"])

@@ -215,6 +215,18 @@ def test_a_driver_that_lists_nothing(tmp_path: Path) -> None:
         engine.targets("gpu1")
 
 
+def test_without_a_token_that_the_cluster_does_not_know(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("RAY_AUTH_MODE", raising=False)
+    over = {"connected": True}, {"node": "aa11", "over": ["failed", "x"]}
+    engine = played(tmp_path, *over)
+    program = tmp_path / "python"
+    refuses = "if 'RAY_AUTH_MODE' not in os.environ:\n    print(json.dumps({'error': ['auth', 'x']})); sys.exit()\n"
+    program.write_text(program.read_text().replace("name = ", refuses + "name = "))
+    assert [one.node for one in engine.targets("")] == ["head", "gpu1", "gpu2"]
+    assert overs(ran(engine, [Target(node="head")])) == {"head": ("failed", "x")}, "and so is the run"
+    assert ["argv" in one for one in asked(tmp_path)] == [False, False, True]
+
+
 def test_an_interpreter_that_is_not_there() -> None:
     with pytest.raises(EngineError, match=r"^/nowhere/python cannot be started: No such file or directory\.$"):
         Ray(python="/nowhere/python").targets("")
