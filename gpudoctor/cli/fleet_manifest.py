@@ -7,6 +7,11 @@ from gpudoctor.cli.fleet_engines import chosen_options
 from gpudoctor.cli.fleet_job import program_of
 from gpudoctor.cli.fleet_node import limit
 
+_OF_A_RUN = (
+    "into", "again", "expect", "smoke", "quick", "json", "no_gpus", "pairs", "exclusive", "patience", "context",
+    "kubeconfig",
+)  # fmt: skip
+
 
 def printed(arguments: argparse.Namespace) -> str:
     """The manifest, as YAML.
@@ -19,8 +24,7 @@ def printed(arguments: argparse.Namespace) -> str:
     if arguments.engine != "kubernetes":
         raise UsageError(f"--print has no meaning with {arguments.engine}: only kubernetes takes manifests.")
     options = chosen_options(arguments)
-    others = ("into", "again", "expect", "smoke", "quick", "json", "no_gpus", "exclusive", "patience", "context")
-    for name in (*others, "kubeconfig"):
+    for name in _OF_A_RUN:
         if getattr(arguments, name):
             raise UsageError(f"--{name.replace('_', '-')} has no meaning with --print, which asks nobody.")
     return manifest(

@@ -1,14 +1,12 @@
 """How a run over many machines stands, on standard error where that is a terminal; and what ends it early."""
 
-import os
 import signal
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Event
 from typing import Any
 
-from gpudoctor.cli.terminal import columns, is_terminal
+from gpudoctor.cli.status_line import StatusLine
 from gpudoctor.fleet.running.register import Standing
 
 SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
@@ -22,24 +20,19 @@ class Progress:
     """
 
     def __init__(self, before: int) -> None:
-        self._shown = is_terminal(sys.stderr) and os.environ.get("TERM") != "dumb"
+        self._line = StatusLine()
         self._before = before
         self._told: Standing | None = None
 
     def tell(self, standing: Standing) -> None:
         """Show how the run stands."""
-        if self._shown and standing != self._told:
+        if standing != self._told:
             self._told = standing
-            self._write(said(standing, self._before) + " ...")
+            self._line.tell(said(standing, self._before) + " ...")
 
     def end(self) -> None:
         """Take the line away."""
-        if self._told is not None:
-            self._write("")
-
-    def _write(self, line: str) -> None:
-        sys.stderr.write("\r\x1b[K" + line[: columns(sys.stderr) - 1])
-        sys.stderr.flush()
+        self._line.end()
 
 
 def said(standing: Standing, before: int) -> str:

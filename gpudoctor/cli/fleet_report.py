@@ -2,18 +2,15 @@
 
 import argparse
 import os
-import sys
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from gpudoctor.cli import FAILED, INCOMPLETE, OK, UsageError
 from gpudoctor.cli.arguments import Parser
 from gpudoctor.cli.fleet_forms import chosen, deliver, options
 from gpudoctor.cli.output import complain
+from gpudoctor.cli.status_line import StatusLine
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from gpudoctor.fleet.holding import Holding
     from gpudoctor.fleet.summary import Fleet
 
@@ -134,33 +131,15 @@ def _loaded(paths: list[str], holding: "Holding | None" = None, names: frozenset
     from gpudoctor.fleet.reading.sources import SourceError
     from gpudoctor.fleet.reading.together import together
 
+    line = StatusLine()
     try:
         if len(paths) == 1 and os.path.isfile(paths[0]) and is_summary(paths[0]):
             return read(paths[0])
-        with _progress() as tell:
-            return together(paths, hold=holding, only=names, tell=tell)
+        return together(paths, hold=holding, only=names, tell=lambda number: line.tell(f"{number} reports read ..."))
     except (SourceError, SummaryError) as error:
         raise UsageError(str(error)) from None
-
-
-@contextmanager
-def _progress() -> "Iterator[Callable[[int], None] | None]":
-    """While it lasts: how many reports were read, on standard error where that is a terminal."""
-    from gpudoctor.cli.terminal import is_terminal
-
-    if not is_terminal(sys.stderr) or os.environ.get("TERM") == "dumb":
-        yield None
-        return
-
-    def tell(number: int) -> None:
-        sys.stderr.write(f"\r\x1b[K{number} reports read ...")
-        sys.stderr.flush()
-
-    try:
-        yield tell
     finally:
-        sys.stderr.write("\r\x1b[K")
-        sys.stderr.flush()
+        line.end()
 
 
 def _with_history(arguments: argparse.Namespace, fleet: "Fleet", names: frozenset[str] | None) -> "tuple[Fleet, str]":

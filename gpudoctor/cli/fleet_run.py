@@ -2,6 +2,7 @@
 
 import argparse
 import os
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from gpudoctor.cli import INCOMPLETE, OK, UsageError
@@ -83,6 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
         return OK
     if arguments.into is None:
         raise UsageError("--into DIR is missing: the folder for the ledger and the reports.")
+    _must_be_text(arguments.nodes, arguments.program, *chain(*typed_options(arguments).values()))
     arguments.nodes = arguments.nodes or _asked_before(arguments)
     job = job_of(arguments)
     engine, targets = _engine(arguments)
@@ -100,6 +102,19 @@ def run(arguments: argparse.Namespace) -> int:
         return 128 + number
     code = _told(arguments)
     return code or INCOMPLETE if outcome.error else code
+
+
+def _must_be_text(*words: str) -> None:
+    """Hold that the ledger and run.json can hold what was typed.
+
+    Raises:
+        UsageError: something that was typed is no UTF-8.
+    """
+    for word in words:
+        try:
+            word.encode()
+        except UnicodeEncodeError:
+            raise UsageError(f"{word} holds bytes that are no UTF-8 text.") from None
 
 
 def _asked_before(arguments: argparse.Namespace) -> str:

@@ -1,11 +1,9 @@
 """Progress on standard error, where that is a terminal."""
 
-import os
-import sys
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from gpudoctor.cli.terminal import columns, is_terminal
+from gpudoctor.cli.status_line import StatusLine
 from gpudoctor.examine import Event
 from gpudoctor.steps import StepEnded, StepStarted
 
@@ -17,7 +15,7 @@ class Progress:
     """One line that names the steps still running; gone when the report is written."""
 
     def __init__(self) -> None:
-        self._shown = is_terminal(sys.stderr) and os.environ.get("TERM") != "dumb"
+        self._line = StatusLine()
         self._running: dict[str, str] = {}
         self._smoke = ""
 
@@ -27,11 +25,11 @@ class Progress:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._write("")
+        self._line.end()
 
     def tell(self, event: Event) -> None:
         """Take note of an event."""
-        if not self._shown:
+        if not self._line.shown:
             return
         from gpudoctor.smoketests.events import SmokeStage  # here, because most runs have nobody who looks
 
@@ -42,12 +40,7 @@ class Progress:
         elif isinstance(event, SmokeStage):
             self._smoke = _stage(event)
         looking = f"Looking at {', '.join(self._running.values())} ..." if self._running else ""
-        self._write(looking or self._smoke)
-
-    def _write(self, line: str) -> None:
-        if self._shown:
-            sys.stderr.write("\r\x1b[K" + line[: columns() - 1])
-            sys.stderr.flush()
+        self._line.tell(looking or self._smoke)
 
 
 def _stage(event: "SmokeStage") -> str:
