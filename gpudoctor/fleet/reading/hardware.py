@@ -10,6 +10,8 @@ from gpudoctor.fleet.reading.sections import Section
 # A group that is at most this share of another one's size, and lacks GPUs that the other has, is that one's with GPUs
 # lost: told as nodes that depart, and not as machines of another kind.
 _SHARE, _LEAST = 0.25, 3
+# Who lacks half of them or more, and is another product, a cloud's instance or a container, was made with fewer.
+_HALF = 2
 
 
 class Kind(NamedTuple):
@@ -73,7 +75,15 @@ def _belongs(small: Kind, few: int, large: Kind, many: int) -> bool:
     if small.hardware.number >= large.hardware.number:
         return False
     if small.hardware.names:
-        return small.hardware.names == large.hardware.names
+        return small.hardware.names == large.hardware.names and not _smaller(small, large)
     same = bool(small.product) and small.product == large.product
     # Clouds give all of their machines one product, with GPUs and without: there it says nothing.
     return same and (small.hardware.silent or small.platform == "bare")
+
+
+def _smaller(small: Kind, large: Kind) -> bool:
+    """Whether a machine with fewer of the same GPUs was made so: a smaller model, instance or container."""
+    if _HALF * small.hardware.number > large.hardware.number:
+        return False
+    other = bool(small.product and large.product) and small.product != large.product
+    return other or small.platform != large.platform or small.platform not in ("", "bare")

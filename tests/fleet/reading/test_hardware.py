@@ -9,6 +9,7 @@ from tests.fleet.reading.reports import H100, fleet, gpus, named, report
 
 EIGHT = Kind(Hardware(8, (H100,), f"8 x {H100}"), "x86_64", "Acme", "bare")
 SEVEN = EIGHT._replace(hardware=Hardware(7, (H100,), f"7 x {H100}"))
+FOUR = EIGHT._replace(hardware=Hardware(4, (H100,), f"4 x {H100}"))
 A100 = EIGHT._replace(hardware=Hardware(7, ("A100",), "7 x A100"))
 NONE = EIGHT._replace(hardware=Hardware(0, (), "no GPU"))
 SILENT = EIGHT._replace(hardware=Hardware(0, (), "8 GPUs that no driver lists", silent=True))
@@ -26,6 +27,10 @@ def _group(small: Kind, few: int, large: Kind = EIGHT, many: int = 20) -> str:
         (SEVEN._replace(architecture="aarch64"), 1, True),
         (SEVEN._replace(product="Other"), 1, False),
         (EIGHT._replace(hardware=Hardware(16, (H100,), f"16 x {H100}")), 1, True),  # nothing was lost
+        (FOUR, 1, False),
+        (FOUR._replace(product=""), 1, False),
+        (FOUR._replace(product="Other"), 1, True),  # a smaller machine
+        (FOUR._replace(platform="container"), 1, True),  # that was given four
         (A100, 1, True),
         (NONE, 1, False),
         (NONE._replace(product="Other"), 1, True),
@@ -37,6 +42,13 @@ def _group(small: Kind, few: int, large: Kind = EIGHT, many: int = 20) -> str:
 )
 def test_a_node_that_lost_gpus_stays_in_its_group(small: Kind, few: int, own: bool) -> None:
     assert (_group(small, few) != f"8 x {H100}") == own
+
+
+def test_a_smaller_instance_lost_nothing() -> None:
+    large, small, ill = (one._replace(platform="vm") for one in (EIGHT, FOUR, SEVEN))
+    found = groups({large: 20, small: 2, ill: 1})
+    assert found[body(small)] == f"4 x {H100}"
+    assert found[body(ill)] == f"8 x {H100}"
 
 
 def test_two_nodes_are_no_majority() -> None:
