@@ -4,10 +4,9 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 
 import msgspec
 
-from gpudoctor.fleet.faces.verdict import REPORTED
 from gpudoctor.fleet.nodesets import fold
 from gpudoctor.fleet.reading.unfolding import MOST, unfolded
-from gpudoctor.fleet.summary import STATES, Cause, Change, Fleet
+from gpudoctor.fleet.summary import REPORTED, STATES, Cause, Change, Fleet
 from gpudoctor.fleet.updates import change, facts, figures
 
 ORDER = ("worse", "cause", "vanished", "figure", "fact", "appeared", "solved", "better")

@@ -18,6 +18,7 @@ STATES = (
     "warn",
     "pass",
 )
+REPORTED = ("fail", "incomplete", "warn", "pass")  # of nodes that told how they are; of all others nobody knows
 
 
 class Cause(msgspec.Struct, frozen=True, kw_only=True):

@@ -28,10 +28,9 @@ def started(tmp_path: Path, nodes: str) -> "subprocess.Popen[bytes]":
         argv, env=env, cwd="/", stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
     )
     end = time.monotonic() + 30
-    while not (tmp_path / "run/reports/a.json").exists():
+    while not ((tmp_path / nodes.partition(",")[0]).exists() and states(tmp_path).get("a") == "reported"):
         assert time.monotonic() < end, "nobody reported"
         time.sleep(0.02)
-    time.sleep(0.3)
     return run
 
 

@@ -1,9 +1,7 @@
 """What is to be said of the whole fleet in a line: how many of how many are well, and what the others are."""
 
-from gpudoctor.fleet.summary import STATES, Fleet
+from gpudoctor.fleet.summary import REPORTED, STATES, Fleet
 
-# States of nodes that told how they are; of all others nobody knows.
-REPORTED = ("fail", "incomplete", "warn", "pass")
 WORDS = {
     "fail": ("fails", "fail"),
     "incomplete": ("could not be judged", "could not be judged"),

@@ -71,8 +71,8 @@ def with_links(fleet: Fleet, folders: Iterable[str], only: Container[str] | None
 
 
 def folders(ledgers: Iterable[str]) -> list[str]:
-    """The folders of runs, by their ledgers."""
-    return [os.path.dirname(ledger) for ledger in ledgers]
+    """The folders of runs, by their ledgers; one that was named twice, as by RUN and RUN/reports, stands once."""
+    return list(dict.fromkeys(os.path.realpath(os.path.dirname(ledger)) for ledger in ledgers))
 
 
 def _causes(faults: Sequence[Fault]) -> Iterator[Cause]:

@@ -22,8 +22,8 @@ _WIDEST = 1024  # letters of a part that anybody may send
 MOST = 16 << 20
 _AT_ONCE = 3  # reports of one node at a time: a launcher may have started it twice
 _MOST_PARTS = MOST // _WIDE // 2  # packed, a report is a fifth of its size
-_BEGINNING = "gpudoctor-fleet/1 "
-_LINE = pattern(_BEGINNING + r"(\S+) (hello|([0-9]{1,6})/([0-9]{1,6}) ([0-9a-f]{16}) ([A-Za-z0-9+/=]+))\s*\Z")
+BEGINNING = "gpudoctor-fleet/1 "
+_LINE = pattern(BEGINNING + r"(\S+) (hello|([0-9]{1,6})/([0-9]{1,6}) ([0-9a-f]{16}) ([A-Za-z0-9+/=]+))\s*\Z")
 
 
 class Hello(NamedTuple):
@@ -48,7 +48,7 @@ class _Sent(NamedTuple):
 
 def hello(node: str) -> str:
     """The line that a node writes first; `node` is its name in the ledger."""
-    return f"{_BEGINNING}{quote(node, safe=':')} hello"
+    return f"{BEGINNING}{quote(node, safe=':')} hello"
 
 
 def lines(node: str, data: bytes) -> Iterator[str]:
@@ -57,7 +57,7 @@ def lines(node: str, data: bytes) -> Iterator[str]:
     total = hashlib.sha256(data).hexdigest()[:16]
     parts = [packed[at : at + _WIDE] for at in range(0, len(packed), _WIDE)]
     for number, part in enumerate(parts, 1):
-        yield f"{_BEGINNING}{quote(node, safe=':')} {number}/{len(parts)} {total} {part}"
+        yield f"{BEGINNING}{quote(node, safe=':')} {number}/{len(parts)} {total} {part}"
 
 
 class Assembler:
@@ -80,7 +80,7 @@ class Assembler:
             node: whose it is, where that is known: then the name in the line does not count, so that no node can
                 speak for another.
         """
-        start = text.rfind(_BEGINNING)  # the last: a line that was cut may stand before it
+        start = text.rfind(BEGINNING)  # the last: a line that was cut may stand before it
         found = _LINE.match(text[start:]) if start >= 0 else None
         if not found:
             return None

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.fleet.summary import Cause, Drift, Fleet
+from gpudoctor.fleet.summary import REPORTED, Cause, Drift, Fleet
 from gpudoctor.tui.diagnosis.items import WORDS
 from gpudoctor.tui.diagnosis.lines import Line, hanging
 from gpudoctor.tui.diagnosis.page import BLANK, Command, Page, headline
 from gpudoctor.tui.fleet.nodes import Nodes
 from gpudoctor.tui.fleet.pages import commands, fixes, short
 from gpudoctor.tui.fleet.spread import number
-from gpudoctor.tui.fleet.states import REPORTED, look
+from gpudoctor.tui.fleet.states import look
 
 OPEN = "screen.open_node"
 

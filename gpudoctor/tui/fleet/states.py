@@ -35,7 +35,6 @@ LOOKS = {
     "pass": Look("·", "pass", "pass"),
 }
 OTHER = Look("+", "open", "")  # of a later release
-REPORTED = ("fail", "incomplete", "warn", "pass")
 
 
 def look(state: str) -> Look:

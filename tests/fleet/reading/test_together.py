@@ -9,6 +9,7 @@ from gpudoctor.fleet.reading import together as module
 from gpudoctor.fleet.reading.sources import SourceError
 from gpudoctor.fleet.reading.together import judged, together
 from gpudoctor.fleet.reading.unfolding import unfolded
+from gpudoctor.fleet.running.pairs import Link
 from gpudoctor.fleet.summary import Cause, Fleet
 from tests.fleet.reading.reports import report
 
@@ -60,3 +61,17 @@ def test_a_bad_link_between_nodes_that_are_well(tmp_path: Path, monkeypatch: pyt
     assert together([str(tmp_path)], only={"n3"}).total == 1
     with pytest.raises(SourceError):
         together([str(tmp_path / "none")])
+
+
+def test_a_run_that_is_named_twice_has_each_link_once(tmp_path: Path) -> None:
+    reports, pairs = tmp_path / "run" / "reports", tmp_path / "run" / "pairs"
+    for folder in (reports, pairs):
+        folder.mkdir(parents=True)
+    (tmp_path / "run" / "ledger.jsonl").write_text("")
+    for node in ("a", "b"):
+        (reports / f"{node}.json").write_bytes(msgspec.json.encode(report()))
+    (pairs / "1-a-b.json").write_bytes(msgspec.json.encode(Link(round=1, nodes=("a", "b"), error="a: no route")))
+    (once,) = together([str(tmp_path / "run")]).causes
+    assert "whether it is the link or a or b, a third node would show" in once.cause
+    for more in (reports, tmp_path / "run", tmp_path / "run" / "." / "reports"):
+        assert together([str(tmp_path / "run"), str(more)]).causes == (once,)

@@ -1,11 +1,13 @@
 """gpudoctor with one more engine, "local", whose nodes are processes here; `python local.py fleet run local ...`.
 
 What a node does follows from its name: "hang1" says hello and hangs, "deaf1" too, and its engine does not end it when
-it is asked to stop; "dead1" ends without a word, "down1" cannot be asked, "noise1" writes other things too; "real1" is
-this machine; any other reports. An engine that is told so breaks: then only "real1" reports.
+it is asked to stop (when they have said hello, a file of their name is in $MARK); "dead1" ends without a word, "down1"
+cannot be asked, "noise1" writes other things too; "real1" is this machine; any other reports. An engine that is told so
+breaks: then only "real1" reports.
 """
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -47,6 +49,8 @@ class Local:
         with subprocess.Popen(argv(node, job), stdout=subprocess.PIPE, text=True) as child:
             for line in child.stdout or ():
                 tell(Line(node, line.rstrip("\n")))
+                if "hello" in line and node.startswith(("hang", "deaf")) and (folder := os.environ.get("MARK")):
+                    open(os.path.join(folder, node), "w").close()
                 if "hello" in line and node.startswith("hang"):
                     stop.wait(job.seconds)
                     child.terminate()

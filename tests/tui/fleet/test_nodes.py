@@ -2,9 +2,9 @@
 
 import pytest
 
-from gpudoctor.fleet.summary import STATES, Fleet
+from gpudoctor.fleet.summary import REPORTED, STATES, Fleet
 from gpudoctor.tui.fleet.nodes import Nodes
-from gpudoctor.tui.fleet.states import LOOKS, REPORTED, look, ranked
+from gpudoctor.tui.fleet.states import LOOKS, look, ranked
 
 NODES = Nodes(Fleet(states={"fail": "node[1-2],rack-b7", "pass": "node[3-12]"}))
 

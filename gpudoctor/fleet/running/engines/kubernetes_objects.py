@@ -42,12 +42,6 @@ class Condition(_Object, frozen=True):
     message: str = ""
 
 
-class NodeSpec(_Object, frozen=True):
-    """Whether an operator has cordoned the node."""
-
-    unschedulable: bool = False
-
-
 class NodeStatus(_Object, frozen=True):
     """What the node offers, and how it is."""
 
@@ -59,7 +53,6 @@ class Node(_Object, frozen=True):
     """A node."""
 
     metadata: Meta
-    spec: NodeSpec = NodeSpec()
     status: NodeStatus = NodeStatus()
 
     @property

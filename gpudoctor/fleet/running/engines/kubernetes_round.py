@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from gpudoctor.fleet.running import wire
 from gpudoctor.fleet.running.engine import EngineError, Job, Line, Over, Tell
 from gpudoctor.fleet.running.engines import kubernetes_manifest as manifest
 from gpudoctor.fleet.running.engines.kubectl import Kubectl, KubectlError, complaints, last_words
@@ -17,7 +18,6 @@ from gpudoctor.fleet.running.engines.kubernetes_objects import Node, Pod, Standi
 from gpudoctor.patterns import pattern
 
 AT_ONCE = 8  # logs that are read at a time, each by a process
-_WIRE = "gpudoctor-fleet/1 "
 # Words of the API server where it will not: no permission, a policy, a quota.
 _WILL_NOT = pattern(r"[Ff]orbidden|denied|Unauthorized|exceeded quota|violates PodSecurity")
 
@@ -255,7 +255,7 @@ class Round:
         def line(text: str) -> None:
             nonlocal words
             self._tell(Line(one.node.name, text))
-            words = words if _WIRE in text or not text.strip() else " ".join(text.split())
+            words = words if wire.BEGINNING in text or not text.strip() else " ".join(text.split())
 
         ended = self._kubectl.call("logs", one.pod, f"--container={manifest.CONTAINER}", on_line=line)
         if not ended.ok:
