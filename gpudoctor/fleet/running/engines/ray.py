@@ -19,6 +19,7 @@ import msgspec
 from gpudoctor import child
 from gpudoctor.child import Ended
 from gpudoctor.fleet.running.engine import EngineError, Job, Line, Over, Target, Tell
+from gpudoctor.fleet.running.engines.names import named as named_by
 from gpudoctor.fleet.running.engines.ray_nodes import RayNode, named, targets, wished
 
 DRIVER = os.path.join(os.path.dirname(__file__), "..", "..", "..", "inside", "ray_driver.py")
@@ -62,9 +63,9 @@ class Ray:
         Raises:
             EngineError: Ray is not installed, does not answer, or the wish is no set of nodes.
         """
-        names = _names(wish) if wish else ()
+        names = named_by(wish)
         self._ask()
-        return wished(self._nodes, names) if wish else targets(self._nodes)
+        return wished(self._nodes, names) if names else targets(self._nodes)
 
     def run(self, targets: Sequence[Target], job: Job, tell: Tell, stop: Event) -> None:
         """Start the command once on every target.
@@ -185,12 +186,3 @@ def _how(ended: Ended) -> str:
 def _last(ended: Ended) -> str:
     words = [line.strip() for line in ended.err.splitlines() if line.strip()]
     return f": {words[-1][:300].rstrip('.')}" if words else ""
-
-
-def _names(wish: str) -> tuple[str, ...]:
-    from gpudoctor.fleet.nodesets import NodesError, unfold
-
-    try:
-        return unfold(wish)
-    except NodesError as error:
-        raise EngineError(str(error)) from None

@@ -1,8 +1,8 @@
 """What srun says when it ends, and what that means for the node."""
 
-import re
 from collections.abc import Sequence
 
+from gpudoctor.fleet.running.engines.said import NO_PACKAGE, first, last, not_started
 from gpudoctor.patterns import pattern
 
 # Messages of srun, slurmstepd and libslurm 22.05, by what became of the node; the first that is met counts. What ended
@@ -27,7 +27,6 @@ _WAITS = pattern(r"^srun: (?:Required node not available|Partition in DOWN state
 _TASK = pattern(r"^srun: error: .*: task 0: (.+)$")
 _EXITED = pattern(r"Exited with exit code ([0-9]+)$")
 _NO_PROGRAM = pattern(r"execve\(\): (.*)$")
-_NO_PACKAGE = pattern(r"No module named '?gpudoctor'?")
 # Of srun, and beside the matter.
 _BESIDE = pattern(
     r"^srun: (?:job [0-9]+ (?:queued|has been)|Job allocation [0-9]+ has been revoked|Force Terminated|forcing job"
@@ -46,43 +45,35 @@ def verdict(code: int | None, words: Sequence[str], began: bool) -> tuple[str, s
     """
     slurms = [line for line in words if _SLURMS.match(line)]
     for state, known in _ENDED if began else (*_ENDED, *_NOT_BEGUN):
-        if found := _first(known, slurms):
+        if found := first(known, slurms):
             return state, _sentence(found)
     return _of_task(words) or _of_srun(code, words, began)
 
 
 def waits(words: Sequence[str]) -> str:
     """What srun says of a job that has not begun, in brackets; empty: nothing."""
-    return _quoted(_first(_WAITS, words))
+    return _quoted(first(_WAITS, words))
 
 
 def _of_task(words: Sequence[str]) -> tuple[str, str] | None:
     task = next((found for found in (_TASK.search(line) for line in words) if found), None)
     if task is None:
         return None
-    said = _last([line for line in words if not line.startswith("srun: ")])
-    if missing := _first(_NO_PROGRAM, words) or _first(_NO_PACKAGE, words):
+    said = last(_BESIDE, [line for line in words if not line.startswith("srun: ")])
+    if missing := first(_NO_PROGRAM, words) or first(NO_PACKAGE, words):
         missing = missing.partition("execve(): ")[2] or missing
-        return "failed", f"gpudoctor does not start there{_quoted(missing)}: install it there, or say how with --with."
+        return not_started(_quoted(missing))
     if exited := _EXITED.search(task[1]):
         return "failed", f"The command ended there with {exited[1]}{_quoted(said)}."
     return "failed", f"The command was ended there: {task[1].strip().rstrip('.')}{_quoted(said)}."
 
 
 def _of_srun(code: int | None, words: Sequence[str], began: bool) -> tuple[str, str]:
-    said = _quoted(_last(words))
+    said = _quoted(last(_BESIDE, words))
     if code == 0:
         return "failed", f"srun ended as if all were well, and no report came{said}."
     how = "by a signal" if code is None else f"with {code}"
     return ("failed" if began else "not asked"), f"srun ended {how}{said or ' and said nothing'}."
-
-
-def _first(known: "re.Pattern[str]", words: Sequence[str]) -> str:
-    return next((line.strip() for line in words if known.search(line)), "")
-
-
-def _last(words: Sequence[str]) -> str:
-    return next((line.strip() for line in reversed(words) if not _BESIDE.search(line)), "")
 
 
 def _bare(line: str) -> str:

@@ -1,9 +1,9 @@
 """What ssh says when it fails, and what that means for the node."""
 
-import re
 import signal
 from collections.abc import Sequence
 
+from gpudoctor.fleet.running.engines.said import NO_PACKAGE, first, last, not_started
 from gpudoctor.patterns import pattern
 
 OWN = 255  # what ssh ends with where the fault is its own, ssh(1); a command killed by a signal ends so too, in silence
@@ -32,7 +32,6 @@ _BEFORE = (
 )
 # What ssh and gateways say beside the matter.
 _BESIDE = pattern(r"^(?:\*\* |Warning: |debug\d: |@|Connection to .* closed\.$|\s*$)")
-_NO_PACKAGE = pattern(r"No module named '?gpudoctor'?")
 
 
 def verdict(code: int, words: Sequence[str], began: bool) -> tuple[str, str]:
@@ -45,9 +44,9 @@ def verdict(code: int, words: Sequence[str], began: bool) -> tuple[str, str]:
     """
     if code == OWN:
         return _own(words, began)
-    said = _last(words)
-    if code in (NOT_RUN, NOT_FOUND) or any(_NO_PACKAGE.search(line) for line in words):
-        return "failed", f"gpudoctor does not start there{_quoted(said)}: install it there, or say how with --with."
+    said = last(_BESIDE, words)
+    if code in (NOT_RUN, NOT_FOUND) or first(NO_PACKAGE, words):
+        return not_started(_quoted(said))
     if code > 128:
         return "failed", f"The command was ended there by {_signal(code - 128)}{_quoted(said)}."
     if code:
@@ -57,22 +56,14 @@ def verdict(code: int, words: Sequence[str], began: bool) -> tuple[str, str]:
 
 def _own(words: Sequence[str], began: bool) -> tuple[str, str]:
     if began:
-        found = _first(_CUT, words)
+        found = first(_CUT, words)
         if found:
             return "unreachable", f"The connection was cut in mid-run: {_ended(found)}"
-        return "failed", f"The command was ended there by a signal, or with 255{_quoted(_last(words))}."
+        return "failed", f"The command was ended there by a signal, or with 255{_quoted(last(_BESIDE, words))}."
     for state, known in _BEFORE:
-        if found := _first(known, words):
+        if found := first(known, words):
             return state, _ended(found)
-    return "failed", f"ssh ended with 255{_quoted(_last(words)) or ' and said nothing'}."
-
-
-def _first(known: "re.Pattern[str]", words: Sequence[str]) -> str:
-    return next((line.strip() for line in words if known.search(line.strip())), "")
-
-
-def _last(words: Sequence[str]) -> str:
-    return next((line.strip() for line in reversed(words) if not _BESIDE.search(line.strip())), "")
+    return "failed", f"ssh ended with 255{_quoted(last(_BESIDE, words)) or ' and said nothing'}."
 
 
 def _quoted(said: str) -> str:
