@@ -92,7 +92,7 @@ def deliver(fleet: "Fleet", form: Form) -> None:
 def _leaving(fleet: "Fleet", form: Form) -> "Fleet":
     """What may leave in this form."""
     from gpudoctor.fleet.faces.formats import FORMATS
-    from gpudoctor.fleet.faces.masking import harmless, masked
+    from gpudoctor.fleet.masking import harmless, masked
 
     fleet = harmless(fleet)
     if form.mask is False or (form.mask is None and not FORMATS[form.name].leaves):

@@ -19,6 +19,7 @@ def printed(arguments: argparse.Namespace) -> str:
     Raises:
         UsageError: another engine was named, no image was, or an option has no meaning for a manifest.
     """
+    from gpudoctor.fleet.running.engine import EngineError
     from gpudoctor.fleet.running.engines.kubernetes_manifest import manifest
 
     if arguments.engine != "kubernetes":
@@ -27,14 +28,17 @@ def printed(arguments: argparse.Namespace) -> str:
     for name in _OF_A_RUN:
         if getattr(arguments, name):
             raise UsageError(f"--{name.replace('_', '-')} has no meaning with --print, which asks nobody.")
-    return manifest(
-        options["image"],
-        program=program_of(arguments),
-        namespace=options.get("namespace", ""),
-        selector=_selector(arguments.nodes),
-        runtime_class=options.get("runtime_class", ""),
-        seconds=limit(arguments),
-    )
+    try:
+        return manifest(
+            options["image"],
+            program=program_of(arguments),
+            namespace=options.get("namespace", ""),
+            selector=_selector(arguments.nodes),
+            runtime_class=options.get("runtime_class", ""),
+            seconds=limit(arguments),
+        )
+    except EngineError as error:
+        raise UsageError(str(error)) from None
 
 
 def _selector(wish: str) -> dict[str, str] | None:

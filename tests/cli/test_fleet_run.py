@@ -122,6 +122,7 @@ def test_the_limit_with_smoke_tests_is_longer(fleet: Run, tmp_path: Path) -> Non
         ("run kubernetes --print", "kubernetes starts containers and needs --image: one that holds gpudoctor."),
         ("run kubernetes a --into x", "kubernetes starts containers and needs --image: one that holds gpudoctor."),
         ("run kubernetes --print --image i --into x", "--into has no meaning with --print, which asks nobody."),
+        ("run kubernetes --print --image i --namespace A_b", "'A_b' is no name for Kubernetes."),
         ("run kubernetes --print --image i --no-gpus", "--no-gpus has no meaning with --print, which asks nobody."),
         ("run kubernetes --print --image i node[1-2]", "A manifest chooses nodes by labels, as nvidia.com/gpu.present"),
         ("run ray --into x --address=", "--address takes a text; a shell variable that is not set gives an empty one."),

@@ -36,8 +36,8 @@ def read(paths: Sequence[str], tell: Callable[[int], None]) -> Read | str:
         paths: folders and files with reports.
         tell: is told how many reports were read so far; what it raises ends the reading.
     """
-    from gpudoctor.fleet.faces.masking import harmless
     from gpudoctor.fleet.kept import SummaryError
+    from gpudoctor.fleet.masking import harmless
     from gpudoctor.fleet.reading.sources import SourceError
     from gpudoctor.tui.fleet.entries import entries
     from gpudoctor.tui.fleet.nodes import Nodes

@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from gpudoctor.fleet.faces.json import render
-from gpudoctor.fleet.faces.masking import harmless, masked
 from gpudoctor.fleet.faces.nodes import nodes
+from gpudoctor.fleet.masking import harmless, masked
 from gpudoctor.fleet.reading.unfolding import unfolded
 from gpudoctor.fleet.summary import Cause, Change, Fleet, Missing
 from gpudoctor.judge import Fix
