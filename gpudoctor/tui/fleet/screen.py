@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import on
@@ -312,7 +313,7 @@ class Place(Screen[None]):
 
     def action_save(self) -> None:
         """Say what writes this to a file."""
-        where = " ".join(self.opened.paths) or "DIR"
+        where = shlex.join(self.opened.paths) or "DIR"
         self.notify(f"`gpudoctor fleet report {where}` writes it as text, JSON, HTML and more.", title="Save")
 
     # -- copying -------------------------------------------------------------------------------------------

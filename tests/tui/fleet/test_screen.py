@@ -242,9 +242,9 @@ def test_without_a_fleet_it_says_how_to_come_by_one_and_opens_one(
 def test_save_says_what_writes_it(monkeypatch: pytest.MonkeyPatch) -> None:
     async def look(there: There) -> None:
         await there.press("w")
-        assert "gpudoctor fleet report" in there.text
+        assert "`gpudoctor fleet report 'run 7'`" in there.text
 
-    at(monkeypatch, LARGE, look)
+    at(monkeypatch, LARGE, look, paths=["run 7"])
 
 
 def test_every_key_is_in_the_help(monkeypatch: pytest.MonkeyPatch) -> None:
