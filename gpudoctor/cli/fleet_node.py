@@ -16,10 +16,7 @@ def add(parts: "argparse._SubParsersAction[Parser]") -> None:
     """Add the command to the parser."""
     one = parts.add_parser("node", help="examine this node of a fleet (engines start it)", description=DESCRIPTION)
     one.add_argument("--name", metavar="NODE", help="its name in the ledger (default: Slurm's, or the host's)")
-    one.add_argument(
-        "--expect-text", metavar="BASE64", default="", help="expectations, as `fleet run --expect` sends them (- : on "
-        "standard input)",
-    )  # fmt: skip
+    one.add_argument("--expect-text", metavar="BASE64", default="", help="expectations, as `fleet run` sends them")
     looks(one)
     one.set_defaults(run=run)
 
@@ -63,10 +60,9 @@ def run(arguments: argparse.Namespace) -> int:
     seconds = limit(arguments)
     node.end_in(seconds)
     write = node.only_lines()
-    sent = sys.stdin.read().strip() if arguments.expect_text == "-" else arguments.expect_text
     name = arguments.name or node.own_name()
     try:
-        node.answer(name, seconds, write, quick=arguments.quick, smoke=arguments.smoke, sent=sent)
+        node.answer(name, seconds, write, quick=arguments.quick, smoke=arguments.smoke, sent=arguments.expect_text)
     except ExpectFileError as error:
         raise UsageError(str(error)) from None
     return OK
