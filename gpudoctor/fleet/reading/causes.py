@@ -78,7 +78,7 @@ class Causes:
             if not book.nodes or book.nodes[-1] != node:
                 book.nodes.append(node)
                 if name < book.example:  # whichever came first, the same one is told
-                    book.finding, book.example = finding, name
+                    book.finding, book.example = (finding if book.finding.check else book.finding), name
 
     def told(self, names: Sequence[str]) -> tuple[Cause, ...]:
         """All causes, worst first, then those of most nodes; what is told together comes after what has a name."""
@@ -95,7 +95,10 @@ class Causes:
                 f"More than {MOST} different causes, or more than {_OF_ONE} that one node alone has; this one stands "
                 "for those that are not told apart."
             )
-            finding = msgspec.structs.replace(finding, check="", title="Other findings", cause=says)
+            # Of many causes together one is no example: neither its words nor its fixes.
+            finding = FindingEntry(
+                check="", status=finding.status, subject="", title="Other findings", says="", cause=says
+            )
         return self._books.setdefault(key, _Book(finding, name))
 
 

@@ -16,6 +16,9 @@ from gpudoctor.fleet.reading.facts import Facts, Value
 
 # Bytes of JSON of which it is known what they mean; classes; facts by which they differ, of some hundred bytes each.
 _KEPT, _CLASSES, _DIFFERENCES = 2 << 20, 4096, 50_000
+# Names of facts: a second Python lies in a folder of its own on each node, and each of its packages is a fact there.
+_NAMES = 3000
+OTHER = "facts of other names"
 
 
 class Absent:
@@ -42,6 +45,7 @@ class Section:
         self.of = array("I")
         self.base: Facts = {}
         self.given_up: dict[str, int] = {}
+        self._names: set[str] = set()
         self._deltas: list[_Delta] = []
         self._numbers: dict[_Delta, int] = {}
         self._differences = 0
@@ -98,11 +102,22 @@ class Section:
         self._memo[data] = number
 
     def _class(self, facts: Facts) -> int:
+        if new := facts.keys() - self._names:
+            facts = self._few(facts, new)
         if self.given_up:
             facts = {name: value for name, value in facts.items() if name not in self.given_up}
         if not self._deltas:
             self.base = facts
         return self._known(_delta(self.base, facts))
+
+    def _few(self, facts: Facts, new: set[str]) -> Facts:
+        """The facts without those whose names are too many; the others' names are noted."""
+        known = sorted(new)[: _NAMES - len(self._names)]
+        self._names.update(known)
+        left = new.difference(known)
+        if left:
+            self.given_up[OTHER] = self.given_up.get(OTHER, 0) + len(left)
+        return {name: value for name, value in facts.items() if name not in left}
 
     def _known(self, delta: _Delta) -> int:
         number = self._numbers.setdefault(delta, len(self._deltas))

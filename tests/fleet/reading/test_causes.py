@@ -67,6 +67,10 @@ def test_more_causes_than_can_be_told_apart(monkeypatch: pytest.MonkeyPatch) -> 
     found = fleet(named(given)).causes
     alone = ("Title of link.narrow-pcie", 1)
     assert [(one.title, one.count) for one in found] == [alone, alone, alone, ("Other findings", 4)]
+    assert (found[-1].check, found[-1].example, found[-1].fixes) == ("", "n4", ())
+    backwards = {f"m{9 - number}": one for number, one in enumerate(given)}  # each comes before the example so far
+    last = fleet(backwards).causes[-1]
+    assert (last.check, last.title, last.says, last.count) == ("", "Other findings", "", 4)
 
 
 def test_one_node_with_thousands_hides_nothing_of_the_others() -> None:

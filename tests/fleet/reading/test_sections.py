@@ -71,3 +71,11 @@ def test_an_odd_first_node_gives_nothing_up(monkeypatch: pytest.MonkeyPatch) -> 
     section = _section(*given)
     assert section.given_up == {}
     assert [_facts(section, node) for node in range(201)] == given
+
+
+def test_names_of_facts_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sections, "_NAMES", 50)
+    section = _section(*({"driver": number % 2, f"own {number}": number} for number in range(500)))
+    assert section.given_up[sections.OTHER] == 451
+    assert [_facts(section, node)["driver"] for node in range(500)] == [number % 2 for number in range(500)]
+    assert len({name for number in range(section.classes()) for name in section.delta(number)}) <= 50
