@@ -15,7 +15,7 @@ from gpudoctor.report.text import INDENT, LABEL, console, finding, labelled, wri
 STYLE = {"fail": "bold red", "warn": "bold yellow", "pass": "bold green"}
 UNKNOWN = "bold magenta"
 # What a screen holds; --all shows the rest.
-CAUSES, GROUPS = 20, 15
+CAUSES, GROUPS, MISSING = 20, 15, 15
 
 
 def render(fleet: Fleet, width: int | None = None, colour: bool = False, everything: bool = False) -> str:
@@ -92,11 +92,14 @@ def _cause(out: Console, cause: Cause, everything: bool) -> None:
 def _missing(out: Console, fleet: Fleet, everything: bool) -> None:
     if fleet.missing:
         section(out, "Without a report")
-    for one in fleet.missing:
+    shown = fleet.missing if everything else fleet.missing[:MISSING]
+    for one in shown:
         label = clean(one.state)
         for line in wrapped(f"{label}: {one.why}" if one.why else label, out.width - 2):
             out.print(Text("  " + line), soft_wrap=True)
         listed(out, one.nodes, one.count, everything)
+    if hidden := len(fleet.missing) - len(shown):
+        out.print(Text(f"  And {number(hidden)} more reasons (--all shows them)."), soft_wrap=True)
 
 
 def _end(out: Console, fleet: Fleet) -> None:

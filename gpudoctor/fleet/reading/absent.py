@@ -1,5 +1,6 @@
 """Nodes without a report: what a run's ledger says became of them, and files that could not be read."""
 
+import re
 from collections.abc import Container, Iterable, Iterator, Sequence
 
 import msgspec
@@ -21,12 +22,15 @@ class Absent:
 
     def __init__(self) -> None:
         self._nodes: dict[tuple[str, str], list[str]] = {}
+        self._own: dict[tuple[str, str], str] = {}  # the words of the first
 
     def add(self, node: str, state: str, why: str) -> None:
-        """Note one."""
-        key = state, why[:500]
+        """Note one; reasons that differ in the node's name only are one."""
+        why = why[:500]
+        key = state, _unnamed(why, node) if node in why else why
         if key not in self._nodes and len(self._nodes) >= MOST:
             key = state, "There are more reasons than can be told."
+        self._own.setdefault(key, why)
         self._nodes.setdefault(key, []).append(node)
 
     def names(self) -> set[str]:
@@ -39,8 +43,16 @@ class Absent:
 
     def told(self) -> tuple[Missing, ...]:
         """Each reason, worst state first, then those of most nodes."""
-        found = [Missing(state=s, why=w, nodes=fold(nodes), count=len(nodes)) for (s, w), nodes in self._nodes.items()]
+        found = [
+            Missing(state=key[0], why=key[1] if len(nodes) > 1 else self._own[key], nodes=fold(nodes), count=len(nodes))
+            for key, nodes in self._nodes.items()
+        ]
         return tuple(sorted(found, key=lambda one: (STATES.index(one.state), -one.count, one.why)))
+
+
+def _unnamed(why: str, node: str) -> str:
+    """A reason without the node's name, where it stands as a word."""
+    return re.sub(rf"(?<![\w-]){re.escape(node)}(?![\w-])", "NODE", why) if node else why
 
 
 def asked(absent: Absent, names: Iterable[str], ledgers: Sequence[str], only: Container[str] | None = None) -> None:

@@ -4,7 +4,7 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterator
-from typing import IO, Protocol
+from typing import IO, Annotated, Protocol
 
 import msgspec
 
@@ -123,8 +123,11 @@ class File:
             yield 0, _file(self._name, self.path)
 
 
+_Node = Annotated[str, msgspec.Meta(min_length=1)]
+
+
 class _Line(msgspec.Struct):
-    node: str
+    node: _Node
     report: msgspec.Raw = msgspec.Raw(b"")
 
 
@@ -132,7 +135,7 @@ _line = msgspec.json.Decoder(_Line).decode
 
 
 class _Name(msgspec.Struct):
-    node: str
+    node: _Node
 
 
 class Lines:

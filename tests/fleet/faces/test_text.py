@@ -91,6 +91,15 @@ def test_many_causes_are_counted_and_shown_on_demand() -> None:
     assert "area.check-26" in text.render(fleet, everything=True)
 
 
+def test_many_reasons_are_counted_and_shown_on_demand() -> None:
+    one = large(40).missing[0]
+    many = tuple(msgspec.structs.replace(one, why=f"reason {n} of them") for n in range(text.MISSING + 7))
+    fleet = msgspec.structs.replace(large(40), missing=many)
+    assert "And 7 more reasons (--all shows them)." in text.render(fleet)
+    assert "reason 15 of them" not in text.render(fleet)
+    assert "reason 15 of them" in text.render(fleet, everything=True)
+
+
 def test_figures_without_an_outlier_are_counted_and_shown_on_demand() -> None:
     assert "1 more figure without such a device (--all shows them)." in LARGE
     assert "pytorch.matmul" not in LARGE

@@ -75,7 +75,8 @@ def test_an_odd_first_node_gives_nothing_up(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_names_of_facts_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sections, "_NAMES", 50)
-    section = _section(*({"driver": number % 2, f"own {number}": number} for number in range(500)))
+    given: list[Facts] = [{"driver": number % 2, f"own {number}": number} for number in range(500)]
+    section = _section(*given)
     assert section.given_up[sections.OTHER] == 451
     assert [_facts(section, node)["driver"] for node in range(500)] == [number % 2 for number in range(500)]
     assert len({name for number in range(section.classes()) for name in section.delta(number)}) <= 50

@@ -96,6 +96,7 @@ def test_of_equally_old_ones_the_one_named_last_counts(tmp_path: Path) -> None:
         (b"{", "x:2", "The line is no report of a node."),
         (b"[]", "x:2", "The line is no report of a node."),
         (b'{"report":{}}', "x:2", "The line is no report of a node."),
+        (b'{"node":"","report":{}}', "x:2", "The line is no report of a node."),
         (b'{"node":1,"report":{}}', "x:2", "The line is no report of a node."),
         (b'{"node":"c"}', "c", "The line holds no report."),
         (b"\xff", "x:2", "The line is no report of a node."),

@@ -1,0 +1,35 @@
+"""Nodes without a report: reasons that are the same but for a node's name are one."""
+
+import pytest
+
+from gpudoctor.fleet.reading import absent
+from gpudoctor.fleet.reading.absent import Absent
+
+
+def _told(*given: tuple[str, str]) -> list[tuple[str, str]]:
+    found = Absent()
+    for node, why in given:
+        found.add(node, "unreachable", why)
+    return [(one.why, one.nodes) for one in found.told()]
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ((("n1", "host n1 port 22: No route"), ("n2", "host n2 port 22: No route")),
+         [("host NODE port 22: No route", "n[1-2]")]),
+        ((("n1", "host n1 port 22: No route"),), [("host n1 port 22: No route", "n1")]),
+        ((("n1", "host n10 is down"), ("n2", "host n10 is down")), [("host n10 is down", "n[1-2]")]),
+        ((("n1", "n1: a"), ("n2", "n2: b")), [("n1: a", "n1"), ("n2: b", "n2")]),
+        ((("a.*(", "a.*( is down"), ("", "it is down")), [("a.*( is down", "a.*("), ("it is down", "")]),
+    ],
+)  # fmt: skip
+def test_a_reason_that_names_the_node(given: tuple[tuple[str, str], ...], told: list[tuple[str, str]]) -> None:
+    assert sorted(_told(*given)) == sorted(told)
+
+
+def test_more_reasons_than_can_be_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(absent, "MOST", 2)
+    assert _told(*((f"n{number}", f"reason {letter}") for number, letter in enumerate("abcd"))) == [
+        ("There are more reasons than can be told.", "n[2-3]"), ("reason a", "n0"), ("reason b", "n1"),
+    ]  # fmt: skip
