@@ -103,7 +103,8 @@ def finding(
         labelled(out, "well", ", ".join(entry.ruled_out), "dim")
     for reference in entry.references if verbose else ():
         labelled(out, "see", reference, "dim")
-    labelled(out, "id", entry.check + (f" ({entry.subject})" if several else ""), "dim")
+    if entry.check:
+        labelled(out, "id", entry.check + (f" ({entry.subject})" if several else ""), "dim")
     if hint and any(fix.commands for fix in entry.fixes):
         labelled(out, "mend", f"gpudoctor fix {entry.check}", "dim")
 

@@ -9,7 +9,7 @@ from gpudoctor.fleet.faces.html_grid import grid, told
 from gpudoctor.fleet.faces.html_sections import causes, changes, drifts, missing, spreads
 from gpudoctor.fleet.faces.nodes import nodes
 from gpudoctor.fleet.faces.verdict import sentence, status
-from gpudoctor.fleet.faces.words import count_of, when
+from gpudoctor.fleet.faces.words import apart, count_of, when
 from gpudoctor.fleet.summary import Fleet
 from gpudoctor.report import html as of_one
 from gpudoctor.report.clean import document
@@ -69,6 +69,8 @@ def _head(fleet: Fleet) -> Iterator[str]:
     yield f'<h1><span class="word">{word.upper()}</span> {escaped(sentence(fleet))}</h1>'
     if said := when(fleet):
         yield f'<p class="soft">{escaped(said)}</p>'
+    if said := apart(fleet):
+        yield f"<p>{escaped(said[0].upper() + said[1:])}.</p>"
     for says in fleet.next:
         yield f"<p>{prose(says)}</p>"
     yield "</header>"

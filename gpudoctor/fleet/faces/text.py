@@ -6,7 +6,7 @@ from rich.text import Text
 from gpudoctor.fleet.faces.lines import folded_lines
 from gpudoctor.fleet.faces.text_compared import NODE_LINES, changes, drifts, listed, section, spreads
 from gpudoctor.fleet.faces.verdict import number, sentence, states, status
-from gpudoctor.fleet.faces.words import count_of, share, when
+from gpudoctor.fleet.faces.words import apart, count_of, share, when
 from gpudoctor.fleet.summary import Cause, Fleet
 from gpudoctor.report.clean import clean, wrapped
 from gpudoctor.report.model import FindingEntry
@@ -50,6 +50,8 @@ def _head(out: Console, fleet: Fleet, everything: bool) -> None:
     for place, (state, count, nodes) in enumerate(shown):
         head = f"{clean(state)[: INDENT * 2]:<{min(wide, INDENT * 2)}} {number(count):>6}  "
         _nodes(out, "nodes" if place == 0 else "", head, nodes, everything, STYLE.get(state, UNKNOWN))
+    if said := apart(fleet):
+        labelled(out, "differ", said)
 
 
 def _nodes(out: Console, label: str, head: str, folded: str = "", everything: bool = False, style: str = "") -> None:
@@ -86,7 +88,9 @@ def _cause(out: Console, cause: Cause, everything: bool) -> None:
         references=cause.references,
     )
     label = LABEL.get(cause.status, ("?", UNKNOWN))
-    finding(out, entry, [], everything, False, label)
+    finding(out, entry, [], everything, False, label, hint=False)
+    if any(fix.commands for fix in entry.fixes):
+        labelled(out, "mend", f"gpudoctor fix {entry.check}  (on the node)", "dim")
 
 
 def _missing(out: Console, fleet: Fleet, everything: bool) -> None:

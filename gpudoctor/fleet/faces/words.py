@@ -17,6 +17,21 @@ def when(fleet: Fleet) -> str:
     return f"reports of {between}{moment(fleet.newest)}"
 
 
+def apart(fleet: Fleet) -> str:
+    """What a pass does not say: that nodes which are well by themselves are not like their like; empty: they are."""
+    facts = len(fleet.drifts)
+    figures = sum(bool(one.outliers) for one in fleet.spreads)
+    said = [
+        *([f"like nodes do not agree on {_some(facts, 'fact')}"] if facts else []),
+        *([f"devices stand apart in {_some(figures, 'measured figure')}"] if figures else []),
+    ]
+    return "; ".join(said)
+
+
+def _some(count: int, what: str) -> str:
+    return f"{number(count)} {what}{'s' * (count != 1)}"
+
+
 def moment(text: str) -> str:
     """A time as a person reads it."""
     return text.replace("T", " ").removesuffix("Z").strip()[:19] + " UTC" if text.endswith("Z") else text

@@ -161,3 +161,9 @@ def test_an_empty_fleet_has_no_grid() -> None:
     tree = parsed(html.render(EMPTY))
     assert not [node for node in tree.iter() if node.get("id") == "grid"]
     assert "There is no node" in words(tree)
+
+
+def test_the_head_says_that_like_nodes_differ() -> None:
+    said = "Like nodes do not agree on 3 facts; devices stand apart in 1 measured figure."
+    assert f"<p>{said}</p>" in html.render(FLEETS["large"]).partition("</header>")[0]
+    assert "do not agree" not in html.render(FLEETS["healthy"])

@@ -23,10 +23,11 @@ def test_the_sections_come_in_the_order_in_which_somebody_needs_them() -> None:
     order = (
         "950 of 1 000",
         "unreachable      2  node[0998-0999]",
+        "differ  like nodes do not agree on 3 facts; devices stand apart in 1 measured\n        figure",
         "FAIL    The driver's libraries",
         "node[0005-0008,0501-0503]\n        node0005 says: The libraries are 580.95.05",
         "sudo reboot",
-        "mend    gpudoctor fix driver.library-mismatch",
+        "mend    gpudoctor fix driver.library-mismatch  (on the node)",
         "FAIL    A GPU has fewer PCIe lanes than it could have (3 nodes, 5 times)",
         "WARN    Programs may lock too little memory (34 nodes)",
         "Without a report",
@@ -182,3 +183,10 @@ def test_many_causes_that_are_not_told_apart_have_no_fix() -> None:
     told = text.render(msgspec.structs.replace(large(40), causes=(one,)))
     assert "Other findings (7 nodes)" in told
     assert "gpudoctor fix" not in told
+    assert not re.search("^id", told, re.MULTILINE)
+
+
+def test_nodes_that_are_well_and_not_alike_are_told_beside_the_verdict() -> None:
+    fleet = msgspec.structs.replace(healthy(), drifts=large(40).drifts[:1])
+    assert text.render(fleet).splitlines()[3] == "differ  like nodes do not agree on 1 fact"
+    assert "differ" not in text.render(healthy())
