@@ -29,6 +29,9 @@ CARD = "GPU-7d1f0b0e-1111-2222-3333-444455556666"  # of no card here: what the f
 SECRETS = [
     *((token, "***") for token in TOKENS),
     ("https://conda.anaconda.org/t/jd-1234-abcd/main", "https://conda.anaconda.org/t/***/main"),
+    ("https://conda.anaconda.org/t/jd-1234-abcd/2024-main", "https://conda.anaconda.org/t/***/2024-main"),
+    ("https://forum.example/t/a-long-title/1690", "https://forum.example/t/a-long-title/1690"),
+    ('bytes.fromhex("0123456789abcdef0123456789abcdef")', 'bytes.fromhex("0123456789abcdef0123456789abcdef")'),
     ("https://alice:geheim@host.example/simple", "https://***@host.example/simple"),
     ("--api-key=geheim1 HF_TOKEN=abcd", "--api-key=*** HF_TOKEN=***"),
     ("tokenizer=fast --max-tokens=12", "tokenizer=fast --max-tokens=12"),
