@@ -43,8 +43,11 @@ def _head(out: Console, fleet: Fleet, everything: bool) -> None:
     _verdict(out, fleet)
     if said := when(fleet):
         labelled(out, "when", said, "dim")
-    for group in fleet.groups if everything else fleet.groups[:GROUPS]:
+    like = fleet.groups if everything else fleet.groups[:GROUPS]
+    for group in like:
         _nodes(out, "like" if group is fleet.groups[0] else "", f"{count_of(group.count)} with {group.hardware}")
+    if left := sum(group.count for group in fleet.groups[len(like) :]):
+        _nodes(out, "", f"{count_of(left)} of {number(len(fleet.groups) - len(like))} more kinds (--all shows them)")
     shown = [one for one in states(fleet) if one[0] != "pass"]
     wide = max((len(clean(state)) for state, _, _ in shown), default=0)
     for place, (state, count, nodes) in enumerate(shown):

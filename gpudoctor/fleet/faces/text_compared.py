@@ -10,7 +10,7 @@ from gpudoctor.fleet.summary import Change, Drift, Fleet, Spread
 from gpudoctor.report.clean import clean, wrapped
 
 # What a screen holds; --all shows the rest.
-DRIFTS, SPREADS, OUTLIERS, CHANGES, NODE_LINES = 15, 8, 5, 15, 2
+DRIFTS, VALUES, SPREADS, OUTLIERS, CHANGES, NODE_LINES = 15, 6, 8, 5, 15, 2
 BAR = 41
 BESIDE = 20  # columns of a value that its nodes stand beside
 
@@ -48,13 +48,14 @@ def _drift(out: Console, drift: Drift, everything: bool) -> None:
     out.print(Text("  " + head), soft_wrap=True)
     for line in more:
         out.print(Text("    " + line), soft_wrap=True)
-    for one in drift.departures:
+    shown = drift.departures if everything else drift.departures[:VALUES]
+    for one in shown:
         value = clean(one.value).replace("\n", " ") or '""'
         beside = len(value) <= BESIDE
         for line in [] if beside else wrapped(value, out.width - 4):
             out.print(Text("    " + line), soft_wrap=True)
         listed(out, one.nodes, one.count, everything, f"    {value:<{BESIDE}}" if beside else "      ")
-    if drift.departures and (hidden := drift.values - len(drift.departures) - bool(drift.majority)) > 0:
+    if drift.departures and (hidden := drift.values - len(shown) - bool(drift.majority)) > 0:
         out.print(Text(f"    and {number(hidden)} more values"), soft_wrap=True)
 
 

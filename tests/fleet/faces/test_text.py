@@ -7,7 +7,7 @@ import pytest
 
 from gpudoctor.fleet.faces import text
 from gpudoctor.fleet.faces.lines import bar, folded_lines
-from gpudoctor.fleet.summary import Drift, Fleet, Outlier, Spread
+from gpudoctor.fleet.summary import Departure, Drift, Fleet, Outlier, Spread
 from tests.fleet.fleets import EMPTY, FLEETS, H100, healthy, large
 
 LARGE = text.render(large(1000))
@@ -90,6 +90,28 @@ def test_many_causes_are_counted_and_shown_on_demand() -> None:
     assert "And 7 more (--all shows them)." in text.render(fleet)
     assert "area.check-26" not in text.render(fleet)
     assert "area.check-26" in text.render(fleet, everything=True)
+
+
+def test_many_kinds_of_hardware_are_counted_and_shown_on_demand() -> None:
+    one = healthy().groups[0]
+    kinds = tuple(msgspec.structs.replace(one, hardware=f"kind {n} of GPU", count=2) for n in range(text.GROUPS + 7))
+    fleet = msgspec.structs.replace(healthy(), groups=kinds)
+    assert "        14 nodes of 7 more kinds (--all shows them)\n" in text.render(fleet)
+    assert "kind 15 of GPU" not in text.render(fleet)
+    assert "kind 15 of GPU" in text.render(fleet, everything=True)
+
+
+def test_many_values_of_a_fact_are_counted_and_shown_on_demand() -> None:
+    drift = large(40).drifts[0]
+    others = tuple(Departure(value=f"6.8.{n}", nodes=f"n{n}", count=1) for n in range(20, 32))
+    fleet = msgspec.structs.replace(
+        large(40), drifts=(msgspec.structs.replace(drift, departures=others, values=1 + len(others)),)
+    )
+    assert "    6.8.25 " in text.render(fleet)
+    assert "    6.8.26 " not in text.render(fleet)
+    assert "    and 6 more values\n" in text.render(fleet)
+    assert "    6.8.31 " in text.render(fleet, everything=True)
+    assert "more values" not in text.render(fleet, everything=True)
 
 
 def test_many_reasons_are_counted_and_shown_on_demand() -> None:
