@@ -14,6 +14,7 @@ from gpudoctor.fleet.summary import STATES, Missing
 UNREADABLE = "unreadable"
 # Reasons that are told apart; a fleet has some dozens.
 MOST = 500
+_NUMBERED = re.compile("[0-9]")
 _entry = msgspec.json.Decoder(Entry).decode
 
 
@@ -27,7 +28,7 @@ class Absent:
     def add(self, node: str, state: str, why: str) -> None:
         """Note one; reasons that differ in the node's name only are one."""
         why = why[:500]
-        key = state, _unnamed(why, node) if node in why else why
+        key = state, _unnamed(why, node) if state != UNREADABLE and node in why else why
         if key not in self._nodes and len(self._nodes) >= MOST:
             key = state, "There are more reasons than can be told."
         self._own.setdefault(key, why)
@@ -51,8 +52,10 @@ class Absent:
 
 
 def _unnamed(why: str, node: str) -> str:
-    """A reason without the node's name, where it stands as a word."""
-    return re.sub(rf"(?<![\w-]){re.escape(node)}(?![\w-])", "NODE", why) if node else why
+    """A reason without the node's name, where it stands as a word; of names without a number there are few."""
+    if not _NUMBERED.search(node):
+        return why
+    return re.sub(rf"(?<![\w-]){re.escape(node)}(?![\w-])", "NODE", why)
 
 
 def asked(absent: Absent, names: Iterable[str], ledgers: Sequence[str], only: Container[str] | None = None) -> None:

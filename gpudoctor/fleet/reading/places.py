@@ -1,5 +1,6 @@
 """The places in which reports lie: a folder of files, a single file, a file with a line a node."""
 
+import codecs
 import os
 import re
 import stat
@@ -13,6 +14,7 @@ LIMIT = 16 << 20
 ENDINGS = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")  # of files with a line a node
 _CHUNK = 1 << 16
 _OURS = re.compile(rb'\{"node":"([A-Za-z0-9_.-]+)","report":\{')
+_MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 # O_NONBLOCK: a pipe that somebody laid among the reports is refused, and not waited for.
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
@@ -229,7 +231,15 @@ def _held(path: str) -> tuple[bytes, str]:
         os.close(begun)
     if len(data) > LIMIT:
         return b"", f"The file is larger than {LIMIT >> 20} MiB."
-    return data, "" if data else "The file is empty."
+    return _utf_8(data) if data.startswith(_MARKS) else data, "" if data else "The file is empty."
+
+
+def _utf_8(data: bytes) -> bytes:
+    """A text with a mark of its encoding, as PowerShell's `>` writes one; what is none of it stays as it is."""
+    try:
+        return data.decode("utf-8-sig" if data.startswith(codecs.BOM_UTF8) else "utf-16").encode()
+    except UnicodeError:
+        return data
 
 
 def _readable(name: str) -> str:

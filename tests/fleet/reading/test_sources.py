@@ -147,6 +147,16 @@ def test_files_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     }
 
 
+@pytest.mark.parametrize("coding", ["utf-8-sig", "utf-16", "utf-16-be"])
+def test_a_report_as_powershell_redirects_it(tmp_path: Path, coding: str) -> None:
+    text = msgspec.json.encode(report()).decode()
+    mark = b"\xfe\xff" if coding == "utf-16-be" else b""
+    lay(tmp_path, {"a": mark + text.encode(coding), "b": b"\xff\xfex"})
+    found = {sent.node: sent.data for sent in Sources([str(tmp_path)])}
+    assert found == {"a": text.encode(), "b": b"\xff\xfex"}
+    assert summed(Sources([str(tmp_path)])).states == {"unreadable": "b", "pass": "a"}
+
+
 def test_a_file_larger_than_one_read(tmp_path: Path) -> None:
     data = b'{"x":"' + b"." * 300_000 + b'"}'
     assert [sent.data for sent in Sources([str(lay(tmp_path, {"a": data}))])] == [data]
