@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -101,13 +102,14 @@ def python(interpreter: Callable[..., str]) -> str:
 
 
 @pytest.fixture
-def cluster(python: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    place = tmp_path_factory.mktemp("r")  # Ray's sockets lie below it, and their paths have 107 bytes at most
-    running = Running(python, place)
-    try:
-        yield running
-    finally:
-        running.stop()
+def cluster(python: str) -> Iterator[Running]:
+    # Ray's sockets lie below the folder, and their paths have 107 bytes at most: pytest's own folders are too long.
+    with tempfile.TemporaryDirectory(prefix="r", ignore_cleanup_errors=True) as place:
+        running = Running(python, Path(place))
+        try:
+            yield running
+        finally:
+            running.stop()
 
 
 class Told:
