@@ -18,32 +18,14 @@ from gpudoctor.tui.diagnosis.lines import INDENT, folded
 from gpudoctor.tui.diagnosis.page import STYLES
 from gpudoctor.tui.diagnosis.styled import style, styled
 from gpudoctor.tui.diagnosis.view import Heading, Row, View
+from gpudoctor.tui.rows import RowList
 
 Shown = tuple[tuple[Row, ...], frozenset[str], Mapping[str, str], int]
 
 
-class FindingList(OptionList):
+class FindingList(RowList):
     """What is wrong, root causes first."""
 
-    DEFAULT_CSS = """
-    FindingList {
-        height: 1fr;
-        max-height: 100%;
-        border: none;
-        padding: 0;
-        background: $background;
-        scrollbar-gutter: stable;
-        scrollbar-size: 0 1;
-        & > .option-list--option { padding: 0 1; }
-        & > .option-list--option-highlighted { background: $surface-lighten-1; text-style: none; }
-        & > .option-list--option-disabled { color: $text-muted; }
-        &:focus { border: none; background-tint: transparent 0%; }
-        &:focus > .option-list--option-highlighted {
-            background: $primary 35%; color: $foreground; text-style: none;
-        }
-        &:light:focus > .option-list--option-highlighted { background: $primary 12%; }
-    }
-    """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "open", "Read", show=False, tooltip="Go to what is said of it, and to its commands"),
         Binding("space,right,left", "fold", "Fold", show=False, tooltip="Show or hide what follows from it"),
@@ -71,11 +53,6 @@ class FindingList(OptionList):
         self._shown: Shown | None = None
         self._rows: tuple[Row, ...] = ()
         self._view, self._marks = View(), dict[str, str]()
-
-    @property
-    def width(self) -> int:
-        """Columns of a row."""
-        return (self.scrollable_content_region.width or 60) - 2
 
     @property
     def item(self) -> Item | None:
@@ -154,10 +131,6 @@ class FindingList(OptionList):
         event.stop()
         if event.option_id is not None:
             self.post_message(self.Chosen(event.option_id))
-
-    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """A click only selects."""
-        event.stop()
 
     async def _on_click(self, event: events.Click) -> None:
         key = event.style.meta.get("fold")

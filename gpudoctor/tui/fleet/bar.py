@@ -4,14 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from textual.content import Content
-from textual.style import Style
-from textual.widgets import Input, Static
-
-from gpudoctor.report.clean import clean
-from gpudoctor.tui.diagnosis.filters import Switch
-from gpudoctor.tui.diagnosis.styled import style
 from gpudoctor.tui.fleet.states import look
+from gpudoctor.tui.switches import SearchField, Switch, SwitchBar
 
 
 class View(NamedTuple):
@@ -44,59 +38,19 @@ def switches(view: View, lit: frozenset[int] | None) -> list[Switch]:
     return found
 
 
-class GridBar(Static):
+class GridBar(SwitchBar):
     """The line."""
-
-    DEFAULT_CSS = """
-    GridBar {
-        height: 1;
-        text-wrap: nowrap;
-        text-overflow: ellipsis;
-        link-style: none;
-        link-color: $text-muted;
-        link-background: transparent;
-        link-color-hover: $foreground;
-        link-background-hover: $surface-lighten-1;
-    }
-    """
 
     def __init__(self) -> None:
         super().__init__(markup=False, id="fleet-bar")
 
     def show(self, view: View, lit: frozenset[int] | None) -> None:
         """Say what is marked."""
-        self.update(Content("  ").join(self._part(one) for one in switches(view, lit)))
-
-    def _part(self, one: Switch) -> Content:
-        look = style("heading warn" if one.on else "dim")
-        words = Content.assemble((one.key, style("heading label")), (f" {clean(one.words)}", look))
-        return words.stylize_before(Style.from_meta({"@click": f"screen.{one.action}"}))
+        self.tell(switches(view, lit))
 
 
-class FleetSearch(Input):
-    """Where a node is searched for; it shows itself when it is asked for."""
-
-    DEFAULT_CSS = """
-    FleetSearch {
-        display: none;
-        height: 1;
-        border: none;
-        padding: 0;
-        &.-open { display: block; }
-        &:focus { border: none; }
-    }
-    """
+class FleetSearch(SearchField):
+    """Where a node is searched for."""
 
     def __init__(self) -> None:
         super().__init__(placeholder="a part of a name, or node[001-016]", id="fleet-search", compact=True)
-
-    def open(self) -> None:
-        """Show it and write in it."""
-        self.add_class("-open")
-        self.focus()
-
-    def close(self) -> None:
-        """Empty it and hide it."""
-        with self.prevent(Input.Changed):
-            self.value = ""
-        self.remove_class("-open")

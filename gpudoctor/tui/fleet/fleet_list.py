@@ -17,30 +17,12 @@ from gpudoctor.tui.diagnosis.commands import one_line
 from gpudoctor.tui.diagnosis.lines import INDENT, folded
 from gpudoctor.tui.diagnosis.styled import styled
 from gpudoctor.tui.fleet.entries import Entry, heading
+from gpudoctor.tui.rows import RowList
 
 
-class FleetList(OptionList):
+class FleetList(RowList):
     """Causes first, worst first."""
 
-    DEFAULT_CSS = """
-    FleetList {
-        height: 1fr;
-        max-height: 100%;
-        border: none;
-        padding: 0;
-        background: $background;
-        scrollbar-gutter: stable;
-        scrollbar-size: 0 1;
-        & > .option-list--option { padding: 0 1; }
-        & > .option-list--option-highlighted { background: $surface-lighten-1; text-style: none; }
-        & > .option-list--option-disabled { color: $text-muted; }
-        &:focus { border: none; background-tint: transparent 0%; }
-        &:focus > .option-list--option-highlighted {
-            background: $primary 35%; color: $foreground; text-style: none;
-        }
-        &:light:focus > .option-list--option-highlighted { background: $primary 12%; }
-    }
-    """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "open", "Read", show=False, tooltip="Go to what is said of it, and to its commands"),
         Binding("right", "grid", "Nodes", show=False, tooltip="Go to its nodes in the grid"),
@@ -61,11 +43,6 @@ class FleetList(OptionList):
         self._rows: list[Entry | None] = []
         self._entries: Sequence[Entry] = ()
         self._width = 0
-
-    @property
-    def width(self) -> int:
-        """Columns of a line."""
-        return (self.scrollable_content_region.width or 60) - 2
 
     @property
     def entry(self) -> Entry | None:
@@ -109,10 +86,6 @@ class FleetList(OptionList):
         """Tell the screen."""
         event.stop()
         self.post_message(self.Chosen())
-
-    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """A click only selects."""
-        event.stop()
 
     def action_open(self) -> None:
         """Read on."""
