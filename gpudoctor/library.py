@@ -231,14 +231,9 @@ def record(
         ValueError: `timeout` is no time.
     """
     from gpudoctor.expect.record import recorded
+    from gpudoctor.smoketests import quick_suite
 
-    wishes = Wishes(pythons=_texts(python), smoke=_quick_suite() if smoke and facts is None else None)
+    wishes = Wishes(pythons=_texts(python), smoke=quick_suite() if smoke and facts is None else None)
     machine = None if facts else _machine(timeout, SMOKE_SECONDS if smoke else TOTAL_SECONDS)
     *_, done = (event for event in examine.examine(machine, wishes, facts) if isinstance(event, examine.Done))
     return recorded(done.facts, done.report, force)
-
-
-def _quick_suite() -> Choice:
-    from gpudoctor.smoketests.wishes import Choice
-
-    return Choice()

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from gpudoctor.judge import Verdict
     from gpudoctor.machine import Machine
     from gpudoctor.report.model import Report
-    from gpudoctor.smoketests.wishes import Choice
 
 DESCRIPTION = """Examine this machine and say what is wrong, why, and what to type.
 Nothing is changed, nothing is sent anywhere."""
@@ -158,17 +157,12 @@ def wishes_of(arguments: argparse.Namespace, only: list[str], skip: list[str]) -
         UsageError: an interpreter is missing or is none.
     """
     from gpudoctor.examine import Wishes
+    from gpudoctor.smoketests import quick_suite
 
-    smoke = _quick_suite() if getattr(arguments, "smoke", False) else None
+    smoke = quick_suite() if getattr(arguments, "smoke", False) else None
     return Wishes(
         pythons=tuple(arguments.python), quick=arguments.quick, only=tuple(only), skip=tuple(skip), smoke=smoke
     )
-
-
-def _quick_suite() -> "Choice":
-    from gpudoctor.smoketests.wishes import Choice
-
-    return Choice()
 
 
 def facts_of(arguments: argparse.Namespace) -> "Facts | None":

@@ -4,10 +4,10 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 
 from gpudoctor.expect.measured_well import MARGIN, SIGMAS
-from gpudoctor.fleet.faces.verdict import amount
 from gpudoctor.fleet.nodesets import fold
 from gpudoctor.fleet.reading.unfolding import unfolded
 from gpudoctor.fleet.summary import Change, Fleet, Spread
+from gpudoctor.report.amounts import amount
 
 # The standard error of a median of normal values is 1.2533 that of their mean, sqrt(pi / 2):
 # M. G. Kendall and A. Stuart, The Advanced Theory of Statistics, volume 1, chapter 10 (Standard errors).

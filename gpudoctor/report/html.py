@@ -43,15 +43,19 @@ def render(report: Report, facts: Facts | None = None) -> str:
 
 def _begin(report: Report) -> Iterator[str]:
     with open(os.path.splitext(__file__)[0] + ".css", encoding="utf-8") as file:
-        style = file.read()
+        return begin(report.status.upper(), file.read(), POLICY)
+
+
+def begin(title: str, style: str, policy: str) -> Iterator[str]:
+    """The beginning of a page, to where its body does; the policy says what a browser may load and run."""
     yield "<!DOCTYPE html>"
     yield '<html lang="en">'
     yield "<head>"
     yield '<meta charset="utf-8">'
-    yield f'<meta http-equiv="Content-Security-Policy" content="{escaped(POLICY)}">'
+    yield f'<meta http-equiv="Content-Security-Policy" content="{escaped(policy)}">'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
     yield '<meta name="referrer" content="no-referrer">'
-    yield f"<title>gpudoctor: {escaped(report.status.upper())}</title>"
+    yield f"<title>gpudoctor: {escaped(title)}</title>"
     yield f"<style>\n{style}</style>"
     yield "</head>"
     yield "<body>"

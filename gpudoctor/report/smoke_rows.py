@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from gpudoctor.report.amounts import amount, number
 from gpudoctor.report.model import FigureEntry, SmokeEntry, SmokeTestEntry
 from gpudoctor.subjects import NAMES
 
@@ -92,8 +93,7 @@ def _value(figure: FigureEntry) -> str:
         return f"{100 * max(0.0, value):.0f} %"  # noise puts it below nothing, too
     if unit == "ratio":
         return f"error {value:.1e}" if "error" in figure.name else f"{_times(value)} times"
-    digits = 0 if value >= 1000 else 1 if value >= 10 else 2 if value >= 1 else 3 if value >= 0.1 else 4
-    return f"{value:,.{digits}f} {unit}".replace(",", " ")
+    return f"{amount(value)} {unit}"
 
 
 def _times(value: float) -> str:
@@ -107,7 +107,7 @@ def _share(figure: FigureEntry) -> float | None:
 
 def _remark(test: SmokeTestEntry, figure: FigureEntry, beside: list[tuple[float, str]]) -> str:
     """What else the person wants to see in the same line."""
-    parts = [f"of {figure.limit:,.0f}".replace(",", " ")] if figure.limit else []
+    parts = [f"of {number(round(figure.limit))}"] if figure.limit else []
     parts += ["of the shorter hidden"] if figure.name == "overlap" else []
     parts += ["worst gradient, from float64"] if test.test == "mixed-precision" else []
     parts += [words.format(value, times=_times(value)) for value, words in beside]

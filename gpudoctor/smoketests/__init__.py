@@ -19,6 +19,13 @@ if TYPE_CHECKING:
 DIGITS_SECONDS = 10.0
 
 
+def quick_suite() -> "Choice":
+    """What runs where nobody says more than that smoke tests shall."""
+    from gpudoctor.smoketests.wishes import Choice
+
+    return Choice()
+
+
 def measure(
     machine: "Machine", facts: "Facts", choice: "Choice", worker: str | None = None, halted: "Event | None" = None
 ) -> "Generator[StepStarted | StepEnded | SmokeEvent, None, Facts]":

@@ -50,17 +50,8 @@ def _begin(fleet: Fleet, script: str) -> Iterator[str]:
     """The head; of all scripts only ours runs, whatever a string of a report holds."""
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     policy = f"{of_one.POLICY}; script-src 'sha256-{digest}'"
-    yield "<!DOCTYPE html>"
-    yield '<html lang="en">'
-    yield "<head>"
-    yield '<meta charset="utf-8">'
-    yield f'<meta http-equiv="Content-Security-Policy" content="{escaped(policy)}">'
-    yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
-    yield '<meta name="referrer" content="no-referrer">'
-    yield f"<title>gpudoctor: {escaped(status(fleet).upper())}, {count_of(fleet.total)}</title>"
-    yield f"<style>\n{_beside('html.css', of_one.__file__)}{_beside('html.css', __file__)}</style>"
-    yield "</head>"
-    yield "<body>"
+    style = _beside("html.css", of_one.__file__) + _beside("html.css", __file__)
+    return of_one.begin(f"{status(fleet).upper()}, {count_of(fleet.total)}", style, policy)
 
 
 def _head(fleet: Fleet) -> Iterator[str]:

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpudoctor.fleet.faces.nodes import Node
-from gpudoctor.fleet.faces.verdict import number
 from gpudoctor.fleet.summary import STATES, Fleet
+from gpudoctor.report.amounts import number
 from gpudoctor.report.svg import escaped
 
 # A letter for each state: colours alone are not seen by everybody, and not on paper.

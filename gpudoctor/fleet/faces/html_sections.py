@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from gpudoctor.fleet.faces.verdict import amount, number
 from gpudoctor.fleet.faces.words import MARKS, agreement, count_of, moment, often_apart, share
 from gpudoctor.fleet.summary import Cause, Change, Drift, Fleet, Missing, Spread
+from gpudoctor.report.amounts import amount, number
 from gpudoctor.report.html_findings import finding, prose
 from gpudoctor.report.model import FindingEntry
 from gpudoctor.report.svg import box, escaped, line, picture

@@ -5,9 +5,10 @@ from rich.text import Text
 
 from gpudoctor.fleet.faces.lines import folded_lines
 from gpudoctor.fleet.faces.text_compared import NODE_LINES, changes, drifts, listed, section, spreads
-from gpudoctor.fleet.faces.verdict import number, sentence, states, status
+from gpudoctor.fleet.faces.verdict import sentence, states, status
 from gpudoctor.fleet.faces.words import apart, count_of, share, when
 from gpudoctor.fleet.summary import Cause, Fleet
+from gpudoctor.report.amounts import number
 from gpudoctor.report.clean import clean, wrapped
 from gpudoctor.report.model import FindingEntry
 from gpudoctor.report.text import INDENT, LABEL, console, finding, labelled, written

@@ -4,9 +4,9 @@ from rich.console import Console
 from rich.text import Text
 
 from gpudoctor.fleet.faces.lines import bar, folded_lines
-from gpudoctor.fleet.faces.verdict import amount, number
 from gpudoctor.fleet.faces.words import MARKS, agreement, moment, often_apart
 from gpudoctor.fleet.summary import Change, Drift, Fleet, Spread
+from gpudoctor.report.amounts import amount, number
 from gpudoctor.report.clean import clean, wrapped
 
 # What a screen holds; --all shows the rest.

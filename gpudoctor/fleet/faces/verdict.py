@@ -1,6 +1,7 @@
 """What is to be said of the whole fleet in a line: how many of how many are well, and what the others are."""
 
 from gpudoctor.fleet.summary import REPORTED, STATES, Fleet
+from gpudoctor.report.amounts import number
 
 WORDS = {
     "fail": ("fails", "fail"),
@@ -60,14 +61,3 @@ def sentence(fleet: Fleet) -> str:
 def _words(state: str, count: int) -> str:
     one, several = WORDS.get(state, (state, state))
     return f"{number(count)} {one if count == 1 else several}"
-
-
-def number(value: int) -> str:
-    """A number of things, with a blank before each thousand."""
-    return f"{value:,}".replace(",", " ")
-
-
-def amount(value: float) -> str:
-    """A measured value, with the digits that matter."""
-    digits = 0 if abs(value) >= 1000 else 1 if abs(value) >= 10 else 2 if abs(value) >= 1 else 4
-    return f"{value:,.{digits}f}".replace(",", " ")

@@ -2,8 +2,8 @@
 
 from collections import Counter
 
-from gpudoctor.fleet.faces.verdict import number
 from gpudoctor.fleet.summary import Cause, Drift, Fleet
+from gpudoctor.report.amounts import number
 
 MARKS = {"worse": "-", "better": "+", "solved": "+", "appeared": "+", "vanished": "-", "cause": "-"}
 OFTEN = 5  # devices that are named because they stand apart in several figures

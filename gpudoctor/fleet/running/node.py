@@ -14,7 +14,6 @@ from gpudoctor.fleet.running import wire
 
 if TYPE_CHECKING:
     from gpudoctor.report.model import Report
-    from gpudoctor.smoketests.wishes import Choice
 
 # Names that a launcher gives each node, where it does not give it as an argument: srun(1).
 NAMES = ("SLURMD_NODENAME",)
@@ -52,18 +51,13 @@ def answer(name: str, seconds: float, write: Write, *, quick: bool, smoke: bool,
     from gpudoctor.expect.places import of_node
     from gpudoctor.fleet.running.sent import unpacked
     from gpudoctor.machine import Machine
+    from gpudoctor.smoketests import quick_suite
 
-    wishes = examine.Wishes(quick=quick, smoke=_quick_suite() if smoke else None, expect=of_node(unpacked(sent)))
+    wishes = examine.Wishes(quick=quick, smoke=quick_suite() if smoke else None, expect=of_node(unpacked(sent)))
     left = seconds - (time.monotonic() - begun)
     report = examine.check(Machine(seconds=max(1.0, left - min(REST, left * REST_SHARE))), wishes)
     for line in wire.lines(name, compact(report)):
         write(line)
-
-
-def _quick_suite() -> "Choice":
-    from gpudoctor.smoketests.wishes import Choice
-
-    return Choice()
 
 
 def compact(report: "Report") -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from gpudoctor.report.amounts import number
 from gpudoctor.tui.fleet.states import look
 from gpudoctor.tui.switches import SearchField, Switch, SwitchBar
 
@@ -32,7 +33,7 @@ def switches(view: View, lit: frozenset[int] | None) -> list[Switch]:
         Switch("f", "state", look(view.state).words if view.state else "state", bool(view.state)),
     ]
     if lit is not None:
-        found.append(Switch("n", "next(1)", f"{len(lit):,} marked", False))
+        found.append(Switch("n", "next(1)", f"{number(len(lit))} marked", False))
     if view.narrowed:
         found.append(Switch("esc", "leave", "mark as the list says", False))
     return found

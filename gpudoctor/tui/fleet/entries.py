@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from gpudoctor.fleet.summary import Cause, Change, Drift, Fleet, Missing, Spread
+from gpudoctor.report.amounts import amount, number
 from gpudoctor.tui.diagnosis.items import WORDS
-from gpudoctor.tui.fleet.spread import number
 from gpudoctor.tui.fleet.states import look
 
 CAUSES, MISSING, DRIFT, SPREADS, CHANGES = "Causes", "Without a report", "Drift", "Measured values", "Changes"
@@ -58,12 +58,12 @@ def entries(fleet: Fleet) -> list[Entry]:
 
 def nodes(count: int) -> str:
     """So many nodes, in words."""
-    return f"{count:,} node{'s' * (count != 1)}"
+    return f"{number(count)} node{'s' * (count != 1)}"
 
 
 def _causes(causes: Iterable[Cause]) -> Iterator[Entry]:
     for one in causes:
-        times = f", {one.times:,} findings" if one.times > one.count else ""
+        times = f", {number(one.times)} findings" if one.times > one.count else ""
         yield Entry(
             key=f"cause {one.check} {one.cause} {one.nodes}",
             group=CAUSES,
@@ -95,7 +95,11 @@ def _drifts(drifts: Iterable[Drift]) -> Iterator[Entry]:
     for one in drifts:
         count = sum(departure.count for departure in one.departures)
         others = "; ".join(f"{departure.value}: {departure.nodes}" for departure in one.departures)
-        most = f"{one.majority} on {one.count:,} of {one.known:,}" if one.majority else "no value has a majority"
+        most = (
+            f"{one.majority} on {number(one.count)} of {number(one.known)}"
+            if one.majority
+            else "no value has a majority"
+        )
         yield Entry(
             key=f"drift {one.hardware} {one.fact}",
             group=DRIFT,
@@ -104,7 +108,7 @@ def _drifts(drifts: Iterable[Drift]) -> Iterator[Entry]:
             title=f"{one.fact}: {most}",
             below=f"{nodes(count)} otherwise  {others}"
             if others
-            else f"{one.values:,} values, one on nearly each node",
+            else f"{number(one.values)} values, one on nearly each node",
             sets=tuple((departure.nodes, departure.count) for departure in one.departures),
             about=one,
         )
@@ -114,14 +118,14 @@ def _spreads(spreads: Iterable[Spread]) -> Iterator[Entry]:
     for one in spreads:
         apart = len(one.outliers) + one.more
         names = ", ".join(dict.fromkeys(outlier.node for outlier in one.outliers))
-        stands = f"{apart:,} of {one.count:,} stand{'s' * (apart == 1)} apart"
+        stands = f"{number(apart)} of {number(one.count)} stand{'s' * (apart == 1)} apart"
         yield Entry(
             key=f"spread {one.hardware} {one.figure}",
             group=SPREADS,
             label="apart" if apart else "even",
             style="warn" if apart else "dim",
-            title=f"{one.figure}: {number(one.median)} {one.unit}".rstrip(),
-            below=f"{stands}  {names}" if apart else f"{one.count:,} values, none stands apart",
+            title=f"{one.figure}: {amount(one.median)} {one.unit}".rstrip(),
+            below=f"{stands}  {names}" if apart else f"{number(one.count)} values, none stands apart",
             sets=tuple(dict.fromkeys((outlier.node, 1) for outlier in one.outliers)),
             about=one,
         )
@@ -148,4 +152,4 @@ def heading(group: str, shown: Iterable[Entry], fleet: Fleet) -> str:
     if group == MISSING:
         return f"{group} ({nodes(sum(one.about.count for one in some if isinstance(one.about, Missing)))})"
     since = f" since {fleet.since}" if group == CHANGES and fleet.since else ""
-    return f"{group}{since} ({len(some):,})"
+    return f"{group}{since} ({number(len(some))})"

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.fleet.summary import REPORTED, Cause, Drift, Fleet
+from gpudoctor.report.amounts import amount, number
 from gpudoctor.tui.diagnosis.items import WORDS
 from gpudoctor.tui.diagnosis.lines import Line, hanging
 from gpudoctor.tui.diagnosis.page import BLANK, Command, Page, headline
 from gpudoctor.tui.fleet.nodes import Nodes
 from gpudoctor.tui.fleet.pages import commands, fixes, short
-from gpudoctor.tui.fleet.spread import number
 from gpudoctor.tui.fleet.states import look
 
 OPEN = "screen.open_node"
@@ -63,7 +63,9 @@ def _departures(fleet: Fleet, nodes: Nodes, node: int, width: int) -> Iterator[L
     for drift, value in _departs(fleet, nodes, node):
         yield BLANK
         yield from hanging("differs", f"{drift.fact}: {value}", width, "heading warn")
-        most = f"{drift.count:,} of {drift.known:,} have {drift.majority}" if drift.majority else "No majority"
+        most = (
+            f"{number(drift.count)} of {number(drift.known)} have {drift.majority}" if drift.majority else "No majority"
+        )
         yield from hanging("", f"{most} ({drift.hardware}).", width, "dim")
 
 
@@ -80,9 +82,9 @@ def _outliers(fleet: Fleet, name: str, width: int) -> Iterator[Line]:
             if one.node == name:
                 yield BLANK
                 unit = f" {spread.unit}" if spread.unit else ""
-                says = f"{one.device}, {spread.figure}: {number(one.value)}{unit}"
+                says = f"{one.device}, {spread.figure}: {amount(one.value)}{unit}"
                 yield from hanging("apart", says, width, "heading warn")
-                yield from hanging("", f"median {number(spread.median)}{unit}, {_away(one.deviations)}", width, "dim")
+                yield from hanging("", f"median {amount(spread.median)}{unit}, {_away(one.deviations)}", width, "dim")
 
 
 def _away(deviations: float) -> str:

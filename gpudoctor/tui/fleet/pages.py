@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from gpudoctor.fleet.summary import Cause, Change, Drift, Missing, Spread
+from gpudoctor.report.amounts import amount, number
 from gpudoctor.report.clean import clean
 from gpudoctor.tui.diagnosis.commands import one_line
 from gpudoctor.tui.diagnosis.items import WORDS
 from gpudoctor.tui.diagnosis.lines import INDENT, Line, hanging
 from gpudoctor.tui.diagnosis.page import BLANK, Command, Page, commands_of_fixes, fix, headline
 from gpudoctor.tui.fleet.entries import Entry, nodes
-from gpudoctor.tui.fleet.spread import number, scale
+from gpudoctor.tui.fleet.spread import scale
 from gpudoctor.tui.fleet.states import look
 
 COPY_NODES = "screen.copy_nodes"
@@ -63,7 +64,7 @@ def on_nodes(text: str, width: int, label: str = "on") -> list[Line]:
 def _cause(one: Cause, width: int) -> Iterator[Line]:
     yield from headline(short(WORDS.get(one.status, one.status)), one.title, width, one.status)
     yield from on_nodes(one.nodes, width)
-    times = f" ({one.times:,} findings)" if one.times > one.count else ""
+    times = f" ({number(one.times)} findings)" if one.times > one.count else ""
     yield from hanging("", nodes(one.count) + times, width, "dim")
     yield BLANK
     yield from hanging("seen", one.says, width)
@@ -90,11 +91,12 @@ def _drift(one: Drift, width: int) -> Iterator[Line]:
     yield from headline("differs", one.fact, width, "warn")
     yield from hanging("among", one.hardware, width, "dim")
     yield BLANK
+    known = f"the {number(one.known)} nodes of which it is known"
     if one.majority:
         yield from hanging("most", one.majority, width, "heading")
-        yield from hanging("", f"on {one.count:,} of the {one.known:,} nodes of which it is known", width, "dim")
+        yield from hanging("", f"on {number(one.count)} of {known}", width, "dim")
     else:
-        yield from hanging("most", f"No value has a majority on the {one.known:,} nodes of which it is known.", width)
+        yield from hanging("most", f"No value has a majority on {known}.", width)
     for place, departure in enumerate(one.departures[:MOST]):
         yield BLANK
         yield from hanging("" if place else "but", departure.value, width, "heading warn")
@@ -104,18 +106,18 @@ def _drift(one: Drift, width: int) -> Iterator[Line]:
         shown = min(MOST, len(one.departures)) + bool(one.majority)
         yield from _more(max(one.values, len(one.departures) + bool(one.majority)) - shown, "values", width)
     else:
-        yield from hanging("", f"Nearly every node has a value of its own: {one.values:,} of them.", width)
+        yield from hanging("", f"Nearly every node has a value of its own: {number(one.values)} of them.", width)
 
 
 def _spread(one: Spread, width: int) -> Iterator[Line]:
     apart = len(one.outliers) + one.more
     yield from headline("apart" if apart else "even", one.figure, width, "warn" if apart else "pass")
-    yield from hanging("among", f"{one.hardware}, {one.count:,} values", width, "dim")
+    yield from hanging("among", f"{one.hardware}, {number(one.count)} values", width, "dim")
     yield BLANK
     yield Line("", scale(one, width - INDENT))
     unit = f" {one.unit}" if one.unit else ""
-    yield from hanging("median", f"{number(one.median)}{unit}, robust deviation {number(one.deviation)}", width)
-    yield from hanging("90 %", f"{number(one.low)} to {number(one.high)}{unit}", width)
+    yield from hanging("median", f"{amount(one.median)}{unit}, robust deviation {amount(one.deviation)}", width)
+    yield from hanging("90 %", f"{amount(one.low)} to {amount(one.high)}{unit}", width)
     if not apart:
         yield BLANK
         yield from hanging("", "None stands apart.", width)
@@ -124,7 +126,7 @@ def _spread(one: Spread, width: int) -> Iterator[Line]:
     longest = max((len(clean(f"{o.node} {o.device}")) for o in one.outliers[:MOST]), default=0)
     for outlier in one.outliers[:MOST]:
         where = clean(f"{outlier.node} {outlier.device}").ljust(longest)
-        says = f"{where}  {number(outlier.value)}{unit}  {outlier.deviations:+.1f} deviations"
+        says = f"{where}  {amount(outlier.value)}{unit}  {outlier.deviations:+.1f} deviations"
         yield from hanging("●", says, width)
     yield from _more(max(0, len(one.outliers) - MOST) + one.more, "outliers", width)
 
@@ -138,7 +140,7 @@ def _change(one: Change, width: int) -> Iterator[Line]:
 
 def _more(count: int, what: str, width: int) -> Iterator[Line]:
     if count > 0:
-        yield from hanging("", f"and {count:,} more {what}", width, "dim")
+        yield from hanging("", f"and {number(count)} more {what}", width, "dim")
 
 
 _MAKERS: dict[type[Any], Callable[[Any, int], Iterator[Line]]] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gpudoctor.fleet.summary import Spread
+from gpudoctor.report.amounts import amount
 from gpudoctor.tui.diagnosis.commands import one_line
 
 LONGEST = 12  # signs of a unit
@@ -34,17 +35,10 @@ def drawn(spread: Spread, width: int) -> str:
     return "".join(signs)
 
 
-def number(value: float) -> str:
-    """A value with as many figures as people compare."""
-    if value != value or abs(value) >= 1e6 or 0 < abs(value) < 1e-3:
-        return f"{value:.3g}"
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
-
-
 def scale(spread: Spread, width: int) -> str:
     """The line between its ends' values: "11.9 ●───━━┿━━──● 26.4 GB/s"."""
     values = [outlier.value for outlier in spread.outliers]
-    low, high = number(min([spread.least, *values])), number(max([spread.most, *values]))
+    low, high = amount(min([spread.least, *values])), amount(max([spread.most, *values]))
     unit = f" {one_line(spread.unit)[:LONGEST]}" if spread.unit else ""
     room = width - len(low) - len(high) - len(unit) - 2
     return f"{low} {drawn(spread, room)} {high}{unit}" if room >= 5 else f"{low} to {high}{unit}"

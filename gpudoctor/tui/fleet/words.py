@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gpudoctor.fleet.summary import Fleet
+from gpudoctor.report.amounts import number
 from gpudoctor.tui.diagnosis.commands import one_line
 from gpudoctor.tui.diagnosis.lines import hanging
 from gpudoctor.tui.diagnosis.page import Page
@@ -29,7 +30,7 @@ def legend(fleet: Fleet) -> list[list[Part]]:
     found: list[list[Part]] = [[(nodes(fleet.total), "heading")]]
     for state in ranked(fleet.counts):
         seen = look(state)
-        found.append([(seen.letter, CLASSES[seen.style]), (f" {fleet.counts[state]:,} {seen.words}", "")])
+        found.append([(seen.letter, CLASSES[seen.style]), (f" {number(fleet.counts[state])} {seen.words}", "")])
     return found
 
 
@@ -67,7 +68,7 @@ def lines(opened: Opened, width: int) -> list[list[Part]]:
     if opened.error:
         rows.append([(opened.error, "fail")])
     elif opened.running:
-        rows.append([(f"Reading {', '.join(opened.paths)}: {opened.done:,} reports", "label")])
+        rows.append([(f"Reading {', '.join(opened.paths)}: {number(opened.done)} reports", "label")])
     return rows
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from gpudoctor.fleet.summary import Outlier, Spread
-from gpudoctor.tui.fleet.spread import drawn, number, scale
+from gpudoctor.tui.fleet.spread import drawn, scale
 
 
 def spread(*values: float, outliers: tuple[float, ...] = ()) -> Spread:
@@ -38,11 +38,3 @@ def test_the_ends_say_what_they_stand_for() -> None:
     assert scale(one, 30) == f"0 {drawn(one, 18)} 12.5 GB/s"
     assert len(scale(one, 30)) == 30
     assert scale(one, 12) == "0 to 12.5 GB/s"
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(54.91, "54.9"), (0.0, "0"), (1234.5, "1,234"), (0.00012, "0.00012"), (3e9, "3e+09"), (float("nan"), "nan")],
-)
-def test_numbers_have_as_many_figures_as_people_compare(value: float, text: str) -> None:
-    assert number(value) == text

@@ -1,0 +1,15 @@
+"""Numbers as every face writes them: a blank before each thousand, and no more digits than matter."""
+
+
+def number(value: int) -> str:
+    """A number of things."""
+    return f"{value:,}".replace(",", " ")
+
+
+def amount(value: float) -> str:
+    """A measured value; what is tiny or huge, such as the error of a sum, in powers of ten."""
+    size = abs(value)
+    if not 1e-3 <= size < 1e9:  # 0 too, which has no digits
+        return f"{value:.3g}"
+    digits = 0 if size >= 1000 else 1 if size >= 10 else 2 if size >= 1 else 3 if size >= 0.1 else 4
+    return f"{value:,.{digits}f}".replace(",", " ")
