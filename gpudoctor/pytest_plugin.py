@@ -1,7 +1,10 @@
-"""pytest plugin: `@pytest.mark.gpu(count=2, memory_gib=16)` skips with the true reason, `--gpudoctor` diagnoses.
+"""pytest plugin: `@pytest.mark.needs_gpu(count=2, memory_gib=16)` skips with the reason, `--gpudoctor` diagnoses.
 
 The arguments of the mark are those of `gpudoctor.require`; `count` is another word for `gpus`, and without any argument
 one GPU is wanted. A machine is examined once a session, and only where a test asks for it.
+
+pytest loads this module in every project of an environment that has gpudoctor, so it acts on no mark but its own, and
+imports the rest of gpudoctor where that mark or `--gpudoctor` is used.
 """
 
 from __future__ import annotations
@@ -14,7 +17,11 @@ import pytest
 if TYPE_CHECKING:
     from gpudoctor.facts import Facts
 
-MARK = "gpu"
+MARK = "needs_gpu"
+_LINE = (
+    f"{MARK}(count=1, memory_gib=..., ...): skip where the machine does not have it; "
+    "the arguments of gpudoctor.require, and count for gpus"
+)
 _FACTS = pytest.StashKey[dict[bool, "Facts"]]()
 
 
@@ -25,33 +32,41 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--gpudoctor-strict",
         action="store_true",
-        help="fail tests marked gpu where the machine is not as they demand, instead of skipping them",
+        help=f"fail tests marked {MARK} where the machine is not as they demand, instead of skipping them",
     )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Make the mark known."""
-    line = "gpu(count=1, memory_gib=..., ...): skip where the machine does not have it; arguments of gpudoctor.require"
-    config.addinivalue_line("markers", line)
+    config.addinivalue_line("markers", _LINE)
     config.stash[_FACTS] = {}
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip a test, or fail it, where the machine is not as it demands."""
-    for mark in item.iter_markers(MARK):
+    marks = list(item.iter_markers(MARK))
+    if not marks or _is_foreign(item.config):
+        return
+    for mark in marks:
         try:
             why = missing(item.config, _demands(mark))
         except (TypeError, ValueError) as error:
-            pytest.fail(f"mark gpu: {error}", pytrace=False)
+            pytest.fail(f"mark {MARK}: {error}", pytrace=False)
         if why:
             if item.config.getoption("--gpudoctor-strict"):
                 pytest.fail(why, pytrace=False)
             pytest.skip(why)
 
 
+def _is_foreign(config: pytest.Config) -> bool:
+    """Whether the project has a mark of this name itself; then the name is the project's."""
+    lines = (line for line in config.getini("markers") if line != _LINE)
+    return any(line.partition(":")[0].partition("(")[0].strip() == MARK for line in lines)
+
+
 def _demands(mark: pytest.Mark) -> dict[str, Any]:
     if mark.args:
-        raise TypeError(f"It takes arguments by name, such as gpu(count=2), not {mark.args[0]!r}.")
+        raise TypeError(f"It takes arguments by name, such as {MARK}(count=2), not {mark.args[0]!r}.")
     demands = dict(mark.kwargs)
     if "count" in demands:
         demands["gpus"] = demands.pop("count")

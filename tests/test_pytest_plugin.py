@@ -32,10 +32,10 @@ def run(pytester: pytest.Pytester, machine: str, tests: str, *words: str) -> pyt
 
 
 MARKED = """
-@pytest.mark.gpu
+@pytest.mark.needs_gpu
 def test_one(): pass
 
-@pytest.mark.gpu(count=2, memory_gib=16)
+@pytest.mark.needs_gpu(count=2, memory_gib=16)
 def test_two(): pass
 
 def test_none(): pass
@@ -72,12 +72,60 @@ def test_a_machine_that_nobody_asks_about_is_not_examined(pytester: pytest.Pytes
     result.stdout.fnmatch_lines(["*ASKED 0"])
 
 
+FOREIGN = """
+@pytest.mark.gpu
+def test_plain(): pass
+
+@pytest.mark.gpu("a100")
+def test_with_words(): pass
+
+@pytest.mark.gpu(count=9, type="A10")
+def test_with_names(): pass
+"""
+
+
+@pytest.mark.parametrize("words", [[], ["--gpudoctor-strict"]])
+def test_the_mark_gpu_of_another_project_is_left_alone(pytester: pytest.Pytester, words: list[str]) -> None:
+    result = run(pytester, "nv.several(1)", FOREIGN, *words)
+    result.assert_outcomes(passed=3)
+    result.stdout.fnmatch_lines(["*ASKED 0"])
+
+
+IN_A_FILE = "[pytest]\nmarkers =\n    needs_gpu(name): which card\n"
+IN_A_HOOK = 'def pytest_configure(config): config.addinivalue_line("markers", "needs_gpu: the project\'s own")'
+
+
+@pytest.mark.parametrize(("settings", "hook"), [(IN_A_FILE, ""), ("", IN_A_HOOK)])
+def test_a_mark_that_the_project_registers_is_the_projects(
+    pytester: pytest.Pytester, settings: str, hook: str
+) -> None:
+    if settings:
+        pytester.makeini(settings)
+    pytester.makepyfile(helper=hook)
+    words = ["-p", "helper"] if hook else []
+    tests = '@pytest.mark.needs_gpu("a100")\ndef test_one(): pass\n@pytest.mark.needs_gpu(count=9)\ndef test_two(): pass'
+    result = run(pytester, "nv.several(1)", tests, *words)
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(["*ASKED 0"])
+
+
+def test_a_session_that_does_not_use_it_loads_the_plugin_alone(pytester: pytest.Pytester) -> None:
+    """What is loaded costs every session of every project in the environment."""
+    pytester.makeconftest(
+        "import sys\ndef pytest_sessionfinish():\n"
+        "    print('LOADED', *sorted(name for name in sys.modules if name.startswith('gpudoctor')))"
+    )
+    pytester.makepyfile(f"import pytest\n{FOREIGN}")
+    result = pytester.runpytest_subprocess("-p", "no:gpudoctor", "-p", "gpudoctor.pytest_plugin", "-s")
+    result.stdout.fnmatch_lines(["*LOADED gpudoctor gpudoctor.pytest_plugin"])
+
+
 @pytest.mark.parametrize(
     ("mark", "says"),
     [
-        ("gpu(memory_gb=2)", "*mark gpu: Nothing called memory_gb can be required. Did you mean memory_gib?*"),
-        ("gpu(2)", "*mark gpu: It takes arguments by name, such as gpu(count=2), not 2.*"),
-        ("gpu(memory_gib='16')", "*mark gpu: memory_gib takes a number, not '16'.*"),
+        ("needs_gpu(memory_gb=2)", "*mark needs_gpu: Nothing called memory_gb can be required. Did you mean memory_gib?*"),
+        ("needs_gpu(2)", "*mark needs_gpu: It takes arguments by name, such as needs_gpu(count=2), not 2.*"),
+        ("needs_gpu(memory_gib='16')", "*mark needs_gpu: memory_gib takes a number, not '16'.*"),
     ],
 )
 def test_a_mark_that_is_wrong_is_no_skip(pytester: pytest.Pytester, mark: str, says: str) -> None:
