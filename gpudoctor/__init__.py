@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from gpudoctor.judge import Outcome as Outcome
     from gpudoctor.judge import Problem as Problem
     from gpudoctor.judge import Severity as Severity
+    from gpudoctor.judge import Verdict as Verdict
     from gpudoctor.library import check as check
     from gpudoctor.library import gather as gather
     from gpudoctor.library import record as record
@@ -37,7 +38,7 @@ _HOMES = {
     "gpudoctor.expect.record": ("RecordError",),
     "gpudoctor.expect.trust": ("ExpectFileError",),
     "gpudoctor.facts": ("Facts",),
-    "gpudoctor.judge": ("Check", "Fix", "Outcome", "Problem", "Severity"),
+    "gpudoctor.judge": ("Check", "Fix", "Outcome", "Problem", "Severity", "Verdict"),
     "gpudoctor.library": ("check", "gather", "record", "require", "run", "smoke"),
     "gpudoctor.machine": ("Machine",),
     "gpudoctor.maybe": ("Maybe", "Unknown", "known"),

@@ -165,6 +165,9 @@ class Check(Generic[S]):
         self.affects, self.seen = tuple(affects), tuple(seen)
         self.essential, self.aliases, self.deprecated = essential, tuple(aliases), deprecated
 
+    def __repr__(self) -> str:
+        return f"<Check {self.id}>"
+
     def __call__(self, subject: S) -> Found:
         """Judge one subject."""
         return self.function(subject)

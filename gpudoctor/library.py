@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from gpudoctor import catalogue, examine, judge
+from gpudoctor import catalogue, examine
 from gpudoctor.examine import Wishes
 from gpudoctor.judge import Check, Verdict
 from gpudoctor.machine import SMOKE_SECONDS, TOTAL_SECONDS, Machine
@@ -99,8 +99,7 @@ def _machine(timeout: float | None, default: float = TOTAL_SECONDS) -> Machine:
 
 
 def smoke(
-    tests: Texts = (),
-    *,
+    *tests: Texts,
     everything: bool = False,
     device: int | Texts = (),
     backend: Texts = (),
@@ -112,7 +111,7 @@ def smoke(
     """Run smoke tests, each in a process of its own, and say whether the GPU computes, trains and copies right.
 
     Args:
-        tests: names as `gpudoctor smoke --list` shows them; none: the quick suite.
+        tests: names as `gpudoctor smoke --list` shows them, or lists of names; none: the quick suite.
         everything: all tests.
         device: GPUs by index, UUID or PCI address, or "cpu"; none: every GPU, without one the CPU.
         backend: pytorch, tensorflow, jax, cupy, driver or cpu; none: the frameworks that are installed.
@@ -129,7 +128,7 @@ def smoke(
     from gpudoctor.smoketests.wishes import Choice
 
     choice = Choice(
-        tests=_texts(tests),
+        tests=tuple(name for given in tests for name in _texts(given)),
         everything=everything,
         devices=_devices(device),
         backends=_texts(backend),
@@ -176,30 +175,59 @@ def require(
     return done.report
 
 
-def run(one: Check[Any] | ModuleType | str, facts: Facts | None = None) -> list[Verdict]:
+def run(
+    one: Check[Any] | ModuleType | str,
+    facts: Facts | None = None,
+    *,
+    python: Texts = (),
+    timeout: float | None = None,
+) -> list[Verdict]:
     """Ask a single check.
+
+    Without facts, this machine is examined as far as the check needs it: a framework is imported where the check is
+    about what it does. No smoke test is run: `smoke` runs those.
 
     Args:
         one: a check, the module that holds it (`from gpudoctor.checks.driver import library_mismatch`), or its id.
-        facts: what it is asked about; None: this machine, without importing a framework.
+        facts: what it is asked about; None: this machine.
+        python: interpreters or environments to examine; none: the active environment.
+        timeout: seconds after which an examination ends, whatever hangs; None: 150.
 
     Returns:
-        A verdict for each subject: the machine, each GPU, or each framework.
+        A verdict for each subject: the machine, each GPU, or each framework. Where the facts do not hold what the check
+        looks at, it is unknown.
 
     Raises:
-        SelectionError: there is no check of this id.
+        SelectionError: there is no check of this id, or it stands for several.
         TypeError: the module holds no check.
+        InterpreterError: a given interpreter is not there or is no Python.
+        ValueError: `timeout` is no time.
     """
-    found = gather(quick=True) if facts is None else facts
+    from gpudoctor import single
+
+    asked = _check(one)
+    if facts is None:
+        facts = gather(python=python, quick=True, timeout=timeout)
+        if single.wants_more(asked, facts):
+            facts = gather(python=python, timeout=timeout)
+    return single.ask(asked, facts)
+
+
+def _check(one: Check[Any] | ModuleType | str) -> Check[Any]:
+    """The check itself."""
     if isinstance(one, str):
-        (id_,) = catalogue.select(catalogue.ids(), (one,), ())
-        (one,) = catalogue.load((id_,))
+        ids = catalogue.select(catalogue.ids(), (one,), ())
+        if len(ids) != 1:
+            raise catalogue.SelectionError(
+                f'"{one}" stands for {len(ids)} checks: `check(only="{one}")` asks them all.'
+            )
+        return catalogue.load(ids)[0]
     if isinstance(one, ModuleType):
         held = getattr(one, one.__name__.rpartition(".")[2], None)
         if not isinstance(held, Check):
             raise TypeError(f"{one.__name__} holds no check.")
-        one = held
-    return judge.run(one, found)
+        return held
+    return one
 
 
 def _tests(names: tuple[str, ...]) -> Choice | None:

@@ -63,6 +63,14 @@ def test_a_smoke_test_without_any_framework() -> None:
     assert callable(gpudoctor.smoke)  # and no package took its name
 
 
+@pytest.mark.parametrize("names", [("matmul", "bandwidth"), (["matmul", "bandwidth"],), ("matmul", ["bandwidth"])])
+def test_several_smoke_tests_by_name(names: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+    monkeypatch.setattr("gpudoctor.examine.check", lambda machine, wishes: asked.append(wishes.smoke))
+    gpudoctor.smoke(*names)
+    assert [choice.tests for choice in asked] == [("matmul", "bandwidth")]
+
+
 def test_a_smoke_test_that_is_not_there() -> None:
     with pytest.raises(gpudoctor.ChoiceError, match="matmull"):
         gpudoctor.smoke("matmull")
