@@ -19,6 +19,7 @@ from gpudoctor.machine import SMOKE_SECONDS, TOTAL_SECONDS, Machine
 if TYPE_CHECKING:
     from gpudoctor.facts import Facts
     from gpudoctor.report.model import Report
+    from gpudoctor.requirements.holding import Unmet
     from gpudoctor.smoketests.wishes import Choice
 
 Text = str | os.PathLike[str]
@@ -142,7 +143,10 @@ def smoke(
 def require(
     *, python: Texts = (), facts: Facts | None = None, timeout: float | None = None, **demands: str | float
 ) -> Report:
-    """Hold a machine against demands; where one does not hold, say why and what to type.
+    """Hold a machine against demands; where one does not hold, tell why and what to type.
+
+    What explains it is the finding without which it would hold. Where nothing is wrong with the machine, the fix is
+    what `gpudoctor setup` would bring: another driver, or another release of a framework.
 
     `require(driver=">=580", gpus=8, gpu="H100", torch_sees=8, pinned_h2d_gbps=20)`; numbers are the least that is
     wanted, versions are specifiers as in packaging, `gpu` is a part of every GPU's name. All names:
@@ -171,8 +175,17 @@ def require(
     machine = None if facts else _machine(timeout, SMOKE_SECONDS if tests else TOTAL_SECONDS)
     *_, done = (event for event in examine.examine(machine, wishes, facts) if isinstance(event, examine.Done))
     if missing := unmet(wanted, done.facts, done.report):
-        raise RequirementError(missing, done.report)
+        raise RequirementError(tuple(_planned(one, done.facts, wanted[one.name][1]) for one in missing), done.report)
     return done.report
+
+
+def _planned(one: Unmet, facts: Facts, wanted: object) -> Unmet:
+    """The same, with what would make the machine so where nothing is wrong with it."""
+    if one.finding or one.unknown:
+        return one
+    from gpudoctor.setup.meeting import fixes
+
+    return one._replace(planned=fixes(facts, one.name, wanted))
 
 
 def run(

@@ -1,5 +1,8 @@
 """A report that failed, as an exception for scripts."""
 
+from collections.abc import Iterable
+
+from gpudoctor.judge import Fix
 from gpudoctor.report.alike import alike
 from gpudoctor.report.model import FindingEntry, Report
 
@@ -18,8 +21,13 @@ class FailuresError(Exception):
 
 def told(entry: FindingEntry) -> list[str]:
     """A finding as a few lines: what was found, and each way to mend it."""
-    lines = [f"{entry.check}: {entry.says}"]
-    for number, fix in enumerate(entry.fixes):
+    return [f"{entry.check}: {entry.says}", *ways(entry.fixes)]
+
+
+def ways(fixes: Iterable[Fix]) -> list[str]:
+    """Fixes as a few lines, of which one is enough."""
+    lines = []
+    for number, fix in enumerate(fixes):
         lines.append(f"{'or' if number else 'fix'}: {fix.says}")
         lines += [f"  {line}" for command in fix.commands for line in command.splitlines()]
     return lines

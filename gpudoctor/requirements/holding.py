@@ -3,12 +3,14 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from gpudoctor.causes import BEARABLE, KEEPS_OUT
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix
 from gpudoctor.maybe import Unknown
-from gpudoctor.report.failures import told
+from gpudoctor.report.failures import told, ways
 from gpudoctor.report.model import FindingEntry, Report
-from gpudoctor.requirements.wanted import DEMANDS, Demand
+from gpudoctor.requirements.wanted import DEMANDS, OF_GPUS, Demand
+from gpudoctor.subjects import gpus_of
 
 
 class Unmet(NamedTuple):
@@ -18,18 +20,20 @@ class Unmet(NamedTuple):
         name: the demand.
         says: one sentence: what was wanted, and what was found.
         unknown: whether it could not be found out.
-        finding: what explains it; None: nothing that was found does.
+        finding: what explains it; None: nothing that is wrong does.
+        planned: where nothing does: what makes the machine as it is demanded, as far as gpudoctor knows.
     """
 
     name: str
     says: str
     unknown: bool = False
     finding: FindingEntry | None = None
+    planned: tuple[Fix, ...] = ()
 
     @property
     def fixes(self) -> tuple[Fix, ...]:
-        """What mends it, as far as gpudoctor knows."""
-        return self.finding.fixes if self.finding else ()
+        """What to do about it, as far as gpudoctor knows; of several, one is enough."""
+        return self.finding.fixes if self.finding else self.planned
 
 
 class RequirementError(Exception):
@@ -88,12 +92,11 @@ def unmet(wanted: Mapping[str, tuple[Demand, Any]], facts: Facts, report: Report
         have = demand.read(facts)
         if isinstance(have, Unknown):
             says = f"{name}: wanted {_shown(value)}, and {demand.says} could not be found out: {have.unknown}."
-            found.append(Unmet(name, says, True, _explains(demand, report)))
+            found.append(Unmet(name, says, True, _explains(demand, value, have, facts, report)))
         elif not _holds(demand, value, have):
             said = "there is none" if have in (None, ()) else f"{demand.says}: {_have(have)}"
-            found.append(
-                Unmet(name, f"{name}: wanted {_shown(value)}, found {said}.", False, _explains(demand, report))
-            )
+            says = f"{name}: wanted {_shown(value)}, found {said}."
+            found.append(Unmet(name, says, False, _explains(demand, value, have, facts, report)))
     return tuple(found)
 
 
@@ -112,15 +115,44 @@ def _holds(demand: Demand, value: Any, have: object) -> bool:
     return isinstance(have, tuple) and bool(have) and all(str(value).lower() in str(name).lower() for name in have)
 
 
-def _explains(demand: Demand, report: Report) -> FindingEntry | None:
-    """The first finding that concerns the demand, itself or through a consequence; advice where there is no other."""
-    found = [one for one in report.findings if _concerns(one, demand)]
-    return next((one for one in found if one.status != "advice"), found[0] if found else None)
+def _explains(demand: Demand, value: Any, have: object, facts: Facts, report: Report) -> FindingEntry | None:
+    """The finding without which the demand would hold, as far as can be said; None: there is none.
+
+    Of several, the one of the area that is named first; advice where there is no other.
+    """
+    if isinstance(have, Unknown) or have in (None, ()):
+        areas = demand.lacks
+    elif demand.next and _holds(demand, value, demand.next(facts)):
+        areas = ("driver",)  # the wanted one is installed, and another one is loaded
+    else:
+        areas = demand.differs
+    places = [(one, place) for one in report.findings if (place := _place(one, areas, facts, have)) is not None]
+    return min(places, key=lambda pair: (pair[0].status == "advice", pair[1]), default=(None, 0))[0]
 
 
-def _concerns(finding: FindingEntry, demand: Demand) -> bool:
+def _place(finding: FindingEntry, areas: tuple[str, ...], facts: Facts, have: object) -> int | None:
+    """The place in a list of areas and ids where a finding, or what follows from it, stands; None: nowhere."""
     checks = (finding.check, *(one.check for one in finding.consequences))
-    return any(check.split(".")[0] in (*demand.areas, "device") for check in checks)
+    for place, area in enumerate(areas):
+        if not any(area in (check, check.partition(".")[0]) for check in checks):
+            continue
+        if area not in OF_GPUS or (_keeps_out(finding) and not (have and _is_of_one_that_answers(finding, facts))):
+            return place
+    return None
+
+
+def _keeps_out(finding: FindingEntry) -> bool:
+    """Whether programs cannot use a GPU because of it: one that is hot or waits for a reset is there all the same."""
+    return finding.status != "warn" or finding.check.partition(".")[0] not in BEARABLE or finding.check in KEEPS_OUT
+
+
+def _is_of_one_that_answers(finding: FindingEntry, facts: Facts) -> bool:
+    """Whether it is about a GPU that answers, so that it explains none that is missing."""
+    return any(
+        finding.subject in (f"GPU {gpu.index}", f"the GPU at {gpu.address}")
+        for gpu in gpus_of(facts)
+        if gpu.status == "ok"
+    )
 
 
 def _shown(value: Any) -> str:
@@ -137,8 +169,8 @@ def _all_told(unmet: tuple[Unmet, ...]) -> Iterator[str]:
     """Each demand with what explains it; what explains several is told whole at the first of them."""
     before: set[str] = set()
     for one in unmet:
-        lines = told(one.finding) if one.finding else []
+        lines = told(one.finding) if one.finding else ways(one.planned)
         if one.finding and lines[0] in before:
             lines = [f"{one.finding.check}: as above."]
-        before.update(lines[:1])
+        before.update(lines[:1] if one.finding else ())
         yield "\n  ".join([one.says, *lines])

@@ -1,10 +1,11 @@
 """The demands that a script can name, and how each is read from the facts."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from gpudoctor.facts import Facts, Framework, Gpu
 from gpudoctor.maybe import Maybe, Unknown
+from gpudoctor.remedies.driver import user_version
 from gpudoctor.subjects import NAMES
 from gpudoctor.views.driver import driver_version
 
@@ -19,7 +20,10 @@ class Demand(NamedTuple):
         kind: what is given: "version" (a specifier as in packaging), "least" (a number), or "text".
         read: what the facts say; an Unknown with its reason where they do not.
         says: what it is, for a sentence.
-        areas: of checks whose findings may explain it.
+        lacks: areas or ids of checks whose findings explain that there is no value, or that nobody knows it.
+        differs: of those whose findings explain that there is another value than the wanted one; none: nothing that
+            is wrong makes it another one.
+        next: the value that it has as soon as what is installed is loaded.
         smoke: the smoke test that has to run for it; "": none.
     """
 
@@ -27,7 +31,9 @@ class Demand(NamedTuple):
     kind: str
     read: Callable[[Facts], Maybe[object]]
     says: str
-    areas: tuple[str, ...] = ()
+    lacks: tuple[str, ...] = ()
+    differs: tuple[str, ...] = ()
+    next: Callable[[Facts], Maybe[object]] | None = None
     smoke: str = ""
 
 
@@ -131,51 +137,36 @@ def figure(test: str, name: str, variant: str = "") -> Callable[[Facts], Maybe[o
 
 
 _SHORT = {"torch": "pytorch"} | {name: name for name in ("tensorflow", "jax", "cupy", "onnxruntime")}
+# Whose findings say why there is no GPU, or one less.
+OF_GPUS = ("device", "driver", "wsl", "container", "cloud", "cluster", "rocm")
+_OF_PYTHON = ("python.interpreter-broken", "python.half-removed")
 
-DEMANDS = {
-    one.name: one
-    for one in (
-        Demand("driver", "version", driver_version, "NVIDIA's driver", ("driver", "wsl", "container", "device")),
-        Demand("cuda", "version", lambda facts: facts.nvidia.cuda.version, "the driver's CUDA", ("driver", "wsl")),
-        Demand("rocm", "version", lambda facts: facts.amd.rocm, "ROCm", ("rocm",)),
-        Demand("gpus", "least", count, "GPUs that answer", ("device", "driver", "wsl", "container", "rocm", "mig")),
-        Demand("gpu", "text", names, "every GPU's name", ("device",)),
-        Demand("memory_gib", "least", least(_memory), "the smallest GPU memory in GiB", ("device", "mig")),
-        Demand("compute_capability", "version", _capability, "the lowest compute capability", ("device",)),
-        *(
-            Demand(
-                f"{name}_sees", "least", sees(name), f"GPUs that {NAMES[name]} can use", (_SHORT[name], "visibility")
-            )
-            for name in NAMES
-            if name != "onnxruntime"
-        ),
-        *(Demand(name, "version", version(name), NAMES[name], (_SHORT[name],)) for name in NAMES),
-        Demand(
-            "pinned_h2d_gbps",
-            "least",
-            figure("transfer", "h2d pinned"),
-            "copies from pinned memory to the GPU in GB/s",
-            ("smoke", "link"),
-            "transfer",
-        ),
-        Demand(
-            "pinned_d2h_gbps",
-            "least",
-            figure("transfer", "d2h pinned"),
-            "copies from the GPU to pinned memory in GB/s",
-            ("smoke", "link"),
-            "transfer",
-        ),
-        *(
-            Demand(
-                f"matmul_{dtype}_tflops",
-                "least",
-                figure("matmul", "rate", dtype),
-                f"products of matrices in {dtype} in TFLOP/s",
-                ("smoke", "health"),
-                "matmul",
-            )
-            for dtype in ("fp32", "tf32", "fp16", "bf16", "fp8")
-        ),
-    )
-}
+
+def _all() -> Iterator[Demand]:
+    yield Demand("driver", "version", driver_version, "NVIDIA's driver", OF_GPUS, next=user_version)
+    yield Demand("cuda", "version", lambda facts: facts.nvidia.cuda.version, "the driver's CUDA", OF_GPUS)
+    yield Demand("rocm", "version", lambda facts: facts.amd.rocm, "ROCm", ("rocm", "device"))
+    yield Demand("gpus", "least", count, "GPUs that answer", (*OF_GPUS, "mig"), (*OF_GPUS, "mig"))
+    yield Demand("gpu", "text", names, "every GPU's name", OF_GPUS)
+    yield Demand("memory_gib", "least", least(_memory), "the smallest GPU memory in GiB", OF_GPUS, ("mig",))
+    yield Demand("compute_capability", "version", _capability, "the lowest compute capability", OF_GPUS)
+    for name, shown in NAMES.items():
+        lacks = (_SHORT[name], *_OF_PYTHON)
+        if name != "onnxruntime":
+            differs = (_SHORT[name], "visibility", *OF_GPUS)
+            yield Demand(f"{name}_sees", "least", sees(name), f"GPUs that {shown} can use", lacks, differs)
+        yield Demand(name, "version", version(name), shown, lacks)
+    for name, way in (("h2d", "from pinned memory to the GPU"), ("d2h", "from the GPU to pinned memory")):
+        yield _rate(f"pinned_{name}_gbps", f"copies {way} in GB/s", "transfer", f"{name} pinned", slowed_by="link")
+    for name in ("fp32", "tf32", "fp16", "bf16", "fp8"):
+        says = f"products of matrices in {name} in TFLOP/s"
+        yield _rate(f"matmul_{name}_tflops", says, "matmul", "rate", name, slowed_by="health")
+
+
+def _rate(name: str, says: str, *figures: str, slowed_by: str) -> Demand:
+    """What a smoke test measures; an area of checks says what slows it down."""
+    read, lacks, differs = figure(*figures), ("smoke", *OF_GPUS), ("smoke", slowed_by)
+    return Demand(name, "least", read, says, lacks, differs, smoke=figures[0])
+
+
+DEMANDS = {one.name: one for one in _all()}

@@ -64,7 +64,7 @@ def decide(facts: Facts, ground: Ground, wishes: Wishes, pythons: Iterable[str |
     new = _cuda(branch)
     if own and not _needed(ground, wishes, tuple(pythons), own, new):
         return Driver(cuda=own, notes=tuple(_state(facts)))
-    return Driver(cuda=new, branch=branch, step=_step(facts, ground, branch, new), notes=tuple(_notes(facts)))
+    return Driver(cuda=new, branch=branch, step=step(facts, ground, branch, new), notes=tuple(_notes(facts)))
 
 
 def _needed(ground: Ground, wishes: Wishes, pythons: tuple[str | None, ...], own: str, new: str | None) -> bool:
@@ -101,15 +101,24 @@ def _notes(facts: Facts) -> Iterator[str]:
         yield _SECURE_BOOT
 
 
-def _step(facts: Facts, ground: Ground, branch: int, cuda: str | None) -> Step:
+def step(facts: Facts, ground: Ground, branch: int, cuda: str | None) -> Step:
+    """What brings the driver of a branch.
+
+    Args:
+        facts: the machine.
+        ground: what decides, of it.
+        branch: the branch.
+        cuda: the CUDA release that is wanted of it; None: the branch itself is wanted.
+    """
     fix = _fix(facts, branch, cuda)
     there = (
         f"The driver {ground.driver} runs CUDA up to {ground.driver_cuda}"
         if ground.driver_cuda
         else "There is no driver"
     )
+    runs = f"runs CUDA {cuda} and " if cuda else ""
     why = (
-        f"{there}; branch {branch} runs CUDA {cuda} and drives every GPU of this machine{_with(facts)}. The wheels "
+        f"{there}; branch {branch} {runs}drives every GPU of this machine{_with(facts)}. The wheels "
         "bring their own CUDA libraries: no toolkit is needed."
     )
     shown = fix.commands

@@ -13,7 +13,7 @@ from tests.builders import change, framework, gpu, live, nvidia_host, plain_host
 from tests.checks import healthy_nvidia as nv
 from tests.checks.amd_machines import amd_host
 from tests.checks.nvidia_machines import having, versions
-from tests.machines import driver
+from tests.machines import driver, frameworks
 
 WHY = Unknown("NVML: Insufficient Permissions")
 NODE = nv.hgx(nv.H100, 4)
@@ -111,6 +111,64 @@ def test_a_lost_gpu_does_not_count() -> None:
     facts = having(NODE, gpus__3=gpu(3, **(nv.H100 | {"status": "lost"})))
     with pytest.raises(RequirementError, match="gpus: wanted at least 8, found GPUs that answer: 7"):
         require(facts=facts, gpus=8)
+
+
+def blamed(facts: Facts, **demands: Any) -> dict[str, str | None]:
+    """What explains each demand that does not hold."""
+    with pytest.raises(RequirementError) as raised:
+        require(facts=facts, **demands)
+    return {one.name: one.finding.check if one.finding else None for one in raised.value.unmet}
+
+
+LOST = having(nv.several(2), gpus__1__status="lost", nvidia__kernel__loaded="530.41.03")
+HOT = having(nv.several(2), gpus__1__ecc_uncorrected=3)
+SPLIT = having(nv.hgx(nv.H100, 4), gpus__0__mig=True)
+
+
+@pytest.mark.parametrize(
+    ("facts", "demands", "blames"),
+    [
+        # A lost GPU makes no driver old, and is the one that is missing.
+        (LOST, {"driver": ">=580", "cuda": ">=13"}, {"driver": None, "cuda": None}),
+        (LOST, {"gpus": 2}, {"gpus": "device.fallen-off-the-bus"}),
+        # A GPU that answers is none that is missing, whatever else is wrong with it.
+        (HOT, {"gpus": 3, "memory_gib": 40, "gpu": "H100"}, {"gpus": None, "memory_gib": None, "gpu": None}),
+        # What is installed and not loaded is loaded by the fix.
+        (driver.upgraded_under_a_running_kernel(), {"driver": ">=570.169"}, {"driver": "driver.library-mismatch"}),
+        (driver.upgraded_under_a_running_kernel(), {"driver": ">=580"}, {"driver": None}),
+        (
+            driver.module_not_loaded(),
+            {"gpus": 1, "torch_sees": 1},
+            dict.fromkeys(("gpus", "torch_sees"), "driver.not-loaded"),
+        ),
+        # A framework that is not installed is not seen to miss a GPU, nor is its release too old because of one.
+        (plain_host(), {"torch_sees": 1, "torch": ">=2"}, {"torch_sees": None, "torch": None}),
+        (frameworks.cpu_wheel(), {"torch_sees": 1, "torch": ">=9"}, {"torch_sees": "pytorch.cpu-build", "torch": None}),
+    ],
+)
+def test_what_explains_a_demand_is_what_would_make_it_hold(
+    facts: Facts, demands: dict[str, Any], blames: dict[str, str | None]
+) -> None:
+    assert blamed(facts, **demands) == blames
+
+
+def test_a_machine_that_is_healthy_but_not_as_wanted_has_a_fix() -> None:
+    with pytest.raises(RequirementError) as raised:
+        require(facts=NODE, driver=">=580", gpus=9)
+    old, few = raised.value.unmet
+    assert (old.finding, few.finding, few.fixes) == (None, None, ())  # no command brings a GPU
+    (fix,) = old.fixes
+    assert (fix.action, fix.root, fix.needs, fix.verify) == ("reinstall-package", True, "reboot", "nvidia-smi")
+    assert "sudo apt-get install nvidia-driver-580-server-open" in fix.commands
+    assert "\n  fix: Install NVIDIA's driver of branch 580" in str(raised.value)
+    assert "\n    sudo apt-get update\n" in str(raised.value)
+
+
+def test_what_is_unknown_has_no_fix() -> None:
+    with pytest.raises(RequirementError) as raised:
+        require(facts=having(NODE, gpus=WHY), gpu="H100")
+    (one,) = raised.value.unmet
+    assert (one.unknown, one.fixes) == (True, ())
 
 
 def test_the_cause_and_the_fix_are_told() -> None:
