@@ -59,3 +59,8 @@ def __getattr__(name: str) -> "Any":
     from importlib import import_module
 
     return getattr(import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    """The public names, whatever was loaded before: what a shell or a notebook completes."""
+    return __all__

@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 import gpudoctor
+from gpudoctor import Report, demo
 from gpudoctor.checks import driver
 from gpudoctor.checks.driver import library_mismatch
+from gpudoctor.report import text
 from gpudoctor.requirements.wanted import DEMANDS
 from tests.builders import nvidia_host
 from tests.checks.nvidia_machines import versions
@@ -74,6 +76,25 @@ def test_several_smoke_tests_by_name(names: Any, monkeypatch: pytest.MonkeyPatch
 def test_a_smoke_test_that_is_not_there() -> None:
     with pytest.raises(gpudoctor.ChoiceError, match="matmull"):
         gpudoctor.smoke("matmull")
+
+
+def test_a_report_is_short_in_a_shell_and_whole_when_printed() -> None:
+    report = gpudoctor.check(facts=demo.load("mismatch"))
+    assert repr(report) == "<Report fail: driver.library-mismatch>"
+    assert str(report) == text.render(report)
+    assert repr(Report(status="pass")) == "<Report pass>"
+    many = Report(status="warn", findings=report.findings * 5)
+    assert repr(many) == f"<Report warn: {', '.join(['driver.library-mismatch'] * 3)} and 2 more>"
+
+
+def test_dir_lists_what_is_public_and_nothing_else() -> None:
+    """Whatever was loaded before: a completion must not offer inner modules."""
+    code = "import gpudoctor, gpudoctor.library, gpudoctor.report.text as t; print(*dir(gpudoctor))"
+    ended = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert ended.stdout.split() == gpudoctor.__all__
+    assert {"check", "gather", "require", "run", "smoke", "record", "Report", "Outcome", "Verdict"} <= set(
+        dir(gpudoctor)
+    )
 
 
 def test_several_threads_at_once() -> None:

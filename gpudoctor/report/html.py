@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from html import escape
 
 from gpudoctor.facts import Facts
 from gpudoctor.report import header
@@ -39,6 +40,12 @@ def render(report: Report, facts: Facts | None = None) -> str:
     parts = [*_head(report), "<main>", *_findings(report), *_pictures(report, facts), *_unknown(report), "</main>"]
     made = f"gpudoctor {escaped(report.version)}" + (f", {escaped(report.created)}" if report.created else "")
     return "\n".join([*_begin(report), *parts, f'<footer class="soft">{made}</footer>', "</body>", "</html>"]) + "\n"
+
+
+def framed(report: Report) -> str:
+    """The page in a frame of its own, for a notebook: neither's styles reach the other, and no script runs in it."""
+    style = "width: 100%; height: 36em; border: 0; resize: vertical"
+    return f'<iframe sandbox title="gpudoctor" style="{style}" srcdoc="{escape(render(report))}"></iframe>'
 
 
 def _begin(report: Report) -> Iterator[str]:

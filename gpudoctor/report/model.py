@@ -198,6 +198,24 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     next: tuple[str, ...] = ()
     inventory: Inventory = Inventory()  # what like machines have in common, for `gpudoctor fleet`
 
+    def __repr__(self) -> str:
+        """One line: the status and the findings by their ids."""
+        found = [entry.check for entry in self.findings]
+        more = f" and {len(found) - 3} more" if len(found) > 3 else ""
+        return f"<Report {self.status}{': ' if found else ''}{', '.join(found[:3])}{more}>"
+
+    def __str__(self) -> str:
+        """The report as `gpudoctor check` prints it."""
+        from gpudoctor.report.text import render
+
+        return render(self)
+
+    def _repr_html_(self) -> str:
+        """The page as a notebook shows it."""
+        from gpudoctor.report.html import framed
+
+        return framed(self)
+
     @property
     def ok(self) -> bool:
         """Whether nothing failed and enough could be found out to say so."""

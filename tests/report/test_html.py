@@ -177,3 +177,15 @@ def test_bars_stand_beside_their_limits() -> None:
     bars = [node.get("width") for node in tree.iter() if node.tag.endswith("rect") and node.get("class") == "bar"]
     assert bars
     assert all(0 < float(width or 0) <= 100 for width in bars)
+
+
+def test_a_notebook_shows_the_page_in_a_frame_without_scripts() -> None:
+    wicked = '"></iframe><script>alert(1)</script>&quot;' + NASTY
+    report = Report(status="fail", version=wicked, machine=MachineEntry(product=wicked), next=(wicked,))
+    text = report._repr_html_()
+    body = html5lib.HTMLParser(namespaceHTMLElements=False).parseFragment(text)
+    (frame,) = list(body)
+    assert (frame.tag, len(frame), frame.get("sandbox")) == ("iframe", 0, "")
+    shown = parsed(frame.attrib["srcdoc"])
+    assert not list(shown.iter("script"))
+    assert words(shown) == words(parsed(html.render(report)))
