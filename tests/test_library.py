@@ -1,18 +1,23 @@
 """What scripts call, as docs/library.md shows it."""
 
+import ast
+import inspect
+import re
 import subprocess
 import sys
 import threading
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 import gpudoctor
-from gpudoctor import Report, demo
+from gpudoctor import Fix, Report, Verdict, demo
 from gpudoctor.checks import driver
 from gpudoctor.checks.driver import library_mismatch
+from gpudoctor.judge import Action
 from gpudoctor.report import text
+from gpudoctor.requirements.holding import Unmet
 from gpudoctor.requirements.wanted import DEMANDS
 from tests.builders import nvidia_host
 from tests.checks.nvidia_machines import versions
@@ -126,6 +131,33 @@ def test_the_page_names_every_demand() -> None:
     assert [name for name in DEMANDS if f"`{name}`" not in text and not name.startswith("matmul")] == []
 
 
-def test_the_pages_first_example_runs() -> None:
-    code = PAGE.read_text().split("```python\n")[1].split("```")[0].replace("report.raise_for_failures()", "")
-    subprocess.run([sys.executable, "-c", code], check=True, cwd=PAGE.parent.parent, stdout=subprocess.DEVNULL)
+def table(head: str) -> list[list[str]]:
+    """The cells of the rows of the page's table that begins so."""
+    rows = PAGE.read_text().partition(f"| {head} |")[2].partition("\n\n")[0].splitlines()[2:]
+    return [[cell.strip() for cell in row.strip("|").split(" | ")] for row in rows]
+
+
+def in_code(cell: str) -> list[str]:
+    return re.findall(r"`([^`]+)`", cell)
+
+
+def test_every_call_of_the_page_fits_its_function() -> None:
+    named = [code for row in table("Call") for cell in row for code in in_code(cell) if code.endswith(")")]
+    calls = [ast.parse(code.replace(", ...)", ")"), mode="eval").body for code in named]
+    assert len(calls) > 6
+    for call in calls:
+        assert isinstance(call, ast.Call)
+        assert isinstance(call.func, ast.Name)
+        function = getattr(gpudoctor, call.func.id)
+        inspect.signature(function).bind(*call.args, **{str(word.arg): word.value for word in call.keywords})
+
+
+def test_the_page_names_every_action_outcome_and_attribute() -> None:
+    actions = [name for row in table("`fix.action`") for name in in_code(row[0])]
+    assert actions == [*get_args(Action), "None"]
+    outcomes = [in_code(row[0]) + in_code(row[1]) for row in table("`gpudoctor.Outcome`")]
+    assert outcomes == [[one.name, one.value] for one in gpudoctor.Outcome]
+    report = Report()
+    assert [name for row in table("Attribute") for name in in_code(row[0]) if not hasattr(report, name)] == []
+    fields = {*Fix.__struct_fields__, *Verdict._fields, *Unmet._fields} - {"planned"}  # `fixes` has those
+    assert [field for field in fields if f"`{field}`" not in PAGE.read_text()] == []

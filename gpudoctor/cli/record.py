@@ -1,6 +1,7 @@
 """`gpudoctor record`: what a machine that is well is like, as a file that others are held against."""
 
 import argparse
+import os
 
 from gpudoctor.cli import FAILED, INCOMPLETE, OK, UsageError
 from gpudoctor.cli.arguments import Parser
@@ -18,7 +19,12 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> None:
     source(one)
     one.add_argument("--smoke", action="store_true", help="run the quick smoke tests too, and write down their rates")
     one.add_argument("--facts", metavar="FILE", help="take facts that `gpudoctor facts` wrote (- is standard input)")
-    one.add_argument("--output", "-o", metavar="FILE", help="write to a file, whole or not at all (-: standard output)")
+    one.add_argument(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="write to a file, whole or not at all, and make its directory (-: standard output)",
+    )
     one.add_argument("--force", action="store_true", help="write it although the machine is not well")
     one.set_defaults(run=run)
 
@@ -41,6 +47,8 @@ def run(arguments: argparse.Namespace) -> int:
     from gpudoctor.facts.file import write
 
     try:
+        if folder := os.path.dirname(arguments.output):
+            os.makedirs(folder, exist_ok=True)  # nothing else makes /etc/gpudoctor/expect.d
         write(arguments.output, text.encode())
     except OSError as error:
         raise UsageError(f"{arguments.output} cannot be written: {error.strerror or error}.") from None

@@ -147,6 +147,14 @@ def test_what_is_recorded_holds_on_the_same_facts(tmp_path: Path) -> None:
     assert report.code == 0, report
 
 
+def test_the_directory_of_the_file_is_made(tmp_path: Path) -> None:
+    """Nothing else makes /etc/gpudoctor/expect.d, which the documentation writes to."""
+    name = facts(tmp_path, nv.hgx(nv.H100, 4))
+    ran = gpudoctor("record", "--facts", name, "--output", "etc/gpudoctor/expect.d/node.toml", cwd=tmp_path)
+    assert (ran.code, ran.err) == (0, "")
+    assert (tmp_path / "etc/gpudoctor/expect.d/node.toml").read_text().count("[expect.") > 5
+
+
 def test_a_machine_that_fails_is_not_recorded(tmp_path: Path) -> None:
     name = facts(tmp_path, with_framework(framework(cuda=None, variant="cpu", live=live(0))))
     ran = gpudoctor("record", "--facts", name, "--output", "written.toml", cwd=tmp_path)
@@ -167,8 +175,8 @@ def test_nothing_to_record_is_exit_code_three(tmp_path: Path) -> None:
 
 def test_a_file_that_cannot_be_written(tmp_path: Path) -> None:
     name = facts(tmp_path, nv.hgx(nv.H100, 4))
-    ran = gpudoctor("record", "--facts", name, "-o", str(tmp_path / "none/e.toml"), cwd=tmp_path)
-    assert ran.sentence.endswith("/none/e.toml cannot be written: No such file or directory.")
+    ran = gpudoctor("record", "--facts", name, "-o", "/proc/none/e.toml", cwd=tmp_path)
+    assert ran.sentence == "/proc/none/e.toml cannot be written: No such file or directory."
     for option in ("--smoke", "--root=/tmp"):
         assert "has no meaning with --facts" in gpudoctor("record", "--facts", name, option, cwd=tmp_path).sentence
 
