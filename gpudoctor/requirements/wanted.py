@@ -137,14 +137,16 @@ def figure(test: str, name: str, variant: str = "") -> Callable[[Facts], Maybe[o
 
 
 _SHORT = {"torch": "pytorch"} | {name: name for name in ("tensorflow", "jax", "cupy", "onnxruntime")}
-# Whose findings say why there is no GPU, or one less.
-OF_GPUS = ("device", "driver", "wsl", "container", "cloud", "cluster", "rocm")
+# Whose findings say why there is no GPU of NVIDIA's, or one less; the same of any vendor; and why none is usable.
+OF_NVIDIA = ("device", "driver", "wsl", "container", "cloud", "cluster", "windows")
+OF_GPUS = (*OF_NVIDIA, "rocm")
+_OF_USABLE = ("visibility", *OF_GPUS, "intel", "apple")
 _OF_PYTHON = ("python.interpreter-broken", "python.half-removed")
 
 
 def _all() -> Iterator[Demand]:
-    yield Demand("driver", "version", driver_version, "NVIDIA's driver", OF_GPUS, next=user_version)
-    yield Demand("cuda", "version", lambda facts: facts.nvidia.cuda.version, "the driver's CUDA", OF_GPUS)
+    yield Demand("driver", "version", driver_version, "NVIDIA's driver", OF_NVIDIA, next=user_version)
+    yield Demand("cuda", "version", lambda facts: facts.nvidia.cuda.version, "the driver's CUDA", OF_NVIDIA)
     yield Demand("rocm", "version", lambda facts: facts.amd.rocm, "ROCm", ("rocm", "device"))
     yield Demand("gpus", "least", count, "GPUs that answer", (*OF_GPUS, "mig"), (*OF_GPUS, "mig"))
     yield Demand("gpu", "text", names, "every GPU's name", OF_GPUS)
@@ -153,7 +155,7 @@ def _all() -> Iterator[Demand]:
     for name, shown in NAMES.items():
         lacks = (_SHORT[name], *_OF_PYTHON)
         if name != "onnxruntime":
-            differs = (_SHORT[name], "visibility", *OF_GPUS)
+            differs = (_SHORT[name], *_OF_USABLE)
             yield Demand(f"{name}_sees", "least", sees(name), f"GPUs that {shown} can use", lacks, differs)
         yield Demand(name, "version", version(name), shown, lacks)
     for name, way in (("h2d", "from pinned memory to the GPU"), ("d2h", "from the GPU to pinned memory")):

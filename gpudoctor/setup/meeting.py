@@ -10,6 +10,7 @@ from gpudoctor.facts import Facts, Gpu
 from gpudoctor.judge import Action, Fix
 from gpudoctor.knowledge import drivers
 from gpudoctor.remedies.driver import best_branch, flavour_for, generations_of
+from gpudoctor.remedies.nt import worded
 from gpudoctor.setup import driver, environment, planner
 from gpudoctor.setup.ground import ground as read
 from gpudoctor.setup.plan import Step, Wheel
@@ -35,7 +36,9 @@ def fixes(facts: Facts, name: str, wanted: object) -> tuple[Fix, ...]:
         found = _framework(facts, framework, wanted)
     else:
         found = None
-    return (found,) if found else ()
+    if found is None:
+        return ()
+    return (worded(found) if facts.host.system == "Windows" else found,)
 
 
 def _fix(step: Step, action: Action) -> Fix:

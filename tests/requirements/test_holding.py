@@ -13,7 +13,7 @@ from tests.builders import change, framework, gpu, live, nvidia_host, plain_host
 from tests.checks import healthy_nvidia as nv
 from tests.checks.amd_machines import amd_host
 from tests.checks.nvidia_machines import having, versions
-from tests.machines import driver, frameworks
+from tests.machines import amd, driver, foreign, frameworks
 
 WHY = Unknown("NVML: Insufficient Permissions")
 NODE = nv.hgx(nv.H100, 4)
@@ -141,6 +141,14 @@ SPLIT = having(nv.hgx(nv.H100, 4), gpus__0__mig=True)
             {"gpus": 1, "torch_sees": 1},
             dict.fromkeys(("gpus", "torch_sees"), "driver.not-loaded"),
         ),
+        # AMD's driver is none of NVIDIA's.
+        (
+            amd.amdgpu_not_loaded(),
+            {"driver": ">=580", "torch_sees": 1},
+            {"driver": None, "torch_sees": "rocm.not-loaded"},
+        ),
+        (foreign.macbook_with_pythons_for_intel(), {"torch_sees": 1}, {"torch_sees": "apple.rosetta-python"}),
+        (foreign.windows_with_code_43(), {"gpus": 1}, {"gpus": "windows.adapter-stopped"}),
         # A framework that is not installed is not seen to miss a GPU, nor is its release too old because of one.
         (plain_host(), {"torch_sees": 1, "torch": ">=2"}, {"torch_sees": None, "torch": None}),
         (frameworks.cpu_wheel(), {"torch_sees": 1, "torch": ">=9"}, {"torch_sees": "pytorch.cpu-build", "torch": None}),

@@ -14,6 +14,7 @@ from gpudoctor.requirements.wanted import DEMANDS
 from gpudoctor.setup.meeting import fixes
 from tests.builders import change, plain_host, python
 from tests.checks import healthy_nvidia as nv
+from tests.machines import foreign
 from tests.machines.registry import machines
 from tests.setup.grounds import distribution, machine
 
@@ -66,6 +67,11 @@ def test_on_wsl_the_driver_is_windows() -> None:
     (fix,) = fixes(nv.wsl(), "driver", SpecifierSet(">=595"))
     assert fix.says.startswith("Install a driver of version 595 or newer in Windows, never inside WSL")
     assert (fix.commands, fix.action) == ((), "ask-vendor")
+
+
+def test_on_windows_commands_are_powershells() -> None:
+    (command,) = fixed(foreign.windows_with_nvidia(), "torch", ">=2.5,!=2.5.0")
+    assert "/" not in command.partition(" -m pip")[0], command
 
 
 @pytest.mark.parametrize(
