@@ -185,7 +185,7 @@ def test_a_notebook_shows_the_page_in_a_frame_without_scripts() -> None:
     text = report._repr_html_()
     body = html5lib.HTMLParser(namespaceHTMLElements=False).parseFragment(text)
     (frame,) = list(body)
-    assert (frame.tag, len(frame), frame.get("sandbox")) == ("iframe", 0, "")
+    assert (frame.tag, len(frame), frame.get("sandbox")) == ("iframe", 0, "allow-same-origin")
     shown = parsed(frame.attrib["srcdoc"])
     assert not list(shown.iter("script"))
     assert words(shown) == words(parsed(html.render(report)))
