@@ -7,7 +7,7 @@ import socket
 import subprocess
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -111,8 +111,8 @@ def ask(url: str, words: dict[str, Any] | None = None, method: str = "POST") -> 
 
 
 @contextmanager
-def browser(folder: Path, width: int = 1100, height: int = 700) -> Iterator[Page]:
-    """A browser with one page, ended in the end."""
+def browser(folder: Path, width: int = 1100, height: int = 700, more: Sequence[str] = ()) -> Iterator[Page]:
+    """A browser with one page, ended in the end; `more`: options of Chromium."""
     port = free_port()
     at = f"http://127.0.0.1:{port}"
     with (folder / "chromedriver.log").open("wb") as log:
@@ -126,7 +126,7 @@ def browser(folder: Path, width: int = 1100, height: int = 700) -> Iterator[Page
             "--disable-dev-shm-usage",
             f"--user-data-dir={folder}/profile",
         ]
-        wanted = {"binary": BROWSER, "args": [*options, f"--window-size={width},{height}"]}
+        wanted = {"binary": BROWSER, "args": [*options, *more, f"--window-size={width},{height}"]}
         logs = {"browser": "ALL"}  # what a page complains of: call("se/log", type="browser")
         always = {"goog:chromeOptions": wanted, "goog:loggingPrefs": logs}
         made = ask(f"{at}/session", {"capabilities": {"alwaysMatch": always}})
