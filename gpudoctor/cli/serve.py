@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from gpudoctor.tui.session import Source
 
 DESCRIPTION = """Show the application in a browser. Each visitor gets a process of its own, which ends when the page is
-closed. Only this machine can reach it, unless --host names another address."""
+closed. Only this machine can reach it, unless --host names another address, and only who has the printed address, with
+its token, gets in. What is saved is a download."""
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
@@ -47,8 +48,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.host not in LOOPBACK:
         complain(
-            f"Warning: {arguments.host} port {arguments.port} is reached over the network, without encryption: who reads "
-            "along there has the token, and with it this machine's facts and its smoke tests."
+            f"Warning: {arguments.host} port {arguments.port} is reached over the network, without encryption: whoever "
+            "can read along gets the token, and with it this machine's facts and its smoke tests."
         )
     try:
         serving.Server(command(arguments), arguments.host, arguments.port, shown(chosen, fleet)).serve()

@@ -41,7 +41,7 @@ class FormButton(RadioButton):
 class SaveScreen(ModalScreen[None]):
     """The question."""
 
-    AUTO_FOCUS = "#save-name, #save-do"
+    AUTO_FOCUS = "#save-name"  # in a browser there is none, and nothing has the focus
     DEFAULT_CSS = """
     SaveScreen {
         align: center middle;
@@ -66,6 +66,7 @@ class SaveScreen(ModalScreen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up", "form(-1)", "Another form", show=False),
         Binding("down", "form(1)", "Another form", show=False),
+        Binding("enter", "wanted", "Save", show=False),
         Binding("escape", "leave", "Cancel"),
     ]
 
@@ -102,8 +103,6 @@ class SaveScreen(ModalScreen[None]):
         button = self.query_one("#save-do", Button)
         if waiting != button.disabled:
             button.disabled = waiting
-            if not waiting and self.app.is_web:
-                button.focus()
             self._tell("The probes still look: it can be saved when they have ended." if waiting else "")
 
     def _tell(self, words: str) -> None:
@@ -132,7 +131,7 @@ class SaveScreen(ModalScreen[None]):
 
     @on(Input.Submitted, "#save-name")
     @on(Button.Pressed, "#save-do")
-    def _wanted(self) -> None:
+    def action_wanted(self) -> None:
         """Save, or ask whether what is there may be overwritten."""
         if self.query_one("#save-do", Button).disabled:
             return
