@@ -174,6 +174,7 @@ async def _until(socket: Any, text: bytes) -> None:
     async with asyncio.timeout(60):
         while text not in seen:
             message = await socket.receive()
+            assert not socket.closed, seen
             seen += message.data if isinstance(message.data, bytes) else str(message.data).encode()
 
 
