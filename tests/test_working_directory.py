@@ -29,6 +29,22 @@ def trapped(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.fixture
+def besieged(trapped: Path) -> Path:
+    """The same with packages of our own name, of the tools that we start by `-m`, and a check's entry point."""
+    for name in ("gpudoctor", "gpudoctor_checks", "pip", "venv", "importlib", "runpy"):
+        (trapped / name).mkdir()
+        for part in ("__init__", "__main__"):
+            noted = f"import os\nos.close(os.open({str(trapped / 'imported') + '-' + name!r}, os.O_CREAT))\n"
+            (trapped / name / f"{part}.py").write_text(noted)
+    (trapped / "theirs-1.dist-info").mkdir()
+    (trapped / "theirs-1.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: theirs\nVersion: 1\n")
+    entry = "[gpudoctor.checks]\ntheirs = gpudoctor_checks\n"
+    (trapped / "theirs-1.dist-info" / "entry_points.txt").write_text(entry)
+    (trapped / "sitecustomize.py").write_text((trapped / "json.py").read_text().replace("-json", "-sitecustomize"))
+    return trapped
+
+
 def imported(folder: Path) -> set[str]:
     return {path.name.partition("-")[2] for path in folder.glob("imported-*")}
 
@@ -50,6 +66,54 @@ def test_nothing_of_it_is_imported(start: str, words: tuple[str, ...], trapped: 
     ended = subprocess.run(argv, cwd=trapped, env=env, capture_output=True, text=True, timeout=120)
     assert ended.returncode == 0, ended.stderr
     assert imported(trapped) == set()
+
+
+# Each starts interpreters, other programs of ours, or both; what they come to on this machine is no matter here.
+STARTING = [
+    ("check", "--json", "--python", sys.executable),
+    ("smoke", "matmul", "--backend", "cpu", "--dtype", "fp32"),
+    ("facts", "--quick", "--python", sys.executable),
+    ("record", "--quick"),
+    ("bundle", "--quick", "theirs.tar.gz"),
+    ("setup", "pytorch", "--cpu", "--as", "shell"),
+    ("fix", "driver.library-mismatch"),
+    ("checks",),
+    ("run", "--", "true"),
+]
+
+
+@pytest.mark.parametrize("words", STARTING, ids=" ".join)
+def test_a_package_of_our_own_name_is_not_imported(words: tuple[str, ...], besieged: Path) -> None:
+    env = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    ended = subprocess.run([str(SCRIPT), *words], cwd=besieged, env=env, capture_output=True, text=True, timeout=200)
+    assert "Traceback" not in ended.stderr
+    assert imported(besieged) == set()
+
+
+CARRIED = {
+    "ourselves": ("gpudoctor", "--version"),
+    "another interpreter": (sys.executable, "-m", "pip", "--version"),
+}
+
+
+@pytest.mark.parametrize("words", CARRIED.values(), ids=CARRIED)
+def test_what_fix_and_setup_carry_out_imports_nothing_of_it(words: tuple[str, ...], besieged: Path) -> None:
+    code = f"from gpudoctor.cli import carrying; raise SystemExit(carrying.run({words!r}))"
+    env = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    argv = [sys.executable, "-P", "-c", code]
+    ended = subprocess.run(argv, cwd=besieged, env=env, capture_output=True, text=True, timeout=60)
+    assert ended.returncode == 0, ended.stderr
+    assert imported(besieged) == set()
+
+
+def test_our_own_command_imports_nothing_of_it_wherever_it_is_started(besieged: Path) -> None:
+    from gpudoctor.cli.start import ourselves
+
+    env = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    argv = ourselves("--version")
+    ended = subprocess.run(argv, cwd=besieged, env=env, capture_output=True, text=True, timeout=60, check=True)
+    assert ended.stdout.startswith("gpudoctor ")
+    assert imported(besieged) == set()
 
 
 def test_what_would_hide_a_framework_is_told(trapped: Path) -> None:

@@ -72,7 +72,9 @@ def own(argv: tuple[str, ...]) -> list[str]:
     if words[:1] == ["sudo"] and os.geteuid() == 0 and shutil.which("sudo") is None:
         words = words[1:]
     if words[:1] == ["gpudoctor"]:
-        words = [sys.executable, "-m", "gpudoctor", *words[1:]]
+        from gpudoctor.cli.start import ourselves
+
+        words = ourselves(*words[1:])
     return words
 
 

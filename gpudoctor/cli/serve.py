@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import argparse
 import os
-import shlex
-import sys
+import platform
 from typing import TYPE_CHECKING
 
 from gpudoctor.cli import OK, UsageError
 from gpudoctor.cli.arguments import Parser
 from gpudoctor.cli.check import source
+from gpudoctor.cli.start import ourselves
 from gpudoctor.cli.tui import fleet_of, recorded, source_of
 
 if TYPE_CHECKING:
     from types import ModuleType
 
+    from gpudoctor.tui.session import Source
+
 DESCRIPTION = """Show the application in a browser. Each visitor gets a process of its own, which ends when the page is
-closed. Only this machine can reach it, unless --host names another address."""
+closed. Only this machine can reach it, unless --host names another address, and only who has the printed address, with
+its token, gets in. What is saved is a download."""
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
@@ -39,21 +42,30 @@ def _port(text: str) -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """Serve until a signal ends it."""
-    source_of(arguments), fleet_of(arguments)  # tells what cannot be used before a browser is opened
+    chosen, fleet = source_of(arguments), fleet_of(arguments)  # tells what cannot be used before a browser is opened
     serving = _serving()
     from gpudoctor.cli.output import complain
 
     if arguments.host not in LOOPBACK:
         complain(
-            f"Warning: everybody who can reach {arguments.host} port {arguments.port} sees this machine's facts, "
-            "can run its tests and save files as you, without a password."
+            f"Warning: {arguments.host} port {arguments.port} is reached over the network, without encryption: whoever "
+            "can read along gets the token, and with it this machine's facts and its smoke tests."
         )
     try:
-        serving.Server(command(arguments), arguments.host, arguments.port).serve()
+        serving.Server(command(arguments), arguments.host, arguments.port, shown(chosen, fleet)).serve()
     except OSError as error:
         where = f"{arguments.host} port {arguments.port}"
         raise UsageError(f"gpudoctor cannot listen on {where}: {_why(error)}.") from None
     return OK
+
+
+def shown(chosen: Source, fleet: tuple[str, ...]) -> str:
+    """What the page is about, for its title: the name of this machine, or of what was opened instead."""
+    if fleet:
+        from gpudoctor.tui.fleet.opened import Opened
+
+        return Opened(fleet).title
+    return chosen.title if chosen.title != "this machine" else platform.node() or chosen.title
 
 
 def _why(error: OSError) -> str:
@@ -72,9 +84,9 @@ def _serving() -> ModuleType:
     return serving
 
 
-def command(arguments: argparse.Namespace) -> str:
-    """The shell's words for one visitor's application: the same options, in this interpreter."""
-    words = [sys.executable, "-m", "gpudoctor", "tui"]
+def command(arguments: argparse.Namespace) -> list[str]:
+    """The words that start one visitor's application: the same options, in this interpreter."""
+    words = ["tui"]
     for name in ("facts", "demo", "samples", "timeout"):
         if getattr(arguments, name) is not None:
             words += [f"--{name}", str(getattr(arguments, name))]
@@ -83,4 +95,4 @@ def command(arguments: argparse.Namespace) -> str:
     words += ["--root", arguments.root] if arguments.root != "/" else []
     words += ["--fleet", *(os.path.abspath(path) for path in arguments.fleet)] if arguments.fleet else []
     words += ["--quick"] if arguments.quick else []
-    return f"exec {shlex.join(words)}"
+    return ourselves(*words)

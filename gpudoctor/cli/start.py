@@ -3,6 +3,7 @@
 import errno
 import os
 import signal
+import sys
 from collections.abc import Mapping, Sequence
 
 NOT_FOUND, NOT_RUN = 127, 126  # as shells say it
@@ -15,6 +16,11 @@ class NotRunError(Exception):
     def __init__(self, says: str, code: int) -> None:
         super().__init__(says)
         self.code = code
+
+
+def ourselves(*words: str) -> list[str]:
+    """A command of ours by this interpreter: -P leaves the working directory out of the module path (Python 3.11)."""
+    return [sys.executable, "-P", "-m", "gpudoctor", *words]
 
 
 def located(name: str, env: Mapping[str, str]) -> str:

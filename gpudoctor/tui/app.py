@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from io import BytesIO
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import work
@@ -99,6 +100,9 @@ class Doctor(App[int]):
     def on_mount(self) -> None:
         """Begin to examine."""
         self.sub_title = self.session.source.title
+        if self.is_web:
+            self.theme_changed_signal.subscribe(self, lambda _: self._tell_background())
+            self._tell_background()
         self.app_resume_signal.subscribe(self, lambda _: self.refresh(layout=True))
         if self.fleet.paths:
             return  # the machine is examined when somebody goes to one of its places
@@ -211,6 +215,11 @@ class Doctor(App[int]):
         if self.colour:
             self.theme = (LIGHT if self.theme == DARK.name else DARK).name
 
+    def _tell_background(self) -> None:
+        """Tell the page's terminal our background (OSC 11), for what is left beside the last cell."""
+        if self._driver is not None:
+            self._driver.write(f"\x1b]11;{self.theme_variables['background']}\x07")
+
     def action_help(self) -> None:
         """List the keys."""
         from gpudoctor.tui.keys import KeysScreen, groups
@@ -222,9 +231,22 @@ class Doctor(App[int]):
         """The letters of vi, wherever the arrows move something; in a field they are letters."""
         self.simulate_key(to)
 
+    def deliver(self, text: str, name: str) -> None:
+        """Hand a file to the browser, which keeps it where its user is: nothing is written on this machine.
+
+        Args:
+            text: what is in it.
+            name: the file's name.
+        """
+        self.deliver_binary(BytesIO(text.encode()), save_directory="/", save_filename=name)
+        self.notify(f"{name} ({len(text) / 1000:.0f} kB)", title="Handed to the browser")
+
     def ask_for(self, kind: str) -> None:
-        """Ask for a file to open, and open it: facts, samples, or a fleet."""
+        """Ask for a file to open, and open it: facts, samples, or a fleet; in a browser nothing is opened."""
         from gpudoctor.tui.opening import OpenScreen
+
+        if self.is_web:
+            return
 
         async def opened(what: Source | Opened | None) -> None:
             if isinstance(what, Opened):

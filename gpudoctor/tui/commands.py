@@ -44,20 +44,21 @@ class Commands(Provider):
         yield Entry("Keys", "List the keys that work here", app.action_help)
         if app.colour:
             yield Entry("Dark or light", "Change the colours", app.action_theme)
-        yield Entry("Open a facts file", "A machine that `gpudoctor facts` recorded", partial(app.ask_for, "facts"))
-        yield Entry(
-            "Play recorded samples",
-            "GPUs over time, out of a file instead of a driver",
-            partial(app.ask_for, "samples"),
-        )
-        yield Entry(
-            "Open a fleet", "The reports of many machines, in a folder or a file", partial(app.ask_for, "fleet")
-        )
+        if not app.is_web:  # who looks on in a browser opens no files of this machine
+            yield from self._files()
         for name, says in DEMOS.items():
             yield Entry(f"Open the demo {name}", says, partial(self._demo, name))
         if app.session.source != app.first:
             yield Entry(f"Back to {app.first.title}", "Close the recorded machine", partial(app.open, app.first))
         yield Entry("Quit", "Leave, and end what still runs", app.action_quit)
+
+    def _files(self) -> Iterator[Entry]:
+        """What asks for a file."""
+        ask = self.doctor.ask_for
+        yield Entry("Open a facts file", "A machine that `gpudoctor facts` recorded", partial(ask, "facts"))
+        says = "GPUs over time, out of a file instead of a driver"
+        yield Entry("Play recorded samples", says, partial(ask, "samples"))
+        yield Entry("Open a fleet", "The reports of many machines, in a folder or a file", partial(ask, "fleet"))
 
     async def discover(self) -> Hits:
         """All of them."""

@@ -1,6 +1,7 @@
 """`gpudoctor tui` and `gpudoctor serve` as commands: what they open, what they refuse, and in which words."""
 
 import builtins
+import platform
 import re
 import shlex
 import sys
@@ -88,7 +89,7 @@ def test_a_visitor_s_application_opens_the_same_fleet(tmp_path: Path, monkeypatc
     (tmp_path / "my run").mkdir()
     monkeypatch.chdir(tmp_path)
     given = _arguments("serve --fleet 'my run'")
-    assert f"--fleet '{tmp_path}/my run'" in serve.command(given)
+    assert serve.command(given)[-2:] == ["--fleet", f"{tmp_path}/my run"]
 
 
 def test_it_plays_recorded_samples_beside_any_machine(tmp_path: Path) -> None:
@@ -97,7 +98,8 @@ def test_it_plays_recorded_samples_beside_any_machine(tmp_path: Path) -> None:
     for others in ("", "--demo mismatch", "--quick"):
         opened = tui.source_of(_arguments(f"tui --samples {shlex.quote(str(path))} {others}"))
         assert [line.title for line in opened.samples] == ["one", None]
-    assert shlex.split(serve.command(_arguments("serve --samples 'a b'")))[5:] == ["--samples", "a b"]
+    words = serve.command(_arguments("serve --samples 'a b'"))
+    assert words == [sys.executable, "-P", "-m", "gpudoctor", "tui", "--samples", "a b"]
 
 
 def _note(seen: list[Any], arguments: Any) -> int:
@@ -119,24 +121,27 @@ def test_help_and_version_are_those_of_the_whole(run: Run) -> None:
     assert run("--version").out.startswith("gpudoctor ")
 
 
-def test_a_visitors_command_has_the_same_options_and_is_quoted() -> None:
-    line = 'serve --facts "my host.json" --timeout 9 --quick'
-    words = shlex.split(serve.command(_arguments(line)))
-    assert words == [
-        "exec",
-        sys.executable,
-        "-m",
-        "gpudoctor",
-        "tui",
-        "--facts",
-        "my host.json",
-        "--timeout",
-        "9.0",
-        "--quick",
-    ]
-    words = shlex.split(serve.command(_arguments("serve --python 'a b' --python c --root /x --demo mismatch")))
+def test_a_visitors_command_has_the_same_options() -> None:
+    words = serve.command(_arguments('serve --facts "my host.json" --timeout 9 --quick'))
+    assert words[:4] == [sys.executable, "-P", "-m", "gpudoctor"]
+    assert words[4:] == ["tui", "--facts", "my host.json", "--timeout", "9.0", "--quick"]
+    words = serve.command(_arguments("serve --python 'a b' --python c --root /x --demo mismatch"))
     assert words[5:] == ["--demo", "mismatch", "--python", "a b", "--python", "c", "--root", "/x"]
     assert main(words[4:]) == 2  # they are understood: all that is missing is a terminal, or a sense in the options
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        ("serve", platform.node()),
+        ("serve --demo mismatch", "demo: mismatch"),
+        ("serve --root /tmp", "/tmp"),
+        ("serve --fleet /tmp/run-7/", "run-7"),
+    ],
+)
+def test_the_page_s_title_says_what_is_shown(line: str, shown: str) -> None:
+    given = _arguments(line)
+    assert serve.shown(tui.source_of(given), tuple(given.fleet)) == shown
 
 
 def test_without_the_extra_it_says_how_to_install_it(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ import socket
 import subprocess
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -63,9 +63,9 @@ class Page:
     def __init__(self, driver: str, session: str) -> None:
         self._at = f"{driver}/session/{session}"
 
-    def call(self, path: str, **words: Any) -> Any:
+    def call(self, path: str, method: str = "POST", **words: Any) -> Any:
         """One of WebDriver's commands."""
-        return ask(f"{self._at}/{path}", words)
+        return ask(f"{self._at}/{path}", words if method == "POST" else None, method)
 
     def open(self, url: str) -> None:
         """Go somewhere, and listen to what the page hears."""
@@ -84,6 +84,23 @@ class Page:
     def shows(self, text: str) -> None:
         """Wait until the application has written a text."""
         until(lambda: text in self.told, text)
+
+    @property
+    def asked(self) -> list[str]:
+        """The addresses that it has asked for since the last time, sockets included."""
+        found = []
+        for entry in self.call("se/log", type="performance"):
+            event = json.loads(entry["message"])["message"]
+            if event["method"] == "Network.requestWillBeSent":
+                found.append(str(event["params"]["request"]["url"]))
+            elif event["method"] == "Network.webSocketCreated":
+                found.append(str(event["params"]["url"]))
+        return found
+
+    def press(self, *keys: str) -> None:
+        """Press keys, wherever the focus is."""
+        steps = [{"type": kind, "value": key} for key in keys for kind in ("keyDown", "keyUp")]
+        self.call("actions", actions=[{"type": "key", "id": "keyboard", "actions": steps}])
 
     def click(self, x: float, y: float) -> None:
         """Press the mouse's button at a place of the page, in pixels."""
@@ -111,8 +128,8 @@ def ask(url: str, words: dict[str, Any] | None = None, method: str = "POST") -> 
 
 
 @contextmanager
-def browser(folder: Path, width: int = 1100, height: int = 700) -> Iterator[Page]:
-    """A browser with one page, ended in the end."""
+def browser(folder: Path, width: int = 1100, height: int = 700, more: Sequence[str] = ()) -> Iterator[Page]:
+    """A browser with one page, ended in the end; `more`: options of Chromium."""
     port = free_port()
     at = f"http://127.0.0.1:{port}"
     with (folder / "chromedriver.log").open("wb") as log:
@@ -126,8 +143,9 @@ def browser(folder: Path, width: int = 1100, height: int = 700) -> Iterator[Page
             "--disable-dev-shm-usage",
             f"--user-data-dir={folder}/profile",
         ]
-        wanted = {"binary": BROWSER, "args": [*options, f"--window-size={width},{height}"]}
-        logs = {"browser": "ALL"}  # what a page complains of: call("se/log", type="browser")
+        wanted = {"binary": BROWSER, "args": [*options, *more, f"--window-size={width},{height}"]}
+        # What a page complains of, and what it asks for: call("se/log", type="browser" or "performance").
+        logs = {"browser": "ALL", "performance": "ALL"}
         always = {"goog:chromeOptions": wanted, "goog:loggingPrefs": logs}
         made = ask(f"{at}/session", {"capabilities": {"alwaysMatch": always}})
         yield Page(at, made["sessionId"])

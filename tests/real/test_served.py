@@ -1,152 +1,152 @@
-"""`gpudoctor serve` in a real browser: it is drawn, a click is answered, and each visitor's process ends with them."""
+"""`gpudoctor serve` in a real browser: driven by keys and clicks, asking nobody else, told how it ends."""
 
 import json
 import os
 import re
 import signal
-import subprocess
-import sys
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
-from tests.real.browser import Page, browser, free_port, needs_browser, until
-from tests.real.tmux import coverage
-from tests.standins import clean_up, left_running
+from tests.real.browser import Page, browser, needs_browser, until
+from tests.real.served import Served, answer, serving
 
 pytest.importorskip("textual_serve", reason="the extra web is not installed")
+pytestmark = needs_browser
 
 SCREEN = "document.querySelector('.xterm-screen')"
-
-
-class Served:
-    """A server, and the processes of its visitors."""
-
-    def __init__(self, folder: Path, *words: str) -> None:
-        self.port, self._mark = free_port(), f"MARK={folder}"
-        env = {"PATH": "/usr/bin:/bin", "HOME": str(folder), "LANG": "C.UTF-8", "MARK": str(folder), **coverage()}
-        argv = [sys.executable, "-m", "gpudoctor", "serve", "--port", str(self.port), *words]
-        self.process = subprocess.Popen(
-            argv, env=env, cwd="/", stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-        )
-        assert self.process.stdout is not None
-        self.said = ""
-        while "gpudoctor is on" not in self.said:
-            line = self.process.stdout.readline()
-            assert line, self.said
-            self.said += line
-
-    @property
-    def url(self) -> str:
-        """Where it is."""
-        return f"http://127.0.0.1:{self.port}/"
-
-    def visitors(self) -> list[int]:
-        """The processes of those who look on."""
-        return [pid for pid in left_running(self._mark) if pid != self.process.pid]
-
-    def end(self) -> None:
-        """Whatever became of it, leave nothing."""
-        self.process.kill()
-        self.process.communicate()
-        clean_up(self.visitors())
+ENTER = "\ue007"
+# A browser that finds no other machine, as on a node without a way out.
+ALONE = ["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--disable-background-networking"]
 
 
 @pytest.fixture
 def served(tmp_path: Path) -> Iterator[Served]:
     """The demo of a mismatch, served."""
-    made = Served(tmp_path, "--demo", "mismatch")
-    yield made
-    made.end()
+    with serving(tmp_path, "--demo", "mismatch") as made:
+        yield made
 
 
-def _answer(url: str, **headers: str) -> tuple[int, str]:
-    try:
-        with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=20) as answer:
-            return answer.status, answer.read().decode()
-    except urllib.error.HTTPError as error:
-        return error.code, error.read().decode()
+@pytest.fixture
+def page(served: Served, tmp_path: Path) -> Iterator[Page]:
+    """The page, drawn."""
+    with browser(tmp_path, more=ALONE) as one:
+        one.open(served.url)
+        one.shows("sudo reboot")
+        yield one
 
 
-def test_only_its_own_page_is_answered(served: Served) -> None:
-    status, page = _answer(served.url)
-    assert status == 200
-    assert f"ws://127.0.0.1:{served.port}/ws" in page
-    assert _answer(f"http://localhost:{served.port}/")[0] == 200
-    refused = (403, "gpudoctor answers only its own page.")
-    assert _answer(f"{served.url}ws", Origin="http://evil.example") == refused
-    assert _answer(f"{served.url}ws", Origin="null") == refused
-    assert _answer(f"{served.url}ws", Origin="http://[") == refused
-    assert _answer(served.url, Host=f"evil.example:{served.port}") == refused  # a name that leads here by DNS
-    assert _answer(served.url, Host="[") == refused
-    assert served.visitors() == []
-    assert "Warning" not in served.said
+def test_it_asks_nobody_else_and_keeps_no_token(served: Served, page: Page) -> None:
+    page.press("2")
+    page.shows("The PCI bus shows")  # keys work before any click
+    assert page.run("return document.title") == "gpudoctor: demo: mismatch"
+    assert page.run("return location.href") == f"{served.base}/"
+    asked = page.asked
+    assert {f"{served.base}/static/fonts/RobotoMono-VariableFont_wght.ttf", served.url} <= set(asked)
+    assert any(one.startswith(f"ws://127.0.0.1:{served.port}/ws") for one in asked)
+    others = [urlsplit(one) for one in asked if not one.startswith(("data:", "chrome:"))]  # those stay in the browser
+    assert {one.netloc for one in others} == {f"127.0.0.1:{served.port}"}
+    assert [one["message"] for one in page.call("se/log", type="browser") if one["level"] == "SEVERE"] == []
+    assert page.run("return document.fonts.check('16px \"Roboto Mono\"')")
 
 
-def test_another_address_than_loopback_is_warned_of(tmp_path: Path) -> None:
-    served = Served(tmp_path, "--demo", "mismatch", "--host", "0.0.0.0")
-    try:
-        everybody = f"gpudoctor: Warning: everybody who can reach 0.0.0.0 port {served.port} sees this machine's facts"
-        assert served.said.startswith(f"{everybody}, can run its tests and save files as you, without a password.\n")
-        status, page = _answer(served.url, Host=f"gpu-7.example:{served.port}")
-        assert status == 200
-        assert f"ws://gpu-7.example:{served.port}/ws" in page
-        assert _answer(f"{served.url}ws", Origin="http://evil.example")[0] == 403
-    finally:
-        served.end()
+def test_a_file_goes_to_the_browser_and_not_to_the_disk(served: Served, page: Page, tmp_path: Path) -> None:
+    downloads = tmp_path / "downloads"
+    downloads.mkdir()
+    where = {"behavior": "allow", "downloadPath": str(downloads)}
+    page.call("goog/cdp/execute", cmd="Browser.setDownloadBehavior", params=where)
+    page.press("w")
+    page.shows("Save the report")
+    page.press(ENTER)
+    report = downloads / "gpudoctor-report.json"
+    until(report.exists, "the download")
+    assert json.loads(report.read_text())["status"] == "fail"
+    page.shows("Handed to the browser")
+    page.press("c")
+    page.shows("To the clipboard")
+    assert not (tmp_path / ".local").exists()
+    assert list(tmp_path.glob("*.json")) == []
+    assert len(page.call("window/handles", method="GET")) == 1  # no empty window is left behind
 
 
-@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
-def test_a_signal_ends_the_server(served: Served, name: str) -> None:
-    served.process.send_signal(getattr(signal, name))
-    assert served.process.wait(20) == 0
+def test_another_client_is_refused_while_somebody_looks_on(served: Served, page: Page) -> None:
+    assert answer(served.base).status == 403
+    assert answer(f"{served.base}/ws", Connection="Upgrade", Upgrade="websocket").status == 403
+    page.call("cookie", method="DELETE")
+    page.call("url", url=served.base)
+    assert page.run("return document.body.innerText").startswith("Open the address that")
+    until(lambda: not served.visitors(), "the end of the visit")
 
 
-class TestInABrowser:
-    """What needs Chromium."""
+def test_it_is_drawn_and_a_click_is_answered(page: Page, tmp_path: Path) -> None:
+    before = page.picture(tmp_path / "before.png")
+    assert before.startswith(b"\x89PNG")
+    assert len(set(before)) > 200  # no empty page
+    assert "The PCI bus shows" not in page.told
+    _click_first_row(page, "2 GPUs")
+    page.shows("The PCI bus shows")
+    until(lambda: page.picture(tmp_path / "after.png") != before, "another picture")
 
-    pytestmark = needs_browser
 
-    def test_it_is_drawn_and_a_click_is_answered(self, served: Served, tmp_path: Path) -> None:
-        with browser(tmp_path) as page:
-            page.open(served.url)
-            page.shows("Diagnosis")
-            page.shows("sudo reboot")
-            before = page.picture(tmp_path / "before.png")
-            assert before.startswith(b"\x89PNG")
-            assert len(set(before)) > 200  # no empty page
-            assert "The PCI bus shows" not in page.told
-            _click_first_row(page, "2 GPUs")
-            page.shows("The PCI bus shows")
-            until(lambda: page.picture(tmp_path / "after.png") != before, "another picture")
+def test_what_is_left_beside_the_cells_has_the_application_s_colour(page: Page) -> None:
+    def behind() -> str:
+        return str(page.run("return getComputedStyle(document.body).backgroundColor"))
 
-    def test_each_visitor_has_a_process_that_ends_with_the_page(self, served: Served, tmp_path: Path) -> None:
-        with browser(tmp_path) as page:
-            page.open(served.url)
-            page.shows("Diagnosis")
-            first = served.visitors()
-            assert len(first) == 1
-            page.call("url", url="about:blank")
-            until(lambda: not served.visitors(), "the end of the visit")
-            page.open(served.url)
-            page.shows("Diagnosis")
-            until(lambda: len(served.visitors()) == 1, "another process")
-            assert served.visitors() != first
-        until(lambda: not served.visitors(), "the end with the browser")
+    until(lambda: behind() == "rgb(18, 18, 18)", "the dark background")
+    page.press("t")
+    until(lambda: behind() == "rgb(228, 228, 228)", "the light background")
 
-    @pytest.mark.parametrize("name", ["SIGTERM", "SIGINT", "SIGHUP", "SIGKILL"])
-    def test_a_visitors_process_ends_with_the_server(self, served: Served, tmp_path: Path, name: str) -> None:
-        with browser(tmp_path) as page:
-            page.open(served.url)
-            page.shows("Diagnosis")
-            assert len(served.visitors()) == 1
-            os.kill(served.process.pid, getattr(signal, name))
-            served.process.wait(20)
-            until(lambda: not served.visitors(), "the end with the server", 10)
+
+def test_each_visitor_has_a_process_that_ends_with_the_page(served: Served, tmp_path: Path) -> None:
+    with browser(tmp_path) as page:
+        page.open(served.url)
+        page.shows("Diagnosis")
+        first = served.visitors()
+        assert len(first) == 1
+        page.call("url", url="about:blank")
+        until(lambda: not served.visitors(), "the end of the visit")
+        page.open(served.base)  # the cookie is enough now
+        page.shows("Diagnosis")
+        until(lambda: len(served.visitors()) == 1, "another process")
+        assert served.visitors() != first
+    until(lambda: not served.visitors(), "the end with the browser")
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT", "SIGHUP", "SIGKILL"])
+def test_a_visitors_process_ends_with_the_server(served: Served, page: Page, name: str) -> None:
+    assert len(served.visitors()) == 1
+    os.kill(served.process.pid, getattr(signal, name))
+    served.process.wait(20)
+    until(lambda: not served.visitors(), "the end with the server", 10)
+
+
+def test_who_lost_the_application_gets_it_again(served: Served, page: Page) -> None:
+    os.kill(served.visitors()[0], signal.SIGKILL)
+    until(lambda: "gpudoctor ended" in _dialog(page), "a word")
+    page.press(ENTER)
+    until(lambda: not _dialog(page), "another page")
+    page.shows("sudo reboot")
+    page.press("q")
+    until(lambda: "gpudoctor was closed" in _dialog(page), "another word")
+
+
+def test_who_lost_the_server_is_told_what_to_do(served: Served, page: Page, tmp_path: Path) -> None:
+    served.process.kill()
+    until(lambda: "The connection is lost" in _dialog(page), "a word")
+    page.press(ENTER)
+    until(lambda: "No answer. Is `gpudoctor serve` running there?" in _dialog(page), "another word")
+    served.process.wait(20)
+    with serving(tmp_path, "--demo", "mismatch", port=served.port):
+        page.press(ENTER)
+        until(lambda: "Open the address that `gpudoctor serve` has printed" in _dialog(page), "what to do")
+
+
+def _dialog(page: Page) -> str:
+    """What the dialog says; empty: it is closed."""
+    return str(page.run("const over = document.getElementById('over'); return over?.open ? over.innerText : ''"))
 
 
 def _click_first_row(page: Page, text: str) -> None:

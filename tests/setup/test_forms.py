@@ -1,7 +1,9 @@
 """The plan as files for other tools, each read by what such files are read by, as far as that is here."""
 
+import re
 import shlex
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,7 @@ import pytest
 
 from gpudoctor.facts import Facts
 from gpudoctor.setup.forms import FORMS, render
-from gpudoctor.setup.forms.parts import unattended, yaml
+from gpudoctor.setup.forms.parts import isolated, unattended, yaml
 from gpudoctor.setup.plan import Command, File, Plan, Step
 from gpudoctor.setup.planner import plan
 from gpudoctor.setup.projects import split
@@ -88,6 +90,24 @@ def test_the_script_runs_and_leaves_out_what_needs_root(tmp_path: Path) -> None:
     assert (tmp_path / "copy").read_text() == "it's $HOME\nEND_OF_FILE\n"
     assert not (tmp_path / "root").exists()
     assert "Left out without --with-root: As root" in done.stdout
+
+
+def test_the_script_imports_nothing_of_the_directory_in_which_it_is_run(tmp_path: Path) -> None:
+    (tmp_path / "venv.py").write_text("print('not the real one')")
+    words = (sys.executable, "-m", "venv", "--help")
+    own = Step(id="o", group="environment", title="Make it", why="w", commands=(_of(words),))
+    text = render("shell", Plan(steps=(own,)))
+    done = subprocess.run(["sh"], input=text, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert "usage: venv" in done.stdout
+    assert "not the real one" not in done.stdout
+    for one in PLANS.values():
+        assert re.findall(r"python[\d.]* -m ", render("shell", one)) == []
+
+
+@pytest.mark.parametrize("words", [("sudo", "useradd", "-m", "x"), ("kubectl", "-m", "x"), ("uv", "venv", "x")])
+def test_only_a_python_is_isolated(words: tuple[str, ...]) -> None:
+    assert isolated(_of(words)) == _of(words)
+    assert isolated(_of(("sudo", "python3.9", "-m", "pip"))).argv == ("sudo", "python3.9", "-I", "-m", "pip")
 
 
 def test_with_root_the_script_ends_where_a_restart_is_needed(tmp_path: Path) -> None:

@@ -73,6 +73,18 @@ def line(command: Command, sudo: bool = True) -> str:
     return command.shown if sudo else command.shown.replace("sudo ", "")
 
 
+def isolated(command: Command) -> Command:
+    """The command with a Python that imports nothing from the working directory, where `-m` looks first.
+
+    -P would do, but only Python 3.11 and later have it; -I is of 3.4, and leaves PYTHONPATH out as well.
+    """
+    for at, word in enumerate(command.argv[1:3], 1):
+        if word == "-m" and command.argv[at - 1].rpartition("/")[2].startswith(("python", "pypy")):
+            argv = (*command.argv[:at], "-I", *command.argv[at:])
+            return Command(shlex.join(argv), argv)
+    return command
+
+
 def uses_uv(plan: Plan) -> bool:
     """Whether a step of the plan runs uv from PATH."""
     return any(c.argv[:1] == ("uv",) for s in plan.steps for c in s.commands)

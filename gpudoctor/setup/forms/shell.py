@@ -3,8 +3,8 @@
 import shlex
 
 from gpudoctor.setup.commands import needs_root
-from gpudoctor.setup.forms.parts import head, line, remarks
-from gpudoctor.setup.plan import File, Plan, Step
+from gpudoctor.setup.forms.parts import head, isolated, line, remarks
+from gpudoctor.setup.plan import Command, File, Plan, Step
 
 _START = """set -eu
 with_root=no
@@ -35,16 +35,20 @@ def _plain(step: Step) -> list[str]:
     lines = [f"echo {shlex.quote(step.title)}"]
     for file in step.files:
         lines += _file(file)
-    return [*lines, *(line(c) for c in step.commands), *(line(c) for c in step.verify)]
+    return [*lines, *(_line(c) for c in step.commands), *(_line(c) for c in step.verify)]
 
 
 def _asked(step: Step) -> list[str]:
     """A step that changes the machine: only where the caller says so."""
-    found = [f"    {one}" for c in step.commands for one in line(c).splitlines()]
+    found = [f"    {one}" for c in step.commands for one in _line(c).splitlines()]
     if not found:
         return [f"echo {shlex.quote('To be done by hand: ' + step.title)}"]
     leaves = f"    echo {shlex.quote('Left out without --with-root: ' + step.title)}"
     return ["if [ $with_root = yes ]; then", *found, "else", leaves, "fi"]
+
+
+def _line(command: Command) -> str:
+    return line(isolated(command))  # the script is run in whatever directory somebody stands in
 
 
 def _restart(asked: list[Step]) -> list[str]:

@@ -40,17 +40,17 @@ class Choice(NamedTuple):
         return side(f"demo: {self.target}", demo.load(self.target))
 
 
-def choices(env: Mapping[str, str], here: str) -> list[Choice]:
+def choices(env: Mapping[str, str], here: str | None) -> list[Choice]:
     """All of them, in the order in which somebody would look for one.
 
     Args:
         env: the environment, which says where facts are kept.
-        here: the working directory.
+        here: the working directory; None: its files are not offered.
     """
     from gpudoctor.demo import DEMOS
 
     kept = [Choice("This machine, kept earlier", _date(path), path) for path in keeping.kept(keeping.folder(env))]
-    files = [Choice("Files here", name, os.path.join(here, name)) for name in _files(here)]
+    files = [Choice("Files here", name, os.path.join(here, name)) for name in _files(here)] if here else []
     demos = [Choice("Recorded machines", f"{name}: {says}", name, True) for name, says in DEMOS.items()]
     return [*kept[:MOST], *files[:MOST], *demos]
 

@@ -17,6 +17,8 @@ from gpudoctor.tui.compare.aside import aside
 from gpudoctor.tui.compare.choices import Choice, choices, typed
 from gpudoctor.tui.compare.completion import PathSuggester
 
+# In a browser, where no files of this machine are opened but those that were kept from here.
+CLOSED = "Compare with a recorded machine, or with this one earlier"
 TITLE = "Compare with a facts file or a report: a good machine, or this one earlier"
 
 
@@ -53,11 +55,12 @@ class Chooser(Vertical):
 
     def compose(self) -> ComposeResult:
         """The question."""
-        yield Static(TITLE, markup=False)
-        yield Input(
-            placeholder="path of a .json file; right arrow completes, down goes to the list",
-            suggester=PathSuggester(self.here),
-        )
+        yield Static(CLOSED if self.app.is_web else TITLE, markup=False)
+        if not self.app.is_web:
+            yield Input(
+                placeholder="path of a .json file; right arrow completes, down goes to the list",
+                suggester=PathSuggester(self.here),
+            )
         yield Static(markup=False, id="compare-error")
         yield OptionList(compact=True)
 
@@ -67,7 +70,8 @@ class Chooser(Vertical):
 
     def list(self) -> None:
         """Look anew what there is to compare with."""
-        aside(self, lambda: self.Listed(choices(os.environ, self.here)))
+        here = None if self.app.is_web else self.here
+        aside(self, lambda: self.Listed(choices(os.environ, here)))
 
     def on_chooser_listed(self, message: Listed) -> None:
         """Show it; the cursor stays on what it was on."""
@@ -110,5 +114,5 @@ class Chooser(Vertical):
 
     def key_down(self) -> None:
         """From the path to the list."""
-        if self.query_one(Input).has_focus:
+        if isinstance(self.screen.focused, Input):
             self.query_one(OptionList).focus()

@@ -19,19 +19,28 @@ def folder(env: Mapping[str, str]) -> str:
     return os.path.join(state if state.startswith("/") else f"{home}/.local/state", "gpudoctor")
 
 
+def content(facts: Facts) -> str:
+    """What is kept: the facts, masked."""
+    from gpudoctor.privacy import masked
+    from gpudoctor.report.clean import document
+
+    return document(masked(facts))
+
+
+def name(now: float | None = None) -> str:
+    """The file's name, with the present date."""
+    return f"{PREFIX}{time.strftime('%Y-%m-%d-%H%M%S', time.localtime(now))}{SUFFIX}"
+
+
 def keep(facts: Facts, where: str, now: float | None = None) -> str:
     """Write facts, masked, under the present date; gives the path.
 
     Raises:
         OSError: it cannot be written.
     """
-    from gpudoctor.privacy import masked
-    from gpudoctor.report.clean import document
-
     os.makedirs(where, mode=0o700, exist_ok=True)
-    date = time.strftime("%Y-%m-%d-%H%M%S", time.localtime(now))
-    path = f"{where}/{PREFIX}{date}{SUFFIX}"
-    write(path, document(masked(facts)).encode())
+    path = f"{where}/{name(now)}"
+    write(path, content(facts).encode())
     return path
 
 

@@ -50,11 +50,11 @@ class Place(Screen[None]):
             self.number, self.result = number, result
 
     class Kept(Message):
-        """The facts are kept, or cannot be."""
+        """The facts are kept, cannot be, or are ready for the browser (`text`)."""
 
-        def __init__(self, path: str, why: str = "") -> None:
+        def __init__(self, path: str, why: str = "", text: str = "") -> None:
             super().__init__()
-            self.path, self.why = path, why
+            self.path, self.why, self.text = path, why, text
 
     def __init__(self) -> None:
         super().__init__()
@@ -150,12 +150,16 @@ class Place(Screen[None]):
             why = "A recorded machine is a file already." if facts else "The facts come when all probes have ended."
             self.app.notify(why, severity="warning", markup=False)
             return
-        aside(self, lambda: _kept(facts))
+        web = self.app.is_web
+        aside(self, lambda: _kept(facts, web))
 
     def on_place_kept(self, message: Kept) -> None:
         """Say so."""
         if message.why:
             self.app.notify(f"It cannot be kept: {message.why}.", severity="error", markup=False)
+            return
+        if message.text:
+            cast("Doctor", self.app).deliver(message.text, message.path)
             return
         self.query_one(Chooser).list()
         self.app.notify(message.path, title="Kept, masked", markup=False)
@@ -171,8 +175,10 @@ def _compared(choice: Choice, title: str, facts: Facts) -> Comparison | str:
         return f"It could not be compared: {type(error).__name__}: {error}."
 
 
-def _kept(facts: Facts) -> Place.Kept:
+def _kept(facts: Facts, web: bool) -> Place.Kept:
     try:
+        if web:
+            return Place.Kept(keeping.name(), text=keeping.content(facts))
         return Place.Kept(keeping.keep(facts, keeping.folder(os.environ)))
     except Exception as error:  # the disk's, or a fault of ours
         return Place.Kept("", getattr(error, "strerror", None) or f"{type(error).__name__}: {error}")

@@ -16,7 +16,8 @@ def copy(app: App[Any], chosen: Sequence[Command], machine: str) -> None:
     """Copy commands of one fix.
 
     Args:
-        app: whose clipboard it is (OSC 52, which some terminals refuse; that is why there is a file too).
+        app: whose clipboard it is (OSC 52, which some terminals refuse; that is why there is a file too, unless it is
+            shown in a browser, which takes what it is given and has no file here).
         chosen: what to copy.
         machine: whose fix it is.
     """
@@ -24,9 +25,12 @@ def copy(app: App[Any], chosen: Sequence[Command], machine: str) -> None:
         app.notify("There is no command here to copy.", severity="warning", markup=False)
         return
     app.copy_to_clipboard("\n".join(command.text for command in chosen))
+    what = commands.one_line(chosen[0].text) if len(chosen) == 1 else f"{len(chosen)} commands"
+    if app.is_web:
+        app.notify(f"{what}\nTo the clipboard", title="Copied", markup=False)
+        return
     path = commands.place(os.environ)
     why = commands.append(path, commands.kept(chosen, machine))
-    what = commands.one_line(chosen[0].text) if len(chosen) == 1 else f"{len(chosen)} commands"
     where = commands.short(path, os.environ.get("HOME", ""))
     if why:
         said = f"{what}\nTo the clipboard only: {where} cannot be written ({why})."

@@ -198,7 +198,7 @@ class Place(Screen[None]):
         detail, opened, node = self.query_one(FindingDetail), self.opened, self.query_one(NodeGrid).marks.cursor
         entry, fleet, nodes = self.query_one(FleetList).entry, opened.fleet, opened.nodes
         if fleet is None or nodes is None:
-            detail.show(None, lambda width: words.nothing(opened, width))
+            detail.show(None, lambda width: words.nothing(opened, width, not self.app.is_web))
         elif nodes.names and (self._of_node or entry is None):
             detail.show(f"node {nodes.names[node]}", lambda width: node_page.page(fleet, nodes, node, width))
         elif entry is not None:
@@ -251,6 +251,8 @@ class Place(Screen[None]):
             return self._view.narrowed or not isinstance(self.focused, FleetList)
         if action in ("copy", "copy_all", "copy_nodes", "search", "state", "next"):
             return self.opened.fleet is not None
+        if action == "open":
+            return not self.app.is_web
         return super().check_action(action, parameters)
 
     def _look(self, view: View) -> None:

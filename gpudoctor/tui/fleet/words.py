@@ -16,9 +16,8 @@ CLASSES = {"fail": "heading fail", "warn": "heading warn", "open": "heading advi
            "pass": "heading pass"}  # fmt: skip
 
 ROOMY = 100  # columns from which on the times have a line of their own
+OPEN = (("o", "opens the reports of many machines: the folder of a run, or files that were gathered."), ("", ""))
 HOW = (
-    ("o", "opens the reports of many machines: the folder of a run, or files that were gathered."),
-    ("", ""),
     ("run", "`gpudoctor fleet run slurm NODES --into DIR` checks many nodes and brings their reports into DIR."),
     ("gather", "`gpudoctor check --json > SHARED/$(hostname).json` on each machine does without anything else."),
     ("open", "`gpudoctor tui --fleet DIR` begins here."),
@@ -89,11 +88,18 @@ def wrapped(pieces: list[list[Part]], width: int) -> list[list[Part]]:
     return rows
 
 
-def nothing(opened: Opened, width: int) -> Page:
-    """The detail where there is no fleet yet, or none at all."""
+def nothing(opened: Opened, width: int, openable: bool) -> Page:
+    """The detail where there is no fleet yet, or none at all.
+
+    Args:
+        opened: the fleet.
+        width: columns.
+        openable: whether another can be opened.
+    """
     if opened.error:
-        return Page(tuple(hanging("", "`o` opens other reports, and `r` reads these again.", width)))
+        again = "`o` opens other reports, and `r` reads these again." if openable else "`r` reads them again."
+        return Page(tuple(hanging("", again, width)))
     if opened.running:
         return Page(tuple(hanging("", "The reports are read. What they come to appears here at once.", width)))
-    lines = [line for label, text in HOW for line in hanging(label, text, width)]
+    lines = [line for label, text in (*(OPEN if openable else ()), *HOW) for line in hanging(label, text, width)]
     return Page(tuple(lines))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import on, work
@@ -40,7 +41,7 @@ class FormButton(RadioButton):
 class SaveScreen(ModalScreen[None]):
     """The question."""
 
-    AUTO_FOCUS = "#save-name"
+    AUTO_FOCUS = "#save-name"  # in a browser there is none, and nothing has the focus
     DEFAULT_CSS = """
     SaveScreen {
         align: center middle;
@@ -65,6 +66,7 @@ class SaveScreen(ModalScreen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up", "form(-1)", "Another form", show=False),
         Binding("down", "form(1)", "Another form", show=False),
+        Binding("enter", "wanted", "Save", show=False),
         Binding("escape", "leave", "Cancel"),
     ]
 
@@ -80,11 +82,13 @@ class SaveScreen(ModalScreen[None]):
             with RadioSet(id="save-form", compact=True):
                 for number, form in enumerate(FORMS):
                     yield FormButton(form, chosen=number == 0)
-            yield Input(FORMS[0].file, id="save-name", compact=True)
+            if not self.app.is_web:
+                yield Input(FORMS[0].file, id="save-name", compact=True)
             yield Static(MASKED, id="save-masked", markup=False)
             yield Static(id="save-told", markup=False)
             with Horizontal(id="save-buttons"):
-                yield Button("Save", id="save-do", variant="primary", classes="-plain", compact=True)
+                label = "Download" if self.app.is_web else "Save"
+                yield Button(label, id="save-do", variant="primary", classes="-plain", compact=True)
                 yield Button("Cancel", id="save-leave", classes="-plain", compact=True)
                 yield Button("Overwrite", id="save-over", variant="warning", classes="-asked", compact=True)
                 yield Button("Another name", id="save-rename", classes="-asked", compact=True)
@@ -112,11 +116,11 @@ class SaveScreen(ModalScreen[None]):
     @on(RadioSet.Changed)
     def _form_chosen(self, event: RadioSet.Changed) -> None:
         """Another form has another name, unless somebody wrote one."""
-        name = self.query_one("#save-name", Input)
-        if name.value == self.form.file:
-            name.value = FORMS[event.index].file
-        elif name.value.endswith(f".{self.form.suffix}"):
-            name.value = name.value.removesuffix(self.form.suffix) + FORMS[event.index].suffix
+        for name in self.query(Input):
+            if name.value == self.form.file:
+                name.value = FORMS[event.index].file
+            elif name.value.endswith(f".{self.form.suffix}"):
+                name.value = name.value.removesuffix(self.form.suffix) + FORMS[event.index].suffix
         self.form = FORMS[event.index]
 
     @on(Input.Changed, "#save-name")
@@ -127,11 +131,14 @@ class SaveScreen(ModalScreen[None]):
 
     @on(Input.Submitted, "#save-name")
     @on(Button.Pressed, "#save-do")
-    def _wanted(self) -> None:
+    def action_wanted(self) -> None:
         """Save, or ask whether what is there may be overwritten."""
         if self.query_one("#save-do", Button).disabled:
             return
-        self._save(self.query_one("#save-name", Input).value, self.form)
+        if self.app.is_web:
+            self._hand_over(self.form)
+        else:
+            self._save(self.query_one("#save-name", Input).value, self.form)
 
     def _ask(self, path: str) -> None:
         """Ask whether what is there may be overwritten, unless somebody has not waited for the question."""
@@ -176,6 +183,20 @@ class SaveScreen(ModalScreen[None]):
         else:
             app.call_from_thread(self._saved, path, size)
 
+    @work(thread=True, exclusive=True, exit_on_error=False)
+    def _hand_over(self, form: Form) -> None:
+        """Give the file to the browser: who looks on there may write nothing on this machine."""
+        facts, app = self.session.facts, cast("Doctor", self.app)
+        if facts is None:
+            return
+        try:
+            text = form.render(*masked_report(facts, self.session.source.wishes))
+            app.call_from_thread(app.deliver, text, os.path.basename(form.file))
+        except Exception as error:
+            app.call_from_thread(self._failed, f"It could not be made: {type(error).__name__}: {error}.")
+        else:
+            app.call_from_thread(self._done)
+
     def _failed(self, why: str) -> None:
         if not self.is_mounted or self not in self.app.screen_stack:  # somebody has not waited for it
             self.app.notify(why, title="Not saved", severity="error", markup=False)
@@ -185,6 +206,9 @@ class SaveScreen(ModalScreen[None]):
 
     def _saved(self, path: str, size: int) -> None:
         self.notify(f"{path} ({size / 1000:.0f} kB)", title="Saved", markup=False)
+        self._done()
+
+    def _done(self) -> None:
         if self.is_current:  # else somebody has not waited for it
             self.dismiss()
 
