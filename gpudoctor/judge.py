@@ -240,12 +240,20 @@ def _ask(one: Check[S], about: About, subject: S) -> Verdict:
         if found is None:
             return Verdict(one, about, Outcome.PASS)
         problem = Problem(found) if isinstance(found, str) else found
-        fixes = one.fixes_for(subject) if problem.fixes is None else problem.fixes
+        fixes = _fixes(one, subject) if problem.fixes is None else problem.fixes
         return Verdict(one, about, Outcome.PROBLEM, problem.says, problem, fixes)
     except UnknownFactError as unknown:
         return Verdict(one, about, Outcome.UNKNOWN, unknown.why)
     except Exception as error:
         return Verdict(one, about, Outcome.BROKEN, _words(error))
+
+
+def _fixes(one: Check[S], subject: S) -> tuple[Fix, ...]:
+    """The fixes; none where a fact that they need is unknown: that makes the problem no less sure."""
+    try:
+        return one.fixes_for(subject)
+    except UnknownFactError:
+        return ()
 
 
 def _words(error: Exception) -> str:

@@ -2,7 +2,7 @@
 
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.maybe import known
+from gpudoctor.maybe import known, phrase
 from gpudoctor.subjects import nvidia_hardware
 
 
@@ -21,7 +21,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         f"Set {name} to the toolkit that is there, here and where it is set (~/.bashrc, /etc/environment, the image)."
     )
     commands = (f"export {name}={other[0]}",) if other else (f"unset {name}",)
-    undo = f"export {name}={facts.toolkits.home.path}"
+    undo = phrase("export {}={}", name, facts.toolkits.home.path) or None
     return (
         Fix(says if other else f"Unset {name}.", commands, "change-environment", undo=undo, verify="nvcc --version"),
     )

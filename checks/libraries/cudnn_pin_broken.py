@@ -2,6 +2,7 @@
 
 from gpudoctor.facts import Package, Unmet
 from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import present
 from gpudoctor.remedies.environment import own_environment
 from gpudoctor.remedies.proofs import framework_proof
 from gpudoctor.remedies.python import install, reinstall_torch, torch_choice
@@ -78,7 +79,9 @@ def cudnn_pin_broken(on: OnPython) -> Problem | None:
     brought = f"; {other.name} {other.version} brought it" if other else ""
     package, pin = broken.requires.split("==")[:2]
     name = NAMES.get(broken.package, broken.package)
-    says = f"{name} {broken.version} is built with cuDNN {pin}, installed is {package} {broken.found}{brought}."
+    says = (
+        f"{name} {broken.version} is built with cuDNN {pin}, installed is {package} {present(broken.found)}{brought}."
+    )
     evidence = [f"{other.name} requires {line}" for line in other.requires if "cudnn" in line] if other else []
     return Problem(says, (f"{broken.package} requires {broken.requires}", *evidence), severity=_severity(on, broken))
 

@@ -42,4 +42,4 @@ def import_crashes(on: OnLive) -> Problem | None:
     if says is None:
         return None
     tail = tuple(line for line in on.live.stderr.splitlines() if line.strip())[-6:]
-    return Problem(says, evidence=tail, cause=_CAUSES.get(str(on.live.died)))
+    return Problem(says, evidence=tail, cause=_CAUSES.get(on.live.died or ""))

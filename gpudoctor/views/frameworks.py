@@ -104,7 +104,7 @@ def import_problem(on: OnLive) -> Problem | None:
     if says is None:
         return None
     hint = import_errors.hint(on.live.import_error or "")
-    return Problem(says, evidence=(str(on.live.import_error)[:1500],), cause=hint.cause if hint else None)
+    return Problem(says, evidence=((on.live.import_error or "")[:1500],), cause=hint.cause if hint else None)
 
 
 def crash(name: str, live: Live) -> str | None:
