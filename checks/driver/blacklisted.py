@@ -58,6 +58,6 @@ def blacklisted(facts: Facts) -> str | None:
     if kernel.prime == "intel":
         return "prime-select has chosen the Intel GPU, which forbids the module nvidia (blacklist)."
     if _by_tool(facts):
-        files = " and ".join(kernel.switch_files)
+        files = " and ".join(kernel.switch_files) or "its configuration"
         return f"{present(kernel.switch)} is in integrated mode: {files} forbids the module nvidia (blacklist)."
     return "The module nvidia is blacklisted in modprobe.d or on the kernel command line, so it is not loaded."

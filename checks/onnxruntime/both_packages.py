@@ -50,5 +50,5 @@ def both_packages(on: OnFramework) -> Problem | None:
     lost = on.framework.variant == "cpu" or (isinstance(listed, tuple) and "CUDAExecutionProvider" not in listed)
     effect = "; the CUDA provider is gone" if lost else ""
     severity = Severity.ADVICE if not nvidia_gpus(on.facts) else Severity.ERROR if lost else None
-    seen = (f"providers: {', '.join(listed)}",) if isinstance(listed, tuple) else ()
+    seen = (f"providers: {', '.join(listed) or 'none'}",) if isinstance(listed, tuple) else ()
     return Problem(f"{names} are both installed and overwrite each other's files{effect}.", seen, severity=severity)

@@ -22,7 +22,10 @@ def compiled_for(*said: Maybe[tuple[str, ...]]) -> tuple[str, ...]:
     for archs in said:
         if not isinstance(archs, Unknown) and archs:
             return archs
-    why = next((archs for archs in said if isinstance(archs, Unknown)), Unknown("its files do not name what it is for"))
+    why = next(
+        (archs for archs in said if isinstance(archs, Unknown)),
+        Unknown("its files do not name the GPUs that it was compiled for"),
+    )
     return known(why)
 
 
