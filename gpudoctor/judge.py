@@ -104,6 +104,7 @@ class Problem(msgspec.Struct, frozen=True):
         cause: why, where it is known better than the check's own text.
         severity: where this case is better or worse than the check's own severity.
         fixes: where the check's own do not fit this subject.
+        not_because: those of the check's causes (ids, or "area.*") that this case shows not to be its own.
     """
 
     says: str
@@ -111,6 +112,7 @@ class Problem(msgspec.Struct, frozen=True):
     cause: str | None = None
     severity: Severity | None = None
     fixes: tuple[Fix, ...] | None = None
+    not_because: tuple[str, ...] = ()
 
 
 Found = str | Problem | None
@@ -217,6 +219,11 @@ class Verdict(NamedTuple):
         """How bad it is: the problem's own word, else the check's."""
         own = self.problem.severity if self.problem else None
         return own or self.check.severity
+
+    def may_follow_from(self, id_: str) -> bool:
+        """Whether what was seen leaves it open that a problem of the check `id_` is the cause."""
+        excluded = self.problem.not_because if self.problem else ()
+        return id_ not in excluded and f"{id_.partition('.')[0]}.*" not in excluded
 
 
 def run(one: Check[S], facts: Facts) -> list[Verdict]:

@@ -33,9 +33,7 @@ def torch_arch(lines: Sequence[str], facts: Facts | None) -> Told:
 
 def compiler_arch(lines: Sequence[str], facts: Facts | None) -> Told:
     """Which architecture a compiler did not know."""
-    found = re.search(r"(?:compute_|sm_)(\d{2,3})[a-z]?\W", lines[0]) or re.search(
-        r"(?:CC|support) (\d+\.\d)", lines[0]
-    )
+    found = re.search(r"(?:compute_|sm_)(\d{2,3})[a-z]?\W|(?:CC|support) (\d+\.\d)", lines[0])
     if found is None:
         return NOTHING
     digits = found[1] or found[2]
