@@ -102,6 +102,7 @@ def _causes(verdict: Verdict, problems: list[Verdict]) -> list[Verdict]:
         for other in problems
         if other is not verdict
         and _named(other, verdict)
+        and verdict.may_follow_from(other.check.id)
         and other.about.touches(verdict.about)
         and not _of_another_framework(other, verdict)
         and not _of_another_vendor(other, verdict)

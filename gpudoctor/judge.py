@@ -104,6 +104,7 @@ class Problem(msgspec.Struct, frozen=True):
         cause: why, where it is known better than the check's own text.
         severity: where this case is better or worse than the check's own severity.
         fixes: where the check's own do not fit this subject.
+        not_because: those of the check's causes (ids, or "area.*") that this case shows not to be its own.
     """
 
     says: str
@@ -111,6 +112,7 @@ class Problem(msgspec.Struct, frozen=True):
     cause: str | None = None
     severity: Severity | None = None
     fixes: tuple[Fix, ...] | None = None
+    not_because: tuple[str, ...] = ()
 
 
 Found = str | Problem | None
@@ -221,6 +223,11 @@ class Verdict(NamedTuple):
         own = self.problem.severity if self.problem else None
         return own or self.check.severity
 
+    def may_follow_from(self, id_: str) -> bool:
+        """Whether what was seen leaves it open that a problem of the check `id_` is the cause."""
+        excluded = self.problem.not_because if self.problem else ()
+        return id_ not in excluded and f"{id_.partition('.')[0]}.*" not in excluded
+
 
 def run(one: Check[S], facts: Facts) -> list[Verdict]:
     """Ask one check about each of its subjects; never raises."""
@@ -243,12 +250,20 @@ def _ask(one: Check[S], about: About, subject: S) -> Verdict:
         if found is None:
             return Verdict(one, about, Outcome.PASS)
         problem = Problem(found) if isinstance(found, str) else found
-        fixes = one.fixes_for(subject) if problem.fixes is None else problem.fixes
+        fixes = _fixes(one, subject) if problem.fixes is None else problem.fixes
         return Verdict(one, about, Outcome.PROBLEM, problem.says, problem, fixes)
     except UnknownFactError as unknown:
         return Verdict(one, about, Outcome.UNKNOWN, unknown.why)
     except Exception as error:
         return Verdict(one, about, Outcome.BROKEN, _words(error))
+
+
+def _fixes(one: Check[S], subject: S) -> tuple[Fix, ...]:
+    """The fixes; none where a fact that they need is unknown: that makes the problem no less sure."""
+    try:
+        return one.fixes_for(subject)
+    except UnknownFactError:
+        return ()
 
 
 def _words(error: Exception) -> str:

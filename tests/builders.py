@@ -25,6 +25,7 @@ from gpudoctor.facts import (
     Python,
 )
 from gpudoctor.judge import Check, run
+from gpudoctor.maybe import text_of
 
 UBUNTU = Distribution(id="ubuntu", like=("debian",), version="24.04", codename="noble", name="Ubuntu 24.04.3 LTS")
 FEDORA = Distribution(id="fedora", like=(), version="42", codename=None, name="Fedora Linux 42")
@@ -327,7 +328,7 @@ def python(*frameworks: Framework, **changes: Any) -> Python:
         "site_packages": site,
         "headers": True,
         "packages": tuple(
-            Package(name=f.distribution or f.name, version=str(f.version), folder=site) for f in frameworks
+            Package(name=f.distribution or f.name, version=text_of(f.version), folder=site) for f in frameworks
         ),
         "conda": None,
         "frameworks": frameworks,

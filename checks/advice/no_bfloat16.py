@@ -3,7 +3,7 @@
 from gpudoctor.facts import Facts, Gpu
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge.kernels import version
-from gpudoctor.maybe import known
+from gpudoctor.maybe import known, present
 from gpudoctor.subjects import nvidia_hardware
 from gpudoctor.views.advice import computing
 from gpudoctor.views.capability import gpu_words
@@ -32,7 +32,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     gpu = _old(facts)[0]
     if isinstance(gpu.name, str) and "GTX 16" in gpu.name:
         return (Fix(_SIXTEEN),)
-    return (Fix(_HALF if version(str(gpu.capability)) >= _TENSOR_CORES else _SINGLE),)
+    return (Fix(_HALF if version(present(gpu.capability)) >= _TENSOR_CORES else _SINGLE),)
 
 
 @check(

@@ -3,7 +3,7 @@
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge import apple
 from gpudoctor.knowledge.kernels import version
-from gpudoctor.maybe import known, known_or
+from gpudoctor.maybe import known, known_or, phrase, present
 from gpudoctor.remedies.python import install
 from gpudoctor.subjects import OnLive
 from gpudoctor.views.apple import mac_torches
@@ -27,7 +27,7 @@ def _fixes(on: OnLive) -> tuple[Fix, ...]:
     update = Fix(
         f"Update macOS to {floor} or newer.", ("softwareupdate --list",), "reboot", needs="reboot", verify=proof
     )
-    before = apple.torch_before(str(on.facts.apple.macos))
+    before = apple.torch_before(present(on.facts.apple.macos))
     if before is None:
         return (update,)
     older = (install(on.python, f"torch<{before}"),)
@@ -57,5 +57,5 @@ def mps_unavailable(on: OnLive) -> Problem | None:
     if known(on.facts.apple.silicon) is not True:
         return None
     floor = _floor(on)
-    why = f": it needs macOS {floor}, and this is {on.facts.apple.macos}" if floor else ""
+    why = phrase(": it needs macOS {}, and this is {}", floor, on.facts.apple.macos)
     return Problem(f"{on.name} is built for Apple's GPU and says that it is not available{why}.")

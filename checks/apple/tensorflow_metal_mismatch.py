@@ -2,7 +2,7 @@
 
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge import apple
-from gpudoctor.maybe import known
+from gpudoctor.maybe import known, present
 from gpudoctor.remedies.python import install, uninstall, version_of
 from gpudoctor.subjects import OnFramework
 from gpudoctor.views.apple import mac_tensorflows
@@ -17,7 +17,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     remove = Fix(
         "Remove the plug-in: TensorFlow then imports, and computes on the processor.",
         (uninstall(on.python, _NAME),), "reinstall-package",
-        undo=install(on.python, f"{_NAME}=={version_of(on.python, _NAME)}"), verify=proof,
+        undo=install(on.python, f"{_NAME}=={present(version_of(on.python, _NAME))}"), verify=proof,
     )  # fmt: skip
     says = f"Install a pair that fits: TensorFlow {first} and {_NAME} {newest} (Python 3.9 to 3.12)."
     return (remove, Fix(says, (pair,), "reinstall-package", verify=proof))

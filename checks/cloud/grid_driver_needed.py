@@ -1,7 +1,7 @@
 """A driver of another kind, or too old, on a machine whose GPU is a virtual one."""
 
 from gpudoctor.judge import Problem, Severity, check
-from gpudoctor.maybe import known
+from gpudoctor.maybe import known, phrase
 from gpudoctor.remedies.cloud import AZURE_DRIVERS, grid_driver
 from gpudoctor.views.clouds import Rented, gpu_instances
 
@@ -30,13 +30,15 @@ _NO_GPU = (0, 9, 999)
 def grid_driver_needed(on: Rented) -> Problem | None:
     """The module is loaded, and NVML lists no GPU; a mismatch or a closed node is another trouble of any driver."""
     nvidia = on.facts.nvidia
-    if not on.has.grid or known(nvidia.kernel.loaded) is None:
+    if not on.has.grid:
+        return None
+    loaded = known(nvidia.kernel.loaded)
+    if loaded is None:
         return None
     code = known(nvidia.nvml.code)
     if code not in _NO_GPU or (code == 0 and known(nvidia.nvml.count) != 0):
         return None
     says = (
-        f"{on.name} has a virtual GPU ({on.has.gpu}), which needs a current GRID driver; driver {nvidia.kernel.loaded} "
-        "lists no GPU."
+        f"{on.name} has a virtual GPU ({on.has.gpu}), which needs a current GRID driver; driver {loaded} lists no GPU."
     )
-    return Problem(says, (f"nvmlInit: {nvidia.nvml.code}, GPUs: {nvidia.nvml.count}",))
+    return Problem(says, (f"nvmlInit: {code}" + phrase(", GPUs: {}", nvidia.nvml.count),))

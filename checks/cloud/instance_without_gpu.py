@@ -2,7 +2,7 @@
 
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Problem, Severity, check
-from gpudoctor.maybe import known
+from gpudoctor.maybe import known, present
 from gpudoctor.remedies.cloud import another_type
 from gpudoctor.subjects import asked_for_nvidia, cards_of
 from gpudoctor.views.clouds import NAMES, cpu_instances
@@ -32,6 +32,7 @@ def instance_without_gpu(facts: Facts) -> Problem | None:
     if any(cards_of(facts, vendor) for vendor in ("nvidia", "amd")):
         return None
     what = "NVIDIA's driver is" if driver else "a framework built for CUDA is"
-    name = f"{NAMES.get(str(facts.cloud.provider), facts.cloud.provider)}'s {facts.cloud.instance}"
+    provider = present(facts.cloud.provider)
+    name = f"{NAMES.get(provider, provider)}'s {present(facts.cloud.instance)}"
     says = f"{name} is an instance type without a GPU, though {what} installed: everything runs on the processor."
     return Problem(says, severity=None if driver else Severity.ADVICE)

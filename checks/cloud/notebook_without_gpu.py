@@ -2,7 +2,7 @@
 
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Severity, check
-from gpudoctor.maybe import known
+from gpudoctor.maybe import known, present
 from gpudoctor.remedies.cloud import choose_gpu
 from gpudoctor.subjects import cards_of, gpus_of
 from gpudoctor.views.clouds import NOTEBOOKS, notebooks
@@ -10,7 +10,7 @@ from gpudoctor.views.containers import gpu_nodes
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
-    return (choose_gpu(str(facts.cloud.notebook)),)
+    return (choose_gpu(present(facts.cloud.notebook)),)
 
 
 @check(
@@ -35,4 +35,4 @@ def notebook_without_gpu(facts: Facts) -> str | None:
     known(facts.pci)
     if any(cards_of(facts, vendor) for vendor in ("nvidia", "amd")):
         return None
-    return f"This session of {NOTEBOOKS[str(facts.cloud.notebook)]} has no GPU: everything runs on the processor."
+    return f"This session of {NOTEBOOKS[present(facts.cloud.notebook)]} has no GPU: everything runs on the processor."

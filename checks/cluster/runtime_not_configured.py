@@ -2,7 +2,7 @@
 
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.maybe import known, known_or
+from gpudoctor.maybe import known, known_or, phrase, phrases
 from gpudoctor.remedies import container
 from gpudoctor.views.cards import any_works
 from gpudoctor.views.clusters import kubernetes_nodes
@@ -44,5 +44,5 @@ def runtime_not_configured(facts: Facts) -> Problem | None:
     return Problem(
         "Kubernetes runs pods on this node, and neither a file of containerd or CRI-O nor a CDI specification names "
         "NVIDIA's runtime: no pod gets the GPU.",
-        (f"NVIDIA Container Toolkit {facts.containers.toolkit}",),
+        phrases(phrase("NVIDIA Container Toolkit {}", facts.containers.toolkit)),
     )

@@ -40,7 +40,8 @@ def _podman_hosts(facts: Facts) -> Iterator[tuple[About, Facts]]:
 def cdi_missing(facts: Facts) -> Problem | None:
     """Podman and the toolkit are installed and the GPU works; neither a specification nor the older hook is there."""
     found = facts.containers
-    if not any_works(facts) or known(found.toolkit) is None or known(found.cdi) or known(found.hook):
+    toolkit = known(found.toolkit) if any_works(facts) else None
+    if not any_works(facts) or toolkit is None or known(found.cdi) or known(found.hook):
         return None
-    says = f"Podman and the NVIDIA Container Toolkit {found.toolkit} are installed, but there is no CDI specification."
+    says = f"Podman and the NVIDIA Container Toolkit {toolkit} are installed, but there is no CDI specification."
     return Problem(says, ("/etc/cdi and /var/run/cdi: none",))

@@ -2,7 +2,7 @@
 
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.maybe import known
+from gpudoctor.maybe import known, phrase
 from gpudoctor.remedies import container
 from gpudoctor.views.containers import gpu_nodes, nvidia_container
 
@@ -34,9 +34,8 @@ def control_node_missing(facts: Facts) -> Problem | None:
     nodes = known(facts.nvidia.kernel.nodes)
     if not gpu_nodes(facts) or any(n.path == "/dev/nvidiactl" for n in nodes):
         return None
-    if known(facts.nvidia.nvml.code) in (0, None):
+    code = known(facts.nvidia.nvml.code)
+    if code in (0, None):
         return None
     names = ", ".join(n.path for n in nodes)
-    return Problem(
-        f"/dev/nvidiactl is missing in this container, which has {names}.", (f"NVML: {facts.nvidia.nvml.code}",)
-    )
+    return Problem(f"/dev/nvidiactl is missing in this container, which has {names}.", (phrase("NVML: {}", code),))

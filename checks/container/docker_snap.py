@@ -2,7 +2,7 @@
 
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.maybe import known, known_or
+from gpudoctor.maybe import known, known_or, phrase
 from gpudoctor.remedies import container
 from gpudoctor.remedies.system import install
 from gpudoctor.views.containers import docker_host
@@ -57,5 +57,6 @@ def docker_snap(facts: Facts) -> Problem | None:
     listed = known_or(facts.containers.docker_runtimes, None) or ()
     if "nvidia" in listed:
         return None
-    says = f"Docker ({facts.containers.docker}) is the snap: containers cannot get the GPU through the host's toolkit."
+    name = "Docker" + phrase(" ({})", facts.containers.docker)
+    says = f"{name} is the snap: containers cannot get the GPU through the host's toolkit."
     return Problem(says, (f"Runtimes of Docker: {', '.join(listed) or 'not known'}",))

@@ -2,7 +2,7 @@
 
 from gpudoctor.facts import Facts, Library
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.maybe import known, known_or
+from gpudoctor.maybe import known, known_or, phrase, present, text_of
 from gpudoctor.remedies.container import again, engine, pass_gpus
 from gpudoctor.subjects import on_wsl
 from gpudoctor.views.containers import nvidia_container
@@ -28,7 +28,7 @@ def _strangers(facts: Facts) -> tuple[Library, ...]:
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
-    version, machine = known_or(facts.nvidia.kernel.loaded, ""), known_or(facts.host.architecture, "x86_64")
+    version, machine = present(facts.nvidia.kernel.loaded), known_or(facts.host.architecture, "x86_64")
     exact = Fix(
         f"Install the driver's libraries in the container in exactly the host's version, {version}, without kernel "
         "module (packages of that version do as well; a vGPU host's version is in NVIDIA's licensing portal).",
@@ -77,9 +77,9 @@ def driver_version_inside(facts: Facts) -> Problem | None:
     found = _strangers(facts)
     if not found:
         return None
-    loaded, versions = facts.nvidia.kernel.loaded, sorted({str(one.version) for one in found})
+    loaded, versions = present(facts.nvidia.kernel.loaded), sorted({text_of(one.version) for one in found} - {""})
     says = (
         f"The versions do not match: the host's kernel module is {loaded}, the container has libraries of "
         f"{' and '.join(versions)} of its own."
     )
-    return Problem(says, tuple(f"{one.real} ({one.version})" for one in found[:4]))
+    return Problem(says, tuple(f"{one.real}{phrase(' ({})', one.version)}" for one in found[:4]))

@@ -4,7 +4,7 @@ import re
 
 from gpudoctor.facts import Facts, Framework
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.maybe import known
+from gpudoctor.maybe import known, present
 from gpudoctor.remedies.container import again
 from gpudoctor.views.containers import nvidia_container
 from gpudoctor.views.driver import driver_runs
@@ -27,7 +27,7 @@ def _works(framework: Framework, has: str) -> bool:
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     major = (_wanted(facts) or "").partition(".")[0]
-    has = str(facts.nvidia.cuda.version).partition(".")[0]
+    has = present(facts.nvidia.cuda.version).partition(".")[0]
     newer = Fix(
         f"On the host, update the driver to a branch that runs CUDA {major}, then start the container anew.",
         ("nvidia-smi",),

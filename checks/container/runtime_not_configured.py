@@ -2,7 +2,7 @@
 
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.maybe import known, known_or
+from gpudoctor.maybe import known, known_or, phrase, phrases
 from gpudoctor.remedies import container
 from gpudoctor.views.containers import docker_host
 
@@ -57,5 +57,8 @@ def runtime_not_configured(facts: Facts) -> Problem | None:
         return None
     how = "rootless Docker daemon" if found.docker_rootless is True else "Docker daemon"
     where = "is in daemon.json, but the daemon was not restarted since" if _in_config(facts) else "is in no daemon.json"
-    says = f"The {how} lists the runtimes {', '.join(listed)} and not nvidia; the runtime {where}."
-    return Problem(says, (f"NVIDIA Container Toolkit {found.toolkit}", f"Runtimes: {', '.join(listed)}"))
+    runtimes = f"the runtimes {', '.join(listed)}" if listed else "no runtime"
+    says = f"The {how} lists {runtimes} and not nvidia; the runtime {where}."
+    return Problem(
+        says, phrases(phrase("NVIDIA Container Toolkit {}", found.toolkit), f"Runtimes: {', '.join(listed) or 'none'}")
+    )

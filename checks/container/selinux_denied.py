@@ -2,7 +2,7 @@
 
 from gpudoctor.facts import Event, Facts, Node
 from gpudoctor.judge import Problem, Severity, check
-from gpudoctor.maybe import Unknown, known_or
+from gpudoctor.maybe import Unknown, known_or, phrase
 from gpudoctor.remedies import container
 from gpudoctor.views.containers import nvidia_container, refused
 
@@ -42,5 +42,5 @@ def selinux_denied(facts: Facts) -> Problem | None:
     how = "SELinux is enforcing" if state == "enforcing" else "this process carries an SELinux label"
     node = shut[0]
     says = f"{node.path} has mode {known_or(node.mode, '?')}, and open() gives EACCES: {how} and denies the container."
-    evidence = [f"{n.path} mode {n.mode}: EACCES" for n in shut[:2]] + [e.text for e in denials[:2]]
+    evidence = [f"{n.path}{phrase(' mode {}', n.mode)}: EACCES" for n in shut[:2]] + [e.text for e in denials[:2]]
     return Problem(says, tuple(evidence))

@@ -5,7 +5,7 @@ import re
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge.host_compilers import newest_gcc
-from gpudoctor.maybe import known
+from gpudoctor.maybe import known, phrase, present
 from gpudoctor.remedies import system
 from gpudoctor.remedies.environment import install_system
 from gpudoctor.subjects import nvidia_hardware
@@ -14,7 +14,7 @@ _CHOICES = ("NVCC_CCBIN", "CUDAHOSTCXX", "CXX", "NVCC_PREPEND_FLAGS", "NVCC_APPE
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
-    newest = newest_gcc(str(facts.toolkits.home.nvcc)) or 13
+    newest = newest_gcc(present(facts.toolkits.home.nvcc)) or 13
     packages = {
         "debian": (f"gcc-{newest}", f"g++-{newest}"),
         "fedora": (f"gcc{newest}-c++",),
@@ -49,4 +49,5 @@ def compiler_too_new(facts: Facts) -> Problem | None:
     newest = newest_gcc(nvcc) if nvcc else None
     if gcc is None or newest is None or int(gcc[1]) <= newest:
         return None
-    return Problem(f"nvcc {nvcc} ({home.path}) accepts gcc up to {newest}; the gcc on PATH is {compiler}.")
+    which = f"nvcc {present(nvcc)}" + phrase(" ({})", home.path)
+    return Problem(f"{which} accepts gcc up to {newest}; the gcc on PATH is {present(compiler)}.")

@@ -2,16 +2,16 @@
 
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.maybe import known
+from gpudoctor.maybe import known, phrase
 from gpudoctor.subjects import nvidia_hardware
 
 
 def _other(facts: Facts) -> tuple[str, str] | None:
-    """Another toolkit that has nvcc: its folder and version."""
+    """Another toolkit that has nvcc: its folder and its version with the space before it, where that is known."""
     for nvcc in known(facts.toolkits.nvccs):
         folder = nvcc.path.removesuffix("/bin/nvcc")
         if folder != nvcc.path and folder != facts.toolkits.home.path:
-            return folder, nvcc.version if isinstance(nvcc.version, str) else ""
+            return folder, phrase(" {}", nvcc.version)
     return None
 
 
@@ -21,7 +21,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         f"Set {name} to the toolkit that is there, here and where it is set (~/.bashrc, /etc/environment, the image)."
     )
     commands = (f"export {name}={other[0]}",) if other else (f"unset {name}",)
-    undo = f"export {name}={facts.toolkits.home.path}"
+    undo = phrase("export {}={}", name, facts.toolkits.home.path) or None
     return (
         Fix(says if other else f"Unset {name}.", commands, "change-environment", undo=undo, verify="nvcc --version"),
     )
@@ -54,5 +54,5 @@ def home_stale(facts: Facts) -> Problem | None:
         return None
     what = "does not exist" if gone else "has no nvcc (no such file bin/nvcc)"
     says = f"{home.why} is {home.path}, which {what}"
-    says += f"; the toolkit {other[1]} is in {other[0]}." if other else "."
+    says += f"; the toolkit{other[1]} is in {other[0]}." if other else "."
     return Problem(says, severity=None if other else Severity.ADVICE)

@@ -1,7 +1,7 @@
 """nvcc of another CUDA major than PyTorch's."""
 
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.maybe import known
+from gpudoctor.maybe import known, present
 from gpudoctor.remedies.python import install, torch_family
 from gpudoctor.remedies.toolkit import toolkit
 from gpudoctor.subjects import OnFramework, torches
@@ -10,7 +10,7 @@ from gpudoctor.views.packages import major, release
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
-    wanted = str(on.framework.cuda)
+    wanted = present(on.framework.cuda)
     fixes = [toolkit(on.facts, on.python, wanted)]
     version, nvcc = on.framework.version, on.facts.toolkits.home.nvcc
     if isinstance(version, str) and isinstance(nvcc, str) and nvcc in ("11.8", "12.1", "12.4", "12.6", "12.8", "13.0"):

@@ -1,7 +1,7 @@
 """numba-cuda without CUDA's compiler."""
 
 from gpudoctor.judge import Fix, Severity, check
-from gpudoctor.maybe import known
+from gpudoctor.maybe import known, present
 from gpudoctor.remedies.frameworks import verify
 from gpudoctor.remedies.python import conda_install, conda_of, install, lasting
 from gpudoctor.subjects import OnPython, pythons
@@ -14,7 +14,7 @@ _CONDA = ("cudatoolkit", "cuda-nvvm", "cuda-nvcc", "cuda-nvvm-impl", "cuda-toolk
 
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
-    number = major(str(known(driver_cuda(on.facts)))) or 12
+    number = major(present(driver_cuda(on.facts))) or 12
     proof = verify(on.python, "from numba import cuda; print(cuda.to_device([1.0]) is not None, cuda.is_available())")
     if conda_of(on.python):
         command = conda_install(on.python, "cuda-nvvm", "cuda-nvrtc", f"cuda-version={number}")

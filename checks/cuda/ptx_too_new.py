@@ -2,7 +2,7 @@
 
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge import drivers
-from gpudoctor.maybe import known
+from gpudoctor.maybe import known, phrase, present
 from gpudoctor.remedies import driver
 from gpudoctor.remedies.python import install
 from gpudoctor.subjects import OnPython, in_container, on_wsl, pythons
@@ -16,7 +16,7 @@ def _compiler(on: OnPython) -> tuple[str, str] | None:
     """The wheel with NVVM that Numba takes, and its CUDA release; CUDA_HOME comes before it."""
     home = on.facts.toolkits.home
     if home.why == "CUDA_HOME" and isinstance(home.nvcc, str):
-        return f"CUDA_HOME ({home.path})", home.nvcc
+        return f"CUDA_HOME{phrase(' ({})', home.path)}", home.nvcc
     found = next(iter(wheels(on.python, "cuda-nvcc")), None)
     if found:
         return found.name, found.version
@@ -54,8 +54,9 @@ def _drivers(on: OnPython, compiler: tuple[str, str] | None, cuda: str) -> tuple
     if branch is None or on_wsl(on.facts) or in_container(on.facts):
         return ()
     best = driver.best_branch(on.facts, at_least=branch)
-    says = f"Update the driver to branch {best}, then restart."
-    return (driver.install_driver(on.facts, best, says=says),) if best else ()
+    if best is None:
+        return ()
+    return (driver.install_driver(on.facts, best, says=f"Update the driver to branch {best}, then restart."),)
 
 
 def _runs(branch: int, cuda: str) -> bool:
@@ -95,7 +96,7 @@ def ptx_too_new(on: OnPython) -> Problem | None:
         return None
     says = (
         f"{numba} {names[numba]} compiles with NVVM of CUDA {compiler[1]} ({compiler[0]}); the "
-        f"{driver_words(on.facts)} takes PTX of CUDA {driver_release} at most."
+        f"{driver_words(on.facts)} takes PTX of CUDA {present(driver_release)} at most."
     )
     sure = numba == "numba-cuda" or not on.python.frameworks  # else Numba may be there for the CPU alone
     sure = sure or (compiler[0].startswith("nvidia-") and not _others(on))

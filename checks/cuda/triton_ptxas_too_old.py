@@ -4,7 +4,7 @@ from gpudoctor.facts import Package
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge.generations import toolkits_of
 from gpudoctor.knowledge.variables import triton_ptxas
-from gpudoctor.maybe import known, known_or
+from gpudoctor.maybe import known, known_or, text_of
 from gpudoctor.remedies.frameworks import verify
 from gpudoctor.remedies.python import reinstall_torch
 from gpudoctor.remedies.variables import assign
@@ -30,7 +30,7 @@ def _first(capability: str | None) -> str | None:
 
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
-    needed = max((first for g in visible_gpus(on.facts) if (first := _first(str(g.capability)))), key=numbers)
+    needed = max((first for g in visible_gpus(on.facts) if (first := _first(text_of(g.capability)))), key=numbers)
     proof = verify(on.python, _COMPILES)
     folders = [n.path.rpartition("/")[0] for n in known_or(on.facts.toolkits.nvccs, ()) if _enough(n.version, needed)]
     says = "Let Triton take the ptxas of the CUDA toolkit that is installed here."

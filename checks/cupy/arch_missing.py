@@ -2,7 +2,7 @@
 
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge import cupy
-from gpudoctor.maybe import known
+from gpudoctor.maybe import phrase, present
 from gpudoctor.remedies.frameworks import reinstall_cupy
 from gpudoctor.subjects import OnFramework, cupys
 from gpudoctor.views.capability import gpu_words, severity_of
@@ -11,7 +11,7 @@ from gpudoctor.views.gpus import visible_gpus
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
-    return reinstall_cupy(on.facts, on.python, str(on.framework.distribution))
+    return reinstall_cupy(on.facts, on.python, present(on.framework.distribution))
 
 
 @check(
@@ -31,13 +31,12 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
 )
 def arch_missing(on: OnFramework) -> Problem | None:
     """What the package was compiled for does not run on the GPU."""
-    row = cupy.package(str(on.framework.distribution))
+    row = cupy.package(on.framework.distribution or "")
     if not on_nvidia(on) or row is None:
         return None
     for gpu in visible_gpus(on.facts):
-        if cupy.kernels_for(row.name, str(known(gpu.capability))) is None:
-            says = (
-                f"{row.name} {on.framework.version} has no code for {gpu_words(gpu)}; it is compiled for {row.targets}."
-            )
+        if cupy.kernels_for(row.name, present(gpu.capability)) is None:
+            name = row.name + phrase(" {}", on.framework.version)
+            says = f"{name} has no code for {gpu_words(gpu)}; it is compiled for {row.targets}."
             return Problem(says, severity=severity_of(on.facts))
     return None

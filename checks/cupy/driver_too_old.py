@@ -1,19 +1,18 @@
 """CuPy for a CUDA major that the driver does not run."""
 
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.knowledge import drivers
-from gpudoctor.maybe import known
+from gpudoctor.maybe import phrase, present
 from gpudoctor.remedies.cuda import newer_driver
 from gpudoctor.remedies.frameworks import reinstall_cupy
 from gpudoctor.subjects import OnFramework, cupys
 from gpudoctor.views.cupy import on_nvidia
-from gpudoctor.views.driver import driver_cuda, driver_runs, driver_words
+from gpudoctor.views.driver_age import behind_framework
 from gpudoctor.views.reasons import CUDA_SYSTEM
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
-    fitting = reinstall_cupy(on.facts, on.python, str(on.framework.distribution))
-    return (*fitting, *newer_driver(on.facts, str(on.framework.cuda)))
+    fitting = reinstall_cupy(on.facts, on.python, present(on.framework.distribution))
+    return (*fitting, *newer_driver(on.facts, present(on.framework.cuda)))
 
 
 @check(
@@ -30,12 +29,5 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
 )
 def driver_too_old(on: OnFramework) -> Problem | None:
     """CuPy's CUDA major is newer than the driver's."""
-    if not on_nvidia(on):
-        return None
-    cuda, driver = known(on.framework.cuda), known(driver_cuda(on.facts))
-    if cuda is None or driver is None or driver_runs(cuda, driver):
-        return None
-    floor = drivers.minimum_driver(cuda)
-    says = f"{on.framework.distribution} {on.framework.version} is for CUDA {cuda} and requires driver {floor} or "
-    says += f"newer; the {driver_words(on.facts)} supports at most CUDA {driver}."
-    return Problem(says)
+    name = (on.framework.distribution or "CuPy") + phrase(" {}", on.framework.version)
+    return behind_framework(on, name) if on_nvidia(on) else None

@@ -2,6 +2,7 @@
 
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge import cupy
+from gpudoctor.maybe import present
 from gpudoctor.remedies.frameworks import cupy_verify
 from gpudoctor.remedies.python import install, lasting
 from gpudoctor.subjects import OnFramework, cupys
@@ -10,7 +11,7 @@ from gpudoctor.views.libraries import other_majors
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
-    name = str(on.framework.distribution)
+    name = present(on.framework.distribution)
     spec = f"{name}[ctk]>={cupy.cupy().rules.ctk_since}"
     says = f"Install CuPy with the CUDA libraries that it needs, by its extra ctk.{lasting(on.facts)}"
     return (Fix(says, (install(on.python, spec),), "reinstall-package", verify=cupy_verify(on.python)),)

@@ -1,6 +1,7 @@
 """Several CuPy packages in one environment."""
 
 from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import text_of
 from gpudoctor.remedies.frameworks import reinstall_cupy
 from gpudoctor.remedies.python import install, uninstall
 from gpudoctor.subjects import OnFramework, cupys
@@ -36,6 +37,6 @@ def several_packages(on: OnFramework) -> Problem | None:
     found = packages(on)
     if len(found) < 2:
         return None
-    versions = dict(on.framework.others) | {str(on.framework.distribution): str(on.framework.version)}
+    versions = dict(on.framework.others) | {on.framework.distribution or "": text_of(on.framework.version)}
     names = " and ".join(f"{name} {versions.get(name, '')}".strip() for name in found)
     return Problem(f"{names} are both installed and overwrite each other's files.")

@@ -1,6 +1,7 @@
 """CuPy for one CUDA major beside the libraries of another."""
 
 from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import phrase, present
 from gpudoctor.remedies.frameworks import reinstall_cupy
 from gpudoctor.subjects import OnFramework, cupys
 from gpudoctor.views.cupy import missing
@@ -9,7 +10,7 @@ from gpudoctor.views.packages import major
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
-    return reinstall_cupy(on.facts, on.python, str(on.framework.distribution))
+    return reinstall_cupy(on.facts, on.python, present(on.framework.distribution))
 
 
 @check(
@@ -39,6 +40,7 @@ def wrong_cuda_major(on: OnFramework) -> Problem | None:
         return None
     first = next(iter(others))
     there = ", ".join(f"CUDA {number} in {place}" for number, place in majors.items()) or others[first]
-    says = f"{on.framework.distribution} {on.framework.version} is for CUDA {own} and needs {first}, which is not "
+    name = (on.framework.distribution or "CuPy") + phrase(" {}", on.framework.version)
+    says = f"{name} is for CUDA {present(own)} and needs {first}, which is not "
     says += f"found; installed is {there}."
     return Problem(says, tuple(f"{wanted} is missing, {other} is there" for wanted, other in others.items())[:6])

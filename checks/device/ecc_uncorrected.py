@@ -1,6 +1,7 @@
 """A GPU met memory errors that its ECC could not correct."""
 
 from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import phrase
 from gpudoctor.views.cards import OnAddress, nvidia_addresses, reset_commands
 from gpudoctor.views.log import texts
 
@@ -47,7 +48,7 @@ def ecc_uncorrected(on: OnAddress) -> Problem | None:
     counted = isinstance(count, int) and count > 0
     if not counted and not grave and not contained:
         return None
-    number = f"{count} " if counted else ""
+    number = phrase("{} ", count) if counted else ""
     codes = ", ".join(str(c) for c in sorted({e.code or 0 for e in (*grave, *contained)}))
     says = (
         f"{on.name} met {number}uncorrectable ECC errors since the driver was "

@@ -2,7 +2,7 @@
 
 from gpudoctor.facts import Gpu, Process
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.maybe import known, known_or
+from gpudoctor.maybe import known, known_or, text_of
 from gpudoctor.remedies.holders import stop_holders
 from gpudoctor.subjects import OnGpu, gpu_name, gpus_of, nvidia_gpus
 from gpudoctor.views.driver import CUDA_BUSY
@@ -14,7 +14,7 @@ def _holders(on: OnGpu) -> tuple[Process, ...]:
 
 def _is_free(gpu: Gpu) -> bool:
     """Whether this one takes a process, too: batch systems set the mode on all GPUs, and CUDA goes to a free one."""
-    return str(gpu.compute_mode).startswith("exclusive") and gpu.processes == ()
+    return text_of(gpu.compute_mode).startswith("exclusive") and gpu.processes == ()
 
 
 def _fixes(on: OnGpu) -> tuple[Fix, ...]:

@@ -2,7 +2,7 @@
 
 from gpudoctor.facts import Event
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.maybe import known_or
+from gpudoctor.maybe import known_or, phrase
 from gpudoctor.remedies import module, system
 from gpudoctor.remedies.driver import best_branch, branch_of, install_driver
 from gpudoctor.subjects import in_container
@@ -103,7 +103,7 @@ def gsp_failed(on: OnAddress) -> Problem | None:
             f"{on.name} is in a bad state: its GSP refuses to boot because WPR2 is already up. It needs a power cycle."
         )
     elif any(e.kind == "xid" for e in said):
-        says = f"{on.name}: its GSP firmware stopped answering (Xid {said[-1].code})."
+        says = f"{on.name}: its GSP firmware stopped answering{phrase(' (Xid {})', said[-1].code)}."
     elif any(e.kind == "gfw-boot" for e in said):
         says = f"{on.name}: its own boot firmware (GFW) did not come to its end, so its GSP cannot start."
     else:

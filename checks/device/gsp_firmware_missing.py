@@ -3,7 +3,7 @@
 from gpudoctor.facts import Event, Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge.rm_init import failure
-from gpudoctor.maybe import known_or
+from gpudoctor.maybe import known_or, text_of
 from gpudoctor.remedies import module, system
 from gpudoctor.remedies.driver import branch_of, install_driver
 from gpudoctor.subjects import in_container
@@ -50,12 +50,13 @@ def _commands(facts: Facts) -> tuple[str, ...]:
     names = system.driver_packages(facts)[:12]
     if names:
         return system.reinstall(facts, *names)
-    version = known_or(facts.nvidia.kernel.loaded, None)
-    if version is None:
+    version = text_of(facts.nvidia.kernel.loaded)
+    branch = branch_of(version)
+    if branch is None:
         return ()
     if known_or(facts.host.distribution.id, "") == "ubuntu":
-        return system.reinstall(facts, f"nvidia-firmware-{branch_of(version)}-{version}")
-    return install_driver(facts, branch_of(version)).commands
+        return system.reinstall(facts, f"nvidia-firmware-{branch}-{version}")
+    return install_driver(facts, branch).commands
 
 
 @check(

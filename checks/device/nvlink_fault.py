@@ -3,6 +3,7 @@
 from gpudoctor.facts import Event, Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge.errors import nvlink5_error_of, sxid
+from gpudoctor.maybe import phrase
 from gpudoctor.subjects import gpus_of
 from gpudoctor.views.cards import OnAddress, nvidia_addresses
 from gpudoctor.views.driver import not_wsl
@@ -85,13 +86,14 @@ def nvlink_fault(facts: Facts) -> Problem | None:
         return None
     lines = texts((*(e for _, said in (fatal or ill) for e in said), *switch), 6)
     if not fatal:
-        says = f"The NVSwitch at {switch[0].gpu} reported SXid {switch[0].code}: a link or switch fault."
+        where, code = phrase(" at {}", switch[0].gpu), phrase("SXid {}: ", switch[0].code)
+        says = f"The NVSwitch{where} reported {code}a link or switch fault."
         return Problem(says, lines, severity=Severity.WARNING if _all_well(facts) else None)
     on, said = fatal[0]
-    code = next(e.code for e in said if _fatal(e) or _down(on))
+    xid = phrase(" (Xid {})", next(e.code for e in said if _fatal(e) or _down(on)))
     down = " Its links are down (inactive)." if _down(on) else ""
     rest = [other.name for other, _ in ill if other.address != on.address]
     others = f" {' and '.join(rest[:3])} reported link errors as well." if rest else ""
     over = all(one.passed(found) and not _down(one) for one, found in fatal)
     severity = Severity.WARNING if over else None
-    return Problem(f"{on.name} reported an NVLink fault (Xid {code}).{down}{others}", lines, severity=severity)
+    return Problem(f"{on.name} reported an NVLink fault{xid}.{down}{others}", lines, severity=severity)

@@ -3,6 +3,7 @@
 from gpudoctor.facts import Event
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge.errors import xid as meaning_of
+from gpudoctor.maybe import phrase
 from gpudoctor.views.cards import OnAddress, nvidia_addresses
 from gpudoctor.views.log import age, ago, texts
 
@@ -61,9 +62,10 @@ def program_faults(on: OnAddress) -> Problem | None:
     last = said[-1]
     found = meaning_of(last.code or 0)
     process = last.what.get("process")
-    who = f"{process} (pid {last.what.get('pid')})" if process else f"The program with pid {last.what.get('pid')}"
+    pid = last.what.get("pid")
+    who = f"{process}{phrase(' (pid {})', pid)}" if process else phrase("The program with pid {}", pid) or "A program"
     what = found.meaning.partition(":")[0] if found else "a fault"
-    says = f"{who} was ended on {on.name}: Xid {last.code}, {what}{ago(on.facts, last)}."
+    says = f"{who} was ended on {on.name}: {phrase('Xid {}, ', last.code)}{what}{ago(on.facts, last)}."
     return Problem(says, texts(said))
 
 

@@ -58,10 +58,8 @@ def _by_tool(facts: Facts) -> Problem | None:
         )
         return Problem(says, tuple(f"{name}: 1" for name in kernel.switch_files))
     who = "A udev rule" if kernel.switch == "udev" else f"{kernel.switch} (integrated mode)"
-    says = (
-        f"{who} has switched the NVIDIA GPU off: {' and '.join(kernel.switch_files)} removed it from the PCI bus or "
-        "forbids its driver."
-    )
+    files = " and ".join(kernel.switch_files) or "its configuration"
+    says = f"{who} has switched the NVIDIA GPU off: {files} removed it from the PCI bus or forbids its driver."
     return Problem(says, kernel.switch_files)
 
 

@@ -2,7 +2,7 @@
 
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Severity, check
-from gpudoctor.maybe import known, known_or
+from gpudoctor.maybe import known, known_or, present
 from gpudoctor.remedies import laptop, system
 from gpudoctor.subjects import cards_of
 from gpudoctor.views.driver import own_kernel
@@ -28,7 +28,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
             ),
         )
     if _by_tool(facts):
-        return laptop.switch_on(str(facts.nvidia.kernel.switch), facts.nvidia.kernel.switch_files)
+        return laptop.switch_on(present(facts.nvidia.kernel.switch), facts.nvidia.kernel.switch_files)
     commands = ["grep -rn nvidia /etc/modprobe.d /usr/lib/modprobe.d /run/modprobe.d"]
     says = "Delete the line that forbids nvidia in the file which this finds, then load the module."
     if "nvidia" in known_or(facts.host.kernel.command_line, ""):
@@ -58,6 +58,6 @@ def blacklisted(facts: Facts) -> str | None:
     if kernel.prime == "intel":
         return "prime-select has chosen the Intel GPU, which forbids the module nvidia (blacklist)."
     if _by_tool(facts):
-        files = " and ".join(kernel.switch_files)
-        return f"{kernel.switch} is in integrated mode: {files} forbids the module nvidia (blacklist)."
+        files = " and ".join(kernel.switch_files) or "its configuration"
+        return f"{present(kernel.switch)} is in integrated mode: {files} forbids the module nvidia (blacklist)."
     return "The module nvidia is blacklisted in modprobe.d or on the kernel command line, so it is not loaded."

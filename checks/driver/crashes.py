@@ -2,7 +2,7 @@
 
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.maybe import Unknown, known
+from gpudoctor.maybe import Unknown, known, present
 from gpudoctor.remedies import module, system
 from gpudoctor.subjects import in_container, nvidia_machine
 from gpudoctor.views.reasons import DEAD, SURROUNDINGS, VERSIONS
@@ -39,4 +39,4 @@ def crashes(facts: Facts) -> Problem | None:
             known(cuda.code)
         return None
     which = " and ".join(name for name, died in (("libcuda", cuda.died), ("NVML", nvml.died)) if died)
-    return Problem(f"{which} crashed when it was called ({cuda.died or nvml.died}).")
+    return Problem(f"{which} crashed when it was called ({present(cuda.died or nvml.died)}).")

@@ -2,7 +2,7 @@
 
 from gpudoctor.facts import Facts, Node
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.maybe import known, known_or
+from gpudoctor.maybe import known, known_or, phrase
 from gpudoctor.remedies import module, system
 from gpudoctor.remedies.container import again
 from gpudoctor.subjects import in_container
@@ -58,7 +58,7 @@ def device_nodes_closed(facts: Facts) -> Problem | None:
     closed = _closed(facts)
     if not closed:
         return None
-    lines = tuple(f"{n.path} mode {known_or(n.mode, '?')} group {known_or(n.gid, -1)}: EACCES" for n in closed)
-    says = f"{closed[0].path} cannot be opened: Permission denied (EACCES, mode {closed[0].mode})."
+    lines = tuple(f"{n.path}{phrase(' mode {}', n.mode)}{phrase(' group {}', n.gid)}: EACCES" for n in closed)
+    says = f"{closed[0].path} cannot be opened: Permission denied (EACCES{phrase(', mode {}', closed[0].mode)})."
     # Where CUDA starts, only some GPUs are closed: their owner gives them to other users.
     return Problem(says, lines, severity=Severity.ADVICE if facts.nvidia.cuda.code == 0 else None)

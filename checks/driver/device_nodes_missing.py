@@ -2,7 +2,7 @@
 
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.maybe import known, known_or
+from gpudoctor.maybe import known, known_or, phrase
 from gpudoctor.views.driver import cuda_fails, own_kernel
 from gpudoctor.views.reasons import DEAD, SURROUNDINGS
 
@@ -41,6 +41,8 @@ def device_nodes_missing(facts: Facts) -> Problem | None:
     if "/dev/nvidiactl" in paths and len(numbered) >= wanted:
         return None
     if "/dev/nvidiactl" not in paths:
-        return Problem(f"The module {kernel.loaded} is loaded, but /dev/nvidiactl is missing.", tuple(sorted(paths)))
+        return Problem(
+            f"The module{phrase(' {}', kernel.loaded)} is loaded, but /dev/nvidiactl is missing.", tuple(sorted(paths))
+        )
     says = f"The module has {wanted} GPUs, but only {len(numbered)} of their nodes /dev/nvidiaN are there."
     return Problem(says, tuple(sorted(paths)))

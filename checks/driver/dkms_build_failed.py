@@ -4,7 +4,7 @@ import re
 
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.maybe import known, known_or
+from gpudoctor.maybe import known, known_or, phrase
 from gpudoctor.remedies import module, system
 from gpudoctor.remedies.driver import best_branch, install_driver
 from gpudoctor.subjects import cards_of
@@ -97,7 +97,7 @@ def dkms_build_failed(facts: Facts) -> Problem | None:
     if loaded is not None and user in (loaded, None):
         return None  # the build of a version that nobody uses
     release, compiler = system.kernel_of(facts), _compiler_differs(facts)
-    tried = f" {_tried(facts)}" if _tried(facts) else ""
+    tried = phrase(" {}", _tried(facts))
     why = f" The kernel was built by {compiler}; the compiler that DKMS used is older or differs." if compiler else ""
     needed, by = _needed(facts), "akmods" if kernel.akmods_log else "DKMS"
     why = f" The build needs {' and '.join(needed)}, which is not installed." if needed else why

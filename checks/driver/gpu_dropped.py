@@ -1,7 +1,7 @@
 """The installed driver branch no longer supports this old GPU."""
 
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.maybe import Unknown
+from gpudoctor.maybe import Unknown, present
 from gpudoctor.remedies import module, system
 from gpudoctor.remedies.driver import install_driver
 from gpudoctor.subjects import OnCard, cards_of, gpus_of, in_container
@@ -85,8 +85,8 @@ def gpu_dropped(on: OnCard) -> Problem | None:
         return None
     name = f"{on.card.generation} GPU" if isinstance(on.card.generation, str) else "GPU"
     says = (
-        f"{model_name(on)} is a {name} that needs driver branch {last} or older; the installed driver {version} "
-        f"is too new and ignores it."
+        f"{model_name(on)} is a {name} that needs driver branch {last} or older; the installed driver "
+        f"{present(version)} is too new and ignores it."
     )
     others = [g for g in gpus_of(on.facts, "nvidia") if g.status == "ok"]
     return Problem(says, texts(said), severity=Severity.WARNING if others else None)

@@ -1,7 +1,7 @@
 """The GPU is newer than the installed driver branch."""
 
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.maybe import Unknown
+from gpudoctor.maybe import Unknown, present
 from gpudoctor.remedies import module
 from gpudoctor.remedies.driver import best_branch, install_driver
 from gpudoctor.subjects import OnCard, in_container
@@ -43,5 +43,6 @@ def gpu_too_new(on: OnCard) -> Problem | None:
     have = branch(version)
     if have is None or have >= found.first_driver:
         return None
-    says = f"{model_name(on)} ({found.name}) needs driver branch {found.first_driver} or newer; {version} is too old."
+    needs = f"needs driver branch {found.first_driver} or newer"
+    says = f"{model_name(on)} ({found.name}) {needs}; {present(version)} is too old."
     return Problem(says, texts(events(on.facts, "rm-init-failed", "probe-failed", "no-device-probed")))

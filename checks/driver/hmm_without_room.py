@@ -2,7 +2,7 @@
 
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.maybe import known
+from gpudoctor.maybe import known, present
 from gpudoctor.remedies import fabric
 from gpudoctor.views.driver import CUDA_NOT_READY, CUDA_UNKNOWN, own_kernel
 from gpudoctor.views.log import events, texts
@@ -45,5 +45,5 @@ def hmm_without_room(facts: Facts) -> Problem | None:
     # Each other answer (a mask, versions that differ) has a reason of its own, whatever the log says.
     if code not in (_CODES if said else (CUDA_NOT_READY,)) or (not said and fabric.needs_manager(facts)):
         return None
-    says = f"cuInit answers {code} on a machine without NVSwitch: nvidia_uvm could not set up HMM."
+    says = f"cuInit answers {present(code)} on a machine without NVSwitch: nvidia_uvm could not set up HMM."
     return Problem(says, texts(said))

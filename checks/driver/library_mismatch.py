@@ -2,7 +2,7 @@
 
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.maybe import Unknown, known, known_or
+from gpudoctor.maybe import Unknown, known, known_or, phrase, present
 from gpudoctor.remedies import module
 from gpudoctor.subjects import in_container
 from gpudoctor.views.driver import CUDA_MISMATCH, NVML_MISMATCH, disk_version, library_version, loaded_libcuda, not_wsl
@@ -34,7 +34,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         says = "Restart the computer, so that it boots the kernel whose new module is installed, and loads it."
         others = facts.nvidia.kernel.other_kernels
         return (module.restart(says), *(() if others else module.rebuild(facts, user)[:1]))
-    return (module.restart(f"Restart the computer: it then loads module {disk or user}."), module.reload_module(facts))
+    return (
+        module.restart(f"Restart the computer: it then loads module {present(disk or user)}."),
+        module.reload_module(facts),
+    )
 
 
 def _inside(facts: Facts, loaded: str, user: str) -> tuple[Fix, ...]:
@@ -98,6 +101,6 @@ def _says(loaded: str | None, disk: str | None, user: str | None, *, inside: boo
 
 def _evidence(facts: Facts) -> tuple[str, ...]:
     nvml, cuda = facts.nvidia.nvml, facts.nvidia.cuda
-    lines = [f"NVML: {nvml.text} ({nvml.code})"] if nvml.code == NVML_MISMATCH else []
-    lines += [f"cuInit: {cuda.name} ({cuda.code})"] if cuda.code == CUDA_MISMATCH else []
+    lines = ["NVML: " + phrase("{} ", nvml.text) + f"({NVML_MISMATCH})"] if nvml.code == NVML_MISMATCH else []
+    lines += ["cuInit: " + phrase("{} ", cuda.name) + f"({CUDA_MISMATCH})"] if cuda.code == CUDA_MISMATCH else []
     return (*lines, *texts(events(facts, "api-mismatch", "api-mismatch-module")))

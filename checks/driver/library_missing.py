@@ -2,7 +2,7 @@
 
 from gpudoctor.facts import Facts, Library
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.maybe import known, known_or
+from gpudoctor.maybe import known, known_or, phrase
 from gpudoctor.remedies import system
 from gpudoctor.remedies.driver import flavour_for, install_driver
 from gpudoctor.views.clusters import is_for_pods
@@ -15,7 +15,8 @@ _WHAT = {"libcuda.so.1": "without it no program can use CUDA", "libnvidia-ml.so.
 def _package(facts: Facts, version: str) -> str | None:
     """The package that brings libcuda (and with it libnvidia-ml) of the loaded module's branch."""
     number, family = branch(version), system.family_of(facts)
-    debian = f"libnvidia-compute-{number}" if facts.host.distribution.id != "debian" else "libcuda1 libnvidia-ml1"
+    ubuntu = phrase("libnvidia-compute-{}", number) or None
+    debian = "libcuda1 libnvidia-ml1" if facts.host.distribution.id == "debian" else ubuntu
     fedora = "xorg-x11-drv-nvidia-cuda" if facts.host.distribution.id == "fedora" else "nvidia-driver-cuda"
     suse = "nvidia-compute-utils-G06"
     return {"debian": debian, "fedora": fedora, "suse": suse, "arch": "nvidia-utils"}.get(family or "")

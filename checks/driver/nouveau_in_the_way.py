@@ -2,6 +2,7 @@
 
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import present
 from gpudoctor.remedies import module, system
 from gpudoctor.subjects import in_container, nvidia_host
 from gpudoctor.views.cards import any_works, card_name, owned_by
@@ -72,7 +73,9 @@ def nouveau_in_the_way(facts: Facts) -> Problem | None:
     if not held or not module_at_hand(facts):
         return None
     cards = " and ".join(card_name(card) for card in held[:2])
-    says = f"{cards} is bound to {held[0].driver}, the kernel's free driver, so NVIDIA's module cannot claim it."
+    says = (
+        f"{cards} is bound to {present(held[0].driver)}, the kernel's free driver, so NVIDIA's module cannot claim it."
+    )
     why = None
     if "nouveau" in facts.nvidia.kernel.blacklists:
         says += " It is blacklisted, but was loaded all the same."

@@ -2,6 +2,7 @@
 
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import present
 from gpudoctor.remedies import module, system
 from gpudoctor.subjects import in_container, nvidia_host
 from gpudoctor.views.cards import card_name, owned_by
@@ -54,5 +55,7 @@ def nova_core_in_the_way(facts: Facts) -> Problem | None:
     if not held or not module_at_hand(facts):
         return None
     cards = " and ".join(card_name(card) for card in held[:2])
-    says = f"{cards} is bound to {held[0].driver}, the kernel's free driver, so NVIDIA's module cannot claim it."
+    says = (
+        f"{cards} is bound to {present(held[0].driver)}, the kernel's free driver, so NVIDIA's module cannot claim it."
+    )
     return Problem(says, texts(events(facts, "nova-probe", "already-bound", "no-device-probed")))

@@ -1,6 +1,7 @@
 """The proprietary kernel modules on a GPU that only the open ones drive."""
 
 from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import phrase
 from gpudoctor.remedies import module
 from gpudoctor.remedies.driver import best_branch, install_driver
 from gpudoctor.subjects import OnCard, in_container
@@ -14,9 +15,10 @@ def _fixes(on: OnCard) -> tuple[Fix, ...]:
     first = (found.first_driver if found else None) or 0
     have = branch(module_version(on.facts)) or 0
     wanted = have if have >= first and have else best_branch(on.facts, first)
+    which = phrase(" of driver branch {}", wanted)
     if in_container(on.facts):
-        return (module.on_the_host(f"On the host: install the open kernel modules of driver branch {wanted}."),)
-    says = f"Install the open kernel modules of driver branch {wanted}, then restart."
+        return (module.on_the_host(f"On the host: install the open kernel modules{which}."),)
+    says = f"Install the open kernel modules{which}, then restart."
     return (install_driver(on.facts, wanted, "open", says),)
 
 

@@ -2,7 +2,7 @@
 
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.maybe import known, known_or
+from gpudoctor.maybe import known, known_or, phrase, phrases
 from gpudoctor.subjects import nvidia_machine
 from gpudoctor.views.driver import CUDA_STUB, OFF_PATH, loaded_libcuda
 from gpudoctor.views.reasons import SURROUNDINGS
@@ -58,4 +58,6 @@ def stub_library(facts: Facts) -> Problem | None:
     works = code == 0
     who = f"Programs that open {stub.soname}" if works and stub else "Programs"
     says = f"{who} load the toolkit's stub {where} in place of the driver's libcuda."
-    return Problem(says, (f"cuInit of libcuda.so.1: {code}",), severity=Severity.WARNING if works else None)
+    return Problem(
+        says, phrases(phrase("cuInit of libcuda.so.1: {}", code)), severity=Severity.WARNING if works else None
+    )

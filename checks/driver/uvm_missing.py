@@ -2,7 +2,7 @@
 
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.maybe import known
+from gpudoctor.maybe import known, present
 from gpudoctor.remedies import module
 from gpudoctor.remedies.container import engine, pass_gpus
 from gpudoctor.subjects import in_container
@@ -78,8 +78,11 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 )
 def uvm_missing(facts: Facts) -> Problem | None:
     """CUDA fails, other nodes are there, and the node or the module of UVM is not."""
-    kernel, code = facts.nvidia.kernel, facts.nvidia.cuda.code
-    if known(kernel.loaded) is None or not cuda_fails(facts) or code in _OTHER_REASONS:
+    kernel = facts.nvidia.kernel
+    if known(kernel.loaded) is None or not cuda_fails(facts):
+        return None
+    code = present(facts.nvidia.cuda.code)
+    if code in _OTHER_REASONS:
         return None
     paths = {node.path for node in known(kernel.nodes)}
     if "/dev/nvidiactl" not in paths:
@@ -88,10 +91,10 @@ def uvm_missing(facts: Facts) -> Problem | None:
     wrong = _wrong_major(facts)
     if wrong is not None and code in _NO_UVM:
         says = (
-            f"{_NODE} has the major number {wrong}, but the module nvidia-uvm has {kernel.uvm_major}: the node is of "
-            "another boot."
+            f"{_NODE} has the major number {wrong}, but the module nvidia-uvm has {present(kernel.uvm_major)}: the "
+            "node is of another boot."
         )
-        return Problem(says, (f"cuInit: {code}", f"/proc/devices: {kernel.uvm_major} nvidia-uvm"))
+        return Problem(says, (f"cuInit: {code}", f"/proc/devices: {present(kernel.uvm_major)} nvidia-uvm"))
     node, loaded = _NODE in paths, not isinstance(kernel.modules, tuple) or "nvidia_uvm" in kernel.modules
     if node and (loaded or kernel.uvm_major is not None):
         return None

@@ -2,6 +2,7 @@
 
 from gpudoctor.facts import Facts, PciDevice
 from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import present
 from gpudoctor.remedies import module, system
 from gpudoctor.subjects import cards_of, in_container, nvidia_host
 from gpudoctor.views.cards import LENDERS, any_works, card_name, computes_elsewhere, owned_by
@@ -13,7 +14,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     held = owned_by(facts, *LENDERS)
     commands = []
     for card in held[:2]:
-        commands.append(f"echo {card.address} | sudo tee /sys/bus/pci/drivers/{card.driver}/unbind")
+        commands.append(f"echo {card.address} | sudo tee /sys/bus/pci/drivers/{present(card.driver)}/unbind")
         commands.append(f"echo | sudo tee /sys/bus/pci/devices/{card.address}/driver_override")
     commands.append("sudo modprobe nvidia")
     commands += [f"echo {card.address} | sudo tee /sys/bus/pci/drivers/nvidia/bind" for card in held[:2]]
@@ -57,7 +58,6 @@ def vfio_in_the_way(facts: Facts) -> Problem | None:
         return None
     rest = len(cards_of(facts, "nvidia")) > len(held) or any_works(facts) or computes_elsewhere(facts)
     cards = " and ".join(card_name(card) for card in held[:4])
-    says = (
-        f"{cards} is bound to {held[0].driver} for a virtual machine, so NVIDIA's driver cannot claim it on this host."
-    )
+    driver = present(held[0].driver)
+    says = f"{cards} is bound to {driver} for a virtual machine, so NVIDIA's driver cannot claim it on this host."
     return Problem(says, texts(events(facts, "already-bound")), severity=Severity.ADVICE if rest else None)

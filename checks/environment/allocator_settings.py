@@ -4,7 +4,7 @@ from gpudoctor.formats.allocator_settings import Setting, settings
 from gpudoctor.formats.spelling import nearest
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge.variables import allocator_option, variables
-from gpudoctor.maybe import known
+from gpudoctor.maybe import known, present, text_of
 from gpudoctor.remedies.python import torch_verify
 from gpudoctor.remedies.variables import assign, unset
 from gpudoctor.subjects import OnFramework, torches
@@ -19,14 +19,14 @@ _RENAMED = (2, 10)
 def _variable(on: OnFramework) -> str | None:
     """The variable that this PyTorch reads, where it is set."""
     env = on.facts.host.environment
-    if NEWER in env and numbers(str(on.framework.version))[:2] >= _RENAMED:
+    if NEWER in env and numbers(text_of(on.framework.version))[:2] >= _RENAMED:
         return NEWER
     return VARIABLE if VARIABLE in env else None
 
 
 def _wrong(on: OnFramework, one: Setting) -> str | None:
     """What this release refuses of one option."""
-    state = allocator_option(one.name, str(on.framework.version))
+    state = allocator_option(one.name, present(on.framework.version))
     if state == "too new":
         return f"the option {one.name} came with a later release"
     if state == "dropped":
@@ -43,7 +43,7 @@ def _near(name: str) -> str | None:
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
-    name = str(_variable(on))
+    name = present(_variable(on))
     value = on.facts.host.environment.get(name, "")
     good = ",".join(f"{s.name}:{s.value}" for s in settings(value) if _wrong(on, s) is None)
     verify = torch_verify(on.python)

@@ -4,7 +4,7 @@ import re
 
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge.kernels import coverage
-from gpudoctor.maybe import known
+from gpudoctor.maybe import known, present
 from gpudoctor.remedies.variables import assign, unset
 from gpudoctor.subjects import OnFramework, torches
 from gpudoctor.views.capability import gpu_words
@@ -42,7 +42,7 @@ def _targets(text: str) -> list[str] | None:
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
-    own = sorted({str(g.capability) for g in visible_gpus(on.facts)})
+    own = sorted({present(g.capability) for g in visible_gpus(on.facts)})
     says = "Name the GPUs of this machine, and build the extension again."
     without = "PyTorch then builds for the GPUs that it finds."
     return unset(on.facts, VARIABLE, why=without), assign(VARIABLE, ";".join(own), says)

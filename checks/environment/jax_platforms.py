@@ -1,7 +1,7 @@
 """A variable keeps JAX from the GPU."""
 
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.maybe import known
+from gpudoctor.maybe import known, present
 from gpudoctor.remedies.frameworks import jax_verify
 from gpudoctor.remedies.variables import assign, unset
 from gpudoctor.subjects import OnFramework, jaxes
@@ -18,7 +18,7 @@ def _set(on: OnFramework) -> str | None:
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
-    name, verify = str(_set(on)), jax_verify(on.python)
+    name, verify = present(_set(on)), jax_verify(on.python)
     return unset(on.facts, name, verify=verify), assign(name, "cuda,cpu", "Or name the GPU before the CPU.", verify)
 
 

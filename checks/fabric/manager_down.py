@@ -2,7 +2,7 @@
 
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.maybe import Unknown, known
+from gpudoctor.maybe import Unknown, known, phrase
 from gpudoctor.remedies import fabric
 from gpudoctor.subjects import in_container
 from gpudoctor.views.driver import CUDA_NOT_READY, not_wsl
@@ -50,7 +50,7 @@ def manager_down(facts: Facts) -> Problem | None:
     running = known(state)
     if running in ("active", "reloading", "activating"):
         return None
-    word = {None: "is not installed", "failed": "has failed"}.get(running, f"is {running}")
+    word = {None: "is not installed", "failed": "has failed"}.get(running, phrase("is {}", running))
     which = f" GPUs {', '.join(map(str, waits))} wait for the fabric." if waits else ""
     missing = fabric.missing_modules(facts)
     also = f" The modules {' and '.join(missing)}, which it needs on this board, are not loaded." if missing else ""

@@ -2,7 +2,7 @@
 
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.maybe import known
+from gpudoctor.maybe import known, phrase, phrases
 from gpudoctor.remedies import fabric
 from gpudoctor.subjects import in_container
 from gpudoctor.views.driver import CUDA_NOT_READY, not_wsl
@@ -84,5 +84,5 @@ def not_ready(facts: Facts) -> Problem | None:
     missing = " and ".join(fabric.missing_modules(facts))
     where = f" The modules {missing} are not loaded." if missing else ""
     where += " The host's fabric manager has to do that." if in_container(facts) else ""
-    lines = tuple(f"GPU {g.index}: fabric state {g.fabric_state}" for g in fabric.waiting(facts))
+    lines = phrases(*(phrase("GPU {}: fabric state {}", g.index, g.fabric_state) for g in fabric.waiting(facts)))
     return Problem(f"cuInit answers 802: {which}.{where}", lines)

@@ -2,6 +2,7 @@
 
 from gpudoctor.facts import Event, Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import phrase
 from gpudoctor.views.driver import not_wsl
 from gpudoctor.views.log import ago, events, texts
 
@@ -35,7 +36,7 @@ def switch_hot(facts: Facts) -> Problem | None:
     hot = [event for event in last.values() if event.code == _BEGIN]
     if not hot:
         return None
-    which = ", ".join(str(event.gpu) for event in hot)
+    which = phrase(" at {}", ", ".join(event.gpu for event in hot if event.gpu) or None)
     when = ago(facts, hot[-1])
-    says = f"The NVSwitch at {which} reported that it is too hot (SXid {_BEGIN}){when}, and no end of it."
+    says = f"The NVSwitch{which} reported that it is too hot (SXid {_BEGIN}){when}, and no end of it."
     return Problem(says, texts(tuple(hot)))

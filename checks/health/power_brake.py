@@ -1,7 +1,7 @@
 """An outside signal makes the GPU brake."""
 
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.maybe import known
+from gpudoctor.maybe import known, phrase
 from gpudoctor.subjects import OnGpu, gpu_name, nvidia_gpus
 
 _FIXES = (
@@ -35,5 +35,6 @@ def power_brake(on: OnGpu) -> Problem | None:
     reasons = known(on.gpu.event_reasons)
     if reasons is None or "hw-power-brake" not in reasons:
         return None
-    clock = f" at {on.gpu.sm_clock} of {on.gpu.sm_clock_max} MHz" if isinstance(on.gpu.sm_clock, int) else ""
+    now = on.gpu.sm_clock
+    clock = phrase(" at {} of {} MHz", now, on.gpu.sm_clock_max) or phrase(" at {} MHz", now)
     return Problem(f"{gpu_name(on.gpu)} brakes{clock} because the power supply asks for it (hw-power-brake).")

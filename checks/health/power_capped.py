@@ -1,7 +1,7 @@
 """A power cap holds the clocks far below what the GPU could do."""
 
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.maybe import known, known_or
+from gpudoctor.maybe import known, known_or, phrase
 from gpudoctor.subjects import OnGpu, gpu_name, nvidia_gpus
 from gpudoctor.views.gpus import busy
 
@@ -71,7 +71,7 @@ def power_capped(on: OnGpu) -> Problem | None:
     if draw is not None and limit is not None and not odd and not low:
         return None
     watts = f" at {draw:.0f} W of a limit of {limit:.0f} W" if draw is not None and limit is not None else ""
-    lowered = f" (default {usual:.0f} W)" if low else ""
+    lowered = phrase(" (default {:.0f} W)", usual) if low else ""
     says = f"The power cap throttles {gpu_name(on.gpu)}: it runs at {clock} of {most} MHz under load{watts}{lowered}."
     # A laptop's firmware shares one budget between processor, GPU and battery; who lowered a limit knows why.
     meant = known_or(on.facts.host.platform, "") == "laptop"

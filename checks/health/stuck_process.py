@@ -2,7 +2,7 @@
 
 from gpudoctor.facts import Process
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.maybe import known, known_or
+from gpudoctor.maybe import known, known_or, phrase, present
 from gpudoctor.subjects import OnGpu, gpu_name, nvidia_gpus
 
 _WORDS = {"D": "sleeps uninterruptibly in the kernel (state D)", "Z": "is a zombie (state Z)"}
@@ -49,8 +49,9 @@ def stuck_process(on: OnGpu) -> Problem | None:
     if not stuck:
         return None
     first = stuck[0]
-    says = f"Process {first.pid} ({first.name}) on {gpu_name(on.gpu)} {_WORDS[str(first.state)]} and keeps its memory."
+    who = f"Process {first.pid}" + phrase(" ({})", first.name)
+    says = f"{who} on {gpu_name(on.gpu)} {_WORDS[present(first.state)]} and keeps its memory."
     # One look at state D proves little: programs that load a model from a slow disk are in it for seconds.
     sure = any(p.state == "Z" for p in stuck) or on.gpu.status != "ok" or on.facts.nvidia.cuda.hung is not None
-    lines = tuple(f"pid {p.pid} {p.name}: {p.state}" for p in stuck)
+    lines = tuple(f"pid {p.pid}{phrase(' {}', p.name)}: {present(p.state)}" for p in stuck)
     return Problem(says, lines, severity=None if sure else Severity.ADVICE)

@@ -1,7 +1,7 @@
 """Intel's extension for PyTorch of another release than PyTorch."""
 
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.maybe import known
+from gpudoctor.maybe import known, present
 from gpudoctor.remedies.intel import verify
 from gpudoctor.remedies.python import install, uninstall, version_of
 from gpudoctor.subjects import OnFramework
@@ -13,14 +13,14 @@ _WITHOUT = (2, 5)  # the first PyTorch with XPU builds for all of Intel's GPUs
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
-    own = numbers(str(on.framework.version))[:2]
+    own = numbers(present(on.framework.version))[:2]
     number = ".".join(str(part) for part in own)
     says = f"Install the extension's release for PyTorch {number}."
     match = Fix(says, (install(on.python, f"{_NAME}=={number}.*"),), "reinstall-package", verify=verify(on.python))
     if own < _WITHOUT:
         return (match,)
     says = f"Remove the extension: PyTorch {number} computes on Intel's GPUs without it, in its XPU builds."
-    there = install(on.python, f"{_NAME}=={version_of(on.python, _NAME)}")
+    there = install(on.python, f"{_NAME}=={present(version_of(on.python, _NAME))}")
     remove = (uninstall(on.python, _NAME),)
     return (Fix(says, remove, "reinstall-package", undo=there, verify=verify(on.python)), match)
 

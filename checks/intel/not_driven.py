@@ -4,7 +4,7 @@ from gpudoctor.facts import Event
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge import intel
 from gpudoctor.knowledge.kernels import version
-from gpudoctor.maybe import known
+from gpudoctor.maybe import known, phrase
 from gpudoctor.remedies import system
 from gpudoctor.remedies.intel import KERNELS
 from gpudoctor.subjects import OnCard
@@ -34,9 +34,9 @@ def _fixes(on: OnCard) -> tuple[Fix, ...]:
         says = f"Install Intel's own kernel modules for Data Center GPUs (DKMS), as {KERNELS} tells, and restart."
         return (Fix(says, (), "reboot", root=True, needs="reboot", verify=proof),)
     if _is_too_old(on):
-        hwe = on.facts.host.distribution.id == "ubuntu"
-        release = str(on.facts.host.distribution.version)
-        commands = system.install(on.facts, f"linux-generic-hwe-{release}") if hwe else ()
+        release = on.facts.host.distribution.version
+        hwe = on.facts.host.distribution.id == "ubuntu" and isinstance(release, str)
+        commands = system.install(on.facts, phrase("linux-generic-hwe-{}", release)) if hwe else ()
         says = f"Start a kernel of {first} or newer" + (
             ": Ubuntu's HWE kernel, where it is new enough." if commands else "."
         )
@@ -72,5 +72,7 @@ def not_driven(on: OnCard) -> Problem | None:
         return None
     says = f"{card_name(on.card)} has no kernel driver"
     if _is_too_old(on):
-        says += f": the kernel {on.facts.host.kernel.release} is too old for it, {_first_kernel(on)} is the first"
+        says += (
+            f": the kernel {known(on.facts.host.kernel.release)} is too old for it, {_first_kernel(on)} is the first"
+        )
     return Problem(f"{says}.", texts(_said(on)))

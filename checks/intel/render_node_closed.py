@@ -2,7 +2,7 @@
 
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.maybe import Unknown, known, known_or
+from gpudoctor.maybe import Unknown, known, known_or, present
 from gpudoctor.remedies import amd, intel
 from gpudoctor.views.intel import discrete, intel_computers, xpu_builds
 
@@ -33,5 +33,5 @@ def render_node_closed(facts: Facts) -> Problem | None:
     node = nodes[0]
     group, mode = amd.group_of(facts, node), known_or(node.mode, "?")
     severity = None if xpu_builds(facts) else Severity.WARNING
-    says = f"{node.path} cannot be opened ({node.error}): it belongs to the group {group}, mode {mode}."
+    says = f"{node.path} cannot be opened ({present(node.error)}): it belongs to the group {group}, mode {mode}."
     return Problem(says, severity=severity)

@@ -3,7 +3,7 @@
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge import jax
 from gpudoctor.knowledge.kernels import version
-from gpudoctor.maybe import known
+from gpudoctor.maybe import known, present
 from gpudoctor.remedies.frameworks import jax_with_plugin
 from gpudoctor.subjects import OnFramework, jaxes
 from gpudoctor.views.capability import gpu_words, severity_of
@@ -36,10 +36,10 @@ def arch_missing(on: OnFramework) -> Problem | None:
     if row is None:
         return None
     gpus = [g for g in visible_gpus(on.facts) if known(g.capability)]
-    ill = [g for g in gpus if version(str(g.capability)) < version(row.lowest_capability)]
+    ill = [g for g in gpus if version(present(g.capability)) < version(row.lowest_capability)]
     if not ill or len(ill) < len(gpus):
         return None
     return Problem(
-        f"{plugin} starts at compute capability {row.lowest_capability}; it has no code for {gpu_words(ill[0])}.",
+        f"{row.package} starts at compute capability {row.lowest_capability}; it has no code for {gpu_words(ill[0])}.",
         severity=severity_of(on.facts),
     )

@@ -2,7 +2,7 @@
 
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge import jax
-from gpudoctor.maybe import known
+from gpudoctor.maybe import known, present
 from gpudoctor.remedies.frameworks import jax_verify
 from gpudoctor.remedies.python import install
 from gpudoctor.subjects import OnFramework, jaxes
@@ -18,9 +18,10 @@ def _lowest(on: OnFramework) -> str | None:
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
-    lowest = str(_lowest(on))
+    lowest = present(_lowest(on))
     wheel = next(iter(wheels(on.python, "cudnn")), None)
-    spec = f"{wheel.name if wheel else f'nvidia-cudnn-cu{on.framework.cuda}'}>={lowest},<{(major(lowest) or 9) + 1}"
+    name = wheel.name if wheel else f"nvidia-cudnn-cu{present(on.framework.cuda)}"
+    spec = f"{name}>={lowest},<{(major(lowest) or 9) + 1}"
     says = (
         f"Install cuDNN {lowest} or newer. Where PyTorch pins another version, keep the two in separate environments."
     )
@@ -47,9 +48,9 @@ def cudnn_too_old(on: OnFramework) -> Problem | None:
     found = next(
         (n for n in known(on.framework.needs) if family(n.soname) == "libcudnn" and n.path and n.version), None
     )
-    if found is None or numbers(str(found.version)) >= numbers(lowest):
+    if found is None or numbers(found.version or "") >= numbers(lowest):
         return None
     live = on.framework.live
     refused = live is not None and live.available is False
-    says = f"{on.name} needs cuDNN {lowest} or newer, and finds {found.version} in {found.path}."
+    says = f"{on.name} needs cuDNN {lowest} or newer, and finds {present(found.version)} in {present(found.path)}."
     return Problem(says, severity=Severity.ERROR if refused else None)

@@ -1,7 +1,7 @@
 """JAX, jaxlib and the plugin of different versions."""
 
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.maybe import known
+from gpudoctor.maybe import known, phrase, present
 from gpudoctor.remedies.frameworks import jax_with_plugin
 from gpudoctor.remedies.python import uninstall
 from gpudoctor.subjects import OnFramework, jaxes
@@ -18,9 +18,9 @@ def _parts(on: OnFramework) -> dict[str, str]:
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
-    plugin = str(on.framework.plugin)
+    plugin = present(on.framework.plugin)
     extra = plugin.removeprefix("jax-").removesuffix("-plugin")
-    version = on.framework.version if isinstance(on.framework.version, str) else None
+    version = present(on.framework.version)
     says = f"Install all parts of JAX in one version, {version}."
     together = jax_with_plugin(on.facts, on.python, version, says, extra=extra)
     if nvidia_gpus(on.facts):
@@ -56,5 +56,5 @@ def plugin_skew(on: OnFramework) -> Problem | None:
     parts = ", ".join(f"{name} {number}" for name, number in _parts(on).items())
     live = on.framework.live
     broken = live is not None and bool(live.died or live.import_error or live.available is False)
-    says = f"{plugin} {version} does not belong to jaxlib {jaxlib} (jax {on.framework.version})."
+    says = f"{plugin} {version} does not belong to jaxlib {jaxlib} (jax{phrase(' {}', on.framework.version)})."
     return Problem(says, (parts,), severity=Severity.ERROR if broken else None)

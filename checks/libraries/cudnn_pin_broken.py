@@ -1,7 +1,10 @@
 """Another package replaced the cuDNN that PyTorch pins."""
 
+import msgspec
+
 from gpudoctor.facts import Package, Unmet
 from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import present
 from gpudoctor.remedies.environment import own_environment
 from gpudoctor.remedies.proofs import framework_proof
 from gpudoctor.remedies.python import install, reinstall_torch, torch_choice
@@ -26,7 +29,11 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     if broken is None:
         return ()
     other = _bringer(on, broken)
-    fixes = [_separate(on, other)] if other else []
+    back = f"Give {broken.package} its cuDNN back{f', which {other.name} accepts' if other else ''}."
+    restored = Fix(back, (install(on.python, broken.requires),), "reinstall-package", verify=framework_proof(on.python))
+    if other is None or _accepts(other, broken.requires):
+        return (restored,)
+    fixes = [_separate(on, other)]
     torch = one_of(on.python, "torch")
     choice = torch_choice(on.facts, on.python) if torch else None
     found, pinned = numbers(broken.found or "")[:1], numbers(broken.requires.partition("==")[2])[:1]
@@ -35,11 +42,20 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         commands = wheel[0].commands if wheel else ()
         says = f"Install a newer PyTorch, which is built with cuDNN {found[0]}: torch>=2.4 is."
         fixes.append(Fix(says, commands, "reinstall-package", verify=framework_proof(on.python, "torch")))
-    says = f"Give {broken.package} its cuDNN back{f', at the cost of {other.name}' if other else ''}."
-    fixes.append(
-        Fix(says, (install(on.python, broken.requires),), "reinstall-package", verify=framework_proof(on.python))
-    )
-    return tuple(fixes)
+    says = f"Give {broken.package} its cuDNN back, which {other.name} is not made for."
+    return (*fixes, msgspec.structs.replace(restored, says=says))
+
+
+def _accepts(other: Package, pin: str) -> bool:
+    """Whether a package that asks for cuDNN asks for a range in which PyTorch's version lies."""
+    from packaging.requirements import InvalidRequirement, Requirement  # 45 ms, for a broken environment alone
+
+    name, _, version = pin.partition("==")
+    try:
+        asked = [Requirement(line) for line in other.requires if line.startswith("nvidia-cudnn")]
+    except InvalidRequirement:
+        return False
+    return all(one.specifier.contains(version.strip()) for one in asked if one.name == name.strip())
 
 
 def _separate(on: OnPython, other: Package) -> Fix:
@@ -48,7 +64,7 @@ def _separate(on: OnPython, other: Package) -> Fix:
     spec = f"jax[{plugin}]=={release(other.version)}" if plugin else f"{other.name}=={release(other.version)}"
     return Fix(
         f"Keep {NAMES.get(module, module)} and PyTorch in separate environments (a virtual environment of its own for "
-        "each): they need different versions of cuDNN, and only one fits into one environment.",
+        "each): PyTorch pins one version of cuDNN, and the other is made for another.",
         own_environment(on.python, spec),
         "reinstall-package",
     )
@@ -78,7 +94,9 @@ def cudnn_pin_broken(on: OnPython) -> Problem | None:
     brought = f"; {other.name} {other.version} brought it" if other else ""
     package, pin = broken.requires.split("==")[:2]
     name = NAMES.get(broken.package, broken.package)
-    says = f"{name} {broken.version} is built with cuDNN {pin}, installed is {package} {broken.found}{brought}."
+    says = (
+        f"{name} {broken.version} is built with cuDNN {pin}, installed is {package} {present(broken.found)}{brought}."
+    )
     evidence = [f"{other.name} requires {line}" for line in other.requires if "cudnn" in line] if other else []
     return Problem(says, (f"{broken.package} requires {broken.requires}", *evidence), severity=_severity(on, broken))
 

@@ -10,7 +10,7 @@ from gpudoctor.views.packages import packages_of, stem
 
 def _overlaps(python: Python) -> list[Overlap]:
     """The files that two majors of one NVIDIA wheel both claim."""
-    found = ((o, {stem(name) for name in o.packages}) for o in python.overlaps)
+    found = ((o, {stem(name) for name in o.packages}) for o in python.overlaps if o.files)
     return [o for o, stems in found if len(stems) == 1 and next(iter(stems)).startswith("nvidia-")]
 
 

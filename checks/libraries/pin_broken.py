@@ -2,6 +2,7 @@
 
 from gpudoctor.facts import Unmet
 from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import phrase, present
 from gpudoctor.remedies.proofs import framework_proof
 from gpudoctor.remedies.python import install, lasting
 from gpudoctor.subjects import NAMES, OnPython, pythons
@@ -67,8 +68,8 @@ def pin_broken(on: OnPython) -> Problem | None:
     asks = [p.name for p in packages_of(on.python) if p.name != unmet.package and name in " ".join(p.requires)]
     by = f" ({asks[0]} asks for it too)" if asks else ""
     who = NAMES.get(unmet.package, unmet.package)
-    says = f"{who} {unmet.version} is built with {name} {pin}, installed is {unmet.found}{by}."
+    says = f"{who} {unmet.version} is built with {name} {pin}, installed is {present(unmet.found)}{by}."
     framework = one_of(on.python, unmet.package)
     failed = framework is not None and framework.live is not None and bool(framework.live.import_error)
-    lines = tuple(f"{u.package} requires {u.requires}, found {u.found}" for u, _, _ in broken[:5])
+    lines = tuple(f"{u.package} requires {u.requires}{phrase(', found {}', u.found)}" for u, _, _ in broken[:5])
     return Problem(says, lines, severity=Severity.ERROR if failed and _named(on, name) else None)

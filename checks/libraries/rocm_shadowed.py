@@ -4,7 +4,7 @@ import re
 
 from gpudoctor.facts import Framework, Need
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.maybe import known, known_or
+from gpudoctor.maybe import known, known_or, phrase, phrases
 from gpudoctor.remedies.environment import without_library_path
 from gpudoctor.remedies.proofs import framework_proof
 from gpudoctor.subjects import OnFramework, on_wsl, torches
@@ -43,7 +43,7 @@ def _severity(framework: Framework, majors_differ: bool) -> Severity:
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
-    folders = {str(n.path).rpartition("/")[0] for n in _taken(on.framework)}
+    folders = {(n.path or "").rpartition("/")[0] for n in _taken(on.framework)}
     proof = framework_proof(on.python, on.framework.name)
     return (without_library_path(on.facts, folders, proof, brought="ROCm"),)
 
@@ -72,13 +72,13 @@ def rocm_shadowed(on: OnFramework) -> Problem | None:
     if not taken:
         return None
     hip = _minor(known(on.framework.hip) or "")
-    other = next((r for n in taken if (r := _release(on, str(n.path))) and r != hip), None)
+    other = next((r for n in taken if (r := _release(on, n.path or "")) and r != hip), None)
     if other is None:
         return None
     majors = other.partition(".")[0] != hip.partition(".")[0]
     names = ", ".join(n.soname for n in taken[:3]) + (" and others" if len(taken) > 3 else "")
     return Problem(
         f"{on.name} brings ROCm {hip}, and LD_LIBRARY_PATH makes it load {names} of ROCm {other}.",
-        tuple(f"{n.path} wins over {n.wheel}" for n in taken[:3]),
+        phrases(*(phrase("{} wins over {}", n.path, n.wheel) for n in taken[:3])),
         severity=_severity(on.framework, majors),
     )

@@ -6,7 +6,7 @@ import msgspec
 
 from gpudoctor.facts import Framework, Need
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.maybe import Unknown, known
+from gpudoctor.maybe import Unknown, known, present
 from gpudoctor.remedies.environment import without_library_path
 from gpudoctor.remedies.proofs import framework_proof
 from gpudoctor.subjects import OnPython, framework_name, pythons
@@ -81,7 +81,7 @@ def _evidence(needs: list[Need]) -> Iterator[str]:
     """What wins over what, each pair of folders once."""
     pairs: dict[str, list[str]] = {}
     for need in needs:
-        wins, own = str(need.path).rpartition("/")[0], str(need.wheel).rpartition("/")[0]
+        wins, own = (need.path or "").rpartition("/")[0], (need.wheel or "").rpartition("/")[0]
         pair = f"{wins} ({need.version or '?'}) wins over {own} ({need.wheel_version or '?'})"
         pairs.setdefault(pair, []).append(need.soname)
     for pair, names in pairs.items():
@@ -89,7 +89,7 @@ def _evidence(needs: list[Need]) -> Iterator[str]:
 
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
-    folders = {str(n.path).rpartition("/")[0] for _, needs in _found(on) for n in needs}
+    folders = {(n.path or "").rpartition("/")[0] for _, needs in _found(on) for n in needs}
     return (without_library_path(on.facts, folders, framework_proof(on.python, _found(on)[0][0].name)),)
 
 
@@ -121,10 +121,10 @@ def shadowed_by_path(on: OnPython) -> Problem | None:
     framework, needs = found[0]
     named = [n for n in needs if _is_named(n, _error(framework))]
     first = max(named, key=lambda n: len(family(n.soname)), default=needs[0])
-    own = f"{first.wheel_version} from {first.wheel}" if first.wheel_version else str(first.wheel)
+    own = f"{first.wheel_version} from {present(first.wheel)}" if first.wheel_version else present(first.wheel)
     says = (
         f"{framework_name(framework)} gets {first.soname} {first.version or ''} from LD_LIBRARY_PATH "
-        f"({str(first.path).rpartition('/')[0]}) instead of its own {own}."
+        f"({present(first.path).rpartition('/')[0]}) instead of its own {own}."
     ).replace("  ", " ")
     evidence = list(_evidence(needs))
     evidence += [_error(framework)[:800]] if _error(framework) else []

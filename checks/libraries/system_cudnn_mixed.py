@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from gpudoctor.facts import Framework, Need
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.maybe import known
+from gpudoctor.maybe import known, phrase, phrases, present
 from gpudoctor.remedies import system
 from gpudoctor.remedies.environment import sudo
 from gpudoctor.remedies.proofs import framework_proof
@@ -41,14 +41,14 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     fixes = []
     commands = _removal(on)
     if commands:
-        says = f"Remove the system's cuDNN {part.version}, if nothing else needs it; wheels bring their own."
+        says = f"Remove the system's cuDNN {present(part.version)}, if nothing else needs it; wheels bring their own."
         fixes.append(Fix(says, commands, "reinstall-package", root=True, verify=proof))
     if wheel:
         major, minor = numbers(part.version or "")[:2]
         spec = f"{wheel.name}=={major}.{minor}.*"
         says = (
             f"Let the wheel be as new as the system's copy, so that all parts are of one version (pip will say that "
-            f"PyTorch pins {main.wheel_version}; a newer minor of cuDNN {major} works)."
+            f"PyTorch pins {present(main.wheel_version)}; a newer minor of cuDNN {major} works)."
         )
         fixes.append(Fix(says, (install(on.python, spec),), "reinstall-package", verify=proof))
     return tuple(fixes)
@@ -93,8 +93,11 @@ def system_cudnn_mixed(on: OnPython) -> Problem | None:
         return None
     framework, main, part = found
     says = (
-        f"{framework_name(framework)} takes {part.soname} from the system ({part.path}, cuDNN {part.version}) beside "
-        f"cuDNN {main.wheel_version} of its own wheel, which is incomplete: the versions differ."
+        f"{framework_name(framework)} takes {part.soname} from the system ({present(part.path)}, cuDNN "
+        f"{present(part.version)}) beside cuDNN {present(main.wheel_version)} of its own wheel, which is "
+        "incomplete: the versions differ."
     )
-    evidence = (f"{main.soname}: {main.path}", f"{part.soname}: {part.path}, found by: {part.how}")
+    evidence = phrases(
+        phrase("{}: {}", main.soname, main.path), f"{part.soname}: {present(part.path)}, found by: {part.how}"
+    )
     return Problem(says, evidence)

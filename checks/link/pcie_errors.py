@@ -2,7 +2,7 @@
 
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge.pcie import replays_a_minute
-from gpudoctor.maybe import Maybe, Unknown, known, known_or
+from gpudoctor.maybe import Maybe, Unknown, known, known_or, present
 from gpudoctor.subjects import OnGpu, cards_of, gpu_name, nvidia_gpus
 from gpudoctor.views.gpus import has_slot
 
@@ -29,7 +29,7 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
     )
     look = Fix(
         "See whether the counters still grow, best while data is copied.",
-        (f"grep -H . /sys/bus/pci/devices/{on.gpu.address}/aer_dev_correctable",),
+        (f"grep -H . /sys/bus/pci/devices/{present(on.gpu.address)}/aer_dev_correctable",),
         impact="none",
     )
     return seat, slower, look

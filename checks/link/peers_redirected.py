@@ -2,7 +2,7 @@
 
 from gpudoctor.facts import Facts, Gpu, PciDevice
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.maybe import known, known_or
+from gpudoctor.maybe import known, known_or, phrase, phrases
 from gpudoctor.remedies.boot import kernel_parameter
 from gpudoctor.subjects import gpu_name
 from gpudoctor.views.driver import several_gpus
@@ -79,7 +79,7 @@ def peers_redirected(facts: Facts) -> Problem | None:
     kinds = [known(card.iommu) for _, card in peers]
     if any(kind in TRANSLATED for kind in kinds):
         says = f"The IOMMU translates the addresses of {len(peers)} GPUs that have only PCIe between them."
-        return Problem(says, tuple(f"{c.address}: {c.iommu}" for _, c in peers[:4]))
+        return Problem(says, phrases(*(phrase("{}: {}", c.address, c.iommu) for _, c in peers[:4])))
     for one, other in pairs:
         known(one[1].acs)
         known(other[1].acs)

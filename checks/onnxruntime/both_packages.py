@@ -1,6 +1,7 @@
 """onnxruntime and onnxruntime-gpu in one environment."""
 
 from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import text_of
 from gpudoctor.remedies.frameworks import onnxruntime_spec, onnxruntime_verify
 from gpudoctor.remedies.python import install, lasting, uninstall
 from gpudoctor.subjects import OnFramework, onnxruntimes
@@ -11,9 +12,9 @@ from gpudoctor.views.packages import release
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     found = packages(on)
-    versions = dict(on.framework.others) | {str(on.framework.distribution): str(on.framework.version)}
+    versions = dict(on.framework.others) | {on.framework.distribution or "": text_of(on.framework.version)}
     keep = "onnxruntime-gpu" if "onnxruntime-gpu" in found else found[0]
-    spec = f"{keep}=={release(versions[keep])}" if keep in versions else onnxruntime_spec(on.facts, on.python)
+    spec = f"{keep}=={release(versions[keep])}" if versions.get(keep) else onnxruntime_spec(on.facts, on.python)
     commands = (uninstall(on.python, *found), install(on.python, spec))
     says = (
         f"Remove all of them, then install only {keep}: they share one folder, and removing one takes files of the "
@@ -42,12 +43,12 @@ def both_packages(on: OnFramework) -> Problem | None:
     found = packages(on)
     if len(found) < 2:
         return None
-    versions = dict(on.framework.others) | {str(on.framework.distribution): str(on.framework.version)}
+    versions = dict(on.framework.others) | {on.framework.distribution or "": text_of(on.framework.version)}
     names = " and ".join(f"{name} {versions.get(name, '')}".strip() for name in found)
     live = on.framework.live
     listed = live.listed if live else None
     lost = on.framework.variant == "cpu" or (isinstance(listed, tuple) and "CUDAExecutionProvider" not in listed)
     effect = "; the CUDA provider is gone" if lost else ""
     severity = Severity.ADVICE if not nvidia_gpus(on.facts) else Severity.ERROR if lost else None
-    seen = (f"providers: {', '.join(listed)}",) if isinstance(listed, tuple) else ()
+    seen = (f"providers: {', '.join(listed) or 'none'}",) if isinstance(listed, tuple) else ()
     return Problem(f"{names} are both installed and overwrite each other's files{effect}.", seen, severity=severity)

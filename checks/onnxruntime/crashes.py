@@ -2,25 +2,18 @@
 
 from functools import partial
 
-from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.remedies.python import install
+from gpudoctor.judge import Problem, Severity, check
+from gpudoctor.remedies.imports import after_crash
 from gpudoctor.subjects import OnLive, lives
 from gpudoctor.views.frameworks import crash
-from gpudoctor.views.packages import release
 from gpudoctor.views.reasons import SYSTEM
-
-
-def _fixes(on: OnLive) -> tuple[Fix, ...]:
-    name, version = on.framework.distribution or "onnxruntime", on.framework.version
-    spec = f"{name}=={release(version)}" if isinstance(version, str) and version else name
-    return (Fix("Install it again with what it needs.", (install(on.python, spec, force=True),), "reinstall-package"),)
 
 
 @check(
     title="ONNX Runtime crashes",
     severity=Severity.ERROR,
     cause="A library of another version, or a damaged one, is loaded into the process, or the driver fails under it.",
-    fixes=_fixes,
+    fixes=after_crash,
     references=("https://docs.python.org/3/library/faulthandler.html",),
     each=partial(lives, name="onnxruntime"),
     because=(
@@ -41,6 +34,4 @@ def _fixes(on: OnLive) -> tuple[Fix, ...]:
 )
 def crashes(on: OnLive) -> Problem | None:
     """The child died of a signal."""
-    says = crash(on.name, on.live)
-    tail = tuple(line for line in on.live.stderr.splitlines() if line.strip())[-6:]
-    return Problem(says, evidence=tail) if says else None
+    return crash(on)

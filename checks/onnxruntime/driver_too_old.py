@@ -1,14 +1,14 @@
 """ONNX Runtime for a CUDA major that the driver does not run."""
 
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.knowledge import drivers, onnxruntime
-from gpudoctor.maybe import known
+from gpudoctor.knowledge import onnxruntime
+from gpudoctor.maybe import present
 from gpudoctor.remedies.cuda import newer_driver
 from gpudoctor.remedies.frameworks import onnxruntime_verify
 from gpudoctor.remedies.python import install, lasting
 from gpudoctor.subjects import OnFramework, onnxruntimes
-from gpudoctor.views.driver import driver_cuda, driver_runs, driver_words
-from gpudoctor.views.gpus import nvidia_gpus
+from gpudoctor.views.driver import driver_cuda
+from gpudoctor.views.driver_age import behind_framework
 from gpudoctor.views.packages import major
 from gpudoctor.views.reasons import CUDA_SYSTEM
 
@@ -17,8 +17,8 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     driver = driver_cuda(on.facts)
     number = major(driver) if isinstance(driver, str) else None
     bound = onnxruntime.newest_for(number) if number else None
-    newer = newer_driver(on.facts, str(on.framework.cuda))
-    if bound is None:
+    newer = newer_driver(on.facts, present(on.framework.cuda))
+    if number is None or bound is None:
         return newer
     says = f"Install the last release for CUDA {number}, which this driver runs.{lasting(on.facts)}"
     command = install(on.python, f"onnxruntime-gpu{bound}")
@@ -39,12 +39,4 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
 )
 def driver_too_old(on: OnFramework) -> Problem | None:
     """Its CUDA major is newer than the driver's."""
-    cuda = known(on.framework.cuda)
-    if cuda is None or not nvidia_gpus(on.facts):
-        return None
-    driver = known(driver_cuda(on.facts))
-    if driver is None or driver_runs(cuda, driver):
-        return None
-    floor = drivers.minimum_driver(cuda)
-    says = f"{on.name} is built for CUDA {cuda} and requires driver {floor} or newer; the {driver_words(on.facts)} "
-    return Problem(says + f"supports at most CUDA {driver}.")
+    return behind_framework(on, on.name)

@@ -3,6 +3,7 @@
 from gpudoctor.facts import Need
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge import onnxruntime
+from gpudoctor.maybe import phrase, text_of
 from gpudoctor.remedies.frameworks import onnxruntime_verify
 from gpudoctor.remedies.python import install, lasting
 from gpudoctor.subjects import OnFramework, onnxruntimes
@@ -15,7 +16,7 @@ from gpudoctor.views.packages import major
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     lacking = missing(on)
     nowhere = [need for need in lacking if need.wheel is None]
-    version = str(on.framework.version)
+    version = text_of(on.framework.version)
     row = onnxruntime.release(version) if version[:1].isdigit() else None
     fixes = [_preload(on, version)] if len(nowhere) < len(lacking) else []
     if nowhere and row and row.extras:
@@ -43,7 +44,7 @@ def _preload(on: OnFramework, version: str) -> Fix:
 
 
 def _system(on: OnFramework) -> Fix:
-    cuda = major(on.framework.cuda) if isinstance(on.framework.cuda, str) else 12
+    cuda = major(text_of(on.framework.cuda)) or 12
     names = [f"nvidia-{part}-cu{cuda}" for part in ("cublas", "cuda-runtime", "cudnn", "cufft", "curand")]
     says = f"Install CUDA {cuda}'s libraries as wheels, and import torch or preload them before the first session."
     return Fix(says, (install(on.python, *names),), "reinstall-package", verify=onnxruntime_verify(on.python))
@@ -73,7 +74,7 @@ def libraries_not_found(on: OnFramework) -> Problem | None:
     names = ", ".join(n.soname for n in lacking[:4])
     where = "although their wheels are installed: it does not look there" if held else "and no wheel holds them"
     says = f"{on.name} does not find {names}, {where}."
-    seen = (*(f"{n.soname}: {n.wheel}" for n in held[:3]), *words(on))
+    seen = (*(phrase("{}: {}", n.soname, n.wheel) for n in held[:3]), *words(on))
     return Problem(says, seen, severity=_severity(on, lacking))
 
 

@@ -1,6 +1,7 @@
 """ONNX Runtime for one CUDA major beside the libraries of another."""
 
 from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import phrase, text_of
 from gpudoctor.remedies.frameworks import onnxruntime_spec, onnxruntime_verify
 from gpudoctor.remedies.python import install, lasting
 from gpudoctor.subjects import OnFramework, onnxruntimes
@@ -44,9 +45,7 @@ def wrong_cuda_major(on: OnFramework) -> Problem | None:
     if not others:
         return None
     first = next(iter(others))
-    cuda = major(on.framework.cuda) if isinstance(on.framework.cuda, str) else "?"
-    says = (
-        f"{on.name} is built for CUDA {cuda} and needs {first}; installed is only {others[first]}: it runs on the CPU."
-    )
+    built = phrase(" is built for CUDA {} and", major(text_of(on.framework.cuda)))
+    says = f"{on.name}{built} needs {first}; installed is only {others[first]}: it runs on the CPU."
     pairs = tuple(f"{wanted} is missing, {there} is there" for wanted, there in others.items())
     return Problem(says, (*pairs[:5], *words(on)))

@@ -3,7 +3,7 @@
 import re
 
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.maybe import known
+from gpudoctor.maybe import known, present
 from gpudoctor.remedies.python import install, lasting
 from gpudoctor.subjects import OnFramework, torches
 from gpudoctor.views.gpus import nvidia_gpus
@@ -63,5 +63,5 @@ def bitsandbytes_no_binary(on: OnFramework) -> Problem | None:
     there, wanted = _binaries(on), on.facts.host.environment.get("BNB_CUDA_VERSION") or _wanted(on)
     if not there or wanted in there:
         return None
-    says = f"bitsandbytes {found.version} has no libbitsandbytes_cuda{wanted}.so for CUDA {on.framework.cuda} of "
-    return Problem(says + f"{on.name}; it has binaries for {', '.join(there)}.")
+    says = f"bitsandbytes {found.version} has no libbitsandbytes_cuda{present(wanted)}.so for CUDA "
+    return Problem(says + f"{present(on.framework.cuda)} of {on.name}; it has binaries for {', '.join(there)}.")

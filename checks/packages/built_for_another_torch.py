@@ -3,6 +3,7 @@
 from gpudoctor.facts import Package, Unmet
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge.wanted import is_extension
+from gpudoctor.maybe import phrase, present
 from gpudoctor.remedies.extensions import rebuild
 from gpudoctor.subjects import OnPython, pythons
 from gpudoctor.views.extensions import built_for, loads
@@ -62,13 +63,14 @@ def built_for_another_torch(on: OnPython) -> Problem | None:
     if found:
         first = found[0]
         more = f" ({len(found) - 1} more packages)" if len(found) > 1 else ""
-        says = f"{first.package} {first.version} requires {first.requires}; installed is torch {first.found}{more}."
+        there = f"installed is torch {present(first.found)}"
+        says = f"{first.package} {first.version} requires {first.requires}; {there}{more}."
         return Problem(says, tuple(f"{u.package} {u.version} requires {u.requires}" for u in found[:5]))
     tagged = _tagged(on)
     if not tagged:
         return None
     package, wanted = tagged[0]
     torch = one_of(on.python, "torch")
-    number = f"{torch.version} for CUDA {torch.cuda}" if torch and torch.cuda else f"{torch.version}" if torch else ""
+    number = phrase(" {}", torch.version) + phrase(" for CUDA {}", torch.cuda) if torch else ""
     more = f" ({len(tagged) - 1} more packages)" if len(tagged) > 1 else ""
-    return Problem(f"{package.name} {package.version} is built for {wanted}; installed is torch {number}{more}.")
+    return Problem(f"{package.name} {package.version} is built for {wanted}; installed is torch{number}{more}.")

@@ -2,6 +2,7 @@
 
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge import python_rules
+from gpudoctor.maybe import phrase
 from gpudoctor.remedies.environment import own_environment
 from gpudoctor.remedies.python import install, lasting, reinstall_torch
 from gpudoctor.subjects import OnPython, pythons
@@ -18,7 +19,7 @@ def _there(on: OnPython) -> tuple[dict[int, str], bool]:
         found.setdefault(major(wheel.version) or 0, f"{wheel.name} {wheel.version}")
     torch = one_of(on.python, "torch")
     if not found and torch and isinstance(torch.cudnn, str):
-        found.setdefault(major(torch.cudnn) or 0, f"cuDNN {torch.cudnn} of PyTorch {torch.version}")
+        found.setdefault(major(torch.cudnn) or 0, f"cuDNN {torch.cudnn} of PyTorch{phrase(' {}', torch.version)}")
     inside = bool(found)
     for lib in system_libraries(on.facts):
         if family(lib.soname).startswith("libcudnn"):

@@ -3,7 +3,7 @@
 from gpudoctor.facts import Package
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge.python_rules import cuda_in_name
-from gpudoctor.maybe import known
+from gpudoctor.maybe import known, present
 from gpudoctor.remedies.cuda import newer_driver
 from gpudoctor.remedies.python import install, lasting, uninstall
 from gpudoctor.subjects import OnPython, pythons
@@ -21,7 +21,7 @@ def _ill(on: OnPython) -> list[tuple[Package, str, str]]:
 
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
-    ill, ours = _ill(on), major(str(known(driver_cuda(on.facts)))) or 12
+    ill, ours = _ill(on), major(present(driver_cuda(on.facts))) or 12
     names, stems = [p.name for p, _, _ in ill], [stem for _, stem, _ in ill]
     asked = [stem for stem in stems if not stem.startswith("lib")] or stems  # the libraries come with them
     instead = (f"{stem}-cuda{ours}0" if stem == "nvidia-dali" else f"{stem}-cu{ours}" for stem in asked)

@@ -2,6 +2,7 @@
 
 from gpudoctor.facts import Extension, Framework
 from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import phrase
 from gpudoctor.remedies.extensions import rebuild
 from gpudoctor.subjects import OnPython, pythons
 from gpudoctor.views.extensions import abi, pin, runtime_of, strangers, unfit
@@ -27,7 +28,7 @@ def _lack(extension: Extension, torch: Framework | None) -> str:
     cuda = torch.cuda if torch and isinstance(torch.cuda, str) else None
     ours = f", and this PyTorch is built for CUDA {cuda}" if cuda else ""
     built = major(runtime.partition(".so.")[2])
-    return f"{file} is built for CUDA {built} (it needs {runtime}, which is not found){ours}"
+    return f"{file} is built for CUDA{phrase(' {}', built)} (it needs {runtime}, which is not found){ours}"
 
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
@@ -63,7 +64,7 @@ def extension_abi(on: OnPython) -> Problem | None:
     others = sorted({e.package for e in found} - {first.package})
     more = f" The same holds for {', '.join(others)}." if others else ""
     says = (
-        f"{first.package} {first.version} does not fit PyTorch {torch.version if torch else ''}{built}: "
+        f"{first.package} {first.version} does not fit PyTorch{phrase(' {}', torch.version) if torch else ''}{built}: "
         f"{_lack(first, torch)}.{more}"
     )
     evidence = [f"{e.path}: undefined symbol: {s}" for e in found for s in e.unresolved[:2]]

@@ -4,7 +4,7 @@ from gpudoctor.facts import Package
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge.kernels import version
 from gpudoctor.knowledge.python_rules import cuda_in_name, has_floor, lowest_capability
-from gpudoctor.maybe import known
+from gpudoctor.maybe import known, present
 from gpudoctor.remedies.python import install, uninstall
 from gpudoctor.subjects import OnPython, pythons
 from gpudoctor.views.capability import gpu_words
@@ -44,7 +44,7 @@ def _ill(on: OnPython) -> list[tuple[Package, str]]:
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
     package, _ = _ill(on)[0]
     stem, cuda = cuda_in_name(package.name) or (package.name, "")
-    capability = str(visible_gpus(on.facts)[0].capability)
+    capability = present(visible_gpus(on.facts)[0].capability)
     twelve = f"{stem}-cu12"
     if cuda == "13" and (floor := lowest_capability(twelve, package.version)) and version(capability) >= version(floor):
         commands = (uninstall(on.python, package.name), install(on.python, twelve))

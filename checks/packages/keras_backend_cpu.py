@@ -3,7 +3,7 @@
 from gpudoctor.facts import Framework
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge.python_rules import python_rules
-from gpudoctor.maybe import known
+from gpudoctor.maybe import known, text_of
 from gpudoctor.remedies.frameworks import verify
 from gpudoctor.subjects import OnPython, framework_name, gpu_name, pythons
 from gpudoctor.views.frameworks import one_of, uses_gpu
@@ -50,7 +50,7 @@ def keras_backend_cpu(on: OnPython) -> Problem | None:
     if chosen is None or better is None or not gpus or known(chosen.variant) != "cpu":
         return None
     # tensorflow-cpu is nobody's accident, and brings Keras along without being asked.
-    if str(chosen.distribution).endswith("-cpu") and on.python.keras_backend_by != "KERAS_BACKEND":
+    if text_of(chosen.distribution).endswith("-cpu") and on.python.keras_backend_by != "KERAS_BACKEND":
         return None
     says = f"Keras takes {framework_name(chosen)}, which is a CPU build, and {gpu_name(gpus[0])} lies idle; "
     return Problem(f"{says}{framework_name(better)} is installed too and is built for the GPU.")

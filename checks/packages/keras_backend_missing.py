@@ -4,7 +4,7 @@ import shlex
 
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge.python_rules import python_rules
-from gpudoctor.maybe import known
+from gpudoctor.maybe import known, present
 from gpudoctor.remedies.frameworks import jax_extra, verify
 from gpudoctor.remedies.python import install, lasting, torch_choice
 from gpudoctor.subjects import NAMES, OnPython, pythons
@@ -20,7 +20,7 @@ def _there(on: OnPython) -> list[str]:
 
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
-    backend, there = str(known(on.python.keras_backend)), _there(on)
+    backend, there = present(on.python.keras_backend), _there(on)
     proof = verify(on.python, "import keras; print(keras.backend.backend())")
     fixes = []
     if there:
@@ -69,11 +69,16 @@ def keras_backend_missing(on: OnPython) -> Problem | None:
         return None
     backend = known(on.python.keras_backend)
     wanted = python_rules().keras.backends.get(backend or "")
-    if wanted is None or one_of(on.python, str(backend)) or any(package(on.python, name) for name in wanted):
+    if (
+        backend is None
+        or wanted is None
+        or one_of(on.python, backend)
+        or any(package(on.python, name) for name in wanted)
+    ):
         return None
     by, others = on.python.keras_backend_by, [NAMES[name] for name in _there(on)]
     why = "where nothing is chosen" if by == "default" else f"by {by}"
     instead = f" Installed {'is' if len(others) == 1 else 'are'} {' and '.join(others)}." if others else ""
-    says = f"Keras {keras.version} takes {NAMES[str(backend)]} as its backend ({why}), which is not installed.{instead}"
+    says = f"Keras {keras.version} takes {NAMES[backend]} as its backend ({why}), which is not installed.{instead}"
     # Where nobody chose, Keras may be what was left when TensorFlow was removed, or another package's dependency.
     return Problem(says, severity=None if by == "KERAS_BACKEND" else Severity.WARNING)

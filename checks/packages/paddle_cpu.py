@@ -1,7 +1,7 @@
 """PaddlePaddle's CPU package beside an NVIDIA GPU."""
 
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.maybe import known_or
+from gpudoctor.maybe import text_of
 from gpudoctor.remedies.frameworks import verify
 from gpudoctor.remedies.python import install, lasting, uninstall
 from gpudoctor.subjects import OnPython, gpu_name, pythons
@@ -12,7 +12,7 @@ from gpudoctor.views.packages import major, package
 
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
-    driver = major(str(known_or(driver_cuda(on.facts), None))) or 12
+    driver = major(text_of(driver_cuda(on.facts))) or 12
     index = f"https://www.paddlepaddle.org.cn/packages/stable/{'cu118' if driver < 12 else 'cu126'}/"
     says = f"Replace it by paddlepaddle-gpu from Paddle's own index, if it is to compute on the GPU.{lasting(on.facts)}"
     commands = (uninstall(on.python, "paddlepaddle"), install(on.python, "paddlepaddle-gpu", index=index))

@@ -2,7 +2,7 @@
 
 from gpudoctor.judge import Fix, Severity, check
 from gpudoctor.knowledge.python_rules import python_rules, torch_of_torchcodec
-from gpudoctor.maybe import known
+from gpudoctor.maybe import known, present
 from gpudoctor.remedies.frameworks import verify
 from gpudoctor.remedies.python import install, lasting
 from gpudoctor.subjects import OnFramework, torches
@@ -10,7 +10,7 @@ from gpudoctor.views.packages import is_own_build, numbers, package
 
 
 def _minor(on: OnFramework) -> str:
-    return ".".join(str(n) for n in numbers(str(on.framework.version))[:2])
+    return ".".join(str(n) for n in numbers(present(on.framework.version))[:2])
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:

@@ -5,7 +5,7 @@ from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge.python_rules import torchvision_for, wants_cuda_minor
 from gpudoctor.knowledge.torch import cuda_of_variant, index_of
 from gpudoctor.knowledge.torch import release as torch_release
-from gpudoctor.maybe import known
+from gpudoctor.maybe import known, phrase, present, text_of
 from gpudoctor.remedies.frameworks import verify
 from gpudoctor.remedies.python import install, lasting, uninstall
 from gpudoctor.subjects import OnFramework, torches
@@ -37,7 +37,7 @@ def _wrong_build(on: OnFramework, torch: str) -> tuple[Package, str] | None:
         if package.name == "torchvision" and ours.startswith("cu") and theirs == "cpu":
             return package, f"is the build {theirs}, PyTorch is the build {ours}"
         if package.name in _NAMES and (cuda := _other_cuda(on, package)):
-            return package, f"is compiled for CUDA {cuda}, PyTorch for CUDA {on.framework.cuda}"
+            return package, f"is compiled for CUDA {cuda}, PyTorch for CUDA {present(on.framework.cuda)}"
     return None
 
 
@@ -68,7 +68,7 @@ def _torch_of(package: Package) -> str:
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
-    torch = str(on.framework.version)
+    torch = present(on.framework.version)
     there = [p.name for p in packages_of(on.python) if p.name in _NAMES]
     version, tag = release(torch), torch.partition("+")[2] or _tag(on)
     vision = torchvision_for(version)
@@ -91,7 +91,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
 
 def _named(on: OnFramework) -> Package | None:
     """What is of another build: an installed version satisfies pip, whatever it was built for, so it goes first."""
-    found = _wrong_build(on, str(on.framework.version))
+    found = _wrong_build(on, text_of(on.framework.version))
     return found[0] if found else None
 
 
@@ -123,7 +123,8 @@ def torchvision_mismatch(on: OnFramework) -> Problem | None:
     if found is None:
         return None
     package, why = found
-    says = f"{package.name} {package.version} {why}; installed is PyTorch {on.framework.version}: a mismatch."
+    there = "PyTorch" + phrase(" {}", on.framework.version)
+    says = f"{package.name} {package.version} {why}; installed is {there}: a mismatch."
     return Problem(
         says, tuple(f"{package.name} requires {line}" for line in package.requires if line.startswith("torch"))
     )

@@ -2,6 +2,7 @@
 
 from gpudoctor.facts import Unmet
 from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import present
 from gpudoctor.remedies.frameworks import verify
 from gpudoctor.remedies.python import install, lasting
 from gpudoctor.subjects import OnPython, pythons
@@ -49,4 +50,4 @@ def triton_mismatch(on: OnPython) -> Problem | None:
     broken = _broken(on)
     if broken is None or not compiles_kernels(on.facts, on.python):
         return None
-    return Problem(f"torch {broken.version} requires {broken.requires}; installed is {broken.found}.")
+    return Problem(f"torch {broken.version} requires {broken.requires}; installed is {present(broken.found)}.")

@@ -3,13 +3,13 @@
 import shlex
 
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.maybe import known
+from gpudoctor.maybe import known, known_or, present
 from gpudoctor.subjects import OnPython, in_container, pythons
 
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
     own = shlex.quote(on.python.path)
-    prefix = str(on.python.prefix)
+    prefix = present(on.python.prefix)
     old, new = shlex.quote(prefix), shlex.quote(f"{prefix}-new")
     verify = f"head -1 {shlex.quote(f'{prefix}/bin/pip')}"
     again = Fix(
@@ -50,6 +50,7 @@ def environment_moved(on: OnPython) -> Problem | None:
     other = known(on.python.own_pip)
     if other is None:
         return None
-    says = f"`pip` of {on.python.prefix} runs {other}, so what it installs does not come into this environment."
+    own = known_or(on.python.prefix, on.python.path)
+    says = f"`pip` of {own} runs {other}, so what it installs does not come into this environment."
     # Images are built so, in several stages, and nobody calls pip in them.
     return Problem(says, severity=Severity.ADVICE if in_container(on.facts) else None)

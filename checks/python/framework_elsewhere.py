@@ -15,7 +15,7 @@ def _gpu(facts: Facts) -> bool:
 
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
-    others, own = known(on.python.elsewhere), shlex.quote(on.python.path)
+    others, own = [o for o in known(on.python.elsewhere) if o.frameworks], shlex.quote(on.python.path)
     path = shlex.quote(others[0].path)
     check_it = f"gpudoctor check --python {path}"
     fixes = [Fix("Examine that one, and start your programs with it.", (check_it,), verify=check_it, impact="none")]
@@ -43,7 +43,7 @@ def framework_elsewhere(on: OnPython) -> Problem | None:
     """No framework here beside a GPU, and one elsewhere."""
     if on.python.frameworks or not _gpu(on.facts):
         return None
-    others = known(on.python.elsewhere)
+    others = [other for other in known(on.python.elsewhere) if other.frameworks]
     if not others:
         return None
     names = " and ".join(NAMES.get(name, name) for name in others[0].frameworks)

@@ -8,6 +8,11 @@ from gpudoctor.remedies.python import install, reinstall_torch
 from gpudoctor.subjects import OnPython, pythons
 from gpudoctor.views.packages import numbers, package, packages_of
 
+_TORCH = (
+    "NumPy 2 changed its binary interface (ABI), and this PyTorch was compiled against NumPy 1: torch.from_numpy() and "
+    ".numpy() fail with 'Numpy is not available'."
+)
+
 
 def _old(on: OnPython) -> list[Package]:
     found = []
@@ -36,7 +41,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     title="Packages compiled against NumPy 1 meet NumPy 2",
     severity=Severity.WARNING,
     cause="NumPy 2 changed its binary interface (ABI): a module compiled against NumPy 1 cannot exchange arrays with "
-    "it. The GPU works; torch.from_numpy() and .numpy() fail with 'Numpy is not available'.",
+    "it, and many such modules fail already when they are imported.",
     fixes=_fixes,
     references=(
         "https://numpy.org/doc/stable/numpy_2_0_migration_guide.html",
@@ -57,4 +62,4 @@ def numpy_2(on: OnPython) -> Problem | None:
     names = " and ".join(f"{p.name} {p.version}" for p in old)
     verb = "was" if len(old) == 1 else "were"
     says = f"{names} {verb} compiled against NumPy 1, before NumPy 2 came out; installed is NumPy {numpy.version}."
-    return Problem(says)
+    return Problem(says, cause=_TORCH if [p.name for p in old] == ["torch"] else None)

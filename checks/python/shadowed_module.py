@@ -13,7 +13,7 @@ _WHERE = {"PYTHONPATH": "PYTHONPATH", "working directory": "the working director
 
 def _shadow(on: OnPython) -> Shadow | None:
     """The gravest: a single file before a package, what is imported from everywhere before the working directory."""
-    found = [s for s in on.python.shadows if s.because in _WHERE and not _is_link(s)]
+    found = [s for s in on.python.shadows if s.because in _WHERE and s.loses and not _is_link(s)]
     order = {"PYTHONPATH": 0, ".pth": 1, "working directory": 2}
     return min(found, key=lambda s: (s.version is not None, order[s.because], not is_framework(s.module)), default=None)
 

@@ -11,7 +11,7 @@ from gpudoctor.subjects import OnPython, about_modules, in_container, pythons
 
 def _shadows(on: OnPython) -> list[Shadow]:
     """Copies in the user site over an environment's own; over the distribution's packages they are meant to win."""
-    mine = [s for s in on.python.shadows if s.because == "user site"]
+    mine = [s for s in on.python.shadows if s.because == "user site" and s.loses]
     if on.python.kind == "system" and not in_container(on.facts):
         return []
     return sorted(mine, key=lambda s: not is_framework(s.module))

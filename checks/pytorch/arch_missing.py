@@ -2,27 +2,24 @@
 
 from gpudoctor.facts import Gpu
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.maybe import Unknown, known
+from gpudoctor.maybe import known, present
 from gpudoctor.remedies.cuda import newer_driver
 from gpudoctor.remedies.python import reinstall_torch
 from gpudoctor.subjects import OnFramework, torches
-from gpudoctor.views.capability import covers, gpu_words, severity_of, side, words
+from gpudoctor.views.capability import compiled_for, covers, gpu_words, severity_of, side, words
 from gpudoctor.views.gpus import visible_gpus
 
 
 def _archs(on: OnFramework) -> tuple[str, ...]:
     """What the build was compiled for, by itself, by its files, or by the code that lies in them."""
     live = on.framework.live
-    for said in (live.archs if live else (), on.framework.archs, on.framework.kernels):
-        if not isinstance(said, Unknown) and said:
-            return said
-    return known(on.framework.archs)
+    return compiled_for(live.archs if live else (), on.framework.archs, on.framework.kernels)
 
 
 def _uncovered(on: OnFramework) -> tuple[list[Gpu], int]:
     """The GPUs without code, and how many have some."""
     gpus = [g for g in visible_gpus(on.facts) if known(g.capability)]
-    ill = [g for g in gpus if covers(_archs(on), str(g.capability)) is None]
+    ill = [g for g in gpus if covers(_archs(on), present(g.capability)) is None]
     return ill, len(gpus) - len(ill)
 
 
@@ -31,7 +28,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     wheel = reinstall_torch(on.facts, on.python, on.framework, gpu)
     if wheel:
         return wheel
-    newer = newer_driver(on.facts, "12.8") if side(_archs(on), str(gpu.capability)) == "newer" else ()
+    newer = newer_driver(on.facts, "12.8") if side(_archs(on), present(gpu.capability)) == "newer" else ()
     return newer or (
         Fix(
             "Build PyTorch from source for this compute capability, or use another GPU: no wheel for this Python and "
@@ -78,10 +75,10 @@ def arch_missing(on: OnFramework) -> Problem | None:
         return None
     gpu = ill[0]
     more = f" and {len(ill) - 1} more" if len(ill) > 1 else ""
-    says = f"{on.name} has no kernels for {gpu_words(gpu)}{more}: {words(archs, str(gpu.capability))}."
+    says = f"{on.name} has no kernels for {gpu_words(gpu)}{more}: {words(archs, present(gpu.capability))}."
     return Problem(
         says,
         evidence=(f"compiled for: {' '.join(archs)}",),
-        cause=_CAUSES[side(archs, str(gpu.capability))],
+        cause=_CAUSES[side(archs, present(gpu.capability))],
         severity=Severity.ADVICE if well else severity_of(on.facts),
     )

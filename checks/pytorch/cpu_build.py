@@ -5,7 +5,7 @@ import msgspec
 from gpudoctor.facts import Facts, Gpu, Python
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge import torch
-from gpudoctor.maybe import known
+from gpudoctor.maybe import known, phrase, phrases
 from gpudoctor.remedies.python import conda_of, manager_of, reinstall_torch
 from gpudoctor.subjects import OnFramework, gpu_name, gpus_of, torches
 from gpudoctor.views.gpus import amd_gpus, nvidia_gpus
@@ -76,7 +76,7 @@ def _on_windows(on: OnFramework) -> tuple[str, str] | None:
         "On Windows `pip install torch` always brings a CPU-only build: PyPI has no other for Windows, and those with "
         "CUDA are on PyTorch's own index."
     )
-    return why, f"platform: {on.facts.host.distribution.name}"
+    return why, phrase("platform: {}", on.facts.host.distribution.name)
 
 
 @check(
@@ -105,7 +105,9 @@ def cpu_build(on: OnFramework) -> Problem | None:
     if gpu is None:
         return None
     found = _why(on.python) or _by_variable(on.facts) or _on_windows(on)
-    seen = [f"torch/version.py: version {on.framework.version}, cuda None"] + ([found[1]] if found else [])
+    seen = phrases(
+        f"torch/version.py:{phrase(' version {},', on.framework.version)} no CUDA", found[1] if found else ""
+    )
     says = f"{on.name} is a CPU-only build, without CUDA support, and {gpu_name(gpu)} lies idle."
     # Where no driver lists the GPU, nobody may want it; an older Jetson has nothing that lists one.
     wanted = gpus_of(on.facts) or on.facts.host.platform == "jetson"

@@ -8,9 +8,21 @@ from gpudoctor.subjects import OnLive, lives
 from gpudoctor.views.frameworks import first_line
 from gpudoctor.views.packages import wheels
 
+# cuDNN 9.11 dropped the GPUs before Turing, and PyTorch says so itself (pytorch/pytorch#162574).
+_TOO_OLD = "devices with SM"
+_DROPPED = "From 9.11 on cuDNN has no code for GPUs before Turing (compute capability 7.5)."
+
+
+def _is_gpu_too_old(on: OnLive) -> bool:
+    return _TOO_OLD in (on.live.cudnn_error or "")
+
 
 def _fixes(on: OnLive) -> tuple[Fix, ...]:
     cudnn = next(iter(wheels(on.python, "cudnn")), None)
+    if _is_gpu_too_old(on) and cudnn is not None:
+        command = install(on.python, f"{cudnn.name}<9.11")
+        says = "Install the last cuDNN with code for this GPU; pip will say that PyTorch pins another version."
+        return (Fix(says, (command,), "reinstall-package", verify=torch_verify(on.python)),)
     if cudnn is None or not isinstance(on.framework.cudnn, str):
         return reinstall_torch(on.facts, on.python, on.framework)
     command = install(on.python, f"{cudnn.name}=={on.framework.cudnn}", force=True)
@@ -19,16 +31,17 @@ def _fixes(on: OnLive) -> tuple[Fix, ...]:
 
 
 @check(
-    title="PyTorch got another cuDNN than the one it was built with",
+    title="PyTorch refuses the cuDNN that it got",
     severity=Severity.ERROR,
     cause="PyTorch refuses a cuDNN of another major or an older minor version than its own.",
     fixes=_fixes,
     references=(
         "https://github.com/pytorch/pytorch/blob/main/torch/backends/cudnn/__init__.py",
         "https://github.com/facebookresearch/audiocraft/issues/186",
+        "https://github.com/pytorch/pytorch/issues/162574",
     ),
     each=partial(lives, name="torch"),
-    because=("libraries.*", "python.*"),
+    because=("libraries.*", "python.*", "pytorch.arch-missing"),
     affects=("wheels",),
     seen=("simulated 2026-11",),
 )
@@ -37,4 +50,5 @@ def cudnn_mismatch(on: OnLive) -> Problem | None:
     if not on.live.cudnn_error:
         return None
     says = f"{on.name} refuses cuDNN: {first_line(on.live.cudnn_error)}"
-    return Problem(says, evidence=(on.live.cudnn_error[:1500],))
+    cause = _DROPPED if _is_gpu_too_old(on) else None
+    return Problem(says, (on.live.cudnn_error[:1500],), cause=cause)

@@ -4,7 +4,7 @@ from functools import partial
 
 from gpudoctor.facts import Gpu
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.maybe import known
+from gpudoctor.maybe import known, text_of
 from gpudoctor.remedies.python import torch_verify
 from gpudoctor.subjects import OnLive, lives
 from gpudoctor.views.frameworks import refusal
@@ -24,7 +24,7 @@ def _fixes(on: OnLive) -> tuple[Fix, ...]:
 
 
 def _gpus(on: OnLive) -> tuple[Gpu, ...]:
-    return {"cuda": nvidia_gpus, "rocm": amd_gpus}.get(str(on.framework.variant), lambda _: ())(on.facts)
+    return {"cuda": nvidia_gpus, "rocm": amd_gpus}.get(text_of(on.framework.variant), lambda _: ())(on.facts)
 
 
 @check(

@@ -3,7 +3,7 @@
 from gpudoctor.facts import Gpu
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge import rocm
-from gpudoctor.maybe import known
+from gpudoctor.maybe import known, phrase, phrases, present
 from gpudoctor.remedies.python import reinstall_torch
 from gpudoctor.subjects import OnFramework, gpu_name, has_nvidia, torches
 from gpudoctor.views.gpus import amd_gpus, nvidia_gpus, torch_gfx
@@ -18,7 +18,7 @@ def _override(gpu: Gpu) -> tuple[Fix, ...]:
     """A target without code of its own borrows its sibling's."""
     if not isinstance(gpu.gfx, str) or torch_gfx(gpu.gfx) in (gpu.gfx, None):
         return ()
-    number = rocm.override_for(gpu.gfx)
+    number = present(rocm.override_for(gpu.gfx))
     says = f"Let {gpu.gfx} run its sibling's code, once that wheel is installed: the wheels have none for it."
     return (Fix(says, (f"export HSA_OVERRIDE_GFX_VERSION={number}",), "change-environment"),)
 
@@ -58,9 +58,9 @@ def wrong_vendor(on: OnFramework) -> Problem | None:
     gpu = _gpu(on)
     if gpu is None:
         return None
-    build, vendor = _BUILDS[str(on.framework.variant)]
+    build, vendor = _BUILDS[present(on.framework.variant)]
     number = on.framework.cuda if build == "CUDA" else on.framework.hip
     words = f"{build} {number}" if isinstance(number, str) else build
     theirs = "an NVIDIA" if gpu.vendor == "nvidia" else "an AMD"
     says = f"{on.name} is built for {words}, which is for {vendor} GPUs; {gpu_name(gpu)} is {theirs} GPU."
-    return Problem(says, evidence=(f"torch/version.py: cuda {on.framework.cuda}, hip {on.framework.hip}",))
+    return Problem(says, evidence=phrases(phrase(f"torch/version.py: {build.lower()} {{}}", number)))

@@ -64,7 +64,7 @@ def dkms_build_failed(facts: Facts) -> Problem | None:
     nodes = known_or(facts.amd.kfd, ())
     works = bool(nodes) and nodes[0].error is None
     named = "; ".join(f"{d.module}/{d.version}{f', {d.kernel}' if d.kernel else ''}: {d.state}" for d in lines)
-    says = f"DKMS has amdgpu not installed for kernel {facts.host.kernel.release} ({named})."
+    says = f"DKMS has amdgpu not installed for kernel {known(facts.host.kernel.release)} ({named})."
     if works:
         says += " The kernel's own amdgpu runs instead, and /dev/kfd opens."
     return Problem(says, severity=Severity.ADVICE if works else Severity.ERROR)

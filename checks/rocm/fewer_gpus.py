@@ -4,7 +4,7 @@ from functools import partial
 
 from gpudoctor.facts import Gpu
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.maybe import known
+from gpudoctor.maybe import known, known_or
 from gpudoctor.subjects import OnLive, gpu_name, lives
 from gpudoctor.views.visibility import visible_amd
 
@@ -59,5 +59,7 @@ def fewer_gpus(on: OnLive) -> Problem | None:
     counted = known(on.live.count)
     if counted >= len(cards):
         return None
-    names = tuple(f"{gpu_name(gpu)}: {gpu.render_node or 'no render node'}" for gpu in cards)
+    names = tuple(
+        f"{gpu_name(gpu)}: {known_or(gpu.render_node, 'render node unknown') or 'no render node'}" for gpu in cards
+    )
     return Problem(f"{on.name} counts {counted} of the {len(cards)} cards that the kernel shows.", names)

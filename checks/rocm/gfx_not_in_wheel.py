@@ -3,16 +3,17 @@
 from gpudoctor.facts import Gpu
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge import rocm, torch
-from gpudoctor.maybe import known, known_or
+from gpudoctor.maybe import known, known_or, present, text_of
 from gpudoctor.remedies.python import python_minor, reinstall_torch
 from gpudoctor.subjects import OnPair, gpu_name
+from gpudoctor.views.capability import compiled_for
 from gpudoctor.views.gfx import OVERRIDE, amd_pairs, bare, covers, effective, override_text, same_isa
 from gpudoctor.views.visibility import HIP, hip_numbers, visible_amd
 
 
 def _sibling(on: OnPair) -> str | None:
     """The override with which this GPU borrows kernels that the framework has."""
-    text = rocm.override_for(str(on.gpu.gfx))
+    text = rocm.override_for(text_of(on.gpu.gfx))
     target = rocm.gfx_of_override(text) if text else None
     return text if target and covers(known_or(on.framework.archs, ()), target) else None
 
@@ -38,11 +39,12 @@ def _hide(on: OnPair) -> Fix:
 
 def _fixes(on: OnPair) -> tuple[Fix, ...]:
     fixes = [_hide(on)] if _good(on) else []
-    sibling, gfx = _sibling(on), str(on.gpu.gfx)
+    sibling, gfx = _sibling(on), present(on.gpu.gfx)
     if sibling and override_text(on.facts, on.gpu) is None:
+        same = present(rocm.gfx_of_override(sibling))
         fixes.append(
             Fix(
-                f"Let {gfx} run the kernels of {rocm.gfx_of_override(sibling)}, which has the same instructions.",
+                f"Let {gfx} run the kernels of {same}, which has the same instructions.",
                 (f"export {OVERRIDE}={sibling}",),
                 "change-environment",
                 needs="restart of the program",
@@ -91,7 +93,7 @@ def _none(on: OnPair, gfx: str) -> Fix:
 )
 def gfx_not_in_wheel(on: OnPair) -> Problem | None:
     """Neither the GPU's own target nor that of a fitting override is among the compiled ones."""
-    gfx, archs = known(on.gpu.gfx), known(on.framework.archs)
+    gfx, archs = known(on.gpu.gfx), compiled_for(on.framework.archs)
     if gfx is None or not archs or covers(archs, gfx):
         return None
     target, text = effective(on.facts, on.gpu), override_text(on.facts, on.gpu)
@@ -101,7 +103,7 @@ def gfx_not_in_wheel(on: OnPair) -> Problem | None:
     name = known_or(on.gpu.name, "the GPU")
     good = _good(on)
     beside = f" {gpu_name(good[0])} beside it works." if good else ""
-    set_ = f" With {OVERRIDE}={text} it asks for {target}, which is not included either." if text else ""
+    set_ = f" With {OVERRIDE}={text} it asks for {present(target)}, which is not included either." if text else ""
     return Problem(
         f"{on.name} was not compiled for {gfx} ({name}): it has no kernels for this GPU, only for {names}."
         f"{set_}{beside}",

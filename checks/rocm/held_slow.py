@@ -1,7 +1,7 @@
 """A GPU of AMD's is held at its lowest clocks by hand."""
 
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.maybe import known
+from gpudoctor.maybe import known, phrase
 from gpudoctor.views.amd_boards import OnBoard, boards
 
 # power_dpm_force_performance_level, https://docs.kernel.org/gpu/amdgpu/thermal.html
@@ -21,7 +21,7 @@ def _fixes(on: OnBoard) -> tuple[Fix, ...]:
             (f"echo auto | sudo tee {path}",),
             "change-environment",
             root=True,
-            undo=f"echo {on.board.performance_level if on.board else 'low'} | sudo tee {path}",
+            undo=phrase("echo {} | sudo tee {}", on.board.performance_level if on.board else None, path) or None,
             verify=f"cat {path}",
         ),
     )

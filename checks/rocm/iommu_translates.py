@@ -2,7 +2,7 @@
 
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Problem, Severity, check
-from gpudoctor.maybe import known
+from gpudoctor.maybe import known, phrase, phrases
 from gpudoctor.remedies.amd import passthrough
 from gpudoctor.subjects import amd_compute, in_container
 from gpudoctor.views.amd_boards import INSTINCT, discrete
@@ -37,5 +37,5 @@ def iommu_translates(facts: Facts) -> Problem | None:
         return None
     return Problem(
         f"The IOMMU translates for {len(translated)} of {len(cards)} Instinct cards (domain type {translated[0]}).",
-        (f"{cards[0].address}/iommu_group/type: {kinds[0]}",),
+        phrases(phrase("{}/iommu_group/type: {}", cards[0].address, kinds[0])),
     )

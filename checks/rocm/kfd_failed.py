@@ -2,7 +2,7 @@
 
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.maybe import known, known_or
+from gpudoctor.maybe import known, known_or, present
 from gpudoctor.remedies import amd, system
 from gpudoctor.subjects import amd_compute, amd_gpus
 
@@ -54,7 +54,7 @@ def kfd_failed(facts: Facts) -> Problem | None:
     node = next((n for n in known(facts.amd.kfd) if known(n.error) not in PERMISSION), None)
     if node is None:
         return None
-    error = str(node.error)
+    error = present(node.error)
     gpus = [
         f"{known_or(on.gpu.name, 'GPU')} ({known_or(on.gpu.gfx, None) or 'gfx unknown'})" for _, on in amd_gpus(facts)
     ]

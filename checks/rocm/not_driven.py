@@ -6,7 +6,7 @@ from gpudoctor.facts import Facts
 from gpudoctor.judge import About, Fix, Problem, Severity, check
 from gpudoctor.knowledge import rocm
 from gpudoctor.knowledge.kernels import version
-from gpudoctor.maybe import known, known_or
+from gpudoctor.maybe import known, known_or, phrase, text_of
 from gpudoctor.remedies import amd
 from gpudoctor.subjects import OnCard, amd_compute, cards_of, gpus_of, in_container
 from gpudoctor.views.cards import card_name
@@ -77,8 +77,8 @@ def _fixes(on: OnCard) -> tuple[Fix, ...]:
 
 
 def _kernel(facts: Facts) -> Fix:
-    ubuntu = facts.host.distribution.id == "ubuntu" and isinstance(facts.host.distribution.version, str)
-    newer = f"sudo apt install linux-generic-hwe-{facts.host.distribution.version}" if ubuntu else ""
+    ubuntu = facts.host.distribution.id == "ubuntu"
+    newer = phrase("sudo apt install linux-generic-hwe-{}", facts.host.distribution.version) if ubuntu else ""
     return Fix(
         "Boot a newer kernel of the distribution, or install AMD's driver package amdgpu-dkms, which is newer.",
         (newer, "sudo reboot") if newer else (),
@@ -110,15 +110,14 @@ def not_driven(on: OnCard) -> Problem | None:
     if not known(on.facts.amd.loaded) or known(on.card.driver) is not None:
         return None
     listed = {gpu.address for gpu in gpus_of(on.facts, "amd")}
-    old = str(known_or(on.card.gfx, None)).startswith(_TOO_OLD) or amd.shares_cards(on.facts)
+    old = text_of(on.card.gfx).startswith(_TOO_OLD) or amd.shares_cards(on.facts)
     if on.card.address in listed or old or in_container(on.facts):
         return None
-    first = _old_kernel(on)
+    first, running = _old_kernel(on), on.facts.host.kernel.release
     reason = {
         "bad-pages": " Its memory has too many bad pages.",
-        "kernel": f" The running kernel is {on.facts.host.kernel.release}; the first that drives it is {first}."
-        if first
-        else " The running kernel does not know this generation.",
+        "kernel": phrase(" The running kernel is {}; the first that drives it is {}.", running, first)
+        or " The running kernel does not know this generation.",
         "firmware": " Its firmware is missing.",
         "window": " The computer's firmware has given its memory no room in the address space.",
     }.get(_why(on), "")

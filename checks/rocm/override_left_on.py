@@ -3,7 +3,7 @@
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge import rocm
-from gpudoctor.maybe import known, known_or
+from gpudoctor.maybe import known, known_or, present, text_of
 from gpudoctor.subjects import amd_compute
 from gpudoctor.views.gfx import OVERRIDE, covers, override_text, same_isa
 from gpudoctor.views.visibility import visible_amd
@@ -16,9 +16,9 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "change-environment",
         needs="restart of the program",
     )
-    needy = [g for g in visible_amd(facts) if rocm.override_for(str(g.gfx))]
+    needy = [g for g in visible_amd(facts) if rocm.override_for(text_of(g.gfx))]
     if len(visible_amd(facts)) > 1 and needy:
-        text = rocm.override_for(str(needy[0].gfx))
+        text = present(rocm.override_for(text_of(needy[0].gfx)))
         says = "Where one of the GPUs needs it: set it for that node of ROCr alone."
         return unset, Fix(says, (f"export {OVERRIDE}_{needy[0].index}={text}",), "change-environment")
     return (unset,)
@@ -47,10 +47,11 @@ def override_left_on(facts: Facts) -> Problem | None:
     misfit = [(g, gfx) for g, gfx in discrete if not same_isa(gfx, target)]
     if misfit and len(misfit) < len(discrete):
         gpu, gfx = misfit[0]
-        says = f"{OVERRIDE}={text} holds for all GPUs, but GPU {gpu.index} ({known_or(gpu.name, 'AMD')}) is {gfx}."
+        name = known_or(gpu.name, None) or "AMD"
+        says = f"{OVERRIDE}={present(text)} holds for all GPUs, but GPU {gpu.index} ({name}) is {gfx}."
         return Problem(says, severity=Severity.WARNING)
     archs = [known_or(f.archs, ()) for p in facts.pythons for f in p.frameworks if isinstance(f.hip, str)]
     native = [gfx for _, gfx in discrete or gpus if gfx and gfx != target and archs and covers(archs[0], gfx)]
     if not native or misfit:
         return None
-    return Problem(f"{OVERRIDE}={text} is set, although the framework has kernels for {native[0]} itself.")
+    return Problem(f"{OVERRIDE}={present(text)} is set, although the framework has kernels for {native[0]} itself.")

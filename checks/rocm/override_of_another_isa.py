@@ -3,7 +3,7 @@
 from gpudoctor.facts import Facts, Gpu
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge import rocm, torch
-from gpudoctor.maybe import known, known_or
+from gpudoctor.maybe import known, known_or, present
 from gpudoctor.remedies.python import reinstall_torch
 from gpudoctor.subjects import amd_compute
 from gpudoctor.views.gfx import OVERRIDE, both_old, override_text, same_isa
@@ -26,11 +26,11 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         verify="rocminfo | grep -E 'Name: +gfx'",
     )
     gpu = computing(facts)[0]
-    right = rocm.override_for(str(gpu.gfx))
-    if right and torch.rocm_for(str(gpu.gfx)) is None:
-        says = f"Set the one that fits {gpu.gfx}."
+    right = rocm.override_for(present(gpu.gfx))
+    if right and torch.rocm_for(present(gpu.gfx)) is None:
+        says = f"Set the one that fits {present(gpu.gfx)}."
         return unset, Fix(says, (f"export {OVERRIDE}={right}",), "change-environment", undo=f"unset {OVERRIDE}")
-    if torch.rocm_for(str(gpu.gfx)):
+    if torch.rocm_for(present(gpu.gfx)):
         wheels = [(p, f) for p in facts.pythons for f in p.frameworks if f.name == "torch" and isinstance(f.hip, str)]
         missing = [(p, f) for p, f in wheels if gpu.gfx not in known_or(f.archs, ())]
         return (unset, *(fix for p, f in missing[:1] for fix in reinstall_torch(facts, p, f, gpu)))
@@ -63,7 +63,7 @@ def override_of_another_isa(facts: Facts) -> Problem | None:
         return None
     gpu, gfx, text = gpus[0]
     why, severity = verdicts[0] or ("", Severity.ERROR)
-    says = f"{OVERRIDE} is {text}, and GPU {gpu.index} ({known_or(gpu.name, 'AMD')}) is {gfx}: {why}."
+    says = f"{OVERRIDE} is {text}, and GPU {gpu.index} ({known_or(gpu.name, None) or 'AMD'}) is {present(gfx)}: {why}."
     return Problem(says, (f"{OVERRIDE}={text}",), severity=severity)
 
 

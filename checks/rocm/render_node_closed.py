@@ -2,7 +2,7 @@
 
 from gpudoctor.facts import Facts, Node
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.maybe import Unknown, known, known_or
+from gpudoctor.maybe import Unknown, known, known_or, present
 from gpudoctor.remedies import amd
 from gpudoctor.subjects import amd_compute, in_container
 
@@ -54,4 +54,6 @@ def render_node_closed(facts: Facts) -> Problem | None:
         return None
     node = closed[0]
     group, mode = amd.group_of(facts, node), known_or(node.mode, "?")
-    return Problem(f"{node.path} cannot be opened ({node.error}): it belongs to the group {group}, mode {mode}.")
+    return Problem(
+        f"{node.path} cannot be opened ({present(node.error)}): it belongs to the group {group}, mode {mode}."
+    )

@@ -4,7 +4,7 @@ import re
 
 from gpudoctor.facts import Facts, Repository
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.maybe import known, known_or
+from gpudoctor.maybe import known, known_or, phrase
 from gpudoctor.remedies import amd
 from gpudoctor.subjects import amd_compute
 
@@ -47,7 +47,8 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     own = known_or(facts.host.distribution.codename, None) or known_or(facts.host.distribution.version, None)
     return (
         Fix(
-            f"Set the repository to this release ({own}) by AMD's guide, and install the packages again from there.",
+            f"Set the repository to this release{phrase(' ({})', own)} by AMD's guide, and install the packages again "
+            "from there.",
             (f"grep -n repo.radeon.com {paths}", *(f"sudo mv {path} {path}.off" for path in files)),
             "reinstall-package",
             root=True,

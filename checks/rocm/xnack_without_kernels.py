@@ -1,7 +1,7 @@
 """HSA_XNACK asks for a mode for which the framework has no kernels."""
 
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.maybe import known
+from gpudoctor.maybe import known, present
 from gpudoctor.subjects import OnPair
 from gpudoctor.views.gfx import amd_pairs, bare
 
@@ -45,6 +45,6 @@ def xnack_without_kernels(on: OnPair) -> Problem | None:
     if not own or not all("xnack-" in arch for arch in own):
         return None
     return Problem(
-        f"{_VARIABLE}=1 is set, and {on.name} has kernels for {gfx} with xnack- only.",
+        f"{_VARIABLE}=1 is set, and {on.name} has kernels for {present(gfx)} with xnack- only.",
         (f"{_VARIABLE}=1", f"{on.framework.name} targets: {' '.join(own)}"),
     )

@@ -1,5 +1,6 @@
 """A test's process died."""
 
+from gpudoctor.formats.dying_words import dying_words
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.remedies.smoke import again, updated
 from gpudoctor.views.smoke import OnRun, called, ended, sentence, smoke_runs
@@ -27,7 +28,7 @@ def _fixes(on: OnRun) -> tuple[Fix, ...]:
 def crashes(on: OnRun) -> Problem | None:
     """Died otherwise than for want of memory."""
     died = [test for test in ended(on.run, "died") if test.error != "out-of-memory"]
-    seen = tuple(on.run.stderr.splitlines()[-6:])
+    seen = dying_words(on.run.stderr)
     if died:
         names = ", ".join(dict.fromkeys(called(test) for test in died))
         return Problem(sentence(f"{on.name} crashed in {names}: {died[0].says or 'its process ended.'}"), seen)

@@ -1,6 +1,7 @@
 """A test did not end."""
 
 from gpudoctor.facts import SmokeRun
+from gpudoctor.formats.dying_words import dying_words
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.remedies.smoke import again
 from gpudoctor.views.smoke import OnRun, called, ended, sentence, smoke_runs
@@ -49,4 +50,4 @@ def _words(says: str) -> str:
 
 
 def _stderr(run: SmokeRun) -> tuple[str, ...]:
-    return tuple(run.stderr.splitlines()[-3:])
+    return dying_words(run.stderr, 3)

@@ -4,6 +4,7 @@ from functools import partial
 
 from gpudoctor.facts import SmokeTest
 from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import phrase
 from gpudoctor.remedies.smoke import again, unset
 from gpudoctor.views.smoke import OnTests, dtype_of, sentence, smoke_tests
 from gpudoctor.views.smoke_errors import kinds, wrong
@@ -32,7 +33,7 @@ def _fixes(on: OnTests) -> tuple[Fix, ...]:
 
 def _words(on: OnTests, test: SmokeTest) -> str | None:
     if test.name == "mnist" and is_tf32(on, test):
-        return f"gradients of the training step are off by {test.figure('gradient error'):.1e}"
+        return phrase("gradients of the training step are off by {:.1e}", test.figure("gradient error")) or None
     if test.name == "matmul" and "tf32" in kinds(test) and wrong(test) is None:  # TF32 puts all rows off alike
         return f"products in {dtype_of(test)} are off by {test.figure('error') or 0:.1e}"
     return None

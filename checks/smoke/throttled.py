@@ -76,7 +76,8 @@ def _held(on: OnDevice, test: SmokeTest) -> Found | None:
     mild = Severity.ADVICE if laptop else Severity.WARNING
     if _SOFT in reasons and part < _WARM:
         return mild, f"{words}: {_SOFT}"
-    return (mild, f"{words}: {_capped(on, test)}") if part < _GRAVE and _CAP in reasons and _capped(on, test) else None
+    capped = _capped(on, test)
+    return (mild, f"{words}: {capped}") if part < _GRAVE and _CAP in reasons and capped else None
 
 
 def _capped(on: OnDevice, test: SmokeTest) -> str | None:

@@ -7,7 +7,7 @@ from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge.drivers import drivers, newest_branch
 from gpudoctor.knowledge.kernels import version
 from gpudoctor.knowledge.newest import newest
-from gpudoctor.maybe import Maybe, known_or
+from gpudoctor.maybe import Maybe, known_or, present, text_of
 from gpudoctor.subjects import NAMES, machine
 from gpudoctor.views.driver import driver_version
 
@@ -30,14 +30,16 @@ def _frameworks(facts: Facts) -> list[str]:
     last = newest().framework
     found = [f for python in facts.pythons for f in python.frameworks if f.name in last]
     newer = (
-        f"{NAMES[f.name]} {f.version} (newest known: {last[f.name]})" for f in found if _newer(f.version, last[f.name])
+        f"{NAMES[f.name]} {present(f.version)} (newest known: {last[f.name]})"
+        for f in found
+        if _newer(f.version, last[f.name])
     )
     return list(dict.fromkeys(newer))
 
 
 def _driver(facts: Facts) -> list[str]:
-    driver = known_or(driver_version(facts), None)
-    branch = (driver or "").partition(".")[0]
+    driver = text_of(driver_version(facts))
+    branch = driver.partition(".")[0]
     if not branch.isdecimal() or int(branch) <= newest_branch():
         return []
     return [f"NVIDIA's driver {driver} (newest known branch: {newest_branch()})"]

@@ -3,18 +3,18 @@
 from gpudoctor.facts import Gpu
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge import tensorflow
-from gpudoctor.maybe import known
+from gpudoctor.maybe import known, present, text_of
 from gpudoctor.remedies.frameworks import newer_tensorflow, tensorflow_image, tensorflow_verify
 from gpudoctor.remedies.python import install, python_minor
 from gpudoctor.subjects import OnFramework, tensorflows
-from gpudoctor.views.capability import covers, gpu_words, severity_of, side, words
+from gpudoctor.views.capability import compiled_for, covers, gpu_words, severity_of, side, words
 from gpudoctor.views.gpus import visible_gpus
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     gpu, _ = _worst(on)
-    capability = str(gpu.capability) if gpu else ""
-    if side(known(on.framework.archs), capability) == "older":
+    capability = text_of(gpu.capability) if gpu else ""
+    if side(_archs(on), capability) == "older":
         return _older_release(on, capability)
     source = Fix(
         "Build TensorFlow from source for this compute capability: "
@@ -35,11 +35,16 @@ def _older_release(on: OnFramework, capability: str) -> tuple[Fix, ...]:
     return (Fix("Build TensorFlow from source for this compute capability, or use another GPU."),)
 
 
+def _archs(on: OnFramework) -> tuple[str, ...]:
+    live = on.framework.live
+    return compiled_for(on.framework.archs, live.archs if live else ())
+
+
 def _worst(on: OnFramework) -> tuple[Gpu | None, str | None]:
     """The GPU that is served worst, and how: None without any code, "ptx" compiled by the driver at first use."""
-    archs = known(on.framework.archs)
+    archs = _archs(on)
     gpus = [g for g in visible_gpus(on.facts) if isinstance(g.capability, str)]
-    served = [(g, covers(archs, str(g.capability), both=True)) for g in gpus]
+    served = [(g, covers(archs, text_of(g.capability), both=True)) for g in gpus]
     ill = [pair for pair in served if pair[1] != "machine code"]
     return min(ill, key=lambda pair: pair[1] or "", default=(None, None))
 
@@ -69,7 +74,7 @@ def arch_missing(on: OnFramework) -> Problem | None:
     gpu, how = _worst(on)
     if gpu is None:
         return None
-    archs, capability = known(on.framework.archs), str(gpu.capability)
+    archs, capability = _archs(on), present(gpu.capability)
     evidence = (f"compiled for: {' '.join(archs)}",)
     if how == "ptx" and not tensorflow.ptx_fails(capability):
         says = f"{on.name} has only PTX for {gpu_words(gpu)}: the first run compiles it, for up to half an hour."

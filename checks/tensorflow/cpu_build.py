@@ -2,7 +2,7 @@
 
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge import tensorflow
-from gpudoctor.maybe import known
+from gpudoctor.maybe import known, phrase, present, text_of
 from gpudoctor.remedies.frameworks import newer_tensorflow, tensorflow_image
 from gpudoctor.remedies.python import conda_install, conda_of, uninstall
 from gpudoctor.subjects import OnFramework, gpu_name, tensorflows
@@ -20,13 +20,13 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
         command = conda_install(on.python, "tensorflow=*=*cuda*")
         return (Fix("Install conda-forge's CUDA build of TensorFlow.", (command,), "reinstall-package"),)
     fitting = newer_tensorflow(on.facts, on.python)
-    commands = (uninstall(on.python, str(on.framework.distribution)), *(fitting[0].commands if fitting else ()))
+    commands = (uninstall(on.python, present(on.framework.distribution)), *(fitting[0].commands if fitting else ()))
     return (Fix("Replace it by tensorflow with the extra and-cuda.", commands, "reinstall-package"),) if fitting else ()
 
 
 def _on_windows(on: OnFramework) -> bool:
     last = numbers(tensorflow.tensorflow().rules.last_windows_gpu)
-    return on.facts.host.system == "Windows" and numbers(str(on.framework.version))[:2] > last
+    return on.facts.host.system == "Windows" and numbers(text_of(on.framework.version))[:2] > last
 
 
 @check(
@@ -46,6 +46,8 @@ def cpu_build(on: OnFramework) -> Problem | None:
     gpus = nvidia_gpus(on.facts)
     if known(on.framework.variant) != "cpu" or not gpus or not is_sole(on.python, on.framework):
         return None
-    chosen = str(on.framework.distribution).endswith("-cpu")
-    says = f"{on.name} ({on.framework.distribution}) has no GPU support, and {gpu_name(gpus[0])} lies idle."
+    chosen = text_of(on.framework.distribution).endswith("-cpu")
+    says = (
+        f"{on.name}{phrase(' ({})', on.framework.distribution)} has no GPU support, and {gpu_name(gpus[0])} lies idle."
+    )
     return Problem(says, severity=Severity.WARNING if chosen else Severity.ERROR)

@@ -2,7 +2,7 @@
 
 from gpudoctor.facts import Need
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.maybe import known
+from gpudoctor.maybe import known, present, text_of
 from gpudoctor.remedies.frameworks import tensorflow_verify
 from gpudoctor.remedies.python import install
 from gpudoctor.subjects import OnFramework, tensorflows
@@ -16,10 +16,9 @@ def _cudnn(on: OnFramework) -> Need | None:
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
-    built = str(on.framework.cudnn)
+    built = present(on.framework.cudnn)
     wheel = next(iter(wheels(on.python, "cudnn")), None)
-    cuda = major(on.framework.cuda) if isinstance(on.framework.cuda, str) else None
-    name = wheel.name if wheel else f"nvidia-cudnn-cu{cuda}"
+    name = wheel.name if wheel else f"nvidia-cudnn-cu{present(major(text_of(on.framework.cuda)))}"
     spec = f"{name}>={built},<{(major(built) or 0) + 1}"
     says = f"Install cuDNN {built} or newer of the same major."
     return (Fix(says, (install(on.python, spec),), "reinstall-package", verify=tensorflow_verify(on.python)),)
@@ -51,7 +50,8 @@ def cudnn_too_old(on: OnFramework) -> Problem | None:
     there = numbers(found.version)
     if there[:1] != built[:1] or there[:2] >= built[:2]:
         return None
-    says = f"{on.name} was compiled with cuDNN {on.framework.cudnn}, and finds cuDNN {found.version} in {found.path}."
+    wanted = present(on.framework.cudnn)
+    says = f"{on.name} was compiled with cuDNN {wanted}, and finds cuDNN {found.version} in {present(found.path)}."
     live = on.framework.live
     lines = [line for line in (live.stderr.splitlines() if live else []) if "CuDNN" in line]
     return Problem(says, tuple(lines[:3]))

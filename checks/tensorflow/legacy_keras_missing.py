@@ -2,7 +2,7 @@
 
 from gpudoctor.judge import Fix, Severity, check
 from gpudoctor.knowledge.python_rules import python_rules
-from gpudoctor.maybe import known
+from gpudoctor.maybe import known, present
 from gpudoctor.remedies.frameworks import verify
 from gpudoctor.remedies.python import install
 from gpudoctor.subjects import OnFramework, tensorflows
@@ -12,7 +12,7 @@ _ON = ("1", "true", "True")
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
-    minor = ".".join(str(n) for n in numbers(str(on.framework.version))[:2])
+    minor = ".".join(str(n) for n in numbers(present(on.framework.version))[:2])
     proof = verify(on.python, "import tensorflow as tf; print(tf.keras.__version__)")
     return (
         Fix(

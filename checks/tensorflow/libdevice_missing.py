@@ -1,7 +1,7 @@
 """TensorFlow without libdevice, which XLA needs to compile."""
 
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.maybe import known
+from gpudoctor.maybe import known, present
 from gpudoctor.remedies.python import conda_install, conda_of, install, lasting
 from gpudoctor.subjects import OnFramework, tensorflows
 from gpudoctor.views.gpus import nvidia_gpus
@@ -9,7 +9,7 @@ from gpudoctor.views.packages import major, wheels
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
-    cuda = str(on.framework.cuda)
+    cuda = present(on.framework.cuda)
     if conda_of(on.python):
         minor = ".".join(cuda.split(".")[:2])
         command = conda_install(on.python, f"cuda-nvcc={minor}", channel="nvidia")

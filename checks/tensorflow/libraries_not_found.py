@@ -1,13 +1,14 @@
 """TensorFlow that does not look into the wheels that it brought."""
 
 from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import present
 from gpudoctor.remedies.frameworks import newer_tensorflow, tensorflow_verify
 from gpudoctor.subjects import OnFramework, tensorflows
 from gpudoctor.views.tensorflow import in_wheels, missing, severity_of, words_of_dlopen
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
-    folders = dict.fromkeys(str(need.wheel).rpartition("/")[0] for need in missing(on))
+    folders = dict.fromkeys(present(need.wheel).rpartition("/")[0] for need in missing(on))
     says = "Show the loader the folders of the wheels before Python starts."
     command = f"export LD_LIBRARY_PATH={':'.join(folders)}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"
     path = Fix(
@@ -35,5 +36,5 @@ def libraries_not_found(on: OnFramework) -> Problem | None:
         return None
     names = ", ".join(need.soname for need in lacking)
     says = f"{on.name} does not find {names}, although the wheels that hold them are installed."
-    folders = dict.fromkeys(str(n.wheel).rpartition("/")[0] for n in lacking)
+    folders = dict.fromkeys(present(n.wheel).rpartition("/")[0] for n in lacking)
     return Problem(says, (f"They lie in {', '.join(folders)}", *words_of_dlopen(on)), severity=severity_of(on))

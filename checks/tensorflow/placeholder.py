@@ -1,6 +1,7 @@
 """The package tensorflow-gpu, which no longer contains TensorFlow."""
 
 from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import phrase, present
 from gpudoctor.remedies.frameworks import newer_tensorflow, tensorflow_verify
 from gpudoctor.remedies.python import install, uninstall
 from gpudoctor.subjects import OnFramework, tensorflows
@@ -9,7 +10,7 @@ _DEAD = ("tensorflow-gpu", "tf-nightly-gpu")
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
-    name = str(on.framework.distribution)
+    name = present(on.framework.distribution)
     fitting = newer_tensorflow(on.facts, on.python)
     commands = fitting[0].commands if fitting else (install(on.python, "tensorflow[and-cuda]"),)
     says = f"Remove {name} and install tensorflow with the extra and-cuda, which brings the CUDA libraries."
@@ -37,5 +38,6 @@ def placeholder(on: OnFramework) -> Problem | None:
     framework = on.framework
     if framework.distribution not in _DEAD or framework.location is not None or framework.others:
         return None
-    says = f"{framework.distribution} {framework.version} is installed; it is an obsolete, empty package: there is no "
-    return Problem(says + "module tensorflow to import.")
+    name = framework.distribution + phrase(" {}", framework.version)
+    says = f"{name} is installed; it is an obsolete, empty package: there is no module tensorflow to import."
+    return Problem(says)

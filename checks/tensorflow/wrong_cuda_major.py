@@ -1,6 +1,7 @@
 """TensorFlow for one CUDA major beside the libraries of another."""
 
 from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import phrase
 from gpudoctor.remedies.environment import own_environment
 from gpudoctor.remedies.frameworks import newer_tensorflow, tensorflow_with_cuda
 from gpudoctor.subjects import OnFramework, tensorflows
@@ -46,10 +47,10 @@ def wrong_cuda_major(on: OnFramework) -> Problem | None:
     if not lacking or in_wheels(lacking) or not others:
         return None
     first = next(iter(others))
-    number = on.framework.cuda if isinstance(on.framework.cuda, str) else ""
+    built = cuda_of(on) + phrase(" ({})", on.framework.cuda)
     what = "cuDNN" if first.startswith("libcudnn") else "CUDA"
     says = (
-        f"{on.name} is built for {cuda_of(on)} ({number}) and needs {first}; installed is only {others[first]}, of "
+        f"{on.name} is built for {built} and needs {first}; installed is only {others[first]}, of "
         f"another major of {what}."
     )
     pairs = (f"{wanted} is missing, {there} is there" for wanted, there in others.items())

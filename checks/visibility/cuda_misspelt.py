@@ -3,6 +3,7 @@
 from gpudoctor.facts import Facts
 from gpudoctor.formats.spelling import nearest
 from gpudoctor.judge import Fix, Severity, check
+from gpudoctor.maybe import present
 from gpudoctor.remedies.variables import assign, unset
 from gpudoctor.subjects import nvidia_machine
 from gpudoctor.views.visibility import CUDA
@@ -15,7 +16,7 @@ def _misspelt(facts: Facts) -> str | None:
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
-    name = str(_misspelt(facts))
+    name = present(_misspelt(facts))
     value = facts.host.environment[name]
     verify = f"env | grep {CUDA}"
     return assign(CUDA, value, f"Give the value to {CUDA}, and take {name} out.", verify), unset(facts, name)

@@ -2,6 +2,7 @@
 
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Problem, Severity, check
+from gpudoctor.maybe import present
 from gpudoctor.remedies.visibility import amd_fixes
 from gpudoctor.subjects import amd_compute
 from gpudoctor.views.visibility import amd_masks, amd_wrong, is_multiplied
@@ -32,7 +33,7 @@ def hip_hides_all(facts: Facts) -> Problem | None:
     if mask.why == "index":
         return None
     value = masks.rocr if by_rocr else masks.hip
-    what = "is set to nothing (an empty string)" if value == "" else f"is {value!r}: {amd_wrong(mask)}"
+    what = "is set to nothing (an empty string)" if value == "" else f"is {present(value)!r}: {amd_wrong(mask)}"
     return Problem(
         f"{name} {what}. It hides every AMD GPU from HIP programs; the kernel shows {len(masks.gpus)}.",
         evidence=masks.evidence,

@@ -3,6 +3,7 @@
 from gpudoctor.facts import Facts
 from gpudoctor.formats.visible_devices import Mask
 from gpudoctor.judge import Problem, Severity, check
+from gpudoctor.maybe import present
 from gpudoctor.remedies.visibility import amd_fixes
 from gpudoctor.subjects import amd_compute
 from gpudoctor.views.visibility import ROCR, amd_masks, amd_wrong, is_multiplied
@@ -33,7 +34,7 @@ def hip_out_of_range(facts: Facts) -> Problem | None:
             continue
         left = f"HIP programs see {len(masks.visible)} of {len(masks.gpus)} GPUs" if masks.visible else "no GPU is left"
         return Problem(
-            f"{name} is {value!r}: {amd_wrong(mask)}; {left}.",
+            f"{name} is {present(value)!r}: {amd_wrong(mask)}; {left}.",
             evidence=masks.evidence,
             severity=Severity.WARNING if masks.visible else Severity.ERROR,
         )

@@ -2,6 +2,7 @@
 
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Problem, Severity, check
+from gpudoctor.maybe import present
 from gpudoctor.remedies.visibility import amd_fixes
 from gpudoctor.subjects import amd_compute
 from gpudoctor.views.visibility import amd_masks, is_multiplied
@@ -26,7 +27,7 @@ def rocr_and_hip(facts: Facts) -> Problem | None:
     left = len(masks.visible)
     seen = "HIP programs see no GPU" if not left else f"HIP programs see {left} of {len(masks.gpus)} GPUs"
     says = (
-        f"ROCR_VISIBLE_DEVICES={masks.rocr} leaves {len(masks.first.visible)} of {len(masks.gpus)} GPUs, numbered "
-        f"from 0, and {masks.variable}={masks.hip} counts within them: {seen}."
+        f"ROCR_VISIBLE_DEVICES={present(masks.rocr)} leaves {len(masks.first.visible)} of {len(masks.gpus)} GPUs, "
+        f"numbered from 0, and {masks.variable}={present(masks.hip)} counts within them: {seen}."
     )
     return Problem(says, evidence=masks.evidence, severity=Severity.WARNING if left else Severity.ERROR)

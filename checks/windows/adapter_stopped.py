@@ -2,6 +2,7 @@
 
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge import nt
+from gpudoctor.maybe import present
 from gpudoctor.views.nt import OnAdapter, windows_adapters
 
 _DRIVERS = {
@@ -49,4 +50,4 @@ def adapter_stopped(on: OnAdapter) -> Problem | None:
     if found is None or code == 28 or (code == 22 and on.maker == "Intel"):
         return None
     severity = None if on.maker == "NVIDIA" and code != 22 else Severity.WARNING
-    return Problem(f"{on.adapter.name} has the code {code}: {found[0]}.", severity=severity)
+    return Problem(f"{on.adapter.name} has the code {present(code)}: {found[0]}.", severity=severity)

@@ -1,6 +1,7 @@
 """A GPU that runs with Microsoft's basic driver, or with none."""
 
 from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import present
 from gpudoctor.views.nt import OnAdapter, windows_adapters
 
 _PAGES = {
@@ -34,4 +35,5 @@ def driver_missing(on: OnAdapter) -> Problem | None:
     """Its name is that of the basic driver, or the code says that none is installed."""
     if on.adapter.problem != 28 and on.adapter.name != _BASIC:
         return None
-    return Problem(f"A GPU of {on.maker}'s ({on.adapter.vendor}:{on.adapter.device}) runs without {on.maker}'s driver.")
+    which = f"{present(on.adapter.vendor)}:{present(on.adapter.device)}"
+    return Problem(f"A GPU of {on.maker}'s ({which}) runs without {on.maker}'s driver.")

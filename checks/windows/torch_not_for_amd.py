@@ -3,7 +3,7 @@
 from gpudoctor.facts import Facts, PciDevice
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge import nt
-from gpudoctor.maybe import known
+from gpudoctor.maybe import known, known_or
 from gpudoctor.remedies.python import version_of
 from gpudoctor.subjects import OnFramework, cards_of, has_nvidia
 from gpudoctor.views.nt import windows_torches
@@ -40,4 +40,8 @@ def torch_not_for_amd(on: OnFramework) -> Problem | None:
         return None
     known(on.facts.pci)
     card = _served(on.facts)
-    return Problem(f"{on.name} is built for the CPU alone, and {card.name} lies idle.") if card else None
+    return (
+        Problem(f"{on.name} is built for the CPU alone, and {known_or(card.name, None) or 'an AMD GPU'} lies idle.")
+        if card
+        else None
+    )

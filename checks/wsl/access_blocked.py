@@ -2,7 +2,7 @@
 
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.maybe import known, known_or
+from gpudoctor.maybe import known, known_or, phrase, phrases
 from gpudoctor.remedies import wsl
 from gpudoctor.remedies.container import again
 from gpudoctor.subjects import in_container
@@ -70,4 +70,10 @@ def access_blocked(facts: Facts) -> Problem | None:
     custom = wsl.has_own_kernel(facts) and not wsl.is_guest(facts)
     kernel = f" WSL runs a custom kernel, {release}, not Microsoft's." if custom else ""
     says = f"NVML cannot reach the GPU {where}: GPU access blocked by the operating system (17).{kernel}"
-    return Problem(says, (f"nvmlInit: {facts.nvidia.nvml.text} (17)", f"library: {facts.nvidia.nvml.loaded}"))
+    return Problem(
+        says,
+        phrases(
+            "nvmlInit: " + phrase("{} ", facts.nvidia.nvml.text) + "(17)",
+            phrase("library: {}", facts.nvidia.nvml.loaded),
+        ),
+    )

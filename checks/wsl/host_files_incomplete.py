@@ -2,7 +2,7 @@
 
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Problem, Severity, check
-from gpudoctor.maybe import known
+from gpudoctor.maybe import known, phrase, phrases
 from gpudoctor.remedies import wsl
 from gpudoctor.subjects import asked_for_nvidia, in_container
 from gpudoctor.views.containers import windows_gpu
@@ -34,4 +34,4 @@ def host_files_incomplete(facts: Facts) -> Problem | None:
     missing = "is missing" if folders is None else "holds no folder of NVIDIA's driver (nv_dispi.inf_amd64_*)"
     where = "guest" if wsl.is_guest(facts) else "WSL distribution"
     says = f"The host's driver files are incomplete in this {where}: /usr/lib/wsl/drivers {missing}."
-    return Problem(says, (f"NVML: {facts.nvidia.nvml.text} ({facts.nvidia.nvml.code})",))
+    return Problem(says, phrases(phrase("NVML: {} ({})", facts.nvidia.nvml.text, facts.nvidia.nvml.code)))

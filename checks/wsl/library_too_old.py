@@ -2,7 +2,7 @@
 
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.maybe import known
+from gpudoctor.maybe import known, phrase, phrases
 from gpudoctor.remedies import wsl
 from gpudoctor.remedies.container import again
 from gpudoctor.subjects import in_container
@@ -41,4 +41,4 @@ def library_too_old(facts: Facts) -> Problem | None:
         return None
     where = "in this container" if in_container(facts) else "in this WSL distribution"
     says = f"cuInit returns 500 (named symbol not found), and libnvdxgdmal.so.1 is not {where}."
-    return Problem(says, (f"libcuda: {facts.nvidia.cuda.loaded}",))
+    return Problem(says, phrases(phrase("libcuda: {}", facts.nvidia.cuda.loaded)))

@@ -83,6 +83,6 @@ def failed(ended: "Ended") -> None:
     step = ended.failed
     title = step.title.partition(". ")[0].rstrip(".") if step else ""
     complain(f"This step failed: {title}. `{ended.command}` ended with exit code {ended.code}. Nothing more was run.")
-    complain(f"Done before: {', '.join(ended.done)}." if ended.done else "Nothing was done before.")
+    complain(f"Done before: {', '.join(ended.done)}." if ended.done else "No step was finished before.")
     if step and (step.undo or ended.done):
         complain("`gpudoctor fix --undo` takes back what this run has done, as far as it can be taken back.")

@@ -6,6 +6,7 @@ import msgspec
 
 from gpudoctor.facts import Gpu
 from gpudoctor.machine import Machine
+from gpudoctor.maybe import text_of
 from gpudoctor.probes.nodes import TOPOLOGY
 from gpudoctor.probes.pci_link import GENERATIONS, card
 from gpudoctor.subjects import AMD
@@ -35,7 +36,7 @@ def amd_task(machine: Machine, gpus: Sequence[Gpu]) -> str:
 
 def _kfd(machine: Machine, gpu: Gpu) -> int | None:
     """The number by which the kernel's compute driver calls a GPU, found by its render node."""
-    minor = str(gpu.render_node).rpartition("renderD")[2]
+    minor = text_of(gpu.render_node).rpartition("renderD")[2]
     for node in machine.names(TOPOLOGY):
         properties = (machine.line(f"{TOPOLOGY}/{node}/properties") or "").splitlines()
         number = machine.line(f"{TOPOLOGY}/{node}/gpu_id") or ""

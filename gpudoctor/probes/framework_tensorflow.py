@@ -101,4 +101,7 @@ def _archs(build: dict[str, Any] | Unknown) -> Maybe[tuple[str, ...]]:
         return build
     if build.get("is_rocm_build"):
         return Unknown("build_info.py does not name a ROCm build's targets")
-    return tuple(str(name) for name in build.get("cuda_compute_capabilities") or ())
+    archs = tuple(str(name) for name in build.get("cuda_compute_capabilities") or ())
+    if build.get("is_cuda_build") and not archs:
+        return Unknown("build_info.py names no compute capabilities")
+    return archs

@@ -5,7 +5,7 @@ import re
 from gpudoctor.facts.host import Distribution, Host
 from gpudoctor.formats.os_release import os_release
 from gpudoctor.machine import Machine
-from gpudoctor.maybe import Maybe, Unknown
+from gpudoctor.maybe import Maybe, Unknown, text_of
 from gpudoctor.probes import container as containers
 from gpudoctor.probes import (
     host_environment,
@@ -93,4 +93,4 @@ def _without_os_release(machine: Machine) -> Distribution:
 
 
 def _debian(distribution: Distribution) -> bool:
-    return bool({"debian", "ubuntu"} & {str(distribution.id), *distribution.like})
+    return bool({"debian", "ubuntu"} & {text_of(distribution.id), *distribution.like})

@@ -10,6 +10,7 @@ import msgspec
 from gpudoctor.child import Ended
 from gpudoctor.facts.framework import Framework, Live
 from gpudoctor.facts.python import Python
+from gpudoctor.formats.dying_words import tail
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Unknown
 from gpudoctor.probes.python_interpreter import child_environment
@@ -162,4 +163,4 @@ def _why(ended: Ended, stage: str, hurried: bool) -> str:
 
 
 def _tail(text: str) -> str:
-    return "\n".join(plain(text).splitlines()[-TAIL:])
+    return tail(plain(text), TAIL)

@@ -2,6 +2,7 @@
 
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix
+from gpudoctor.maybe import text_of
 from gpudoctor.views.clusters import system
 
 # The words of each system's own documentation; sites may want a partition or a queue as well.
@@ -20,7 +21,7 @@ def ask_for_gpu(facts: Facts) -> tuple[Fix, ...]:
         f"Ask {system(facts)} for a GPU when the job is submitted; many sites want the partition or queue of their GPU "
         "nodes too."
     )
-    commands, proof = _COMMANDS.get(str(name), ()), "nvidia-smi -L"
+    commands, proof = _COMMANDS.get(text_of(name), ()), "nvidia-smi -L"
     fixes = [Fix(says, commands, "restart-process", needs="a new job", impact="none", verify=proof)]
     if facts.cluster.scheduler == "slurm" and isinstance(facts.cluster.granted, str):
         step = "The job has GPUs and this step has none: ask for them at the step too."

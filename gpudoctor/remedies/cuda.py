@@ -2,9 +2,9 @@
 
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix
-from gpudoctor.knowledge import drivers
 from gpudoctor.remedies import driver, system
 from gpudoctor.subjects import in_container, on_wsl
+from gpudoctor.views.driver_age import floor
 from gpudoctor.views.gpus import is_data_centre, nvidia_gpus
 
 DOWNLOAD = "https://www.nvidia.com/en-us/drivers/"
@@ -17,27 +17,27 @@ def newer_driver(facts: Facts, cuda: str) -> tuple[Fix, ...]:
     The toolkit is never part of it: wheels bring their own CUDA libraries.
     """
     windows = facts.host.system == "Windows"
-    floor = drivers.minimum_driver(cuda, windows=windows)
-    branch = driver.best_branch(facts, at_least=driver.branch_of(floor) or 0)
-    if floor is None or branch is None:
+    oldest = floor(facts, cuda)
+    branch = driver.best_branch(facts, at_least=driver.branch_of(oldest) or 0)
+    if oldest is None or branch is None:
         return ()
     verify = 'nvidia-smi   # "CUDA Version" in its head'
     if windows:
-        says = f"Install NVIDIA's current driver from {DOWNLOAD}: it has to be {floor} or newer. Then restart."
+        says = f"Install NVIDIA's current driver from {DOWNLOAD}: it has to be {oldest} or newer. Then restart."
         return (Fix(says, action="reinstall-package", root=True, needs="reboot", verify="nvidia-smi"),)
     if on_wsl(facts):
-        says = f"Install a driver of version {floor} or newer in Windows, never inside WSL, then run `wsl --shutdown`."
+        says = f"Install a driver of version {oldest} or newer in Windows, never inside WSL, then run `wsl --shutdown`."
         return (Fix(says, action="reinstall-package", needs="a restart of WSL", verify=verify),)
     if in_container(facts):
         says = (
-            f"Let the host's administrator install a driver of version {floor} or newer (branch {branch}) on the "
+            f"Let the host's administrator install a driver of version {oldest} or newer (branch {branch}) on the "
             "host; a container takes its driver from there, so nothing is to be installed inside."
         )
         return (
             Fix(says, action="reinstall-package", needs="a restart of the container", verify=verify),
             *compat(facts, cuda),
         )
-    says = f"Install a driver of version {floor} or newer: branch {branch} runs CUDA {cuda}. Then restart."
+    says = f"Install a driver of version {oldest} or newer: branch {branch} runs CUDA {cuda}. Then restart."
     return (driver.install_driver(facts, branch, says=says), *compat(facts, cuda))
 
 

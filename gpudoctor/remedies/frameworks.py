@@ -6,6 +6,7 @@ from gpudoctor.facts import Facts, Python
 from gpudoctor.judge import Fix
 from gpudoctor.knowledge import cupy, jax, onnxruntime, tensorflow
 from gpudoctor.knowledge.kernels import version
+from gpudoctor.maybe import present
 from gpudoctor.remedies.python import (
     NEW,
     add,
@@ -98,7 +99,7 @@ def _tensorflow_with_another_python(facts: Facts, python: Python) -> tuple[Fix, 
     minor = min(max("3.12", found.python[0], key=version), found.python[1], key=version)
     says = (
         f"Make an environment with Python {minor}: no TensorFlow for this GPU and driver has wheels for Python "
-        f"{python_minor(python)}; TensorFlow {found.version} fits.{lasting(facts)}"
+        f"{present(python_minor(python))}; TensorFlow {found.version} fits.{lasting(facts)}"
     )
     commands = new_environment(python, minor, quote(f"tensorflow[and-cuda]=={found.version}.*"))
     proof = f"""{NEW}/bin/python -c 'import tensorflow as tf; print(tf.config.list_physical_devices("GPU"))'"""

@@ -69,6 +69,6 @@ def _follows(facts: Facts, kernel: str) -> str | None:
     """The end of the meta package's name: generic, generic-hwe-24.04; None where it is not known."""
     flavour, release = kernel.rpartition("-")[2], facts.host.distribution.version
     first = packages.ubuntu_kernel(release) if isinstance(release, str) else None
-    if flavour != "generic" or first is None:
+    if flavour != "generic" or first is None or not isinstance(release, str):
         return None
     return flavour if kernel.startswith(f"{first}.") else f"{flavour}-hwe-{release}"

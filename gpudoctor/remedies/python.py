@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from gpudoctor.facts import CondaPackage, Facts, Framework, Gpu, Python
 from gpudoctor.judge import Fix
 from gpudoctor.knowledge import torch
-from gpudoctor.maybe import Unknown
+from gpudoctor.maybe import Unknown, present
 from gpudoctor.remedies import jetson
 from gpudoctor.subjects import compute_gpus, in_container
 from gpudoctor.views.gpus import torch_gfx
@@ -215,7 +215,7 @@ def lasting(facts: Facts) -> str:
     if len(facts.pythons) != 1 or not locked:
         return ""
     again = "`uv sync` or `uv run`" if manager_of(locked[0]) == "uv" else "`poetry sync`"
-    return f" What {locked[0].project}/pyproject.toml does not say is undone by the next {again}."
+    return f" What {present(locked[0].project)}/pyproject.toml does not say is undone by the next {again}."
 
 
 def conda_of(python: Python) -> tuple[CondaPackage, ...]:
@@ -237,7 +237,7 @@ def _undo(python: Python, framework: Framework | None) -> str | None:
 
 def _project(facts: Facts, python: Python, choice: torch.TorchChoice, names: Sequence[str]) -> Fix:
     """A project's lock file decides: what is installed beside it is undone by the next `uv sync` or `uv run`."""
-    name, folder = f"pytorch-{choice.variant}", str(python.project)
+    name, folder = f"pytorch-{choice.variant}", present(python.project)
     if manager_of(python) == "poetry":
         commands = (
             f"cd {shlex.quote(folder)}",
@@ -278,7 +278,7 @@ def _with_another_python(facts: Facts, python: Python, choice: torch.TorchChoice
     minor = torch.python_for(choice.version)
     says = (
         f"Make an environment with Python {minor}: no wheel of PyTorch for this GPU and driver exists for Python "
-        f"{python_minor(python)}; the {choice.variant} build of PyTorch {choice.version} fits.{lasting(facts)}"
+        f"{present(python_minor(python))}; the {choice.variant} build of PyTorch {choice.version} fits.{lasting(facts)}"
     )
     spec = quote(f"torch=={choice.version}.*")
     words = " ".join((spec, *names[1:]))

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from rich.console import Console
 from rich.text import Text
 
+from gpudoctor.maybe import phrase
 from gpudoctor.report.clean import wrapped
 from gpudoctor.report.model import FrameworkEntry, GpuEntry, MachineEntry, PythonEntry, Report
 from gpudoctor.subjects import NAMES
@@ -56,10 +57,10 @@ def _driver(report: Report) -> str:
 
 def _nvidia(m: MachineEntry) -> list[str]:
     if m.driver is None:
-        parts = [f"NVIDIA libraries {m.driver_libraries}, no module loaded"]
+        parts = [f"NVIDIA libraries{phrase(' {}', m.driver_libraries)}, no module loaded"]
     else:
         differ = m.driver_libraries not in (None, m.driver)
-        words = [m.driver_flavour or "", f"libraries {m.driver_libraries}" if differ else ""]
+        words = [m.driver_flavour or "", phrase("libraries {}", m.driver_libraries) if differ else ""]
         about = ", ".join(word for word in words if word)
         parts = [f"NVIDIA {m.driver}" + (f" ({about})" if about else "")]
     return [*parts, f"CUDA up to {m.driver_cuda}"] if m.driver_cuda else parts

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from gpudoctor.facts import Facts, Gpu, PciDevice
-from gpudoctor.maybe import Unknown, known_or
+from gpudoctor.maybe import Unknown, known_or, phrase
 from gpudoctor.report.alike import alike
 from gpudoctor.report.model import Report
 from gpudoctor.subjects import VENDORS
@@ -132,7 +132,7 @@ def _gpu(depth: int, gpus: list[Gpu], device: PciDevice | None, report: Report) 
     where = [gpu.address] if isinstance(gpu.address, str) else []
     link = _link(device, gpu) if device else None
     up = known_or(gpu.nvlinks, None) or ()
-    mark, words = marked(report, link, *(f"GPU {one.index}" for one in gpus), f"the GPU at {gpu.address}")
+    mark, words = marked(report, link, *(f"GPU {one.index}" for one in gpus), phrase("the GPU at {}", gpu.address))
     lines = [title, ", ".join([*size, *where])]
     lines += [link.words] if link else []
     lines += [_nvlink(gpu, up)] if up else []

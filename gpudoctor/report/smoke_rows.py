@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from gpudoctor.maybe import phrase
 from gpudoctor.report.amounts import amount, number
 from gpudoctor.report.model import FigureEntry, SmokeEntry, SmokeTestEntry
 from gpudoctor.subjects import NAMES
@@ -55,7 +56,7 @@ def title(entry: SmokeEntry) -> str:
 def remarks(entry: SmokeEntry) -> list[str]:
     """What else is to be known of a backend on a device, in a few words each."""
     spent = sum(test.seconds or 0 for test in entry.tests)
-    parts = [f"imported in {entry.import_seconds:.1f} s"] if (entry.import_seconds or 0) >= 0.1 else []
+    parts = [phrase("imported in {:.1f} s", entry.import_seconds)] if (entry.import_seconds or 0) >= 0.1 else []
     parts += [f"tested in {spent:.1f} s"] if spent else []
     foreign = entry.digits and not entry.digits.endswith(OWN_DIGITS)
     parts += [f"trained on {entry.digits}"] if foreign and any(test.test == "mnist" for test in entry.tests) else []
@@ -111,8 +112,7 @@ def _remark(test: SmokeTestEntry, figure: FigureEntry, beside: list[tuple[float,
     parts += ["of the shorter hidden"] if figure.name == "overlap" else []
     parts += ["worst gradient, from float64"] if test.test == "mixed-precision" else []
     parts += [words.format(value, times=_times(value)) for value, words in beside]
-    if (test.notes.get("products") or 0) != 0:
-        parts.append(f"{test.notes['products']} products compared")
-    if test.notes.get("ranks"):
-        parts.append(f"{test.notes['ranks']} ranks over {test.notes.get('transport')}")
+    products, ranks = test.notes.get("products"), test.notes.get("ranks")
+    parts += [phrase("{} products compared", products)] if products else []
+    parts += [phrase("{} ranks", ranks) + phrase(" over {}", test.notes.get("transport"))] if ranks else []
     return ", ".join(parts)

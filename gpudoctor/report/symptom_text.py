@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from rich.console import Console
 from rich.text import Text
 
+from gpudoctor.maybe import phrase, phrases
 from gpudoctor.report.alike import alike
 from gpudoctor.report.clean import wrapped
 from gpudoctor.report.header import header
@@ -91,7 +92,7 @@ def _advice(out: Console, entry: SymptomEntry) -> None:
 
 def _place(entry: SymptomEntry) -> str:
     """Where a message stands: "line 12 (rank 3, 8 times): "."""
-    more = [f"rank {entry.rank}"] * (entry.rank is not None) + [f"{entry.times} times"] * (entry.times > 1)
+    more = [*phrases(phrase("rank {}", entry.rank))] + [f"{entry.times} times"] * (entry.times > 1)
     told = f" ({', '.join(more)})" if more else ""
     return f"line {entry.line}{told}: " if entry.line else ""
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from gpudoctor.causes import BEARABLE, KEEPS_OUT
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix
-from gpudoctor.maybe import Unknown
+from gpudoctor.maybe import Unknown, phrase
 from gpudoctor.report.failures import told, ways
 from gpudoctor.report.model import FindingEntry, Report
 from gpudoctor.requirements.wanted import DEMANDS, OF_GPUS, Demand
@@ -149,7 +149,7 @@ def _keeps_out(finding: FindingEntry) -> bool:
 def _is_of_one_that_answers(finding: FindingEntry, facts: Facts) -> bool:
     """Whether it is about a GPU that answers, so that it explains none that is missing."""
     return any(
-        finding.subject in (f"GPU {gpu.index}", f"the GPU at {gpu.address}")
+        finding.subject in (f"GPU {gpu.index}", phrase("the GPU at {}", gpu.address))
         for gpu in gpus_of(facts)
         if gpu.status == "ok"
     )

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from gpudoctor.facts import Facts, Framework, Gpu
-from gpudoctor.maybe import Maybe, Unknown
+from gpudoctor.maybe import Maybe, Unknown, text_of
 from gpudoctor.remedies.driver import user_version
 from gpudoctor.subjects import NAMES
 from gpudoctor.views.driver import driver_version
@@ -59,7 +59,7 @@ def names(facts: Facts) -> Maybe[object]:
     if isinstance(gpus, Unknown):
         return gpus
     found = [gpu.name for gpu in gpus]
-    return next((name for name in found if isinstance(name, Unknown)), tuple(str(name) for name in found))
+    return next((name for name in found if isinstance(name, Unknown)), tuple(text_of(name) for name in found))
 
 
 def least(of: Callable[[Gpu], Maybe[Number | None]]) -> Callable[[Facts], Maybe[object]]:

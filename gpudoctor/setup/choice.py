@@ -6,6 +6,7 @@ import msgspec
 
 from gpudoctor.knowledge import cupy, jax, newest, onnxruntime, tensorflow, torch, wheels
 from gpudoctor.knowledge.kernels import coverage, version
+from gpudoctor.maybe import present
 from gpudoctor.setup.plan import Ground, Wheel
 
 # The CUDA majors that wheels are made for, newest first.
@@ -109,7 +110,7 @@ def _torch(terms: Terms, pick: torch.TorchChoice) -> Wheel:
         requirement=f"torch=={pick.version}.*",
         variant=pick.variant,
         index=None if default else pick.index,
-        why=f"PyTorch {pick.version} for CUDA {cuda}, which has code for {_gpus(terms.ground)}"
+        why=f"PyTorch {pick.version} for CUDA {present(cuda)}, which has code for {_gpus(terms.ground)}"
         + (f"; it brings cuDNN {pins[1]}" if pins[1] else "")
         + ".",
     )

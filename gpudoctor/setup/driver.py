@@ -8,7 +8,7 @@ from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix
 from gpudoctor.knowledge import drivers, packages
 from gpudoctor.knowledge.kernels import version
-from gpudoctor.maybe import known_or
+from gpudoctor.maybe import known_or, phrase
 from gpudoctor.remedies import cloud, driver, fabric
 from gpudoctor.remedies.system import family_of, install
 from gpudoctor.setup import commands
@@ -111,15 +111,13 @@ def step(facts: Facts, ground: Ground, branch: int, cuda: str | None) -> Step:
         cuda: the CUDA release that is wanted of it; None: the branch itself is wanted.
     """
     fix = _fix(facts, branch, cuda)
-    there = (
-        f"The driver {ground.driver} runs CUDA up to {ground.driver_cuda}"
-        if ground.driver_cuda
-        else "There is no driver"
-    )
-    runs = f"runs CUDA {cuda} and " if cuda else ""
+    there = "There is no driver"
+    if ground.driver_cuda:
+        there = f"The driver{phrase(' {}', ground.driver)} runs CUDA up to {ground.driver_cuda}"
+    runs = phrase(" runs CUDA {} and", cuda)
     why = (
-        f"{there}; branch {branch} {runs}drives every GPU of this machine{_with(facts)}. The wheels "
-        "bring their own CUDA libraries: no toolkit is needed."
+        f"{there}; branch {branch}{runs} drives every GPU of this machine{_with(facts)}. The wheels bring their own "
+        "CUDA libraries: no toolkit is needed."
     )
     shown = fix.commands
     if _has_fabric(facts):
@@ -142,7 +140,7 @@ def _with(facts: Facts) -> str:
     if on_wsl(facts) or needs_grid(facts) or facts.host.system == "Windows":
         return ""
     flavour = driver.flavour_for(facts)
-    return f", with the {flavour} kernel modules{_because(facts, flavour)}"
+    return phrase(", with the {} kernel modules{}", flavour, _because(facts, flavour))
 
 
 def _has_fabric(facts: Facts) -> bool:

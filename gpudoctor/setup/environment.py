@@ -2,6 +2,7 @@
 
 from gpudoctor.facts import Facts, Python
 from gpudoctor.knowledge import cupy, onnxruntime
+from gpudoctor.maybe import present
 from gpudoctor.remedies.python import manager_of
 from gpudoctor.remedies.system import family_of
 from gpudoctor.setup import commands
@@ -245,7 +246,7 @@ def _uv_lines(project: str, name: str, wheel: Wheel) -> str:
             f"# in {project}/pyproject.toml:",
             "[[tool.uv.index]]",
             f'name = "{name}"',
-            f'url = "{wheel.index}"',
+            f'url = "{present(wheel.index)}"',
             "explicit = true",
             "[tool.uv.sources]",
             f'{wheel.framework} = {{ index = "{name}" }}',

@@ -7,6 +7,7 @@ from gpudoctor.examine import Wishes as Wanted
 from gpudoctor.examine import check
 from gpudoctor.facts import Facts, Python
 from gpudoctor.knowledge import wheels as table
+from gpudoctor.maybe import present, text_of
 from gpudoctor.setup import container, driver, environment, level_zero, others, proof, windows
 from gpudoctor.setup.choice import choose
 from gpudoctor.setup.ground import ground as read
@@ -70,7 +71,7 @@ def plan(facts: Facts, wishes: Wishes) -> Plan:
         driver_branch=found.driver_branch,
         python=found.python,
         manager=by,
-        environment=wishes.place if not wishes.into else str(python.prefix if python else ""),
+        environment=wishes.place if not wishes.into else text_of(python.prefix) if python else "",
         interpreter=environment.interpreter(wishes, by),
         wheels=found.wheels,
         steps=tuple(found.steps),
@@ -165,7 +166,7 @@ def _container(found: Found, facts: Facts, ground: Ground) -> None:
 
 
 def _managed(wish: str, wishes: Wishes) -> Refusal:
-    why = f"{wishes.into} belongs to the distribution, which installs its packages itself (PEP 668)."
+    why = f"{present(wishes.into)} belongs to the distribution, which installs its packages itself (PEP 668)."
     return Refusal(wish, why, "Leave out --into: then an environment of its own is made.")
 
 

@@ -4,6 +4,7 @@ import msgspec
 
 from gpudoctor.knowledge import generations, jax, rocm, wheels
 from gpudoctor.knowledge.kernels import version
+from gpudoctor.maybe import phrase
 from gpudoctor.remedies.amd import INSTALL
 from gpudoctor.setup.choice import LINUX_ONLY, Choice, choose, libc_fits
 from gpudoctor.setup.others import rocm_fits
@@ -57,7 +58,7 @@ def _system(ground: Ground, name: str, *, cpu: bool = False) -> Refusal | None:
     if lowest is None:
         why = f"The package index has no wheels of {wish} for NVIDIA GPUs on {architecture}."
         return Refusal(wish, why, f"Use NVIDIA's container of {wish}, or build it from source.")
-    own = "musl" if ground.glibc == "musl" else f"glibc {ground.glibc}"
+    own = "musl" if ground.glibc == "musl" else phrase("glibc {}", ground.glibc) or "no glibc that is known"
     why = f"{ground.system or 'This distribution'} has {own}; the wheels of {wish} need glibc {lowest} or newer."
     return Refusal(wish, why, "Run it in a container of a newer distribution, Debian or Ubuntu for example.")
 
@@ -124,8 +125,7 @@ def _driver(ground: Ground, name: str, driver_cuda: str | None) -> Refusal | Non
     why = f"{wish} is made for CUDA {major} here, and the driver runs CUDA up to {driver_cuda}."
     if old and int(version(driver_cuda)[0]) <= 12:
         found = generations.generation_of_capability(old[0])
-        last = found.last_driver if found else None
-        why += f" The last driver branch for compute capability {old[0]} is {last}."
+        why += phrase(" The last driver branch for compute capability {} is {}.", old[0], found and found.last_driver)
     return Refusal(
         wish, why, "Let a newer driver come (--driver yes), where the GPU has one, or use another framework."
     )
@@ -170,7 +170,11 @@ def on_cpu(ground: Ground, name: str, python: str | None) -> Refusal:
     found = _system(ground, name, cpu=True)
     if found:
         return found
-    return Refusal(NAMES[name], f"It has no wheels for Python {python}.", "Make an environment with Python 3.12.")
+    return Refusal(
+        NAMES[name],
+        f"It has no wheels for {phrase('Python {}', python) or 'this Python'}.",
+        "Make an environment with Python 3.12.",
+    )
 
 
 def on_amd(ground: Ground, name: str) -> Refusal:

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from gpudoctor.maybe import phrase
 from gpudoctor.report.text import command_line, console, headline, labelled, written
 from gpudoctor.setup.plan import File, Plan, Step
 
@@ -42,9 +43,8 @@ def _head(out: "Console", plan: Plan) -> None:
     if not machine.gpus:
         labelled(out, "GPUs", "none that computes")
     if machine.vendor == "nvidia":
-        labelled(
-            out, "driver", f"NVIDIA {machine.driver}, CUDA up to {machine.driver_cuda}" if machine.driver else "none"
-        )
+        driver = phrase("NVIDIA {}", machine.driver) + phrase(", CUDA up to {}", machine.driver_cuda)
+        labelled(out, "driver", driver if machine.driver else "none")
     if plan.wheels:
         labelled(out, "plan", _summary(plan))
 
@@ -53,10 +53,10 @@ def _summary(plan: Plan) -> str:
     other = {"cpu": "wheels for the CPU", "xpu": "wheels for Intel's GPUs"}
     if plan.machine.vendor == "apple":
         other = {"cpu": "wheels for macOS"}
-    what = other.get(plan.cuda or "", f"wheels for CUDA {plan.cuda}")
+    what = other.get(plan.cuda or "", phrase("wheels for CUDA {}", plan.cuda))
     if (plan.cuda or "").startswith("rocm"):
         what = f"wheels for ROCm {(plan.cuda or '').removeprefix('rocm')}"
-    return f"{what}, Python {plan.python}, installed by {plan.manager} in {plan.environment}"
+    return f"{what}{phrase(', Python {}', plan.python)}, installed by {plan.manager} in {plan.environment}"
 
 
 def _step(out: "Console", number: int, step: Step) -> None:

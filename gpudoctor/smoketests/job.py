@@ -14,13 +14,14 @@ import msgspec
 
 from gpudoctor.child import Ended
 from gpudoctor.facts import SmokeRun, SmokeTest
+from gpudoctor.formats.dying_words import tail
 from gpudoctor.machine import Machine
 from gpudoctor.probes.python_interpreter import child_environment
 from gpudoctor.probes.spare_home import spare_home
 from gpudoctor.smoketests.death import Death, death, killed_for_memory
 from gpudoctor.smoketests.digits import Digits
 from gpudoctor.smoketests.plan import Job
-from gpudoctor.smoketests.read import Told, tail
+from gpudoctor.smoketests.read import Told
 from gpudoctor.smoketests.suite import STAGES, deadline
 
 WORKER = os.path.join(os.path.dirname(os.path.dirname(__file__)), "inside", "smoke", "worker.py")
@@ -29,6 +30,7 @@ GRACE = 2.0
 SETTLE = 10.0  # seconds for a context that is opened and closed
 # A worker whose GPU's context died, or that died itself, takes the tests behind with it: they get a new one, once.
 ATTEMPTS = 2
+TAIL = 30  # lines of stderr that are kept
 SETTINGS = {
     "PYTHONFAULTHANDLER": "1",  # a segmentation fault says on stderr where it happened
     # Neither framework may take the whole memory of a GPU on which others work.
@@ -208,6 +210,6 @@ def _ran(job: Job, told: Told, ended: Ended, end: Death | None, left: Sequence[s
     """The facts; what is left was not reached."""
     rest = tuple(SmokeTest(name=name, says=end.says if end else "") for name in left)
     died = {"outcome": end.outcome, "says": end.says, "error": end.error} if end is not None else {}
-    ran = so_far(job, told, stderr=tail(ended.err), **died)
+    ran = so_far(job, told, stderr=tail(ended.err, TAIL), **died)
     run = msgspec.structs.replace(ran.run, tests=(*ran.run.tests, *rest))
     return msgspec.structs.replace(ran, run=run)

@@ -10,8 +10,6 @@ import msgspec
 from gpudoctor.facts import SmokeRun, SmokeTest
 from gpudoctor.probes.live import PREFIX
 
-TAIL = 30  # lines of stderr that are kept
-
 
 class Told:
     """What one or two workers of a job have told so far.
@@ -95,8 +93,3 @@ class Told:
         except msgspec.ValidationError as error:
             run = SmokeRun(**known, outcome="failed", says=f"it told nonsense: {error}")
         return msgspec.structs.replace(run, tests=tuple(self.tests))
-
-
-def tail(text: str) -> str:
-    """The last lines of what a worker wrote on stderr."""
-    return "\n".join(text.splitlines()[-TAIL:])

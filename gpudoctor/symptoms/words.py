@@ -28,6 +28,7 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
     rules_out: tuple[str, ...] = ()
 
 
+# Logs are cut and wrapped anywhere: a reader takes a number only where what follows it shows that it is whole.
 Reader = Callable[[Sequence[str], Facts | None], Told]
 NOTHING = Told()
 # The module of each reader; a module is loaded for the messages that need it.

@@ -33,25 +33,25 @@ def torch_arch(lines: Sequence[str], facts: Facts | None) -> Told:
 
 def compiler_arch(lines: Sequence[str], facts: Facts | None) -> Told:
     """Which architecture a compiler did not know."""
-    found = re.search(r"(?:compute_|sm_)(\d{2,3})[a-z]?", lines[0]) or re.search(r"(?:CC|support) (\d+\.\d)", lines[0])
+    found = re.search(r"(?:compute_|sm_)(\d{2,3})[a-z]?\W|(?:CC|support) (\d+\.\d)", lines[0])
     if found is None:
         return NOTHING
-    digits = found[1]
+    digits = found[1] or found[2]
     capability = digits if "." in digits else f"{digits[:-1]}.{digits[-1]}"
     return Told(says=(f"It was asked for compute capability {capability}.", *_elsewhere(capability, facts)))
 
 
 def _capability(text: str) -> str | None:
-    found = re.search(r"with CUDA capability sm_(\d{2,3})", text)
+    found = re.search(r"with CUDA capability sm_(\d{2,3}) ", text)
     if found:
         return f"{found[1][:-1]}.{found[1][-1]}"
-    found = re.search(r"(?:cuda capability|compute capability \(CC\)) (\d+\.\d)", text)
+    found = re.search(r"(?:cuda capability|compute capability \(CC\)) (\d+\.\d)\b", text)
     return found[1] if found else None
 
 
 def _archs(text: str) -> list[str]:
     """What the build has code for: a list of names, a table of capabilities, or its least and its greatest."""
-    listed = re.search(r"supports CUDA capabilities ((?:(?:sm|compute)_\w+[ ,]*)+)", text)
+    listed = re.search(r"supports CUDA capabilities ((?:(?:sm|compute)_\w+[ ,]*)+)\.", text)
     if listed:
         return listed[1].replace(",", " ").split()
     _, table, after = text.partition("hardware CCs it supports")

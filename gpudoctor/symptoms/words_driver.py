@@ -11,7 +11,7 @@ from gpudoctor.views.driver import driver_cuda, module_version
 
 def driver_found(lines: Sequence[str], facts: Facts | None) -> Told:
     """PyTorch's "found version 12020" is the CUDA release that the driver runs."""
-    found = re.search(r"found version (\d{4,5})", " ".join(lines[:2]))
+    found = re.search(r"found version (\d{4,5})\)", " ".join(lines[:2]))
     if found is None:
         return NOTHING
     release = cuda_release(int(found[1]))
@@ -33,7 +33,7 @@ def _other(what: str) -> str:
 
 def cuda_number(lines: Sequence[str], facts: Facts | None) -> Told:
     """PyTorch's "Error 804" is a number of CUDA's."""
-    found = re.search(r"\bError (\d{1,3})\b", " ".join(lines[:2]), re.I)
+    found = re.search(r"\bError (\d{1,3})[:,)]", " ".join(lines[:2]), re.I)
     error = cuda_error(int(found[1])) if found else None
     return _of_error(error.name, error.meaning, error.causes) if error else driver_found(lines, facts)
 
@@ -55,8 +55,8 @@ def _of_error(name: str, meaning: str, causes: str) -> Told:
 def nvml_mismatch(lines: Sequence[str], facts: Facts | None) -> Told:
     """The kernel and newer nvidia-smi name the versions that do not fit."""
     text = " ".join(lines[:6])
-    client = re.search(r"client has the version (\d+(?:\.\d+)+)", text)
-    module = re.search(r"kernel module has the version (\d+(?:\.\d+)+)", text)
+    client = re.search(r"client has the version (\d+(?:\.\d+)+),", text)
+    module = re.search(r"kernel module has the version (\d+(?:\.\d+)+)\.\s", text)
     library = re.search(r"NVML library version: (\d+(?:\.\d+)+)", text)
     loaded = module_version(facts) if facts else None
     says = []
@@ -72,7 +72,7 @@ def nvml_mismatch(lines: Sequence[str], facts: Facts | None) -> Told:
 
 def container_requirement(lines: Sequence[str], facts: Facts | None) -> Told:
     """The image's own requirement, held against the driver of the host."""
-    found = re.search(r"unsatisfied condition: cuda\s*>=\s*(\d+\.\d+)", lines[0], re.I)
+    found = re.search(r"unsatisfied condition: cuda\s*>=\s*(\d+\.\d+)(?=,)", lines[0], re.I)
     if found is None:
         return NOTHING
     now = driver_cuda(facts) if facts else None

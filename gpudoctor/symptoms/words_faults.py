@@ -18,7 +18,7 @@ FAULT = {
 
 def xid(lines: Sequence[str], facts: Facts | None) -> Told:
     """What the numbers of Xids mean, the gravest first, and whether the GPU is one of this machine's."""
-    found = [m for line in lines if (m := re.search(r"Xid \(([^)]*)\): (\d+)", line))]
+    found = [m for line in lines if (m := re.search(r"Xid \(([^)]*)\): (\d+)[,\s]", line))]
     known = [(error, m[1]) for m in found if (error := errors.xid(int(m[2])))]
     if not known:
         return NOTHING
@@ -37,7 +37,7 @@ def xid(lines: Sequence[str], facts: Facts | None) -> Told:
 
 def sxid(lines: Sequence[str], facts: Facts | None) -> Told:  # noqa: ARG001 - all readers are called alike
     """What the number of an error of NVSwitch means."""
-    found = re.search(r"SXid \([^)]*\): (\d+)", lines[0], re.I)
+    found = re.search(r"SXid \([^)]*\): (\d+)[,\s]", lines[0], re.I)
     error = errors.sxid(int(found[1])) if found else None
     if error is None:
         return NOTHING

@@ -8,7 +8,8 @@ from gpudoctor.symptoms.words import NOTHING, Told
 
 _UNITS = {"bytes": 1 / (1 << 30), "kib": 1 / (1 << 20), "mib": 1 / (1 << 10), "gib": 1.0, "tib": 1024.0}
 _UNITS |= {"kb": 1 / (1 << 20), "mb": 1 / (1 << 10), "gb": 1.0}
-_SIZE = r"([\d.,]+) ?(bytes|[KMGT]i?B)"
+_SIZE = r"(?<![\d.,])(?<![\d.,] )([\d.,]+) ?(bytes|[KMGT]i?B)\b"  # no rest of a number that a wrap has cut
+_BEGINS = re.compile(r"(?=CUDA out of memory|HIP out of memory|RESOURCE_EXHAUSTED)")
 # A share of the GPU's memory that is more than what the driver and the context take for themselves.
 MUCH = 0.1
 SMALLER = "Make the batch, the sequence or the picture smaller, or use gradient checkpointing and 16-bit data types."
@@ -23,8 +24,12 @@ CONTEXT = 1.0  # GiB that CUDA takes for a process beside what PyTorch counts, a
 
 
 def out_of_memory(lines: Sequence[str], facts: Facts | None) -> Told:
-    """PyTorch counts what was held by whom; others say at least how much was wanted."""
-    text = " ".join(" ".join(lines[:3]).split())
+    """PyTorch counts what was held by whom; others say at least how much was wanted.
+
+    What the message does not tell, or what was cut off, is left out; the next message's numbers are not this one's.
+    """
+    first, *more = _BEGINS.split(" ".join(" ".join(lines[:3]).split()))
+    text = first + next(iter(more), "")
     tried = _size(rf"(?:Tried to allocate|trying to allocate|allocating) {_SIZE}", text)
     total = _size(rf"total capacity of {_SIZE}", text) or _size(rf"{_SIZE} total capacity", text)
     free = _size(rf"of which {_SIZE} is free", text) or _size(rf"{_SIZE} free", text)
@@ -33,11 +38,14 @@ def out_of_memory(lines: Sequence[str], facts: Facts | None) -> Told:
     kept = _size(rf"{_SIZE} is reserved by PyTorch but unallocated", text)
     if tried is None or total is None or free is None:
         return Told(says=(f"The program wanted {_gib(tried)} more.",)) if tried is not None else NOTHING
-    others = total - free - (own or (torch or total) + CONTEXT)
-    least = "" if own else "at least "
-    own = own or torch or total - free
     elsewhere = _elsewhere(total, facts)
-    says = f"It wanted {_gib(tried)} of the GPU's {_gib(total)}; {_gib(free)} were free, {_gib(own)} its own"
+    says = f"It wanted {_gib(tried)} of the GPU's {_gib(total)}; {_gib(free)} were free"
+    held = own or torch
+    if held is None:
+        return Told(says=(f"{says}.", *elsewhere))
+    others = total - free - (own or held + CONTEXT)
+    least = "" if own else "at least "
+    says += f", {_gib(held)} its own"
     if others > MUCH * total:
         meaning = "other programs hold much of the GPU's memory, and this one got too little"
         said = f"{says}, and {least}{_gib(others)} others'."

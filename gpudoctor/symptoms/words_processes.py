@@ -44,7 +44,7 @@ def nccl(lines: Sequence[str], facts: Facts | None) -> Told:  # noqa: ARG001
 
 def collective(lines: Sequence[str], facts: Facts | None) -> Told:  # noqa: ARG001
     """Which operation the ranks waited in, and for how long."""
-    found = re.search(r"OpType=(\w+).*?ran for (\d+) milliseconds", " ".join(lines[:2]))
+    found = re.search(r"OpType=(\w+)(?:(?!OpType=).)*?ran for (\d+) milliseconds", " ".join(lines[:2]))
     if found is None:
         return NOTHING
     return Told(says=(f"It waited {int(found[2]) // 1000} s in {found[1]}.",))

@@ -7,12 +7,12 @@ from gpudoctor.facts import Facts
 from gpudoctor.knowledge.sonames import library_of
 from gpudoctor.symptoms.words import NOTHING, Told
 
-_SONAME = r"(lib[\w+-]+?\.so(?:\.\d+)*)"
+_SONAME = r"(lib[\w+-]+?\.so(?:\.\d+)*)(?![\w.]|$)"  # whole: a line that is cut may end in the number
 
 
 def soname(lines: Sequence[str], facts: Facts | None) -> Told:  # noqa: ARG001 - all readers are called alike
     """Which library is missing, and what brings it."""
-    text = " ".join(lines[:2])
+    text = "\n".join(lines[:2])
     found = re.search(rf"{_SONAME}(?:: cannot open| is not found|'; dlerror)", text) or _before(text)
     name = found[1] if found else None
     if name is None or name == "libonnxruntime_providers_cuda.so":
@@ -42,9 +42,9 @@ def _wheel(name: str, major: str) -> str:
 def cudnn_versions(lines: Sequence[str], facts: Facts | None) -> Told:  # noqa: ARG001
     """Which cuDNN was loaded, and which was compiled against."""
     text = " ".join(lines[:3])
-    found = re.search(r"Loaded runtime CuDNN library: ([\d.]+) but source was compiled with: ([\d.]+)", text, re.I)
+    found = re.search(r"Loaded runtime CuDNN library: ([\d.]+) but source was compiled with: ([\d.]+)\.\s", text, re.I)
     if found:
-        return _cudnn(found[1].rstrip("."), found[2].rstrip("."))
+        return _cudnn(found[1], found[2])
     found = re.search(r"compiled\s+against \(([\d, ]+)\) but found runtime version \(([\d, ]+)\)", text)
     return _cudnn(found[2].replace(", ", "."), found[1].replace(", ", ".")) if found else NOTHING
 
@@ -66,15 +66,13 @@ def extension(lines: Sequence[str], facts: Facts | None) -> Told:  # noqa: ARG00
 def nvcc_versions(lines: Sequence[str], facts: Facts | None) -> Told:  # noqa: ARG001
     """The compiler's release, and PyTorch's."""
     text = " ".join(lines[:3])
-    found = re.findall(r"\(?\b(\d{1,2}\.\d{1,2})\b\)?", text)
-    if len(found) < 2:
-        return NOTHING
-    return Told(says=(f"nvcc is of CUDA {found[0]}, PyTorch of CUDA {found[1]}.",))
+    found = re.search(r"CUDA version \((\d+\.\d+)\) mismatches .*?PyTorch\s+\((\d+\.\d+)\)", text)
+    return Told(says=(f"nvcc is of CUDA {found[1]}, PyTorch of CUDA {found[2]}.",)) if found else NOTHING
 
 
 def numpy_versions(lines: Sequence[str], facts: Facts | None) -> Told:  # noqa: ARG001
     """Which NumPy is installed."""
-    found = re.search(r"cannot be run in\s+NumPy ([\d.]+\d)", " ".join(lines[:2]))
+    found = re.search(r"cannot be run in\s+NumPy ([\d.]+\d)\s", " ".join(lines[:2]))
     return Told(says=(f"Installed is NumPy {found[1]}.",)) if found else NOTHING
 
 
@@ -94,8 +92,9 @@ def pip_versions(lines: Sequence[str], facts: Facts | None) -> Told:  # noqa: AR
         return NOTHING
     if found[1].strip() in ("none", ""):
         return Told(says=("The index has no version at all for this Python: the Python or the index is wrong.",))
-    last = found[1].split(", ")[-1]
-    return Told(says=(f"The index has other versions for this Python, up to {last}: only the pin is wrong.",))
+    there = found[1].split(", ")
+    span = f"from {there[0]} to {there[-1]}" if len(there) > 1 else there[0]
+    return Told(says=(f"For this Python the index has {span}, and not what was asked for.",))
 
 
 def jax_outdated(lines: Sequence[str], facts: Facts | None) -> Told:  # noqa: ARG001

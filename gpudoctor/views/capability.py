@@ -7,7 +7,26 @@ from gpudoctor.facts import Facts, Gpu
 from gpudoctor.judge import Severity
 from gpudoctor.knowledge import generations
 from gpudoctor.knowledge.kernels import coverage, version
+from gpudoctor.maybe import Maybe, Unknown, known
 from gpudoctor.subjects import gpus_of
+
+
+def compiled_for(*said: Maybe[tuple[str, ...]]) -> tuple[str, ...]:
+    """What a build for GPUs was compiled for: the first list that names anything.
+
+    An empty list is one that could not be read: no build for GPUs is compiled for nothing.
+
+    Raises:
+        UnknownFactError: no list names anything.
+    """
+    for archs in said:
+        if not isinstance(archs, Unknown) and archs:
+            return archs
+    why = next(
+        (archs for archs in said if isinstance(archs, Unknown)),
+        Unknown("its files do not name the GPUs that it was compiled for"),
+    )
+    return known(why)
 
 
 def target(arch: str) -> tuple[str, str] | None:

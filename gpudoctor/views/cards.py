@@ -6,6 +6,7 @@ from typing import NamedTuple
 from gpudoctor.facts import Event, Facts, Gpu, PciDevice
 from gpudoctor.judge import About
 from gpudoctor.knowledge import generations
+from gpudoctor.maybe import text_of
 from gpudoctor.subjects import (
     OnCard,
     cards_of,
@@ -76,7 +77,7 @@ def owned_by(facts: Facts, *drivers: str) -> tuple[PciDevice, ...]:
     """The NVIDIA GPUs that these kernel drivers hold, in any case of letters, with - or _."""
     wanted = {d.lower().replace("-", "_") for d in drivers}
     held = [c for c in cards_of(facts, "nvidia") if isinstance(c.driver, str)]
-    return tuple(c for c in held if str(c.driver).lower().replace("-", "_") in wanted)
+    return tuple(c for c in held if text_of(c.driver).lower().replace("-", "_") in wanted)
 
 
 def reset_since(gpu: Gpu) -> bool:

@@ -1,11 +1,14 @@
 """What frameworks are there and what they said when they were imported, from facts alone."""
 
+import re
 from collections.abc import Container, Iterable, Iterator
 
 from gpudoctor.facts import Facts, Framework, Gpu, Live, Python
+from gpudoctor.formats.dying_words import dying_words
 from gpudoctor.judge import Problem
 from gpudoctor.knowledge import import_errors
 from gpudoctor.maybe import known
+from gpudoctor.patterns import pattern
 from gpudoctor.subjects import OnLive, gpu_name
 from gpudoctor.views.driver import driver_words, has_nvidia_driver
 from gpudoctor.views.gpus import nvidia_gpus
@@ -98,20 +101,58 @@ def import_failure(name: str, live: Live) -> str | None:
     return f"{name} does not import: {first_line(live.import_error)}" if live.import_error else None
 
 
+# Where an import fails over Python's own matters (a package of another version), no shared library explains it.
+_NATIVE = pattern(
+    r"\.so\b|\.dll\b|\.dylib|DLL|WinError|undefined symbol|shared object|\bnvidia\b|dlopen", re.IGNORECASE
+)
+OF_LIBRARIES = (
+    "libraries.*",
+    "pytorch.wrong-vendor",
+    "tensorflow.arch-missing",
+    "tensorflow.cpu-build",
+    "tensorflow.cudnn-too-old",
+    "tensorflow.libraries-missing",
+    "tensorflow.libraries-not-found",
+    "tensorflow.wrong-cuda-major",
+    "cupy.arch-missing",
+    "cupy.driver-too-old",
+    "cupy.headers-missing",
+    "cupy.nvrtc-missing",
+    "cupy.wrong-cuda-major",
+    "jax.arch-missing",
+    "jax.cudnn-too-old",
+    "jax.driver-too-old",
+    "onnxruntime.driver-too-old",
+    "onnxruntime.libraries-not-found",
+    "onnxruntime.wrong-cuda-major",
+)
+
+
 def import_problem(on: OnLive) -> Problem | None:
     """The problem of a framework whose import raises, with the cause where the error's words are known."""
     says = import_failure(on.name, on.live)
     if says is None:
         return None
-    hint = import_errors.hint(on.live.import_error or "")
-    return Problem(says, evidence=(str(on.live.import_error)[:1500],), cause=hint.cause if hint else None)
+    error = on.live.import_error or ""
+    hint = import_errors.hint(error)
+    others = () if _NATIVE.search(error) else OF_LIBRARIES
+    return Problem(says, evidence=(error[:1500],), cause=hint.cause if hint else None, not_because=others)
 
 
-def crash(name: str, live: Live) -> str | None:
-    """The sentence about a framework whose process dies."""
+_SIGNALS = {  # signal(7)
+    "SIGILL": "The CPU, or the virtual machine that stands for it, lacks an instruction that this build uses.",
+    "SIGKILL": "The process was killed from outside, mostly because memory ran out.",
+    "SIGABRT": "A library ended the process itself; its last words say why.",
+}
+
+
+def crash(on: OnLive) -> Problem | None:
+    """The problem of a framework whose process dies, with what it wrote last."""
+    live = on.live
     if live.died is None:
         return None
-    return f"{name} dies of {live.died} in the stage {live.stage}, before it says anything about GPUs."
+    says = f"{on.name} dies of {live.died} in the stage {live.stage}, before it says anything about GPUs."
+    return Problem(says, evidence=dying_words(live.stderr), cause=_SIGNALS.get(live.died))
 
 
 _WAITS = {  # stages of facts.Live

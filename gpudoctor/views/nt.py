@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from gpudoctor.facts import Adapter, Facts
 from gpudoctor.judge import About
-from gpudoctor.maybe import known
+from gpudoctor.maybe import known, present
 from gpudoctor.subjects import NAMES, OnFramework, OnLive, OnPython, frameworks, lives, pythons
 
 VENDORS = {"10de": "NVIDIA", "1002": "AMD", "8086": "Intel"}
@@ -20,7 +20,7 @@ class OnAdapter(NamedTuple):
     @property
     def maker(self) -> str:
         """The maker's name."""
-        return VENDORS[str(self.adapter.vendor)]
+        return VENDORS[present(self.adapter.vendor)]
 
 
 def is_windows(facts: Facts) -> bool:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from gpudoctor.facts import Facts, Gpu, SmokeRun, SmokeTest
 from gpudoctor.knowledge import gpu_peaks, pcie
 from gpudoctor.knowledge.gpu_peaks import Product
-from gpudoctor.maybe import known_or
+from gpudoctor.maybe import known_or, phrase
 from gpudoctor.subjects import gpus_of, switches_of
 from gpudoctor.views.gpus import has_slot
 from gpudoctor.views.smoke import OnRun, dtype_of, noted
@@ -127,7 +127,7 @@ def _sheet(on: OnRun, test: SmokeTest) -> Limit | None:
     part = _part_of(found, on.run)
     if part is None:
         return None
-    share = f", {on.run.processors} of {found.processors} processors" if part < 1 else ""
+    share = phrase(", {} of {} processors", on.run.processors, found.processors) if part < 1 else ""
     source = f"{found.names[0]} by its data sheet: {value:g} TFLOP/s in {dtype_of(test)}{share}."
     return Limit(value * part, "TFLOP/s", source, found.sure, loose=True)
 

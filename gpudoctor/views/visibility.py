@@ -5,7 +5,7 @@ from typing import NamedTuple
 from gpudoctor.facts import Facts, Gpu
 from gpudoctor.formats.visible_devices import Mask, cuda, hip, listed, rocr
 from gpudoctor.judge import Problem, Severity
-from gpudoctor.maybe import Unknown, known
+from gpudoctor.maybe import Unknown, known, phrase, phrases
 from gpudoctor.subjects import gpus_of
 
 CUDA, HIP, ROCR = "CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"
@@ -60,17 +60,18 @@ def _hidden(facts: Facts, value: str, mask: Mask) -> Problem:
     count = _count(len(gpus_of(facts, "nvidia")))
     empty = value.strip() == ""
     what = "is set to nothing (an empty string)" if empty else f"is {value!r}"
-    reason = "" if empty or mask.why is None else f": {WRONG[mask.why].format(bad=mask.bad)}"
+    reason = "" if empty or mask.why is None else f": {WRONG[mask.why].format(bad=mask.bad or 'an entry')}"
     job = facts.host.environment.get("SLURM_JOB_ID")
+    slurm = phrases(phrase("SLURM_JOB_ID={}, and no GPU was given to the job", job)) if job_without_gpu(facts) else ()
     lines = (f"{CUDA}={value}", "cuInit: CUDA_ERROR_NO_DEVICE (100) with it, success without it")
     return Problem(
         f"{CUDA} {what}{reason}. It hides every GPU from CUDA programs; without it the driver shows {count}.",
-        evidence=(*lines, f"SLURM_JOB_ID={job}, and no GPU was given to the job") if job_without_gpu(facts) else lines,
+        evidence=(*lines, *slurm),
     )
 
 
 def _partly(facts: Facts, value: str, mask: Mask) -> Problem:
-    wrong = WRONG[mask.why or "malformed"].format(bad=mask.bad)
+    wrong = WRONG[mask.why or "malformed"].format(bad=mask.bad or "an entry")
     behind = f" What follows it ({','.join(mask.lost)}) is not read any more." if mask.lost else ""
     count = len(gpus_of(facts, "nvidia"))
     left = f"CUDA programs see GPU {listed(mask.visible)} of the {count} here"
@@ -166,4 +167,4 @@ def is_multiplied(masks: AmdMasks) -> bool:
 
 def amd_wrong(mask: Mask) -> str:
     """What is wrong with a mask's entry, for people."""
-    return WRONG[mask.why].format(bad=mask.bad) if mask.why else "it names no GPU"
+    return WRONG[mask.why].format(bad=mask.bad or "an entry") if mask.why else "it names no GPU"

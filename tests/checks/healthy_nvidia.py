@@ -6,7 +6,7 @@ import msgspec
 
 from gpudoctor.facts import CudaDevice, Facts, KernelLog, Node, Nvml, PciDevice
 from gpudoctor.facts.host import Shm, User
-from gpudoctor.maybe import Unknown
+from gpudoctor.maybe import Unknown, text_of
 from tests.builders import VERSION, card, change, framework, gpu, library, live, nvidia_host, with_framework
 from tests.checks.nvidia_gpus import A100 as A100
 from tests.checks.nvidia_gpus import B200 as B200
@@ -29,11 +29,11 @@ def several(count: int = 1, shown: int | None = None, changes: dict[str, Any] | 
     """A machine with equal GPUs and PyTorch, which sees them all, or the number that CUDA shows."""
     facts = having(nvidia_host(count), host__shm=SHM, host__user=ME)
     made = tuple(gpu(i, **(changes or {})) for i in range(count))
-    names = [(str(g.name), str(g.capability)) for g in made]
+    names = [(g.name, text_of(g.capability)) for g in made]
     devices = tuple(CudaDevice(index=i, name=n, capability=c) for i, (n, c) in enumerate(names[:shown]))
     plain = {name: getattr(made[0], name) for name in SAME}
     if made[0].capability in DEVICES:
-        plain["device"] = DEVICES[str(made[0].capability)]
+        plain["device"] = DEVICES[text_of(made[0].capability)]
     cards = tuple(card(i, **(plain | of_card)) for i in range(count))
     facts = having(facts, gpus=made, pci=cards, nvidia__cuda__devices=devices)
     return with_framework(msgspec.structs.replace(TORCH, live=live(len(devices))), facts)

@@ -13,7 +13,7 @@ from gpudoctor.checks.cuda.nvcc_missing import nvcc_missing
 from gpudoctor.checks.cuda.ptx_too_new import ptx_too_new
 from gpudoctor.checks.cuda.python_headers_missing import python_headers_missing
 from gpudoctor.facts import CudaHome, Facts, Nvcc, Toolkits
-from gpudoctor.maybe import Unknown
+from gpudoctor.maybe import Unknown, text_of
 from tests.builders import ask, change, host, library, nvidia_host
 from tests.checks.environments import NO_TOOLKIT, commands, environment, machine, one, package, severity, torch
 
@@ -22,12 +22,12 @@ TRITON = package("triton", "3.3.1")
 
 def toolkit(version: Any = "12.4", why: str = "CUDA_HOME", gcc: str = "gcc 11.4.0") -> Toolkits:
     """A toolkit that build tools take."""
-    path = f"/usr/local/cuda-{version}"
+    path = f"/usr/local/cuda-{text_of(version)}"
     nvcc = f"{path}/bin/nvcc"
     return Toolkits(
         nvccs=(Nvcc(path=nvcc, real=nvcc, version=version),),
         home=CudaHome(path=path, why=why, exists=True, nvcc=version, headers=True),
-        installed=((path, str(version)),),
+        installed=((path, text_of(version)),),
         libraries=(),
         cxx="/usr/bin/gcc",
         cxx_version=gcc,

@@ -105,8 +105,8 @@ def test_headers_missing() -> None:
 def test_driver_too_old() -> None:
     facts = environment(cupy("cupy-cuda13x", cuda="13"), facts=machine("12.4"))
     expected = (
-        "cupy-cuda13x 13.4.1 is for CUDA 13 and requires driver 580 or newer; the driver 570.169 (CUDA 12.4) "
-        "supports at most CUDA 12.4."
+        "cupy-cuda13x 13.4.1 is built for CUDA 13 and requires driver 580 or newer; the driver 570.169 (CUDA 12.4) "
+        "is too old and supports at most CUDA 12.4."
     )
     assert one(driver_too_old, facts) == ("problem", expected)
     assert "cupy-cuda12x" in commands(driver_too_old, facts)

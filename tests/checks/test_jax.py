@@ -107,8 +107,8 @@ def test_driver_too_old() -> None:
     there = (package("jax-cuda13-plugin", "0.9.2"), package("jax-cuda13-pjrt", "0.9.2"))
     facts = environment(ill, packages=there)
     expected = (
-        "jax-cuda13-plugin 0.9.2 is for CUDA 13 and requires driver 580 or newer; the driver 570.169 (CUDA 12.8) is "
-        "too old and supports at most CUDA 12.8, so JAX falls back to the CPU."
+        "jax-cuda13-plugin 0.9.2 is built for CUDA 13 and requires driver 580 or newer; the driver 570.169 (CUDA 12.8) "
+        "is too old and supports at most CUDA 12.8, so JAX falls back to the CPU."
     )
     assert one(driver_too_old, facts) == ("problem", expected)
     said = commands(driver_too_old, facts)

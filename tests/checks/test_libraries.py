@@ -161,6 +161,18 @@ def test_cudnn_pin_broken() -> None:
     assert one(cudnn_pin_broken, environment(torch())) == ("pass", "")
 
 
+def test_where_the_other_package_accepts_pytorchs_cudnn_it_gets_it_back() -> None:
+    """TensorFlow asks for a range: what it brought was only the newest, and both work with PyTorch's."""
+    unmet = Unmet(package="torch", version="2.7.1", requires="nvidia-cudnn-cu12==9.5.1.17", found="9.12.0.46")
+    asks = ("nvidia-cudnn-cu12<10.0,>=9.3.0.75; extra == 'and-cuda'",)
+    tensorflow = msgspec.structs.replace(package("tensorflow", "2.19.1"), requires=asks)
+    (found,) = run(cudnn_pin_broken, environment(torch(), packages=(tensorflow,), unmet=(unmet,)))
+    assert [fix.commands for fix in found.fixes] == [
+        ("/opt/env/bin/python -m pip install nvidia-cudnn-cu12==9.5.1.17",)
+    ]
+    assert found.fixes[0].says == "Give torch its cuDNN back, which tensorflow accepts."
+
+
 def test_mixed_cuda_majors() -> None:
     left = tuple(package(f"nvidia-{part}-cu11", "11.8.0") for part in ("cublas", "cufft", "curand"))
     expected = (

@@ -101,7 +101,7 @@ def test_driver_too_old() -> None:
     facts = environment(ort("1.27.0", cuda="13.0", live=blind()), facts=machine("12.4"))
     expected = (
         "ONNX Runtime 1.27.0 is built for CUDA 13.0 and requires driver 580 or newer; the driver 570.169 (CUDA 12.4) "
-        "supports at most CUDA 12.4."
+        "is too old and supports at most CUDA 12.4."
     )
     assert one(driver_too_old, facts) == ("problem", expected)
     assert "'onnxruntime-gpu<1.27'" in commands(driver_too_old, facts)

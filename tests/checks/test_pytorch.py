@@ -7,6 +7,9 @@ import pytest
 
 from gpudoctor.catalogue import load
 from gpudoctor.causes import findings
+from gpudoctor.checks.cupy.driver_too_old import driver_too_old as cupy_driver
+from gpudoctor.checks.jax.driver_too_old import driver_too_old as jax_driver
+from gpudoctor.checks.onnxruntime.driver_too_old import driver_too_old as onnxruntime_driver
 from gpudoctor.checks.pytorch.arch_missing import arch_missing
 from gpudoctor.checks.pytorch.cpu_build import cpu_build
 from gpudoctor.checks.pytorch.cudnn_mismatch import cudnn_mismatch
@@ -17,10 +20,11 @@ from gpudoctor.checks.pytorch.import_fails import import_fails
 from gpudoctor.checks.pytorch.import_hangs import import_hangs
 from gpudoctor.checks.pytorch.no_gpu import no_gpu
 from gpudoctor.checks.pytorch.wrong_vendor import wrong_vendor
+from gpudoctor.checks.tensorflow.driver_too_old import driver_too_old as tensorflow_driver
 from gpudoctor.facts import CondaPackage, CudaDevice, Facts, Gpu
 from gpudoctor.judge import judge, run
 from gpudoctor.maybe import Unknown
-from tests.builders import change, host, live, nvidia_host, plain_host, with_framework
+from tests.builders import change, framework, host, live, nvidia_host, plain_host, with_framework
 from tests.checks.environments import (
     A100,
     BLACKWELL,
@@ -251,6 +255,18 @@ LIVE = [
 ]
 
 
+def test_a_gpu_that_its_cudnn_dropped_is_no_mismatch() -> None:
+    """The wheel's cuDNN is the one that PyTorch was built with: the same once more would change nothing."""
+    error = "RuntimeError: cuDNN version 92600 is not compatible with devices with SM < 7.5"
+    cudnn = (package("nvidia-cudnn-cu12", "9.26.0.51"),)
+    facts = environment(torch(live=live(cudnn_error=error), cudnn="9.26.0.51"), packages=cudnn)
+    (found,) = run(cudnn_mismatch, facts)
+    assert found.problem is not None
+    assert "before Turing" in (found.problem.cause or "")
+    assert "'nvidia-cudnn-cu12<9.11'" in commands(cudnn_mismatch, facts)
+    assert "9.26" not in commands(cudnn_mismatch, facts)
+
+
 @pytest.mark.parametrize(("check", "changes", "says"), LIVE)
 def test_what_pytorch_says_itself(check: Any, changes: dict[str, Any], says: str) -> None:
     assert one(check, environment(torch(live=live(**changes)))) == ("problem", says)
@@ -304,3 +320,33 @@ def test_a_build_without_code_for_the_gpu_stays_below_a_driver_that_does_not_wor
     assert severity(arch_missing, facts) == "fail"
     unlisted = change(facts, "gpus", ())
     assert (one(arch_missing, unlisted)[0], severity(arch_missing, unlisted)) == ("problem", "warn")
+
+
+FAMILY = {
+    "torch": driver_too_old,
+    "tensorflow": tensorflow_driver,
+    "jax": jax_driver,
+    "cupy": cupy_driver,
+    "onnxruntime": onnxruntime_driver,
+}
+
+
+@pytest.mark.parametrize("name", FAMILY)
+@pytest.mark.parametrize(
+    ("cuda", "changes", "needs"),
+    [
+        ("13.0", {}, " and requires driver 580 or newer;"),
+        ("14.0", {}, ";"),  # no table has its floor
+        ("12.4", {"host.system": "Windows"}, " and requires driver 528.33 or newer;"),
+        ("12.4", {"host.wsl": 2}, " and requires driver 528.33 or newer;"),  # WSL's driver is Windows' own
+    ],
+)
+def test_each_framework_is_told_alike_and_with_the_floor_of_this_system(
+    name: str, cuda: str, changes: dict[str, Any], needs: str
+) -> None:
+    facts = environment(framework(name, "1.2", cuda=cuda, variant="cuda", plugin=None), facts=machine("11.4"))
+    for path, value in changes.items():
+        facts = change(facts, path, value)
+    outcome, says = one(FAMILY[name], facts)
+    assert outcome == "problem"
+    assert f" is built for CUDA {cuda}{needs} the driver 570.169 (CUDA 11.4) is too old and supports at most" in says

@@ -160,7 +160,7 @@ def test_our_own_interpreter_costs_no_child_and_no_heavy_import(tmp_path: Path) 
         "from gpudoctor.machine import Machine\n"
         "from gpudoctor.probes.python import probe\n"
         "python = probe(Machine(), sys.executable, quick=True)\n"
-        "print(python.startup, 'packaging.requirements' in sys.modules)"
+        "print(repr(python.startup), 'packaging.requirements' in sys.modules)"
     )
     env = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(Path(__file__).parents[2])}
     out = subprocess.run(

@@ -5,6 +5,7 @@ import itertools
 import pytest
 
 from gpudoctor.knowledge import generations
+from gpudoctor.maybe import Unknown
 from tests.builders import change, plain_host, python
 from tests.machines.registry import machines
 from tests.setup.grounds import GPUS, distribution, machine
@@ -268,3 +269,12 @@ def test_into_a_workspace_of_pixi_the_index_of_the_driver_stays() -> None:
     assert 'torch = { version = "==2.14.*", index = "https://download.pytorch.org/whl/cu126" }' in by_hand.shown
     assert add.argv == ("pixi", "add", "--manifest-path", "/srv/w", "--pypi", "jax[cuda12]>=0.4.30")
     assert install.argv == ("pixi", "install", "--manifest-path", "/srv/w")
+
+
+def test_a_driver_whose_version_nobody_knows_is_not_called_none() -> None:
+    facts = machine("ada", branch=418)
+    for path in ("nvidia.kernel.loaded", "nvidia.nvml.driver_version"):
+        facts = change(facts, path, Unknown("no answer"))
+    facts = change(change(facts, "nvidia.cuda.version", "10.1"), "nvidia.nvml.cuda_version", "10.1")
+    why = next(step.why for step in made(facts, "torch").steps if step.id == "driver")
+    assert why.startswith("The driver runs CUDA up to 10.1; branch ")

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from gpudoctor.facts import SmokeTest
-from gpudoctor.smoketests.read import Told, tail
+from gpudoctor.smoketests.read import Told
 
 
 def line(**told: object) -> str:
@@ -90,7 +90,3 @@ def test_nonsense_about_the_device_leaves_the_results() -> None:
     assert run.outcome == "failed"
     assert run.says.startswith("it told nonsense: ")
     assert isinstance(run.tests[0], SmokeTest)
-
-
-def test_the_end_of_stderr_is_kept() -> None:
-    assert tail("\n".join(map(str, range(50)))).splitlines() == [str(n) for n in range(20, 50)]

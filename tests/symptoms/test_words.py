@@ -1,6 +1,8 @@
 """What a message's own words tell: numbers, versions and names, held against the machine."""
 # ruff: noqa: E501 - messages stand on one line, as they are printed
 
+import re
+
 import pytest
 
 from gpudoctor.facts import Facts
@@ -8,6 +10,7 @@ from gpudoctor.symptoms.words import NOTHING, READERS, told
 from tests.builders import change, nvidia_host
 from tests.symptoms.samples import OOM
 
+OOM_LINE = OOM.format(own=22.5, torch=21.9, kept=0.3)
 HERE = nvidia_host()  # one RTX 4090, 8.9, 24 GiB, CUDA 12.8
 
 
@@ -22,15 +25,13 @@ def test_words_without_sense_tell_nothing(name: str, text: str) -> None:
     assert told(name, [text] * 13) == NOTHING
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "said"),
-    [
+TABLE = [
         ("driver_found", "too old (found version 11040).", ("The driver that the program met runs CUDA up to 11.4.",)),
         ("cuda_name", "failed call to cuInit: CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected", None),
         ("cuda_number", "Error 802: system not yet initialized", None),
         (
             "nvml_mismatch",
-            "NVRM: API mismatch: the client has the version 550.107.02, but\nNVRM: this kernel module has the version 550.90.07.",
+            "NVRM: API mismatch: the client has the version 550.107.02, but\nNVRM: this kernel module has the version 550.90.07.  Please",
             ("The program's libraries were 550.107.02, and the kernel module 550.90.07.",),
         ),
         ("nvml_mismatch", "Driver/library version mismatch\nNVML library version: 550.107", ("NVML's library was 550.107.",)),
@@ -82,17 +83,19 @@ def test_words_without_sense_tell_nothing(name: str, text: str) -> None:
         ("soname", "libcublas.so.12: cannot open shared object file", ("libcublas.so.12 is CUDA 12's; the wheel nvidia-cublas-cu12 brings it.",)),
         ("soname", "libcublas.so.13: cannot open shared object file", ("libcublas.so.13 is CUDA 13's; the wheel nvidia-cublas brings it.",)),
         ("soname", "dlerror: libmine.so.3: cannot open shared object file", ("The library that was not found: libmine.so.3.",)),
-        ("cudnn_versions", "Loaded runtime CuDNN library: 8.0.5 but source was compiled with: 8.1.0.", ("Loaded was cuDNN 8.0.5; the program was compiled with 8.1.0.",)),
+        ("cudnn_versions", "Loaded runtime CuDNN library: 8.0.5 but source was compiled with: 8.1.0.  CuDNN", ("Loaded was cuDNN 8.0.5; the program was compiled with 8.1.0.",)),
         ("cudnn_versions", "PyTorch was compiled  against (9, 1, 0) but found runtime version (8, 9, 7).", ("Loaded was cuDNN 8.9.7; the program was compiled with 9.1.0.",)),
         ("extension", "ImportError: /e/site-packages/flash_attn_2_cuda.cpython-311-x86_64-linux-gnu.so: undefined symbol: _ZN3c10", ("The file that does not fit is flash_attn_2_cuda.cpython-311-x86_64-linux-gnu.so of the package flash_attn_2_cuda.",)),
         ("nvcc_versions", "The detected CUDA version (11.8) mismatches the version that was used to compile\nPyTorch (12.1).", ("nvcc is of CUDA 11.8, PyTorch of CUDA 12.1.",)),
         ("numpy_versions", "compiled using NumPy 1.x cannot be run in\nNumPy 2.0.2 as it may crash", ("Installed is NumPy 2.0.2.",)),
         ("glibc", "/lib/libstdc++.so.6: version `GLIBCXX_3.4.32' not found (required by /e/x/_C.so)", ("_C.so wants GLIBCXX_3.4.32, which /lib/libstdc++.so.6 does not have.",)),
         ("pip_versions", "requirement torch==2.1 (from versions: none)", ("The index has no version at all for this Python: the Python or the index is wrong.",)),
-        ("pip_versions", "requirement torch==2.1 (from versions: 2.5.0, 2.6.0)", ("The index has other versions for this Python, up to 2.6.0: only the pin is wrong.",)),
+        ("pip_versions", "requirement torch==2.1 (from versions: 2.5.0, 2.6.0)", ("For this Python the index has from 2.5.0 to 2.6.0, and not what was asked for.",)),
         ("jax_outdated", "Outdated cuDNN installation found.\nVersion JAX was built against: 90100\nMinimum supported: 90100\nInstalled version: 8907", ("JAX met cuDNN 8907 and wants 90100 at least.",)),
-    ],
-)  # fmt: skip
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "text", "said"), TABLE)
 def test_words_tell(name: str, text: str, said: tuple[str, ...] | None) -> None:
     found = says(name, text)
     assert found == said if said is not None else found
@@ -142,9 +145,9 @@ def test_the_old_form_of_pytorchs_count() -> None:
 @pytest.mark.parametrize(
     ("name", "text", "remark"),
     [
-        ("driver_found", "found version 11040", "That is not this machine as it is now: the driver here runs CUDA up to 12.8."),
-        ("driver_found", "found version 12080", None),
-        ("container_requirement", "unsatisfied condition: cuda>=13.0", "The driver here runs CUDA up to 12.8."),
+        ("driver_found", "(found version 11040)", "That is not this machine as it is now: the driver here runs CUDA up to 12.8."),
+        ("driver_found", "(found version 12080)", None),
+        ("container_requirement", "unsatisfied condition: cuda>=13.0, please", "The driver here runs CUDA up to 12.8."),
         (
             "torch_arch",
             "with CUDA capability sm_120 is not compatible",
@@ -165,3 +168,28 @@ def test_a_log_of_another_machine_is_noticed(name: str, text: str, remark: str |
         assert "this machine" not in said
     else:
         assert remark in said
+
+
+# What ends a number there is the end of its line, as far as a program can know.
+TO_THE_LINES_END = ("exit_code", "jax_outdated", "nvml_mismatch")
+NUMBER = re.compile(r"[\w.+-]*\d[\w.+-]*\w")
+
+
+@pytest.mark.parametrize(("name", "text"), [(row[0], row[1]) for row in TABLE] + [("out_of_memory", OOM_LINE)])
+def test_no_number_is_invented_where_a_message_is_cut_or_another_one_follows(name: str, text: str) -> None:
+    whole = set(NUMBER.findall(" ".join(says(name, text))))
+    for end in range(1, len(text)):
+        inside = text[end - 1 : end].isalnum() and text[end].isalnum()
+        if not (inside and name in TO_THE_LINES_END):
+            said = set(NUMBER.findall(" ".join(says(name, text[:end]))))
+            assert said <= whole, text[:end]
+
+
+def test_what_a_cut_message_does_not_tell_is_left_out() -> None:
+    cut = OOM_LINE.partition(" Including")[0]
+    said = told("out_of_memory", [cut])
+    assert said.says == ("It wanted 2.0 GiB of the GPU's 23.7 GiB; 1.1 GiB were free.",)
+    assert (said.meaning, said.tries, said.advice) == ("", (), "")
+    assert told("out_of_memory", [cut, OOM_LINE.replace("23.69", "79.10")]) == said  # another process's message
+    assert says("out_of_memory", "Tried to allocate 2\n0.00 GiB. 1\n0.00 GiB free") == ()
+    assert says("nvcc_versions", "nvcc 12.4 and GCC 11.4 on Ubuntu 22.04") == ()

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpudoctor.facts import Framework, Live, Python
-from gpudoctor.maybe import Unknown
+from gpudoctor.maybe import Unknown, text_of
 from gpudoctor.subjects import framework_name
 from gpudoctor.tui.environment.libraries import Linked, besides, linked
 from gpudoctor.tui.environment.lines import Line
@@ -82,8 +82,8 @@ def _built(framework: Framework) -> Iterator[Line]:
     parts += [f"ROCm {framework.hip}"] if isinstance(framework.hip, str) else []
     parts += [f"cuDNN {framework.cudnn}"] if isinstance(framework.cudnn, str) else []
     if parts or not isinstance(framework.variant, Unknown):
-        name = {"cpu": "the CPU only"}.get(str(framework.variant), str(framework.variant))
-        yield Line("built for", ", ".join(parts) or name)
+        name = text_of(framework.variant)
+        yield Line("built for", ", ".join(parts) or {"cpu": "the CPU only"}.get(name, name))
     else:
         yield told("built for", framework.variant)
     if framework.archs != ():

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from gpudoctor.facts import Facts, Python
+from gpudoctor.maybe import text_of
 
 GENERIC = (".venv", "venv", "env", ".env")  # they say nothing without the folder that holds them
 
@@ -67,7 +68,7 @@ def entries(
     asked = [path for path in picked if running and path not in examined]
     listed += [Entry(path, kinds.get(path, ""), "examining") for path in asked]
     same = {_prefix(entry.path) for entry in listed} | {entry.path for entry in listed}
-    same |= {str(python.real) for python in examined.values() if kind_of(python) == "system"}
+    same |= {text_of(python.real) for python in examined.values() if kind_of(python) == "system"}
     for path, kind in kinds.items():
         name = path if kind == "system" else _prefix(path)  # an environment's python and python3 are one
         if path not in same and name not in same:

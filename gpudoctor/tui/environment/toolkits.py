@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.facts import Facts, Library
-from gpudoctor.maybe import Maybe, Unknown
+from gpudoctor.maybe import Maybe, Unknown, phrase
 from gpudoctor.tui.environment.described import GAP, told
 from gpudoctor.tui.environment.lines import Line
 
@@ -61,8 +61,8 @@ def _home(facts: Facts) -> Iterator[Line]:
 
 def _compiler(facts: Facts) -> Iterator[Line]:
     cxx, version = facts.toolkits.cxx, facts.toolkits.cxx_version
-    known = isinstance(cxx, str) and isinstance(version, str)
-    yield Line("compiler", f"{cxx}, {version}") if known else told("compiler", cxx)
+    both = phrase("{}, {}", cxx, version)
+    yield Line("compiler", both) if both else told("compiler", cxx)
 
 
 def _copies(libraries: Maybe[tuple[Library, ...]], loaded: Maybe[str | None]) -> Iterator[Line]:

@@ -9,7 +9,7 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
-from gpudoctor.maybe import Maybe, Unknown
+from gpudoctor.maybe import Maybe, Unknown, text_of
 from gpudoctor.monitor.look import Watched
 from gpudoctor.monitor.samples import Process
 from gpudoctor.report.clean import clean
@@ -60,7 +60,7 @@ def _row(gpu: Watched, process: Process) -> Content:
         f"{process.pid:>8}",
         f" {words.fit(_text(process.user, words.NONE), 9)}",
         f"{words.small_size(process.memory):>9} ",
-        f" {KINDS.get(str(kind), _text(kind, words.NONE)):8}",
+        f" {KINDS.get(text_of(kind), _text(kind, words.NONE)):8}",
         "",
     )
     shown = (_text(name, "not in this container"), "bold" if isinstance(name, str) else "$foreground-muted")
