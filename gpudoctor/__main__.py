@@ -16,6 +16,14 @@ def main() -> "NoReturn":
     """
     if not sys.flags.safe_path and sys.path:
         sys.path[0] = os.path.dirname(os.__file__)
+    import signal
+
+    from gpudoctor.ending import end_on_signals
+
+    end_on_signals()
+    if sys.platform != "win32":
+        # inherited as ignored, the kernel would take our children's codes
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     from gpudoctor.cli import main as run
 
     end(run())

@@ -282,8 +282,7 @@ def test_end_all_works_from_a_signal_handler_that_interrupts_run() -> None:
 
 
 def test_nothing_starts_once_closing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process, "CLOSING", threading.Event())
-    monkeypatch.setattr(child, "CLOSING", process.CLOSING)
+    monkeypatch.setattr(process.Child, "closing", False)
     end_all(closing=True)
     ended = shell(f"touch {tmp_path}/ran")
     assert (ended.cancelled, ended.code, ended.abandoned, ended.ok) == (True, None, False, False)
