@@ -15,7 +15,6 @@ from pathlib import Path
 
 import pytest
 
-from gpudoctor import child
 from gpudoctor.child import Ended, end_all, reap, run
 from gpudoctor.children import process
 from gpudoctor.children.output import LINE_LIMIT, OUTPUT_LIMIT, Kept, Lines

@@ -56,7 +56,7 @@ def parser(command: str | None = None) -> "Parser":
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command; the return value is the exit code. Signals are for `gpudoctor.__main__`, which owns the process."""
+    """Run a command; the return value is the exit code. Signals are the matter of `gpudoctor.__main__`."""
     _start_fast()
     from gpudoctor.cli import output
 

@@ -137,7 +137,7 @@ class Met:
         return sent
 
     def nothing_left(self) -> None:
-        """Hold that no process, no temporary file and no half-written file stays, and that the terminal is as it was."""
+        """Hold that no process and no temporary or half-written file stays, and that the terminal is as it was."""
         end = time.monotonic() + SOON
         while (left := left_running(str(self.at))) and time.monotonic() < end:
             time.sleep(0.02)
