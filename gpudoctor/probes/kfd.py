@@ -107,8 +107,7 @@ def _gpu(machine: Machine, index: int, folder: str, properties: Properties, card
         name=_name(machine, folder, place, card),
         uuid=_uuid(unique),
         chip=card.chip if card else absent,
-        gfx=rocm.gfx_of_target_version(known_or(properties.get("gfx_target_version", 0), 0))
-        or (card.gfx if card else absent),
+        gfx=target or (card.gfx if card else absent),
         integrated=card.integrated if card else absent,
         status="ok",  # KFD lists only GPUs that amdgpu has initialised
         memory=_memory(machine, folder, properties, sensors),
