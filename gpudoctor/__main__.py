@@ -16,6 +16,16 @@ def main() -> "NoReturn":
     """
     if not sys.flags.safe_path and sys.path:
         sys.path[0] = os.path.dirname(os.__file__)
+    import gc
+    import signal
+
+    from gpudoctor.ending import end_on_signals
+
+    end_on_signals()
+    gc.set_threshold(100_000, 50, 50)  # 10 ms of collecting garbage that is none
+    if sys.platform != "win32":
+        # inherited as ignored, the kernel would take our children's codes
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     from gpudoctor.cli import main as run
 
     end(run())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import os
 import signal
 import sys
@@ -11,7 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
-from gpudoctor.children.process import ABANDONED, CLOSING, LIVE, LOCK, Child, wait_for
+from gpudoctor import ending
+from gpudoctor.children.process import ABANDONED, LIVE, LOCK, Child, wait_for
 
 LINUX = sys.platform == "linux"  # elsewhere what `Child` asks of the kernel does not exist
 
@@ -76,7 +76,7 @@ def run(
     if not LINUX:
         from gpudoctor.children import plain
 
-        if CLOSING.is_set():
+        if Child.closing:
             return Ended(argv=tuple(argv), cancelled=True)
         how = {"timeout": timeout, "env": env, "cwd": cwd, "stdin": stdin, "grace": grace}
         return Ended(**plain.run(argv, **how, on_line=on_line, late=late))  # type: ignore[arg-type]
@@ -101,11 +101,11 @@ def end_all(*, grace: float = 1.0, closing: bool = False) -> None:
     Their `run` calls return with `cancelled` set. With `closing`, all later calls start nothing and return so.
     """
     if closing:
-        CLOSING.set()
+        Child.closing = True
     if not LINUX:
-        from gpudoctor.children import plain
-
-        plain.end_all(grace)
+        plain = sys.modules.get("gpudoctor.children.plain")  # a signal handler may not import
+        if plain is not None:
+            plain.end_all(grace)
         return
     with LOCK:
         children = tuple(LIVE)
@@ -118,7 +118,7 @@ def end_all(*, grace: float = 1.0, closing: bool = False) -> None:
     wait_for(children, grace)
 
 
-atexit.register(end_all, closing=True)
+ending.at_end(lambda: end_all(closing=True), first=True)
 
 
 def reap() -> int:

@@ -6,7 +6,7 @@ import stat
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import msgspec
 
@@ -103,8 +103,10 @@ class Machine:
         """Where a path of the machine lies for us; links are followed inside the root.
 
         Raises:
-            OSError: ELOOP where links go round in a circle.
+            OSError: ELOOP where links go round in a circle; EINVAL where no path can be so.
         """
+        if "\0" in path:  # of a damaged file: the system's calls would raise ValueError
+            raise OSError(errno.EINVAL, os.strerror(errno.EINVAL), path)
         if self.root == "/":
             return path
         return self._inside(path)
@@ -132,15 +134,28 @@ class Machine:
             todo = [p for p in target.split("/") if p] + todo
         return self.root + done
 
+    def open(self, path: str) -> BinaryIO:
+        """A file to read from; a pipe, a device or a socket is none, because reading it may wait or never end.
+
+        Raises:
+            OSError: it cannot be opened, or is no ordinary file.
+        """
+        there = self.place(path)
+        if stat.S_ISREG(os.stat(there).st_mode) or os.path.isdir(there):  # which open(2) refuses itself
+            # without waiting, should somebody put a pipe there meanwhile
+            return open(there, "rb", opener=lambda name, flags: os.open(name, flags | getattr(os, "O_NONBLOCK", 0)))
+        raise OSError(errno.EINVAL, "not an ordinary file", path)
+
     def data(self, path: str, limit: int = READ_LIMIT) -> bytes:
         """The content of a file.
 
         Raises:
             OSError: it cannot be read; EFBIG where it is larger than the limit.
         """
-        with open(self.place(path), "rb") as file:
-            data = file.read(limit + 1)
-        if len(data) > limit:
+        with self.open(path) as file:
+            too_large = os.fstat(file.fileno()).st_size > limit  # files of procfs and sysfs have none
+            data = b"" if too_large else file.read(limit + 1)
+        if too_large or len(data) > limit:
             raise OSError(errno.EFBIG, f"larger than {limit} bytes", path)
         return data
 
@@ -196,7 +211,7 @@ class Machine:
     def real(self, path: str) -> str:
         """The path with all links resolved, as the machine names it."""
         if self.root == "/":
-            return os.path.realpath(path)
+            return path if "\0" in path else os.path.realpath(path)
         try:
             return self._inside(path)[len(self.root) :] or "/"
         except OSError:

@@ -2,7 +2,10 @@
 
 import errno
 import os
+import sys
 from collections.abc import Callable, Mapping, Sequence
+from io import BytesIO
+from typing import BinaryIO
 
 from gpudoctor.child import Ended
 from gpudoctor.machine import KMSG_LIMIT, TOTAL_SECONDS, Machine, Space, Status
@@ -98,6 +101,10 @@ class RecordedMachine(Machine):
         if len(data) > limit:
             raise OSError(errno.EFBIG, f"larger than {limit} bytes", path)
         return data
+
+    def open(self, path: str) -> BinaryIO:
+        """The recorded content, as a file."""
+        return BytesIO(self.data(path, sys.maxsize))
 
     def kmsg(self, limit: int = KMSG_LIMIT) -> list[str]:
         """The recorded lines of /dev/kmsg."""

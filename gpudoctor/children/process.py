@@ -23,14 +23,21 @@ _CHUNK = 1 << 16  # bytes: the default capacity of a pipe, see pipe(7)
 _POLL = 0.02  # seconds between two looks at a child; output wakes us earlier
 _QUIET, _DRAIN = 0.1, 0.25  # seconds of silence, and in all, after which a dead child's pipes are given up
 
-LOCK = threading.RLock()  # reentrant: a signal handler may end the children while its own thread holds it
+# Reentrant, because a signal handler may end the children while its own thread holds it; and held for a few system
+# calls only, none of which waits, so that the handler's thread gets it from any other.
+LOCK = threading.RLock()
 LIVE: set[Child] = set()
 ABANDONED: list[Child] = []
-CLOSING = threading.Event()
 
 
 class Child:
-    """A child from its start until it is collected; only `send`, `exited` and `reap` are for other threads."""
+    """A child from its start until it is collected; only `send`, `exited` and `reap` are for other threads.
+
+    Attributes:
+        closing: of the class: no child is started any more. No `Event`, whose lock a signal handler cannot take.
+    """
+
+    closing = False
 
     def __init__(self, argv: tuple[str, ...], on_line: Callable[[str], object] | None) -> None:
         import selectors
@@ -66,7 +73,7 @@ class Child:
         self._popen = subprocess.Popen.__new__(subprocess.Popen)  # shows its pid while __init__ still waits
         with LOCK:
             LIVE.add(self)
-            self.gone = self.cancelled = CLOSING.is_set()
+            self.gone = self.cancelled = Child.closing
         if self.gone:
             return
         try:

@@ -1,6 +1,5 @@
 """The command line: one command a file."""
 
-import os
 import signal
 import sys
 from collections.abc import Sequence
@@ -57,16 +56,11 @@ def parser(command: str | None = None) -> "Parser":
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command; the return value is the exit code."""
+    """Run a command; the return value is the exit code. Signals are the matter of `gpudoctor.__main__`."""
     _start_fast()
     from gpudoctor.cli import output
 
     output.fill_closed()
-    for name in ("SIGTERM", "SIGHUP"):
-        end_on(name)
-    if sys.platform != "win32":
-        # inherited as ignored, the kernel would take our children's codes
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     try:
         code = _run(argv)
         if sys.stdout:
@@ -86,13 +80,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _start_fast() -> None:
-    """Spare what every start would pay for: 10 ms of collecting garbage that is none, 8 ms of typing_extensions.
+    """Spare what every start would pay for: 8 ms of typing_extensions.
 
     msgspec takes that where it is installed, and with it `inspect`; without it, `typing`, which has all of ours.
     """
-    import gc
-
-    gc.set_threshold(100_000, 50, 50)
     if "msgspec" not in sys.modules and "typing_extensions" not in sys.modules:
         sys.modules["typing_extensions"] = None  # type: ignore[assignment]
         try:
@@ -142,17 +133,3 @@ def _end(code: int) -> int:
     except OSError:
         output.drop(sys.stdout)
     return code
-
-
-def end_on(name: str) -> None:
-    """Before we end by a signal: end our children, and remove what was made for them."""
-
-    def handler(number: int, _: object) -> None:
-        import atexit
-
-        atexit._run_exitfuncs()
-        os._exit(128 + number)
-
-    number = getattr(signal, name, None)
-    if number is not None and signal.getsignal(number) is signal.SIG_DFL:
-        signal.signal(number, handler)

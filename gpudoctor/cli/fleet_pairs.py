@@ -37,7 +37,8 @@ def paired(engine: "Engine", arguments: argparse.Namespace, folder: str) -> tupl
     line = StatusLine()
     try:
         with endable() as ending:
-            ask(engine, groups(folder), how, folder, ending.stop, lambda says: line.tell(f"{says} ..."))
+            found = groups(folder)
+            ask(engine, found, how, folder, ending.stop, lambda says: line.tell(f"{says} ..."), ending.hurry)
     except EngineError as error:
         return str(error), 0
     except OSError as error:

@@ -1,15 +1,18 @@
 """How a run over many machines stands, on standard error where that is a terminal; and what ends it early."""
 
+import os
 import signal
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import Event
+from threading import Event, Thread
 from typing import Any
 
 from gpudoctor.cli.status_line import StatusLine
+from gpudoctor.ending import SIGNALS
 from gpudoctor.fleet.running.register import Standing
 
-SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
+APART = 0.3  # seconds within which signals are one wish: a terminal that ends sends several
 
 
 class Progress:
@@ -44,11 +47,42 @@ def said(standing: Standing, before: int) -> str:
 
 
 class Ending:
-    """Whether somebody asked the run to end; `number` is that of the signal, 0: nobody did."""
+    """Whether somebody asked the run to end.
+
+    Attributes:
+        number: that of the signal; 0: nobody did.
+        stop: set then.
+        hurry: set when they ask again: nothing more is waited for.
+    """
 
     def __init__(self) -> None:
-        self.stop = Event()
         self.number = 0
+        self.stop, self.hurry = Event(), Event()
+        self._since = 0.0
+        self._heard, self._tells = os.pipe()
+        self._first, self._again = True, True
+
+    def asked(self, number: int, _: object) -> None:
+        """The handler: it takes no lock, not even those of the events, and writes two bytes at most."""
+        now = time.monotonic()
+        if self._first:
+            self._first, self.number, self._since = False, number, now
+            os.write(self._tells, b"1")
+        elif self._again and now - self._since > APART:
+            self._again = False
+            os.write(self._tells, b"2")
+
+    def listen(self) -> None:
+        """Set the events as the handler tells, in a thread of its own, until it is closed."""
+        for event in (self.stop, self.hurry):
+            if not os.read(self._heard, 1):
+                break
+            event.set()
+        os.close(self._heard)
+
+    def close(self) -> None:
+        """End the thread."""
+        os.close(self._tells)
 
 
 @contextmanager
@@ -58,20 +92,15 @@ def endable() -> Iterator[Ending]:
     A signal that was ignored when we began stays ignored, as nohup and a shell's background want it.
     """
     ending = Ending()
+    Thread(target=ending.listen, daemon=True, name="asked to end").start()
     before: dict[int, Any] = {}
-
-    def asked(number: int, _: object) -> None:
-        if ending.number:
-            raise KeyboardInterrupt
-        ending.number = number
-        ending.stop.set()
-
     for name in SIGNALS:
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
-            before[number] = signal.signal(number, asked)
+            before[number] = signal.signal(number, ending.asked)
     try:
         yield ending
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+        ending.close()

@@ -197,7 +197,7 @@ def _conducted(
     progress = Progress(len({one.node for one in targets}) - len(left))
     try:
         with endable() as ending:
-            outcome = conduct(engine, left, job, folder, ending.stop, progress.tell)
+            outcome = conduct(engine, left, job, folder, ending.stop, progress.tell, ending.hurry)
     finally:
         progress.end()
     if outcome.full:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import atexit
 import os
 import select
 import signal
 import sys
 import termios
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from threading import Thread
 from typing import Any
 
-from gpudoctor.cli import end_on
+from gpudoctor.cli.terminal import write_last
+from gpudoctor.ending import at_end, end_on_signals, exit_by, not_at_end
 
 # What undoes each mode that textual's driver for Linux turns on (its stop_application_mode): pasting, wrapping, sizes
 # in band, mouse, focus, Kitty's keyboard, and last the alternate screen; then the cursor.
@@ -24,6 +25,8 @@ USABLE = "".join(
         "?25h", "0m",
     )
 )  # fmt: skip
+
+LAST = 10.0  # seconds for an end in order, which takes two where a child has to be killed
 
 
 @contextmanager
@@ -39,7 +42,7 @@ def cleanly(served: bool) -> Iterator[None]:
         if not served:
             restore(attributes)
 
-    atexit.register(give_back)  # before the children's end is: so it is the last to run
+    at_end(give_back)
     _end_when_left_alone()
     try:
         yield
@@ -47,7 +50,7 @@ def cleanly(served: bool) -> Iterator[None]:
         give_back()
         raise
     finally:
-        atexit.unregister(give_back)
+        not_at_end(give_back)
         examine = sys.modules.get("gpudoctor.examine")
         if examine is not None:
             examine.stop(final=True)
@@ -61,13 +64,15 @@ def _end_when_left_alone() -> None:
     """
     if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
         signal.signal(signal.SIGHUP, signal.SIG_DFL)
-        end_on("SIGHUP")
+        end_on_signals()
 
     def watch() -> None:
         watched = select.poll()
         watched.register(0, 0)  # a hang-up is told to who asks for nothing
         watched.poll()
         os.kill(os.getpid(), signal.SIGHUP)
+        time.sleep(LAST)  # the handler needs the main thread, and that may wait for a dead disk
+        exit_by(signal.SIGHUP)
 
     Thread(target=watch, daemon=True, name="left alone").start()
 
@@ -79,10 +84,11 @@ def _attributes() -> list[Any] | None:
 
 
 def restore(attributes: list[Any] | None) -> None:
-    """Make the terminal the shell's again; where it is gone or takes nothing, leave it."""
+    """Make the terminal the shell's again; where it is gone, takes nothing, or is another's by now, leave it."""
+    with suppress(OSError):  # no terminal of our session: nobody else's either
+        if os.tcgetpgrp(0) != os.getpgrp():  # a process in the background that touches it is stopped
+            return
     with suppress(termios.error, OSError):
         if attributes is not None:
             termios.tcsetattr(0, termios.TCSANOW, attributes)
-    with suppress(OSError):
-        if select.select([], [2], [], 0.1)[1]:
-            os.write(2, USABLE.encode())
+    write_last(USABLE)

@@ -1,6 +1,8 @@
 """Runs a program as if we were not there: its terminal, its signals, its exit; and keeps what it wrote last."""
 
+import atexit
 import os
+import resource
 import signal
 import sys
 from collections.abc import Mapping, Sequence
@@ -61,13 +63,21 @@ def run(argv: Sequence[str], env: Mapping[str, str]) -> Ended:
 
 def die_by(number: int) -> None:
     """End by the signal that ended the program, so that who started us sees the same; returns where that fails."""
-    import atexit
-    import resource
-
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
         with suppress(AttributeError, OSError, ValueError):
             stream.flush()
+    _die_by(number)
+
+
+def leave(ended: Ended) -> None:
+    """End as the program has, without a look back: for a signal handler, when all is undone."""
+    if ended.signal:
+        _die_by(ended.signal)
+    os._exit(128 + ended.signal if ended.signal else ended.code)
+
+
+def _die_by(number: int) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # the program has written its own
     with suppress(OSError, ValueError):  # SIGKILL and SIGSTOP have no handler
         signal.signal(number, signal.SIG_DFL)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from gpudoctor.cli import UsageError
 from gpudoctor.cli.arguments import Parser
 from gpudoctor.cli.output import complain, complain_of_ourselves
+from gpudoctor.ending import leaving_otherwise
 
 if TYPE_CHECKING:
     from gpudoctor.cli.program import Ended
@@ -64,9 +65,9 @@ def run(arguments: argparse.Namespace) -> int:
         return error.code
     if (ended.code or ended.signal) and not ended.asked:
         try:
-            _explain(arguments, argv, ended)
-        except KeyboardInterrupt:  # who does not want to wait for the diagnosis gets the exit code at once
-            pass
+            # who does not want to wait for the diagnosis gets the exit code at once
+            with leaving_otherwise(signal.SIGINT, lambda _: program.leave(ended)):
+                _explain(arguments, argv, ended)
         except Exception:  # a fault of ours is no reason to change the program's exit code
             complain_of_ourselves()
     if ended.signal:

@@ -78,6 +78,9 @@ def _become(  # pragma: no cover - in the child, where nothing measures
         os.dup2(ends[1], 2)
         for number in (signal.SIGPIPE, signal.SIGXFSZ):  # which Python ignores for itself
             signal.signal(number, signal.SIG_DFL)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # what waits for the mask is not for our handler
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         try:
             os.execve(path, list(argv), dict(env))  # noqa: S606 - the very command that was asked for

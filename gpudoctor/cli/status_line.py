@@ -3,7 +3,10 @@
 import os
 import sys
 
-from gpudoctor.cli.terminal import columns, is_terminal
+from gpudoctor.cli.terminal import columns, is_terminal, write_last
+from gpudoctor.ending import at_end, not_at_end
+
+TAKEN_AWAY = "\r\x1b[K"
 
 
 class StatusLine:
@@ -22,7 +25,9 @@ class StatusLine:
         if self.shown:
             from gpudoctor.report.clean import clean
 
-            self._there = True
+            if not self._there:
+                self._there = True
+                at_end(_take_away)
             self._write(" ".join(clean(text).split()))
 
     def end(self) -> None:
@@ -30,10 +35,15 @@ class StatusLine:
         if self.shown and self._there:
             self._there = False
             self._write("")
+            not_at_end(_take_away)
 
     def _write(self, text: str) -> None:
         try:
-            sys.stderr.write("\r\x1b[K" + text[: columns(sys.stderr) - 1])
+            sys.stderr.write(TAKEN_AWAY + text[: columns(sys.stderr) - 1])
             sys.stderr.flush()
         except (OSError, ValueError):  # the terminal is gone, and what goes on is not about it
             self.shown = False
+
+
+def _take_away() -> None:
+    write_last(TAKEN_AWAY)

@@ -1,6 +1,7 @@
 """What the terminal can show."""
 
 import os
+import select
 import sys
 from contextlib import suppress
 from typing import TextIO
@@ -34,3 +35,13 @@ def colours(stream: TextIO | None) -> bool:
     if os.environ.get("FORCE_COLOR"):
         return True
     return is_terminal(stream) and os.environ.get("TERM") != "dumb"
+
+
+def write_last(text: str) -> None:
+    """Write to standard error while this process ends: past its buffer, which a signal may have caught half-written.
+
+    Where the terminal is gone, or takes nothing because somebody has stopped it (Ctrl-S), nothing is written.
+    """
+    with suppress(OSError, ValueError):
+        if select.select([], [2], [], 0.1)[1]:
+            os.write(2, text.encode())

@@ -3,11 +3,12 @@
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import BinaryIO
 
 import msgspec
 
+from gpudoctor.ending import undone
 from gpudoctor.facts.tree import SCHEMA, Facts
 
 # A host with 8 GPUs and 500 packages gives 300 kB; a hundred times that is no facts file.
@@ -87,14 +88,15 @@ def whole(path: str, mode: int = 0o666) -> Iterator[BinaryIO]:
     # A name that was never there: in containers the numbers of processes that were killed come again.
     part = f"{path}.{os.getpid()}-{os.urandom(4).hex()}.part"
     # never through a link that somebody has laid; Windows would change the ends of lines
-    begun = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode)
-    try:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    with undone(lambda: os.open(part, flags, mode), lambda _: _remove(part)) as begun:
         with os.fdopen(begun, "wb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
         os.replace(part, path)
-    except BaseException:
-        if os.path.exists(part):
-            os.unlink(part)
-        raise
+
+
+def _remove(part: str) -> None:
+    with suppress(FileNotFoundError):  # it has taken its place
+        os.unlink(part)

@@ -5,7 +5,7 @@ import re
 
 def processors(text: str) -> frozenset[int]:
     """Return the numbers of a list; empty where it is none."""
-    if not re.fullmatch(r"\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*", text):
+    if not re.fullmatch(r"[0-9]{1,18}(?:-[0-9]{1,18})?(?:,[0-9]{1,18}(?:-[0-9]{1,18})?)*", text):
         return frozenset()
     pairs = (part.partition("-") for part in text.split(","))
     # 8192 is the most that Linux is built for.

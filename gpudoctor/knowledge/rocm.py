@@ -149,7 +149,7 @@ def gfx_of_target_version(number: int) -> str | None:
 
     The number is major * 10000 + minor * 100 + stepping (kfd_device.c); the name writes the last two in hex.
     """
-    if number <= 0:
+    if not 0 < number < 1_000_000:  # of more than two digits is no part of a name
         return None
     major, minor, step = number // 10000, number // 100 % 100, number % 100
     return f"gfx{major}{minor:x}{step:x}"

@@ -2,6 +2,7 @@
 
 import re
 
+from gpudoctor.formats.numbers import signed
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
 
@@ -41,7 +42,8 @@ class Sensors:
         """Return a file's number; Unknown where there is no such file: which GPUs have it differs by kernel."""
         text = _SLEEPS if self._asleep else self.text(name)
         if isinstance(text, str):
-            return int(text) if re.fullmatch(r"-?\d+", text) else Unknown(f"{name} says {text[:40]!r}")
+            number = signed(text)
+            return Unknown(f"{name} says {text[:40]!r}") if number is None else number
         return Unknown(f"amdgpu shows no {name} for this GPU") if text is None else text
 
     def watts(self, *names: str) -> Maybe[float | None]:
@@ -70,7 +72,7 @@ class Sensors:
         """Return the highest level of the shader clock in MHz, the last of "2: 2482Mhz *"."""
         text = self.text("pp_dpm_sclk")
         if isinstance(text, str):
-            levels = [int(level) for level in re.findall(r"^\w+: (\d+)Mhz", text, re.M)]
+            levels = [int(level) for level in re.findall(r"^\w+: ([0-9]{1,9})Mhz", text, re.M)]
             return max(levels, default=Unknown("pp_dpm_sclk lists no levels"))
         return Unknown("amdgpu shows no pp_dpm_sclk for this GPU") if text is None else text
 
@@ -93,7 +95,10 @@ class Sensors:
             text = self.text(f"ras/{block}")
             if isinstance(text, Unknown):
                 return text
-            total += sum(int(count) for count in re.findall(r"^ue: (\d+)", text or "", re.M))
+            found = re.search(r"^ue: ([0-9]{1,15})$", text or "", re.M)
+            if found is None:
+                return Unknown(f"ras/{block} says {(text or '')[:40]!r}")
+            total += int(found[1])
         return total
 
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from gpudoctor.facts import Gpu
+from gpudoctor.formats.numbers import whole
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import text_of
 from gpudoctor.probes.nodes import TOPOLOGY
@@ -40,6 +41,6 @@ def _kfd(machine: Machine, gpu: Gpu) -> int | None:
     for node in machine.names(TOPOLOGY):
         properties = (machine.line(f"{TOPOLOGY}/{node}/properties") or "").splitlines()
         number = machine.line(f"{TOPOLOGY}/{node}/gpu_id") or ""
-        if f"drm_render_minor {minor}" in properties and number.isdecimal():
-            return int(number)
+        if f"drm_render_minor {minor}" in properties:
+            return whole(number)
     return None

@@ -104,7 +104,7 @@ def _none(variant: Maybe[str]) -> Maybe[tuple[str, ...]]:
 def _archs(machine: Machine, found: Found) -> Maybe[tuple[str, ...]]:
     path = f"{found.location}/lib/libtorch_python.so"
     try:
-        with open(machine.place(path), "rb") as file:
+        with machine.open(path) as file:
             listed = torch_arch_list(file)
     except (OSError, NotElfError) as error:
         return Unknown(f"{path}: {error}")
@@ -118,7 +118,7 @@ def _kernels(machine: Machine, found: Found, wanted: bool) -> Maybe[tuple[str, .
 
     path = f"{found.location}/lib/libtorch_cuda.so"
     try:
-        with open(machine.place(path), "rb") as file:
+        with machine.open(path) as file:
             counts = kernels(file)
     except (OSError, NotElfError) as error:
         return Unknown(f"{path}: {error}")

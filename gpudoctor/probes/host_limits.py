@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterator
 
 from gpudoctor.facts.host import Shm
+from gpudoctor.formats.cpu_list import processors
+from gpudoctor.formats.numbers import whole
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
 
@@ -21,7 +23,7 @@ def memory(machine: Machine) -> tuple[Maybe[int], Maybe[int]]:
 
 
 def _meminfo(text: str, field: str) -> Maybe[int]:
-    found = re.search(rf"^{field}:\s+(\d+) kB", text, re.M)
+    found = re.search(rf"^{field}:\s+([0-9]{{1,15}}) kB", text, re.M)
     return int(found[1]) * 1024 if found else Unknown(f"/proc/meminfo has no {field}")
 
 
@@ -53,19 +55,26 @@ class Cgroups:
             values = list(self._values("memory", "memory.limit_in_bytes"))
         else:
             return version
-        limits = [int(value) for value in values if value.isdigit()]
+        limits = [whole(value) for value in values if value != "max"]
+        if None in limits:
+            return Unknown("a control group's limit of memory cannot be read")
         # Version 1 writes "no limit" as the largest multiple of the page size.
         most = total if isinstance(total, int) else 1 << 60
-        return min((limit for limit in limits if limit < most), default=None)
+        return min((limit for limit in limits if limit is not None and limit < most), default=None)
 
-    def cpu_quota(self) -> float | None:
+    def cpu_quota(self) -> Maybe[float | None]:
         """Return how many processors' time the groups grant; None: no quota."""
         if self.version() == 2:
-            pairs = [value.split() for value in self._values("", "cpu.max")]
+            pairs = [(*value.split(), "", "")[:2] for value in self._values("", "cpu.max")]
         else:
             quotas = self._values("cpu", "cpu.cfs_quota_us")
-            pairs = list(map(list, zip(quotas, self._values("cpu", "cpu.cfs_period_us"), strict=False)))
-        shares = [int(p[0]) / int(p[1]) for p in pairs if len(p) == 2 and p[0].isdigit() and int(p[1]) > 0]
+            pairs = list(zip(quotas, self._values("cpu", "cpu.cfs_period_us"), strict=False))
+        shares = []
+        for granted, period in (pair for pair in pairs if pair[0] not in ("max", "-1")):
+            times = whole(granted), whole(period)
+            if not times[0] or not times[1]:
+                return Unknown("a control group's quota of processors cannot be read")
+            shares.append(times[0] / times[1])
         return min(shares, default=None)
 
     def _values(self, controller: str, name: str) -> Iterator[str]:
@@ -91,14 +100,11 @@ class Cgroups:
 def cpus(machine: Machine, groups: Cgroups) -> Maybe[float]:
     """Return the processors that this process may use: its affinity and the groups' quota together."""
     allowed = re.search(r"^Cpus_allowed_list:\s*(\S+)", machine.line("/proc/self/status") or "", re.M)
-    if allowed is None:
-        return Unknown("/proc/self/status has no Cpus_allowed_list")
-    count = 0
-    for part in allowed[1].split(","):
-        first, _, last = part.partition("-")
-        count += int(last or first) - int(first) + 1
+    count = len(processors(allowed[1])) if allowed else 0
+    if not count:
+        return Unknown("/proc/self/status has no Cpus_allowed_list that can be read")
     quota = groups.cpu_quota()
-    return float(count) if quota is None else min(float(count), quota)
+    return quota if isinstance(quota, Unknown) else float(count) if quota is None else min(float(count), quota)
 
 
 def shm(machine: Machine) -> Shm:

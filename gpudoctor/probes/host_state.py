@@ -3,6 +3,8 @@
 import re
 
 from gpudoctor.facts.host import Thunderbolt
+from gpudoctor.formats.cpu_list import processors
+from gpudoctor.formats.numbers import hexadecimal, seconds, whole
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
 
@@ -17,18 +19,25 @@ def uptime(machine: Machine, *, container: str | None) -> Maybe[float]:
     if container == "lxc":
         return Unknown("LXC shows since when the container runs, not the machine")
     first = (machine.line("/proc/uptime") or "").partition(" ")[0]
-    return float(first) if re.fullmatch(r"\d+(?:\.\d+)?", first) else Unknown("/proc/uptime cannot be read")
+    found = seconds(first)
+    return Unknown("/proc/uptime cannot be read") if found is None else found
 
 
 def cpu_list(machine: Machine) -> Maybe[str]:
     """Return the processors on which this process may run."""
-    return _status(machine, "Cpus_allowed_list")
+    said = _status(machine, "Cpus_allowed_list")
+    if isinstance(said, Unknown) or processors(said):
+        return said
+    return Unknown(f"/proc/self/status says {said[:40]!r}")
 
 
 def may_lock(machine: Machine) -> Maybe[bool]:
     """Return whether the limit of locked memory does not bind this process."""
-    held = _status(machine, "CapEff")
-    return held if isinstance(held, Unknown) else bool(int(held, 16) >> _IPC_LOCK & 1)
+    said = _status(machine, "CapEff")
+    if isinstance(said, Unknown):
+        return said
+    held = hexadecimal(said)
+    return Unknown("/proc/self/status has no CapEff that can be read") if held is None else bool(held >> _IPC_LOCK & 1)
 
 
 def _status(machine: Machine, field: str) -> Maybe[str]:
@@ -41,7 +50,10 @@ def address_space(machine: Machine) -> Maybe[int | None]:
     found = re.search(r"^Max address space\s+(\S+)", machine.line("/proc/self/limits") or "", re.M)
     if found is None:
         return Unknown("/proc/self/limits names no limit of the address space")
-    return int(found[1]) if found[1].isdigit() else None
+    if found[1] == "unlimited":
+        return None
+    limit = whole(found[1])
+    return Unknown(f"/proc/self/limits says {found[1][:40]!r}") if limit is None else limit
 
 
 def numa_balancing(machine: Machine) -> Maybe[bool | None]:
@@ -50,7 +62,8 @@ def numa_balancing(machine: Machine) -> Maybe[bool | None]:
     if text is None:
         there = machine.exists("/proc/sys/kernel/ostype")
         return None if there else Unknown("/proc/sys/kernel cannot be read")
-    return text != "0"
+    mode = whole(text)  # 2: memory tiering too (Documentation/admin-guide/sysctl/kernel.rst)
+    return Unknown(f"/proc/sys/kernel/numa_balancing says {text[:40]!r}") if mode is None else mode != 0
 
 
 def rdma(machine: Machine) -> bool:
@@ -80,5 +93,5 @@ def _device(machine: Machine, place: str) -> Thunderbolt:
         name=machine.line(f"{BUS}/{place}/device_name") or "",
         vendor=machine.line(f"{BUS}/{place}/vendor_name") or "",
         # 0: no PCIe tunnel; 1: authorised; 2: authorised by a key (Documentation/ABI/testing/sysfs-bus-thunderbolt).
-        authorized=said != "0" if said.isdigit() else Unknown(f"{BUS}/{place}/authorized says {said!r}"),
+        authorized=said != "0" if said.isdigit() else Unknown(f"{BUS}/{place}/authorized says {said[:40]!r}"),
     )

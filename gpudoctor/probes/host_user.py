@@ -1,6 +1,7 @@
 """The user whose permissions count, and the groups that open GPU devices."""
 
 from gpudoctor.facts.host import Group, User
+from gpudoctor.formats.numbers import whole
 from gpudoctor.machine import Machine
 
 # render: udev's group of /dev/kfd and renderD*; video: the older one; docker: its socket's.
@@ -30,8 +31,9 @@ def _groups(machine: Machine) -> dict[str, int]:
     for line in _lines(machine, "/etc/group"):
         name, _, rest = line.partition(":")
         gid = rest.split(":")[1:2]
-        if gid and gid[0].isdigit():
-            found.setdefault(name, int(gid[0]))
+        number = whole(gid[0]) if gid else None
+        if number is not None:
+            found.setdefault(name, number)
     return found
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from gpudoctor.facts.host import Host
 from gpudoctor.facts.log import Event, KernelLog
+from gpudoctor.formats.numbers import seconds
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
 from gpudoctor.probes import log_lines
@@ -56,17 +57,14 @@ def _permit(host: Host) -> str:
 
 
 def _first(messages: list[Message]) -> Maybe[float]:
-    seconds = next((m.seconds for m in messages if m.seconds is not None), None)
-    return Unknown("the log has no times") if seconds is None else seconds
+    first = next((m.seconds for m in messages if m.seconds is not None), None)
+    return Unknown("the log has no times") if first is None else first
 
 
 def _now(machine: Machine) -> Maybe[float]:
     """Seconds since boot, on the clock of the log's times; a container of LXC's shows its own age here."""
-    words = (machine.line("/proc/uptime") or "").split()
-    try:
-        return float(words[0])
-    except (IndexError, ValueError):
-        return Unknown("/proc/uptime cannot be read")
+    found = seconds((machine.line("/proc/uptime") or "").partition(" ")[0])
+    return Unknown("/proc/uptime cannot be read") if found is None else found
 
 
 def _kmsg(machine: Machine) -> list[Message] | str:

@@ -5,13 +5,14 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from gpudoctor.facts.log import Event
+from gpudoctor.formats.numbers import whole
 from gpudoctor.knowledge import kernel_log
 from gpudoctor.patterns import pattern
 
 # The kernel writes bytes below 32 and above 126 of a record as \x0a.
 _ESCAPED = pattern(r"\\x([0-9a-f]{2})")
 # "[    5.310021] text" of dmesg, and journalctl's "[    5.310021] host kernel: text".
-_STAMPED = pattern(r"\[\s*(\d+\.\d+)\] ?(?:\S+ kernel: )?(.*)")
+_STAMPED = pattern(r"\[\s*([0-9]{1,12}\.[0-9]{1,9})\] ?(?:\S+ kernel: )?(.*)")
 # "[Sun Feb 23 16:24:18 2025] text" of dmesg -T, and "Feb 23 16:24:18 host kernel: text" of syslog files.
 _DATED = pattern(r"(?:\[\w{3} \w{3} [\d :]+\] ?|\w{3} +\d+ [\d:]+ \S+ kernel: (?:\[\s*[\d.]+\] )?)(.*)")
 _INDENTED = pattern(r"\s+NVRM:\s*|\s{4,}(?=\S)")
@@ -48,9 +49,10 @@ def from_kmsg(records: Iterable[str]) -> list[Message]:
         for line in record.split("\n"):
             head, semicolon, text = line.partition(";")
             numbers = head.split(",")
-            if not semicolon or len(numbers) < 3 or not numbers[2].isdigit():
+            microseconds = whole(numbers[2]) if semicolon and len(numbers) >= 3 else None
+            if microseconds is None:
                 continue
-            seconds = int(numbers[2]) / 1e6
+            seconds = microseconds / 1e6
             if "\\x" in text:
                 text = _ESCAPED.sub(lambda m: chr(int(m[1], 16)), text)
                 pairs.extend((seconds, part) for part in text.split("\n") if part.strip())

@@ -243,7 +243,7 @@ class Search:
 def dynamic_of(machine: Machine, path: str) -> Dynamic | None:
     """A library's or a program's dynamic section; None where there is none that can be read."""
     try:
-        with open(machine.place(path), "rb") as file:
+        with machine.open(path) as file:
             return read_dynamic(file)
     except (OSError, NotElfError):
         return None

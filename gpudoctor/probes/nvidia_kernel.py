@@ -3,6 +3,7 @@
 import msgspec
 
 from gpudoctor.facts import DiskModule, Host, NvidiaKernel, PciDevice
+from gpudoctor.formats.numbers import whole
 from gpudoctor.formats.nvidia_version import driver_of_file, loaded_driver
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown, known_or
@@ -234,4 +235,6 @@ def _uvm_major(machine: Machine) -> Maybe[int | None]:
     except OSError as error:
         return Unknown(f"/proc/devices: {error.strerror}")
     words = (line.split() for line in lines)
-    return next((int(w[0]) for w in words if len(w) == 2 and w[1] == "nvidia-uvm"), None)
+    said = next((w[0] for w in words if len(w) == 2 and w[1] == "nvidia-uvm"), None)
+    number = whole(said or "")
+    return Unknown(f"/proc/devices says {said[:40]!r}") if said and number is None else number

@@ -1,7 +1,9 @@
 """Finds nvidia.ko under /lib/modules, for the running kernel and for others, and what modinfo says of it."""
 
+import os
 import re
 from collections.abc import Iterator
+from typing import BinaryIO
 
 from gpudoctor.facts import DiskModule
 from gpudoctor.formats.nvidia_version import modinfo
@@ -41,6 +43,7 @@ _PARENTS = ("extra", "kernel", "kernel/drivers/video", "updates", "weak-updates"
 _MOST_KERNELS = 16
 # An uncompressed nvidia.ko with its firmware interface has up to 120 MB.
 _LARGEST_MODULE = 256 << 20
+_BLOCK, _BEFORE, _AFTER = 1 << 20, 1 << 14, 1 << 12
 
 
 def folders_of(machine: Machine, release: str) -> list[str]:
@@ -165,15 +168,30 @@ def _strings(machine: Machine, path: str) -> dict[str, str]:
     if not path.endswith(".ko"):
         return {}
     try:
-        data = machine.data(path, _LARGEST_MODULE)
+        with machine.open(path) as file:
+            near, end = _around_vermagic(file)
     except OSError:
         return {}
-    at = data.find(b"vermagic=")
-    near = data[max(0, at - 16384) : at + 4096] if at >= 0 else b""
     pairs = re.findall(rb"(?:^|\0)(version|license|vermagic)=([\x20-\x7e]+)", near)
     fields: dict[str, str] = {}
     for name, value in pairs:
         fields.setdefault(name.decode(), value.decode())
-    if fields and data.endswith(b"~Module signature appended~\n"):  # include/linux/module_signature.h
+    if fields and end.endswith(b"~Module signature appended~\n"):  # include/linux/module_signature.h
         fields["signature"] = "appended"
     return fields
+
+
+def _around_vermagic(file: BinaryIO) -> tuple[bytes, bytes]:
+    """What stands near "vermagic=", and the end of the file; a block at a time, because modules have 100 MB."""
+    held, searched = b"", 0
+    near = b""
+    while not near and searched < _LARGEST_MODULE and (block := file.read(_BLOCK)):
+        searched += len(block)
+        held = held[-_BEFORE:] + block
+        at = held.find(b"vermagic=")
+        if at >= 0:
+            held += file.read(_AFTER)
+            near = held[max(0, at - _BEFORE) : at + _AFTER]
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(0, size - 64))
+    return near, file.read(64)

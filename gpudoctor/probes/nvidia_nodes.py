@@ -46,7 +46,7 @@ def _asleep(machine: Machine, cards: tuple[PciDevice, ...]) -> set[int] | None:
     minors: set[int] = set()
     for address in sleeping:
         text = machine.line(f"/proc/driver/nvidia/gpus/{address}/information") or ""
-        found = re.search(r"Device Minor:\s*(\d+)", text)
+        found = re.search(r"Device Minor:\s*([0-9]{1,9})\b", text)
         if found is None:
             return None
         minors.add(int(found[1]))

@@ -4,6 +4,7 @@ import msgspec
 
 from gpudoctor.facts.host import Host
 from gpudoctor.facts.pci import PciDevice
+from gpudoctor.formats.numbers import hexadecimal, whole
 from gpudoctor.knowledge.pci_ids import amd_chip, is_nvswitch, nvidia_chip
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
@@ -14,12 +15,23 @@ NVIDIA, AMD, INTEL, MELLANOX = "10de", "1002", "8086", "15b3"
 # resource flags, include/linux/ioport.h: the register is 64 bits wide; the address was never assigned.
 MEM_64, UNSET = 0x00100000, 0x20000000
 
+# Of PCI classes: displays, processing accelerators, bridges of a kind of their own, network adapters.
+_CLASSES = ("03", "12", "068", "02")
+# drivers/base/power/sysfs.c (runtime_status_show) and drivers/pci/pci.c (pci_power_names).
+RUNTIME_STATES = frozenset({"active", "suspended", "suspending", "resuming", "error", "unsupported"})
+POWER_STATES = frozenset({"error", "D0", "D1", "D2", "D3hot", "D3cold", "unknown"})
+
 
 def probe(machine: Machine, host: Host) -> Maybe[tuple[PciDevice, ...]]:
     """Return the devices that matter, by address: empty where there are none, as on most WSL machines."""
     if not machine.exists("/sys/bus"):
         return Unknown("/sys is not mounted")
-    chosen = [(address, *found) for address in machine.names(DEVICES) if (found := _relevant(machine, address))]
+    addresses = machine.names(DEVICES)
+    ids = {address: _ids(machine, address) for address in addresses}
+    chosen = [(address, *one, role) for address, one in ids.items() if one and (role := _role(*one))]
+    if not chosen and None in ids.values():
+        silent = next(address for address, one in ids.items() if one is None)
+        return Unknown(f"{DEVICES}/{silent} does not tell what it is")
     if not chosen and host.wsl is None and machine.exists("/sys/bus/pci") and not machine.exists(DEVICES):
         return Unknown(f"{DEVICES} is hidden here")
     names = pci_names.Names(machine)
@@ -39,15 +51,21 @@ def _with_path(machine: Machine, device: PciDevice, everything: tuple[PciDevice,
     return msgspec.structs.replace(device, **way._asdict())
 
 
-def _relevant(machine: Machine, address: str) -> tuple[str, str, str, str] | None:
-    """Vendor, device, class and role of a device that matters; two small files are read for each of the others."""
-    vendor = _hex(machine, address, "vendor")
-    code = _hex(machine, address, "class")
-    if not vendor or not code or not code.startswith(("03", "12", "068", "02")):
-        return None
-    device = _hex(machine, address, "device") or ""
-    role = _role(vendor, device, code)
-    return (vendor, device, code, role) if role else None
+def _ids(machine: Machine, address: str) -> tuple[str, str, str] | None:
+    """Vendor, device and class; where a file of theirs cannot be read, what udev is told; None: nobody tells.
+
+    Two small files are read of a device that does not matter, whose own number is left empty.
+    """
+    vendor, code = _hex(machine, address, "vendor"), _hex(machine, address, "class", 6)
+    if vendor and code and not code.startswith(_CLASSES):
+        return vendor, "", code
+    device = _hex(machine, address, "device")
+    if not vendor or not code or not device:  # PCI_CLASS=30000, PCI_ID=10DE:2684: drivers/pci/pci-driver.c
+        told = dict(line.partition("=")[::2] for line in _line(machine, address, "uevent").splitlines())
+        ids = told.get("PCI_ID", "").partition(":")
+        vendor, device = vendor or _code(ids[0], 4), device or _code(ids[2], 4)
+        code = code or _code(told.get("PCI_CLASS", "").zfill(6), 6)
+    return (vendor, device or "", code) if vendor and code else None
 
 
 def _role(vendor: str, device: str, code: str) -> str | None:
@@ -61,9 +79,23 @@ def _role(vendor: str, device: str, code: str) -> str | None:
     return "network" if code.startswith(("0200", "0207")) and vendor == MELLANOX else None
 
 
-def _hex(machine: Machine, address: str, name: str) -> str | None:
-    text = machine.line(f"{DEVICES}/{address}/{name}")
-    return text.lower().removeprefix("0x") if text else None
+def _line(machine: Machine, address: str, name: str) -> str:
+    return machine.line(f"{DEVICES}/{address}/{name}") or ""
+
+
+def _hex(machine: Machine, address: str, name: str, digits: int = 4) -> str | None:
+    return _code(_line(machine, address, name), digits)
+
+
+def _code(text: str, digits: int) -> str | None:
+    """A hexadecimal number of so many digits, without 0x; None where the text is none."""
+    word = text.lower().removeprefix("0x")
+    return word if len(word) == digits and hexadecimal(word) is not None else None
+
+
+def _state(machine: Machine, path: str, states: frozenset[str]) -> Maybe[str | None]:
+    text = machine.line(path)
+    return text if text is None or text in states else Unknown(f"{path} says {text[:40]!r}")
 
 
 def _device(
@@ -71,8 +103,8 @@ def _device(
 ) -> PciDevice:
     folder = f"{DEVICES}/{address}"
     name = names.name(vendor, device)
-    runtime = machine.line(f"{folder}/power/runtime_status")
-    power = machine.line(f"{folder}/power_state")
+    runtime = _state(machine, f"{folder}/power/runtime_status", RUNTIME_STATES)
+    power = _state(machine, f"{folder}/power_state", POWER_STATES)
     link = pci_link.link(machine, folder, vendor, asleep=runtime == "suspended" or power == "D3cold")
     chip, generation, capability, gfx, integrated = _chip(vendor, device, address, name)
     return PciDevice(
@@ -83,7 +115,7 @@ def _device(
         role=role,
         name=name,
         subsystem=_subsystem(machine, address),
-        revision=_hex(machine, address, "revision"),
+        revision=_revision(machine, address),
         driver=(machine.link(f"{folder}/driver") or "").rpartition("/")[2] or None,
         chip=chip,
         generation=generation,
@@ -102,8 +134,16 @@ def _device(
 
 
 def _subsystem(machine: Machine, address: str) -> Maybe[str | None]:
-    vendor, device = _hex(machine, address, "subsystem_vendor"), _hex(machine, address, "subsystem_device")
-    return f"{vendor}:{device}" if vendor and device else None
+    texts = [_line(machine, address, f"subsystem_{of}") for of in ("vendor", "device")]
+    vendor, device = (_code(text, 4) for text in texts)
+    if vendor and device:
+        return f"{vendor}:{device}"
+    return None if not all(texts) else Unknown(f"{DEVICES}/{address}/subsystem_* cannot be read")
+
+
+def _revision(machine: Machine, address: str) -> Maybe[str | None]:
+    text = _line(machine, address, "revision")
+    return _code(text, 2) or (Unknown(f"{DEVICES}/{address}/revision says {text[:40]!r}") if text else None)
 
 
 def _numa(machine: Machine, folder: str) -> Maybe[int | None]:
@@ -111,7 +151,8 @@ def _numa(machine: Machine, folder: str) -> Maybe[int | None]:
     text = machine.line(f"{folder}/numa_node")
     if text is None or text == "-1":
         return None
-    return int(text) if text.isdigit() else Unknown(f"{folder}/numa_node says {text!r}")
+    number = whole(text)
+    return Unknown(f"{folder}/numa_node says {text[:40]!r}") if number is None else number
 
 
 Chip = tuple[Maybe[str | None], Maybe[str | None], Maybe[str | None], Maybe[str | None], Maybe[bool]]
@@ -139,10 +180,21 @@ def _bar1(machine: Machine, folder: str, vendor: str) -> Maybe[int | None]:
     if vendor not in (NVIDIA, AMD, INTEL):
         return None
     text = machine.line(f"{folder}/resource")
-    rows = [[int(word, 16) for word in line.split()] for line in (text or "").splitlines()]
-    if len(rows) < 6 or any(len(row) != 3 for row in rows):
-        return Unknown(f"{folder}/resource cannot be read")
+    rows = [_row(line) for line in (text or "").splitlines()]
+    why = Unknown(f"{folder}/resource cannot be read")
+    if len(rows) < 6 or rows[0] is None:
+        return why
     # AMD's window is the first BAR, Intel's the third. NVIDIA's is the second; a first one of 64 bits (Hopper and
     # later) takes two rows.
-    start, end, flags = rows[{AMD: 0, INTEL: 2}.get(vendor, 2 if rows[0][2] & MEM_64 else 1)]
-    return end - start + 1 if start and not flags & UNSET else 0
+    window = rows[{AMD: 0, INTEL: 2}.get(vendor, 2 if rows[0][2] & MEM_64 else 1)]
+    if window is None:
+        return why
+    start, end, flags = window
+    return (end - start + 1 if end >= start else why) if start and not flags & UNSET else 0
+
+
+def _row(line: str) -> tuple[int, int, int] | None:
+    """Start, end and flags; None where the line is none of such."""
+    numbers = [hexadecimal(word) for word in line.split()]
+    known = [number for number in numbers if number is not None]
+    return (known[0], known[1], known[2]) if len(known) == len(numbers) == 3 else None

@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from gpudoctor.formats.numbers import whole
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
 
@@ -67,12 +68,12 @@ def _read(machine: Machine, folder: str, which: str) -> tuple[Maybe[int | None],
         why = Unknown(f"{folder}/{which}_link_speed cannot be read")
         return why, why
     generation = GENERATIONS.get(speed.split(" ")[0])
-    lanes = int(width) if width.isdigit() else WIDEST + 1
+    lanes = whole(width)
     if lanes == 0:
         return None, None
     return (
-        Unknown(f"{which}_link_speed says {speed!r}") if generation is None else generation,
-        Unknown(f"{which}_link_width says {width!r}") if lanes > WIDEST else lanes,
+        Unknown(f"{which}_link_speed says {speed[:40]!r}") if generation is None else generation,
+        Unknown(f"{which}_link_width says {width[:40]!r}") if lanes is None or lanes > WIDEST else lanes,
     )
 
 

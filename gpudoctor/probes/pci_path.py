@@ -7,6 +7,8 @@ import re
 import struct
 from typing import NamedTuple
 
+from gpudoctor.formats.cpu_list import processors
+from gpudoctor.formats.numbers import whole
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
 
@@ -16,6 +18,7 @@ _ADDRESS = re.compile(r"[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 _WIRE = ("RxErr", "BadTLP", "BadDLLP", "Rollover", "Timeout")
 # include/uapi/linux/pci_regs.h: extended capabilities begin at 256; ACS is number 13, its control register 6 bytes
 # in, and bit 2 of that is P2P Request Redirect.
+_COUNTED = (1 << 62) - 1  # that two ends together stay within the 64 bits in which they are told
 _EXTENDED, _ACS, _CONTROL, _REDIRECT, _SIZE = 0x100, 0x000D, 6, 0x04, 4096
 
 
@@ -44,9 +47,14 @@ def path(machine: Machine, folder: str, *, acs: bool) -> Path:
         ports=ports,
         iommu=_iommu(machine, folder),
         acs=(_acs(machine, above) if ports else None) if acs else Unknown("not read: there is one GPU alone"),
-        local_cpus=machine.line(f"{folder}/local_cpulist") or None,
+        local_cpus=_local_cpus(machine, folder),
         link_errors=_errors(machine, real, above if ports else None),
     )
+
+
+def _local_cpus(machine: Machine, folder: str) -> Maybe[str | None]:
+    text = machine.line(f"{folder}/local_cpulist")
+    return (text or None) if not text or processors(text) else Unknown(f"{folder}/local_cpulist says {text[:40]!r}")
 
 
 def _iommu(machine: Machine, folder: str) -> Maybe[str | None]:
@@ -56,14 +64,18 @@ def _iommu(machine: Machine, folder: str) -> Maybe[str | None]:
     return kind or Unknown(f"{folder}/iommu_group/type cannot be read")
 
 
-def _errors(machine: Machine, *ends: str | None) -> tuple[tuple[str, int], ...] | None:
+def _errors(machine: Machine, *ends: str | None) -> Maybe[tuple[tuple[str, int], ...] | None]:
     """The counters of both ends of the link together."""
     texts = [machine.line(f"{end}/aer_dev_correctable") for end in ends if end]
     if not any(texts):
         return None
     rows = [line.split() for text in texts if text for line in text.splitlines()]
-    pairs = [(row[0], int(row[1])) for row in rows if len(row) == 2 and row[1].isdigit()]
-    totals = {kind: sum(number for name, number in pairs if name == kind) for kind in _WIRE}
+    totals = dict.fromkeys(_WIRE, 0)
+    for name, *count in (row for row in rows if row and row[0] in _WIRE):
+        number = whole(" ".join(count))
+        if number is None or number > _COUNTED:
+            return Unknown(f"aer_dev_correctable says {' '.join(count)[:40]!r} of {name}")
+        totals[name] += number
     return tuple((kind, number) for kind, number in totals.items() if number)
 
 

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Collection, Iterator, Sequence
-from typing import BinaryIO
 
 from gpudoctor.facts.python import Extension
 from gpudoctor.formats import ldcache, loader
@@ -106,7 +105,7 @@ def _of(machine: Machine, found: Found, torch: Torch, search: _Search) -> Iterat
 
 def _wanted(machine: Machine, path: str) -> set[str]:
     try:
-        with _open(machine, path) as file:
+        with machine.open(path) as file:
             return {name for name in undefined_symbols(file) if _OURS.match(name)}
     except (OSError, NotElfError):
         return set()
@@ -114,7 +113,7 @@ def _wanted(machine: Machine, path: str) -> set[str]:
 
 def _defined(machine: Machine, path: str, names: Collection[str]) -> frozenset[str]:
     try:
-        with _open(machine, path) as file:
+        with machine.open(path) as file:
             return defines(file, names)
     except (OSError, NotElfError):
         return frozenset()
@@ -122,12 +121,7 @@ def _defined(machine: Machine, path: str, names: Collection[str]) -> frozenset[s
 
 def _dynamic(machine: Machine, path: str) -> Dynamic | None:
     try:
-        with _open(machine, path) as file:
+        with machine.open(path) as file:
             return read_dynamic(file)
     except (OSError, NotElfError):
         return None
-
-
-def _open(machine: Machine, path: str) -> BinaryIO:
-    """A library, opened and not read: they have up to a gigabyte."""
-    return open(machine.place(path), "rb")

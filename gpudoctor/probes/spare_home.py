@@ -4,11 +4,12 @@ It takes temporary files too: TensorFlow writes one for each function that AutoG
 where its process ends in order.
 """
 
-import atexit
 import os
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+
+from gpudoctor.ending import undone
 
 
 @contextmanager
@@ -20,23 +21,20 @@ def spare_home(env: Mapping[str, str]) -> Iterator[dict[str, str]]:
     import shutil
     import tempfile
 
-    try:
-        folder = tempfile.mkdtemp(prefix="gpudoctor-")
-    except OSError:
-        yield dict(env)
-        return
-
-    def remove() -> None:
-        shutil.rmtree(folder, ignore_errors=True)
-
-    atexit.register(remove)  # where we end by a signal
-    try:
+    with ExitStack() as stack:
+        try:
+            folder = stack.enter_context(
+                undone(
+                    lambda: tempfile.mkdtemp(prefix="gpudoctor-"),
+                    lambda made: shutil.rmtree(made, ignore_errors=True),
+                )
+            )
+        except OSError:
+            yield dict(env)
+            return
         home = {"HOME": folder} if sys.platform == "linux" else {}  # elsewhere the user site is found by other rules
         cache = os.path.join(folder, ".cache")
         yield {**env, **_kept(env), **home, "XDG_CACHE_HOME": cache, "TMPDIR": folder}
-    finally:
-        remove()
-        atexit.unregister(remove)
 
 
 def _kept(env: Mapping[str, str]) -> dict[str, str]:

@@ -65,7 +65,7 @@ class Server(RecordedMachine):
 
 
 if __name__ == "__main__":
-    from gpudoctor.cli import main
+    from gpudoctor.__main__ import main
 
     gpudoctor.machine.Machine = Server  # type: ignore[assignment,misc]
-    sys.exit(main())
+    main()

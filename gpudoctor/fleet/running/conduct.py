@@ -40,6 +40,7 @@ def conduct(
     folder: Folder,
     stop: Event | None = None,
     watch: Callable[[Standing], None] | None = None,
+    hurry: Event | None = None,
 ) -> Outcome:
     """Ask these nodes, until each is accounted for in the folder's ledger.
 
@@ -53,6 +54,7 @@ def conduct(
         folder: of the run.
         stop: set by whoever wants the run to end early.
         watch: told some times a second how the run stands.
+        hurry: set by whoever does not want to wait for the engine's end either.
 
     Raises:
         Exception: a fault of the engine's, when the ledger is complete.
@@ -77,7 +79,7 @@ def conduct(
     finally:
         stop.set()
         try:
-            work.wait()
+            work.wait(hurry)
         finally:
             register.close(ended_early, work.error)
     if work.fault is not None:
@@ -104,10 +106,10 @@ class _Work:
         self._started = True
         self._thread.start()
 
-    def wait(self) -> None:
+    def wait(self, hurry: Event | None) -> None:
         """Give the engine the time to end what it started."""
         if self._started:
-            self.over.wait(PATIENCE)
+            patiently(self.over.wait, hurry)
 
     def _run(self) -> None:
         engine, targets, job, register, stop = self._what
@@ -120,6 +122,18 @@ class _Work:
             self.error = "Its engine failed by a fault of gpudoctor's."
         finally:
             self.over.set()
+
+
+def patiently(wait: Callable[[float], object], hurry: Event | None) -> None:
+    """Wait for the end of an engine that was asked to stop, for PATIENCE at most, and until somebody is in a hurry.
+
+    Args:
+        wait: for so many seconds; true when it has ended.
+        hurry: set by whoever is.
+    """
+    end = time.monotonic() + PATIENCE
+    while not wait(LOOK) and time.monotonic() < end and not (hurry and hurry.is_set()):
+        pass
 
 
 def _until_over(

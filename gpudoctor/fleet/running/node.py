@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import msgspec
 
+from gpudoctor.ending import undo_all
 from gpudoctor.fleet.running import wire
 
 if TYPE_CHECKING:
@@ -113,7 +114,5 @@ def _end(seconds: float) -> NoReturn:
 
 
 def _leave(code: int) -> NoReturn:
-    import atexit
-
-    atexit._run_exitfuncs()
+    undo_all()
     os._exit(code)

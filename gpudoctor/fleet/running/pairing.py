@@ -11,7 +11,7 @@ import msgspec
 from gpudoctor.facts.file import write
 from gpudoctor.fleet.nodesets import natural
 from gpudoctor.fleet.running import wire
-from gpudoctor.fleet.running.conduct import PATIENCE
+from gpudoctor.fleet.running.conduct import patiently
 from gpudoctor.fleet.running.engine import Engine, Job, Line, Over, Target
 from gpudoctor.fleet.running.folder import REPORTS
 from gpudoctor.fleet.running.landing import ENDING, file_name, node_name
@@ -73,7 +73,10 @@ def groups(folder: str) -> list[Group]:
     return [Group(_hardware(cards), len(cards), tuple(sorted(nodes, key=natural))) for cards, nodes in alike.items()]
 
 
-def ask(engine: Engine, found: Sequence[Group], how: How, folder: str, stop: Event, tell: Callable[[str], None]) -> int:
+def ask(
+    engine: Engine, found: Sequence[Group], how: How, folder: str, stop: Event, tell: Callable[[str], None],
+    hurry: Event | None = None,
+) -> int:  # fmt: skip
     """Have all pairs sum that have not yet; gives how many have landed, now or before.
 
     Args:
@@ -83,6 +86,7 @@ def ask(engine: Engine, found: Sequence[Group], how: How, folder: str, stop: Eve
         folder: of the run; what a pair measured lands in pairs/ROUND-A-B.json.
         stop: ends it early.
         tell: told which round begins, as a text.
+        hurry: set by whoever does not want to wait for the engine's end either.
 
     Raises:
         EngineError: the engine cannot be used.
@@ -99,7 +103,7 @@ def ask(engine: Engine, found: Sequence[Group], how: How, folder: str, stop: Eve
                 if stop.is_set():
                     return landed
                 tell(f"{group.hardware}: round {number} of {len(rounds)}, {landed} pairs have summed")
-                for one in _wave(engine, group, number, wave, how, stop):
+                for one in _wave(engine, group, number, wave, how, stop, hurry):
                     write(os.path.join(place, _name(one.round, one.nodes)), msgspec.json.encode(one) + b"\n")
                     landed += 1
     return landed
@@ -138,39 +142,43 @@ def _measured(place: str, number: int, nodes: tuple[str, str]) -> bool:
 
 
 def _wave(
-    engine: Engine, group: Group, number: int, pairs: Sequence[tuple[str, str]], how: How, stop: Event
-) -> list[Link]:
+    engine: Engine, group: Group, number: int, pairs: Sequence[tuple[str, str]], how: How, stop: Event,
+    hurry: Event | None,
+) -> list[Link]:  # fmt: skip
     """Let these pairs sum at once."""
     nodes = tuple(node for pair in pairs for node in pair)
     argv = (*how.program, "fleet", "rank", "--pairs", ",".join(nodes), "--gpus", str(group.gpus))
     argv += ("--limit", f"{how.seconds:g}", *how.more)
     ear = _Ear(nodes)
-    _run(engine, nodes, Job(argv, how.seconds, len(nodes), how.gpus and group.gpus > 0), ear, stop)
+    _run(engine, nodes, Job(argv, how.seconds, len(nodes), how.gpus and group.gpus > 0), ear, stop, hurry)
     if stop.is_set():  # who was cut off has measured nothing
         pairs = [pair for pair in pairs if all(node in ear.sides for node in pair)]
     return [link(number, pair, group.hardware, ear.sides, ear.ends) for pair in pairs]
 
 
-def _run(engine: Engine, nodes: Sequence[str], job: Job, ear: "_Ear", stop: Event) -> None:
+def _run(engine: Engine, nodes: Sequence[str], job: Job, ear: "_Ear", stop: Event, hurry: Event | None) -> None:
     """The engine's run in a thread of its own, so that a signal is answered at once."""
     faults: list[BaseException] = []
+    over = Event()
 
     def work() -> None:
         try:
             engine.run([Target(node=node) for node in nodes], job, ear.tell, stop)
         except Exception as fault:
             faults.append(fault)
+        finally:
+            over.set()
 
-    thread = Thread(target=work, daemon=True, name=f"pairs {engine.name}")
-    thread.start()
+    Thread(target=work, daemon=True, name=f"pairs {engine.name}").start()
     try:
-        while thread.is_alive() and not stop.is_set():
-            thread.join(_LOOK)
+        while not over.wait(_LOOK) and not stop.is_set():
+            pass
     except BaseException:
         stop.set()
         raise
     finally:
-        thread.join(PATIENCE if stop.is_set() else None)
+        if stop.is_set():
+            patiently(over.wait, hurry)
     if faults:
         raise faults[0]
 

@@ -16,6 +16,7 @@ from gpudoctor.fleet.running.engine import EngineError, Job, Line, Over, Target,
 from gpudoctor.fleet.running.folder import Folder
 from gpudoctor.fleet.running.ledger import read
 from gpudoctor.fleet.running.register import Seen, Standing, resolved
+from tests.apart import limited, unlimited
 from tests.fleet.running.kit import JOB, Played, Script, every, opened, report, said, targets, telling
 
 
@@ -281,21 +282,25 @@ def test_whoever_watches_sees_how_it_stands(folder: Folder) -> None:
     assert Standing(4, 1, 1, 1) in seen
 
 
-@pytest.mark.parametrize("limit", [200, 1500])
-def test_a_full_disk_stops_the_run_and_breaks_nothing(folder: Folder, limit: int) -> None:
-    """At 200 bytes few lines fit into the ledger; at 1500 a report is too large, and the ledger is not."""
+@limited(resource.RLIMIT_FSIZE, 200)
+def test_a_disk_too_full_for_the_ledger(folder: Folder) -> None:
+    a_full_disk_stops_the_run_and_breaks_nothing(folder, 200)
+
+
+@limited(resource.RLIMIT_FSIZE, 1500)
+def test_a_disk_too_full_for_a_report_and_not_for_the_ledger(folder: Folder) -> None:
+    a_full_disk_stops_the_run_and_breaks_nothing(folder, 1500)
+
+
+def a_full_disk_stops_the_run_and_breaks_nothing(folder: Folder, limit: int) -> None:
     big = report(x=os.urandom(2000).hex())
 
     def script(_: Sequence[Target], tell: Tell, stop: Event) -> None:
         every(tell, *said("a"), *said("b"), *said("c", big), *said("d", big))
         assert stop.wait(30)
 
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, before[1]))
-    try:
-        outcome = run(folder, script, "a", "b", "c", "d", "e")
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    outcome = run(folder, script, "a", "b", "c", "d", "e")
+    unlimited(resource.RLIMIT_FSIZE)
     assert outcome.full
     assert outcome.error.endswith(
         (" cannot be written: File too large.", " cannot be written: No space left on device.")

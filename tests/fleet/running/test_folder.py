@@ -12,6 +12,7 @@ from gpudoctor.fleet.running import folder as folders
 from gpudoctor.fleet.running.folder import Folder, FolderError, Run
 from gpudoctor.fleet.running.landing import land
 from gpudoctor.fleet.running.ledger import LedgerError
+from tests.apart import limited, unlimited
 from tests.fleet.running.kit import opened, report, targets
 
 
@@ -142,16 +143,13 @@ def test_a_broken_ledger_is_told_and_the_lock_given_back(tmp_path: Path) -> None
             opened(tmp_path)
 
 
+@limited(resource.RLIMIT_FSIZE, 20)
 def test_a_full_disk_is_told_and_the_lock_given_back(tmp_path: Path) -> None:
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (20, before[1]))
-    try:
-        for _ in range(2):
-            with pytest.raises(FolderError, match=r" cannot be written: .+\.$"):
-                opened(tmp_path / "run")
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    for _ in range(2):
+        with pytest.raises(FolderError, match=r" cannot be written: .+\.$"):
+            opened(tmp_path / "run")
     assert not list((tmp_path / "run").glob("run.json*"))
+    unlimited(resource.RLIMIT_FSIZE)
     opened(tmp_path / "run").close()  # what is left is no folder of something else
 
 

@@ -1,26 +1,17 @@
 """The ledger keeps what was told whatever happens to its disk or to us."""
 
 import resource
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from gpudoctor.fleet.running.ledger import Ledger, LedgerError, read
+from tests.apart import limited
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> str:
     return str(tmp_path / "ledger.jsonl")
-
-
-@pytest.fixture
-def small_files() -> Iterator[None]:
-    """No file of this process may be larger than 300 bytes."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (300, before[1]))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 def test_the_last_line_of_a_node_counts(path: str) -> None:
@@ -81,7 +72,8 @@ def test_no_link_is_followed(path: str, tmp_path: Path) -> None:
         Ledger(path)
 
 
-def test_a_full_disk_leaves_whole_lines(path: str, small_files: None) -> None:
+@limited(resource.RLIMIT_FSIZE, 300)
+def test_a_full_disk_leaves_whole_lines(path: str) -> None:
     ledger = Ledger(path)
 
     def fill() -> None:

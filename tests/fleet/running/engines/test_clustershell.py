@@ -1,6 +1,7 @@
 """The engine with a stand-in for ssh; tests/real/test_fleet_ssh.py has the real one."""
 
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import pytest
 from gpudoctor.fleet.running.engine import EngineError, Job, Line, Over, Target
 from gpudoctor.fleet.running.engines import engine
 from gpudoctor.fleet.running.engines.clustershell import ClusterShell
+from tests.apart import limited
 
 JOB = Job(("gpudoctor", "fleet", "node"), 60)
 # Notes how it was called and its process; the last two arguments of ssh are the node and the command.
@@ -271,14 +273,8 @@ def test_a_tree_that_cannot_be_used_is_one_sentence(text: str | None, ssh: Path)
     assert not (ssh / "calls").exists()
 
 
+@limited(resource.RLIMIT_NOFILE, 130)
 def test_no_more_at_once_than_there_are_descriptors_for(ssh: Path) -> None:
-    import resource
-
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (130, hard))
-    try:
-        told = _run("good[1-60]", Job(JOB.argv, 60, fan=1000))
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    told = _run("good[1-60]", Job(JOB.argv, 60, fan=1000))
     assert list(told.ends().values()) == ["failed"] * 60
     assert len(_calls(ssh)) == 60
