@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gpudoctor.report.model import FindingEntry, Report
 
 NAME = "GPU for machine learning (gpudoctor)"
-MARKS = {"pass": "✅", "warn": "✅", "fail": "❌", "incomplete": "❌"}
+MARKS = {"pass": "✅", "warn": "✅", "fail": "❌", "incomplete": "❌", "no-gpu": "❌"}
 
 
 @hookimpl  # type: ignore[untyped-decorator]
@@ -60,7 +60,7 @@ def told(report: Report, prefix: str) -> str:
     for entry in found:
         lines += [f"  {entry.status.upper()} {entry.says}"]
         lines += [f"    {command}" for fix in entry.fixes[:1] for command in (fix.commands or (fix.says,))]
-    if found or report.status == "incomplete":
+    if found or not report.ok:
         lines.append(f"`gpudoctor check --python {prefix}` tells all of it.")
     from gpudoctor.report.clean import clean
 
@@ -68,6 +68,9 @@ def told(report: Report, prefix: str) -> str:
 
 
 def _verdict(report: Report, found: list[FindingEntry]) -> str:
+    if report.status == "no-gpu":
+        asked = any(entry.status == "fail" for entry in found)
+        return "No GPU was found" + (", and something asks for one." if asked else ": nothing was proven.")
     if report.status == "incomplete" and not found:
         return "Too little could be found out about the GPU."
     if found:

@@ -201,4 +201,4 @@ def _code(fleet: "Fleet", unknown: bool) -> int:
     word = status(fleet)
     if word == "fail":
         return FAILED
-    return INCOMPLETE if unknown or word == "incomplete" else OK
+    return INCOMPLETE if unknown or word in ("incomplete", "no-gpu") else OK

@@ -9,6 +9,13 @@ from gpudoctor.subjects import framework_name
 
 CHOSEN = "Only the checks that were chosen were asked: a cause may lie where nobody looked."
 ROOT = "Nothing of that file system is run (--root): whether its driver and libraries answer, nobody asked."
+NO_GPU = "Without a GPU there is nothing to diagnose: whatever was found here proves nothing about one."
+NO_SMOKE = (
+    "No GPU was found on which smoke tests can run, so none was run: `gpudoctor smoke --device cpu` tests the CPU."
+)
+ON_CPU = (
+    "No GPU was found, so the smoke tests ran on the CPU: they prove nothing about a GPU."  # of an older facts file
+)
 NOTHING = "None of the checks that were chosen applies to this machine, so nothing was checked."
 
 
@@ -24,14 +31,16 @@ def closing(
     if chosen and all(v.outcome is Outcome.SKIPPED for v in verdicts):
         return (NOTHING,)
     lines = [CHOSEN] if chosen and entries else []
-    if status == "fail":
+    if any(entry.status == "fail" for entry in entries):
         again = f"Mend the first finding, then run `gpudoctor {command}` again; `gpudoctor explain ID` tells more."
         return (*lines, again)
     lines += [*_proven(facts), *_smoked(facts, entries), *_left_out(facts)]
     if any(v.outcome is Outcome.UNKNOWN and v.says.endswith(ANOTHER_ROOT) for v in verdicts):
         lines.append(ROOT)
     if facts.smoke.instead:
-        lines.append("No GPU was found, so the smoke tests ran on the CPU: they prove nothing about a GPU.")
+        lines.append(ON_CPU if facts.smoke.runs else NO_SMOKE)
+    elif status == "no-gpu":
+        lines.append(NO_GPU)
     elif status == "incomplete":
         lines.append("Not everything could be found out: --verbose lists what is unknown, and what would permit it.")
     elif not entries and (asked := {v.check.id for v in verdicts if v.outcome is Outcome.PASS}):
