@@ -10,12 +10,9 @@ from gpudoctor.subjects import framework_name
 CHOSEN = "Only the checks that were chosen were asked: a cause may lie where nobody looked."
 ROOT = "Nothing of that file system is run (--root): whether its driver and libraries answer, nobody asked."
 NO_GPU = "Without a GPU there is nothing to diagnose: whatever was found here proves nothing about one."
-NO_SMOKE = (
-    "No GPU was found on which smoke tests can run, so none was run: `gpudoctor smoke --device cpu` tests the CPU."
-)
-ON_CPU = (
-    "No GPU was found, so the smoke tests ran on the CPU: they prove nothing about a GPU."  # of an older facts file
-)
+NO_SMOKE = "No GPU was found on which smoke tests can run, so none ran: `gpudoctor smoke --device cpu` tests the CPU."
+# Of a facts file of an earlier release, which went on with the CPU.
+ON_CPU = "No GPU was found, so the smoke tests ran on the CPU: they prove nothing about a GPU."
 NOTHING = "None of the checks that were chosen applies to this machine, so nothing was checked."
 
 
