@@ -52,7 +52,7 @@ def _says(facts: Facts, asked: tuple[Request, ...]) -> str:
         some = f"{', '.join(named[:_NAMED])} and {len(named) - _NAMED} more" if len(named) > _NAMED else _listed(named)
         who = f", but {some} ask{'s' * (len(named) == 1)} for one"
     else:
-        who = ", and nothing here asks for one"
+        who = ", and no scheduler, driver or framework here asks for one"
     cupy = any(f.name == "cupy" for p in facts.pythons for f in p.frameworks)
     so = "frameworks run on the CPU" + (", and CuPy, which needs a GPU, does not run" if cupy else "")
     return f"No GPU is {where}{who}: {so}."

@@ -19,13 +19,7 @@ STATES = (
     "warn",
     "pass",
 )
-REPORTED = (
-    "fail",
-    "incomplete",
-    "no-gpu",
-    "warn",
-    "pass",
-)  # of nodes that told how they are; of all others nobody knows
+REPORTED = ("fail", "incomplete", "no-gpu", "warn", "pass")  # told by nodes; of others nobody knows
 
 
 class Cause(msgspec.Struct, frozen=True, kw_only=True):

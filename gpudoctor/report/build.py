@@ -54,7 +54,7 @@ def build(facts: Facts, verdicts: Iterable[Verdict], chosen: bool = False, area:
         from gpudoctor.report.smoke import gaps
 
         unknown += gaps(facts)
-    status = _status(facts, entries, unknown, everything)
+    status = _status(entries, unknown, everything, _without_gpu(facts, area))
     pythons = tuple(_python(p) for p in facts.pythons)
     return Report(
         version=facts.version,
@@ -114,21 +114,26 @@ def or_none(fact: Maybe[T]) -> T | None:
 
 
 def _status(
-    facts: Facts, found: tuple[FindingEntry, ...], unknown: tuple[UnknownEntry, ...], verdicts: list[Verdict]
+    found: tuple[FindingEntry, ...], unknown: tuple[UnknownEntry, ...], verdicts: list[Verdict], no_gpu: bool
 ) -> str:
     """The verdict; that there is no GPU is one of its own, unless something else fails, which may be why."""
     worst = {entry.status for entry in found}
     if failed := {entry.check for entry in found if entry.status == "fail"}:
         return "no-gpu" if failed == {"device.no-gpu"} else "fail"
-    if _without_gpu(facts):
+    if no_gpu:
         return "incomplete" if any(entry.broken for entry in unknown) else "no-gpu"
     if any(entry.essential or entry.broken for entry in unknown) or not asked(verdicts):
         return "incomplete"
     return "warn" if "warn" in worst else "pass"
 
 
-def _without_gpu(facts: Facts) -> bool:
-    """Whether there is known to be none, also where nobody asked the check that says so (--only, --skip)."""
+def _without_gpu(facts: Facts, area: str) -> bool:
+    """Whether there is known to be none, also where nobody asked the check that says so (--only, --skip).
+
+    Of smoke tests that somebody ran on the CPU, the verdict is about the CPU.
+    """
+    if area == "smoke" and facts.smoke.runs and not facts.smoke.instead:
+        return False
     try:
         return without_gpu(facts)
     except UnknownFactError:

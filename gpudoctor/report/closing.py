@@ -28,7 +28,7 @@ def closing(
     if chosen and all(v.outcome is Outcome.SKIPPED for v in verdicts):
         return (NOTHING,)
     lines = [CHOSEN] if chosen and entries else []
-    if any(entry.status == "fail" for entry in entries):
+    if status == "fail" or (status == "no-gpu" and any(entry.status == "fail" for entry in entries)):
         again = f"Mend the first finding, then run `gpudoctor {command}` again; `gpudoctor explain ID` tells more."
         return (*lines, again)
     lines += [*_proven(facts), *_smoked(facts, entries), *_left_out(facts)]

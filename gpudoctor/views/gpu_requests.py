@@ -50,12 +50,14 @@ def requests(facts: Facts) -> tuple[Request, ...]:
     """What asks for a GPU: the scheduler, the container's variables, a driver, builds of frameworks chosen for GPUs.
 
     What is built for GPUs without having been chosen is no request: on Linux PyPI's torch brings CUDA to everybody. Nor
-    is an environment on a login node or in a hosted notebook's image, which is there for other machines too: in a
-    cluster the scheduler says whether this one shall have a GPU.
+    is an environment of a cluster, which its login nodes share: there the scheduler says which job has GPUs. Nor the
+    image of a hosted notebook, which is the same in sessions with a GPU and without.
     """
-    found = [*_scheduler(facts), *_variables(facts), *_drivers(facts)]
-    elsewhere = any(isinstance(one, str) for one in (facts.cluster.scheduler, facts.cluster.client))
-    if not elsewhere and not isinstance(facts.cloud.notebook, str):
+    found = [*_scheduler(facts), *_drivers(facts)]
+    if isinstance(facts.cloud.notebook, str):
+        return tuple(found)
+    found += _variables(facts)
+    if not any(isinstance(one, str) for one in (facts.cluster.scheduler, facts.cluster.client)):
         found += [one for python in facts.pythons for one in _builds(python)]
     return tuple(found)
 
