@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gpudoctor.report.model import FindingEntry, Report
 
 NAME = "GPU for machine learning (gpudoctor)"
-MARKS = {"pass": "✅", "warn": "✅", "fail": "❌", "incomplete": "❌", "no-gpu": "❌"}
+MARKS = {"pass": "✅", "warn": "✅", "fail": "❌", "incomplete": "❌", "no-gpu": "➖"}
 
 
 @hookimpl  # type: ignore[untyped-decorator]
@@ -56,7 +56,8 @@ def health(prefix: str, verbose: bool = False) -> None:
 def told(report: Report, prefix: str) -> str:
     """The report in a few lines: what fails or warns, and the first thing to type."""
     found = [entry for entry in report.findings if entry.status in ("fail", "warn")]
-    lines = [f"{MARKS[report.status]} {_verdict(report, found)}"]
+    mark = "❌" if report.failed else MARKS[report.status]
+    lines = [f"{mark} {_verdict(report, found)}"]
     for entry in found:
         lines += [f"  {entry.status.upper()} {entry.says}"]
         lines += [f"    {command}" for fix in entry.fixes[:1] for command in (fix.commands or (fix.says,))]

@@ -87,7 +87,7 @@ def _variables(facts: Facts) -> Iterator[Request]:
 def _drivers(facts: Facts) -> Iterator[Request]:
     nvidia = facts.nvidia
     copies = (copy for found in (nvidia.cuda.libraries, nvidia.nvml.libraries) for copy in known_or(found, ()))
-    library = next((copy for copy in copies if copy.kind == "driver"), None)
+    library = next((copy for copy in copies if copy.kind in ("driver", "wsl")), None)
     if isinstance(nvidia.kernel.loaded, str) and not in_container(facts):  # in a container it is the host's
         yield Request(f"NVIDIA's driver {nvidia.kernel.loaded}", f"NVIDIA's module {nvidia.kernel.loaded} is loaded")
     elif library:
