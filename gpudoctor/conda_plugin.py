@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gpudoctor.report.model import FindingEntry, Report
 
 NAME = "GPU for machine learning (gpudoctor)"
-MARKS = {"pass": "✅", "warn": "✅", "fail": "❌", "incomplete": "❌", "no-gpu": "➖"}
+MARKS = {"pass": "✅", "warn": "✅", "fail": "❌", "incomplete": "❌", "no-gpu": "⚪"}
 
 
 @hookimpl  # type: ignore[untyped-decorator]
