@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known_or
 from gpudoctor.remedies import amd, container
 from gpudoctor.subjects import framework_name, in_container, machine
 from gpudoctor.views.gpu_requests import Request, requests, without_gpu
@@ -13,9 +14,17 @@ LOOK = (
     "If there is a GPU in this machine: look in the firmware's set-up (BIOS) for a setting that disables it, then "
     "check its power cables and seating."
 )
+OTHER_NODE = Fix(
+    "Ask for another node, and report this one to the cluster's administrators: the scheduler gave GPUs to a job on a "
+    "node that shows none.",
+    ('scontrol show node "$SLURMD_NODENAME" | grep -i gres', 'sbatch --exclude="$SLURMD_NODENAME" ...'),
+    "ask-vendor",
+    needs="a new job",
+    verify="nvidia-smi -L",
+)
 WITHOUT = Fix(
-    "If no GPU is meant to be here: install the framework's build for the CPU, or leave this question out "
-    "(`gpudoctor check --skip device.no-gpu`).",
+    "If no GPU is meant to be here: remove what asks for one (take the framework's build for the CPU, for example), or "
+    "leave this question out (`gpudoctor check --skip device.no-gpu`).",
     impact="none",
 )
 _NAMED = 3  # requests that the sentence names; the evidence has all
@@ -74,6 +83,8 @@ def _give(facts: Facts, asked: tuple[Request, ...]) -> tuple[Fix, ...]:
         return (Fix(says, ("devmgmt.msc",), impact="none"),)
     if in_container(facts):
         return _passed(facts, {one.vendor for one in asked})
+    if known_or(facts.cluster.granted, None):
+        return (OTHER_NODE,)
     if isinstance(facts.host.virtual, str):
         return (Fix(VIRTUAL, (), "ask-vendor", needs="reboot"),)
     return (Fix(LOOK, ("lspci -nn | grep -Ei 'vga|3d|display'",), "power-cycle", needs="reboot"),)

@@ -103,7 +103,10 @@ def _builds(python: Python) -> Iterator[Request]:
     packages = known_or(python.packages, ())
     found: dict[str, Request] = {}
     for package in packages:
-        if why := _chosen(package, packages):
+        if extra := _extra_of(package, packages):
+            name, why = f"{package.name}[{extra}]", "all that the extra brings is installed, and nothing else needs it"
+            found[package.name] = _build(name, package.version, why, python)
+        elif why := _chosen(package):
             found[package.name] = _build(package.name, package.version, why, python)
     for one in known_or(python.conda, None) or ():
         if conda_for_gpus(one.name, one.build) and not found:
@@ -116,16 +119,19 @@ def _build(name: str, version: str, why: str, python: Python) -> Request:
     return Request(f"{name} {version}", f"{name} {version} in {python.path}: {why}", vendor)
 
 
-def _chosen(package: Package, packages: tuple[Package, ...]) -> str | None:
-    """How somebody chose this build for GPUs; None: it is what everybody gets, or is for the CPU."""
+def _chosen(package: Package) -> str:
+    """How somebody chose this build for GPUs; empty: it is what everybody gets, or is for the CPU."""
     if named_for_gpus(package.name):
         return "it has no build for the CPU" if package.name.startswith("cupy") else "its name chooses a GPU"
     if label := labelled_for_gpus(package.name, package.version):
         return f"only the index or wheel {label} has this version, PyPI does not"
-    for one in gpu_builds().extra:
-        if package.name == one.distribution and _brought(package, one.extra, packages):
-            return f"installed with its extra [{one.extra}]"
-    return None
+    return ""
+
+
+def _extra_of(package: Package, packages: tuple[Package, ...]) -> str:
+    """The extra for GPUs with which it was installed; empty: none."""
+    extras = (one.extra for one in gpu_builds().extra if one.distribution == package.name)
+    return next((extra for extra in extras if _brought(package, extra, packages)), "")
 
 
 def _brought(package: Package, extra: str, packages: tuple[Package, ...]) -> bool:

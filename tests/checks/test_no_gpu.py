@@ -3,10 +3,12 @@
 import msgspec
 import pytest
 
+from gpudoctor import catalogue
 from gpudoctor.checks.device.no_gpu import no_gpu
-from gpudoctor.facts import Facts, Package
-from gpudoctor.judge import run
+from gpudoctor.facts import Cluster, Facts, Package
+from gpudoctor.judge import judge, run
 from gpudoctor.maybe import Unknown
+from gpudoctor.report.build import build
 from tests.builders import ask, change, framework, host, live, nvidia_host, plain_host, with_framework
 from tests.checks.amd_machines import amd_host
 
@@ -139,3 +141,20 @@ def test_who_asks_for_a_gpu_is_told_how_to_do_without() -> None:
     asked = change(plain_host(), "host.environment", {"NVIDIA_VISIBLE_DEVICES": "all"})
     assert "--skip device.no-gpu" in run(no_gpu, asked)[0].fixes[-1].says
     assert not any("--skip" in fix.says for fix in run(no_gpu, plain_host())[0].fixes)
+
+
+def test_a_job_with_gpus_on_a_node_without_is_a_matter_of_the_cluster() -> None:
+    job = Cluster(scheduler="slurm", job="7", granted="SLURM_JOB_GPUS=0,1")
+    facts = change(with_framework(framework(version="2.9.1+cu128", live=None), plain_host()), "cluster", job)
+    report = build(facts, judge(facts, catalogue.load()))
+    assert (report.status, [one.check for one in report.findings]) == ("no-gpu", ["device.no-gpu"])
+    assert "but SLURM_JOB_GPUS=0,1 asks for one" in report.findings[0].says
+    assert "--exclude" in report.findings[0].fixes[0].commands[1]
+
+
+def test_an_environment_for_the_clusters_nodes_is_no_failure_on_its_login_node() -> None:
+    login = Cluster(client="/usr/bin/sbatch", client_of="slurm", has_gpus=True)
+    facts = change(with_framework(framework(version="2.9.1+cu128", live=None), plain_host()), "cluster", login)
+    report = build(facts, judge(facts, catalogue.load()))
+    assert (report.status, report.failed) == ("no-gpu", False)
+    assert report.findings[0].check == "cluster.node-without-gpu"

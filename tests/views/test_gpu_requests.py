@@ -54,7 +54,7 @@ def asked(facts: Facts) -> list[str]:
         (packages(("onnxruntime-gpu", "1.23.0")), ["onnxruntime-gpu 1.23.0"]),
         (packages(("tensorflow-gpu", "2.10.1")), ["tensorflow-gpu 2.10.1"]),
         (packages(("tensorflow", "2.20.0", *EXTRA)), []),
-        (packages(("tensorflow", "2.20.0", *EXTRA), CUBLAS, NVCC), ["tensorflow 2.20.0"]),
+        (packages(("tensorflow", "2.20.0", *EXTRA), CUBLAS, NVCC), ["tensorflow[and-cuda] 2.20.0"]),
         (packages(("tensorflow", "2.20.0", *EXTRA), CUBLAS), []),  # half of the extra is none
         (packages(("tensorflow", "2.20.0", EXTRA[0]), ("torch", "2.9.1", *TORCH_NEEDS), CUBLAS), []),  # torch's own
         (conda("pytorch", "cuda126_generic_py311_h9a41b6e_200"), ["pytorch 2.6.0"]),
