@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gpudoctor.report.model import FindingEntry, Report
 
 NAME = "GPU for machine learning (gpudoctor)"
-MARKS = {"pass": "✅", "warn": "✅", "fail": "❌", "incomplete": "❌"}
+MARKS = {"pass": "✅", "warn": "✅", "fail": "❌", "incomplete": "❌", "no-gpu": "⚪"}
 
 
 @hookimpl  # type: ignore[untyped-decorator]
@@ -56,11 +56,12 @@ def health(prefix: str, verbose: bool = False) -> None:
 def told(report: Report, prefix: str) -> str:
     """The report in a few lines: what fails or warns, and the first thing to type."""
     found = [entry for entry in report.findings if entry.status in ("fail", "warn")]
-    lines = [f"{MARKS[report.status]} {_verdict(report, found)}"]
+    mark = "❌" if report.failed else MARKS[report.status]
+    lines = [f"{mark} {_verdict(report, found)}"]
     for entry in found:
         lines += [f"  {entry.status.upper()} {entry.says}"]
         lines += [f"    {command}" for fix in entry.fixes[:1] for command in (fix.commands or (fix.says,))]
-    if found or report.status == "incomplete":
+    if found or not report.ok:
         lines.append(f"`gpudoctor check --python {prefix}` tells all of it.")
     from gpudoctor.report.clean import clean
 
@@ -68,6 +69,9 @@ def told(report: Report, prefix: str) -> str:
 
 
 def _verdict(report: Report, found: list[FindingEntry]) -> str:
+    if report.status == "no-gpu":
+        asked = any(entry.status == "fail" for entry in found)
+        return "No GPU was found" + (", and something asks for one." if asked else ": nothing was proven.")
     if report.status == "incomplete" and not found:
         return "Too little could be found out about the GPU."
     if found:

@@ -114,7 +114,7 @@ def smoke(
     Args:
         tests: names as `gpudoctor smoke --list` shows them, or lists of names; none: the quick suite.
         everything: all tests.
-        device: GPUs by index, UUID or PCI address, or "cpu"; none: every GPU, without one the CPU.
+        device: GPUs by index, UUID or PCI address, or "cpu"; none: every GPU, without one nothing is run.
         backend: pytorch, tensorflow, jax, cupy, driver or cpu; none: the frameworks that are installed.
         dtype: of matmul: fp32, tf32, fp16, bf16, fp8; none: all.
         seconds: that stress lasts.

@@ -74,7 +74,7 @@ def test_it_examines_the_environment(conda: Conda, tmp_path: Path, capsys: pytes
     one.action(str(tmp_path / "env"), True)
     assert f"Python    {tmp_path}/env/bin/python" in capsys.readouterr().out
     one.action(str(tmp_path / "env"), False)
-    assert capsys.readouterr().out.startswith(("✅ ", "❌ "))
+    assert capsys.readouterr().out.startswith(("✅ ", "❌ ", "⚪ "))
 
 
 def test_an_environment_without_python(conda: Conda, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -104,7 +104,8 @@ def test_every_machine_has_its_lines(conda: Conda, machine: Any) -> None:
     report = check(facts=machine.make())
     lines = conda.plugin.told(report, OF_ENVIRONMENT).splitlines()
     assert sum(line.startswith(("  FAIL ", "  WARN ")) for line in lines) == report.summary.fail + report.summary.warn
-    assert lines[0].startswith("❌" if report.status in ("fail", "incomplete") else "✅")
+    unjudged = "⚪" if report.status == "no-gpu" else "✅"
+    assert lines[0].startswith("❌" if report.failed or report.status == "incomplete" else unjudged)
 
 
 def test_nothing_of_ours_is_loaded_with_conda(tmp_path: Path) -> None:

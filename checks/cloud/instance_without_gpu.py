@@ -7,6 +7,7 @@ from gpudoctor.remedies.cloud import another_type
 from gpudoctor.subjects import asked_for_nvidia, cards_of
 from gpudoctor.views.clouds import NAMES, cpu_instances
 from gpudoctor.views.containers import has_cuda_wheel
+from gpudoctor.views.gpu_requests import requests
 
 
 @check(
@@ -24,7 +25,7 @@ from gpudoctor.views.containers import has_cuda_wheel
     seen=("table 2026-11",),
 )
 def instance_without_gpu(facts: Facts) -> Problem | None:
-    """A warning where a driver is installed; advice where only a framework is that came with CUDA."""
+    """A warning where something asks for a GPU, as a driver does; advice where only a framework came with CUDA."""
     driver, wheel = asked_for_nvidia(facts), has_cuda_wheel(facts)
     if not (driver or wheel):
         return None
@@ -35,4 +36,4 @@ def instance_without_gpu(facts: Facts) -> Problem | None:
     provider = present(facts.cloud.provider)
     name = f"{NAMES.get(provider, provider)}'s {present(facts.cloud.instance)}"
     says = f"{name} is an instance type without a GPU, though {what} installed: everything runs on the processor."
-    return Problem(says, severity=None if driver else Severity.ADVICE)
+    return Problem(says, severity=None if requests(facts) else Severity.ADVICE)

@@ -24,6 +24,8 @@ def node_without_gpu(facts: Facts) -> Problem | None:
     """A framework for CUDA is installed, and neither PCI nor a driver shows a GPU."""
     if not has_cuda_wheel(facts) or gpus_of(facts) or has_dxg(facts) or asked_for_nvidia(facts):
         return None
+    if known_or(facts.cluster.granted, None):
+        return None  # the job asked for GPUs: that this node has none is a failure, device.no-gpu
     if facts.cluster.has_gpus is False or any(cards_of(facts, vendor) for vendor in ("nvidia", "amd")):
         return None
     known(facts.pci)

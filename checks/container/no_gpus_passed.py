@@ -4,8 +4,9 @@ from gpudoctor.facts import Facts
 from gpudoctor.judge import Problem, Severity, check
 from gpudoctor.maybe import Unknown, known, known_or
 from gpudoctor.remedies import container
-from gpudoctor.subjects import cards_of, on_wsl
+from gpudoctor.subjects import cards_of, gpus_of, on_wsl
 from gpudoctor.views.containers import gpu_nodes, nvidia_container, wishes_gpu
+from gpudoctor.views.gpu_requests import without_gpu
 
 
 def _sees_gpu(facts: Facts) -> bool:
@@ -18,11 +19,10 @@ def _severity(facts: Facts) -> Severity | None:
     off = facts.host.environment.get("NVIDIA_VISIBLE_DEVICES") in ("", "none", "void")
     if on_wsl(facts) or _sees_gpu(facts):
         return Severity.ADVICE if not wishes_gpu(facts) else Severity.WARNING if off else Severity.ERROR
-    # Without a trace of the hardware only the variable speaks, and NVIDIA's images set it everywhere: where the host's
-    # own bus shows no NVIDIA GPU (a CI runner), there is none to pass.
-    if isinstance(facts.pci, Unknown):
-        return Severity.WARNING
-    return None if cards_of(facts, "nvidia") else Severity.ADVICE
+    if isinstance(facts.pci, Unknown):  # without a trace of the hardware only the variable, or a library, speaks
+        return Severity.WARNING if gpus_of(facts) else Severity.ERROR
+    # Where the host's own bus shows no GPU at all (a CI runner), there is none to pass: device.no-gpu says so.
+    return None if cards_of(facts, "nvidia") or without_gpu(facts) else Severity.ADVICE
 
 
 @check(

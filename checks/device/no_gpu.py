@@ -1,17 +1,33 @@
-"""No GPU at all: nothing is wrong with a CPU-only server, but nobody should take its silence for a working GPU."""
+"""No GPU at all: a failure where something asks for one; elsewhere nobody may take the silence for a working GPU."""
 
 from collections.abc import Iterator
 
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.maybe import known
-from gpudoctor.subjects import asked_for_nvidia, cards_of, framework_name, gpus_of, has_dxg, in_container, machine
+from gpudoctor.maybe import known_or
+from gpudoctor.remedies import amd, container
+from gpudoctor.subjects import framework_name, in_container, machine
+from gpudoctor.views.gpu_requests import Request, requests, without_gpu
 
-VIRTUAL = "Pass a GPU through to this virtual machine, or choose an instance type that has one."
+VIRTUAL = "To give it one: pass a GPU through to this virtual machine, or choose an instance type that has one."
 LOOK = (
     "If there is a GPU in this machine: look in the firmware's set-up (BIOS) for a setting that disables it, then "
     "check its power cables and seating."
 )
+OTHER_NODE = Fix(
+    "Ask for another node, and report this one to the cluster's administrators: the scheduler gave GPUs to a job on a "
+    "node that shows none.",
+    ('scontrol show node "$SLURMD_NODENAME" | grep -i gres', 'sbatch --exclude="$SLURMD_NODENAME" ...'),
+    "ask-vendor",
+    needs="a new job",
+    verify="nvidia-smi -L",
+)
+WITHOUT = Fix(
+    "If no GPU is meant to be here: remove what asks for one (take the framework's build for the CPU, for example), or "
+    "leave this question out (`gpudoctor check --skip device.no-gpu`).",
+    impact="none",
+)
+_NAMED = 3  # requests that the sentence names; the evidence has all
 # How frameworks say that they miss a driver or a device; what else they lack is a problem of its own.
 _SPEAKS = (
     "driver",
@@ -37,33 +53,57 @@ def _said(facts: Facts) -> Iterator[str]:
                 yield f"{framework_name(framework)}{where}: {error}"
 
 
-def _so(facts: Facts) -> str:
-    """What that means for the frameworks: CuPy has no code for CPUs."""
+def _says(facts: Facts, asked: tuple[Request, ...]) -> str:
+    """What is missing, who asks for it, and what that means for the frameworks: CuPy has no code for CPUs."""
+    where = "passed to this container" if in_container(facts) else "found on this machine"
+    if asked:
+        named = list(dict.fromkeys(one.what for one in asked))
+        some = f"{', '.join(named[:_NAMED])} and {len(named) - _NAMED} more" if len(named) > _NAMED else _listed(named)
+        who = f", but {some} ask{'s' * (len(named) == 1)} for one"
+    else:
+        who = ", and no scheduler, driver or framework here asks for one"
     cupy = any(f.name == "cupy" for p in facts.pythons for f in p.frameworks)
-    return "frameworks run on the CPU" + (", and CuPy, which needs a GPU, does not run" if cupy else "")
+    so = "frameworks run on the CPU" + (", and CuPy, which needs a GPU, does not run" if cupy else "")
+    return f"No GPU is {where}{who}: {so}."
+
+
+def _listed(names: list[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    asked = requests(facts)
+    return (*_give(facts, asked), *((WITHOUT,) if asked else ()))
+
+
+def _give(facts: Facts, asked: tuple[Request, ...]) -> tuple[Fix, ...]:
+    """How this kind of machine gets a GPU."""
     if facts.host.system == "Windows":
         says = "If there is a GPU in this machine: look for it in the Device Manager, under Display adapters."
         return (Fix(says, ("devmgmt.msc",), impact="none"),)
     if in_container(facts):
-        says = "If the host has a GPU: give it to the container when it starts."
-        commands = (
-            "docker run --gpus all IMAGE  # NVIDIA",
-            "docker run --device /dev/kfd --device /dev/dri IMAGE  # AMD",
-        )
-        return (Fix(says, commands, "change-environment", needs="a new container"),)
+        return _passed(facts, {one.vendor for one in asked})
+    if known_or(facts.cluster.granted, None):
+        return (OTHER_NODE,)
     if isinstance(facts.host.virtual, str):
         return (Fix(VIRTUAL, (), "ask-vendor", needs="reboot"),)
     return (Fix(LOOK, ("lspci -nn | grep -Ei 'vga|3d|display'",), "power-cycle", needs="reboot"),)
 
 
+def _passed(facts: Facts, vendors: set[str | None]) -> tuple[Fix, ...]:
+    """How this container's engine passes GPUs in: those of the vendor that is asked for, else NVIDIA's and AMD's."""
+    if "amd" in vendors and "nvidia" not in vendors:
+        return amd.pass_devices(facts)
+    nvidia = container.pass_gpus(facts)
+    return nvidia if "nvidia" in vendors else (nvidia[0], *amd.pass_devices(facts))
+
+
 @check(
     title="No GPU was found",
-    severity=Severity.ADVICE,
+    severity=Severity.ERROR,
     cause="Neither the PCI bus nor a driver shows an NVIDIA, AMD or Intel GPU: there is none, or it is switched off, "
-    "not seated, or not passed to this virtual machine or container. Frameworks then run on the CPU; CuPy does not.",
+    "not seated, or not passed to this virtual machine or container. It is a failure only "
+    "where something asks for a GPU.",
     fixes=_fixes,
     references=("https://docs.kernel.org/PCI/sysfs-pci.html",),
     each=machine,
@@ -73,13 +113,9 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     essential=True,
 )
 def no_gpu(facts: Facts) -> Problem | None:
-    """No GPU on PCI, none that a driver lists, and none that comes from a Windows host; every Mac has one."""
-    if facts.host.system == "Darwin":
+    """No GPU on PCI, none that a driver lists, none passed to this container, and none that comes from Windows."""
+    if not without_gpu(facts):
         return None
-    if gpus_of(facts) or has_dxg(facts) or facts.nvidia.cuda.code == 0 or facts.host.platform == "jetson":
-        return None
-    known(facts.pci)
-    if any(cards_of(facts, vendor) for vendor in ("nvidia", "amd", "intel")) or asked_for_nvidia(facts):
-        return None
-    where = "passed to this container" if in_container(facts) else "found on this machine"
-    return Problem(f"No GPU is {where}, so {_so(facts)}.", tuple(_said(facts)))
+    asked = requests(facts)
+    severity = Severity.ERROR if asked else Severity.ADVICE
+    return Problem(_says(facts, asked), (*(one.why for one in asked), *_said(facts)), severity=severity)

@@ -15,9 +15,10 @@ build {
     ]
   }
 
-  # 1, a problem, stops the build. 3 is "too little could be found out", as on a builder without a GPU.
+  # 1, a problem, stops the build. 3 is "too little could be found out", or "NO GPU" on a builder without one: the image's
+  # driver and frameworks ask for the GPU of the machines that start from it, so here that is no failure.
   provisioner "shell" {
-    inline           = ["/opt/gpudoctor/bin/gpudoctor check --timeout 120"]
+    inline           = ["/opt/gpudoctor/bin/gpudoctor check --timeout 120 --skip device.no-gpu"]
     valid_exit_codes = [0, 3]
   }
 }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Says in one line how this node's GPUs are: exit code 0 well, 1 a problem, 2 unknown (those of --format npd).
+# Says in one line how this node's GPUs are: exit code 0 well, 1 a problem, 2 unknown or no GPU (those of --format npd).
 #
 #   gpudoctor-node.sh [SECONDS]   a "well" that is at most so old is believed; without it, the node is examined
 #

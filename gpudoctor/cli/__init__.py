@@ -46,7 +46,7 @@ def parser(command: str | None = None) -> "Parser":
         prog="gpudoctor",
         description="Finds why a GPU does not work for machine learning, and says what to type to mend it. "
         "Without a command it opens an application in the terminal.",
-        epilog="Exit codes: 0 nothing failed, 1 something failed, 2 wrong usage, 3 too little could be found out.",
+        epilog="Exit codes: 0 nothing failed, 1 something failed, 2 wrong usage, 3 no GPU or too little known.",
     )
     top.add_argument("--version", action="version", version=f"gpudoctor {__version__}")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)

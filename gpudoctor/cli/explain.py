@@ -98,7 +98,7 @@ def show(report: "Report", json: bool, verbose: bool) -> None:
 def exit_code(report: "Report", log: "Log") -> int:
     """0 no trouble in the log and none here, 1 some recognised or found, 3 an unknown failure or too little known."""
     told = [entry for entry in report.symptoms if entry.role != "harmless"]
-    if report.status == "fail" or any(entry.id or entry.explained_by for entry in told):
+    if report.failed or any(entry.id or entry.explained_by for entry in told):
         return FAILED
     return INCOMPLETE if log.failed or report.status == "incomplete" else OK
 

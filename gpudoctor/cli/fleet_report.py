@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """Sum up the reports of many machines: which causes are on which nodes, worst first; in what like nodes
 do not agree; which measured values stand apart; what has changed since last time. Exit codes: 0 every node reported and
-nothing failed, 1 something failed, 2 wrong usage, 3 nodes did not report, or something could not be judged."""
+nothing failed, 1 something failed, 2 wrong usage, 3 nodes did not report, have no GPU, or could not be judged."""
 _NAMED = 200  # letters of a set of nodes in a sentence
 
 
@@ -201,4 +201,4 @@ def _code(fleet: "Fleet", unknown: bool) -> int:
     word = status(fleet)
     if word == "fail":
         return FAILED
-    return INCOMPLETE if unknown or word == "incomplete" else OK
+    return INCOMPLETE if unknown or word in ("incomplete", "no-gpu") else OK

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """Examine many machines at once, through the engine that starts commands on them. Each has a limit of its
 own, a ledger accounts for every one, and a run that was interrupted goes on where it ended when it is started again.
-Exit codes: 0 every node reported and nothing failed, 1 something failed, 2 wrong usage, 3 nodes did not report."""
+Exit codes: 0 every node reported and nothing failed, 1 something failed, 2 wrong usage, 3 nodes did not report,
+or have no GPU."""
 NODES = "which: node[01-16,20] (default: those that the run in DIR asked before, else all that ENGINE knows)"
 FAN = 64
 MOST_FAN = 10_000

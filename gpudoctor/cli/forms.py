@@ -173,7 +173,7 @@ def _summary(report: "Report") -> None:
 
 
 def exit_code(report: "Report", form: Form, fail_on: str) -> int:
-    """0 nothing failed, 1 something failed, 3 too little could be found out; nagios and npd have their own codes."""
+    """0 nothing failed, 1 something failed, 3 no GPU or too little known; nagios and npd have their own codes."""
     from gpudoctor.cli import FAILED, INCOMPLETE, OK
 
     if fail_on == "never":
@@ -186,9 +186,9 @@ def exit_code(report: "Report", form: Form, fail_on: str) -> int:
         from gpudoctor.report import npd
 
         return npd.exit_code(report, fail_on)
-    if report.status == "fail" or (fail_on == "warn" and report.summary.warn):
+    if report.failed or (fail_on == "warn" and report.summary.warn):
         return FAILED
-    return INCOMPLETE if report.status == "incomplete" else OK
+    return OK if report.ok else INCOMPLETE
 
 
 def of_wrong_usage(words: list[str], sentence: str) -> int:

@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
         text = recorded(facts, report, arguments.force)
     except RecordError as error:
         complain(str(error))
-        return FAILED if error.report.status == "fail" else INCOMPLETE
+        return FAILED if error.report.failed else INCOMPLETE
     if arguments.output in (None, "-"):
         out(text)
         return OK

@@ -12,9 +12,10 @@ from gpudoctor.cli.output import out
 if TYPE_CHECKING:
     from gpudoctor.smoketests.wishes import Choice
 
-DESCRIPTION = """Run small tests on each GPU (without one, on the CPU), and say whether the numbers are right and how
-fast it is. Each backend runs in a process of its own: one that hangs or crashes is ended, and the rest is kept.
-No setting of a GPU is changed, and a quarter of its free memory is used, 2 GiB at most."""
+DESCRIPTION = """Run small tests on each GPU, and say whether the numbers are right and how fast it is. Without a GPU
+nothing is run, and the exit code is 3; --device cpu tests the CPU. Each backend runs in a process of its own: one that
+hangs or crashes is ended, and the rest is kept. No setting of a GPU is changed, and a quarter of its free memory is
+used, 2 GiB at most."""
 
 EMPTY = "An empty name was given; a shell variable that is not set gives one."
 

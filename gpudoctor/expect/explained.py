@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from gpudoctor.views.reasons import ENVIRONMENT, SYSTEM, VERSIONS
 
-NO_GPU = ("device.no-gpu",)  # an advice: nobody says that this machine should have one, but the expectation
+NO_GPU = ("device.no-gpu",)  # an advice where nothing asks for one but the expectation
 AREAS = {"torch": "pytorch"}
 # By the field: what explains that it has another value than it should.
 OTHERWISE: dict[str, tuple[str, ...]] = {

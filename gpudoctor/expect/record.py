@@ -17,7 +17,7 @@ class RecordError(Exception):
     """The machine is no example of a good one; the message is one sentence.
 
     Attributes:
-        report: what was found; its status is "fail", "incomplete", or another where there is nothing to write down.
+        report: what was found; what fails, what is not known, or nothing that could be written down.
     """
 
     def __init__(self, says: str, report: Report) -> None:
@@ -67,14 +67,13 @@ def recorded(facts: Facts, report: Report, force: bool = False) -> str:
 def _doubts(report: Report) -> str:
     """What a reader has to know of the machine; empty where there is nothing."""
     warned = ", ".join(dict.fromkeys(one.check for one in report.findings if one.status == "warn"))
-    if not report.ok:
+    if _not_good(report):
         return "The machine was NOT known to be well when this was written (--force)."
     return f"The machine warned of {warned} when this was written: is all of it as it should be?" if warned else ""
 
 
 def _not_good(report: Report) -> str:
-    if report.status == "fail":
-        first = next(one for one in report.findings if one.status == "fail")
+    if first := next((one for one in report.findings if one.status == "fail"), None):
         return (
             f"This machine is no example of a good one, because it fails ({first.check}: {first.title}): "
             "mend that first, or use --force."

@@ -104,6 +104,6 @@ class Smoke(msgspec.Struct, frozen=True, kw_only=True):
     """All smoke tests of one examination; no run: none was asked for."""
 
     seconds: float = 0.0
-    instead: bool = False  # the CPU was tested because no GPU was found, not because somebody chose it
+    instead: bool = False  # no GPU was found, and nobody chose the CPU: nothing was run
     digits: str = ""  # what the training step saw: "256 rendered digits", "MNIST (torchvision, verified)"
     runs: tuple[SmokeRun, ...] = ()

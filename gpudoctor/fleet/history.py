@@ -128,7 +128,7 @@ def _causes(before: Fleet, now: Fleet, earlier: Mapping[str, str], today: Mappin
         had, has = old.get(key, nothing), new.get(key, nothing)
         # Where nobody looked before, nobody can say that it has spread there.
         spread = {node for node in has.nodes - had.nodes if earlier.get(node, "pass") in REPORTED or not had.nodes}
-        solved = {node for node in had.nodes - has.nodes if today.get(node) in ("fail", "warn", "pass")}
+        solved = {node for node in had.nodes - has.nodes if today.get(node) in ("fail", "no-gpu", "warn", "pass")}
         if spread:
             yield change("cause", f"{'On more nodes' if had.nodes else 'New'}: {has.name}", spread)
         if solved:

@@ -15,10 +15,11 @@ STATES = (
     "refused",
     "not asked",
     "unreadable",
+    "no-gpu",
     "warn",
     "pass",
 )
-REPORTED = ("fail", "incomplete", "warn", "pass")  # of nodes that told how they are; of all others nobody knows
+REPORTED = ("fail", "incomplete", "no-gpu", "warn", "pass")  # told by nodes; of others nobody knows
 
 
 class Cause(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,7 +10,7 @@ from gpudoctor.causes import Finding, findings
 from gpudoctor.facts import Facts, Framework, Gpu, PciDevice, Python
 from gpudoctor.facts.words import ANOTHER_ROOT
 from gpudoctor.judge import Outcome, Verdict
-from gpudoctor.maybe import Maybe, Unknown
+from gpudoctor.maybe import Maybe, Unknown, UnknownFactError
 from gpudoctor.remedies.driver import user_version
 from gpudoctor.report.closing import closing
 from gpudoctor.report.inventory import inventory
@@ -27,6 +27,7 @@ from gpudoctor.report.model import (
     UnknownEntry,
 )
 from gpudoctor.subjects import VENDORS, has_dxg
+from gpudoctor.views.gpu_requests import without_gpu
 
 T = TypeVar("T")
 
@@ -53,7 +54,7 @@ def build(facts: Facts, verdicts: Iterable[Verdict], chosen: bool = False, area:
         from gpudoctor.report.smoke import gaps
 
         unknown += gaps(facts)
-    status = _status(entries, unknown, everything)
+    status = _status(entries, unknown, everything, _without_gpu(facts, area))
     pythons = tuple(_python(p) for p in facts.pythons)
     return Report(
         version=facts.version,
@@ -112,13 +113,31 @@ def or_none(fact: Maybe[T]) -> T | None:
     return None if isinstance(fact, Unknown) else fact
 
 
-def _status(found: tuple[FindingEntry, ...], unknown: tuple[UnknownEntry, ...], verdicts: list[Verdict]) -> str:
+def _status(
+    found: tuple[FindingEntry, ...], unknown: tuple[UnknownEntry, ...], verdicts: list[Verdict], no_gpu: bool
+) -> str:
+    """The verdict; that there is no GPU is one of its own, unless something else fails, which may be why."""
     worst = {entry.status for entry in found}
-    if "fail" in worst:
-        return "fail"
+    if failed := {entry.check for entry in found if entry.status == "fail"}:
+        return "no-gpu" if failed == {"device.no-gpu"} else "fail"
+    if no_gpu:
+        return "incomplete" if any(entry.broken for entry in unknown) else "no-gpu"
     if any(entry.essential or entry.broken for entry in unknown) or not asked(verdicts):
         return "incomplete"
     return "warn" if "warn" in worst else "pass"
+
+
+def _without_gpu(facts: Facts, area: str) -> bool:
+    """Whether there is known to be none, also where nobody asked the check that says so (--only, --skip).
+
+    Of smoke tests that somebody ran on the CPU, the verdict is about the CPU.
+    """
+    if area == "smoke" and facts.smoke.runs and not facts.smoke.instead:
+        return False
+    try:
+        return without_gpu(facts)
+    except UnknownFactError:
+        return False
 
 
 def _summary(verdicts: list[Verdict], found: tuple[FindingEntry, ...], unknown: tuple[UnknownEntry, ...]) -> Summary:

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from gpudoctor.report.model import FindingEntry, Report, SmokeEntry, SmokeTestEntry
+from gpudoctor.report.model import FindingEntry, Report, SmokeEntry, SmokeTestEntry, word
 
 
 class Case(NamedTuple):
@@ -28,13 +28,15 @@ class Case(NamedTuple):
 
 
 def cases(report: Report) -> list[Case]:
-    """Findings fail (advice does not), unknowns are skipped, and what passed is one case."""
+    """Findings fail (advice does not), unknowns are skipped, and what passed is one case; without a GPU nothing did."""
     found = [_finding(entry) for entry in report.findings]
     found += [
         Case(one.check.split(".")[0], f"{one.check} ({one.subject})", skipped=one.why or "unknown")
         for one in report.unknown
     ]
     found += [_smoke(run, test) for run in report.smoke for test in run.tests]
+    if report.status == "no-gpu":
+        return [*found, Case("gpudoctor", word(report.status), skipped=" ".join(report.next) or "nothing to diagnose")]
     passed = f"{report.summary.passed} checks passed"
     return [*found, Case("gpudoctor", passed, notes="\n".join(report.next))]
 
@@ -52,6 +54,8 @@ def told(entry: FindingEntry) -> str:
 
 def _finding(entry: FindingEntry) -> Case:
     area, name, text = entry.check.split(".")[0], f"{entry.check} ({entry.subject})", told(entry)
+    if entry.status == "advice" and entry.check == "device.no-gpu":
+        return Case(area, name, skipped=entry.says, notes=text, kind=entry.status)
     if entry.status == "advice":
         return Case(area, name, notes=text, kind=entry.status)
     return Case(area, name, failure=text, kind=entry.status)

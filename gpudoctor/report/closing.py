@@ -9,6 +9,10 @@ from gpudoctor.subjects import framework_name
 
 CHOSEN = "Only the checks that were chosen were asked: a cause may lie where nobody looked."
 ROOT = "Nothing of that file system is run (--root): whether its driver and libraries answer, nobody asked."
+NO_GPU = "Without a GPU there is nothing to diagnose: whatever was found here proves nothing about one."
+NO_SMOKE = "No GPU was found on which smoke tests can run, so none ran: `gpudoctor smoke --device cpu` tests the CPU."
+# Of a facts file of an earlier release, which went on with the CPU.
+ON_CPU = "No GPU was found, so the smoke tests ran on the CPU: they prove nothing about a GPU."
 NOTHING = "None of the checks that were chosen applies to this machine, so nothing was checked."
 
 
@@ -24,14 +28,16 @@ def closing(
     if chosen and all(v.outcome is Outcome.SKIPPED for v in verdicts):
         return (NOTHING,)
     lines = [CHOSEN] if chosen and entries else []
-    if status == "fail":
+    if status == "fail" or (status == "no-gpu" and any(entry.status == "fail" for entry in entries)):
         again = f"Mend the first finding, then run `gpudoctor {command}` again; `gpudoctor explain ID` tells more."
         return (*lines, again)
     lines += [*_proven(facts), *_smoked(facts, entries), *_left_out(facts)]
     if any(v.outcome is Outcome.UNKNOWN and v.says.endswith(ANOTHER_ROOT) for v in verdicts):
         lines.append(ROOT)
     if facts.smoke.instead:
-        lines.append("No GPU was found, so the smoke tests ran on the CPU: they prove nothing about a GPU.")
+        lines.append(ON_CPU if facts.smoke.runs else NO_SMOKE)
+    elif status == "no-gpu":
+        lines.append(NO_GPU)
     elif status == "incomplete":
         lines.append("Not everything could be found out: --verbose lists what is unknown, and what would permit it.")
     elif not entries and (asked := {v.check.id for v in verdicts if v.outcome is Outcome.PASS}):
@@ -72,7 +78,8 @@ def _smoked(facts: Facts, entries: tuple[FindingEntry, ...]) -> list[str]:
     labels = list(dict.fromkeys(run.label for run in runs if any(t.outcome == "done" for t in run.tests)))
     single = [label for label in labels if not label.startswith("GPUs ")]  # the tests between GPUs name them again
     where = " and ".join(single or labels).replace("CPU", "the CPU")
-    return [f"{tests} smoke test{'s' * (tests != 1)} ran to the end on {where}, and every number was right."]
+    proven = "" if any(run.kind != "cpu" for run in runs) else "; that proves nothing about a GPU"
+    return [f"{tests} smoke test{'s' * (tests != 1)} ran to the end on {where}, and every number was right{proven}."]
 
 
 def _left_out(facts: Facts) -> list[str]:

@@ -13,10 +13,11 @@ from html import escape
 from gpudoctor.facts import Facts
 from gpudoctor.report import header
 from gpudoctor.report.alike import alike
+from gpudoctor.report.counts import counts
 from gpudoctor.report.html_bars import bars
 from gpudoctor.report.html_findings import finding, prose
 from gpudoctor.report.html_machine import machine
-from gpudoctor.report.model import Report, Summary
+from gpudoctor.report.model import Report, word
 from gpudoctor.report.svg import escaped
 
 # Nothing is loaded, run or sent, whatever a string of the report holds.
@@ -25,6 +26,7 @@ _COLUMNS = re.compile(r"\s{2,}")  # what stands in columns at a terminal
 STATES = {
     "fail": "something does not work",
     "warn": "it works, and something is worth a look",
+    "no-gpu": "no GPU was found, so none was judged",
     "pass": "nothing is wrong",
     "incomplete": "too little could be found out",
 }
@@ -55,7 +57,7 @@ def framed(report: Report) -> str:
 
 def _begin(report: Report) -> Iterator[str]:
     with open(os.path.splitext(__file__)[0] + ".css", encoding="utf-8") as file:
-        return begin(report.status.upper(), file.read(), POLICY)
+        return begin(word(report.status), file.read(), POLICY)
 
 
 def begin(title: str, style: str, policy: str) -> Iterator[str]:
@@ -76,8 +78,8 @@ def begin(title: str, style: str, policy: str) -> Iterator[str]:
 def _head(report: Report) -> Iterator[str]:
     status = report.status if report.status in STATES else "incomplete"
     yield f'<header class="verdict {status}">'
-    yield f'<h1><span class="word">{escaped(report.status.upper())}</span> {STATES[status]}</h1>'
-    yield f"<p>{_counts(report.summary)}</p>"
+    yield f'<h1><span class="word">{escaped(word(report.status))}</span> {STATES[status]}</h1>'
+    yield f"<p>{', '.join(counts(report))}</p>"
     for sentence in report.next:
         yield f"<p>{prose(sentence)}</p>"
     yield "</header>"
@@ -89,24 +91,10 @@ def _head(report: Report) -> Iterator[str]:
     yield "</dl>"
 
 
-def _counts(s: Summary) -> str:
-    parts = (
-        (s.fail, "failed"),
-        (s.warn, "warnings" if s.warn != 1 else "warning"),
-        (s.advice, "advice"),
-        (s.consequences, "consequences" if s.consequences != 1 else "consequence"),
-        (s.broken, "broken"),
-        (s.unknown, "unknown"),
-        (s.passed, "passed"),
-        (s.skipped, "not for this machine"),
-    )
-    return ", ".join(f"{number} {name}" for number, name in parts if number or name in ("failed", "passed"))
-
-
 def _findings(report: Report) -> Iterator[str]:
     groups = alike(report.findings)
     if groups:
-        yield f"<h2>{'What to mend' if report.status == 'fail' else 'What was found'}</h2>"
+        yield f"<h2>{'What to mend' if report.failed else 'What was found'}</h2>"
     for number, (entry, *others) in enumerate(groups, 1):
         yield from finding(number, entry, others)
 

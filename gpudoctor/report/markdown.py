@@ -14,7 +14,7 @@ from gpudoctor.judge import Fix
 from gpudoctor.report import text
 from gpudoctor.report.alike import alike, own_commands, sentences
 from gpudoctor.report.clean import clean
-from gpudoctor.report.model import FindingEntry, Report
+from gpudoctor.report.model import FindingEntry, Report, word
 
 WIDE = 100  # columns of the parts that keep their lines
 WORDS = {"fail": "FAIL", "warn": "WARN", "advice": "ADVICE"}
@@ -28,7 +28,7 @@ _CALL = re.compile(r"(?<![\w`])([@#!])(?=[\w-])|(?<=\w)([#!])(?=\d)|\b((?i:gh)-)
 
 def render(report: Report) -> str:
     """The report as Markdown."""
-    parts = [f"**gpudoctor {plain(report.version)}: {plain(report.status.upper())}**", *_head(report)]
+    parts = [f"**gpudoctor {plain(report.version)}: {plain(word(report.status))}**", *_head(report)]
     for number, (entry, *others) in enumerate(alike(report.findings), 1):
         parts += _finding(number, entry, others)
     parts += _unknown(report)

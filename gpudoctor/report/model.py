@@ -6,6 +6,8 @@ from gpudoctor.judge import Fix
 from gpudoctor.report.inventory import Inventory
 
 SCHEMA = "gpudoctor.report/1"
+# Verdicts, worst first. no-gpu: programs have no GPU here, so there is nothing of which a pass could speak.
+STATUSES = ("fail", "incomplete", "no-gpu", "warn", "pass")
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True, rename={"passed": "pass"}):
@@ -182,7 +184,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 
     schema: str = SCHEMA
     version: str = ""
-    status: str = "incomplete"  # fail, warn, pass, incomplete
+    status: str = "incomplete"  # one of STATUSES
     created: str = ""
     seconds: float = 0.0
     summary: Summary = Summary()
@@ -218,8 +220,13 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def ok(self) -> bool:
-        """Whether nothing failed and enough could be found out to say so."""
+        """Whether there is a GPU, nothing failed, and enough could be found out to say so."""
         return self.status in ("pass", "warn")
+
+    @property
+    def failed(self) -> bool:
+        """Whether something failed; where there is no GPU, that something asks for one is such a failure."""
+        return self.status == "fail" or any(entry.status == "fail" for entry in self.findings)
 
     def raise_for_failures(self, warnings: bool = False) -> None:
         """Do nothing where nothing failed.
@@ -235,3 +242,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
             from gpudoctor.report.failures import FailuresError
 
             raise FailuresError(self, found)
+
+
+def word(status: str) -> str:
+    """A verdict as people read it: "PASS", "NO GPU"."""
+    return status.upper().replace("-", " ")

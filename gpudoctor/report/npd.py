@@ -13,9 +13,9 @@ OK, PROBLEM, UNKNOWN = 0, 1, 2
 
 def exit_code(report: Report, fail_on: str = "fail") -> int:
     """The plugin's exit code: 0 OK, 1 a problem, 2 unknown."""
-    if report.status == "fail" or (fail_on == "warn" and report.status == "warn"):
+    if report.failed or (fail_on == "warn" and report.summary.warn):
         return PROBLEM
-    return UNKNOWN if report.status == "incomplete" else OK
+    return OK if report.ok else UNKNOWN
 
 
 def render(report: Report) -> str:

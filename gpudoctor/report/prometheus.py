@@ -7,7 +7,7 @@ import datetime
 from collections.abc import Iterable, Iterator
 
 from gpudoctor.report.clean import clean
-from gpudoctor.report.model import Report
+from gpudoctor.report.model import STATUSES, Report
 
 Sample = tuple[dict[str, str], float]
 
@@ -21,11 +21,10 @@ def _metrics(report: Report) -> Iterator[tuple[str, str, list[Sample]]]:
     m, s = report.machine, report.summary
     info = {"version": report.version, "driver": m.driver or "", "cuda": m.driver_cuda or "", "rocm": m.rocm or ""}
     yield "gpudoctor_info", "Version of gpudoctor and of the drivers that it saw.", [(info, 1.0)]
-    states = ("fail", "warn", "pass", "incomplete")
     yield (
         "gpudoctor_status",
         "The verdict: 1 for the one that holds.",
-        [({"status": x}, float(x == report.status)) for x in states],
+        [({"status": x}, float(x == report.status)) for x in STATUSES],
     )
     yield (
         "gpudoctor_findings",

@@ -28,6 +28,7 @@ def render(report: Report) -> str:
         "tool": {"driver": driver},
         "results": [_result(entry, sorted(rules).index(entry.check)) for entry in report.findings],
         "invocations": [_invocation(report)],
+        "properties": {"verdict": report.status},
     }
     document = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"

@@ -11,7 +11,7 @@ from gpudoctor.views.smoke_speed import busy
 NO_GPU = UnknownEntry(
     check="smoke.no-device",
     subject="GPU",
-    why="No GPU was found, so the tests ran on the CPU: nothing was proven about a GPU.",
+    why="No GPU was found on which the tests can run: nothing was proven about a GPU.",
     essential=True,
 )
 

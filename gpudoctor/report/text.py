@@ -8,12 +8,14 @@ from rich.text import Text
 from gpudoctor.judge import Fix
 from gpudoctor.report.alike import alike, own_commands, sentences
 from gpudoctor.report.clean import clean, wrapped
+from gpudoctor.report.counts import counts
 from gpudoctor.report.header import header
-from gpudoctor.report.model import Consequence, FindingEntry, Report
+from gpudoctor.report.model import Consequence, FindingEntry, Report, word
 
 # A line longer than this is hard to read, however wide the terminal is.
 WIDEST = 100
 LABEL = {"fail": ("FAIL", "bold red"), "warn": ("WARN", "bold yellow"), "advice": ("ADVICE", "bold cyan")}
+COLOUR = {"fail": "bold red", "warn": "bold yellow", "no-gpu": "bold yellow", "pass": "bold green"}
 INDENT = 8
 
 
@@ -180,19 +182,7 @@ def _unknown(out: Console, report: Report) -> None:
 
 
 def _counts(out: Console, report: Report, verbose: bool) -> None:
-    s = report.summary
-    parts = [
-        (s.fail, "failed"),
-        (s.warn, "warnings" if s.warn != 1 else "warning"),
-        (s.advice, "advice"),
-        (s.consequences, "consequences" if s.consequences != 1 else "consequence"),
-        (s.broken, "broken"),
-        (s.unknown, "unknown" if verbose else "unknown (--verbose lists them)"),
-        (s.passed, "passed"),
-        (s.skipped, "not for this machine"),
-    ]
-    always = ("failed", "passed")
-    words = ", ".join(f"{n} {name}" for n, name in parts if n or name in always)
-    colour = {"fail": "bold red", "warn": "bold yellow", "pass": "bold green"}.get(report.status, "bold magenta")
+    words = ", ".join(counts(report, "unknown" if verbose else "unknown (--verbose lists them)"))
+    colour = COLOUR.get(report.status, "bold magenta")
     out.print()
-    out.print(Text.assemble((report.status.upper(), colour), f"  {words} ({report.seconds:.1f} s)"))
+    out.print(Text.assemble((word(report.status), colour), f"  {words} ({report.seconds:.1f} s)"))

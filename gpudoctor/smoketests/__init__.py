@@ -43,15 +43,16 @@ def measure(
     Raises:
         ChoiceError: a chosen test, backend or device is not there, or the digits that were named cannot be used.
     """
+    from gpudoctor.facts import Smoke
     from gpudoctor.smoketests.job import WORKER
-    from gpudoctor.smoketests.plan import plan
+    from gpudoctor.smoketests.plan import no_gpu_for, plan
     from gpudoctor.smoketests.run import run
 
     jobs = plan(facts, choice)
+    if no_gpu_for(facts, choice):
+        return msgspec.structs.replace(facts, smoke=Smoke(instead=True))
     digits = yield from _digits(machine, choice, next((job.python for job in jobs if job.python), None))
     found = yield from run(machine, facts, jobs, digits, worker or WORKER, halted)
-    instead = not (choice.devices or choice.backends) and all(job.target.kind == "cpu" for job in jobs)
-    found = msgspec.structs.replace(found, instead=instead)
     return _explained(machine, msgspec.structs.replace(facts, smoke=found, seconds=facts.seconds + found.seconds))
 
 

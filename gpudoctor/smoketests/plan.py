@@ -58,6 +58,12 @@ def plan(facts: Facts, choice: Choice) -> tuple[Job, ...]:
     return tuple(jobs)
 
 
+def no_gpu_for(facts: Facts, choice: Choice) -> bool:
+    """Whether there is no GPU to test, and nobody chose the CPU in its place, by device or by backend."""
+    chosen = choice.devices not in ((), ("all",)) or "cpu" in choice.backends
+    return not chosen and targets(facts) == (cpu(),)
+
+
 def _instead(backend: str, devices: tuple[Target, ...]) -> tuple[Target, ...]:
     """Where no device is of the kind that a backend was built for: one on which it says so in its own words."""
     if backend == "cpu":

@@ -19,10 +19,10 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         tests: names; empty: the quick suite, or all with `everything`.
         everything: all tests.
-        devices: GPUs by index, UUID or PCI address, or "cpu"; empty: every GPU, without one the CPU.
+        devices: GPUs by index, UUID or PCI address, or "cpu"; empty: every GPU, without one nothing is run.
         dtypes: of `matmul`; empty: all that backend and device have.
         seconds: that `stress` lasts.
-        backends: names; empty: every framework of the examined interpreter, without one the driver or the CPU.
+        backends: names; empty: every framework of the examined interpreter, without one the driver.
         mnist: where the real MNIST lies; None: it is looked for in the usual places.
     """
 

@@ -152,9 +152,6 @@ OTHERS = {
     "an Intel laptop": without_nvidia(CPU, pci=(intel(),), host__platform="laptop"),
     "a CPU-only server with PyPI's PyTorch": without_nvidia(PYPI),
     "a CI runner": without_nvidia(PYPI, host=RUNNER),
-    "a CI runner with NVIDIA's image": having(
-        without_nvidia(PYPI, host=RUNNER), host__environment={"NVIDIA_VISIBLE_DEVICES": "all"}
-    ),
     "a Mac": Facts(host=Host(system="Darwin", architecture="arm64"), pci=()),
     "NVIDIA beside an integrated AMD GPU": beside_an_igpu(),
     "two interpreters": two_pythons(),

@@ -108,7 +108,7 @@ def test_instance_without_gpu(facts: Facts, verdict: list[tuple[str, str]]) -> N
 
 
 def test_an_instance_without_gpu_is_the_cause_of_what_other_checks_see() -> None:
-    assert roots(rented(WITH_DRIVER, "m7i.large")) == {"cloud.instance-without-gpu": "warn"}
+    assert roots(rented(WITH_DRIVER, "m7i.large")) == {"cloud.instance-without-gpu": "fail"}
     assert roots(rented(WITH_WHEEL, "m7i.large")) == {"cloud.instance-without-gpu": "advice"}
     assert roots(rented(plain_host(), "m7i.large")) == {"device.no-gpu": "advice"}
 

@@ -33,6 +33,7 @@ from tests.builders import (
     plain_host,
     with_framework,
 )
+from tests.checks.intel_machines import UHD
 
 ALL: tuple[Check[Any], ...] = (
     cdi_stale,
@@ -111,6 +112,7 @@ OLDER = (library("libnvidia-ml.so.1", "550.54.14"), library("libnvidia-ml.so.1",
         inside(closed(nvidia_host(), "EACCES")),  # without SELinux another check speaks
         change(inside(change(nvidia_host(), "nvidia.nvml.code", 18)), "nvidia.kernel.loaded", "550.1"),  # injected
         inside(bare(with_framework(framework(), plain_host()))),  # PyPI's torch on a server without GPU
+        inside(bare(plain_host()), NVIDIA_VISIBLE_DEVICES="all"),  # there is none to pass: device.no-gpu says so
     ],
 )
 def test_healthy(facts: Facts) -> None:
@@ -208,8 +210,8 @@ def test_little_shared_memory_is_no_warning_to_one_gpu(facts: Facts, severity: S
         (inside(bare(TORCH)), Severity.ERROR),
         (inside(bare(TORCH), NVIDIA_VISIBLE_DEVICES="void"), Severity.WARNING),
         (inside(bare(nvidia_host())), Severity.ADVICE),  # nobody there wants a GPU
-        (inside(bare(plain_host()), NVIDIA_VISIBLE_DEVICES="all"), Severity.ADVICE),  # the image's variable alone
-        (inside(bare(plain_host(pci=WHY)), NVIDIA_VISIBLE_DEVICES="all"), Severity.WARNING),
+        (inside(bare(plain_host(pci=(UHD,))), NVIDIA_VISIBLE_DEVICES="all"), Severity.ADVICE),  # another vendor's GPU
+        (inside(bare(plain_host(pci=WHY)), NVIDIA_VISIBLE_DEVICES="all"), Severity.ERROR),
     ],
 )
 def test_how_bad_a_container_without_gpu_is(facts: Facts, severity: Severity) -> None:

@@ -66,7 +66,7 @@ def test_what_has_nothing_to_do_with_it_stands_for_itself(text: str) -> None:
 
 def test_who_expects_a_gpu_is_told_why_there_is_none() -> None:
     report = held(plain_host(), GPUS)
-    assert report.status == "fail"
+    assert (report.status, report.failed) == ("no-gpu", True)
     (entry,) = (entry for entry in report.findings if entry.status == "fail")
     assert entry.check == "device.no-gpu"
     assert [c.says for c in entry.consequences] == ["gpus: wanted 1 of them, found 0."]

@@ -89,7 +89,10 @@ def smoked(*runs: tuple[str, str], instead: bool = False) -> Facts:
             "3 smoke tests ran to the end on GPU 0 and GPU 1, and every number was right.",
         ),
         ([("cuda", "GPUs 0, 1")], "1 smoke test ran to the end on GPUs 0, 1, and every number was right."),
-        ([("cpu", "CPU")], "1 smoke test ran to the end on the CPU, and every number was right."),
+        (
+            [("cpu", "CPU")],
+            "1 smoke test ran to the end on the CPU, and every number was right; that proves nothing about a GPU.",
+        ),
     ],
 )
 def test_what_the_smoke_tests_have_shown(runs: list[tuple[str, str]], said: str) -> None:

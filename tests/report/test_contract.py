@@ -27,7 +27,7 @@ MACHINES: dict[str, tuple[Facts, str]] = {
     "NVIDIA, cuInit unknown": (change(nvidia_host(), "nvidia.cuda.code", Unknown("it was not asked")), "incomplete"),
     "AMD, well": (amd_host(), "pass"),
     "AMD, node closed": (change(amd_host(), "amd.kfd.0.error", "EACCES"), "fail"),
-    "no GPU": (plain_host(), "pass"),
+    "no GPU": (plain_host(), "no-gpu"),
     "a probe failed": (change(nvidia_host(), "failed", (("log", "the probe failed: KeyError: 1"),)), "incomplete"),
 }
 
@@ -56,7 +56,8 @@ def test_this_machine_keeps_it_too() -> None:
     ran = gpudoctor("check", "--quick", "--json")
     report = json.loads(ran.out)
     assert [error.message for error in VALIDATOR.iter_errors(report)] == []
-    assert ran.code == {"pass": 0, "warn": 0, "fail": 1, "incomplete": 3}[report["status"]]
+    expected = {"pass": 0, "warn": 0, "fail": 1, "incomplete": 3, "no-gpu": 1 if report["summary"]["fail"] else 3}
+    assert ran.code == expected[report["status"]]
 
 
 def test_the_schema_refuses_what_it_should() -> None:

@@ -108,7 +108,8 @@ def test_nagios(report: Report) -> None:
     assert words.startswith(("GPU OK - ", "GPU WARNING - ", "GPU CRITICAL - ", "GPU UNKNOWN - "))
     for one in performance.split():  # 'label'=value[UOM];[warn];[crit];[min];[max]
         assert re.fullmatch(r"[a-z]+=[\d.]+s?(;[\d.]*){0,4}", one), one
-    assert nagios.exit_code(report) == {"pass": 0, "warn": 1, "fail": 2, "incomplete": 3}[report.status]
+    expected = {"pass": 0, "warn": 1, "fail": 2, "incomplete": 3, "no-gpu": 2 if report.failed else 3}
+    assert nagios.exit_code(report) == expected[report.status]
 
 
 def test_a_fault_of_ours_is_named() -> None:
@@ -125,8 +126,9 @@ def test_npd(report: Report) -> None:
     assert text.endswith("\n")
     assert text.count("\n") == 1
     assert 0 < len(text) - 1 < 80
-    assert npd.exit_code(report) == {"pass": 0, "warn": 0, "fail": 1, "incomplete": 2}[report.status]
-    assert npd.exit_code(report, "warn") == (1 if report.status in ("warn", "fail") else npd.exit_code(report))
+    expected = {"pass": 0, "warn": 0, "fail": 1, "incomplete": 2, "no-gpu": 1 if report.failed else 2}
+    assert npd.exit_code(report) == expected[report.status]
+    assert npd.exit_code(report, "warn") == (1 if report.failed or report.summary.warn else npd.exit_code(report))
 
 
 @EVERY

@@ -11,7 +11,7 @@ from gpudoctor.facts import Facts, Figure, Smoke, SmokeRun, SmokeTest
 from gpudoctor.judge import Verdict
 from gpudoctor.report.build import build
 from gpudoctor.report.model import Report
-from tests.builders import nvidia_host, plain_host
+from tests.builders import change, nvidia_host, plain_host
 from tests.report.schema import REPORT
 
 DONE = SmokeTest(
@@ -48,7 +48,8 @@ def test_every_figure_is_listed_with_unit_samples_and_method() -> None:
     ("facts", "status", "whys"),
     [
         (smoked(DONE), "pass", []),
-        (smoked(DONE, instead=True), "incomplete", ["No GPU was found, so the tests ran on the CPU"]),
+        (smoked(DONE, instead=True), "no-gpu", ["No GPU was found on which the tests can run"]),
+        (change(plain_host(), "smoke", Smoke(instead=True)), "no-gpu", ["No GPU was found on which the tests can run"]),
         (smoked(UNSUPPORTED), "incomplete", ["None of the tests could be run: There is one device."]),
         (smoked(DONE, UNSUPPORTED), "pass", []),
         (smoked(DONE, outcome="stopped", says="It was late."), "incomplete", ["Not all tests were run: It was late."]),
@@ -67,9 +68,10 @@ def test_what_was_not_proven_is_no_pass(facts: Facts, status: str, whys: list[st
     assert all(entry.why.startswith(why) for entry, why in zip(found.unknown, whys, strict=True))
 
 
-def test_a_whole_examination_is_no_less_complete_for_tests_on_the_cpu() -> None:
-    found = report(smoked(DONE, instead=True), area="")
-    assert (found.status, found.unknown) == ("pass", ())
+@pytest.mark.parametrize("instead", [True, False])
+def test_tests_on_the_cpu_make_no_whole_examination_a_pass(instead: bool) -> None:
+    found = report(smoked(DONE, instead=instead), area="")
+    assert (found.status, found.unknown) == ("no-gpu", ())
     assert "device.no-gpu" in [entry.check for entry in found.findings]
 
 

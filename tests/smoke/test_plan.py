@@ -3,9 +3,11 @@
 import msgspec
 import pytest
 
-from gpudoctor.facts import CudaDevice, Facts
+from gpudoctor.facts import CudaDevice, Facts, Smoke
+from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
-from gpudoctor.smoketests.plan import plan
+from gpudoctor.smoketests import measure
+from gpudoctor.smoketests.plan import no_gpu_for, plan
 from gpudoctor.smoketests.wishes import Choice, ChoiceError, validated
 from tests.builders import change, framework, nvidia_host, plain_host, python, with_framework
 from tests.checks.amd_machines import IGPU, RADEON, amd_host
@@ -170,3 +172,26 @@ def test_masks_of_amd_decide_what_hip_numbers(masks: dict[str, str]) -> None:
     facts = change(amd_host(gpus=(RADEON, second)), "host.environment", masks)
     (job,) = plan(facts, Choice())
     assert (job.target.label, job.target.device, job.target.kind) == ("GPU 1", 0, "rocm")
+
+
+@pytest.mark.parametrize(
+    ("facts", "choice", "none"),
+    [
+        (plain_host(), Choice(), True),
+        (plain_host(), Choice(devices=("all",)), True),
+        (plain_host(), Choice(backends=("driver",)), True),
+        (with_framework(framework(), plain_host()), Choice(backends=("pytorch",)), True),
+        (plain_host(), Choice(devices=("cpu",)), False),
+        (plain_host(), Choice(backends=("cpu",)), False),
+        (nvidia_host(), Choice(), False),
+    ],
+)
+def test_without_a_gpu_nothing_runs_but_on_a_cpu_that_somebody_chose(facts: Facts, choice: Choice, none: bool) -> None:
+    assert no_gpu_for(facts, choice) is none
+
+
+def test_without_a_gpu_not_even_a_worker_is_started() -> None:
+    events = measure(Machine(), plain_host(), Choice(), worker="/no/such/worker")
+    with pytest.raises(StopIteration) as ended:
+        next(events)
+    assert ended.value.value.smoke == Smoke(instead=True)

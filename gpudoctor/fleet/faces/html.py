@@ -14,6 +14,7 @@ from gpudoctor.fleet.summary import Fleet
 from gpudoctor.report import html as of_one
 from gpudoctor.report.clean import document
 from gpudoctor.report.html_findings import prose
+from gpudoctor.report.model import word
 from gpudoctor.report.svg import escaped
 
 
@@ -51,13 +52,13 @@ def _begin(fleet: Fleet, script: str) -> Iterator[str]:
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     policy = f"{of_one.POLICY}; script-src 'sha256-{digest}'"
     style = _beside("html.css", of_one.__file__) + _beside("html.css", __file__)
-    return of_one.begin(f"{status(fleet).upper()}, {count_of(fleet.total)}", style, policy)
+    return of_one.begin(f"{word(status(fleet))}, {count_of(fleet.total)}", style, policy)
 
 
 def _head(fleet: Fleet) -> Iterator[str]:
-    word = status(fleet)
-    yield f'<header class="verdict {word}">'
-    yield f'<h1><span class="word">{word.upper()}</span> {escaped(sentence(fleet))}</h1>'
+    found = status(fleet)
+    yield f'<header class="verdict {found}">'
+    yield f'<h1><span class="word">{word(found)}</span> {escaped(sentence(fleet))}</h1>'
     if said := when(fleet):
         yield f'<p class="soft">{escaped(said)}</p>'
     if said := apart(fleet):

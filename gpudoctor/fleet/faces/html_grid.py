@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpudoctor.fleet.faces.nodes import Node
+from gpudoctor.fleet.faces.words import named
 from gpudoctor.fleet.summary import STATES, Fleet
 from gpudoctor.report.amounts import number
 from gpudoctor.report.svg import escaped
@@ -18,6 +19,7 @@ LETTERS = {
     "refused": "R",
     "not asked": "N",
     "unreadable": "X",
+    "no-gpu": "G",
     "warn": "W",
     "pass": "·",
 }
@@ -32,7 +34,7 @@ def grid(nodes: list[Node]) -> Iterator[str]:
     yield '<ul class="legend" id="legend">'
     for state in dict.fromkeys(node.state for node in sorted(nodes, key=lambda one: _rank(one.state))):
         count = sum(node.state == state for node in nodes)
-        yield f'<li data-state="{_rank(state)}">{_cell(state)} {escaped(state)} <b>{number(count)}</b></li>'
+        yield f'<li data-state="{_rank(state)}">{_cell(state)} {escaped(named(state))} <b>{number(count)}</b></li>'
     yield "</ul>"
     drawn = shown(nodes)
     if len(drawn) < len(nodes):
@@ -88,7 +90,7 @@ def told(fleet: Fleet, nodes: list[Node]) -> dict[str, Any]:
         if said:
             more[str(place)] = said
     return {
-        "states": [*STATES, "unknown"],
+        "states": [*map(named, STATES), "unknown"],
         "hardware": list(hardware),
         "of": [hardware[node.hardware] for node in drawn],
         "causes": [[one.check, one.status, one.title] for one in fleet.causes],

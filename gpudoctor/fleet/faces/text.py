@@ -6,14 +6,14 @@ from rich.text import Text
 from gpudoctor.fleet.faces.lines import folded_lines
 from gpudoctor.fleet.faces.text_compared import NODE_LINES, changes, drifts, listed, section, spreads
 from gpudoctor.fleet.faces.verdict import sentence, states, status
-from gpudoctor.fleet.faces.words import apart, count_of, share, when
+from gpudoctor.fleet.faces.words import apart, count_of, named, share, when
 from gpudoctor.fleet.summary import Cause, Fleet
 from gpudoctor.report.amounts import number
 from gpudoctor.report.clean import clean, wrapped
-from gpudoctor.report.model import FindingEntry
+from gpudoctor.report.model import FindingEntry, word
 from gpudoctor.report.text import INDENT, LABEL, console, finding, labelled, written
 
-STYLE = {"fail": "bold red", "warn": "bold yellow", "pass": "bold green"}
+STYLE = {"fail": "bold red", "no-gpu": "bold yellow", "warn": "bold yellow", "pass": "bold green"}
 UNKNOWN = "bold magenta"
 # What a screen holds; --all shows the rest.
 CAUSES, GROUPS, MISSING = 20, 15, 15
@@ -50,9 +50,9 @@ def _head(out: Console, fleet: Fleet, everything: bool) -> None:
     if left := sum(group.count for group in fleet.groups[len(like) :]):
         _nodes(out, "", f"{count_of(left)} of {number(len(fleet.groups) - len(like))} more kinds (--all shows them)")
     shown = [one for one in states(fleet) if one[0] != "pass"]
-    wide = max((len(clean(state)) for state, _, _ in shown), default=0)
+    wide = max((len(clean(named(state))) for state, _, _ in shown), default=0)
     for place, (state, count, nodes) in enumerate(shown):
-        head = f"{clean(state)[: INDENT * 2]:<{min(wide, INDENT * 2)}} {number(count):>6}  "
+        head = f"{clean(named(state))[: INDENT * 2]:<{min(wide, INDENT * 2)}} {number(count):>6}  "
         _nodes(out, "nodes" if place == 0 else "", head, nodes, everything, STYLE.get(state, UNKNOWN))
     if said := apart(fleet):
         labelled(out, "differ", said)
@@ -124,7 +124,7 @@ def _end(out: Console, fleet: Fleet) -> None:
 
 
 def _verdict(out: Console, fleet: Fleet) -> None:
-    word = status(fleet)
-    for place, line in enumerate(wrapped(f"{word.upper()}  {sentence(fleet)}", out.width)):
-        head = "" if place else word.upper()
-        out.print(Text.assemble((head, STYLE.get(word, UNKNOWN)), (line[len(head) :], "bold")), soft_wrap=True)
+    found = status(fleet)
+    for place, line in enumerate(wrapped(f"{word(found)}  {sentence(fleet)}", out.width)):
+        head = "" if place else word(found)
+        out.print(Text.assemble((head, STYLE.get(found, UNKNOWN)), (line[len(head) :], "bold")), soft_wrap=True)

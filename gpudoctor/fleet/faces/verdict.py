@@ -12,12 +12,13 @@ WORDS = {
     "refused": ("refused", "refused"),
     "not asked": ("was not asked", "were not asked"),
     "unreadable": ("gave a report that cannot be read", "gave reports that cannot be read"),
+    "no-gpu": ("has NO GPU", "have NO GPU"),
     "warn": ("works with warnings", "work with warnings"),
 }
 
 
 def status(fleet: Fleet) -> str:
-    """The verdict: fail, incomplete, warn or pass; a fleet of which a node says nothing is no pass.
+    """The verdict: one of a report's; a fleet of which a node says nothing, or has no GPU, is no pass.
 
     A cause may lie between nodes, each of which is well: then it counts as if one were not.
     """
@@ -26,12 +27,14 @@ def status(fleet: Fleet) -> str:
         return "fail"
     if not fleet.total or unknown(fleet):
         return "incomplete"
+    if fleet.counts.get("no-gpu"):
+        return "no-gpu"
     return "warn" if fleet.counts.get("warn") or "warn" in causes else "pass"
 
 
 def unknown(fleet: Fleet) -> int:
     """How many nodes nobody can judge: those without a report, and those whose report says too little."""
-    return sum(count for state, count in fleet.counts.items() if state not in ("fail", "warn", "pass"))
+    return sum(count for state, count in fleet.counts.items() if state not in ("fail", "no-gpu", "warn", "pass"))
 
 
 def silent(fleet: Fleet) -> int:

@@ -9,6 +9,11 @@ MARKS = {"worse": "-", "better": "+", "solved": "+", "appeared": "+", "vanished"
 OFTEN = 5  # devices that are named because they stand apart in several figures
 
 
+def named(state: str) -> str:
+    """A state as people read it."""
+    return "NO GPU" if state == "no-gpu" else state
+
+
 def when(fleet: Fleet) -> str:
     """When the reports were made."""
     if not fleet.newest:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from gpudoctor.report.model import SCHEMA
+from gpudoctor.report.model import SCHEMA, STATUSES
 
 _NONE, _LIST, _TREE = msgspec.Raw(b"null"), msgspec.Raw(b"[]"), msgspec.Raw(b"{}")
 EMPTY = b"[]"
@@ -51,7 +51,6 @@ class _Line(msgspec.Struct, frozen=True, gc=False):
 _decode = msgspec.json.Decoder(_Report).decode
 _decode_line = msgspec.json.Decoder(_Line).decode
 _MOMENT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?Z")
-STATUSES = frozenset({"fail", "warn", "pass", "incomplete"})
 
 
 def head(data: bytes, line: bytes = b"") -> Head:

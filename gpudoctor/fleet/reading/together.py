@@ -6,6 +6,7 @@ import msgspec
 
 from gpudoctor.fleet.nodesets import fold
 from gpudoctor.fleet.reading.links import folders, with_links
+from gpudoctor.fleet.reading.promised import with_promised
 from gpudoctor.fleet.reading.sources import Sources
 from gpudoctor.fleet.reading.summing import summed
 from gpudoctor.fleet.reading.tally import Hold
@@ -32,7 +33,7 @@ def together(
         SourceError: something cannot be read, or there is no report.
     """
     sources = Sources(paths)
-    fleet = summed(sources, hold=hold, only=only, tell=tell)
+    fleet = with_promised(summed(sources, hold=hold, only=only, tell=tell), sources.ledgers, only)
     linked = with_links(fleet, folders(sources.ledgers), only)
     return fleet if linked is fleet else judged(linked)
 

@@ -26,6 +26,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     why: str = ""
     at: str = ""  # ISO 8601, UTC
     seconds: float | None = None  # from its first line; None: it said nothing
+    gpus: int | None = None  # that its engine lists for it (Slurm's GRES); None: the engine does not say
 
 
 class LedgerError(Exception):
@@ -53,14 +54,16 @@ class Ledger:
         except OSError as error:
             raise LedgerError(f"{path} cannot be written: {error.strerror or error}.") from None
 
-    def note(self, node: str, state: str, why: str = "", seconds: float | None = None) -> Entry:
+    def note(
+        self, node: str, state: str, why: str = "", seconds: float | None = None, gpus: int | None = None
+    ) -> Entry:
         """Write what became of a node; what could not be written whole is not there at all.
 
         Raises:
             LedgerError: it cannot be written (the disk is full).
         """
         at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        entry = Entry(node=node, state=state, why=_text(why), at=at, seconds=seconds)
+        entry = Entry(node=node, state=state, why=_text(why), at=at, seconds=seconds, gpus=gpus)
         line = msgspec.json.encode(entry) + b"\n"
         try:
             written = self._file.write(line)

@@ -87,7 +87,8 @@ class Register:
     def __init__(self, folder: Folder, targets: Iterable[Target], stop: Event) -> None:
         self.error = ""  # why the run cannot go on, a sentence; empty: it can
         self._folder, self._stop = folder, stop
-        self._left = dict.fromkeys(one.node for one in targets)
+        self._gpus = {one.node: one.gpus for one in targets}
+        self._left = dict.fromkeys(self._gpus)
         self._total = len(self._left)
         self._states: dict[str, str] = {}
         self._hellos: dict[str, float] = {}
@@ -179,7 +180,7 @@ class Register:
         self._lines.forget(node)
         self._states[node] = state
         try:
-            self._folder.ledger.note(node, state, why[:_LONGEST], seconds)
+            self._folder.ledger.note(node, state, why[:_LONGEST], seconds, self._gpus.get(node))
         except LedgerError as error:
             self._end(str(error))
 

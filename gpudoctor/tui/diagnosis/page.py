@@ -186,10 +186,17 @@ def _nothing(report: Report | None, running: bool, error: str | None, width: int
         yield from _proven(report, width)
 
 
+SAYS = {
+    "pass": "Nothing is wrong",
+    "no-gpu": "Programs have no GPU here, so none was judged",
+    "incomplete": "Nothing was found, but not everything is known",
+}
+
+
 def _proven(report: Report, width: int) -> Iterator[Line]:
     """What is known to be well, and how to know more."""
-    word = {"pass": "PASS", "warn": "WARN", "fail": "FAIL"}.get(report.status, "OPEN")
-    says = "Nothing is wrong" if report.status == "pass" else "Nothing was found, but not everything is known"
+    word = {"pass": "PASS", "warn": "WARN", "fail": "FAIL", "no-gpu": "NO GPU"}.get(report.status, "OPEN")
+    says = SAYS.get(report.status, SAYS["incomplete"])
     yield from headline(word, says, width, "pass" if report.status == "pass" else "warn")
     yield BLANK
     told = [sentence for sentence in report.next if "--verbose" not in sentence]

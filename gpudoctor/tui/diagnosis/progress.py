@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from gpudoctor.report.counts import counts
 from gpudoctor.report.model import Report
+from gpudoctor.report.model import word as word_of
 from gpudoctor.tui.session import Probe, Session
 
 Part = tuple[str, str]  # text, and the name of its class
-STATUS = {"fail": "fail", "warn": "warn", "pass": "pass", "incomplete": "warn"}
+STATUS = {"fail": "fail", "warn": "warn", "pass": "pass", "no-gpu": "warn", "incomplete": "warn"}
 BAR = 12
 
 
@@ -19,27 +21,12 @@ def summary(session: Session, width: int) -> list[Part]:
         return [("BROKEN", "heading fail"), ("  the examination itself failed; r tries again", "")]
     if report is None:
         return [("LOOKING", "heading advice"), ("  nothing can be said yet", "dim")]
-    word = "SO FAR" if session.running else report.status.upper()
+    word = "SO FAR" if session.running else word_of(report.status)
     style = "advice" if session.running and report.status != "fail" else STATUS.get(report.status, "warn")
-    numbers = _numbers(report)
+    numbers = counts(report)
     while len(numbers) > 2 and len(word) + 2 + len(", ".join(numbers)) > width:
         numbers.pop()
     return [(word, f"heading {style}"), ("  " + ", ".join(numbers), "")]
-
-
-def _numbers(report: Report) -> list[str]:
-    s = report.summary
-    parts = [
-        (s.fail, "failed"),
-        (s.warn, "warning" if s.warn == 1 else "warnings"),
-        (s.advice, "advice"),
-        (s.consequences, "consequence" if s.consequences == 1 else "consequences"),
-        (s.broken, "broken"),
-        (s.unknown, "unknown"),
-        (s.passed, "passed"),
-        (s.skipped, "not for this machine"),
-    ]
-    return [f"{number} {name}" for number, name in parts if number or name in ("failed", "passed")]
 
 
 def probes(session: Session, width: int, seconds: float = 0.0) -> list[Part]:

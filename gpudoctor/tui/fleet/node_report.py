@@ -12,13 +12,13 @@ from textual.containers import Container
 from textual.screen import Screen
 from textual.widgets import Static
 
-from gpudoctor.report.model import Report
+from gpudoctor.report.model import Report, word
 from gpudoctor.tui.diagnosis.copying import copy
 from gpudoctor.tui.diagnosis.detail import FindingDetail
 from gpudoctor.tui.diagnosis.finding_list import FindingList
 from gpudoctor.tui.diagnosis.items import groups
 from gpudoctor.tui.diagnosis.lines import hanging
-from gpudoctor.tui.diagnosis.page import Page, headline, page
+from gpudoctor.tui.diagnosis.page import SAYS, Page, headline, page
 from gpudoctor.tui.diagnosis.styled import styled
 from gpudoctor.tui.diagnosis.view import View, rows
 from gpudoctor.tui.footer import Footer
@@ -71,7 +71,7 @@ class NodeReport(Screen[None]):
     def on_mount(self) -> None:
         """Show the report."""
         made = f", made {self.report.created}" if self.report.created else ""
-        parts = [(self.node, "heading"), (f"  {self.report.status.upper()}{made}  ", ""), (self.path, "dim")]
+        parts = [(self.node, "heading"), (f"  {word(self.report.status)}{made}  ", ""), (self.path, "dim")]
         self.query_one("#node-title", Static).update(styled(parts))
         self._show()
 
@@ -133,8 +133,8 @@ class NodeReport(Screen[None]):
 def proven(report: Report, width: int) -> Page:
     """What is said of a report without findings."""
     well = report.status == "pass"
-    says = "Nothing is wrong." if well else "Nothing was found, but not everything is known."
+    says = f"{SAYS.get(report.status, SAYS['incomplete'])}."
     told = [sentence for sentence in report.next if "--verbose" not in sentence]
     lines = [line for sentence in told for line in hanging("", sentence, width)]
     state = "pass" if well else "warn"
-    return Page((*headline(report.status.upper()[:7], says, width, state), *lines))
+    return Page((*headline(word(report.status)[:7], says, width, state), *lines))

@@ -31,6 +31,7 @@ LOOKS = {
     "refused": Look("R", "lost", "refused"),
     "not asked": Look("N", "lost", "not asked"),
     "unreadable": Look("?", "lost", "unreadable"),
+    "no-gpu": Look("G", "warn", "NO GPU"),
     "warn": Look("W", "warn", "warn"),
     "pass": Look("·", "pass", "pass"),
 }

@@ -24,6 +24,7 @@ LOOKS = {
     "unsupported": "dim",
 }
 
+ON_CPU = "All of it ran on the CPU: nothing was proven about a GPU."
 ILL = ("failed", "hung", "died")
 WORST = ("failed", "stopped", "not reached", "done", "unsupported")
 
@@ -122,6 +123,8 @@ def verdict(facts: Facts | None, report: Report | None) -> list[Piece]:
     if facts is None or not runs:
         return []
     open_ = [(clean(gap.why), "warn") for gap in gaps(facts)]
+    if all(run.kind == "cpu" for run in runs) and not facts.smoke.instead:
+        open_.append((ON_CPU, "warn"))
     done = outcomes([(test.name, test.outcome) for test in run.tests] for run in runs)["done"]
     if not done or findings(report):
         return open_

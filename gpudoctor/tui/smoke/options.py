@@ -25,6 +25,9 @@ NONE_CHOSEN = {
 }
 
 
+NO_GPU = "No GPU was found. Choose the CPU to test that instead: it proves nothing about a GPU."
+
+
 class Option(msgspec.Struct, frozen=True):
     """One thing to choose: its value in a Choice, its name and what it is for people, and whether it is preset."""
 
@@ -61,7 +64,7 @@ def choice(options: Groups, picked: Picked, seconds: int) -> Choice:
     """
     for name, sentence in NONE_CHOSEN.items():
         if not picked.get(name):
-            raise ChoiceError(sentence)
+            raise ChoiceError(NO_GPU if name == "devices" and _cpu_alone(options[name]) else sentence)
 
     def chosen(name: str) -> tuple[str, ...]:
         values = tuple(picked[name])
@@ -74,6 +77,10 @@ def choice(options: Groups, picked: Picked, seconds: int) -> Choice:
         dtypes=chosen("dtypes"),
         seconds=seconds,
     )
+
+
+def _cpu_alone(devices: Iterable[Option]) -> bool:
+    return [option.value for option in devices] == ["cpu"]
 
 
 # -- backends ------------------------------------------------------------------------------------------------
@@ -114,11 +121,11 @@ def _built(framework: Framework) -> str:
 
 
 def _devices(facts: Facts) -> Iterator[Option]:
-    """Every GPU, preset; the CPU, preset where there is none."""
+    """Every GPU, preset; the CPU, which proves nothing about a GPU, for whoever chooses it."""
     gpus = [target for target in _there(facts) if target.kind != "cpu"]
     for target in gpus:
         yield Option(_word(target), target.label, target.name or "")
-    yield Option("cpu", cpu().label, "", not gpus)
+    yield Option("cpu", cpu().label, "", preset=False)
 
 
 def _there(facts: Facts) -> tuple[Target, ...]:

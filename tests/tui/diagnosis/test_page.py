@@ -160,6 +160,11 @@ def test_nothing_found_where_not_all_is_known_is_no_pass() -> None:
     assert "screen.others" in [line.press for line in shown.lines]
 
 
+def test_without_a_gpu_nothing_reads_as_a_pass() -> None:
+    shown = nothing(Report(status="no-gpu"), False, None, 80)
+    assert text(shown).splitlines()[0] == "NO GPU  Programs have no GPU here, so none was judged"
+
+
 STATES = [
     ((None, True, None), "Probes look at the machine."),
     ((REPORT, True, None), "Probes look at the machine."),

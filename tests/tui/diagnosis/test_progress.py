@@ -91,3 +91,10 @@ def test_a_source_without_probes_has_no_line() -> None:
 def test_one_check_that_is_tried() -> None:
     assert said(again("link.narrow-pcie", 6, 12, 80)).endswith(" trying link.narrow-pcie again: 6 of 12 probes")
     assert "━" * 6 + "─" * 6 in said(again("a.b", 6, 12, 80))
+
+
+def test_without_a_gpu_nothing_is_said_to_have_passed() -> None:
+    session = looking()
+    session.take(Done(Report(status="no-gpu", summary=Summary(advice=1, passed=49)), mismatch()))
+    assert said(summary(session, 80)) == "NO GPU  0 failed, 1 advice, 49 without a finding"
+    assert summary(session, 80)[0][1] == "heading warn"

@@ -60,3 +60,7 @@ def test_each_state_has_a_letter_of_its_own() -> None:
 def test_a_state_of_a_later_release_is_named() -> None:
     assert look("asleep\n[b]") == ("+", "open", "asleep [b]")
     assert ranked({"pass": 1, "asleep": 2, "fail": 3}) == ["fail", "pass", "asleep"]
+
+
+def test_a_node_without_a_gpu_is_marked() -> None:
+    assert (look("no-gpu").letter, look("no-gpu").words) == ("G", "NO GPU")

@@ -5,6 +5,8 @@ from textual.widgets import Static
 
 from gpudoctor.facts import Smoke
 from gpudoctor.smoketests.suite import TESTS
+from gpudoctor.tui.smoke.options import NO_GPU
+from gpudoctor.tui.smoke.picks import SmokePicks
 from tests.builders import change, plain_host
 from tests.checks.smoke_machines import machine
 from tests.tui.screens import compare
@@ -18,10 +20,24 @@ def test_the_quick_suite_is_preset_and_what_would_run_is_said() -> None:
     async def do(there: There) -> None:
         assert there.picked("tests") == QUICK
         assert there.app.focused is there.place.query_one("#tests")
-        assert "7 tests: NumPy on CPU." in there.text
+        assert "7 tests: NumPy on CPU." not in there.text
         assert "Tests 7 of 11" in there.text
+        assert "PyTorch on GPU 0" in there.text
 
-    at(plain_host(), do)
+    at(machine(), do)
+
+
+def test_without_a_gpu_that_is_said_first_and_nothing_starts_before_somebody_chooses_the_cpu() -> None:
+    async def do(there: There) -> None:
+        assert NO_GPU in there.text
+        await there.press("s")
+        assert there.runner.course is None
+        assert any(NO_GPU in note.message for note in there.app._notifications)
+        there.place.query_one("#devices", SmokePicks).all_or_none()
+        await there.press("up")
+        assert "7 tests: NumPy on CPU." in there.text
+
+    at(plain_host(), do, (140, 40))
 
 
 def test_keys_toggle_one_and_all() -> None:

@@ -28,9 +28,14 @@ def test_frameworks_are_preset_and_what_needs_none_is_there() -> None:
     ]
 
 
-def test_without_a_gpu_the_cpu_is_preset() -> None:
+def test_without_a_gpu_the_cpu_is_there_for_who_chooses_it() -> None:
     assert names(plain_host(), "backends") == [("cpu", True)]
-    assert names(plain_host(), "devices") == [("cpu", True)]
+    assert names(plain_host(), "devices") == [("cpu", False)]
+    found = groups(plain_host())
+    picked = {name: preset(options) for name, options in found.items()}
+    with pytest.raises(ChoiceError, match="No GPU was found"):
+        choice(found, picked, 10)
+    assert choice(found, picked | {"devices": ("cpu",)}, 10) == Choice(tests=QUICK, devices=("cpu",))
 
 
 def test_amds_gpus_have_no_cuda_driver() -> None:
@@ -59,7 +64,7 @@ def test_each_device_that_can_be_chosen_is_found_again() -> None:
 
 @pytest.mark.parametrize(("group", "sentence"), NONE_CHOSEN.items())
 def test_an_empty_group_has_its_sentence(group: str, sentence: str) -> None:
-    found = groups(plain_host())
+    found = groups(machine())
     picked = {name: preset(options) for name, options in found.items()} | {group: ()}
     with pytest.raises(ChoiceError, match=sentence):
         choice(found, picked, 10)

@@ -26,13 +26,21 @@ def _ill(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def choose(there: There, *tests: str) -> None:
-    """Pick these tests alone."""
+    """Pick these tests alone, on the CPU."""
+    on_cpu(there)
     picks = there.place.query_one("#tests", SmokePicks)
     for place, item in enumerate(picks.items):
         if (item.value in picks.picked) != (item.value in tests):
             picks.highlighted = place
             await there.pilot.press("space")
     assert picks.picked == tests
+
+
+def on_cpu(there: There) -> None:
+    """Pick the CPU, which nobody but the user does where there is no GPU."""
+    devices = there.place.query_one("#devices", SmokePicks)
+    assert devices.picked == ()
+    devices.all_or_none()
 
 
 def ended(there: There) -> bool:
@@ -213,6 +221,7 @@ def test_a_fault_of_ours_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gpudoctor.tui.smoke.runner.conduct", broken)
 
     async def do(there: There) -> None:
+        on_cpu(there)
         await there.press("s")
         await there.until(lambda: ended(there))
         assert "gpudoctor itself failed: ValueError: nothing is as it was" in there.text
@@ -232,6 +241,7 @@ def test_a_machine_that_is_gone_is_told_when_tests_are_started() -> None:
     async def go(pilot: Pilot[int]) -> None:
         await settled(pilot)
         there = There(pilot)
+        on_cpu(there)
         await there.press("s")
         await there.until(lambda: "There is no interpreter /x/bin/python." in there.text)
         assert not there.runner.running

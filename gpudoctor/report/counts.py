@@ -1,0 +1,25 @@
+"""How many findings there are of each status and how the other checks ended, in the words of every renderer."""
+
+from gpudoctor.report.model import Report
+
+
+def counts(report: Report, unknown: str = "unknown") -> list[str]:
+    """The numbers with their words, worst first; without a GPU nothing is said to have passed.
+
+    Args:
+        report: whose.
+        unknown: the words for what is unknown, which may say how to see it.
+    """
+    s = report.summary
+    passed = "without a finding" if report.status == "no-gpu" else "passed"
+    parts = (
+        (s.fail, "failed"),
+        (s.warn, "warnings" if s.warn != 1 else "warning"),
+        (s.advice, "advice"),
+        (s.consequences, "consequences" if s.consequences != 1 else "consequence"),
+        (s.broken, "broken"),
+        (s.unknown, unknown),
+        (s.passed, passed),
+        (s.skipped, "not for this machine"),
+    )
+    return [f"{number} {name}" for number, name in parts if number or name in ("failed", passed)]
