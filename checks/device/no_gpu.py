@@ -6,6 +6,8 @@ from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.subjects import asked_for_nvidia, cards_of, framework_name, gpus_of, has_dxg, in_container, machine
+from gpudoctor.tasks import cmd, filtered, query
+from gpudoctor.tasks.blanks import IMAGE
 
 VIRTUAL = "Pass a GPU through to this virtual machine, or choose an instance type that has one."
 LOOK = (
@@ -46,17 +48,24 @@ def _so(facts: Facts) -> str:
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     if facts.host.system == "Windows":
         says = "If there is a GPU in this machine: look for it in the Device Manager, under Display adapters."
-        return (Fix(says, ("devmgmt.msc",), impact="none"),)
+        return (Fix(says, (cmd("devmgmt.msc"),), impact="none"),)
     if in_container(facts):
         says = "If the host has a GPU: give it to the container when it starts."
         commands = (
-            "docker run --gpus all IMAGE  # NVIDIA",
-            "docker run --device /dev/kfd --device /dev/dri IMAGE  # AMD",
+            cmd("docker", "run", "--gpus", "all", IMAGE, note="NVIDIA"),
+            cmd("docker", "run", "--device", "/dev/kfd", "--device", "/dev/dri", IMAGE, note="AMD"),
         )
         return (Fix(says, commands, "change-environment", needs="a new container"),)
     if isinstance(facts.host.virtual, str):
         return (Fix(VIRTUAL, (), "ask-vendor", needs="reboot"),)
-    return (Fix(LOOK, ("lspci -nn | grep -Ei 'vga|3d|display'",), "power-cycle", needs="reboot"),)
+    return (
+        Fix(
+            LOOK,
+            (filtered(query("lspci", "-nn"), query("grep", "-Ei", "vga|3d|display")),),
+            "power-cycle",
+            needs="reboot",
+        ),
+    )
 
 
 @check(

@@ -2,6 +2,7 @@
 
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
+from gpudoctor.tasks import Edit, query
 from gpudoctor.views.amd_boards import OnBoard, boards
 
 # power_dpm_force_performance_level, https://docs.kernel.org/gpu/amdgpu/thermal.html
@@ -18,11 +19,11 @@ def _fixes(on: OnBoard) -> tuple[Fix, ...]:
         Fix(
             "Let amdgpu choose the clocks, and look for what sets the level: a tuning program (LACT, CoreCtrl), a "
             "script, a profile of TLP or tuned.",
-            (f"echo auto | sudo tee {path}",),
+            (Edit(path, text="auto\n", root=True),),
             "change-environment",
             root=True,
-            undo=f"echo {on.board.performance_level if on.board else 'low'} | sudo tee {path}",
-            verify=f"cat {path}",
+            undo=(Edit(path, text=f"{on.board.performance_level if on.board else 'low'}\n", root=True),),
+            verify=query("cat", path),
         ),
     )
 

@@ -5,23 +5,24 @@ from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge import rocm
 from gpudoctor.maybe import known, known_or
 from gpudoctor.subjects import amd_compute
+from gpudoctor.tasks import export, unset
 from gpudoctor.views.gfx import OVERRIDE, covers, override_text, same_isa
 from gpudoctor.views.visibility import visible_amd
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
-    unset = Fix(
+    free = Fix(
         f"Unset {OVERRIDE}, and take it out of ~/.bashrc, the launch script or the container's environment.",
-        (f"unset {OVERRIDE}",),
+        (unset(OVERRIDE),),
         "change-environment",
         needs="restart of the program",
     )
     needy = [g for g in visible_amd(facts) if rocm.override_for(str(g.gfx))]
     if len(visible_amd(facts)) > 1 and needy:
-        text = rocm.override_for(str(needy[0].gfx))
+        text = str(rocm.override_for(str(needy[0].gfx)))
         says = "Where one of the GPUs needs it: set it for that node of ROCr alone."
-        return unset, Fix(says, (f"export {OVERRIDE}_{needy[0].index}={text}",), "change-environment")
-    return (unset,)
+        return free, Fix(says, (export(f"{OVERRIDE}_{needy[0].index}", text),), "change-environment")
+    return (free,)
 
 
 @check(

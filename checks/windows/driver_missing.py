@@ -1,6 +1,7 @@
 """A GPU that runs with Microsoft's basic driver, or with none."""
 
 from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.tasks import query
 from gpudoctor.views.nt import OnAdapter, windows_adapters
 
 _PAGES = {
@@ -13,7 +14,7 @@ _BASIC = "Microsoft Basic Display Adapter"
 
 def _fixes(on: OnAdapter) -> tuple[Fix, ...]:
     says = f"Install {on.maker}'s driver from {_PAGES[on.maker]}, then restart."
-    proof = "nvidia-smi" if on.maker == "NVIDIA" else "devmgmt.msc"
+    proof = query("nvidia-smi" if on.maker == "NVIDIA" else "devmgmt.msc")
     return (Fix(says, (), "reinstall-package", root=True, needs="reboot", verify=proof),)
 
 

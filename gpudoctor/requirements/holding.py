@@ -4,10 +4,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix
 from gpudoctor.maybe import Unknown
 from gpudoctor.report.failures import told
-from gpudoctor.report.model import FindingEntry, Report
+from gpudoctor.report.model import FindingEntry, FixEntry, Report
 from gpudoctor.requirements.wanted import DEMANDS, Demand
 
 
@@ -27,7 +26,7 @@ class Unmet(NamedTuple):
     finding: FindingEntry | None = None
 
     @property
-    def fixes(self) -> tuple[Fix, ...]:
+    def fixes(self) -> tuple[FixEntry, ...]:
         """What mends it, as far as gpudoctor knows."""
         return self.finding.fixes if self.finding else ()
 

@@ -113,7 +113,7 @@ def test_cpu_build_of_a_project_is_mended_in_its_files() -> None:
         'torch = { index = "pytorch-cu130" }',
     )
     assert "\n".join(lines) in said  # a block that can be copied
-    assert "cd /srv/app\nuv lock --upgrade-package torch\nuv sync" in said
+    assert "uv lock --project /srv/app --upgrade-package torch\nuv sync --project /srv/app" in said
     assert "grep" not in said
 
 
@@ -207,7 +207,7 @@ def test_arch_missing(built: Any, card: dict[str, Any], driver: str, says: str, 
     facts = environment(built, facts=machine(driver, card=card))
     assert one(arch_missing, facts) == ("problem", says)
     assert index in commands(arch_missing, facts)
-    assert "uninstall -y torch" in commands(arch_missing, facts)
+    assert "install --force-reinstall --no-deps --index-url" in commands(arch_missing, facts)
 
 
 def test_arch_missing_passes_and_does_not_know() -> None:
