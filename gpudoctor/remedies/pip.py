@@ -25,7 +25,7 @@ def pip(installer: Installer, interpreter: str, verb: str, *words: str) -> Comma
     return cmd(*first, *words, packages=Packages(interpreter, installer, resolve))
 
 
-def replace(installer: Installer, interpreter: str, index: str, names: Sequence[str], *options: str) -> Tasks:
+def replace(installer: Installer, interpreter: str, index: str | None, names: Sequence[str], *options: str) -> Tasks:
     """The commands that put the builds of another index in the place of those that are there, and nothing else.
 
     pip and uv keep an installed version that satisfies a requirement, whatever build it is. Nothing is removed first:
@@ -35,11 +35,11 @@ def replace(installer: Installer, interpreter: str, index: str, names: Sequence[
     Args:
         installer: pip or uv.
         interpreter: the environment's Python.
-        index: the address of the only index that is asked.
+        index: the address of the only index that is asked; None: the usual one.
         names: the packages, as requirements.
         options: further options.
     """
-    source = (*options, "--index-url", index)
+    source = (*options, *(("--index-url", index) if index else ()))
     if installer == "uv":
         again = [word for name in names for word in ("--reinstall-package", re.split(r"[^\w.-]", name)[0])]
         return (pip(installer, interpreter, "install", *again, *source, *names),)

@@ -102,8 +102,8 @@ def add(python: Python, *specs: str, upgrade: bool = False) -> tuple[Command, ..
     return (install(python, *specs, upgrade=upgrade),)
 
 
-def another_build(python: Python, *names: str, index: str) -> Tasks:
-    """The commands that take these packages from another index, in this environment."""
+def another_build(python: Python, *names: str, index: str | None) -> Tasks:
+    """The commands that take these packages from an index, over those that are there in this environment."""
     return replace(_installer(python), python.path, index, names, *_permission(python))
 
 
@@ -198,7 +198,7 @@ def reinstall_torch(
     by_conda = [c for c in conda_of(python) if c.name in ("pytorch", "libtorch", "pytorch-mutex", "cpuonly")]
     if by_conda or manager_of(python) == "pixi":
         return (_by_conda(python, choice, {c.name for c in by_conda}),)
-    if _from_distribution(python, names):
+    if from_distribution(python, names):
         return (_own_environment(facts, python, choice, names),)
     # pip's --extra-index-url would let a newer wheel of another build win: so the index is the only one
     commands = another_build(python, *names, index=choice.index)
@@ -248,9 +248,7 @@ def _undo(python: Python, framework: Framework | None) -> Tasks:
     version = framework.version if framework else None
     if not isinstance(version, str):
         return ()
-    build = version.partition("+")[2]
-    known = build == "cpu" or build.startswith(("cu", "rocm"))
-    return (install(python, f"torch=={version}", index=torch.index_of(build) if known else None),)
+    return (install(python, f"torch=={version}", index=torch.index_of_build(version)),)
 
 
 def _project(facts: Facts, python: Python, choice: torch.TorchChoice, names: Sequence[str]) -> Fix:
@@ -326,7 +324,7 @@ def new_environment(python: Python, minor: str, *words: str) -> tuple[Command, .
     )
 
 
-def _from_distribution(python: Python, names: Sequence[str]) -> bool:
+def from_distribution(python: Python, names: Sequence[str]) -> bool:
     """Whether the distribution's package manager brought PyTorch: pip can then neither remove nor replace it."""
     packages = () if isinstance(python.packages, Unknown) else python.packages
     return any(p.name in names and p.folder.startswith("/usr/lib") for p in packages)

@@ -43,9 +43,7 @@ class Installed(msgspec.Struct, frozen=True):
     @property
     def index(self) -> str | None:
         """The index of its build, where its local version names one of PyTorch's; None: the usual one."""
-        build = self.version.partition("+")[2]
-        known = re.fullmatch(r"cpu|xpu|cu\d+|rocm[\d.]+", build) and not self.url
-        return torch.index_of(build) if known else None
+        return None if self.url else torch.index_of_build(self.version)
 
 
 # Asks an interpreter; None: it could not be asked.

@@ -1,4 +1,4 @@
-"""`gpudoctor fix` in real environments, with wheels made here: it asks first, installs over, and undoes to the version."""
+"""`gpudoctor fix` in real environments, with wheels made here: asked first, installed over, undone to the version."""
 
 import base64
 import hashlib
@@ -29,6 +29,7 @@ FIXES = (
         pip(BY, PYTHON, "install", "alpha==2.0+cu126"),
     )),
     Fix("Do half of it.", (pip(BY, PYTHON, "install", "alpha==2.0+cu126"), cmd("false"))),
+    Fix("Bring what is gone.", (pip(BY, PYTHON, "install", "alpha==1.0+cpu"),)),
     Fix("Take what nobody has.", (
         pip(BY, PYTHON, "uninstall", *(("-y",) if BY == "pip" else ()), "alpha"),
         pip(BY, PYTHON, "install", "alpha==9.9"),
@@ -166,7 +167,7 @@ def test_it_is_installed_over_and_undone_to_the_version(place: Place) -> None:
 
 
 def test_without_an_index_nothing_is_changed_and_that_is_said(place: Place) -> None:
-    for choice in ("1", "2", "3", "4"):
+    for choice in ("1", "2", "3", "5"):
         ran = place.fix("acme.wrong-alpha", "--choice", choice, wheels=place.empty)
         assert (ran.code, place.there()) == (4, BEFORE)
         assert "Nothing of this was done, because it cannot be installed: " in ran.err
@@ -200,3 +201,12 @@ def test_what_cannot_be_had_back_leaves_things_as_they_are(place: Place) -> None
     assert "Nothing was changed before it." in ran.err
     assert place.fix("--undo").code == 0  # once there is an index again
     assert place.there() == BEFORE
+
+
+def test_the_version_that_is_there_brings_what_it_requires_and_nothing_else(place: Place) -> None:
+    installer = ("uv", "pip", "uninstall", "--python", place.python) if place.by == "uv" else (
+        place.python, "-m", "pip", "uninstall", "-y"
+    )  # fmt: skip
+    place.do(*installer, "beta")
+    place.fix("acme.wrong-alpha", "--choice", "4")
+    assert place.there() == {**BEFORE, "beta": "2.0"}  # the newest, as alpha 1.0 names no version
