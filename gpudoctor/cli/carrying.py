@@ -74,6 +74,15 @@ def own(argv: tuple[str, ...]) -> list[str]:
     return words
 
 
+def lacks_sudo() -> bool:
+    """Whether nobody can become root from here: we are not, and there is no sudo."""
+    import shutil
+
+    from gpudoctor.setup.carry import is_root
+
+    return not is_root() and shutil.which("sudo") is None
+
+
 def installed(python: str) -> "tuple[Installed, ...] | None":
     """What is installed in an environment, as its interpreter says; None: it does not."""
     import msgspec

@@ -121,6 +121,7 @@ def _carried_out(arguments: argparse.Namespace, entry: "FindingEntry", fix: "Fix
 
 def _why_not(entry: "FindingEntry", fix: "FixEntry", runs: bool) -> str:
     """Why a fix cannot be carried out from here, in a sentence; empty: it can."""
+    from gpudoctor.cli import carrying
     from gpudoctor.report.fixes import can_carry
     from gpudoctor.tasks import is_lookup
 
@@ -133,6 +134,8 @@ def _why_not(entry: "FindingEntry", fix: "FixEntry", runs: bool) -> str:
         if all(map(is_lookup, fix.tasks)):
             return f"Nothing was run: the commands only look, and mend nothing. {shows}"
         return f"Nothing was run: the commands need your shell, or words that only you know. {shows}"
+    if fix.root and carrying.lacks_sudo():
+        return "Nothing was run: it needs root, and there is no sudo here to ask for it. Run gpudoctor as root."
     return "" if runs else f"Nothing was run: it needs root. Ask again with --with-root: {entry.run}"
 
 
@@ -188,7 +191,7 @@ def _undo(arguments: argparse.Namespace) -> int:
     if not step.commands:
         journal.write("left", what=run_)
         return DECLINED
-    if not runnable(step, arguments.with_root):
+    if not runnable(step, arguments.with_root) or (step.asks_root and carrying.lacks_sudo()):
         complain("Nothing was run: it needs root. Type the commands, or give --with-root.")
         return DECLINED
     if not carrying.agreed("Take it back now?", arguments.yes):

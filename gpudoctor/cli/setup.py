@@ -135,11 +135,13 @@ def _must_have_programs(steps: "tuple[Step, ...]") -> None:
     """
     import shutil
 
+    from gpudoctor.cli.carrying import lacks_sudo
     from gpudoctor.tasks import Command
 
     programs = [c.argv[0] for step in steps for c in step.commands if isinstance(c, Command)]
     names = dict.fromkeys(name for name in programs if "/" not in name and name != "gpudoctor")
     missing = [name for name in names if shutil.which(name) is None]
+    missing += ["sudo"] if any(step.asks_root for step in steps) and lacks_sudo() else []
     if missing:
         raise UsageError(f"This needs {' and '.join(missing)}, which is not on PATH; --manager names another.")
 
