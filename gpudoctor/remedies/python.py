@@ -244,11 +244,9 @@ def _fits(facts: Facts, choice: torch.TorchChoice) -> str:
 
 
 def _undo(python: Python, framework: Framework | None) -> Tasks:
-    """The version before, from the index of its build."""
+    """The version before, where the usual index has it; `gpudoctor fix --undo` knows the others' indexes."""
     version = framework.version if framework else None
-    if not isinstance(version, str):
-        return ()
-    return (install(python, f"torch=={version}", index=torch.index_of_build(version)),)
+    return (install(python, f"torch=={version}"),) if isinstance(version, str) and "+" not in version else ()
 
 
 def _project(facts: Facts, python: Python, choice: torch.TorchChoice, names: Sequence[str]) -> Fix:
