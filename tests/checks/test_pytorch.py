@@ -263,7 +263,7 @@ GONE = "ModuleNotFoundError: No module named 'typing_extensions'"
 
 def test_a_missing_requirement_is_brought_and_pytorch_stays() -> None:
     there = (package("torch", "2.7.1+cu126"), package("torchvision", "0.22.1+cu126"))
-    facts = environment(torch(live=live(import_error=GONE)), packages=there, version="3.12.1")
+    facts = change(environment(torch(live=live(import_error=GONE)), version="3.12.1"), "pythons.0.packages", there)
     first, second, *_ = run(import_fails, facts)[0].fixes
     assert first.says.startswith("Install what PyTorch 2.7.1 requires and what is gone: typing_extensions")
     assert first.commands == ("/opt/env/bin/python -m pip install torch==2.7.1+cu126",)
