@@ -6,11 +6,11 @@ from pathlib import Path
 
 import msgspec
 
-from gpudoctor.judge import Fix
 from gpudoctor.report.inventory import Inventory, Scalar
 from gpudoctor.report.model import (
     FigureEntry,
     FindingEntry,
+    FixEntry,
     FrameworkEntry,
     GpuEntry,
     MachineEntry,
@@ -123,7 +123,7 @@ def _link(index: int) -> FindingEntry:
         says=f"GPU {index} ({NAME}) uses 8 of 16 lanes.",
         cause="The card does not sit right in its slot, or a riser or the slot's contacts are damaged.",
         evidence=(f"current_link_width 8, max_link_width 16 of GPU {index}",),
-        fixes=(Fix("Reseat the card, and clean its contacts.", action="replace-hardware", needs="reboot"),),
+        fixes=(FixEntry("Reseat the card, and clean its contacts.", action="replace-hardware", needs="reboot"),),
         affects=("everything",), ruled_out=("device.fallen-off-the-bus", "device.needs-reset"),
         references=("https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceQueries.html",),
     )  # fmt: skip
@@ -134,7 +134,7 @@ def _driver() -> FindingEntry:
         check="driver.not-loaded", status="fail", subject="the driver", title="The driver is not loaded",
         says="No module nvidia is loaded, although eight GPUs are on the PCI bus.",
         cause="The module was not built for the running kernel.",
-        fixes=(Fix("Build the module.", ("sudo dkms autoinstall", "sudo modprobe nvidia"), root=True),),
+        fixes=(FixEntry("Build the module.", ("sudo dkms autoinstall", "sudo modprobe nvidia"), root=True),),
         affects=("everything",),
     )  # fmt: skip
 

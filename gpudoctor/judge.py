@@ -8,6 +8,8 @@ import msgspec
 
 from gpudoctor.facts import Facts
 from gpudoctor.maybe import UnknownFactError
+from gpudoctor.tasks import Task, Tasks, needs_root
+from gpudoctor.tasks.shown import typed
 
 S = TypeVar("S")
 
@@ -46,27 +48,45 @@ Impact = Literal["none", "reversible", "persistent", "irreversible", "data loss"
 
 
 class Fix(msgspec.Struct, frozen=True):
-    """One way to mend a problem; commands are shown and never run.
+    """One way to fix a problem.
 
     Attributes:
         says: one sentence that starts with a verb.
-        commands: what to type, for this machine.
+        tasks: what is done, in this order, on this machine.
         action: what kind of act it is, for machines.
-        root: whether the commands need root.
+        root: whether it needs root, where no task says so.
         needs: what has to follow: relogin, restart of a service or container, reboot.
         impact: what it does to the machine, at worst.
-        undo: how to take it back.
-        verify: the command that shows that it helped.
+        undo: what takes it back.
+        verify: what shows that it helped.
+        place: where it is done: here, or outside of this container or virtual machine.
     """
 
     says: str
-    commands: tuple[str, ...] = ()
+    tasks: Tasks = ()
     action: Action | None = None
     root: bool = False
     needs: str | None = None
     impact: Impact = "reversible"
-    undo: str | None = None
-    verify: str | None = None
+    undo: Tasks = ()
+    verify: Task | None = None
+    place: Literal["here", "outside"] = "here"
+
+    def __post_init__(self) -> None:
+        """Hold that it is made of tasks: a string would be found only when somebody has the problem."""
+        for one in (*self.tasks, *self.undo, *((self.verify,) if self.verify else ())):
+            if not isinstance(one, Task):
+                raise TypeError(f"a fix is made of tasks (gpudoctor.tasks.cmd, as_root ...), not of {one!r}")
+
+    @property
+    def commands(self) -> tuple[str, ...]:
+        """The tasks as an ordinary user types them."""
+        return typed(self.tasks)
+
+    @property
+    def asks_root(self) -> bool:
+        """Whether it needs root."""
+        return self.root or any(map(needs_root, self.tasks))
 
 
 class About(msgspec.Struct, frozen=True):

@@ -183,9 +183,10 @@ def _planned(one: Unmet, facts: Facts, wanted: object) -> Unmet:
     """The same, with what would make the machine so where nothing is wrong with it."""
     if one.finding or one.unknown:
         return one
+    from gpudoctor.report.fixes import entries
     from gpudoctor.setup.meeting import fixes
 
-    return one._replace(planned=fixes(facts, one.name, wanted))
+    return one._replace(planned=entries(fixes(facts, one.name, wanted), facts))
 
 
 def run(

@@ -12,6 +12,7 @@ import pytest
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Verdict
 from gpudoctor.maybe import Unknown
+from gpudoctor.tasks.shown import typed
 
 WHY = Unknown("nobody looked")
 # What no sentence may hold; code ("is not None", "x = None") may speak of None.
@@ -122,7 +123,7 @@ def sentences(verdict: Verdict) -> Iterator[tuple[str, bool]]:
         yield verdict.problem.cause or "", False
     for fix in verdict.fixes:
         yield fix.says, False
-        yield from ((command, True) for command in (*fix.commands, fix.undo or "", fix.verify or ""))
+        yield from ((line, True) for line in typed((*fix.tasks, *fix.undo, *((fix.verify,) if fix.verify else ()))))
 
 
 def fault(text: str, command: bool = False) -> str | None:

@@ -15,6 +15,7 @@ from gpudoctor.facts import Facts
 from gpudoctor.judge import Check, Fix, Severity
 from gpudoctor.pages import check_markdown, check_page
 from gpudoctor.subjects import machine
+from gpudoctor.tasks import cmd
 
 ROOT = Path(gpudoctor.__file__).parent.parent
 
@@ -34,7 +35,7 @@ TEXTS = {
     "seen": ("simulated 2026-11", "hardware 2026-12"),
     "aliases": ("power.cable",),
 }
-FIX = Fix("Plug it.", ("plug --in", "plug --test"), root=True)
+FIX = Fix("Plug it.", (cmd("plug", "--in"), cmd("plug", "--test")), root=True)
 ONE: Check[Facts] = Check(not_plugged, fixes=(FIX,), **TEXTS)  # type: ignore[arg-type]
 MOVING: Check[Facts] = Check(not_plugged, fixes=lambda _: (FIX,), deprecated="See tests.x.", **TEXTS)  # type: ignore[arg-type]
 

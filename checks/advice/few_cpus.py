@@ -5,6 +5,8 @@ from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.remedies.container import again, engine
 from gpudoctor.subjects import in_container, nvidia_hardware
+from gpudoctor.tasks import cmd, query
+from gpudoctor.tasks.blanks import REST
 from gpudoctor.views.advice import computing
 from gpudoctor.views.gpus import visible_gpus
 
@@ -15,13 +17,20 @@ _EACH = 2
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     cores = 4 * len(visible_gpus(facts))
     if "SLURM_JOB_ID" in facts.host.environment:
-        return (Fix("Ask the scheduler for more cores.", (f"srun --gpus=1 --cpus-per-task={cores} --pty bash",)),)
+        return (
+            Fix(
+                "Ask the scheduler for more cores.",
+                (cmd("srun", "--gpus=1", f"--cpus-per-task={cores}", "--pty", "bash", person=True),),
+            ),
+        )
     if in_container(facts) and engine(facts) == "kubernetes":
         says = f"Raise the CPU limit in resources of the pod's container to {cores} or more."
-        return (again(says, verify="nproc"),)
+        return (again(says, verify=query("nproc")),)
     if in_container(facts):
         says = "Start the container with more cores."
-        return (again(says, f"docker run --cpus={cores} ...", verify="cat /sys/fs/cgroup/cpu.max"),)
+        return (
+            again(says, cmd("docker", "run", f"--cpus={cores}", REST), verify=query("cat", "/sys/fs/cgroup/cpu.max")),
+        )
     return ()
 
 

@@ -3,6 +3,7 @@
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.subjects import NAMES, OnFramework, nvidia_hardware
+from gpudoctor.tasks import export, unset
 from gpudoctor.views.advice import computing
 
 _GROWTH = {"tensorflow": "TF_FORCE_GPU_ALLOW_GROWTH=true", "jax": "XLA_PYTHON_CLIENT_PREALLOCATE=false"}
@@ -35,8 +36,8 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         return ()
     setting = _GROWTH[found[0].framework.name]
     says = "Where one program, or two on one GPU, use both: let it take memory as it needs it."
-    undo = f"unset {setting.partition('=')[0]}"
-    return (Fix(says, (f"export {setting}",), "change-environment", undo=undo),)
+    name, _, value = setting.partition("=")
+    return (Fix(says, (export(name, value),), "change-environment", undo=(unset(name),)),)
 
 
 @check(

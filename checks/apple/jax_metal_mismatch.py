@@ -6,6 +6,7 @@ from gpudoctor.knowledge.kernels import version
 from gpudoctor.maybe import known, present
 from gpudoctor.remedies.python import install, uninstall, version_of
 from gpudoctor.subjects import OnFramework
+from gpudoctor.tasks import query
 from gpudoctor.views.apple import mac_jaxes
 
 _NAME = "jax-metal"
@@ -13,10 +14,10 @@ _NAME = "jax-metal"
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     newest = apple.apple().jax.newest
-    proof = f"{on.python.path} -c 'import jax; print(jax.devices())'"
+    proof = query(on.python.path, "-c", "import jax; print(jax.devices())")
     undo = install(on.python, f"{_NAME}=={present(version_of(on.python, _NAME))}")
     says = "Remove the plug-in: JAX then computes on the processor."
-    remove = Fix(says, (uninstall(on.python, _NAME),), "reinstall-package", undo=undo, verify=proof)
+    remove = Fix(says, (uninstall(on.python, _NAME),), "reinstall-package", undo=(undo,), verify=proof)
     says = f"Take the JAX that it was made for ({newest}); it is experimental, and much of JAX is missing in it."
     pair = install(on.python, f"jax=={newest}", f"jaxlib=={newest}")
     return (remove, Fix(says, (pair,), "reinstall-package", verify=proof))

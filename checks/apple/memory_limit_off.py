@@ -2,6 +2,7 @@
 
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.subjects import OnLive
+from gpudoctor.tasks import filtered, query, unset
 from gpudoctor.views.apple import mac_torches
 
 _NAME = "PYTORCH_MPS_HIGH_WATERMARK_RATIO"
@@ -15,9 +16,9 @@ _NAME = "PYTORCH_MPS_HIGH_WATERMARK_RATIO"
     fixes=(
         Fix(
             "Take the variable away, and make batches smaller where memory runs out.",
-            (f"unset {_NAME}",),
+            (unset(_NAME),),
             "change-environment",
-            verify=f"env | grep {_NAME}",
+            verify=filtered(query("env"), query("grep", _NAME)),
         ),
     ),
     references=("https://docs.pytorch.org/docs/stable/mps_environment_variables.html",),

@@ -4,13 +4,14 @@ from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.remedies.python import install, torch_family
 from gpudoctor.subjects import OnLive
+from gpudoctor.tasks import query
 from gpudoctor.views.apple import mac_torches
 
 
 def _fixes(on: OnLive) -> tuple[Fix, ...]:
     says = "Install PyPI's PyTorch for Apple silicon, which is built with MPS; there is no build with CUDA for macOS."
     command = install(on.python, *torch_family(on.python), upgrade=True, force=True)
-    proof = f"{on.python.path} -c 'import torch; print(torch.backends.mps.is_built())'"
+    proof = query(on.python.path, "-c", "import torch; print(torch.backends.mps.is_built())")
     return (Fix(says, (command,), "reinstall-package", verify=proof),)
 
 

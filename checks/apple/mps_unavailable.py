@@ -6,6 +6,7 @@ from gpudoctor.knowledge.kernels import version
 from gpudoctor.maybe import known, known_or, phrase, present
 from gpudoctor.remedies.python import install
 from gpudoctor.subjects import OnLive
+from gpudoctor.tasks import query
 from gpudoctor.views.apple import mac_torches
 
 
@@ -17,15 +18,19 @@ def _floor(on: OnLive) -> str | None:
 
 
 def _fixes(on: OnLive) -> tuple[Fix, ...]:
-    proof = f"{on.python.path} -c 'import torch; print(torch.ones(1, device=\"mps\"))'"
+    proof = query(on.python.path, "-c", 'import torch; print(torch.ones(1, device="mps"))')
     floor = _floor(on)
     if floor is None:
         says = (
             "Try it in a Terminal of the Mac itself: in some remote sessions and virtual machines Metal has no device."
         )
-        return (Fix(says, ("system_profiler SPDisplaysDataType",), impact="none", verify=proof),)
+        return (Fix(says, (query("system_profiler", "SPDisplaysDataType"),), impact="none", verify=proof),)
     update = Fix(
-        f"Update macOS to {floor} or newer.", ("softwareupdate --list",), "reboot", needs="reboot", verify=proof
+        f"Update macOS to {floor} or newer.",
+        (query("softwareupdate", "--list"),),
+        "reboot",
+        needs="reboot",
+        verify=proof,
     )
     before = apple.torch_before(present(on.facts.apple.macos))
     if before is None:

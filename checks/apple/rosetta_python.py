@@ -3,6 +3,7 @@
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.subjects import OnPython
+from gpudoctor.tasks import cmd
 from gpudoctor.views.apple import mac_pythons
 
 _ANEW = ", in a terminal that does not run under Rosetta, and make the environment anew."
@@ -11,11 +12,11 @@ _ANEW = ", in a terminal that does not run under Rosetta, and make the environme
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
     if on.python.kind == "conda":
         says = f"Install Miniforge for Apple silicon{_ANEW}"
-        commands = ("arch  # must say arm64", "brew install miniforge")
+        commands = (cmd("arch", note="must say arm64"), cmd("brew", "install", "miniforge"))
     else:
         says = f"Install a Python for Apple silicon{_ANEW}"
-        commands = ("arch  # must say arm64", "brew install python")
-    proof = "python3 -c 'import platform; print(platform.machine())'  # arm64"
+        commands = (cmd("arch", note="must say arm64"), cmd("brew", "install", "python"))
+    proof = cmd("python3", "-c", "import platform; print(platform.machine())", note="arm64")
     return (Fix(says, commands, "reinstall-package", verify=proof),)
 
 

@@ -5,19 +5,20 @@ from gpudoctor.knowledge import apple
 from gpudoctor.maybe import known, present
 from gpudoctor.remedies.python import install, uninstall, version_of
 from gpudoctor.subjects import OnFramework
+from gpudoctor.tasks import query
 from gpudoctor.views.apple import mac_tensorflows
 
 _NAME = "tensorflow-metal"
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
-    proof = f"{on.python.path} -c 'import tensorflow as tf; print(tf.config.list_physical_devices())'"
+    proof = query(on.python.path, "-c", "import tensorflow as tf; print(tf.config.list_physical_devices())")
     newest, first, last = apple.apple().metal.rows[0]
     pair = install(on.python, f"tensorflow=={last}.*", f"{_NAME}=={newest}.*")
     remove = Fix(
         "Remove the plug-in: TensorFlow then imports, and computes on the processor.",
         (uninstall(on.python, _NAME),), "reinstall-package",
-        undo=install(on.python, f"{_NAME}=={present(version_of(on.python, _NAME))}"), verify=proof,
+        undo=(install(on.python, f"{_NAME}=={present(version_of(on.python, _NAME))}"),), verify=proof,
     )  # fmt: skip
     says = f"Install a pair that fits: TensorFlow {first} and {_NAME} {newest} (Python 3.9 to 3.12)."
     return (remove, Fix(says, (pair,), "reinstall-package", verify=proof))

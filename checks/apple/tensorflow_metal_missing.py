@@ -5,6 +5,7 @@ from gpudoctor.knowledge import apple
 from gpudoctor.maybe import known
 from gpudoctor.remedies.python import install, version_of
 from gpudoctor.subjects import OnFramework
+from gpudoctor.tasks import query
 from gpudoctor.views.apple import mac_tensorflows
 from gpudoctor.views.frameworks import other_works
 
@@ -16,7 +17,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
         f"tensorflow-metal {newest}, the last that Apple made. Keras runs on the GPU through PyTorch, too."
     )
     pair = install(on.python, f"tensorflow=={last}.*", f"tensorflow-metal=={newest}.*")
-    proof = f"{on.python.path} -c 'import tensorflow as tf; print(tf.config.list_physical_devices())'"
+    proof = query(on.python.path, "-c", "import tensorflow as tf; print(tf.config.list_physical_devices())")
     return (Fix(says, (pair,), "reinstall-package", verify=proof),)
 
 

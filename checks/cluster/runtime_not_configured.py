@@ -4,6 +4,7 @@ from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or, phrase, phrases
 from gpudoctor.remedies import container
+from gpudoctor.tasks import as_root, query
 from gpudoctor.views.cards import any_works
 from gpudoctor.views.clusters import kubernetes_nodes
 
@@ -11,13 +12,15 @@ _FIX = Fix(
     "Tell containerd (for CRI-O: --runtime=crio, and restart crio) of the nvidia runtime, then start the device "
     "plugin's pods anew.",
     (
-        "sudo nvidia-ctk runtime configure --runtime=containerd --set-as-default",
-        "sudo systemctl restart containerd",
+        as_root("nvidia-ctk", "runtime", "configure", "--runtime=containerd", "--set-as-default"),
+        as_root("systemctl", "restart", "containerd"),
     ),
     "change-environment",
     root=True,
     needs="restart of containerd",
-    verify="kubectl get nodes -o custom-columns=NAME:.metadata.name,GPU:.status.allocatable.nvidia\\\\.com/gpu",
+    verify=query(
+        "kubectl", "get", "nodes", "-o", "custom-columns=NAME:.metadata.name,GPU:.status.allocatable.nvidia\\.com/gpu"
+    ),
 )
 
 

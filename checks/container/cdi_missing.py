@@ -6,6 +6,7 @@ from gpudoctor.facts import Facts
 from gpudoctor.judge import MACHINE, About, Fix, Problem, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.subjects import in_container, on_wsl
+from gpudoctor.tasks import as_root, cmd, query
 from gpudoctor.views.cards import any_works
 
 
@@ -24,11 +25,14 @@ def _podman_hosts(facts: Facts) -> Iterator[tuple[About, Facts]]:
     fixes=(
         Fix(
             "Make the specification; make it anew after each change of the driver.",
-            ("sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml", "nvidia-ctk cdi list"),
+            (
+                as_root("nvidia-ctk", "cdi", "generate", "--output=/etc/cdi/nvidia.yaml"),
+                query("nvidia-ctk", "cdi", "list"),
+            ),
             "change-environment",
             root=True,
-            undo="sudo rm /etc/cdi/nvidia.yaml",
-            verify="podman run --rm --device nvidia.com/gpu=all ubuntu nvidia-smi",
+            undo=(as_root("rm", "/etc/cdi/nvidia.yaml"),),
+            verify=cmd("podman", "run", "--rm", "--device", "nvidia.com/gpu=all", "ubuntu", "nvidia-smi"),
         ),
     ),
     references=("https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/cdi-support.html",),

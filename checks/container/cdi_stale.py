@@ -7,6 +7,7 @@ from gpudoctor.judge import MACHINE, About, Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or
 from gpudoctor.remedies.driver import user_version
 from gpudoctor.subjects import has_nvidia, in_container, on_wsl
+from gpudoctor.tasks import as_root, query
 
 
 def _hosts(facts: Facts) -> Iterator[tuple[About, Facts]]:
@@ -19,11 +20,11 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     return (
         Fix(
             "Make the specification anew; from toolkit 1.18 on a service does so after each upgrade.",
-            (f"sudo nvidia-ctk cdi generate --output={path}",),
+            (as_root("nvidia-ctk", "cdi", "generate", f"--output={path}"),),
             "change-environment",
             root=True,
             needs="new containers",
-            verify="nvidia-ctk cdi list",
+            verify=query("nvidia-ctk", "cdi", "list"),
         ),
     )
 

@@ -4,12 +4,25 @@ from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, phrase
 from gpudoctor.remedies import container
+from gpudoctor.tasks import cmd
+from gpudoctor.tasks.blanks import REST
 from gpudoctor.views.containers import gpu_nodes, nvidia_container
 
 _BY_HAND = container.again(
     "Where the devices are named one by one, name these as well.",
-    "docker run --device /dev/nvidia0 --device /dev/nvidiactl --device /dev/nvidia-uvm "
-    "--device /dev/nvidia-uvm-tools ...",
+    cmd(
+        "docker",
+        "run",
+        "--device",
+        "/dev/nvidia0",
+        "--device",
+        "/dev/nvidiactl",
+        "--device",
+        "/dev/nvidia-uvm",
+        "--device",
+        "/dev/nvidia-uvm-tools",
+        REST,
+    ),
 )
 
 

@@ -4,6 +4,7 @@ from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import Unknown
 from gpudoctor.remedies import container
+from gpudoctor.tasks import Shell, as_root, cmd
 from gpudoctor.views.containers import docker_host
 
 
@@ -12,11 +13,15 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     return (
         Fix(
             f"Correct {path} (a comma too many or too few, a comment, two documents in a row), then restart Docker.",
-            (f"python3 -m json.tool {path}", f"sudo nano {path}", *container.restart_docker(facts)),
+            (
+                cmd("python3", "-m", "json.tool", path),
+                as_root("nano", path, person=True),
+                *container.restart_docker(facts),
+            ),
             "change-environment",
             root=True,
             needs="restart of Docker",
-            verify=f"python3 -m json.tool {path} && docker info",
+            verify=Shell(f"python3 -m json.tool {path} && docker info", lookup=True),
         ),
     )
 

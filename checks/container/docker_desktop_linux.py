@@ -7,6 +7,7 @@ from gpudoctor.judge import MACHINE, About, Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or
 from gpudoctor.remedies import container
 from gpudoctor.subjects import has_nvidia, in_container, on_wsl
+from gpudoctor.tasks import cmd, filtered, query
 
 
 def _hosts(facts: Facts) -> Iterator[tuple[About, Facts]]:
@@ -18,10 +19,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     back = Fix(
         "Use Docker Engine for containers with a GPU: install it beside Docker Desktop, and choose its context (undo: "
         "desktop-linux). Images of one are not seen by the other.",
-        ("docker context use default",),
+        (cmd("docker", "context", "use", "default"),),
         "change-environment",
-        undo="docker context use desktop-linux",
-        verify="docker info | grep -i 'operating system'",
+        undo=(cmd("docker", "context", "use", "desktop-linux"),),
+        verify=filtered(query("docker", "info"), query("grep", "-i", "operating system")),
     )
     return (back, container.install_toolkit(facts))
 

@@ -5,11 +5,12 @@ from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or, phrase
 from gpudoctor.remedies import container
 from gpudoctor.remedies.system import install
+from gpudoctor.tasks import Tasks, as_root
 from gpudoctor.views.containers import docker_host
 
 _REFRESH = Fix(
     "Refresh the snap: newer revisions bring NVIDIA support of their own.",
-    ("sudo snap refresh docker --channel=latest/stable", "sudo snap restart docker"),
+    (as_root("snap", "refresh", "docker", "--channel=latest/stable"), as_root("snap", "restart", "docker")),
     "reinstall-package",
     root=True,
     needs="restart of Docker",
@@ -18,13 +19,13 @@ _REFRESH = Fix(
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
-    toolkit = container.install_toolkit(facts).commands
+    toolkit: Tasks = container.install_toolkit(facts).tasks
     if known_or(facts.containers.toolkit, None) is not None:
         toolkit = (container.CONFIGURE, *container.restart_docker(facts))
     replace = Fix(
         "If that does not help, replace the snap by the distribution's Docker (or docker-ce from Docker's repository), "
         "which uses the host's toolkit. Images and volumes of the snap are not taken along: export them first.",
-        ("sudo snap remove docker", *install(facts, "docker.io"), *toolkit),
+        (as_root("snap", "remove", "docker"), *install(facts, "docker.io"), *toolkit),
         "reinstall-package",
         root=True,
         impact="data loss",

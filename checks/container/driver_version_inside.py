@@ -5,6 +5,8 @@ from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or, phrase, present, text_of
 from gpudoctor.remedies.container import again, engine, pass_gpus
 from gpudoctor.subjects import on_wsl
+from gpudoctor.tasks import as_root, cmd, query
+from gpudoctor.tasks.blanks import REST
 from gpudoctor.views.containers import nvidia_container
 
 # System containers hold a whole distribution with packages of its own; nobody injects libraries there. Boxes hold one
@@ -33,13 +35,13 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         f"Install the driver's libraries in the container in exactly the host's version, {version}, without kernel "
         "module (packages of that version do as well; a vGPU host's version is in NVIDIA's licensing portal).",
         (
-            f"curl -fLO {RUNFILE.format(machine=machine, version=version)}",
-            f"sudo sh NVIDIA-Linux-{machine}-{version}.run --no-kernel-module",
+            cmd("curl", "-fLO", RUNFILE.format(machine=machine, version=version)),
+            as_root("sh", f"NVIDIA-Linux-{machine}-{version}.run", "--no-kernel-module"),
         ),
         "reinstall-package",
         root=True,
         needs="restart of the container",
-        verify="nvidia-smi",
+        verify=query("nvidia-smi"),
     )
     if engine(facts) in ("distrobox", "toolbox"):
         return (*pass_gpus(facts), exact)
@@ -52,7 +54,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         f"Remove the driver's libraries from the image ({paths}): take packages such as libnvidia-compute and "
         "nvidia-utils out of the Dockerfile, build it anew, and let the runtime inject the host's."
     )
-    return (again(says, "docker build --no-cache ..."),)
+    return (again(says, cmd("docker", "build", "--no-cache", REST)),)
 
 
 @check(

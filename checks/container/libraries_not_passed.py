@@ -4,6 +4,7 @@ from gpudoctor.facts import Facts, Library
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or
 from gpudoctor.remedies import container
+from gpudoctor.tasks import export, query
 from gpudoctor.views.containers import gpu_nodes, has_cuda_wheel, nvidia_container
 from gpudoctor.views.driver import OFF_PATH
 
@@ -36,10 +37,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         Fix(
             f"Name the folder {folder} in LD_LIBRARY_PATH, before what is there; take out of start files and module "
             "commands what sets the variable anew.",
-            (f"export LD_LIBRARY_PATH={folder}:$LD_LIBRARY_PATH",),
+            (export("LD_LIBRARY_PATH", folder, "before"),),
             "change-environment",
             needs="restart of the program",
-            verify="nvidia-smi",
+            verify=query("nvidia-smi"),
         ),
     )
 

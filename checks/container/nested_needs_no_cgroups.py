@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from gpudoctor.facts import Facts
 from gpudoctor.judge import MACHINE, About, Fix, Problem, Severity, check
 from gpudoctor.maybe import known
+from gpudoctor.tasks import as_root, query
 from gpudoctor.views.containers import nvidia_container
 from gpudoctor.views.packages import numbers
 
@@ -27,14 +28,14 @@ def _nested(facts: Facts) -> Iterator[tuple[About, Facts]]:
         Fix(
             "Tell the hook to leave cgroups alone, and restart Docker, all inside this container.",
             (
-                "sudo nvidia-ctk config --in-place --set nvidia-container-cli.no-cgroups=true",
-                "sudo systemctl restart docker",
+                as_root("nvidia-ctk", "config", "--in-place", "--set", "nvidia-container-cli.no-cgroups=true"),
+                as_root("systemctl", "restart", "docker"),
             ),
             "change-environment",
             root=True,
             needs="restart of Docker",
-            undo="sudo nvidia-ctk config --in-place --set nvidia-container-cli.no-cgroups=false",
-            verify="docker run --rm --gpus all ubuntu nvidia-smi",
+            undo=(as_root("nvidia-ctk", "config", "--in-place", "--set", "nvidia-container-cli.no-cgroups=false"),),
+            verify=query("docker", "run", "--rm", "--gpus", "all", "ubuntu", "nvidia-smi"),
         ),
     ),
     references=(

@@ -4,9 +4,10 @@ from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.subjects import on_wsl
+from gpudoctor.tasks import as_root, query
 from gpudoctor.views.containers import docker_host
 
-SET_FALSE = "sudo nvidia-ctk config --in-place --set nvidia-container-cli.no-cgroups=false"
+SET_FALSE = as_root("nvidia-ctk", "config", "--in-place", "--set", "nvidia-container-cli.no-cgroups=false")
 
 
 @check(
@@ -19,12 +20,12 @@ SET_FALSE = "sudo nvidia-ctk config --in-place --set nvidia-container-cli.no-cgr
         Fix(
             "Set no-cgroups = false in /etc/nvidia-container-runtime/config.toml, restart Docker, and start the "
             "containers anew.",
-            (SET_FALSE, "sudo systemctl restart docker"),
+            (SET_FALSE, as_root("systemctl", "restart", "docker")),
             "change-environment",
             root=True,
             needs="restart of Docker and new containers",
-            undo="sudo nvidia-ctk config --in-place --set nvidia-container-cli.no-cgroups=true",
-            verify="docker run --rm --gpus all ubuntu nvidia-smi",
+            undo=(as_root("nvidia-ctk", "config", "--in-place", "--set", "nvidia-container-cli.no-cgroups=true"),),
+            verify=query("docker", "run", "--rm", "--gpus", "all", "ubuntu", "nvidia-smi"),
         ),
     ),
     references=(

@@ -6,6 +6,7 @@ from gpudoctor.facts import Facts, Framework
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, present
 from gpudoctor.remedies.container import again
+from gpudoctor.tasks import query
 from gpudoctor.views.containers import nvidia_container
 from gpudoctor.views.driver import driver_runs
 
@@ -30,11 +31,11 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     has = present(facts.nvidia.cuda.version).partition(".")[0]
     newer = Fix(
         f"On the host, update the driver to a branch that runs CUDA {major}, then start the container anew.",
-        ("nvidia-smi",),
+        (query("nvidia-smi"),),
         "reinstall-package",
         root=True,
         needs="reboot of the host",
-        verify="nvidia-smi",
+        verify=query("nvidia-smi"),
     )
     return (again(f"Take an image of CUDA {has}, such as another tag of the same one."), newer)
 

@@ -4,6 +4,7 @@ from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.subjects import on_wsl
+from gpudoctor.tasks import as_root, cmd, query, sentence
 from gpudoctor.views.containers import docker_host
 
 
@@ -17,20 +18,20 @@ from gpudoctor.views.containers import docker_host
         Fix(
             "Tell the hook to leave cgroups alone, and restart the rootless daemon.",
             (
-                "sudo nvidia-ctk config --in-place --set nvidia-container-cli.no-cgroups=true",
-                "systemctl --user restart docker",
+                as_root("nvidia-ctk", "config", "--in-place", "--set", "nvidia-container-cli.no-cgroups=true"),
+                cmd("systemctl", "--user", "restart", "docker"),
             ),
             "change-environment",
             root=True,
             needs="restart of Docker",
-            undo="take the setting no-cgroups out of /etc/nvidia-container-runtime/config.toml",
-            verify="docker run --rm --gpus all ubuntu nvidia-smi",
+            undo=sentence("take the setting no-cgroups out of /etc/nvidia-container-runtime/config.toml"),
+            verify=query("docker", "run", "--rm", "--gpus", "all", "ubuntu", "nvidia-smi"),
         ),
         Fix(
             "Give GPUs to containers by CDI, which needs no device rules.",
             (
-                "sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml",
-                "docker run --rm --device nvidia.com/gpu=all ubuntu nvidia-smi",
+                as_root("nvidia-ctk", "cdi", "generate", "--output=/etc/cdi/nvidia.yaml"),
+                query("docker", "run", "--rm", "--device", "nvidia.com/gpu=all", "ubuntu", "nvidia-smi"),
             ),
             "change-environment",
             root=True,

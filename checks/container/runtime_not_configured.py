@@ -4,6 +4,7 @@ from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or, phrase, phrases
 from gpudoctor.remedies import container
+from gpudoctor.tasks import Shell, as_root, cmd
 from gpudoctor.views.containers import docker_host
 
 
@@ -14,9 +15,9 @@ def _in_config(facts: Facts) -> bool:
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     if facts.containers.docker_rootless is True:
         commands = (
-            "nvidia-ctk runtime configure --runtime=docker --config=$HOME/.config/docker/daemon.json",
-            "systemctl --user restart docker",
-            "sudo nvidia-ctk config --in-place --set nvidia-container-cli.no-cgroups=true",
+            Shell("nvidia-ctk runtime configure --runtime=docker --config=$HOME/.config/docker/daemon.json"),
+            cmd("systemctl", "--user", "restart", "docker"),
+            as_root("nvidia-ctk", "config", "--in-place", "--set", "nvidia-container-cli.no-cgroups=true"),
         )
         says = "Tell the rootless Docker daemon, which has a configuration of its own, of the nvidia runtime."
         return (Fix(says, commands, "change-environment", verify=container.PROOF),)

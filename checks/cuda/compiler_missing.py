@@ -7,11 +7,12 @@ from gpudoctor.remedies import system
 from gpudoctor.remedies.environment import install_system
 from gpudoctor.remedies.python import conda_install, conda_of, lasting, python_minor
 from gpudoctor.subjects import OnPython, pythons
+from gpudoctor.tasks import cmd
 from gpudoctor.views.frameworks import compiles_kernels
 
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
-    verify = "cc --version"
+    verify = cmd("cc", "--version")
     if conda_of(on.python):
         command = conda_install(on.python, "gxx")
         return (Fix("Install a compiler into this conda environment.", (command,), "reinstall-package", verify=verify),)

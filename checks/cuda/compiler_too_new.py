@@ -9,6 +9,7 @@ from gpudoctor.maybe import known, phrase, present
 from gpudoctor.remedies import system
 from gpudoctor.remedies.environment import install_system
 from gpudoctor.subjects import nvidia_hardware
+from gpudoctor.tasks import Tasks, export, unset
 
 _CHOICES = ("NVCC_CCBIN", "CUDAHOSTCXX", "CXX", "NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")
 
@@ -21,10 +22,11 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "arch": (f"gcc{newest}",),
     }
     names = packages.get(system.family_of(facts) or "", ())
-    commands = (*(install_system(facts, *names) if names else ()), f"export NVCC_CCBIN=/usr/bin/g++-{newest}")
+    compiler = export("NVCC_CCBIN", f"/usr/bin/g++-{newest}")
+    commands: Tasks = (*(install_system(facts, *names) if names else ()), compiler)
     says = f"Install gcc {newest} beside the other, and let nvcc use it."
     newer = Fix("Build with a newer CUDA toolkit of the same major, which accepts this gcc.")
-    return Fix(says, commands, "change-environment", root=True, undo="unset NVCC_CCBIN"), newer
+    return Fix(says, commands, "change-environment", root=True, undo=(unset("NVCC_CCBIN"),)), newer
 
 
 @check(

@@ -2,8 +2,9 @@
 
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.maybe import known, phrase
+from gpudoctor.maybe import known, phrase, present
 from gpudoctor.subjects import nvidia_hardware
+from gpudoctor.tasks import export, query, unset
 
 
 def _other(facts: Facts) -> tuple[str, str] | None:
@@ -20,10 +21,16 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     says = (
         f"Set {name} to the toolkit that is there, here and where it is set (~/.bashrc, /etc/environment, the image)."
     )
-    commands = (f"export {name}={other[0]}",) if other else (f"unset {name}",)
-    undo = phrase("export {}={}", name, facts.toolkits.home.path) or None
+    commands = (export(name, other[0]),) if other else (unset(name),)
+    undo = export(name, present(facts.toolkits.home.path))
     return (
-        Fix(says if other else f"Unset {name}.", commands, "change-environment", undo=undo, verify="nvcc --version"),
+        Fix(
+            says if other else f"Unset {name}.",
+            commands,
+            "change-environment",
+            undo=(undo,),
+            verify=query("nvcc", "--version"),
+        ),
     )
 
 

@@ -6,9 +6,9 @@ from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge.python_rules import links_libcuda
 from gpudoctor.maybe import known
-from gpudoctor.remedies.environment import sudo
 from gpudoctor.remedies.python import lasting
 from gpudoctor.subjects import OnPython, pythons
+from gpudoctor.tasks import Tasks, as_root, cmd, export, query
 from gpudoctor.views.driver import OFF_PATH, loaded_libcuda
 from gpudoctor.views.frameworks import compiles_kernels
 from gpudoctor.views.packages import numbers, packages_of
@@ -38,12 +38,12 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     path = library.path if library else "/usr/lib64/libcuda.so.1"
     link = shlex.quote(f"{_folder_of(path)}/libcuda.so")
     says = f"Give the driver's library its plain name beside it, as a link.{lasting(on.facts)}"
-    commands = sudo(on.facts, (f"sudo ln -s {shlex.quote(path.rpartition('/')[2])} {link}", "sudo ldconfig"))
-    undo = sudo(on.facts, (f"sudo rm {link}",))[0]
-    fixes = [Fix(says, commands, root=True, undo=undo, verify=f"ls -l {link}")]
+    commands = (as_root("ln", "-s", path.rpartition("/")[2], link), as_root("ldconfig"))
+    undo = (as_root("rm", link),)
+    fixes = [Fix(says, commands, root=True, undo=undo, verify=query("ls", "-l", link))]
     if numbers(_triton(on) or "0") >= (2, 3):  # from there on Triton reads this variable
-        links = tuple(f"ln -s {shlex.quote(path)} {_OWN}/{name}" for name in ("libcuda.so", "libcuda.so.1"))
-        own = (f"mkdir -p {_OWN}", *links, f"export TRITON_LIBCUDA_PATH={_OWN}")
+        links = tuple(cmd("ln", "-s", path, f"{_OWN}/{name}") for name in ("libcuda.so", "libcuda.so.1"))
+        own: Tasks = (cmd("mkdir", "-p", _OWN), *links, export("TRITON_LIBCUDA_PATH", _OWN))
         fixes.append(Fix("Without root: make the links in a folder of your own.", own, "change-environment"))
     return tuple(fixes)
 

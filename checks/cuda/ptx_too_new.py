@@ -6,6 +6,7 @@ from gpudoctor.maybe import known, phrase, present
 from gpudoctor.remedies import driver
 from gpudoctor.remedies.python import install
 from gpudoctor.subjects import OnPython, in_container, on_wsl, pythons
+from gpudoctor.tasks import export
 from gpudoctor.views.driver import driver_cuda, driver_words
 from gpudoctor.views.gpus import nvidia_gpus
 from gpudoctor.views.packages import numbers, packages_of, wheels
@@ -43,7 +44,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         fixes.append(Fix(says, (install(on.python, *specs),), "reinstall-package"))
     suffix = cuda.partition(".")[0]
     says = "Let nvJitLink link the kernels, which takes the driver's age out of it (minor version compatibility)."
-    commands = (install(on.python, f"pynvjitlink-cu{suffix}"), "export NUMBA_CUDA_ENABLE_PYNVJITLINK=1")
+    commands = (install(on.python, f"pynvjitlink-cu{suffix}"), export("NUMBA_CUDA_ENABLE_PYNVJITLINK", "1"))
     fixes.append(Fix(says, commands, "reinstall-package"))
     return (*fixes, *_drivers(on, compiler, cuda))
 

@@ -7,13 +7,15 @@ from gpudoctor.remedies import system
 from gpudoctor.remedies.environment import install_system
 from gpudoctor.remedies.python import lasting, python_minor
 from gpudoctor.subjects import OnPython, pythons
+from gpudoctor.tasks import cmd, query
+from gpudoctor.tasks.blanks import NEW
 from gpudoctor.views.frameworks import compiles_kernels
 
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
     minor, family = python_minor(on.python), system.family_of(on.facts)
-    verify = (
-        f"""{on.python.path} -c 'import sysconfig, os; p = sysconfig.get_path("include"); print(os.listdir(p)[:3])'"""
+    verify = query(
+        on.python.path, "-c", 'import sysconfig, os; p = sysconfig.get_path("include"); print(os.listdir(p)[:3])'
     )
     fixes = []
     if minor and family:
@@ -22,7 +24,9 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         commands = install_system(on.facts, name)
         fixes.append(Fix(says, commands, "reinstall-package", root=True, verify=verify))
     says = "Make the environment with a Python that has its headers, such as uv's, conda's or pyenv's."
-    fixes.append(Fix(says, (f"uv venv --managed-python --python {minor or '3.12'} NEW",), "reinstall-package"))
+    fixes.append(
+        Fix(says, (cmd("uv", "venv", "--managed-python", "--python", minor or "3.12", NEW),), "reinstall-package")
+    )
     return tuple(fixes)
 
 

@@ -3,10 +3,10 @@
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.remedies import system
-from gpudoctor.remedies.environment import sudo
 from gpudoctor.remedies.frameworks import cupy_verify
 from gpudoctor.remedies.python import conda_install, conda_of, install, lasting
 from gpudoctor.subjects import OnFramework, cupys
+from gpudoctor.tasks import Task
 from gpudoctor.views.cupy import nvrtc, on_nvidia
 from gpudoctor.views.packages import numbers, wheels
 
@@ -36,13 +36,13 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     fixes = [Fix(says, (install(on.python, wheel),), "reinstall-package", verify=_verify(on))]
     if system.family_of(on.facts) in ("debian", "fedora", "suse"):
         name = f"cuda-cudart-{'dev' if system.family_of(on.facts) == 'debian' else 'devel'}-{minor.replace('.', '-')}"
-        commands = sudo(on.facts, system.install(on.facts, name))
+        commands = system.install(on.facts, name)
         says = "Install the headers beside the toolkit, from NVIDIA's repository; images with -devel have them."
         fixes.append(Fix(says, commands, "reinstall-package", root=True, verify=_verify(on)))
     return tuple(fixes)
 
 
-def _verify(on: OnFramework) -> str:
+def _verify(on: OnFramework) -> Task:
     return cupy_verify(on.python)
 
 

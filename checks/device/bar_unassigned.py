@@ -2,6 +2,7 @@
 
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.tasks import Manual, filtered, query, sentence
 from gpudoctor.views.cards import OnAddress, nvidia_addresses
 from gpudoctor.views.driver import not_wsl
 from gpudoctor.views.gpus import hypervisor
@@ -37,8 +38,8 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         root=True,
         needs="reboot",
         impact="persistent",
-        undo="Take pci=realloc out again.",
-        verify="sudo dmesg | grep -i BAR",
+        undo=sentence("Take pci=realloc out again."),
+        verify=filtered(query("dmesg", root=True), query("grep", "-i", "BAR")),
     )
     if virtual is not None:
         return (_of_hypervisor(virtual), realloc)
@@ -46,15 +47,20 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "In the firmware's set-up (BIOS) enable Above 4G Decoding (and Resizable BAR), boot in UEFI mode without "
         "CSM, and update the BIOS; then restart."
     )
-    return (Fix(says, (), "reboot", needs="reboot", impact="persistent", verify="nvidia-smi"), realloc)
+    return (Fix(says, (), "reboot", needs="reboot", impact="persistent", verify=query("nvidia-smi")), realloc)
 
 
 def _of_hypervisor(virtual: str) -> Fix:
     says, lines = _HYPERVISORS.get(virtual, _KVM)
     # 512 GiB holds the windows of four cards of 80 GB, rounded up to powers of two, and more.
-    commands = tuple(line.format(room=512, megabytes=512 * 1024) for line in lines)
+    commands = tuple(Manual(line.format(room=512, megabytes=512 * 1024), "configuration") for line in lines)
     return Fix(
-        says, commands, "reboot", needs="restart of the virtual machine", impact="persistent", verify="nvidia-smi"
+        says,
+        commands,
+        "reboot",
+        needs="restart of the virtual machine",
+        impact="persistent",
+        verify=query("nvidia-smi"),
     )
 
 

@@ -3,17 +3,18 @@
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Severity, check
 from gpudoctor.maybe import known
+from gpudoctor.tasks import as_root, query
 from gpudoctor.views.driver import own_kernel
 
 _FIXES = (
     Fix(
         "Attest the GPUs (NVIDIA's attestation tool sets them ready by itself), or set them ready where nobody asks "
         "for an attestation.",
-        ("nvidia-smi conf-compute -grs", "sudo nvidia-smi conf-compute -srs 1"),
+        (query("nvidia-smi", "conf-compute", "-grs"), as_root("nvidia-smi", "conf-compute", "-srs", "1")),
         "change-environment",
         root=True,
-        undo="sudo nvidia-smi conf-compute -srs 0",
-        verify="nvidia-smi conf-compute -grs",
+        undo=(as_root("nvidia-smi", "conf-compute", "-srs", "0"),),
+        verify=query("nvidia-smi", "conf-compute", "-grs"),
     ),
 )
 

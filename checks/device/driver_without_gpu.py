@@ -4,6 +4,7 @@ from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.subjects import cards_of, gpus_of, switches_of
+from gpudoctor.tasks import Edit, as_root, query
 from gpudoctor.views.driver import own_kernel
 from gpudoctor.views.log import events, texts
 
@@ -17,11 +18,15 @@ from gpudoctor.views.log import events, texts
         Fix(
             "Plug in the box that holds it, if it is an external one. Else look for it on the bus again; if it stays "
             "away, shut down, take the power off, and start from cold.",
-            ("echo 1 | sudo tee /sys/bus/pci/rescan", "lspci -nn -d 10de:", "sudo poweroff"),
+            (
+                Edit("/sys/bus/pci/rescan", text="1\n", root=True),
+                query("lspci", "-nn", "-d", "10de:"),
+                as_root("poweroff"),
+            ),
             "power-cycle",
             root=True,
             needs="reboot",
-            verify="lspci -d 10de:",
+            verify=query("lspci", "-d", "10de:"),
         ),
     ),
     references=("https://docs.nvidia.com/deploy/xid-errors/",),

@@ -1,17 +1,18 @@
 """A GPU corrects so many memory errors that the driver says so."""
 
 from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.tasks import query
 from gpudoctor.views.cards import OnAddress, nvidia_addresses
 from gpudoctor.views.log import texts
 
 
 def _fixes(on: OnAddress) -> tuple[Fix, ...]:
-    look = f"nvidia-smi -q -d ECC,PAGE_RETIREMENT,ROW_REMAPPER -i {on.number}"
+    look = query("nvidia-smi", "-q", "-d", "ECC,PAGE_RETIREMENT,ROW_REMAPPER", "-i", on.number)
     return (
         Fix(
             "Look whether the count grows from day to day, and whether pages or rows are retired; test the memory in "
             "the next pause. Replace the card where it goes on growing.",
-            (look, "sudo dcgmi diag -r 3"),
+            (look, query("dcgmi", "diag", "-r", "3", root=True)),
             "ask-vendor",
             root=True,
             impact="none",

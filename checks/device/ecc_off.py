@@ -3,6 +3,7 @@
 from gpudoctor.judge import Fix, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.subjects import OnGpu, gpu_name, nvidia_gpus
+from gpudoctor.tasks import as_root, query
 from gpudoctor.views.gpus import virtual
 
 # Those with HBM, which has bits of its own for ECC: P100, V100, A100, H100, B200. GDDR gives up memory and speed for
@@ -11,15 +12,15 @@ _HBM = ("6.0", "7.0", "8.0", "9.0", "10.0", "10.3")
 
 
 def _fixes(on: OnGpu) -> tuple[Fix, ...]:
-    command = f"sudo nvidia-smi -i {on.gpu.index} -e"
+    command = ("nvidia-smi", "-i", on.gpu.index, "-e")
     switch = Fix(
         "Switch ECC on; it takes effect after a reset of the GPU or a restart.",
-        (f"{command} 1", f"sudo nvidia-smi --gpu-reset -i {on.gpu.index}"),
+        (as_root(*command, 1), as_root("nvidia-smi", "--gpu-reset", "-i", on.gpu.index)),
         "reset-gpu",
         root=True,
         needs="reboot",
-        undo=f"{command} 0",
-        verify=f"nvidia-smi -i {on.gpu.index} --query-gpu=ecc.mode.current --format=csv",
+        undo=(as_root(*command, 0),),
+        verify=query("nvidia-smi", "-i", on.gpu.index, "--query-gpu=ecc.mode.current", "--format=csv"),
     )
     return (switch,)
 

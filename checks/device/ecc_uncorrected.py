@@ -2,6 +2,7 @@
 
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import phrase
+from gpudoctor.tasks import query
 from gpudoctor.views.cards import OnAddress, nvidia_addresses, reset_commands
 from gpudoctor.views.log import texts
 
@@ -9,16 +10,16 @@ _CONTAINED, _OTHERS = (94,), (48, 95, 140, 171, 172)
 
 
 def _fixes(on: OnAddress) -> tuple[Fix, ...]:
-    verify = f"nvidia-smi -q -d ECC,ROW_REMAPPER -i {on.number}"
+    verify = query("nvidia-smi", "-q", "-d", "ECC,ROW_REMAPPER", "-i", on.number)
     reset = Fix(
         "Drain the GPU (no program may use it), reset it, and start the programs again; check its memory with a test.",
-        (*reset_commands(on), "sudo dcgmi diag -r 3"),
+        (*reset_commands(on), query("dcgmi", "diag", "-r", "3", root=True)),
         "reset-gpu",
         root=True,
         verify=verify,
     )
     says = "If it comes back: have the card replaced (RMA), with a report for the vendor."
-    return (reset, Fix(says, ("sudo nvidia-bug-report.sh",), "ask-vendor", root=True, impact="none"))
+    return (reset, Fix(says, (query("nvidia-bug-report.sh", root=True),), "ask-vendor", root=True, impact="none"))
 
 
 @check(

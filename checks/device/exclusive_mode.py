@@ -5,6 +5,7 @@ from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or, text_of
 from gpudoctor.remedies.holders import stop_holders
 from gpudoctor.subjects import OnGpu, gpu_name, gpus_of, nvidia_gpus
+from gpudoctor.tasks import as_root, export, query
 from gpudoctor.views.driver import CUDA_BUSY
 
 
@@ -21,17 +22,17 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
     index = on.gpu.index
     shared = Fix(
         "Let several processes share the GPU again.",
-        (f"sudo nvidia-smi -i {index} -c 0",),
+        (as_root("nvidia-smi", "-i", index, "-c", "0"),),
         "change-environment",
         root=True,
-        undo=f"sudo nvidia-smi -i {index} -c 3",
-        verify=f"nvidia-smi -i {index} --query-gpu=compute_mode --format=csv",
+        undo=(as_root("nvidia-smi", "-i", index, "-c", "3"),),
+        verify=query("nvidia-smi", "-i", index, "--query-gpu=compute_mode", "--format=csv"),
     )
     others = [g.index for g in gpus_of(on.facts, "nvidia") if g.index != index and g.compute_mode == "default"]
     fixes = [shared]
     if others:
         says = f"Run on another GPU, with its number in CUDA_VISIBLE_DEVICES ({', '.join(map(str, others[:7]))})."
-        fixes.append(Fix(says, (f"export CUDA_VISIBLE_DEVICES={others[0]}",), "change-environment"))
+        fixes.append(Fix(says, (export("CUDA_VISIBLE_DEVICES", others[0]),), "change-environment"))
     if _holders(on):
         fixes.append(
             stop_holders(_holders(on), "Wait until the process that holds it ends, or stop it if it is yours.")

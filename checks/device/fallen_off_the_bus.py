@@ -4,6 +4,7 @@ from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known_or
 from gpudoctor.remedies.limits import lower
 from gpudoctor.subjects import as_gpus, in_container
+from gpudoctor.tasks import as_root, query
 from gpudoctor.views.cards import OnAddress, nvidia_addresses
 from gpudoctor.views.log import ago, texts
 
@@ -13,11 +14,11 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     start = "On the host: restart it" if in_container(on.facts) else "Restart the computer"
     back = Fix(
         f"{start}; if the GPU stays away, shut down, take the power off for a minute, and start from cold.",
-        ("sudo reboot",),
+        (as_root("reboot"),),
         "power-cycle",
         root=True,
         needs="reboot",
-        verify="nvidia-smi",
+        verify=query("nvidia-smi"),
     )
     card = "power cables and supply, seating, riser, and cooling"
     physical = "cooling, and a firmware (BIOS) update" if laptop else card
@@ -27,10 +28,10 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
         f"If it happens again: check {physical}; look at the temperature and for PCIe errors (AER) before it; limit "
         "the clocks to see whether power is the cause; have the card replaced if it follows the card into another "
         "machine.",
-        (f"nvidia-smi -q -d TEMPERATURE,POWER -i {on.number}", *(less[:1] if less else ())),
+        (query("nvidia-smi", "-q", "-d", "TEMPERATURE,POWER", "-i", on.number), *(less[:1] if less else ())),
         "replace-hardware",
         root=less is not None,
-        undo=less[1] if less else None,
+        undo=less[1:] if less else (),
     )
     # One that answers again needs no restart now.
     return (look,) if on.answers and on.facts.nvidia.cuda.code == 0 else (back, look)

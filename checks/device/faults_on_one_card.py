@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from gpudoctor.facts import Event, Facts
 from gpudoctor.judge import About, Fix, Problem, Severity, check
+from gpudoctor.tasks import query, unset
 from gpudoctor.views.cards import OnAddress, nvidia_addresses
 from gpudoctor.views.log import texts
 
@@ -27,14 +28,14 @@ def _cards(facts: Facts) -> Iterator[tuple[About, OnAddress]]:
 def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     out = Fix(
         "Take this card out of use until it is tested: leave its index out of CUDA_VISIBLE_DEVICES.",
-        (f"nvidia-smi -L   # then export CUDA_VISIBLE_DEVICES with all indices but {on.number}",),
+        (query("nvidia-smi", "-L", note=f"then export CUDA_VISIBLE_DEVICES with all indices but {on.number}"),),
         "change-environment",
-        undo="unset CUDA_VISIBLE_DEVICES",
+        undo=(unset("CUDA_VISIBLE_DEVICES"),),
     )
     test = Fix(
         "Stress it alone and its sisters for comparison (NVIDIA's dcgmi diag, a memory test, gpu-burn); swap it with "
         "another slot: if the faults follow the card, have it replaced (RMA).",
-        ("sudo dcgmi diag -r 3",),
+        (query("dcgmi", "diag", "-r", "3", root=True),),
         "replace-hardware",
         impact="none",
     )

@@ -6,6 +6,7 @@ from gpudoctor.maybe import known_or, phrase
 from gpudoctor.remedies import module, system
 from gpudoctor.remedies.driver import best_branch, branch_of, install_driver
 from gpudoctor.subjects import in_container
+from gpudoctor.tasks import Edit, as_root, query
 from gpudoctor.views.cards import OnAddress, nvidia_addresses, reset_commands
 from gpudoctor.views.driver import module_flavour
 from gpudoctor.views.log import texts
@@ -22,7 +23,7 @@ def _said(on: OnAddress) -> tuple[Event, ...]:
 def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     if in_container(on.facts):
         says = "On the host: reset the GPU, or restart the host where nvidia-smi hangs there."
-        return (module.on_the_host(says, *(("sudo reboot",) if _hangs(on) else reset_commands(on))),)
+        return (module.on_the_host(says, *((as_root("reboot"),) if _hangs(on) else reset_commands(on))),)
     said = _said(on)
     newer = _newer(on)
     if any(e.kind == "xid" for e in said) and _hangs(on):
@@ -30,15 +31,15 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
             "Restart the computer: nvidia-smi hangs, so it cannot reset the GPU. If the restart hangs too, take the "
             "power off and start from cold."
         )
-        again = Fix(says, ("sudo reboot",), "reboot", root=True, needs="reboot", verify="nvidia-smi")
+        again = Fix(says, (as_root("reboot"),), "reboot", root=True, needs="reboot", verify=query("nvidia-smi"))
         return (again, *newer, *_without_gsp(on))
     if any(e.kind == "xid" for e in said):
         says = "Stop what uses the GPU and reset it; a restart helps as well."
-        reset = Fix(says, reset_commands(on), "reset-gpu", root=True, verify="nvidia-smi")
+        reset = Fix(says, reset_commands(on), "reset-gpu", root=True, verify=query("nvidia-smi"))
         return (reset, *newer, *_without_gsp(on))
     cold = "take the power off (a laptop: hold the power button for 15 seconds, charger unplugged)"
     says = f"Shut down and {cold}, then start from cold: only a power cycle or reset clears the GPU's protected memory."
-    cycle = Fix(says, ("sudo poweroff",), "power-cycle", root=True, needs="reboot", verify="nvidia-smi")
+    cycle = Fix(says, (as_root("poweroff"),), "power-cycle", root=True, needs="reboot", verify=query("nvidia-smi"))
     return (cycle, *newer)
 
 
@@ -65,9 +66,16 @@ def _without_gsp(on: OnAddress) -> tuple[Fix, ...]:
         return ()
     says = "Run without the GSP's firmware, which the proprietary module can do on GPUs before Blackwell."
     file = "/etc/modprobe.d/nvidia-gsp.conf"
-    command = f"echo 'options nvidia NVreg_EnableGpuFirmware=0' | sudo tee {file}"
+    command = Edit(file, text="options nvidia NVreg_EnableGpuFirmware=0\n", root=True)
     return (
-        Fix(says, (command, *system.initramfs(on.facts)), "reboot", root=True, needs="reboot", undo=f"sudo rm {file}"),
+        Fix(
+            says,
+            (command, *system.initramfs(on.facts)),
+            "reboot",
+            root=True,
+            needs="reboot",
+            undo=(Edit(file, gone=True, root=True),),
+        ),
     )
 
 

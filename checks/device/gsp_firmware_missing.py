@@ -7,6 +7,7 @@ from gpudoctor.maybe import known_or, text_of
 from gpudoctor.remedies import module, system
 from gpudoctor.remedies.driver import branch_of, install_driver
 from gpudoctor.subjects import in_container
+from gpudoctor.tasks import Tasks, query
 from gpudoctor.views.cards import OnAddress, nvidia_addresses
 from gpudoctor.views.log import texts
 from gpudoctor.views.reasons import OTHER_DRIVERS
@@ -25,7 +26,7 @@ def _said(on: OnAddress) -> tuple[Event, ...]:
 
 def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     version = known_or(on.facts.nvidia.kernel.loaded, None) or "VERSION"
-    look = f"ls -l /lib/firmware/nvidia/{version}/"
+    look = query("ls", "-l", f"/lib/firmware/nvidia/{version}/")
     if in_container(on.facts):
         says = "On the host: install the driver's GSP firmware of the module's version, and restart the host."
         return (module.on_the_host(says, look),)
@@ -36,12 +37,12 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
         "reinstall-package",
         root=True,
         needs="reboot",
-        verify="nvidia-smi",
+        verify=query("nvidia-smi"),
     )
     return (again,)
 
 
-def _commands(facts: Facts) -> tuple[str, ...]:
+def _commands(facts: Facts) -> Tasks:
     if module.uses_runfile(facts):
         return module.run_installer(facts, known_or(facts.nvidia.kernel.loaded, None))
     # Debian alone keeps it in a package of its own; elsewhere it comes with the driver.
@@ -56,7 +57,7 @@ def _commands(facts: Facts) -> tuple[str, ...]:
         return ()
     if known_or(facts.host.distribution.id, "") == "ubuntu":
         return system.reinstall(facts, f"nvidia-firmware-{branch}-{version}")
-    return install_driver(facts, branch).commands
+    return install_driver(facts, branch).tasks
 
 
 @check(

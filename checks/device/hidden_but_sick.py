@@ -2,15 +2,17 @@
 
 from gpudoctor.judge import Fix, Severity, check
 from gpudoctor.subjects import OnGpu, gpu_name, nvidia_gpus
+from gpudoctor.tasks import as_root, query
+from gpudoctor.tasks.blanks import ADDRESS
 
 
 def _fixes(on: OnGpu) -> tuple[Fix, ...]:
-    address = on.gpu.address if isinstance(on.gpu.address, str) else "ADDRESS"
-    drain = f"sudo nvidia-smi drain -p {address} -m"
+    address = on.gpu.address if isinstance(on.gpu.address, str) else ADDRESS
+    drain = ("nvidia-smi", "drain", "-p", address, "-m")
     says = (
         "Until it is mended, take it away from the driver too, so that nothing touches it (drain); nobody may use it."
     )
-    return (Fix(says, (f"{drain} 1",), root=True, undo=f"{drain} 0", verify="nvidia-smi -L"),)
+    return (Fix(says, (as_root(*drain, 1),), root=True, undo=(as_root(*drain, 0),), verify=query("nvidia-smi", "-L")),)
 
 
 @check(

@@ -3,22 +3,23 @@
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.subjects import OnGpu, gpu_name, nvidia_gpus
+from gpudoctor.tasks import as_root, cmd, query
 from gpudoctor.views.log import texts, xids
 
 
 def _fixes(on: OnGpu) -> tuple[Fix, ...]:
     again = Fix(
         "Restart the computer from cold and look again: a write that was cut short is often mended then.",
-        ("sudo poweroff",),
+        (as_root("poweroff"),),
         "power-cycle",
         root=True,
         needs="reboot",
-        verify=f"nvidia-smi -i {on.gpu.index}",
+        verify=cmd("nvidia-smi", "-i", on.gpu.index),
     )
     vendor = Fix(
         "If it stays: ask the vendor for an update of the VBIOS and InfoROM, or for a new card; the card computes "
         "right meanwhile, but broken memory may not be recorded.",
-        ("sudo nvidia-bug-report.sh",),
+        (query("nvidia-bug-report.sh", root=True),),
         "ask-vendor",
         root=True,
         impact="none",

@@ -4,6 +4,7 @@ from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge.rm_init import failure
 from gpudoctor.remedies import module
 from gpudoctor.subjects import in_container
+from gpudoctor.tasks import as_root, query
 from gpudoctor.views.cards import OnAddress, nvidia_addresses
 from gpudoctor.views.log import texts
 from gpudoctor.views.reasons import OTHER_DRIVERS, UNFIT
@@ -30,11 +31,11 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
         return (module.on_the_host("On the host: power-cycle the machine; the log of its kernel has the reason."),)
     cycle = Fix(
         "Shut down, take the power off for a minute, and start from cold.",
-        ("sudo poweroff",),
+        (as_root("poweroff"),),
         "power-cycle",
         root=True,
         needs="reboot",
-        verify="nvidia-smi",
+        verify=query("nvidia-smi"),
     )
     board = Fix(
         "If it stays so: enable Above 4G Decoding in the firmware's set-up, check the card's power cable and "

@@ -4,6 +4,7 @@ import re
 
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.subjects import in_container
+from gpudoctor.tasks import as_root, query
 from gpudoctor.views.cards import OnAddress, nvidia_addresses, reset_commands
 from gpudoctor.views.log import texts
 
@@ -27,20 +28,20 @@ _RUNS_ON = ("drain", "drain-and-reset", "Drain P2P", "Drain and Reset")
 
 def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     where = "On the host: " if in_container(on.facts) else ""
-    verify = f"nvidia-smi -q -i {on.number}"
+    verify = query("nvidia-smi", "-q", "-i", on.number)
     wanted = _wanted(on) or ""
     if wanted in _RESTARTS:
         says = f"{where}stop what runs, and restart the computer: the driver asks for more than a reset of the GPU."
-        return (Fix(_upper(says), ("sudo reboot",), "reboot", root=True, needs="reboot", verify=verify),)
+        return (Fix(_upper(says), (as_root("reboot"),), "reboot", root=True, needs="reboot", verify=verify),)
     if wanted == _IMEX:
         says = f"{where}restart nvidia-imex on this machine and on the others of its NVLink domain."
-        command = "sudo systemctl restart nvidia-imex"
-        return (Fix(_upper(says), (command,), "restart-process", root=True, verify="nvidia-imex-ctl -N"),)
+        command = as_root("systemctl", "restart", "nvidia-imex")
+        return (Fix(_upper(says), (command,), "restart-process", root=True, verify=query("nvidia-imex-ctl", "-N")),)
     if wanted in _RUNS_ON:
         says = f"{where}let no new program onto this GPU, let those that run end, then reset it."
     else:
         says = f"{where}stop every program that uses the GPU, reset it, or restart the computer."
-    return (Fix(_upper(says), (*reset_commands(on), "sudo reboot"), "reset-gpu", root=True, verify=verify),)
+    return (Fix(_upper(says), (*reset_commands(on), as_root("reboot")), "reset-gpu", root=True, verify=verify),)
 
 
 def _upper(says: str) -> str:

@@ -7,6 +7,8 @@ from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known_or
 from gpudoctor.remedies import amd, container
 from gpudoctor.subjects import framework_name, in_container, machine
+from gpudoctor.tasks import Shell, cmd, filtered, query
+from gpudoctor.tasks.blanks import REST
 from gpudoctor.views.gpu_requests import Request, requests, without_gpu
 
 VIRTUAL = "To give it one: pass a GPU through to this virtual machine, or choose an instance type that has one."
@@ -17,10 +19,13 @@ LOOK = (
 OTHER_NODE = Fix(
     "Ask for another node, and report this one to the cluster's administrators: the scheduler gave GPUs to a job on a "
     "node that shows none.",
-    ('scontrol show node "$SLURMD_NODENAME" | grep -i gres', 'sbatch --exclude="$SLURMD_NODENAME" ...'),
+    (
+        Shell('scontrol show node "$SLURMD_NODENAME" | grep -i gres', lookup=True),
+        Shell('sbatch --exclude="$SLURMD_NODENAME" ...', blanks=(REST,)),
+    ),
     "ask-vendor",
     needs="a new job",
-    verify="nvidia-smi -L",
+    verify=query("nvidia-smi", "-L"),
 )
 WITHOUT = Fix(
     "If no GPU is meant to be here: remove what asks for one (take the framework's build for the CPU, for example), or "
@@ -80,14 +85,21 @@ def _give(facts: Facts, asked: tuple[Request, ...]) -> tuple[Fix, ...]:
     """How this kind of machine gets a GPU."""
     if facts.host.system == "Windows":
         says = "If there is a GPU in this machine: look for it in the Device Manager, under Display adapters."
-        return (Fix(says, ("devmgmt.msc",), impact="none"),)
+        return (Fix(says, (cmd("devmgmt.msc"),), impact="none"),)
     if in_container(facts):
         return _passed(facts, {one.vendor for one in asked})
     if known_or(facts.cluster.granted, None):
         return (OTHER_NODE,)
     if isinstance(facts.host.virtual, str):
         return (Fix(VIRTUAL, (), "ask-vendor", needs="reboot"),)
-    return (Fix(LOOK, ("lspci -nn | grep -Ei 'vga|3d|display'",), "power-cycle", needs="reboot"),)
+    return (
+        Fix(
+            LOOK,
+            (filtered(query("lspci", "-nn"), query("grep", "-Ei", "vga|3d|display")),),
+            "power-cycle",
+            needs="reboot",
+        ),
+    )
 
 
 def _passed(facts: Facts, vendors: set[str | None]) -> tuple[Fix, ...]:

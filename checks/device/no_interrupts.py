@@ -5,6 +5,7 @@ from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge.rm_init import failure
 from gpudoctor.remedies import module
 from gpudoctor.subjects import in_container
+from gpudoctor.tasks import as_root, filtered, query
 from gpudoctor.views.cards import OnAddress, nvidia_addresses
 from gpudoctor.views.gpus import hypervisor
 from gpudoctor.views.log import texts
@@ -12,10 +13,19 @@ from gpudoctor.views.log import texts
 
 def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     if in_container(on.facts):
-        return (module.on_the_host("On the host: the log of its kernel has the reason.", "sudo dmesg | grep NVRM"),)
+        return (
+            module.on_the_host(
+                "On the host: the log of its kernel has the reason.",
+                filtered(query("dmesg", root=True), query("grep", "NVRM")),
+            ),
+        )
     look = Fix(
         "Look whether MSI is switched off: by the kernel's command line (pci=nomsi) or by an option of the module.",
-        ("cat /proc/cmdline", "grep -r NVreg_EnableMSI /etc/modprobe.d/", "grep nvidia /proc/interrupts"),
+        (
+            query("cat", "/proc/cmdline"),
+            query("grep", "-r", "NVreg_EnableMSI", "/etc/modprobe.d/"),
+            query("grep", "nvidia", "/proc/interrupts"),
+        ),
         impact="none",
     )
     host = hypervisor(on.facts)
@@ -23,11 +33,11 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     board = Fix(
         f"Take pci=nomsi and the option away and restart; else look at {where}, update the firmware, and take the "
         "power off for a minute.",
-        ("sudo reboot",),
+        (as_root("reboot"),),
         "reboot",
         root=True,
         needs="reboot",
-        verify="nvidia-smi",
+        verify=query("nvidia-smi"),
     )
     return (look, board)
 

@@ -4,6 +4,7 @@ from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.subjects import cards_of, gpus_of
+from gpudoctor.tasks import filtered, query
 from gpudoctor.views.driver import own_kernel
 from gpudoctor.views.gpus import hypervisor
 from gpudoctor.views.log import events, texts
@@ -12,9 +13,15 @@ from gpudoctor.views.log import events, texts
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     switch = "the firmware's set-up (BIOS) for a setting that disables it, or a graphics mode such as integrated only"
     says = f"Look in {switch}; then check power cables and seating, shut down, and start from cold."
-    look = Fix(says, ("lspci -nn | grep -i nvidia",), "power-cycle", needs="reboot", verify="lspci -d 10de:")
+    look = Fix(
+        says,
+        (filtered(query("lspci", "-nn"), query("grep", "-i", "nvidia")),),
+        "power-cycle",
+        needs="reboot",
+        verify=query("lspci", "-d", "10de:"),
+    )
     says = "Pass a GPU through to this virtual machine (or choose an instance type with one), and start it again."
-    give = Fix(says, (), "ask-vendor", needs="reboot", verify="lspci -d 10de:")
+    give = Fix(says, (), "ask-vendor", needs="reboot", verify=query("lspci", "-d", "10de:"))
     if hypervisor(facts):
         return (give,)
     return (look,) if facts.host.virtual is None or facts.host.platform == "laptop" else (look, give)

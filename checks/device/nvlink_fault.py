@@ -5,6 +5,7 @@ from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge.errors import nvlink5_error_of, sxid
 from gpudoctor.maybe import phrase
 from gpudoctor.subjects import gpus_of
+from gpudoctor.tasks import as_root, query
 from gpudoctor.views.cards import OnAddress, nvidia_addresses
 from gpudoctor.views.driver import not_wsl
 from gpudoctor.views.log import events, texts
@@ -17,16 +18,16 @@ _FIXES = (
     Fix(
         "Drain the node, stop the programs on its GPUs, and restart it; where only one GPU is concerned a reset of "
         "that GPU may do.",
-        ("nvidia-smi nvlink --status", "sudo nvidia-smi --gpu-reset", "sudo reboot"),
+        (query("nvidia-smi", "nvlink", "--status"), as_root("nvidia-smi", "--gpu-reset"), as_root("reboot")),
         "reset-gpu",
         root=True,
         needs="reboot",
-        verify="nvidia-smi nvlink --status",
+        verify=query("nvidia-smi", "nvlink", "--status"),
     ),
     Fix(
         "If it comes back: check the NVLink cables or bridge, collect a report, and ask the vendor's support; the "
         "GPU, its board or a switch is to be replaced.",
-        ("nvidia-smi nvlink -e", "sudo nvidia-bug-report.sh"),
+        (query("nvidia-smi", "nvlink", "-e"), query("nvidia-bug-report.sh", root=True)),
         "ask-vendor",
         root=True,
         impact="none",

@@ -3,6 +3,7 @@
 from gpudoctor.facts import Event
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge.rm_init import failure
+from gpudoctor.tasks import as_root, query
 from gpudoctor.views.cards import OnAddress, nvidia_addresses
 from gpudoctor.views.log import texts
 
@@ -10,11 +11,11 @@ _FIXES = (
     Fix(
         "Shut down, take the mains away, and plug in every power connector of the card (8-pin, 12V-2x6), each with a "
         "cable of its own from the power supply, until it clicks.",
-        ("sudo poweroff",),
+        (as_root("poweroff"),),
         "power-cycle",
         root=True,
         needs="reboot",
-        verify="nvidia-smi",
+        verify=query("nvidia-smi"),
     ),
     Fix(
         "If all are in: try another cable and another output of the supply. Tesla cards (P40, M40, V100) take a "

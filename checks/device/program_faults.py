@@ -4,6 +4,8 @@ from gpudoctor.facts import Event
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge.errors import xid as meaning_of
 from gpudoctor.maybe import phrase
+from gpudoctor.tasks import cmd, query
+from gpudoctor.tasks.blanks import SCRIPT
 from gpudoctor.views.cards import OnAddress, nvidia_addresses
 from gpudoctor.views.log import age, ago, texts
 
@@ -17,13 +19,13 @@ _FIXES = (
     Fix(
         "Run the program under NVIDIA's Compute Sanitizer, which names the kernel and the line that reads or writes "
         "outside of its memory.",
-        ("compute-sanitizer --tool memcheck python YOUR_SCRIPT.py",),
+        (query("compute-sanitizer", "--tool", "memcheck", "python", SCRIPT),),
         "change-environment",
         impact="none",
     ),
     Fix(
         "Or let each kernel launch wait, so that the error shows up at the launch that caused it.",
-        ("CUDA_LAUNCH_BLOCKING=1 python YOUR_SCRIPT.py",),
+        (cmd("python", SCRIPT, env=(("CUDA_LAUNCH_BLOCKING", "1"),)),),
         "change-environment",
         impact="none",
     ),

@@ -3,6 +3,7 @@
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.subjects import OnGpu, gpu_name, gpus_of, nvidia_gpus
+from gpudoctor.tasks import as_root, query
 
 
 def _fixes(on: OnGpu) -> tuple[Fix, ...]:
@@ -10,11 +11,11 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
     return (
         Fix(
             "Allow CUDA on the GPU again.",
-            (f"sudo nvidia-smi -i {index} -c 0",),
+            (as_root("nvidia-smi", "-i", index, "-c", "0"),),
             "change-environment",
             root=True,
-            undo=f"sudo nvidia-smi -i {index} -c 2",
-            verify=f"nvidia-smi -i {index} --query-gpu=compute_mode --format=csv",
+            undo=(as_root("nvidia-smi", "-i", index, "-c", "2"),),
+            verify=query("nvidia-smi", "-i", index, "--query-gpu=compute_mode", "--format=csv"),
         ),
     )
 

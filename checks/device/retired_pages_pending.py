@@ -1,13 +1,14 @@
 """A GPU waits for a reset to retire broken memory pages."""
 
 from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.tasks import query
 from gpudoctor.views.cards import OnAddress, nvidia_addresses, reset_commands
 from gpudoctor.views.log import texts
 
 
 def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     says = "Drain the GPU (no program may use it), then reset it, or restart the computer; the pages are retired then."
-    verify = f"nvidia-smi -q -d PAGE_RETIREMENT -i {on.number}"
+    verify = query("nvidia-smi", "-q", "-d", "PAGE_RETIREMENT", "-i", on.number)
     return (Fix(says, reset_commands(on), "reset-gpu", root=True, verify=verify),)
 
 

@@ -1,19 +1,20 @@
 """A GPU could not replace broken memory rows."""
 
 from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.tasks import query
 from gpudoctor.views.cards import OnAddress, nvidia_addresses
 from gpudoctor.views.log import texts
 
 FIXES = (
     Fix(
         "Take the GPU out of service: drain or cordon the node, and let no job onto this GPU.",
-        ("nvidia-smi -q -d ROW_REMAPPER,ECC,PAGE_RETIREMENT",),
+        (query("nvidia-smi", "-q", "-d", "ROW_REMAPPER,ECC,PAGE_RETIREMENT"),),
         "replace-hardware",
         impact="none",
     ),
     Fix(
         "Have the card replaced (RMA): collect a report for the vendor's support.",
-        ("sudo nvidia-bug-report.sh",),
+        (query("nvidia-bug-report.sh", root=True),),
         "ask-vendor",
         root=True,
         impact="none",

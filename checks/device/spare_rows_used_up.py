@@ -3,14 +3,15 @@
 from gpudoctor.judge import Fix, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.subjects import OnGpu, gpu_name, nvidia_gpus
+from gpudoctor.tasks import query
 
 
 def _fixes(on: OnGpu) -> tuple[Fix, ...]:
-    look = f"nvidia-smi -q -d ROW_REMAPPER,ECC -i {on.gpu.index}"
+    look = query("nvidia-smi", "-q", "-d", "ROW_REMAPPER,ECC", "-i", on.gpu.index)
     return (
         Fix(
             "Watch the card and plan its replacement: NVIDIA takes it back once a remapping fails (Xid 64).",
-            (look, "sudo dcgmi diag -r 3"),
+            (look, query("dcgmi", "diag", "-r", "3", root=True)),
             "ask-vendor",
             root=True,
             impact="none",

@@ -3,19 +3,20 @@
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.subjects import OnGpu, gpu_name, nvidia_gpus
+from gpudoctor.tasks import query
 from gpudoctor.views.log import texts, xids
 
 _FIXES = (
     Fix(
         "Take the GPU out of service and run NVIDIA's field diagnosis, or dcgmi's longest test.",
-        ("nvidia-smi -q -d ECC", "sudo dcgmi diag -r 4"),
+        (query("nvidia-smi", "-q", "-d", "ECC"), query("dcgmi", "diag", "-r", "4", root=True)),
         "replace-hardware",
         root=True,
         impact="none",
     ),
     Fix(
         "Have the card replaced (RMA): collect a report for the vendor's support.",
-        ("sudo nvidia-bug-report.sh",),
+        (query("nvidia-bug-report.sh", root=True),),
         "ask-vendor",
         root=True,
         impact="none",

@@ -5,6 +5,7 @@ from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.remedies import laptop
 from gpudoctor.subjects import cards_of, gpus_of
+from gpudoctor.tasks import Edit, Task, Tasks, as_root, cmd, query
 from gpudoctor.views.driver import own_kernel
 from gpudoctor.views.log import events, texts
 
@@ -14,14 +15,14 @@ _ASLEEP = (15, 28, 999)
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     if _by_bbswitch(facts):
-        run = Fix("Start programs through Bumblebee, which powers the GPU for them.", ("optirun nvidia-smi",))
+        run = Fix("Start programs through Bumblebee, which powers the GPU for them.", (cmd("optirun", "nvidia-smi"),))
         on = Fix(
             "Power the GPU on by hand and load the module; to leave it on for good, disable bumblebeed.",
-            ("sudo tee /proc/acpi/bbswitch <<< ON", "sudo modprobe nvidia"),
+            (Edit("/proc/acpi/bbswitch", text="ON\n", root=True), as_root("modprobe", "nvidia")),
             "reload-module",
             root=True,
-            undo="sudo tee /proc/acpi/bbswitch <<< OFF",
-            verify="nvidia-smi",
+            undo=(Edit("/proc/acpi/bbswitch", text="OFF\n", root=True),),
+            verify=query("nvidia-smi"),
         )
         return (run, on)
     switch = facts.nvidia.kernel.switch
@@ -29,15 +30,17 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         return laptop.switch_on(switch, facts.nvidia.kernel.switch_files)
     if facts.nvidia.kernel.prime == "intel":
         says = "Switch the NVIDIA GPU on again with prime-select, then restart."
-        return (_reboot(says, "sudo prime-select on-demand", "sudo prime-select intel"),)
+        return (_reboot(says, as_root("prime-select", "on-demand"), (as_root("prime-select", "intel"),)),)
     says = (
         "Keep the GPU powered, then restart; a laptop's own tool (system76-power, supergfxctl, envycontrol) may do so."
     )
-    return (_reboot(says, "echo on | sudo tee /sys/bus/pci/devices/*/power/control", None),)
+    return (_reboot(says, as_root("sh", "-c", "echo on | tee /sys/bus/pci/devices/*/power/control"), ()),)
 
 
-def _reboot(says: str, command: str, undo: str | None) -> Fix:
-    return Fix(says, (command, "sudo reboot"), "reboot", root=True, needs="reboot", undo=undo, verify="nvidia-smi")
+def _reboot(says: str, command: Task, undo: Tasks) -> Fix:
+    return Fix(
+        says, (command, as_root("reboot")), "reboot", root=True, needs="reboot", undo=undo, verify=query("nvidia-smi")
+    )
 
 
 def _by_bbswitch(facts: Facts) -> bool:

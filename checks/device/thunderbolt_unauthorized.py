@@ -4,6 +4,8 @@ from gpudoctor.facts import Facts, Thunderbolt
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.subjects import asked_for_nvidia, cards_of, gpus_of
+from gpudoctor.tasks import Edit, cmd, query, sentence
+from gpudoctor.tasks.blanks import DEVICE
 from gpudoctor.views.driver import own_kernel
 
 # Docks and drives wait for authorisation as well; these are boxes made for a card.
@@ -22,18 +24,18 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     place = _waiting(facts)[0].place
     for_good = Fix(
         "Authorise it for good with bolt; boltctl lists the devices and their UUIDs.",
-        ("boltctl list", "boltctl enroll UUID"),
+        (query("boltctl", "list"), cmd("boltctl", "enroll", DEVICE)),
         root=False,
         impact="persistent",
-        undo="boltctl forget UUID",
-        verify="lspci -d 10de:",
+        undo=(cmd("boltctl", "forget", DEVICE),),
+        verify=query("lspci", "-d", "10de:"),
     )
     once = Fix(
         "Or authorise it until it is unplugged.",
-        (f"echo 1 | sudo tee /sys/bus/thunderbolt/devices/{place}/authorized",),
+        (Edit(f"/sys/bus/thunderbolt/devices/{place}/authorized", text="1\n", root=True),),
         root=True,
-        undo="Unplug it.",
-        verify="lspci -d 10de:",
+        undo=sentence("Unplug it."),
+        verify=query("lspci", "-d", "10de:"),
     )
     return for_good, once
 

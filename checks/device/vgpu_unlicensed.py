@@ -3,6 +3,7 @@
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or
+from gpudoctor.tasks import as_root, filtered, query
 from gpudoctor.views.driver import CUDA_BUSY, own_kernel
 
 _FIXES = (
@@ -11,13 +12,13 @@ _FIXES = (
         "ServerAddress in /etc/nvidia/gridd.conf), check that the licence server is reachable, and start "
         "nvidia-gridd again.",
         (
-            "ls -l /etc/nvidia/ClientConfigToken",
-            "sudo systemctl restart nvidia-gridd",
-            "journalctl -u nvidia-gridd -n 20",
+            query("ls", "-l", "/etc/nvidia/ClientConfigToken"),
+            as_root("systemctl", "restart", "nvidia-gridd"),
+            query("journalctl", "-u", "nvidia-gridd", "-n", "20"),
         ),
         "restart-process",
         root=True,
-        verify="nvidia-smi -q | grep -A2 -i licensed",
+        verify=filtered(query("nvidia-smi", "-q"), query("grep", "-A2", "-i", "licensed")),
     ),
 )
 

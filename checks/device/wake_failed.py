@@ -5,6 +5,7 @@ from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.remedies.boot import kernel_parameter
 from gpudoctor.remedies.laptop import switch_on
 from gpudoctor.subjects import OnCard, nvidia_cards
+from gpudoctor.tasks import Edit, as_root, query
 from gpudoctor.views.cards import card_name, works
 from gpudoctor.views.log import events, texts
 
@@ -13,25 +14,29 @@ def _fixes(on: OnCard) -> tuple[Fix, ...]:
     now = Fix(
         "Shut down, take the power away for half a minute (on a laptop hold the power button for 15 seconds), and "
         "start again: a restart alone may leave the GPU without power.",
-        ("sudo poweroff",),
+        (as_root("poweroff"),),
         "power-cycle",
         root=True,
         needs="reboot",
-        verify="nvidia-smi",
+        verify=query("nvidia-smi"),
     )
     stay = Fix(
         "Keep the driver from switching the GPU off while it idles, then restart; update the firmware (BIOS), whose "
         "power methods are at fault.",
         (
-            "echo 'options nvidia NVreg_DynamicPowerManagement=0x00' | sudo tee /etc/modprobe.d/nvidia-stay-on.conf",
-            "sudo reboot",
+            Edit(
+                "/etc/modprobe.d/nvidia-stay-on.conf",
+                text="options nvidia NVreg_DynamicPowerManagement=0x00\n",
+                root=True,
+            ),
+            as_root("reboot"),
         ),
         "reboot",
         root=True,
         needs="reboot",
         impact="persistent",
-        undo="sudo rm /etc/modprobe.d/nvidia-stay-on.conf",
-        verify="nvidia-smi",
+        undo=(Edit("/etc/modprobe.d/nvidia-stay-on.conf", gone=True, root=True),),
+        verify=query("nvidia-smi"),
     )
     ports = kernel_parameter(on.facts, "Where that is not enough: keep the PCIe ports awake.", "pcie_port_pm=off")
     tool = on.facts.nvidia.kernel.switch

@@ -5,6 +5,7 @@ from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge.errors import xid as meaning_of
 from gpudoctor.maybe import known_or
 from gpudoctor.remedies.driver import best_branch, branch_of, install_driver
+from gpudoctor.tasks import query
 from gpudoctor.views.cards import OnAddress, nvidia_addresses, reset_commands
 from gpudoctor.views.log import ago, texts
 
@@ -46,7 +47,7 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     said = _said(on)
     found = meaning_of(said[-1].code or 0) if said else None
     action = f"{found.action}." if found else "Reset the GPU."
-    reset = Fix(action, reset_commands(on), "reset-gpu", root=True, verify=f"nvidia-smi -q -i {on.number}")
+    reset = Fix(action, reset_commands(on), "reset-gpu", root=True, verify=query("nvidia-smi", "-q", "-i", on.number))
     have, best = branch_of(known_or(on.facts.nvidia.kernel.loaded, None)), best_branch(on.facts)
     if have is None or best is None or best <= have:
         return (reset,)

@@ -3,6 +3,7 @@
 from gpudoctor.facts import Event
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge.errors import xid as meaning_of
+from gpudoctor.tasks import query
 from gpudoctor.views.cards import OnAddress, nvidia_addresses, reset_commands
 from gpudoctor.views.log import ago, texts
 
@@ -29,10 +30,10 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     said = _said(on)
     found = meaning_of(said[-1].code or 0) if said else None
     advice = f"{found.action}." if found else "Reset the GPU."
-    reset = Fix(advice, reset_commands(on), "reset-gpu", root=True, verify=f"nvidia-smi -q -i {on.number}")
+    reset = Fix(advice, reset_commands(on), "reset-gpu", root=True, verify=query("nvidia-smi", "-q", "-i", on.number))
     vendor = Fix(
         "If it comes back after a reset and a power cycle: collect a report and have the card replaced (RMA).",
-        ("sudo nvidia-bug-report.sh",),
+        (query("nvidia-bug-report.sh", root=True),),
         "ask-vendor",
         root=True,
         impact="none",

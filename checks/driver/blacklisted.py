@@ -5,6 +5,7 @@ from gpudoctor.judge import Fix, Severity, check
 from gpudoctor.maybe import known, known_or, present
 from gpudoctor.remedies import laptop, system
 from gpudoctor.subjects import cards_of
+from gpudoctor.tasks import as_root, query
 from gpudoctor.views.driver import own_kernel
 from gpudoctor.views.reasons import BUILD, DEAD, OTHER_DRIVERS
 
@@ -19,21 +20,23 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         return (
             Fix(
                 "Let prime-select give the NVIDIA GPU back, then restart.",
-                ("sudo prime-select on-demand", "sudo reboot"),
+                (as_root("prime-select", "on-demand"), as_root("reboot")),
                 "reboot",
                 root=True,
                 needs="reboot",
-                undo="sudo prime-select intel",
-                verify="nvidia-smi",
+                undo=(as_root("prime-select", "intel"),),
+                verify=query("nvidia-smi"),
             ),
         )
     if _by_tool(facts):
         return laptop.switch_on(present(facts.nvidia.kernel.switch), facts.nvidia.kernel.switch_files)
-    commands = ["grep -rn nvidia /etc/modprobe.d /usr/lib/modprobe.d /run/modprobe.d"]
+    commands = [query("grep", "-rn", "nvidia", "/etc/modprobe.d", "/usr/lib/modprobe.d", "/run/modprobe.d")]
     says = "Delete the line that forbids nvidia in the file which this finds, then load the module."
     if "nvidia" in known_or(facts.host.kernel.command_line, ""):
         says += " It may also stand on the kernel command line (modprobe.blacklist=, module_blacklist=)."
-    return (Fix(says, (*commands, *system.initramfs(facts), "sudo modprobe nvidia"), "reload-module", root=True),)
+    return (
+        Fix(says, (*commands, *system.initramfs(facts), as_root("modprobe", "nvidia")), "reload-module", root=True),
+    )
 
 
 @check(

@@ -5,17 +5,18 @@ from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import Unknown, known, present
 from gpudoctor.remedies import module, system
 from gpudoctor.subjects import in_container, nvidia_machine
+from gpudoctor.tasks import query
 from gpudoctor.views.reasons import DEAD, SURROUNDINGS, VERSIONS
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     if in_container(facts):
         says = "Start the container again from a clean image, so that the host's libraries are mounted anew."
-        return (Fix(says, (), "restart-process", needs="restart of the container", verify="nvidia-smi"),)
+        return (Fix(says, (), "restart-process", needs="restart of the container", verify=query("nvidia-smi")),)
     names = [n for n in module.driver_packages(facts) if "nvidia" in n or "cuda" in n][:12]
     says = "Install the driver's packages again, so that all libraries are whole and of one version, then restart."
     commands = system.reinstall(facts, *names) if names else ()
-    return (Fix(says, commands, "reinstall-package", root=True, needs="reboot", verify="nvidia-smi"),)
+    return (Fix(says, commands, "reinstall-package", root=True, needs="reboot", verify=query("nvidia-smi")),)
 
 
 @check(

@@ -5,12 +5,17 @@ from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge.errors import cuda_error as meaning_of
 from gpudoctor.maybe import known, known_or
 from gpudoctor.subjects import nvidia_machine
+from gpudoctor.tasks import filtered, query
 from gpudoctor.views.driver import CUDA_NO_DEVICE
 from gpudoctor.views.reasons import FABRIC, HANGS, MASKS, NODES, NOT_LOADED, SURROUNDINGS, VERSIONS
 
 _FIX = Fix(
     "Look at what nvidia-smi and the kernel's log say; this is the state that a bug report to NVIDIA needs.",
-    ("nvidia-smi", "sudo dmesg | grep -E 'NVRM|Xid|nvidia' | tail -n 30", "sudo nvidia-bug-report.sh"),
+    (
+        query("nvidia-smi"),
+        filtered(query("dmesg", root=True), query("grep", "-E", "NVRM|Xid|nvidia"), query("tail", "-n", "30")),
+        query("nvidia-bug-report.sh", root=True),
+    ),
 )
 _UVM_HMM = "https://docs.nvidia.com/cuda/cuda-toolkit-release-notes/index.html"
 

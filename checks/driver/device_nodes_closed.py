@@ -6,6 +6,8 @@ from gpudoctor.maybe import known, known_or, phrase
 from gpudoctor.remedies import module, system
 from gpudoctor.remedies.container import again
 from gpudoctor.subjects import in_container
+from gpudoctor.tasks import Shell, as_root, cmd, query
+from gpudoctor.tasks.blanks import REST
 from gpudoctor.views.driver import not_wsl
 from gpudoctor.views.reasons import SURROUNDINGS
 
@@ -24,17 +26,22 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         says = "Run the container with the node's group (--group-add), or let the host make the nodes readable for all."
         if known_or(facts.host.container, None) == "podman":
             keep = "Start the container with your own groups: Podman without root can keep them, and give no others."
-            return (again(keep, "podman run --group-add keep-groups ..."), module.on_the_host(says))
+            return (again(keep, cmd("podman", "run", "--group-add", "keep-groups", REST)), module.on_the_host(says))
         return (module.on_the_host(says),)
     gid, mode = known_or(node.gid, 0), known_or(node.mode, "")
     name = _group_name(facts, gid)
     if gid != 0 and mode[-2:-1] in ("6", "7"):
         says = f"Add yourself to the group {name}, which may open the nodes, then log out and in."
-        return (system.relogin(says, (f"sudo usermod -aG {name} $USER",), verify=f"ls -l {node.path}"),)
+        return (
+            system.relogin(says, (Shell(f"usermod -aG {name} $USER", root=True),), verify=query("ls", "-l", node.path)),
+        )
     option = "NVreg_DeviceFileMode=0666"
-    commands = (f"sudo chmod 666 {node.path}", "grep -rn NVreg_DeviceFile /etc/modprobe.d /usr/lib/modprobe.d")
+    commands = (
+        as_root("chmod", "666", node.path),
+        query("grep", "-rn", "NVreg_DeviceFile", "/etc/modprobe.d", "/usr/lib/modprobe.d"),
+    )
     says = f"Open the nodes again; if an option NVreg_DeviceFileMode or _GID forbids it, change it to {option}."
-    return (Fix(says, commands, "change-environment", root=True, verify=f"ls -l {node.path}"),)
+    return (Fix(says, commands, "change-environment", root=True, verify=query("ls", "-l", node.path)),)
 
 
 def _group_name(facts: Facts, gid: int) -> str:

@@ -3,15 +3,20 @@
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or, phrase
+from gpudoctor.tasks import Shell, as_root
 from gpudoctor.views.driver import cuda_fails, own_kernel
 from gpudoctor.views.reasons import DEAD, SURROUNDINGS
 
 _FIX = Fix(
     "Create the device nodes; nvidia-modprobe does that as root, and nvidia-persistenced keeps them from boot on.",
-    ("sudo nvidia-modprobe -c 0", "sudo nvidia-modprobe -u -c 0", "sudo systemctl enable --now nvidia-persistenced"),
+    (
+        as_root("nvidia-modprobe", "-c", "0"),
+        as_root("nvidia-modprobe", "-u", "-c", "0"),
+        as_root("systemctl", "enable", "--now", "nvidia-persistenced"),
+    ),
     "reload-module",
     root=True,
-    verify="ls -l /dev/nvidia*",
+    verify=Shell("ls -l /dev/nvidia*", lookup=True),
 )
 
 

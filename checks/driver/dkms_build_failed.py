@@ -8,6 +8,7 @@ from gpudoctor.maybe import known, known_or, phrase
 from gpudoctor.remedies import module, system
 from gpudoctor.remedies.driver import best_branch, install_driver
 from gpudoctor.subjects import cards_of
+from gpudoctor.tasks import as_root, query
 from gpudoctor.views.driver import branch, library_version, own_kernel
 from gpudoctor.views.reasons import DEAD
 
@@ -44,9 +45,9 @@ def _needed(facts: Facts) -> tuple[str, ...]:
 
 
 def _install_needed(facts: Facts, names: tuple[str, ...]) -> Fix:
-    commands = (*system.install(facts, *names), *module.build_commands(facts), "sudo modprobe nvidia")
+    commands = (*system.install(facts, *names), *module.build_commands(facts), as_root("modprobe", "nvidia"))
     says = f"Install {' and '.join(names)}, which the build needs, and build the module again."
-    return Fix(says, tuple(dict.fromkeys(commands)), "reinstall-package", root=True, verify="nvidia-smi")
+    return Fix(says, tuple(dict.fromkeys(commands)), "reinstall-package", root=True, verify=query("nvidia-smi"))
 
 
 def _newer(branch: int) -> str:
@@ -58,7 +59,7 @@ def _matching_compiler(facts: Facts, compiler: str) -> Fix:
     major = version.split(".")[0]
     family = system.family_of(facts)
     package = f"{name}-{major}" if family == "debian" else f"{name}{major}" if family == "suse" else name
-    use = (f"sudo update-alternatives --install /usr/bin/gcc gcc /usr/bin/gcc-{major} {major}",)
+    use = (as_root("update-alternatives", "--install", "/usr/bin/gcc", "gcc", f"/usr/bin/gcc-{major}", major),)
     install = system.install(facts, package)
     return Fix(
         f"Install {name} {major}, with which the kernel was built, make it the default compiler, and build again.",
@@ -66,12 +67,12 @@ def _matching_compiler(facts: Facts, compiler: str) -> Fix:
             *install,
             *(use if family in ("debian", "suse") and name == "gcc" else ()),
             *module.build_commands(facts),
-            "sudo modprobe nvidia",
+            as_root("modprobe", "nvidia"),
         ),
         "reinstall-package",
         root=True,
-        undo=f"sudo update-alternatives --remove gcc /usr/bin/gcc-{major}",
-        verify="nvidia-smi",
+        undo=(as_root("update-alternatives", "--remove", "gcc", f"/usr/bin/gcc-{major}"),),
+        verify=query("nvidia-smi"),
     )
 
 

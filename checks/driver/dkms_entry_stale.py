@@ -5,6 +5,7 @@ from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.remedies import module, system
 from gpudoctor.subjects import cards_of
+from gpudoctor.tasks import as_root, query
 from gpudoctor.views.driver import own_kernel
 from gpudoctor.views.reasons import DEAD, OTHER_DRIVERS
 
@@ -14,11 +15,16 @@ def _stale(facts: Facts) -> tuple[Dkms, ...]:
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
-    gone = tuple(f"sudo rm -r /var/lib/dkms/{e.module}/{e.version}" for e in _stale(facts))
+    gone = tuple(as_root("rm", "-r", f"/var/lib/dkms/{e.module}/{e.version}") for e in _stale(facts))
     again = system.reinstall(facts, *module.module_packages(facts)) if module.module_packages(facts) else ()
     says = "Remove the stale entry from DKMS's tree, then build the installed driver's module."
-    commands = (*gone, *again, f"sudo dkms autoinstall -k {system.kernel_of(facts)}", "sudo modprobe nvidia")
-    return (Fix(says, commands, "reinstall-package", root=True, impact="persistent", verify="dkms status"),)
+    commands = (
+        *gone,
+        *again,
+        as_root("dkms", "autoinstall", "-k", system.kernel_of(facts)),
+        as_root("modprobe", "nvidia"),
+    )
+    return (Fix(says, commands, "reinstall-package", root=True, impact="persistent", verify=query("dkms", "status")),)
 
 
 @check(

@@ -5,6 +5,7 @@ from gpudoctor.maybe import Unknown, present
 from gpudoctor.remedies import module, system
 from gpudoctor.remedies.driver import install_driver
 from gpudoctor.subjects import OnCard, cards_of, gpus_of, in_container
+from gpudoctor.tasks import Shell, query
 from gpudoctor.views.cards import alike_cards, generation_of, model_name, works
 from gpudoctor.views.driver import branch, library_version, module_version
 from gpudoctor.views.log import events, texts
@@ -34,7 +35,7 @@ def _fixes(on: OnCard) -> tuple[Fix, ...]:
         return (module.on_the_host(says),)
     says = f"Install driver branch {last}, the last one that supports this GPU, then restart. Legacy drivers: {_LEGACY}"
     package = install_driver(on.facts, last, "proprietary", says)
-    if package.commands:
+    if package.tasks:
         return (package, _hold(last))
     return (_by_hand(on, last), _hold(last))
 
@@ -46,13 +47,13 @@ def _by_hand(on: OnCard, last: int) -> Fix:
             "branch "
             f"{last} (and a release whose kernel that branch still supports). Legacy drivers: {_LEGACY}"
         )
-        return Fix(says, (), "reinstall-package", root=True, needs="reboot", verify="nvidia-smi")
+        return Fix(says, (), "reinstall-package", root=True, needs="reboot", verify=query("nvidia-smi"))
     says = (
         f"Remove the driver, then install the newest {last} driver with NVIDIA's installer. Legacy drivers: {_LEGACY}"
     )
     commands = (*system.remove(on.facts, *module.driver_packages(on.facts)[:8]),) if _packaged(on) else ()
-    run = f"sudo sh NVIDIA-Linux-x86_64-{last}.*.run --dkms"
-    return Fix(says, (*commands, run), "reinstall-package", root=True, needs="reboot", verify="nvidia-smi")
+    run = Shell(f"sh NVIDIA-Linux-x86_64-{last}.*.run --dkms", root=True)
+    return Fix(says, (*commands, run), "reinstall-package", root=True, needs="reboot", verify=query("nvidia-smi"))
 
 
 def _packaged(on: OnCard) -> bool:

@@ -4,6 +4,7 @@ from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import Unknown, known
 from gpudoctor.subjects import cards_of, gpus_of
+from gpudoctor.tasks import filtered, query
 from gpudoctor.views.cards import card_name
 from gpudoctor.views.driver import own_kernel
 from gpudoctor.views.log import events, texts
@@ -11,11 +12,11 @@ from gpudoctor.views.reasons import DEAD, OTHER_DRIVERS, UNFIT
 
 _FIX = Fix(
     "Read what the driver says of this GPU; then restart, and if it stays away power-cycle and reseat the card.",
-    ("sudo dmesg | grep -E 'NVRM|Xid'",),
+    (filtered(query("dmesg", root=True), query("grep", "-E", "NVRM|Xid")),),
     "reboot",
     root=True,
     needs="reboot",
-    verify="nvidia-smi -L",
+    verify=query("nvidia-smi", "-L"),
 )
 
 

@@ -5,6 +5,7 @@ from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or
 from gpudoctor.remedies import module, system
 from gpudoctor.subjects import cards_of
+from gpudoctor.tasks import as_root, query
 from gpudoctor.views.driver import own_kernel
 from gpudoctor.views.reasons import DEAD, OTHER_DRIVERS
 
@@ -15,9 +16,13 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         says = (
             f"Install the headers (kernel-devel) of kernel {system.kernel_of(facts)}, then build the module with DKMS."
         )
-        return (Fix(says, commands, "reinstall-package", root=True, verify="nvidia-smi"),)
+        return (Fix(says, commands, "reinstall-package", root=True, verify=query("nvidia-smi")),)
     says = "Install the running kernel's headers, build the module and load it."
-    return (Fix(says, (*commands, "sudo modprobe nvidia"), "reinstall-package", root=True, verify="nvidia-smi"),)
+    return (
+        Fix(
+            says, (*commands, as_root("modprobe", "nvidia")), "reinstall-package", root=True, verify=query("nvidia-smi")
+        ),
+    )
 
 
 @check(

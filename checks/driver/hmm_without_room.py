@@ -4,6 +4,7 @@ from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, present
 from gpudoctor.remedies import fabric
+from gpudoctor.tasks import Edit, as_root, filtered, query
 from gpudoctor.views.driver import CUDA_NOT_READY, CUDA_UNKNOWN, own_kernel
 from gpudoctor.views.log import events, texts
 from gpudoctor.views.reasons import FABRIC
@@ -22,15 +23,15 @@ _OPTION = "options nvidia_uvm uvm_disable_hmm=1"
         Fix(
             "Turn HMM off in nvidia_uvm and load it anew; or start the kernel with nokaslr.",
             (
-                f"echo '{_OPTION}' | sudo tee /etc/modprobe.d/uvm.conf",
-                "sudo modprobe -r nvidia_uvm",
-                "sudo modprobe nvidia_uvm",
+                Edit("/etc/modprobe.d/uvm.conf", text=f"{_OPTION}\n", root=True),
+                as_root("modprobe", "-r", "nvidia_uvm"),
+                as_root("modprobe", "nvidia_uvm"),
             ),
             "reload-module",
             root=True,
             impact="persistent",
-            undo="sudo rm /etc/modprobe.d/uvm.conf",
-            verify="sudo dmesg | grep request_free_mem_region",
+            undo=(Edit("/etc/modprobe.d/uvm.conf", gone=True, root=True),),
+            verify=filtered(query("dmesg", root=True), query("grep", "request_free_mem_region")),
         ),
     ),
     references=("https://docs.nvidia.com/cuda/cuda-toolkit-release-notes/index.html",),

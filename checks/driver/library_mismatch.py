@@ -5,6 +5,7 @@ from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import Unknown, known, known_or, phrase, present
 from gpudoctor.remedies import module
 from gpudoctor.subjects import in_container
+from gpudoctor.tasks import query
 from gpudoctor.views.driver import CUDA_MISMATCH, NVML_MISMATCH, disk_version, library_version, loaded_libcuda, not_wsl
 from gpudoctor.views.log import events, texts
 from gpudoctor.views.reasons import BUILD, SURROUNDINGS
@@ -47,7 +48,7 @@ def _inside(facts: Facts, loaded: str, user: str) -> tuple[Fix, ...]:
         (),
         "reinstall-package",
         needs="restart of the container",
-        verify="nvidia-smi",
+        verify=query("nvidia-smi"),
     )
     if facts.host.container == "lxc":
         return (exact,)

@@ -5,6 +5,7 @@ from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or, phrase
 from gpudoctor.remedies import system
 from gpudoctor.remedies.driver import flavour_for, install_driver
+from gpudoctor.tasks import Edit, as_root, export, filtered, query, unset
 from gpudoctor.views.clusters import is_for_pods
 from gpudoctor.views.driver import OFF_PATH, branch, own_kernel
 from gpudoctor.views.reasons import SURROUNDINGS
@@ -28,16 +29,24 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         folder = off[0].path.rpartition("/")[0]
         if facts.host.distribution.id == "nixos":
             return (_by_variable(folder),)
-        tell = (f"echo {folder} | sudo tee /etc/ld.so.conf.d/nvidia.conf", "sudo ldconfig")
+        tell = (Edit("/etc/ld.so.conf.d/nvidia.conf", text=f"{folder}\n", root=True), as_root("ldconfig"))
         says = f"Tell the loader of the folder {folder}, where the library lies."
-        return (Fix(says, tell, "change-environment", root=True, verify="ldconfig -p | grep libcuda"),)
+        return (
+            Fix(
+                says,
+                tell,
+                "change-environment",
+                root=True,
+                verify=filtered(query("ldconfig", "-p"), query("grep", "libcuda")),
+            ),
+        )
     version = known_or(facts.nvidia.kernel.loaded, None) or ""
     package = _package(facts, version)
     if package is None:
         return (install_driver(facts, branch(version), flavour_for(facts)),)
     says = f"Install the driver's libraries in exactly the module's version, {version}."
     commands = system.install(facts, package)
-    return (Fix(says, commands, "reinstall-package", root=True, verify="nvidia-smi"),)
+    return (Fix(says, commands, "reinstall-package", root=True, verify=query("nvidia-smi")),)
 
 
 def _by_variable(folder: str) -> Fix:
@@ -45,8 +54,14 @@ def _by_variable(folder: str) -> Fix:
     says = (
         "Run programs that are not Nix's own with the driver's folder in LD_LIBRARY_PATH (NixOS reads no ld.so.conf)."
     )
-    command = f"export LD_LIBRARY_PATH={folder}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"
-    return Fix(says, (command,), "change-environment", undo="unset LD_LIBRARY_PATH", verify="gpudoctor check driver")
+    command = export("LD_LIBRARY_PATH", folder, "before")
+    return Fix(
+        says,
+        (command,),
+        "change-environment",
+        undo=(unset("LD_LIBRARY_PATH"),),
+        verify=query("gpudoctor", "check", "driver"),
+    )
 
 
 @check(

@@ -5,6 +5,7 @@ from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or
 from gpudoctor.remedies import module, system
 from gpudoctor.subjects import in_container
+from gpudoctor.tasks import Tasks, as_root, filtered, query
 from gpudoctor.views.driver import OFF_PATH, not_wsl
 from gpudoctor.views.reasons import SURROUNDINGS
 
@@ -17,19 +18,19 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
             "Remove the driver's libraries (libcuda, libnvidia-*) from the image; the NVIDIA Container Toolkit mounts "
             "the host's own when the container starts."
         )
-        return (Fix(says, (), "reinstall-package", needs="restart of the container", verify="nvidia-smi"),)
+        return (Fix(says, (), "reinstall-package", needs="restart of the container", verify=query("nvidia-smi")),)
     if module.uses_runfile(facts):
-        commands = ("sudo nvidia-uninstall", *system.reinstall(facts, *module.driver_packages(facts)[:12]))
+        commands = (as_root("nvidia-uninstall"), *system.reinstall(facts, *module.driver_packages(facts)[:12]))
         says = (
             "Remove the .run installation, then install the distribution's driver packages again over it, and restart."
         )
-        return (Fix(says, commands, "reinstall-package", root=True, needs="reboot", verify="nvidia-smi"),)
-    commands = ("ldconfig -p | grep -E 'libcuda|libnvidia-ml'", *_reinstall(facts))
+        return (Fix(says, commands, "reinstall-package", root=True, needs="reboot", verify=query("nvidia-smi")),)
+    found: Tasks = (filtered(query("ldconfig", "-p"), query("grep", "-E", "libcuda|libnvidia-ml")), *_reinstall(facts))
     says = "Remove the left-over libraries of the other version, install the driver's packages again, and restart."
-    return (Fix(says, commands, "reinstall-package", root=True, needs="reboot", verify="nvidia-smi"),)
+    return (Fix(says, found, "reinstall-package", root=True, needs="reboot", verify=query("nvidia-smi")),)
 
 
-def _reinstall(facts: Facts) -> tuple[str, ...]:
+def _reinstall(facts: Facts) -> Tasks:
     names = [n for n in module.driver_packages(facts) if "nvidia" in n or "cuda" in n]
     return system.reinstall(facts, *names[:12]) if names else ()
 

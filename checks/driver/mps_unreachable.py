@@ -6,6 +6,8 @@ from gpudoctor.knowledge.errors import cuda_error as meaning_of
 from gpudoctor.maybe import known, known_or
 from gpudoctor.remedies.container import again
 from gpudoctor.subjects import in_container, nvidia_machine
+from gpudoctor.tasks import cmd, export, pipe, query
+from gpudoctor.tasks.blanks import REST
 
 VARIABLE = "CUDA_MPS_PIPE_DIRECTORY"
 DEFAULT = "/tmp/nvidia-mps"
@@ -17,23 +19,43 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     folder = facts.host.environment.get(VARIABLE, DEFAULT)
     if facts.nvidia.cuda.code in FULL:
         says = "End some of the programs that share this GPU: MPS takes 48 clients a GPU, fewer before Volta."
-        return (Fix(says, ("echo get_server_list | nvidia-cuda-mps-control", "nvidia-smi"), "restart-process"),)
+        return (
+            Fix(
+                says,
+                (pipe(cmd("echo", "get_server_list"), cmd("nvidia-cuda-mps-control")), query("nvidia-smi")),
+                "restart-process",
+            ),
+        )
     daemon = Fix(
         "Start the control daemon anew, as the user whose programs use it; those that compute through it now end.",
-        ("echo quit | nvidia-cuda-mps-control", "nvidia-cuda-mps-control -d"),
+        (pipe(cmd("echo", "quit"), cmd("nvidia-cuda-mps-control")), cmd("nvidia-cuda-mps-control", "-d")),
         "restart-process",
-        verify="echo get_server_list | nvidia-cuda-mps-control",
+        verify=pipe(cmd("echo", "get_server_list"), cmd("nvidia-cuda-mps-control")),
     )
     without = Fix(
         "Or compute without MPS: name a folder that is not there.",
-        (f"export {VARIABLE}=/nonexistent",),
+        (export(VARIABLE, "/nonexistent"),),
         "change-environment",
         needs="restart of the program",
-        undo=f"export {VARIABLE}={folder}",
+        undo=(export(VARIABLE, folder),),
     )
     if in_container(facts):
         says = "Share the host's pipe folder and its IPC namespace with the container, where the host runs the daemon."
-        inside = again(says, f"docker run --gpus all --ipc=host -v {folder}:{folder} -e {VARIABLE}={folder} ...")
+        inside = again(
+            says,
+            cmd(
+                "docker",
+                "run",
+                "--gpus",
+                "all",
+                "--ipc=host",
+                "-v",
+                f"{folder}:{folder}",
+                "-e",
+                f"{VARIABLE}={folder}",
+                REST,
+            ),
+        )
         return (inside, without)
     return (daemon, without)
 

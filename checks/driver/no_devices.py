@@ -5,6 +5,7 @@ from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.remedies import module
 from gpudoctor.subjects import cards_of, in_container
+from gpudoctor.tasks import as_root, filtered, query
 from gpudoctor.views.cards import owned_by
 from gpudoctor.views.driver import not_wsl
 from gpudoctor.views.log import events, texts
@@ -16,14 +17,18 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         return (
             module.on_the_host("On the host: ask nvidia-smi there; if it lists the GPU, pass it to the container."),
         )
-    look = Fix("Read what the driver says of the GPU.", ("sudo dmesg | grep -E 'NVRM|nvidia'",), impact="none")
+    look = Fix(
+        "Read what the driver says of the GPU.",
+        (filtered(query("dmesg", root=True), query("grep", "-E", "NVRM|nvidia")),),
+        impact="none",
+    )
     off = Fix(
         "Shut the computer down, take it off the mains for a minute (power cycle), and start it again.",
-        ("sudo poweroff",),
+        (as_root("poweroff"),),
         "power-cycle",
         root=True,
         needs="reboot",
-        verify="nvidia-smi",
+        verify=query("nvidia-smi"),
     )
     return (look, off)
 

@@ -7,6 +7,7 @@ from gpudoctor.maybe import known, known_or
 from gpudoctor.remedies import module, system
 from gpudoctor.remedies.driver import branch_of, flavour_for, install_driver
 from gpudoctor.subjects import cards_of
+from gpudoctor.tasks import as_root, query
 from gpudoctor.views.driver import library_version, own_kernel
 from gpudoctor.views.reasons import DEAD, OTHER_DRIVERS, REFUSED
 
@@ -34,10 +35,10 @@ def _module_package(facts: Facts, branch: int | None) -> Fix | None:
         return None
     return Fix(
         "Install the package that brings the kernel module, with the running kernel's headers.",
-        (*module.headers(facts), *system.install(facts, *names), "sudo modprobe nvidia"),
+        (*module.headers(facts), *system.install(facts, *names), as_root("modprobe", "nvidia")),
         "reinstall-package",
         root=True,
-        verify="nvidia-smi",
+        verify=query("nvidia-smi"),
     )
 
 

@@ -5,6 +5,7 @@ from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import Unknown, known
 from gpudoctor.remedies import module
 from gpudoctor.subjects import cards_of, in_container
+from gpudoctor.tasks import as_root, filtered, query
 from gpudoctor.views.driver import module_version, not_wsl
 from gpudoctor.views.log import events, texts
 from gpudoctor.views.reasons import NOT_LOADED, SURROUNDINGS
@@ -13,10 +14,19 @@ from gpudoctor.views.reasons import NOT_LOADED, SURROUNDINGS
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     if in_container(facts):
         says = "On the host: load NVIDIA's module, or install its driver; then start the container again."
-        return (module.on_the_host(says, "sudo modprobe nvidia", "nvidia-smi"),)
+        return (module.on_the_host(says, as_root("modprobe", "nvidia"), query("nvidia-smi")),)
     says = "Load the module; if that fails, the last lines of the kernel's log say why."
-    commands = ("sudo modprobe nvidia", "sudo dmesg | tail -n 20")
-    return (Fix(says, commands, "reload-module", root=True, undo="sudo modprobe -r nvidia", verify="nvidia-smi"),)
+    commands = (as_root("modprobe", "nvidia"), filtered(query("dmesg", root=True), query("tail", "-n", "20")))
+    return (
+        Fix(
+            says,
+            commands,
+            "reload-module",
+            root=True,
+            undo=(as_root("modprobe", "-r", "nvidia"),),
+            verify=query("nvidia-smi"),
+        ),
+    )
 
 
 @check(

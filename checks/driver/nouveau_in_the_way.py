@@ -5,6 +5,7 @@ from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import present
 from gpudoctor.remedies import module, system
 from gpudoctor.subjects import in_container, nvidia_host
+from gpudoctor.tasks import Edit, Tasks, as_root, query
 from gpudoctor.views.cards import any_works, card_name, owned_by
 from gpudoctor.views.driver import module_at_hand
 from gpudoctor.views.log import events, texts
@@ -14,23 +15,33 @@ from gpudoctor.views.reasons import BUILD, DEAD
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     if "nouveau" in facts.nvidia.kernel.blacklists:
         return _old_ram_disk(facts)
-    lines = "blacklist nouveau\\noptions nouveau modeset=0\\n"
-    commands = (
-        f"printf '{lines}' | sudo tee /etc/modprobe.d/blacklist-nouveau.conf",
+    lines = "blacklist nouveau\noptions nouveau modeset=0\n"
+    commands: Tasks = (
+        Edit("/etc/modprobe.d/blacklist-nouveau.conf", text=lines, root=True),
         *system.initramfs(facts),
         *_command_line(facts),
-        "sudo reboot",
+        as_root("reboot"),
     )
     says = f"Blacklist nouveau, also in the initial RAM disk, then restart.{system.initramfs_says(facts)}"
     if in_container(facts):
         return (module.on_the_host(f"On the host: {says}", *commands),)
-    undo = "sudo rm /etc/modprobe.d/blacklist-nouveau.conf"
-    return (Fix(says, commands, "reboot", root=True, needs="reboot", undo=undo, verify="lspci -k -d 10de:"),)
+    undo = Edit("/etc/modprobe.d/blacklist-nouveau.conf", gone=True, root=True)
+    return (
+        Fix(
+            says,
+            commands,
+            "reboot",
+            root=True,
+            needs="reboot",
+            undo=(undo,),
+            verify=query("lspci", "-k", "-d", "10de:"),
+        ),
+    )
 
 
 def _old_ram_disk(facts: Facts) -> tuple[Fix, ...]:
     """The blacklist is there; the copy of modprobe.d in the initial RAM disk is older than it."""
-    commands = (*system.initramfs(facts), *_command_line(facts), "sudo reboot")
+    commands = (*system.initramfs(facts), *_command_line(facts), as_root("reboot"))
     says = (
         f"Make the initial RAM disk (initramfs) anew, so that it too knows the blacklist, then restart."
         f"{system.initramfs_says(facts)} If nouveau still comes first, it is started from elsewhere: add "
@@ -38,18 +49,20 @@ def _old_ram_disk(facts: Facts) -> tuple[Fix, ...]:
     )
     if in_container(facts):
         return (module.on_the_host(f"On the host: {says}", *commands),)
-    return (Fix(says, commands, "reboot", root=True, needs="reboot", verify="lspci -k -d 10de:"),)
+    return (Fix(says, commands, "reboot", root=True, needs="reboot", verify=query("lspci", "-k", "-d", "10de:")),)
 
 
-def _command_line(facts: Facts) -> tuple[str, ...]:
+def _command_line(facts: Facts) -> Tasks:
     """Fedora's and SUSE's initial RAM disks load display drivers early: there the command line decides."""
     if system.family_of(facts) != "fedora":
         return ()
     modules = "nouveau,nova_core"
     if system.is_image(facts):
         names = (f"rd.driver.blacklist={modules}", f"modprobe.blacklist={modules}")
-        return (f"sudo rpm-ostree kargs {' '.join(f'--append-if-missing={name}' for name in names)}",)
-    return (f'sudo grubby --update-kernel=ALL --args="rd.driver.blacklist={modules} modprobe.blacklist={modules}"',)
+        return (as_root("rpm-ostree", "kargs", *(f"--append-if-missing={name}" for name in names)),)
+    return (
+        as_root("grubby", "--update-kernel=ALL", f"--args=rd.driver.blacklist={modules} modprobe.blacklist={modules}"),
+    )
 
 
 @check(

@@ -5,6 +5,7 @@ from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import present
 from gpudoctor.remedies import module, system
 from gpudoctor.subjects import in_container, nvidia_host
+from gpudoctor.tasks import Edit, Tasks, as_root, query
 from gpudoctor.views.cards import card_name, owned_by
 from gpudoctor.views.driver import module_at_hand
 from gpudoctor.views.log import events, texts
@@ -12,29 +13,41 @@ from gpudoctor.views.reasons import BUILD, DEAD
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
-    lines = "blacklist nova_core\\nblacklist nova_drm\\nblacklist nouveau\\n"
-    commands = (
-        f"printf '{lines}' | sudo tee /etc/modprobe.d/blacklist-nova.conf",
+    lines = "blacklist nova_core\nblacklist nova_drm\nblacklist nouveau\n"
+    commands: Tasks = (
+        Edit("/etc/modprobe.d/blacklist-nova.conf", text=lines, root=True),
         *system.initramfs(facts),
         *_command_line(facts),
-        "sudo reboot",
+        as_root("reboot"),
     )
     says = "Blacklist nova_core (and nova_drm, nouveau), also in the initial RAM disk, then restart."
     if in_container(facts):
         return (module.on_the_host(f"On the host: {says}", *commands),)
-    undo = "sudo rm /etc/modprobe.d/blacklist-nova.conf"
-    return (Fix(says, commands, "reboot", root=True, needs="reboot", undo=undo, verify="lspci -k -d 10de:"),)
+    undo = Edit("/etc/modprobe.d/blacklist-nova.conf", gone=True, root=True)
+    return (
+        Fix(
+            says,
+            commands,
+            "reboot",
+            root=True,
+            needs="reboot",
+            undo=(undo,),
+            verify=query("lspci", "-k", "-d", "10de:"),
+        ),
+    )
 
 
-def _command_line(facts: Facts) -> tuple[str, ...]:
+def _command_line(facts: Facts) -> Tasks:
     """Fedora's and SUSE's initial RAM disks load display drivers early: there the command line decides."""
     if system.family_of(facts) != "fedora":
         return ()
     modules = "nova_core,nova_drm,nouveau"
     if system.is_image(facts):
         names = (f"rd.driver.blacklist={modules}", f"modprobe.blacklist={modules}")
-        return (f"sudo rpm-ostree kargs {' '.join(f'--append-if-missing={name}' for name in names)}",)
-    return (f'sudo grubby --update-kernel=ALL --args="rd.driver.blacklist={modules} modprobe.blacklist={modules}"',)
+        return (as_root("rpm-ostree", "kargs", *(f"--append-if-missing={name}" for name in names)),)
+    return (
+        as_root("grubby", "--update-kernel=ALL", f"--args=rd.driver.blacklist={modules} modprobe.blacklist={modules}"),
+    )
 
 
 @check(

@@ -5,9 +5,13 @@ from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge.errors import nvml_error as meaning_of
 from gpudoctor.maybe import known, known_or
 from gpudoctor.subjects import nvidia_machine
+from gpudoctor.tasks import filtered, query
 from gpudoctor.views.reasons import HANGS, NODES, NOT_LOADED, SURROUNDINGS, VERSIONS
 
-_FIX = Fix("Read what the driver says in the kernel's log.", ("sudo dmesg | grep -E 'NVRM|Xid|nvidia' | tail -n 30",))
+_FIX = Fix(
+    "Read what the driver says in the kernel's log.",
+    (filtered(query("dmesg", root=True), query("grep", "-E", "NVRM|Xid|nvidia"), query("tail", "-n", "30")),),
+)
 
 
 @check(

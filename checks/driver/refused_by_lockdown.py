@@ -4,6 +4,7 @@ from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or
 from gpudoctor.subjects import cards_of
+from gpudoctor.tasks import cmd, query, sentence
 from gpudoctor.views.driver import STRICT, first_module, not_wsl
 from gpudoctor.views.log import events, texts
 from gpudoctor.views.reasons import BUILD, DEAD, OTHER_DRIVERS
@@ -19,7 +20,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "reinstall-package",
         root=True,
         needs="reboot",
-        verify="nvidia-smi",
+        verify=query("nvidia-smi"),
     )
     where = "the kernel command line (lockdown=, module.sig_enforce=)" if by_line else "this system's settings"
     bottlerocket = facts.host.distribution.id == "bottlerocket"
@@ -27,13 +28,15 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         f"Take lockdown out of {where} and restart."
         if not bottlerocket
         else "Set settings.kernel.lockdown to none, and restart.",
-        ("apiclient set kernel.lockdown=none", "apiclient reboot") if bottlerocket else (),
+        (cmd("apiclient", "set", "kernel.lockdown=none"), cmd("apiclient", "reboot")) if bottlerocket else (),
         "reboot",
         root=True,
         needs="reboot",
         impact="persistent",
-        undo="apiclient set kernel.lockdown=integrity" if bottlerocket else "Put it back and restart.",
-        verify="cat /sys/kernel/security/lockdown",
+        undo=(cmd("apiclient", "set", "kernel.lockdown=integrity"),)
+        if bottlerocket
+        else sentence("Put it back and restart."),
+        verify=query("cat", "/sys/kernel/security/lockdown"),
     )
     return (signed, off)
 

@@ -5,6 +5,8 @@ from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import Unknown, known, known_or
 from gpudoctor.remedies import module, prebuilt, system
 from gpudoctor.subjects import cards_of, in_container
+from gpudoctor.tasks import Tasks, as_root, query, sentence
+from gpudoctor.tasks.blanks import CERTIFICATE, KEY
 from gpudoctor.views.driver import STRICT, first_module, not_wsl
 from gpudoctor.views.log import events, texts
 from gpudoctor.views.reasons import BUILD, DEAD, OTHER_DRIVERS
@@ -30,7 +32,7 @@ def _for_the_node() -> tuple[Fix, ...]:
             (),
             "reinstall-package",
             root=True,
-            verify="nvidia-smi",
+            verify=query("nvidia-smi"),
         ),
         Fix(
             "Sign the module with a key of your own that is enrolled on the node as a Machine Owner Key (MOK), "
@@ -55,27 +57,30 @@ def _signed(facts: Facts) -> tuple[Fix, ...]:
 def _enrol(facts: Facts) -> Fix:
     family = system.family_of(facts)
     if module.uses_akmods(facts):
-        commands: tuple[str, ...] = (
-            "sudo kmodgenca -a",
-            "sudo mokutil --import /etc/pki/akmods/certs/public_key.der",
-            f"sudo akmods --force --rebuild --kernels {system.kernel_of(facts)}",
+        commands: Tasks = (
+            as_root("kmodgenca", "-a"),
+            as_root("mokutil", "--import", "/etc/pki/akmods/certs/public_key.der"),
+            as_root("akmods", "--force", "--rebuild", "--kernels", system.kernel_of(facts)),
         )
     elif facts.host.distribution.id == "ubuntu":
-        commands = ("sudo update-secureboot-policy --new-key", "sudo update-secureboot-policy --enroll-key")
+        commands = (
+            as_root("update-secureboot-policy", "--new-key"),
+            as_root("update-secureboot-policy", "--enroll-key"),
+        )
     elif family in ("debian", "fedora", "suse", "arch"):
-        commands = ("sudo mokutil --import /var/lib/dkms/mok.pub",)
+        commands = (as_root("mokutil", "--import", "/var/lib/dkms/mok.pub"),)
     else:
         commands = ()
     build = () if family is None or module.uses_akmods(facts) else module.build_commands(facts)
     return Fix(
         _MOK,
-        (*commands, *build, "sudo reboot") if commands else (),
+        (*commands, *build, as_root("reboot")) if commands else (),
         "reboot",
         root=True,
         needs="reboot",
         impact="persistent",
-        undo="sudo mokutil --delete KEY",
-        verify="mokutil --list-enrolled",
+        undo=(as_root("mokutil", "--delete", KEY),),
+        verify=query("mokutil", "--list-enrolled"),
     )
 
 
@@ -88,22 +93,26 @@ def _enrol_image_key(facts: Facts, keys: tuple[str, ...]) -> Fix:
     says = f"Enrol the certificate with which the image's module is signed{who}"
     says += ": " if own else " (its makers publish it): "
     says += "set a password, restart, choose Enroll MOK in the blue menu, and give the password."
-    commands = tuple(f"sudo mokutil --import {key}" for key in own) or ("sudo mokutil --import CERTIFICATE.der",)
+    commands = tuple(as_root("mokutil", "--import", key) for key in own) or (
+        as_root("mokutil", "--import", CERTIFICATE),
+    )
     return Fix(
         says,
-        (*commands, "sudo systemctl reboot"),
+        (*commands, as_root("systemctl", "reboot")),
         "reboot",
         root=True,
         needs="reboot",
         impact="persistent",
-        undo=f"sudo mokutil --delete {own[0] if own else 'CERTIFICATE.der'}",
-        verify=f"mokutil --test-key {own[0]}" if own else "mokutil --list-enrolled",
+        undo=(as_root("mokutil", "--delete", own[0] if own else "CERTIFICATE.der"),),
+        verify=query("mokutil", "--test-key", own[0]) if own else query("mokutil", "--list-enrolled"),
     )
 
 
 def _switch_off() -> Fix:
     says = "Disable Secure Boot in the firmware's set-up (UEFI), if nothing else here needs it."
-    return Fix(says, (), "reboot", needs="reboot", impact="persistent", undo="Enable it again in the firmware.")
+    return Fix(
+        says, (), "reboot", needs="reboot", impact="persistent", undo=sentence("Enable it again in the firmware.")
+    )
 
 
 @check(

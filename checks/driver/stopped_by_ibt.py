@@ -5,6 +5,7 @@ import re
 from gpudoctor.facts import Event, Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.remedies.boot import kernel_parameter
+from gpudoctor.remedies.system import NVIDIA_SMI
 from gpudoctor.views.cards import any_works
 from gpudoctor.views.driver import own_kernel
 from gpudoctor.views.log import events, texts
@@ -28,7 +29,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         root=True,
         needs="reboot",
     )
-    return kernel_parameter(facts, says, "ibt=off", "nvidia-smi"), newer
+    return kernel_parameter(facts, says, "ibt=off", NVIDIA_SMI), newer
 
 
 @check(

@@ -4,6 +4,7 @@ from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or, phrase, phrases
 from gpudoctor.subjects import nvidia_machine
+from gpudoctor.tasks import as_root, export, filtered, query, unset
 from gpudoctor.views.driver import CUDA_STUB, OFF_PATH, loaded_libcuda
 from gpudoctor.views.reasons import SURROUNDINGS
 
@@ -13,17 +14,25 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     variable = facts.host.environment.get("LD_LIBRARY_PATH", "")
     if folder and folder in variable.split(":"):
         rest = ":".join(part for part in variable.split(":") if part and part.rstrip("/") != folder)
-        command = f"export LD_LIBRARY_PATH={rest}" if rest else "unset LD_LIBRARY_PATH"
+        command = export("LD_LIBRARY_PATH", rest) if rest else unset("LD_LIBRARY_PATH")
         says = (
             f"Remove {folder} from LD_LIBRARY_PATH, here and in the shell or module file that sets it; stubs serve "
             "the linker only."
         )
-        return (Fix(says, (command,), "change-environment", verify="nvidia-smi"),)
-    commands = ("grep -rn stubs /etc/ld.so.conf /etc/ld.so.conf.d", "sudo ldconfig")
+        return (Fix(says, (command,), "change-environment", verify=query("nvidia-smi")),)
+    commands = (query("grep", "-rn", "stubs", "/etc/ld.so.conf", "/etc/ld.so.conf.d"), as_root("ldconfig"))
     says = (
         "Take the stubs folder out of the loader's configuration (or delete the link to the stub), then run ldconfig."
     )
-    return (Fix(says, commands, "change-environment", root=True, verify="ldconfig -p | grep libcuda.so"),)
+    return (
+        Fix(
+            says,
+            commands,
+            "change-environment",
+            root=True,
+            verify=filtered(query("ldconfig", "-p"), query("grep", "libcuda.so")),
+        ),
+    )
 
 
 def _folder(facts: Facts) -> str | None:

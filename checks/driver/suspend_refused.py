@@ -2,10 +2,11 @@
 
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.tasks import as_root, cmd
 from gpudoctor.views.driver import own_kernel
 from gpudoctor.views.log import events, of_this_week, texts
 
-_UNITS = "nvidia-suspend.service nvidia-hibernate.service nvidia-resume.service"
+_UNITS = ("nvidia-suspend.service", "nvidia-hibernate.service", "nvidia-resume.service")
 
 
 @check(
@@ -17,12 +18,12 @@ _UNITS = "nvidia-suspend.service nvidia-hibernate.service nvidia-resume.service"
     fixes=(
         Fix(
             "Enable the driver's services for suspend and resume.",
-            (f"sudo systemctl enable {_UNITS}",),
+            (as_root("systemctl", "enable", *_UNITS),),
             "change-environment",
             root=True,
             impact="persistent",
-            undo=f"sudo systemctl disable {_UNITS}",
-            verify="systemctl suspend",
+            undo=(as_root("systemctl", "disable", *_UNITS),),
+            verify=cmd("systemctl", "suspend"),
         ),
     ),
     references=(

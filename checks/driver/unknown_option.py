@@ -3,6 +3,7 @@
 from gpudoctor.facts import Facts
 from gpudoctor.formats.spelling import nearest
 from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.tasks import query
 from gpudoctor.views.driver import own_kernel
 from gpudoctor.views.log import events, texts
 
@@ -16,14 +17,14 @@ def _unknown(facts: Facts) -> list[str]:
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     name = _unknown(facts)[0]
-    files = f"grep -rn {name} /etc/modprobe.d /usr/lib/modprobe.d /proc/cmdline"
+    files = query("grep", "-rn", name, "/etc/modprobe.d", "/usr/lib/modprobe.d", "/proc/cmdline")
     known = [f"NVreg_{word}" for word in facts.nvidia.kernel.parameters]
     like = nearest(name, known, 0.8)
     means = f" {like} may be meant." if like else " This driver may have dropped it."
     return (
         Fix(
             f"Look where the option is set, and correct or remove it.{means}",
-            (files, "grep . /proc/driver/nvidia/params"),
+            (files, query("grep", ".", "/proc/driver/nvidia/params")),
             "reload-module",
             needs="reboot",
             impact="none",

@@ -6,6 +6,7 @@ from gpudoctor.maybe import known, present
 from gpudoctor.remedies import module
 from gpudoctor.remedies.container import engine, pass_gpus
 from gpudoctor.subjects import in_container
+from gpudoctor.tasks import Edit, as_root, query
 from gpudoctor.views.driver import CUDA_BUSY, CUDA_COMPAT, CUDA_MISMATCH, CUDA_NOT_READY, CUDA_STUB, cuda_fails, not_wsl
 from gpudoctor.views.reasons import DEAD, SURROUNDINGS, VERSIONS
 
@@ -14,7 +15,7 @@ _NODE = "/dev/nvidia-uvm"
 _OTHER_REASONS = (CUDA_STUB, CUDA_BUSY, CUDA_NOT_READY, CUDA_MISMATCH, CUDA_COMPAT)
 # What cuInit answers where it cannot open the node.
 _NO_UVM = (304, 999)
-_MAKE = ("sudo modprobe nvidia_uvm", "sudo nvidia-modprobe -c 0 -u")
+_MAKE = (as_root("modprobe", "nvidia_uvm"), as_root("nvidia-modprobe", "-c", "0", "-u"))
 
 
 def _wrong_major(facts: Facts) -> int | None:
@@ -29,20 +30,20 @@ def _wrong_major(facts: Facts) -> int | None:
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     if not in_container(facts):
         if _wrong_major(facts) is not None:
-            remake = ("sudo rm /dev/nvidia-uvm /dev/nvidia-uvm-tools", *_MAKE[1:])
+            remake = (as_root("rm", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools"), *_MAKE[1:])
             return (Fix("Make the node anew, with the module's number.", remake, "reload-module", root=True),)
         if module.kernel_gone(facts):
             return (module.into_new_kernel(facts),)
         says = "Load nvidia_uvm and make its device nodes."
-        boot = "echo nvidia_uvm | sudo tee /etc/modules-load.d/nvidia-uvm.conf"
+        boot = Edit("/etc/modules-load.d/nvidia-uvm.conf", text="nvidia_uvm\n", root=True)
         return (
             Fix(
                 says,
                 (*_MAKE, boot),
                 "reload-module",
                 root=True,
-                undo="sudo rmmod nvidia_uvm",
-                verify="ls -l /dev/nvidia-uvm",
+                undo=(as_root("rmmod", "nvidia_uvm"),),
+                verify=query("ls", "-l", "/dev/nvidia-uvm"),
             ),
         )
     host = module.on_the_host(
@@ -55,7 +56,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         (),
         "restart-process",
         needs="restart of the container",
-        verify="ls -l /dev/nvidia-uvm",
+        verify=query("ls", "-l", "/dev/nvidia-uvm"),
     )
     return (host, *pass_gpus(facts)) if engine(facts) in ("lxc", "systemd-nspawn") else (host, passing)
 

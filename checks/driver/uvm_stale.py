@@ -6,11 +6,12 @@ from gpudoctor.maybe import known, known_or
 from gpudoctor.remedies import module
 from gpudoctor.remedies.proofs import cuda_proof
 from gpudoctor.subjects import gpus_of, in_container
+from gpudoctor.tasks import Edit, as_root, query
 from gpudoctor.views.driver import CUDA_UNKNOWN, not_wsl
 from gpudoctor.views.log import events, texts
 from gpudoctor.views.reasons import DEAD, SURROUNDINGS, VERSIONS
 
-_AGAIN = ("sudo rmmod nvidia_uvm", "sudo modprobe nvidia_uvm")
+_AGAIN = (as_root("rmmod", "nvidia_uvm"), as_root("modprobe", "nvidia_uvm"))
 _KEEP = "https://download.nvidia.com/XFree86/Linux-x86_64/580.95.05/README/powermanagement.html"
 
 
@@ -20,7 +21,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         return (module.on_the_host(says, *_AGAIN),)
     now = Fix(
         "Close every program that has CUDA open (fuser names them), then reload nvidia_uvm; a restart helps as well.",
-        ("sudo fuser -v /dev/nvidia-uvm", *_AGAIN),
+        (query("fuser", "-v", "/dev/nvidia-uvm", root=True), *_AGAIN),
         "reload-module",
         root=True,
         verify=cuda_proof(facts),
@@ -28,15 +29,20 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     later = Fix(
         "Let the driver save its memory over suspend, so that it does not come back.",
         (
-            "echo 'options nvidia NVreg_PreserveVideoMemoryAllocations=1 NVreg_TemporaryFilePath=/var/tmp' "
-            "| sudo tee /etc/modprobe.d/nvidia-power-management.conf",
-            "sudo systemctl enable nvidia-suspend.service nvidia-hibernate.service nvidia-resume.service",
+            Edit(
+                "/etc/modprobe.d/nvidia-power-management.conf",
+                text="options nvidia NVreg_PreserveVideoMemoryAllocations=1 NVreg_TemporaryFilePath=/var/tmp\n",
+                root=True,
+            ),
+            as_root(
+                "systemctl", "enable", "nvidia-suspend.service", "nvidia-hibernate.service", "nvidia-resume.service"
+            ),
         ),
         "reboot",
         root=True,
         needs="reboot",
         impact="persistent",
-        undo="sudo rm /etc/modprobe.d/nvidia-power-management.conf",
+        undo=(Edit("/etc/modprobe.d/nvidia-power-management.conf", gone=True, root=True),),
     )
     preserved = facts.nvidia.kernel.parameters.get("PreserveVideoMemoryAllocations", "0")
     return (now, later) if preserved != "1" else (now,)

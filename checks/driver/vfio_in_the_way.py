@@ -5,6 +5,8 @@ from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import present
 from gpudoctor.remedies import module, system
 from gpudoctor.subjects import cards_of, in_container, nvidia_host
+from gpudoctor.tasks import Edit, Task, as_root, cmd, query
+from gpudoctor.tasks.blanks import FILE
 from gpudoctor.views.cards import LENDERS, any_works, card_name, computes_elsewhere, owned_by
 from gpudoctor.views.log import events, texts
 from gpudoctor.views.reasons import DEAD
@@ -12,19 +14,19 @@ from gpudoctor.views.reasons import DEAD
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     held = owned_by(facts, *LENDERS)
-    commands = []
+    tasks: list[Task] = []
     for card in held[:2]:
-        commands.append(f"echo {card.address} | sudo tee /sys/bus/pci/drivers/{present(card.driver)}/unbind")
-        commands.append(f"echo | sudo tee /sys/bus/pci/devices/{card.address}/driver_override")
-    commands.append("sudo modprobe nvidia")
-    commands += [f"echo {card.address} | sudo tee /sys/bus/pci/drivers/nvidia/bind" for card in held[:2]]
+        tasks.append(Edit(f"/sys/bus/pci/drivers/{present(card.driver)}/unbind", text=f"{card.address}\n", root=True))
+        tasks.append(Edit(f"/sys/bus/pci/devices/{card.address}/driver_override", text="\n", root=True))
+    tasks.append(as_root("modprobe", "nvidia"))
+    tasks += [Edit("/sys/bus/pci/drivers/nvidia/bind", text=f"{card.address}\n", root=True) for card in held[:2]]
     says = (
         "If a virtual machine is to have the GPU, leave it so and use the GPU inside that machine. To have it on this "
         "host until the next start: shut the machine down, and bind the GPU to nvidia."
     )
     if in_container(facts):
         return (module.on_the_host(f"On the host: {says}"),)
-    now = Fix(says, tuple(commands), "reload-module", root=True, verify="lspci -k -d 10de:")
+    now = Fix(says, tuple(tasks), "reload-module", root=True, verify=query("lspci", "-k", "-d", "10de:"))
     return (now, _for_good(facts, held))
 
 
@@ -34,9 +36,17 @@ def _for_good(facts: Facts, held: tuple[PciDevice, ...]) -> Fix:
         f"To have it on this host for good: delete the GPU's id ({ids}) in the file that the first command names (ids= "
         "of vfio-pci; after a change in /etc/default/grub make grub's configuration anew too), then restart."
     )
-    look = "grep -rn vfio /etc/modprobe.d /etc/default/grub /proc/cmdline"
-    commands = (look, "sudoedit FILE", *system.initramfs(facts), "sudo reboot")
-    return Fix(says, commands, "reboot", root=True, needs="reboot", impact="persistent", verify="lspci -k -d 10de:")
+    look = query("grep", "-rn", "vfio", "/etc/modprobe.d", "/etc/default/grub", "/proc/cmdline")
+    commands = (look, cmd("sudoedit", FILE, person=True), *system.initramfs(facts), as_root("reboot"))
+    return Fix(
+        says,
+        commands,
+        "reboot",
+        root=True,
+        needs="reboot",
+        impact="persistent",
+        verify=query("lspci", "-k", "-d", "10de:"),
+    )
 
 
 @check(

@@ -4,6 +4,7 @@ from gpudoctor.judge import Fix, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.remedies.variables import assign
 from gpudoctor.subjects import OnFramework, torches
+from gpudoctor.tasks import filtered, query
 from gpudoctor.views.gpus import visible_gpus
 from gpudoctor.views.packages import numbers
 
@@ -14,7 +15,9 @@ _RENAMED = (2, 9)
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     value = on.facts.host.environment[NEWER]
-    return (assign(OLDER, value, f"Set {OLDER}, which every release reads.", f"env | grep {OLDER}"),)
+    return (
+        assign(OLDER, value, f"Set {OLDER}, which every release reads.", filtered(query("env"), query("grep", OLDER))),
+    )
 
 
 @check(

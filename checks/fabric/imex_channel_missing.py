@@ -4,6 +4,7 @@ from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.remedies import fabric, system
+from gpudoctor.tasks import Edit, Shell, as_root, query
 from gpudoctor.views.driver import own_kernel
 
 _FOLDER = "/dev/nvidia-caps-imex-channels"
@@ -11,24 +12,24 @@ _CONF = "/etc/modprobe.d/nvidia-imex.conf"
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
-    option = f"echo 'options nvidia NVreg_CreateImexChannel0=1' | sudo tee {_CONF}"
+    option = Edit(_CONF, text="options nvidia NVreg_CreateImexChannel0=1\n", root=True)
     lasting = Fix(
         "Let the driver make the default channel at every start, and restart.",
-        (option, *system.initramfs(facts), "sudo reboot"),
+        (option, *system.initramfs(facts), as_root("reboot")),
         "reload-module",
         root=True,
         needs="reboot",
-        undo=f"sudo rm {_CONF}",
-        verify=f"ls -l {_FOLDER}",
+        undo=(Edit(_CONF, gone=True, root=True),),
+        verify=query("ls", "-l", _FOLDER),
     )
     number = "$(awk '/nvidia-caps-imex-channels/ {print $1}' /proc/devices)"
     now = Fix(
         "Or make it now, until the next restart.",
-        (f"sudo mkdir -p {_FOLDER}", f"sudo mknod -m 666 {_FOLDER}/channel0 c {number} 0"),
+        (as_root("mkdir", "-p", _FOLDER), Shell(f"mknod -m 666 {_FOLDER}/channel0 c {number} 0", root=True)),
         "change-environment",
         root=True,
-        undo=f"sudo rm {_FOLDER}/channel0",
-        verify=f"ls -l {_FOLDER}",
+        undo=(as_root("rm", f"{_FOLDER}/channel0"),),
+        verify=query("ls", "-l", _FOLDER),
     )
     return (lasting, now)
 

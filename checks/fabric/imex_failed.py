@@ -4,6 +4,7 @@ from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.remedies import fabric
+from gpudoctor.tasks import as_root, query
 from gpudoctor.views.driver import own_kernel
 from gpudoctor.views.reasons import DEAD
 
@@ -12,14 +13,14 @@ _FIXES = (
         "Read why: addresses in /etc/nvidia-imex/nodes_config.cfg that are not those of the other nodes, another "
         "driver version there, or a closed port are the usual reasons. Then start it again on all nodes.",
         (
-            "journalctl -u nvidia-imex -n 30",
-            "sudo tail -n 30 /var/log/nvidia-imex.log",
-            "cat /etc/nvidia-imex/nodes_config.cfg",
-            "sudo systemctl restart nvidia-imex",
+            query("journalctl", "-u", "nvidia-imex", "-n", "30"),
+            query("tail", "-n", "30", "/var/log/nvidia-imex.log", root=True),
+            query("cat", "/etc/nvidia-imex/nodes_config.cfg"),
+            as_root("systemctl", "restart", "nvidia-imex"),
         ),
         "restart-process",
         root=True,
-        verify="nvidia-imex-ctl -N",
+        verify=query("nvidia-imex-ctl", "-N"),
     ),
 )
 

@@ -4,17 +4,18 @@ from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Severity, check
 from gpudoctor.maybe import known, known_or
 from gpudoctor.remedies import fabric
+from gpudoctor.tasks import as_root, query
 from gpudoctor.views.driver import not_wsl
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     version = fabric.version_of_driver(facts)
-    commands = (*fabric.install(facts), f"sudo systemctl restart {fabric.UNIT}")
+    commands = (*fabric.install(facts), as_root("systemctl", "restart", fabric.UNIT))
     says = (
         f"Install {fabric.UNIT} in exactly the driver's version, {version}, restart it, and hold both packages "
         "together."
     )
-    return (Fix(says, commands, "reinstall-package", root=True, verify=f"systemctl status {fabric.UNIT}"),)
+    return (Fix(says, commands, "reinstall-package", root=True, verify=query("systemctl", "status", fabric.UNIT)),)
 
 
 @check(

@@ -5,6 +5,7 @@ from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, phrase, phrases
 from gpudoctor.remedies import fabric
 from gpudoctor.subjects import in_container
+from gpudoctor.tasks import as_root, filtered, query
 from gpudoctor.views.driver import CUDA_NOT_READY, not_wsl
 from gpudoctor.views.reasons import DEAD
 
@@ -12,11 +13,11 @@ _RACK = (
     Fix(
         "Look at the rack's NVLink controller (NMX-Controller) and its partitions, on the switch trays; then restart "
         "this node, so that its GPUs ask to join again.",
-        ("nvidia-smi -q | grep -A6 Fabric", "sudo reboot"),
+        (filtered(query("nvidia-smi", "-q"), query("grep", "-A6", "Fabric")), as_root("reboot")),
         "reboot",
         root=True,
         needs="reboot",
-        verify="nvidia-smi -q | grep -A6 Fabric",
+        verify=filtered(query("nvidia-smi", "-q"), query("grep", "-A6", "Fabric")),
     ),
 )
 
@@ -29,17 +30,17 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     wait = Fix(
         "Wait a minute after boot and look again; if it stays so, restart the fabric manager and read its log.",
         (
-            "nvidia-smi -q | grep -A2 Fabric",
-            f"sudo systemctl restart {fabric.UNIT}",
-            f"journalctl -u {fabric.UNIT} -n 30",
+            filtered(query("nvidia-smi", "-q"), query("grep", "-A2", "Fabric")),
+            as_root("systemctl", "restart", fabric.UNIT),
+            query("journalctl", "-u", fabric.UNIT, "-n", "30"),
         ),
         "restart-process",
         root=True,
-        verify="nvidia-smi -q | grep -A2 Fabric",
+        verify=filtered(query("nvidia-smi", "-q"), query("grep", "-A2", "Fabric")),
     )
     modules = fabric.missing_modules(facts)
     load = "Load what the fabric manager needs to reach this board's NVSwitches, then restart it."
-    commands = (*(f"sudo modprobe {m}" for m in modules), f"sudo systemctl restart {fabric.UNIT}")
+    commands = (*(as_root("modprobe", m) for m in modules), as_root("systemctl", "restart", fabric.UNIT))
     first = (Fix(load, commands, "reload-module", root=True),) if modules else ()
     switch = (
         "Restart the computer; if the fabric stays incomplete, an NVSwitch or NVLink is at fault (SXid in the log)."
@@ -47,7 +48,13 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     return (
         *first,
         wait,
-        Fix(switch, ("sudo dmesg | grep -E 'SXid|Xid'", "sudo reboot"), "reboot", root=True, needs="reboot"),
+        Fix(
+            switch,
+            (filtered(query("dmesg", root=True), query("grep", "-E", "SXid|Xid")), as_root("reboot")),
+            "reboot",
+            root=True,
+            needs="reboot",
+        ),
     )
 
 

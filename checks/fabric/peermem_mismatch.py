@@ -4,6 +4,7 @@ from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.remedies import module, system
+from gpudoctor.tasks import as_root, filtered, query
 from gpudoctor.views.driver import not_wsl
 from gpudoctor.views.log import events, texts
 
@@ -15,10 +16,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "Rebuild NVIDIA's modules (reinstall the driver's module package) after the network driver (MLNX_OFED or "
         "DOCA-OFED) "
         "is installed, so that nvidia_peermem is compiled against the same ib_core; then load it.",
-        (*again, "sudo modprobe nvidia_peermem"),
+        (*again, as_root("modprobe", "nvidia_peermem")),
         "reinstall-package",
         root=True,
-        verify="lsmod | grep nvidia_peermem",
+        verify=filtered(query("lsmod"), query("grep", "nvidia_peermem")),
     )
     dmabuf = Fix(
         "Do without it: with the open kernel modules and a recent kernel, GPUDirect RDMA goes through DMA-BUF, "

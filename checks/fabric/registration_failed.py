@@ -6,6 +6,7 @@ from gpudoctor.knowledge.errors import nvml_error
 from gpudoctor.maybe import known, known_or
 from gpudoctor.remedies import fabric
 from gpudoctor.subjects import gpus_of
+from gpudoctor.tasks import as_root, filtered, query
 from gpudoctor.views.driver import not_wsl
 from gpudoctor.views.reasons import DEAD
 
@@ -13,13 +14,13 @@ _FIXES = (
     Fix(
         "Read why in the fabric manager's log; a reset of these GPUs, or a restart of the node, lets them ask again.",
         (
-            f"journalctl -u {fabric.UNIT} -n 30",
-            "nvidia-smi -q | grep -A6 Fabric",
-            "sudo nvidia-smi --gpu-reset",
+            query("journalctl", "-u", fabric.UNIT, "-n", "30"),
+            filtered(query("nvidia-smi", "-q"), query("grep", "-A6", "Fabric")),
+            as_root("nvidia-smi", "--gpu-reset"),
         ),
         "reset-gpu",
         root=True,
-        verify="nvidia-smi -q | grep -A6 Fabric",
+        verify=filtered(query("nvidia-smi", "-q"), query("grep", "-A6", "Fabric")),
     ),
 )
 

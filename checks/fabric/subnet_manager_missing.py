@@ -4,19 +4,20 @@ from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.remedies import fabric, system
+from gpudoctor.tasks import as_root, filtered, query
 from gpudoctor.views.driver import own_kernel
 from gpudoctor.views.reasons import DEAD, VERSIONS
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
-    commands = (*system.install(facts, fabric.SUBNET_MANAGER), f"sudo systemctl restart {fabric.UNIT}")
+    commands = (*system.install(facts, fabric.SUBNET_MANAGER), as_root("systemctl", "restart", fabric.UNIT))
     return (
         Fix(
             f"Install {fabric.SUBNET_MANAGER} from NVIDIA's repository; restart the fabric manager, which starts it.",
             commands,
             "reinstall-package",
             root=True,
-            verify="nvidia-smi -q | grep -A2 Fabric",
+            verify=filtered(query("nvidia-smi", "-q"), query("grep", "-A2", "Fabric")),
         ),
     )
 

@@ -3,6 +3,7 @@
 from gpudoctor.facts import Event, Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import phrase
+from gpudoctor.tasks import filtered, query
 from gpudoctor.views.driver import not_wsl
 from gpudoctor.views.log import ago, events, texts
 
@@ -10,10 +11,14 @@ _BEGIN, _END = 10004, 10005
 _FIXES = (
     Fix(
         "Check the server's fans, its airflow and the room's temperature, and what its management (BMC) says of them.",
-        ("sudo ipmitool sdr type Fan", "sudo ipmitool sdr type Temperature", "sudo dmesg | grep SXid"),
+        (
+            query("ipmitool", "sdr", "type", "Fan", root=True),
+            query("ipmitool", "sdr", "type", "Temperature", root=True),
+            filtered(query("dmesg", root=True), query("grep", "SXid")),
+        ),
         "replace-hardware",
         root=True,
-        verify="sudo dmesg | grep -E 'SXid.*1000[45]'",
+        verify=filtered(query("dmesg", root=True), query("grep", "-E", "SXid.*1000[45]")),
     ),
 )
 

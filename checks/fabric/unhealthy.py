@@ -4,6 +4,7 @@ from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.remedies import fabric
 from gpudoctor.subjects import OnGpu, gpu_name, nvidia_gpus
+from gpudoctor.tasks import as_root, filtered, query
 
 # What the mask of NVML's fabric health says, in words. A recovery that runs, a manager that is away for a moment and a
 # GPU without partition (shared boards) are no illness.
@@ -20,19 +21,24 @@ _ILL = {
 
 
 def _fixes(on: OnGpu) -> tuple[Fix, ...]:
-    look = "nvidia-smi -q | grep -A12 Fabric"
+    look = filtered(query("nvidia-smi", "-q"), query("grep", "-A12", "Fabric"))
     rack = fabric.multi_node(on.facts)
-    log = () if rack else (f"journalctl -u {fabric.UNIT} -n 30",)
+    log = () if rack else (query("journalctl", "-u", fabric.UNIT, "-n", "30"),)
     where = "the rack's NVLink controller" if rack else "the fabric manager's log"
     first = Fix(
         f"Look at the links and at {where}; drain the GPU, then reset it or restart the node.",
-        (look, "nvidia-smi nvlink --status", *log, f"sudo nvidia-smi --gpu-reset -i {on.gpu.index}"),
+        (
+            look,
+            query("nvidia-smi", "nvlink", "--status"),
+            *log,
+            as_root("nvidia-smi", "--gpu-reset", "-i", on.gpu.index),
+        ),
         "reset-gpu",
         root=True,
         verify=look,
     )
     says = "If it stays: links, cables, a switch or the board are to be looked at by the vendor."
-    return (first, Fix(says, ("sudo nvidia-bug-report.sh",), "ask-vendor", root=True, impact="none"))
+    return (first, Fix(says, (query("nvidia-bug-report.sh", root=True),), "ask-vendor", root=True, impact="none"))
 
 
 @check(

@@ -3,6 +3,7 @@
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.subjects import OnGpu, gpu_name, nvidia_gpus
+from gpudoctor.tasks import as_root, query
 from gpudoctor.views.gpus import busy, mobile, virtual
 
 # Clocks move in steps; what is set further below its default was set by somebody.
@@ -19,8 +20,10 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
         "If it was not on purpose: take the limits of the clocks back, and look for a service or job script that sets "
         "them."
     )
-    look = f"nvidia-smi -i {index} --query-gpu=clocks.sm,clocks.max.sm,clocks.applications.graphics --format=csv"
-    back = (f"sudo nvidia-smi -i {index} -rgc", f"sudo nvidia-smi -i {index} -rac")
+    look = query(
+        "nvidia-smi", "-i", index, "--query-gpu=clocks.sm,clocks.max.sm,clocks.applications.graphics", "--format=csv"
+    )
+    back = (as_root("nvidia-smi", "-i", index, "-rgc"), as_root("nvidia-smi", "-i", index, "-rac"))
     return (Fix(says, (look, *back), "change-environment", root=True, verify=look),)
 
 

@@ -3,6 +3,7 @@
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.subjects import OnGpu, gpu_name, nvidia_gpus
+from gpudoctor.tasks import cmd, query
 from gpudoctor.views.gpus import mobile
 
 # Cards let their fans stand still up to some 60 degrees C on purpose (zero RPM); at this heat all of them turn.
@@ -14,10 +15,10 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
     back = Fix(
         "Give the fans back to the card: end the program that controls them (GreenWithEnvy, CoolerControl, a script), "
         "and switch nvidia-settings' own control off.",
-        (f"nvidia-settings -a '[gpu:{index}]/GPUFanControlState=0'",),
+        (cmd("nvidia-settings", "-a", f"[gpu:{index}]/GPUFanControlState=0"),),
         "change-environment",
-        undo=f"nvidia-settings -a '[gpu:{index}]/GPUFanControlState=1'",
-        verify=f"nvidia-smi -i {index} --query-gpu=temperature.gpu,fan.speed --format=csv",
+        undo=(cmd("nvidia-settings", "-a", f"[gpu:{index}]/GPUFanControlState=1"),),
+        verify=query("nvidia-smi", "-i", index, "--query-gpu=temperature.gpu,fan.speed", "--format=csv"),
     )
     says = (
         "If nobody controls them: shut down, look whether cables block the fans and their plug is in; else the card's "

@@ -3,6 +3,7 @@
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or
 from gpudoctor.subjects import OnGpu, gpu_name, nvidia_gpus
+from gpudoctor.tasks import query
 from gpudoctor.views.gpus import busy
 
 # The slowdown divides the clocks by two or more (nvmlClocksEventReasons); a moment of it between two clocks is normal.
@@ -12,7 +13,7 @@ _NAMED = ("hw-thermal-slowdown", "sw-thermal-slowdown", "hw-power-brake")
 
 
 def _fixes(on: OnGpu) -> tuple[Fix, ...]:
-    look = f"nvidia-smi -i {on.gpu.index} -q -d POWER,PERFORMANCE,TEMPERATURE"
+    look = query("nvidia-smi", "-i", on.gpu.index, "-q", "-d", "POWER,PERFORMANCE,TEMPERATURE")
     if known_or(on.facts.host.platform, "") == "laptop":
         says = (
             "Plug in the charger that came with the laptop (a weaker one, or USB-C, is not enough), choose the "

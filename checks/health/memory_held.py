@@ -5,6 +5,7 @@ from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or
 from gpudoctor.remedies.holders import stop_holders
 from gpudoctor.subjects import OnGpu, gpu_name, gpus_of, nvidia_gpus
+from gpudoctor.tasks import export
 from gpudoctor.views.gpus import BUSY
 
 # With less than that free hardly a model fits, and frameworks fail to make their context.
@@ -23,7 +24,7 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
     ]
     if free:
         says = f"Run on a GPU with room ({', '.join(map(str, free[:7]))})."
-        fixes.append(Fix(says, (f"export CUDA_VISIBLE_DEVICES={free[0]}",), "change-environment"))
+        fixes.append(Fix(says, (export("CUDA_VISIBLE_DEVICES", free[0]),), "change-environment"))
     return tuple(fixes)
 
 

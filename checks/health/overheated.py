@@ -4,8 +4,9 @@ from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or
 from gpudoctor.remedies.limits import lower
 from gpudoctor.subjects import OnGpu, gpu_name, nvidia_gpus
+from gpudoctor.tasks import query
 
-_LOOK = "nvidia-smi -q -d TEMPERATURE,PERFORMANCE"
+_LOOK = query("nvidia-smi", "-q", "-d", "TEMPERATURE,PERFORMANCE")
 # The driver acts a little before the memory reaches its limit.
 _NEAR = 5
 # So near to its shutdown temperature a GPU has minutes.
@@ -13,7 +14,7 @@ _LAST = 3
 
 
 def _fixes(on: OnGpu) -> tuple[Fix, ...]:
-    fans = "nvidia-smi --query-gpu=index,temperature.gpu,fan.speed --format=csv"
+    fans = query("nvidia-smi", "--query-gpu=index,temperature.gpu,fan.speed", "--format=csv")
     if known_or(on.facts.host.platform, "") == "laptop":
         says = (
             "Cool the GPU: clean fans and vents, put the laptop on a hard surface, and choose a cooler power profile."
@@ -25,7 +26,7 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
     if less is None:
         return (cool,)
     says = "Until then let it do less: lower its clocks or its power limit."
-    return (cool, Fix(says, less[:1], "change-environment", root=True, undo=less[1], verify=_LOOK))
+    return (cool, Fix(says, less[:1], "change-environment", root=True, undo=less[1:], verify=_LOOK))
 
 
 @check(

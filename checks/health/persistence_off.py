@@ -4,6 +4,7 @@ from gpudoctor.facts import Facts, Gpu
 from gpudoctor.judge import Fix, Severity, check
 from gpudoctor.maybe import Unknown, known, known_or
 from gpudoctor.subjects import gpus_of
+from gpudoctor.tasks import as_root, query
 from gpudoctor.views.driver import own_kernel
 from gpudoctor.views.gpus import is_data_centre
 
@@ -11,14 +12,14 @@ _UNIT = "nvidia-persistenced"
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
-    verify = "nvidia-smi --query-gpu=index,persistence_mode --format=csv"
+    verify = query("nvidia-smi", "--query-gpu=index,persistence_mode", "--format=csv")
     if known_or(facts.nvidia.kernel.persistence_daemon, None) is not None:
         says = "Start NVIDIA's persistence daemon now and at every boot."
-        command, undo = f"sudo systemctl enable --now {_UNIT}", f"sudo systemctl disable --now {_UNIT}"
+        command, undo = as_root("systemctl", "enable", "--now", _UNIT), as_root("systemctl", "disable", "--now", _UNIT)
     else:
         says = "Switch persistence mode on, until the next restart; the daemon nvidia-persistenced does it for good."
-        command, undo = "sudo nvidia-smi -pm 1", "sudo nvidia-smi -pm 0"
-    return (Fix(says, (command,), "change-environment", root=True, undo=undo, verify=verify),)
+        command, undo = as_root("nvidia-smi", "-pm", "1"), as_root("nvidia-smi", "-pm", "0")
+    return (Fix(says, (command,), "change-environment", root=True, undo=(undo,), verify=verify),)
 
 
 def _without(facts: Facts) -> list[Gpu]:

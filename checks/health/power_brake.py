@@ -3,16 +3,20 @@
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, phrase
 from gpudoctor.subjects import OnGpu, gpu_name, nvidia_gpus
+from gpudoctor.tasks import query
 
 _FIXES = (
     Fix(
         "Check the power supplies (one may have failed, or is too small), the card's power cables, and what the "
         "server's "
         "management (BMC) says of power; then the server's own power cap.",
-        ("nvidia-smi -q -d POWER,PERFORMANCE", "sudo ipmitool sdr type 'Power Supply'"),
+        (
+            query("nvidia-smi", "-q", "-d", "POWER,PERFORMANCE"),
+            query("ipmitool", "sdr", "type", "Power Supply", root=True),
+        ),
         "replace-hardware",
         root=True,
-        verify="nvidia-smi -q -d PERFORMANCE",
+        verify=query("nvidia-smi", "-q", "-d", "PERFORMANCE"),
     ),
 )
 

@@ -3,6 +3,7 @@
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or, phrase
 from gpudoctor.subjects import OnGpu, gpu_name, nvidia_gpus
+from gpudoctor.tasks import as_root, query
 from gpudoctor.views.gpus import busy
 
 # A GPU that holds 70 per cent of its highest clock in dense matrix products is well (H100 at 700 W: about 1400 of
@@ -20,18 +21,26 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
     fixes = []
     if limit is not None and usual is not None and limit < usual * _LOWERED:
         says = f"Raise the power limit to the default again, {usual:.0f} W, if cooling and supply allow it."
-        undo = f"sudo nvidia-smi -i {index} -pl {limit:.0f}"
+        undo = as_root("nvidia-smi", "-i", index, "-pl", f"{limit:.0f}")
         fixes.append(
-            Fix(says, (f"sudo nvidia-smi -i {index} -pl {usual:.0f}",), "change-environment", root=True, undo=undo)
+            Fix(
+                says,
+                (as_root("nvidia-smi", "-i", index, "-pl", f"{usual:.0f}"),),
+                "change-environment",
+                root=True,
+                undo=(undo,),
+            )
         )
     fixes.append(
         Fix(
             "Check what feeds the card: power supply (PSU) and its cables, all connectors of the board, and a power "
             "cap that "
             "the server's management (BMC, iDRAC) sets; then its cooling.",
-            (f"nvidia-smi -q -d POWER,PERFORMANCE -i {index}",),
+            (query("nvidia-smi", "-q", "-d", "POWER,PERFORMANCE", "-i", index),),
             "replace-hardware",
-            verify=f"nvidia-smi -i {index} --query-gpu=clocks.sm,clocks.max.sm,power.draw,power.limit --format=csv",
+            verify=query(
+                "nvidia-smi", "-i", index, "--query-gpu=clocks.sm,clocks.max.sm,power.draw,power.limit", "--format=csv"
+            ),
         )
     )
     return tuple(fixes)

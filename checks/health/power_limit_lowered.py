@@ -3,6 +3,7 @@
 from gpudoctor.judge import Fix, Severity, check
 from gpudoctor.maybe import known, known_or
 from gpudoctor.subjects import OnGpu, gpu_name, nvidia_gpus
+from gpudoctor.tasks import as_root, query
 from gpudoctor.views.gpus import mobile, virtual
 
 # Limits of 70 to 90 per cent are a common choice, which costs a few per cent of speed; below that it is much.
@@ -11,15 +12,15 @@ _FAR_BELOW = 0.65
 
 def _fixes(on: OnGpu) -> tuple[Fix, ...]:
     usual, limit = known_or(on.gpu.power_default, None) or 0, known_or(on.gpu.power_limit, None) or 0
-    stem = f"sudo nvidia-smi -i {on.gpu.index} -pl"
+    stem = ("nvidia-smi", "-i", on.gpu.index, "-pl")
     raise_it = Fix(
         f"If it is not on purpose, raise it to the default again, {usual:.0f} W, where cooling and power supply allow "
         "it; look for a service that sets it at boot.",
-        (f"{stem} {usual:.0f}", "systemctl list-units '*nvidia*' '*power*'"),
+        (as_root(*stem, f"{usual:.0f}"), query("systemctl", "list-units", "*nvidia*", "*power*")),
         "change-environment",
         root=True,
-        undo=f"{stem} {limit:.0f}",
-        verify=f"nvidia-smi -i {on.gpu.index} --query-gpu=power.limit,power.default_limit --format=csv",
+        undo=(as_root(*stem, f"{limit:.0f}"),),
+        verify=query("nvidia-smi", "-i", on.gpu.index, "--query-gpu=power.limit,power.default_limit", "--format=csv"),
     )
     return (raise_it,)
 

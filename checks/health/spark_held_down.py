@@ -3,6 +3,7 @@
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or
 from gpudoctor.subjects import OnGpu, gpu_name, nvidia_gpus
+from gpudoctor.tasks import as_root, query
 from gpudoctor.views.gpus import busy
 
 # Under load GB10 runs at about 2.4 of its 3.0 GHz; held down it stays near 0.5 GHz.
@@ -13,16 +14,16 @@ _NAMED = {"sw-thermal-slowdown", "hw-thermal-slowdown", "applications-clocks"}
 _FIXES = (
     Fix(
         "Shut down, pull the power supply's plug out for a minute, and start again: a restart keeps this state.",
-        ("sudo poweroff",),
+        (as_root("poweroff"),),
         "power-cycle",
         root=True,
         needs="reboot",
-        verify="nvidia-smi --query-gpu=clocks.sm,clocks.max.sm,power.draw --format=csv -l 1",
+        verify=query("nvidia-smi", "--query-gpu=clocks.sm,clocks.max.sm,power.draw", "--format=csv", "-l", "1"),
     ),
     Fix(
         "Use the power supply that came with the machine, in its own socket, without a dock or hub between, and bring "
         "the firmware up to date.",
-        ("sudo fwupdmgr refresh", "sudo fwupdmgr update"),
+        (as_root("fwupdmgr", "refresh"), as_root("fwupdmgr", "update")),
         root=True,
         needs="reboot",
         impact="persistent",

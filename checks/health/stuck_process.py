@@ -4,6 +4,7 @@ from gpudoctor.facts import Process
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or, phrase, present
 from gpudoctor.subjects import OnGpu, gpu_name, nvidia_gpus
+from gpudoctor.tasks import as_root, query
 
 _WORDS = {"D": "sleeps uninterruptibly in the kernel (state D)", "Z": "is a zombie (state Z)"}
 
@@ -22,11 +23,11 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
         "Look whether it is still in that state, and who its parent is; a zombie ends with its parent, what sleeps "
         "in the kernel "
         "cannot be killed.",
-        (f"ps -o pid,ppid,stat,wchan:32,cmd -p {pids}",),
+        (query("ps", "-o", "pid,ppid,stat,wchan:32,cmd", "-p", pids),),
         impact="none",
     )
     says = "If it stays: restart the computer (or, with no process left on the GPU, reset the GPU)."
-    return (look, Fix(says, ("sudo reboot",), "reboot", root=True, needs="reboot"))
+    return (look, Fix(says, (as_root("reboot"),), "reboot", root=True, needs="reboot"))
 
 
 @check(

@@ -4,6 +4,7 @@ from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known_or
 from gpudoctor.subjects import nvidia_hardware
+from gpudoctor.tasks import as_root, query
 from gpudoctor.views.gpus import COHERENT
 from gpudoctor.views.log import events, of_this_week, texts
 
@@ -14,14 +15,14 @@ _FIXES = (
         "one at a time.",
         action="change-environment",
         needs="restart of the program",
-        verify="free -h",
+        verify=query("free", "-h"),
     ),
     Fix(
         "Before a large model is loaded, empty the page cache: it counts as used where a program asks CUDA what is "
         "free.",
-        ("sudo sh -c 'sync; echo 3 > /proc/sys/vm/drop_caches'",),
+        (as_root("sh", "-c", "sync; echo 3 > /proc/sys/vm/drop_caches"),),
         root=True,
-        verify="free -h",
+        verify=query("free", "-h"),
     ),
 )
 

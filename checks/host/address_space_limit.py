@@ -4,6 +4,7 @@ from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.subjects import gpus_of, machine
+from gpudoctor.tasks import Shell, query
 from gpudoctor.views.containers import size
 
 # CUDA_ERROR_OUT_OF_MEMORY
@@ -18,10 +19,13 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     return (
         Fix(
             f"Take the limit away (ulimit -v). {asked}".strip(),
-            ("ulimit -v unlimited", "grep -rn -e '^[^#].* as ' /etc/security/limits.conf /etc/security/limits.d"),
+            (
+                Shell("ulimit -v unlimited"),
+                query("grep", "-rn", "-e", "^[^#].* as ", "/etc/security/limits.conf", "/etc/security/limits.d"),
+            ),
             "change-environment",
             needs="restart of the program",
-            verify="ulimit -v",
+            verify=Shell("ulimit -v"),
         ),
     )
 

@@ -4,6 +4,7 @@ from gpudoctor.facts import Facts, Folder
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or
 from gpudoctor.subjects import gpus_of, machine
+from gpudoctor.tasks import export, filtered, query
 from gpudoctor.views.containers import has_framework, size
 
 # A single compiled kernel cache or model part needs some hundred MiB.
@@ -37,11 +38,15 @@ def _closed(facts: Facts) -> list[Folder]:
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     bad = _full(facts) or _closed(facts)
     first = bad[0]
-    look = Fix("See what fills the disk.", (f"df -h {first.path}", f"du -xhd1 {first.path} | sort -h"), impact="none")
+    look = Fix(
+        "See what fills the disk.",
+        (query("df", "-h", first.path), filtered(query("du", "-xhd1", first.path), query("sort", "-h"))),
+        impact="none",
+    )
     names = [n for f in bad if (n := VARIABLES.get(f.purpose))]
     move = Fix(
         "Let the caches lie on a disk with room, in a folder that you may write to.",
-        tuple(f"export {name}=/PATH/WITH/ROOM/{name.lower()}" for name in dict.fromkeys(names)),
+        tuple(export(name, f"/PATH/WITH/ROOM/{name.lower()}") for name in dict.fromkeys(names)),
         "change-environment",
         needs="restart of the program",
     )

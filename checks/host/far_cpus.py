@@ -5,6 +5,8 @@ from gpudoctor.formats.cpu_list import processors
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.subjects import cards_of, machine
+from gpudoctor.tasks import cmd, query
+from gpudoctor.tasks.blanks import COMMAND
 from gpudoctor.views.gpus import visible_gpus
 
 
@@ -21,16 +23,22 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         return (
             Fix(
                 says,
-                ("srun --gpus=1 --gpu-bind=closest --pty bash",),
+                (cmd("srun", "--gpus=1", "--gpu-bind=closest", "--pty", "bash", person=True),),
                 "change-environment",
                 needs="a new job",
                 impact="none",
-                verify="nvidia-smi topo -m",
+                verify=query("nvidia-smi", "topo", "-m"),
             ),
         )
     says = "Run on the processors that the GPU hangs on, or take the limit away (taskset, numactl, --cpuset-cpus)."
     return (
-        Fix(says, (f"taskset -c {near} COMMAND",), "change-environment", impact="none", verify="nvidia-smi topo -m"),
+        Fix(
+            says,
+            (cmd("taskset", "-c", near, COMMAND),),
+            "change-environment",
+            impact="none",
+            verify=query("nvidia-smi", "topo", "-m"),
+        ),
     )
 
 

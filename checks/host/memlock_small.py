@@ -5,6 +5,8 @@ from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.remedies.container import again, engine
 from gpudoctor.subjects import gpus_of, in_container, machine
+from gpudoctor.tasks import Edit, Shell, cmd, query
+from gpudoctor.tasks.blanks import REST
 from gpudoctor.views.containers import size
 
 # NCCL registers several buffers of 4 MiB with each peer; systems default to 64 KiB or 8 MiB.
@@ -17,25 +19,25 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     if in_container(facts):
         if engine(facts) == "kubernetes":
             says = "Give the pod's container the capability IPC_LOCK (securityContext.capabilities.add)."
-            return (again(says, verify="grep CapEff /proc/self/status"),)
+            return (again(says, verify=query("grep", "CapEff", "/proc/self/status")),)
         return (
             again(
                 "Start the container without a limit of locked memory.",
-                "docker run --ulimit memlock=-1 --ulimit stack=67108864 ...",
-                verify="ulimit -l",
+                cmd("docker", "run", "--ulimit", "memlock=-1", "--ulimit", "stack=67108864", REST),
+                verify=Shell("ulimit -l", lookup=True),
             ),
         )
-    lines = "* soft memlock unlimited\\n* hard memlock unlimited\\n"
+    lines = "* soft memlock unlimited\n* hard memlock unlimited\n"
     return (
         Fix(
             "Raise the limit for everybody; a service and Slurm's slurmd need LimitMEMLOCK=infinity in their unit too.",
-            (f"printf '{lines}' | sudo tee /etc/security/limits.d/99-memlock.conf",),
+            (Edit("/etc/security/limits.d/99-memlock.conf", text=lines, root=True),),
             "relogin",
             root=True,
             needs="relogin",
             impact="persistent",
-            undo="sudo rm /etc/security/limits.d/99-memlock.conf",
-            verify="ulimit -l",
+            undo=(Edit("/etc/security/limits.d/99-memlock.conf", gone=True, root=True),),
+            verify=Shell("ulimit -l", lookup=True),
         ),
     )
 

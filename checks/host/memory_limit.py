@@ -5,6 +5,8 @@ from gpudoctor.judge import Fix, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.remedies.container import again, engine
 from gpudoctor.subjects import gpus_of, in_container, machine
+from gpudoctor.tasks import cmd, query
+from gpudoctor.tasks.blanks import REST
 from gpudoctor.views.containers import size
 
 
@@ -14,14 +16,29 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
             return (
                 again(
                     "Raise the memory limit in resources of the pod's container.",
-                    verify="cat /sys/fs/cgroup/memory.max",
+                    verify=query("cat", "/sys/fs/cgroup/memory.max"),
                 ),
             )
-        return (again("Start the container with more memory.", "docker run --memory=64g ...", verify="free -h"),)
-    job = Fix("Ask the scheduler for more memory.", ("srun --mem=64G --gpus=1 --pty bash",), needs="a new job")
+        return (
+            again(
+                "Start the container with more memory.",
+                cmd("docker", "run", "--memory=64g", REST),
+                verify=query("free", "-h"),
+            ),
+        )
+    job = Fix(
+        "Ask the scheduler for more memory.",
+        (cmd("srun", "--mem=64G", "--gpus=1", "--pty", "bash", person=True),),
+        needs="a new job",
+    )
     if "SLURM_JOB_ID" in facts.host.environment:
         return (job,)
-    return (Fix("Raise the limit (MemoryMax) of the service or slice.", ("systemctl show -p MemoryMax user.slice",)),)
+    return (
+        Fix(
+            "Raise the limit (MemoryMax) of the service or slice.",
+            (query("systemctl", "show", "-p", "MemoryMax", "user.slice"),),
+        ),
+    )
 
 
 @check(

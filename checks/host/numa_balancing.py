@@ -4,12 +4,13 @@ from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.subjects import gpus_of, in_container, machine
+from gpudoctor.tasks import Edit, as_root, query
 
-_OFF = "sudo sysctl -w kernel.numa_balancing=0"
+_OFF = as_root("sysctl", "-w", "kernel.numa_balancing=0")
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
-    keep = "echo 'kernel.numa_balancing = 0' | sudo tee /etc/sysctl.d/99-numa-balancing.conf"
+    keep = Edit("/etc/sysctl.d/99-numa-balancing.conf", text="kernel.numa_balancing = 0\n", root=True)
     return (
         Fix(
             f"{'On the host: switch' if in_container(facts) else 'Switch'} automatic NUMA balancing off.",
@@ -17,8 +18,11 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
             "change-environment",
             root=True,
             impact="persistent",
-            undo="sudo rm /etc/sysctl.d/99-numa-balancing.conf; sudo sysctl -w kernel.numa_balancing=1",
-            verify="cat /proc/sys/kernel/numa_balancing",
+            undo=(
+                Edit("/etc/sysctl.d/99-numa-balancing.conf", gone=True, root=True),
+                as_root("sysctl", "-w", "kernel.numa_balancing=1"),
+            ),
+            verify=query("cat", "/proc/sys/kernel/numa_balancing"),
         ),
     )
 

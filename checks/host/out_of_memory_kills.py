@@ -4,6 +4,7 @@ from gpudoctor.facts import Event, Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or
 from gpudoctor.subjects import gpus_of, in_container, machine
+from gpudoctor.tasks import filtered, query
 from gpudoctor.views.containers import size
 from gpudoctor.views.gpus import COHERENT
 from gpudoctor.views.log import WEEK, of_this_week
@@ -32,8 +33,8 @@ def _kills(facts: Facts) -> list[Event]:
         Fix(
             "Use less main memory: fewer data loader workers, models loaded in parts (low_cpu_mem_usage, safetensors); "
             "or give the machine, container or job more of it, or swap.",
-            ("free -h", "sudo dmesg | grep -i 'out of memory'"),
-            verify="free -h",
+            (query("free", "-h"), filtered(query("dmesg", root=True), query("grep", "-i", "out of memory"))),
+            verify=query("free", "-h"),
         ),
     ),
     references=("https://docs.kernel.org/admin-guide/mm/concepts.html",),

@@ -4,6 +4,7 @@ from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or
 from gpudoctor.subjects import gpus_of, in_container, machine
+from gpudoctor.tasks import as_root, query
 from gpudoctor.views.containers import has_framework
 
 WORLD_WRITABLE = "1777"
@@ -15,11 +16,11 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     return (
         Fix(
             f"Give /dev/shm the usual mode 1777 (writable for all, sticky); {stays} if it comes back.",
-            ("sudo chmod 1777 /dev/shm", "grep -n shm /etc/fstab"),
+            (as_root("chmod", "1777", "/dev/shm"), query("grep", "-n", "shm", "/etc/fstab")),
             "change-environment",
             root=True,
-            undo=f"sudo chmod {now} /dev/shm",
-            verify="ls -ld /dev/shm",
+            undo=(as_root("chmod", now, "/dev/shm"),),
+            verify=query("ls", "-ld", "/dev/shm"),
         ),
     )
 

@@ -4,6 +4,7 @@ from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.subjects import gpus_of, in_container, machine
+from gpudoctor.tasks import as_root, query
 from gpudoctor.views.containers import has_framework, size
 
 # Linux mounts half of the memory by default; what is below this was made small by somebody.
@@ -18,10 +19,10 @@ LITTLE = 256 << 20
     fixes=(
         Fix(
             "Enlarge /dev/shm now, and take a size= out of its line in /etc/fstab so that it stays.",
-            ("sudo mount -o remount,size=50% /dev/shm", "grep -n shm /etc/fstab"),
+            (as_root("mount", "-o", "remount,size=50%", "/dev/shm"), query("grep", "-n", "shm", "/etc/fstab")),
             "change-environment",
             root=True,
-            verify="df -h /dev/shm",
+            verify=query("df", "-h", "/dev/shm"),
         ),
     ),
     references=(

@@ -22,7 +22,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     says = f"Remove the extension: PyTorch {number} computes on Intel's GPUs without it, in its XPU builds."
     there = install(on.python, f"{_NAME}=={present(version_of(on.python, _NAME))}")
     remove = (uninstall(on.python, _NAME),)
-    return (Fix(says, remove, "reinstall-package", undo=there, verify=verify(on.python)), match)
+    return (Fix(says, remove, "reinstall-package", undo=(there,), verify=verify(on.python)), match)
 
 
 @check(

@@ -3,6 +3,7 @@
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.remedies import system
 from gpudoctor.subjects import OnCard
+from gpudoctor.tasks import as_root, filtered, query
 from gpudoctor.views.intel import card_name, intel_cards, xpu_builds
 from gpudoctor.views.log import events, texts
 
@@ -15,8 +16,8 @@ def _fixes(on: OnCard) -> tuple[Fix, ...]:
         "Install the newest firmware package of the distribution, make the initial RAM disk anew, and restart; a "
         f"kernel newer than the distribution's may need newer files than it has.{system.initramfs_says(on.facts)}"
     )
-    proof = "sudo dmesg | grep -iE 'guc|huc'"
-    return (Fix(says, (*commands, "sudo reboot"), "reboot", root=True, needs="reboot", verify=proof),)
+    proof = filtered(query("dmesg", root=True), query("grep", "-iE", "guc|huc"))
+    return (Fix(says, (*commands, as_root("reboot")), "reboot", root=True, needs="reboot", verify=proof),)
 
 
 @check(

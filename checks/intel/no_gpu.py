@@ -1,5 +1,7 @@
 """PyTorch for Intel's GPUs that finds none although one is there and no cause is known."""
 
+import msgspec
+
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.remedies import intel
 from gpudoctor.subjects import OnLive
@@ -10,7 +12,7 @@ from gpudoctor.views.reasons import ENVIRONMENT
 
 def _fixes(on: OnLive) -> tuple[Fix, ...]:
     says = "Look at what the SYCL runtime loads and finds, in a fresh process without variables of launchers."
-    command = f"SYCL_UR_TRACE=1 {intel.verify(on.python)}"
+    command = msgspec.structs.replace(intel.verify(on.python), env=(("SYCL_UR_TRACE", "1"),))
     return (Fix(says, (command, intel.LISTS), impact="none", verify=intel.verify(on.python)),)
 
 

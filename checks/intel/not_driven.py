@@ -8,6 +8,7 @@ from gpudoctor.maybe import known, phrase
 from gpudoctor.remedies import system
 from gpudoctor.remedies.intel import KERNELS
 from gpudoctor.subjects import OnCard
+from gpudoctor.tasks import as_root, filtered, query
 from gpudoctor.views.intel import card_name, intel_cards
 from gpudoctor.views.log import events, texts
 
@@ -29,7 +30,7 @@ def _said(on: OnCard) -> tuple[Event, ...]:
 
 def _fixes(on: OnCard) -> tuple[Fix, ...]:
     first = _first_kernel(on)
-    proof = f"lspci -k -s {on.card.address}"
+    proof = query("lspci", "-k", "-s", on.card.address)
     if not first:
         says = f"Install Intel's own kernel modules for Data Center GPUs (DKMS), as {KERNELS} tells, and restart."
         return (Fix(says, (), "reboot", root=True, needs="reboot", verify=proof),)
@@ -47,7 +48,7 @@ def _fixes(on: OnCard) -> tuple[Fix, ...]:
     return (
         Fix(
             says,
-            (f"sudo modprobe {module}", "sudo dmesg | grep -iE 'i915|xe '"),
+            (as_root("modprobe", module), filtered(query("dmesg", root=True), query("grep", "-iE", "i915|xe "))),
             "reload-module",
             root=True,
             verify=proof,

@@ -3,6 +3,7 @@
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.remedies.intel import verify
 from gpudoctor.subjects import OnLive, cards_of
+from gpudoctor.tasks import unset
 from gpudoctor.views.intel import sees_none, xpu_torches
 
 _SELECTOR, _MASK = "ONEAPI_DEVICE_SELECTOR", "ZE_AFFINITY_MASK"
@@ -48,7 +49,7 @@ def _hiding(on: OnLive) -> tuple[str, str] | None:
 def _fixes(on: OnLive) -> tuple[Fix, ...]:
     name = (_hiding(on) or (_SELECTOR, ""))[0]
     says = "Take the variable away, here and where it is set."
-    return (Fix(says, (f"unset {name}",), "change-environment", verify=verify(on.python)),)
+    return (Fix(says, (unset(name),), "change-environment", verify=verify(on.python)),)
 
 
 @check(

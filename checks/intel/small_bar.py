@@ -3,6 +3,7 @@
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.subjects import OnCard
+from gpudoctor.tasks import filtered, query, sentence
 from gpudoctor.views.gpus import hypervisor
 from gpudoctor.views.intel import card_name, intel_cards
 
@@ -20,8 +21,8 @@ _OLD_WINDOW = 256 << 20
             action="reboot",
             needs="reboot",
             impact="persistent",
-            undo="Switch them off again in the firmware's set-up.",
-            verify="sudo dmesg | grep -iE 'BAR2? (resized|size)|Resizable BAR'",
+            undo=sentence("Switch them off again in the firmware's set-up."),
+            verify=filtered(query("dmesg", root=True), query("grep", "-iE", "BAR2? (resized|size)|Resizable BAR")),
         ),
     ),
     references=(

@@ -8,6 +8,7 @@ from gpudoctor.maybe import known
 from gpudoctor.remedies.frameworks import jax_verify, jax_with_plugin
 from gpudoctor.remedies.python import install, lasting
 from gpudoctor.subjects import OnFramework, gpu_name, has_rocm, jaxes
+from gpudoctor.tasks import cmd, query
 from gpudoctor.views.frameworks import is_sole
 from gpudoctor.views.gpus import amd_gpus, nvidia_gpus
 from gpudoctor.views.packages import packages_of, release
@@ -27,7 +28,11 @@ def _amd(on: OnFramework) -> tuple[Gpu, ...]:
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     if on.facts.host.system == "Windows":
         says = "Run JAX inside WSL 2: there are no builds with CUDA for native Windows."
-        return (Fix(says, ("wsl --install",), "reboot", root=True, needs="reboot", verify="wsl nvidia-smi"),)
+        return (
+            Fix(
+                says, (cmd("wsl", "--install"),), "reboot", root=True, needs="reboot", verify=query("wsl", "nvidia-smi")
+            ),
+        )
     version = on.framework.version if isinstance(on.framework.version, str) else None
     if not nvidia_gpus(on.facts):
         spec = f"jax[rocm{jax().rocm.rocm}-local]" + (f"=={release(version)}" if version else "")

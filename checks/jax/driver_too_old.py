@@ -15,7 +15,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     version = on.framework.version if isinstance(on.framework.version, str) else None
     old = [p.name for p in packages_of(on.python) if p.name.startswith(f"jax-cuda{present(on.framework.cuda)}-")]
     fix = jax_with_plugin(on.facts, on.python, version, "Install the plugin for the CUDA major that this driver runs.")
-    commands = (*((uninstall(on.python, *old),) if old else ()), *fix.commands)
+    commands = (*((uninstall(on.python, *old),) if old else ()), *fix.tasks)
     smaller = Fix(fix.says, commands, fix.action, verify=fix.verify)
     return (smaller, *newer_driver(on.facts, present(on.framework.cuda)))
 

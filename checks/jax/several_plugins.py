@@ -26,7 +26,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     says = f"Remove all of them, then install the plugin for {extra} alone, which fits this driver and GPU."
     again = jax_with_plugin(on.facts, on.python, version, says, extra=extra)
     first = uninstall(on.python, *(p.name for p in _plugins(on)))
-    return (Fix(again.says, (first, *again.commands), "reinstall-package", verify=again.verify),)
+    return (Fix(again.says, (first, *again.tasks), "reinstall-package", verify=again.verify),)
 
 
 @check(

@@ -39,7 +39,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     found, pinned = numbers(broken.found or "")[:1], numbers(broken.requires.partition("==")[2])[:1]
     if torch and choice and found > pinned:
         wheel = reinstall_torch(on.facts, on.python, torch)
-        commands = wheel[0].commands if wheel else ()
+        commands = wheel[0].tasks if wheel else ()
         says = f"Install a newer PyTorch, which is built with cuDNN {found[0]}: torch>=2.4 is."
         fixes.append(Fix(says, commands, "reinstall-package", verify=framework_proof(on.python, "torch")))
     says = f"Give {broken.package} its cuDNN back, which {other.name} is not made for."

@@ -6,10 +6,10 @@ from gpudoctor.facts import Framework, Need
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, phrase, phrases, present
 from gpudoctor.remedies import system
-from gpudoctor.remedies.environment import sudo
 from gpudoctor.remedies.proofs import framework_proof
 from gpudoctor.remedies.python import install
 from gpudoctor.subjects import OnPython, framework_name, pythons
+from gpudoctor.tasks import Tasks, as_root
 from gpudoctor.views.libraries import family, needs_of
 from gpudoctor.views.packages import numbers, wheels
 
@@ -54,16 +54,16 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     return tuple(fixes)
 
 
-def _removal(on: OnPython) -> tuple[str, ...]:
+def _removal(on: OnPython) -> Tasks:
     match system.family_of(on.facts):
         case "debian":
-            return sudo(on.facts, ("sudo apt-get remove 'libcudnn9*' 'cudnn9*'",))
+            return (as_root("apt-get", "remove", "libcudnn9*", "cudnn9*"),)
         case "fedora":
-            return sudo(on.facts, ("sudo dnf remove 'libcudnn9*' 'cudnn9*'",))
+            return (as_root("dnf", "remove", "libcudnn9*", "cudnn9*"),)
         case "suse":
-            return sudo(on.facts, ("sudo zypper remove 'libcudnn9*' 'cudnn9*'",))
+            return (as_root("zypper", "remove", "libcudnn9*", "cudnn9*"),)
         case "arch":
-            return sudo(on.facts, ("sudo pacman -R cudnn",))
+            return (as_root("pacman", "-R", "cudnn"),)
     return ()
 
 

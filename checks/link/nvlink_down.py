@@ -3,6 +3,7 @@
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.subjects import OnGpu, gpu_name, gpus_of, nvidia_gpus, switches_of
+from gpudoctor.tasks import query
 from gpudoctor.views.reasons import FABRIC
 
 _FIXES = (
@@ -10,9 +11,13 @@ _FIXES = (
         "Look at the links and their errors; reseat the NVLink bridge, or on a board with NVSwitch restart the node; "
         "if links stay "
         "down, the bridge, board or GPU is to be replaced.",
-        ("nvidia-smi nvlink --status", "nvidia-smi nvlink -e", "nvidia-smi topo -m"),
+        (
+            query("nvidia-smi", "nvlink", "--status"),
+            query("nvidia-smi", "nvlink", "-e"),
+            query("nvidia-smi", "topo", "-m"),
+        ),
         "replace-hardware",
-        verify="nvidia-smi nvlink --status",
+        verify=query("nvidia-smi", "nvlink", "--status"),
     ),
 )
 

@@ -3,6 +3,7 @@
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.subjects import OnGpu, gpu_name, gpus_of, nvidia_gpus
+from gpudoctor.tasks import query
 from gpudoctor.views.reasons import FABRIC
 
 # A recovery is a rare event; a handful may come from a reset or a restart of the fabric manager, on all GPUs alike.
@@ -12,11 +13,15 @@ _FIXES = (
     Fix(
         "Look at which link counts, and whether it goes on under load; reseat the bridge or the board, and drain and "
         "reset the GPU. If it comes back, the bridge, board or GPU is to be replaced.",
-        ("nvidia-smi nvlink -e", "nvidia-smi nvlink --status", "sudo dcgmi diag -r 2"),
+        (
+            query("nvidia-smi", "nvlink", "-e"),
+            query("nvidia-smi", "nvlink", "--status"),
+            query("dcgmi", "diag", "-r", "2", root=True),
+        ),
         "ask-vendor",
         root=True,
         impact="none",
-        verify="nvidia-smi nvlink -e",
+        verify=query("nvidia-smi", "nvlink", "-e"),
     ),
 )
 

@@ -4,6 +4,7 @@ from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge.pcie import replays_a_minute
 from gpudoctor.maybe import Maybe, Unknown, known, known_or, present
 from gpudoctor.subjects import OnGpu, cards_of, gpu_name, nvidia_gpus
+from gpudoctor.tasks import query
 from gpudoctor.views.gpus import has_slot
 
 # Fewer come up while a link is trained, and prove nothing over a short time.
@@ -17,7 +18,7 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
         (),
         "replace-hardware",
         needs="reboot",
-        verify="nvidia-smi --query-gpu=index,pcie.link.gen.current,pcie.link.width.current --format=csv",
+        verify=query("nvidia-smi", "--query-gpu=index,pcie.link.gen.current,pcie.link.width.current", "--format=csv"),
     )
     slower = Fix(
         "Set the slot one PCIe generation lower in the firmware's set-up: a slower link without errors beats a fast "
@@ -29,7 +30,7 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
     )
     look = Fix(
         "See whether the counters still grow, best while data is copied.",
-        (f"grep -H . /sys/bus/pci/devices/{present(on.gpu.address)}/aer_dev_correctable",),
+        (query("grep", "-H", ".", f"/sys/bus/pci/devices/{present(on.gpu.address)}/aer_dev_correctable"),),
         impact="none",
     )
     return seat, slower, look

@@ -5,13 +5,14 @@ from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or, phrase, phrases
 from gpudoctor.remedies.boot import kernel_parameter
 from gpudoctor.subjects import gpu_name
+from gpudoctor.tasks import Shell, as_root, filtered, query, sentence
 from gpudoctor.views.driver import several_gpus
 from gpudoctor.views.peers import behind_one_switch, pcie_peers
 
 TRANSLATED = ("DMA", "DMA-FQ")
 _SEE = Fix(
     "Measure whether direct copies between the GPUs work and how fast they are.",
-    ("gpudoctor smoke",),
+    (query("gpudoctor", "smoke"),),
     impact="none",
 )
 
@@ -29,7 +30,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     fixes = []
     if _translated(facts):
         says = "Let the IOMMU pass the GPUs' addresses through (Intel and AMD alike)."
-        verify = "cat /sys/kernel/iommu_groups/*/type | sort | uniq -c"
+        verify = Shell("cat /sys/kernel/iommu_groups/*/type | sort | uniq -c", lookup=True)
         fixes.append(kernel_parameter(facts, says, "iommu=pt", verify))
     ports = sorted({way[-1] for pair in behind_one_switch(pcie_peers(facts)) for way in map(_redirected, pair) if way})
     if ports:
@@ -37,10 +38,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
             Fix(
                 "Switch ACS off in the firmware's set-up (BIOS), or until the next restart on the ports of the switch. "
                 "A host that gives its devices to virtual machines needs ACS: leave it on there.",
-                tuple(f"sudo setpci -s {port} ECAP_ACS+6.w=0000" for port in ports),
+                tuple(as_root("setpci", "-s", port, "ECAP_ACS+6.w=0000") for port in ports),
                 root=True,
-                undo="Restart the computer.",
-                verify="sudo lspci -vvv | grep ACSCtl",
+                undo=sentence("Restart the computer."),
+                verify=filtered(query("lspci", "-vvv", root=True), query("grep", "ACSCtl")),
             )
         )
     return (*fixes, _SEE)

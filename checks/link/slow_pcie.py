@@ -4,6 +4,7 @@ from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge.pcie import generations
 from gpudoctor.maybe import known
 from gpudoctor.subjects import OnGpu, gpu_name, nvidia_gpus
+from gpudoctor.tasks import filtered, query
 from gpudoctor.views.gpus import busy, has_slot, possible, virtual
 
 _FIXES = (
@@ -14,11 +15,11 @@ _FIXES = (
         (),
         "replace-hardware",
         needs="reboot",
-        verify="nvidia-smi --query-gpu=index,pstate,pcie.link.gen.current,pcie.link.gen.max --format=csv",
+        verify=query("nvidia-smi", "--query-gpu=index,pstate,pcie.link.gen.current,pcie.link.gen.max", "--format=csv"),
     ),
     Fix(
         "Look for PCI Express errors in the kernel's log.",
-        ("sudo dmesg | grep -iE 'AER|pcie'",),
+        (filtered(query("dmesg", root=True), query("grep", "-iE", "AER|pcie")),),
         root=True,
         impact="none",
     ),

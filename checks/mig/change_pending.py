@@ -3,6 +3,7 @@
 from gpudoctor.judge import Fix, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.subjects import OnGpu, gpu_name, nvidia_gpus
+from gpudoctor.tasks import Shell, as_root, query
 
 
 def _fixes(on: OnGpu) -> tuple[Fix, ...]:
@@ -10,10 +11,10 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
     return (
         Fix(
             "Stop every program that uses the GPU, then reset it, or restart the computer.",
-            ("sudo fuser -v /dev/nvidia*", f"sudo nvidia-smi --gpu-reset -i {index}"),
+            (Shell("fuser -v /dev/nvidia*", root=True, lookup=True), as_root("nvidia-smi", "--gpu-reset", "-i", index)),
             "reset-gpu",
             root=True,
-            verify=f"nvidia-smi -i {index} --query-gpu=mig.mode.current,mig.mode.pending --format=csv",
+            verify=query("nvidia-smi", "-i", index, "--query-gpu=mig.mode.current,mig.mode.pending", "--format=csv"),
         ),
     )
 

@@ -4,6 +4,7 @@ from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.subjects import gpus_of
+from gpudoctor.tasks import as_root, query
 from gpudoctor.views.driver import several_gpus
 
 
@@ -12,11 +13,11 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     return (
         Fix(
             "If this is not on purpose, disable MIG on these GPUs; no program may use them meanwhile.",
-            (f"sudo nvidia-smi -i {on} -mig 0",),
+            (as_root("nvidia-smi", "-i", on, "-mig", "0"),),
             "reset-gpu",
             root=True,
-            undo=f"sudo nvidia-smi -i {on} -mig 1",
-            verify="nvidia-smi --query-gpu=index,mig.mode.current --format=csv",
+            undo=(as_root("nvidia-smi", "-i", on, "-mig", "1"),),
+            verify=query("nvidia-smi", "--query-gpu=index,mig.mode.current", "--format=csv"),
         ),
     )
 

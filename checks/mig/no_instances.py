@@ -4,6 +4,7 @@ from gpudoctor.facts import Facts, Gpu
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or
 from gpudoctor.subjects import gpus_of, in_container, nvidia_hardware
+from gpudoctor.tasks import as_root, query
 from gpudoctor.views.driver import CUDA_NO_DEVICE
 from gpudoctor.views.reasons import HANGS, NODES, NOT_LOADED, SURROUNDINGS, VERSIONS
 
@@ -16,20 +17,23 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     which = ",".join(str(g.index) for g in _empty(facts))
     off = Fix(
         "If you do not want to divide the GPUs: disable MIG; no program may use them meanwhile.",
-        (f"sudo nvidia-smi -i {which} -mig 0", f"sudo nvidia-smi --gpu-reset -i {which}"),
+        (as_root("nvidia-smi", "-i", which, "-mig", "0"), as_root("nvidia-smi", "--gpu-reset", "-i", which)),
         "reset-gpu",
         root=True,
-        undo=f"sudo nvidia-smi -i {which} -mig 1",
-        verify="nvidia-smi -L",
+        undo=(as_root("nvidia-smi", "-i", which, "-mig", "1"),),
+        verify=query("nvidia-smi", "-L"),
     )
     make = Fix(
         "If you do: list the profiles, then create GPU instances with their compute instances (-C); here one of the "
         "whole GPU.",
-        ("nvidia-smi mig -lgip", f"sudo nvidia-smi mig -i {which} -cgi 0 -C"),
+        (query("nvidia-smi", "mig", "-lgip"), as_root("nvidia-smi", "mig", "-i", which, "-cgi", "0", "-C")),
         "change-environment",
         root=True,
-        undo=f"sudo nvidia-smi mig -i {which} -dci && sudo nvidia-smi mig -i {which} -dgi",
-        verify="nvidia-smi -L",
+        undo=(
+            as_root("nvidia-smi", "mig", "-i", which, "-dci"),
+            as_root("nvidia-smi", "mig", "-i", which, "-dgi"),
+        ),
+        verify=query("nvidia-smi", "-L"),
     )
     return (off, make)
 

@@ -7,6 +7,7 @@ from gpudoctor.maybe import phrase, text_of
 from gpudoctor.remedies.frameworks import onnxruntime_verify
 from gpudoctor.remedies.python import install, lasting
 from gpudoctor.subjects import OnFramework, onnxruntimes
+from gpudoctor.tasks import Task, export, query, unset
 from gpudoctor.views.frameworks import one_of
 from gpudoctor.views.libraries import other_majors
 from gpudoctor.views.onnxruntime import missing, words
@@ -27,7 +28,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     return tuple(fixes) or (_system(on),)
 
 
-def _proof(on: OnFramework, version: str) -> str:
+def _proof(on: OnFramework, version: str) -> Task:
     return onnxruntime_verify(on.python, preload=onnxruntime.can_preload(version))
 
 
@@ -35,12 +36,12 @@ def _preload(on: OnFramework, version: str) -> Fix:
     if version[:1].isdigit() and onnxruntime.can_preload(version):
         says = "Let it load the libraries of the wheels before the first session: call onnxruntime.preload_dlls(), or "
         says += "import torch first, which loads the same ones."
-        command = f"{on.python.path} -c 'import onnxruntime; onnxruntime.preload_dlls()'"
+        command = query(on.python.path, "-c", "import onnxruntime; onnxruntime.preload_dlls()")
         return Fix(says, (command,), "change-environment", verify=onnxruntime_verify(on.python, preload=True))
     folders = ":".join(dict.fromkeys(str(n.wheel).rpartition("/")[0] for n in missing(on) if n.wheel))
     says = "Show the loader the folders of the wheels before Python starts, or import torch before onnxruntime."
-    undo, proof = "unset LD_LIBRARY_PATH", onnxruntime_verify(on.python)
-    return Fix(says, (f"export LD_LIBRARY_PATH={folders}",), "change-environment", undo=undo, verify=proof)
+    undo, proof = (unset("LD_LIBRARY_PATH"),), onnxruntime_verify(on.python)
+    return Fix(says, (export("LD_LIBRARY_PATH", folders),), "change-environment", undo=undo, verify=proof)
 
 
 def _system(on: OnFramework) -> Fix:

@@ -6,6 +6,7 @@ from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, present
 from gpudoctor.remedies.python import install, lasting
 from gpudoctor.subjects import OnFramework, torches
+from gpudoctor.tasks import export, query, unset
 from gpudoctor.views.gpus import nvidia_gpus
 from gpudoctor.views.packages import package
 
@@ -25,7 +26,7 @@ def _wanted(on: OnFramework) -> str | None:
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     wanted = _wanted(on) or ""
-    verify = f"{on.python.path} -m bitsandbytes"
+    verify = query(on.python.path, "-m", "bitsandbytes")
     command = install(on.python, "bitsandbytes", upgrade=True)
     says = f"Upgrade bitsandbytes: newer releases have binaries for newer CUDA releases.{lasting(on.facts)}"
     fixes = [Fix(says, (command,), "reinstall-package", verify=verify)]
@@ -33,8 +34,8 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     if same:
         nearest = min(same, key=lambda d: abs(int(d) - int(wanted)))
         says = f"Let it load its binary for CUDA {nearest[:2]}.{nearest[2:]}, of the same major."
-        variable = f"export BNB_CUDA_VERSION={nearest}"
-        fixes.append(Fix(says, (variable,), "change-environment", undo="unset BNB_CUDA_VERSION", verify=verify))
+        variable = export("BNB_CUDA_VERSION", nearest)
+        fixes.append(Fix(says, (variable,), "change-environment", undo=(unset("BNB_CUDA_VERSION"),), verify=verify))
     return tuple(fixes)
 
 

@@ -37,7 +37,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     says = f"Take CTranslate2 4.4, the last that uses cuDNN 8.{lasting(on.facts)}"
     old = Fix(says, (install(on.python, "ctranslate2==4.4.0"),), "reinstall-package")
     torch = reinstall_torch(on.facts, on.python) if one_of(on.python, "torch") else ()
-    newer = [Fix("Install a newer PyTorch (torch>=2.4), which brings cuDNN 9.", f.commands, f.action) for f in torch]
+    newer = [Fix("Install a newer PyTorch (torch>=2.4), which brings cuDNN 9.", f.tasks, f.action) for f in torch]
     says = "Keep it in an environment of its own, with cuDNN 9."
     own = Fix(says, own_environment(on.python, "ctranslate2", "nvidia-cudnn-cu12>=9,<10"), "reinstall-package")
     return (old, *newer, own)

@@ -4,6 +4,7 @@ from gpudoctor.judge import Fix, Severity, check
 from gpudoctor.knowledge.python_rules import python_rules
 from gpudoctor.remedies.python import install, lasting
 from gpudoctor.subjects import OnPython, pythons
+from gpudoctor.tasks import Task, export, query, unset
 from gpudoctor.views.frameworks import one_of
 from gpudoctor.views.packages import numbers, package, release
 
@@ -22,12 +23,12 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     off = "If your models are PyTorch's, keep transformers from TensorFlow."
     return (
         Fix(says, (install(on.python, spec, no_deps=alone),), "reinstall-package", verify=_proof(on)),
-        Fix(off, ("export USE_TF=0",), "change-environment", undo="unset USE_TF", verify=_proof(on)),
+        Fix(off, (export("USE_TF", "0"),), "change-environment", undo=(unset("USE_TF"),), verify=_proof(on)),
     )
 
 
-def _proof(on: OnPython) -> str:
-    return f"{on.python.path} -c 'from transformers import TFPreTrainedModel'"
+def _proof(on: OnPython) -> Task:
+    return query(on.python.path, "-c", "from transformers import TFPreTrainedModel")
 
 
 @check(

@@ -6,6 +6,7 @@ from gpudoctor.knowledge.python_rules import python_rules
 from gpudoctor.maybe import known, text_of
 from gpudoctor.remedies.frameworks import verify
 from gpudoctor.subjects import OnPython, framework_name, gpu_name, pythons
+from gpudoctor.tasks import export, unset
 from gpudoctor.views.frameworks import one_of, uses_gpu
 from gpudoctor.views.gpus import amd_gpus, nvidia_gpus
 from gpudoctor.views.packages import package
@@ -24,8 +25,8 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     where = f' (or write "backend": "{better.name}" into {by})' if by.startswith("/") else ""
     says = f"Let Keras take {framework_name(better)}, here and where your programs are started{where}."
     proof = verify(on.python, "import keras; print(keras.backend.backend())")
-    command = f"export KERAS_BACKEND={better.name}"
-    return (Fix(says, (command,), "change-environment", undo="unset KERAS_BACKEND", verify=proof),)
+    command = export("KERAS_BACKEND", better.name)
+    return (Fix(says, (command,), "change-environment", undo=(unset("KERAS_BACKEND"),), verify=proof),)
 
 
 @check(

@@ -1,13 +1,12 @@
 """Keras 3 whose backend is not installed."""
 
-import shlex
-
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge.python_rules import python_rules
 from gpudoctor.maybe import known, present
 from gpudoctor.remedies.frameworks import jax_extra, verify
 from gpudoctor.remedies.python import install, lasting, torch_choice
 from gpudoctor.subjects import NAMES, OnPython, pythons
+from gpudoctor.tasks import Task, export, unset
 from gpudoctor.views.frameworks import one_of
 from gpudoctor.views.gpus import amd_gpus, nvidia_gpus
 from gpudoctor.views.packages import package
@@ -33,7 +32,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     return tuple(fixes)
 
 
-def _install(on: OnPython, backend: str) -> str:
+def _install(on: OnPython, backend: str) -> Task:
     """The command that installs a backend, for the GPU where there is one."""
     if not (nvidia_gpus(on.facts) or amd_gpus(on.facts)):
         return install(on.python, backend)
@@ -44,10 +43,10 @@ def _install(on: OnPython, backend: str) -> str:
     return install(on.python, f"{backend}[{extra}]")
 
 
-def _set(on: OnPython, says: str, backend: str, proof: str) -> Fix:
+def _set(on: OnPython, says: str, backend: str, proof: Task) -> Fix:
     old = on.facts.host.environment.get("KERAS_BACKEND")
-    undo = f"export KERAS_BACKEND={shlex.quote(old)}" if old else "unset KERAS_BACKEND"
-    return Fix(says, (f"export KERAS_BACKEND={backend}",), "change-environment", undo=undo, verify=proof)
+    undo = export("KERAS_BACKEND", old) if old else unset("KERAS_BACKEND")
+    return Fix(says, (export("KERAS_BACKEND", backend),), "change-environment", undo=(undo,), verify=proof)
 
 
 @check(

@@ -1,5 +1,7 @@
 """llama-cpp-python built without CUDA beside an NVIDIA GPU."""
 
+import msgspec
+
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.remedies.frameworks import verify
 from gpudoctor.remedies.python import install, lasting
@@ -15,7 +17,7 @@ _BACKENDS = ("libggml-cuda", "libggml-vulkan", "libggml-hip", "libggml-sycl", "l
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
     proof = verify(on.python, "import llama_cpp; print(llama_cpp.llama_supports_gpu_offload())")
-    options = ("--no-cache-dir", "--no-binary llama-cpp-python")
+    options = ("--no-cache-dir", "--no-binary", "llama-cpp-python")
     build = install(on.python, "llama-cpp-python", force=True, no_deps=True, options=options)
     nvcc = "" if on.facts.toolkits.home.nvcc else " It needs nvcc (the CUDA toolkit), which is not here."
     says = f"Build it with CUDA: without CMAKE_ARGS pip builds for the CPU.{nvcc}{lasting(on.facts)}"
@@ -23,7 +25,12 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     wheel = install(on.python, "llama-cpp-python", index=index, force=True, no_deps=True)
     ready = "Or take a ready-made wheel: its author's index has some, for CUDA 12.1 to 12.5 and older releases."
     return (
-        Fix(says, (f'CMAKE_ARGS="-DGGML_CUDA=on" {build}',), "reinstall-package", verify=proof),
+        Fix(
+            says,
+            (msgspec.structs.replace(build, env=(("CMAKE_ARGS", "-DGGML_CUDA=on"),)),),
+            "reinstall-package",
+            verify=proof,
+        ),
         Fix(ready, (wheel,), "reinstall-package", verify=proof),
     )
 

@@ -3,6 +3,7 @@
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.subjects import OnPython, pythons
+from gpudoctor.tasks import cmd
 from gpudoctor.views.gpus import amd_gpus, nvidia_gpus
 
 
@@ -14,7 +15,7 @@ from gpudoctor.views.gpus import amd_gpus, nvidia_gpus
         Fix(
             "Install a 64-bit Python and make a new environment with it.",
             action="reinstall-package",
-            verify="python -c 'import sys; print(sys.maxsize > 2**32)'",
+            verify=cmd("python", "-c", "import sys; print(sys.maxsize > 2**32)"),
         ),
     ),
     references=("https://pypi.org/project/torch/#files", "https://www.tensorflow.org/install/pip"),

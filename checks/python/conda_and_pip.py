@@ -4,8 +4,9 @@ from gpudoctor.facts import CondaPackage, Package
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.remedies.proofs import framework_proof
-from gpudoctor.remedies.python import conda_of, install, manager_of
+from gpudoctor.remedies.python import conda_of, install, manager_of, manifest_of, prefix_of
 from gpudoctor.subjects import OnPython, pythons
+from gpudoctor.tasks import cmd
 from gpudoctor.views.frameworks import one_of
 from gpudoctor.views.packages import numbers, packages_of, release
 
@@ -43,12 +44,12 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         says = (
             f"Keep one: take {record.name} or {found.name} out of the project's file, then make the environment anew."
         )
-        clean = ("pixi clean", "pixi install")
+        place = manifest_of(on.python)
+        clean = (cmd("pixi", "clean", *place, person=True), cmd("pixi", "install", *place))
         return (Fix(says, clean, "reinstall-package", verify=framework_proof(on.python, module)),)
-    prefix = f" -p {on.python.prefix}" if isinstance(on.python.prefix, str) else ""
     says = f"Keep one: take conda's {record.name} away, then install pip's {found.name} again over what goes with it."
     again = install(on.python, f"{found.name}=={release(found.version)}", force=True, no_deps=True)
-    commands = (f"conda remove{prefix} --force {record.name}", again)
+    commands = (cmd("conda", "remove", *prefix_of(on.python), "--force", record.name), again)
     return (Fix(says, commands, "reinstall-package", verify=framework_proof(on.python, module)),)
 
 

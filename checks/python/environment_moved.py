@@ -1,30 +1,29 @@
 """A virtual environment that was copied or moved: its pip is another environment's."""
 
-import shlex
-
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or, present
 from gpudoctor.subjects import OnPython, in_container, pythons
+from gpudoctor.tasks import cmd, pipe, query
+from gpudoctor.tasks.blanks import REST
 
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
-    own = shlex.quote(on.python.path)
-    prefix = present(on.python.prefix)
-    old, new = shlex.quote(prefix), shlex.quote(f"{prefix}-new")
-    verify = f"head -1 {shlex.quote(f'{prefix}/bin/pip')}"
+    own, old = on.python.path, present(on.python.prefix)
+    new = f"{old}-new"
+    verify = query("head", "-1", f"{old}/bin/pip")
     again = Fix(
         "Make the environment anew beside it, from the list of its packages.",
         (
-            f"{own} -m pip freeze > /tmp/packages.txt",
-            f"{own} -m venv {new}",
-            f"{new}/bin/python -m pip install -r /tmp/packages.txt",
+            pipe(query(own, "-m", "pip", "freeze"), cmd("tee", "/tmp/packages.txt")),
+            cmd(own, "-m", "venv", new),
+            cmd(f"{new}/bin/python", "-m", "pip", "install", "-r", "/tmp/packages.txt"),
         ),
         "reinstall-package",
-        undo=f"rm -r {new}",
+        undo=(cmd("rm", "-r", new),),
     )
     meanwhile = Fix(
         f"Until then call pip by this interpreter, never by its name, and do not activate {old}.",
-        (f"{own} -m pip install ...",),
+        (cmd(own, "-m", "pip", "install", REST),),
         "change-environment",
         verify=verify,
     )

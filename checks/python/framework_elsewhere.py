@@ -1,12 +1,14 @@
 """The examined interpreter has no framework; another one has."""
 
-import shlex
+import msgspec
 
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
-from gpudoctor.remedies.python import NEW, install
+from gpudoctor.remedies.python import NEW, REMOVE_NEW, install
 from gpudoctor.subjects import NAMES, OnPython, pythons
+from gpudoctor.tasks import cmd, query
+from gpudoctor.tasks.blanks import REST
 from gpudoctor.views.gpus import amd_gpus, nvidia_gpus
 
 
@@ -15,16 +17,19 @@ def _gpu(facts: Facts) -> bool:
 
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
-    others, own = [o for o in known(on.python.elsewhere) if o.frameworks], shlex.quote(on.python.path)
-    path = shlex.quote(others[0].path)
-    check_it = f"gpudoctor check --python {path}"
+    others, own = [o for o in known(on.python.elsewhere) if o.frameworks], on.python.path
+    path = others[0].path
+    check_it = query("gpudoctor", "check", "--python", path)
     fixes = [Fix("Examine that one, and start your programs with it.", (check_it,), verify=check_it, impact="none")]
     if on.python.externally_managed is True:
         says = "This Python belongs to the distribution, whose pip refuses to install: make an environment from it."
-        commands = (f"{own} -m venv {NEW}", f"{NEW}/bin/python -m pip install ...")
-        return (*fixes, Fix(says, commands, "reinstall-package", undo=f"rm -r {NEW}"))
+        commands = (cmd(own, "-m", "venv", NEW), cmd(f"{NEW}/bin/python", "-m", "pip", "install", REST))
+        return (*fixes, Fix(says, commands, "reinstall-package", undo=(REMOVE_NEW,)))
     says = "To have a framework in this one, install it with this very interpreter's pip."
-    return (*fixes, Fix(says, (install(on.python, "..."),), "reinstall-package"))
+    return (
+        *fixes,
+        Fix(says, (msgspec.structs.replace(install(on.python, REST.name), blanks=(REST,)),), "reinstall-package"),
+    )
 
 
 @check(

@@ -1,6 +1,5 @@
 """The remains of a package that was half removed or half installed."""
 
-import shlex
 from collections.abc import Iterator
 
 from gpudoctor.facts import Facts, Remnant
@@ -8,6 +7,7 @@ from gpudoctor.judge import About, Fix, Problem, Severity, check
 from gpudoctor.knowledge.wanted import is_framework
 from gpudoctor.remedies.python import install, reinstall_torch
 from gpudoctor.subjects import OnPython, about_modules, pythons
+from gpudoctor.tasks import cmd, query
 
 _PLACEHOLDERS = ("/tensorflow_gpu-", "/tf_nightly_gpu-")
 
@@ -35,15 +35,15 @@ def _subjects(facts: Facts) -> Iterator[tuple[About, OnPython]]:
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
     broken, left = _broken(on), _leftovers(on)
-    remove = tuple(f"rm -r {shlex.quote(r.path)}" for r in (*broken, *left) if "dist-info" not in r.path)
+    remove = tuple(cmd("rm", "-r", r.path) for r in (*broken, *left) if "dist-info" not in r.path)
     if not broken:
         says = "Remove what pip left behind; it does nothing but make pip warn."
         return (Fix(says, remove, impact="irreversible"),)
     module = broken[0].module
-    verify = f"{shlex.quote(on.python.path)} -c 'import {module}; print({module}.__version__)'"
+    verify = query(on.python.path, "-c", f"import {module}; print({module}.__version__)")
     torch = reinstall_torch(on.facts, on.python) if module == "torch" else ()
     name = _distribution(broken[0])
-    again = torch[0].commands if torch else (install(on.python, name, force=True),)
+    again = torch[0].tasks if torch else (install(on.python, name, force=True),)
     says = f"Remove the remains and install {name} again."
     return (Fix(says, (*remove, *again), "reinstall-package", impact="irreversible", verify=verify),)
 

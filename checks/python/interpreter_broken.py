@@ -1,12 +1,12 @@
 """An interpreter that does not answer."""
 
-import shlex
 from collections.abc import Iterator
 
 from gpudoctor.facts import Facts
 from gpudoctor.judge import About, Fix, Problem, Severity, check
 from gpudoctor.maybe import Unknown, known
 from gpudoctor.subjects import OnPython
+from gpudoctor.tasks import query
 
 # How the probe's sentence ends where nobody had time to ask.
 OUT_OF_TIME = "the examination ran out of time."
@@ -18,12 +18,12 @@ def _all(facts: Facts) -> Iterator[tuple[About, OnPython]]:
 
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
-    path = shlex.quote(on.python.path)
+    path = on.python.path
     says = (
         f"Start {on.python.path} by hand to see the message, first without its start files. If its base interpreter is "
         "gone, make the environment anew and install its packages again."
     )
-    commands = (f"{path} -I -S -c 'import sys; print(sys.version)'", f"ls -l {path}")
+    commands = (query(path, "-I", "-S", "-c", "import sys; print(sys.version)"), query("ls", "-l", path))
     return (Fix(says, commands, impact="none"),)
 
 

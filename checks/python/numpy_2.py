@@ -29,7 +29,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     names = [p.name for p in old if p.name != "torch"]
     if any(p.name == "torch" for p in old):
         fixes += [
-            Fix("Install a newer PyTorch (2.3 or later).", f.commands, f.action)
+            Fix("Install a newer PyTorch (2.3 or later).", f.tasks, f.action)
             for f in reinstall_torch(on.facts, on.python)
         ]
     if names:

@@ -1,12 +1,12 @@
 """Something else than the installed package is imported under a framework's name."""
 
-import shlex
 from collections.abc import Iterator
 
 from gpudoctor.facts import Facts, Shadow
 from gpudoctor.judge import About, Fix, Problem, Severity, check
 from gpudoctor.knowledge.wanted import is_framework
 from gpudoctor.subjects import OnPython, about_modules, pythons
+from gpudoctor.tasks import Manual, Task, cmd, export, query, unset
 
 _WHERE = {"PYTHONPATH": "PYTHONPATH", "working directory": "the working directory", ".pth": "a .pth file"}
 
@@ -32,7 +32,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     shadow = _shadow(on)
     if shadow is None:
         return ()
-    verify = f"{shlex.quote(on.python.path)} -c 'import {shadow.module}; print({shadow.module}.__file__)'"
+    verify = query(on.python.path, "-c", f"import {shadow.module}; print({shadow.module}.__file__)")
     fixes = []
     if shadow.wins.endswith(".py"):
         new = f"{shadow.wins.removesuffix('.py')}_own.py"
@@ -41,28 +41,28 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         fixes.append(
             Fix(
                 says,
-                (f"mv {shlex.quote(shadow.wins)} {shlex.quote(new)}", f"rm -rf {shlex.quote(cache)}"),
+                (cmd("mv", shadow.wins, new), cmd("rm", "-rf", cache)),
                 "change-environment",
-                undo=f"mv {shlex.quote(new)} {shlex.quote(shadow.wins)}",
+                undo=(cmd("mv", new, shadow.wins),),
                 verify=verify,
             )
         )
     if shadow.because == "PYTHONPATH":
         fixes.append(_without_python_path(on, shadow, verify))
     if shadow.because == "working directory":
-        fixes.append(Fix("Start Python from another folder.", ("cd ~",), "change-environment", verify=verify))
+        fixes.append(Fix("Start Python from another folder.", (Manual("cd ~"),), "change-environment", verify=verify))
     if not fixes:
         fixes.append(Fix("Remove the .pth file or the folder that it names.", (), "change-environment", verify=verify))
     return tuple(fixes)
 
 
-def _without_python_path(on: OnPython, shadow: Shadow, verify: str) -> Fix:
+def _without_python_path(on: OnPython, shadow: Shadow, verify: Task) -> Fix:
     value = on.facts.host.environment.get("PYTHONPATH", "")
     folder = shadow.wins.rpartition("/")[0]
     rest = [part for part in value.split(":") if part and part.rstrip("/") != folder]
-    command = f"export PYTHONPATH={':'.join(rest)}" if rest else "unset PYTHONPATH"
+    command = export("PYTHONPATH", ":".join(rest)) if rest else unset("PYTHONPATH")
     says = f"Take {folder} out of PYTHONPATH, here and in the start file or module that sets it."
-    return Fix(says, (command,), "change-environment", undo=f"export PYTHONPATH={shlex.quote(value)}", verify=verify)
+    return Fix(says, (command,), "change-environment", undo=(export("PYTHONPATH", value),), verify=verify)
 
 
 @check(

@@ -1,12 +1,13 @@
 """Packages in ~/.local that win over the environment's."""
 
-import shlex
 from collections.abc import Iterator
 
 from gpudoctor.facts import Facts, Shadow
 from gpudoctor.judge import About, Fix, Problem, Severity, check
 from gpudoctor.knowledge.wanted import is_framework
+from gpudoctor.remedies.python import uninstall
 from gpudoctor.subjects import OnPython, about_modules, in_container, pythons
+from gpudoctor.tasks import export, query, unset
 
 
 def _shadows(on: OnPython) -> list[Shadow]:
@@ -24,19 +25,18 @@ def _subjects(facts: Facts) -> Iterator[tuple[About, OnPython]]:
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
     shadows = _shadows(on)
-    names = " ".join(s.module for s in shadows)
-    python = shlex.quote(on.python.path)
-    verify = f"{python} -c 'import {shadows[0].module} as m; print(m.__file__)'" if shadows else None
+    python = on.python.path
+    verify = query(python, "-c", f"import {shadows[0].module} as m; print(m.__file__)") if shadows else None
     leave = Fix(
         "Leave the user site out of this environment, here and in the job or image that starts it.",
-        ("export PYTHONNOUSERSITE=1",),
+        (export("PYTHONNOUSERSITE", "1"),),
         "change-environment",
-        undo="unset PYTHONNOUSERSITE",
+        undo=(unset("PYTHONNOUSERSITE"),),
         verify=verify,
     )
     remove = Fix(
         "If nothing else needs the copies in ~/.local, remove them: pip removes the first copy that it finds.",
-        (f"{python} -m pip uninstall {names}",),
+        (uninstall(on.python, *(s.module for s in shadows)),),
         "reinstall-package",
         impact="persistent",
         verify=verify,

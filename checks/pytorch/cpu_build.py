@@ -8,6 +8,7 @@ from gpudoctor.knowledge import torch
 from gpudoctor.maybe import known, phrase, phrases
 from gpudoctor.remedies.python import conda_of, manager_of, reinstall_torch
 from gpudoctor.subjects import OnFramework, gpu_name, gpus_of, torches
+from gpudoctor.tasks import unset
 from gpudoctor.views.gpus import amd_gpus, nvidia_gpus
 
 
@@ -18,7 +19,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
         return fixes
     name = chosen[0]
     says = f"{fixes[0].says} First take {name} away, here and where it is set: it chooses CPU builds again."
-    first = msgspec.structs.replace(fixes[0], says=says, commands=(f"unset {name}", *fixes[0].commands))
+    first = msgspec.structs.replace(fixes[0], says=says, tasks=(unset(name), *fixes[0].tasks))
     return (first, *fixes[1:])
 
 

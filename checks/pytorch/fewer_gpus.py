@@ -5,6 +5,7 @@ from functools import partial
 from gpudoctor.judge import Fix, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.subjects import OnLive, lives
+from gpudoctor.tasks import cmd
 from gpudoctor.views.reasons import SYSTEM
 
 
@@ -16,7 +17,7 @@ from gpudoctor.views.reasons import SYSTEM
     fixes=(
         Fix(
             "Look what sets the mask inside the process.",
-            ("python -c 'import os; print(os.environ.get(\"CUDA_VISIBLE_DEVICES\"))'",),
+            (cmd("python", "-c", 'import os; print(os.environ.get("CUDA_VISIBLE_DEVICES"))'),),
             impact="none",
         ),
     ),

@@ -3,25 +3,28 @@
 from functools import partial
 
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.knowledge import import_errors
-from gpudoctor.remedies.python import install, manager_of, reinstall_torch, torch_family, torch_verify
+from gpudoctor.remedies.imports import hinted, torch_again, what_it_requires
+from gpudoctor.remedies.python import conda_of, from_distribution, manager_of, reinstall_torch
 from gpudoctor.subjects import OnLive, lives
 from gpudoctor.views.frameworks import import_problem
-from gpudoctor.views.packages import release
 
 
 def _fixes(on: OnLive) -> tuple[Fix, ...]:
-    hint = import_errors.hint(on.live.import_error or "")
-    first = (Fix(hint.fix, action="reinstall-package", verify=torch_verify(on.python)),) if hint and hint.fix else ()
-    return (*first, *(reinstall_torch(on.facts, on.python, on.framework) or _same_again(on)))
+    fits = reinstall_torch(on.facts, on.python, on.framework)
+    same = torch_again(on) if _is_pips(on) or not fits else ()
+    return (*hinted(on), *what_it_requires(on), *same, *fits)
 
 
-def _same_again(on: OnLive) -> tuple[Fix, ...]:
-    version = on.framework.version
-    spec = f"torch=={release(version)}" if isinstance(version, str) and version else "torch"
-    command = install(on.python, spec, *torch_family(on.python)[1:], force=True)
-    says = f"Install PyTorch again with its libraries, by {manager_of(on.python)}."
-    return (Fix(says, (command,), "reinstall-package", verify=torch_verify(on.python)),)
+def _is_pips(on: OnLive) -> bool:
+    """Whether pip or uv installed it from an index of PyTorch's: then the same version can be had again.
+
+    Elsewhere a project's file, conda, the distribution or NVIDIA's index for Jetsons decides.
+    """
+    python = on.python
+    if on.facts.host.platform == "jetson" or manager_of(python) not in ("pip", "uv"):
+        return False
+    by_conda = any(c.name in ("pytorch", "libtorch") for c in conda_of(python))
+    return not (isinstance(python.project, str) or by_conda or from_distribution(python, ("torch",)))
 
 
 @check(

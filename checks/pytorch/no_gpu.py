@@ -7,6 +7,7 @@ from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, text_of
 from gpudoctor.remedies.python import torch_verify
 from gpudoctor.subjects import OnLive, lives
+from gpudoctor.tasks import query
 from gpudoctor.views.frameworks import refusal
 from gpudoctor.views.gpus import amd_gpus, nvidia_gpus
 from gpudoctor.views.reasons import ENVIRONMENT, SYSTEM
@@ -16,7 +17,7 @@ def _fixes(on: OnLive) -> tuple[Fix, ...]:
     return (
         Fix(
             "Look at the exact error in a fresh process, outside of notebooks and launchers that set variables.",
-            (f"{on.python.path} -c 'import torch; torch.cuda.init()'",),
+            (query(on.python.path, "-c", "import torch; torch.cuda.init()"),),
             impact="none",
             verify=torch_verify(on.python),
         ),

@@ -6,6 +6,7 @@ from gpudoctor.knowledge import rocm
 from gpudoctor.maybe import known, phrase, phrases, present
 from gpudoctor.remedies.python import reinstall_torch
 from gpudoctor.subjects import OnFramework, gpu_name, has_nvidia, torches
+from gpudoctor.tasks import export
 from gpudoctor.views.gpus import amd_gpus, nvidia_gpus, torch_gfx
 
 
@@ -20,7 +21,7 @@ def _override(gpu: Gpu) -> tuple[Fix, ...]:
         return ()
     number = present(rocm.override_for(gpu.gfx))
     says = f"Let {gpu.gfx} run its sibling's code, once that wheel is installed: the wheels have none for it."
-    return (Fix(says, (f"export HSA_OVERRIDE_GFX_VERSION={number}",), "change-environment"),)
+    return (Fix(says, (export("HSA_OVERRIDE_GFX_VERSION", str(number)),), "change-environment"),)
 
 
 def _gpu(on: OnFramework) -> Gpu | None:

@@ -2,6 +2,7 @@
 
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or
+from gpudoctor.tasks import as_root, filtered, query
 from gpudoctor.views.amd_boards import OnBoard, boards, since_loaded
 from gpudoctor.views.log import texts
 
@@ -10,7 +11,10 @@ def _fixes(on: OnBoard) -> tuple[Fix, ...]:
     pages = f"/sys/bus/pci/devices/{on.address}/ras/gpu_vram_bad_pages"
     replace = Fix(
         "Have the card replaced (RMA); give the vendor its serial number, the list of bad pages and the log.",
-        (f"cat /sys/bus/pci/devices/{on.address}/serial_number {pages}", "sudo dmesg | grep -iE 'amdgpu.*(bad|RAS)'"),
+        (
+            query("cat", f"/sys/bus/pci/devices/{on.address}/serial_number", pages),
+            filtered(query("dmesg", root=True), query("grep", "-iE", "amdgpu.*(bad|RAS)")),
+        ),
         "ask-vendor",
         root=True,
         impact="none",
@@ -19,11 +23,11 @@ def _fixes(on: OnBoard) -> tuple[Fix, ...]:
         return (replace,)
     restart = Fix(
         "End the programs on this GPU and restart the computer: amdgpu takes the pages out of use when it starts.",
-        ("sudo reboot",),
+        (as_root("reboot"),),
         "reboot",
         root=True,
         needs="reboot",
-        verify=f"cat {pages}",
+        verify=query("cat", pages),
     )
     return restart, replace
 

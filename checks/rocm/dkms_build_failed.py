@@ -6,6 +6,7 @@ from gpudoctor.knowledge import packages
 from gpudoctor.maybe import known, known_or
 from gpudoctor.remedies import amd, system
 from gpudoctor.subjects import amd_compute, in_container
+from gpudoctor.tasks import Shell, as_root, query
 
 
 def _missing(facts: Facts) -> tuple[Dkms, ...]:
@@ -19,25 +20,25 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     lines, release, family = _missing(facts), system.kernel_of(facts), system.family_of(facts)
     headers = system.install(facts, packages.headers_package(family, release)) if family else ()
     one = lines[0]
-    build = f"sudo dkms install {one.module}/{one.version} -k {release}"
+    build = as_root("dkms", "install", f"{one.module}/{one.version}", "-k", release)
     return (
         Fix(
             "Install the running kernel's headers and build the module again; make.log says why it fails.",
-            (*headers, build, f"tail -n 30 /var/lib/dkms/{one.module}/{one.version}/build/make.log"),
+            (*headers, build, query("tail", "-n", "30", f"/var/lib/dkms/{one.module}/{one.version}/build/make.log")),
             "reinstall-package",
             root=True,
             needs="reboot",
-            verify="dkms status",
+            verify=query("dkms", "status"),
         ),
         Fix(
             "If this release of AMD's driver is older than the kernel: install a newer amdgpu-dkms, boot a kernel that "
             "it supports, or take it out and use the kernel's own amdgpu, which serves ROCm too.",
-            (*system.remove(facts, "amdgpu-dkms"), "sudo reboot"),
+            (*system.remove(facts, "amdgpu-dkms"), as_root("reboot")),
             "reinstall-package",
             root=True,
             needs="reboot",
             impact="persistent",
-            verify="modinfo -F filename amdgpu; ls -l /dev/kfd",
+            verify=Shell("modinfo -F filename amdgpu; ls -l /dev/kfd", lookup=True),
         ),
     )
 

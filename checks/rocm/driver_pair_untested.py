@@ -8,6 +8,7 @@ from gpudoctor.knowledge import rocm
 from gpudoctor.maybe import known
 from gpudoctor.remedies import amd
 from gpudoctor.subjects import OnFramework, amd_compute, frameworks, in_container
+from gpudoctor.tasks import query
 
 # AMD keeps driver and libraries compatible two releases up and down.
 _APART = 2
@@ -35,7 +36,7 @@ def _wheels(facts: Facts) -> Iterator[tuple[About, OnFramework]]:
             root=True,
             needs="reboot",
             impact="persistent",
-            verify="cat /sys/module/amdgpu/version",
+            verify=query("cat", "/sys/module/amdgpu/version"),
         ),
     ),
     references=(f"{amd.INSTALL}reference/user-kernel-space-compat-matrix.html",),

@@ -6,6 +6,7 @@ from gpudoctor.facts import Gpu
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or
 from gpudoctor.subjects import OnLive, gpu_name, lives
+from gpudoctor.tasks import Shell, cmd, filtered, pipe, query
 from gpudoctor.views.visibility import visible_amd
 
 
@@ -22,12 +23,20 @@ def _cards(on: OnLive) -> tuple[Gpu, ...]:
     fixes=(
         Fix(
             "Compare what ROCm lists with what the kernel lists, and see why a GPU is left out.",
-            ("rocminfo | grep -E 'Name: +gfx|Node:'", "ls -l /dev/dri/renderD*", "AMD_LOG_LEVEL=3 rocminfo | tail"),
+            (
+                filtered(query("rocminfo"), query("grep", "-E", "Name: +gfx|Node:")),
+                Shell("ls -l /dev/dri/renderD*", lookup=True),
+                pipe(cmd("rocminfo", env=(("AMD_LOG_LEVEL", "3"),)), cmd("tail")),
+            ),
             impact="none",
         ),
         Fix(
             "Look what sets the mask inside the process.",
-            ("python3 -c 'import os; print({k: v for k, v in os.environ.items() if \"VISIBLE_DEVICES\" in k})'",),
+            (
+                cmd(
+                    "python3", "-c", 'import os; print({k: v for k, v in os.environ.items() if "VISIBLE_DEVICES" in k})'
+                ),
+            ),
             impact="none",
         ),
     ),

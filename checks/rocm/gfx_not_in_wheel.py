@@ -6,6 +6,7 @@ from gpudoctor.knowledge import rocm, torch
 from gpudoctor.maybe import known, known_or, present, text_of
 from gpudoctor.remedies.python import python_minor, reinstall_torch
 from gpudoctor.subjects import OnPair, gpu_name
+from gpudoctor.tasks import cmd, export, unset
 from gpudoctor.views.capability import compiled_for
 from gpudoctor.views.gfx import OVERRIDE, amd_pairs, bare, covers, effective, override_text, same_isa
 from gpudoctor.views.visibility import HIP, hip_numbers, visible_amd
@@ -29,11 +30,11 @@ def _hide(on: OnPair) -> Fix:
     numbers = hip_numbers(on.facts, _good(on))
     return Fix(
         f"Show programs only the cards that {on.name} has kernels for: on the other one they fail, or take it first.",
-        (f"export {HIP}={numbers}",),
+        (export(HIP, numbers),),
         "change-environment",
         needs="restart of the program",
-        undo=f"unset {HIP}",
-        verify="python3 -c 'import torch; print(torch.cuda.get_device_name(0))'",
+        undo=(unset(HIP),),
+        verify=cmd("python3", "-c", "import torch; print(torch.cuda.get_device_name(0))"),
     )
 
 
@@ -45,11 +46,11 @@ def _fixes(on: OnPair) -> tuple[Fix, ...]:
         fixes.append(
             Fix(
                 f"Let {gfx} run the kernels of {same}, which has the same instructions.",
-                (f"export {OVERRIDE}={sibling}",),
+                (export(OVERRIDE, sibling),),
                 "change-environment",
                 needs="restart of the program",
-                undo=f"unset {OVERRIDE}",
-                verify="python3 -c 'import torch; print(torch.ones(2, device=\"cuda\") + 1)'",
+                undo=(unset(OVERRIDE),),
+                verify=cmd("python3", "-c", 'import torch; print(torch.ones(2, device="cuda") + 1)'),
             )
         )
     if on.framework.name == "torch" and torch.rocm_wheel_for(gfx, python_minor(on.python)):

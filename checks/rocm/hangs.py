@@ -2,6 +2,7 @@
 
 from gpudoctor.facts import Event
 from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.tasks import query
 from gpudoctor.views.amd_boards import OnBoard, logged_boards, since_loaded
 from gpudoctor.views.log import ago, texts
 
@@ -28,7 +29,7 @@ _FIXES = (
     Fix(
         "If every program meets it: take away overclocking and undervolting, and check the power cables; run the smoke "
         "tests to see whether the card computes well under load.",
-        ("gpudoctor smoke",),
+        (query("gpudoctor", "smoke"),),
         impact="none",
     ),
 )

@@ -1,7 +1,8 @@
 """A GPU of AMD's is held at its lowest clocks by hand."""
 
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.maybe import known, phrase
+from gpudoctor.maybe import known, text_of
+from gpudoctor.tasks import Edit, query
 from gpudoctor.views.amd_boards import OnBoard, boards
 
 # power_dpm_force_performance_level, https://docs.kernel.org/gpu/amdgpu/thermal.html
@@ -14,15 +15,16 @@ _SLOW = {
 
 def _fixes(on: OnBoard) -> tuple[Fix, ...]:
     path = f"/sys/bus/pci/devices/{on.address}/power_dpm_force_performance_level"
+    level = text_of(on.board.performance_level) if on.board else ""
     return (
         Fix(
             "Let amdgpu choose the clocks, and look for what sets the level: a tuning program (LACT, CoreCtrl), a "
             "script, a profile of TLP or tuned.",
-            (f"echo auto | sudo tee {path}",),
+            (Edit(path, text="auto\n", root=True),),
             "change-environment",
             root=True,
-            undo=phrase("echo {} | sudo tee {}", on.board.performance_level if on.board else None, path) or None,
-            verify=f"cat {path}",
+            undo=(Edit(path, text=f"{level}\n", root=True),) if level else (),
+            verify=query("cat", path),
         ),
     )
 

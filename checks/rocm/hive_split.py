@@ -4,6 +4,7 @@ from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.subjects import amd_compute
+from gpudoctor.tasks import Shell, as_root, filtered, query
 from gpudoctor.views.amd_boards import WHOLE_HIVES, all_boards
 
 
@@ -15,15 +16,15 @@ from gpudoctor.views.amd_boards import WHOLE_HIVES, all_boards
     fixes=(
         Fix(
             "Switch the node off and on again (power cycle of the boards), so that all links train anew.",
-            ("sudo poweroff",),
+            (as_root("poweroff"),),
             "power-cycle",
             root=True,
             needs="reboot",
-            verify="amd-smi xgmi; cat /sys/bus/pci/devices/*/xgmi_hive_info/xgmi_hive_id",
+            verify=Shell("amd-smi xgmi; cat /sys/bus/pci/devices/*/xgmi_hive_info/xgmi_hive_id", lookup=True),
         ),
         Fix(
             "If it stays: give the vendor of the server the state of the links.",
-            ("amd-smi xgmi", "sudo dmesg | grep -i xgmi"),
+            (query("amd-smi", "xgmi"), filtered(query("dmesg", root=True), query("grep", "-i", "xgmi"))),
             "ask-vendor",
             root=True,
             impact="none",

@@ -5,6 +5,7 @@ from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or, present
 from gpudoctor.remedies import amd, system
 from gpudoctor.subjects import amd_compute, amd_gpus
+from gpudoctor.tasks import Shell, filtered, query
 
 PERMISSION = (None, "EACCES", "EPERM", "ENOENT")
 MEANS = {
@@ -20,7 +21,10 @@ MEANS = {
 def _fixes(_: Facts) -> tuple[Fix, ...]:
     look = Fix(
         "Read what the driver says of the GPU; amdgpu and ROCm name the GPUs that they support.",
-        ("sudo dmesg | grep -iE 'kfd|amdgpu' | tail -n 40", "cat /sys/class/kfd/kfd/topology/nodes/*/gpu_id"),
+        (
+            filtered(query("dmesg", root=True), query("grep", "-iE", "kfd|amdgpu"), query("tail", "-n", "40")),
+            Shell("cat /sys/class/kfd/kfd/topology/nodes/*/gpu_id", lookup=True),
+        ),
         root=True,
         verify=amd.PROOF,
     )

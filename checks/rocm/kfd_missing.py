@@ -5,6 +5,7 @@ from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.remedies import amd
 from gpudoctor.subjects import amd_compute, in_container
+from gpudoctor.tasks import Shell, as_root, filtered, query
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
@@ -15,19 +16,19 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
             "See why the kernel's compute driver left this GPU out: a kernel without CONFIG_HSA_AMD, a GPU that it "
             "does not support, or a slot without PCIe atomics.",
             (
-                "sudo dmesg | grep -iE 'kfd|amdgpu' | tail -n 30",
-                "grep HSA_AMD /boot/config-$(uname -r)",
+                filtered(query("dmesg", root=True), query("grep", "-iE", "kfd|amdgpu"), query("tail", "-n", "30")),
+                Shell("grep HSA_AMD /boot/config-$(uname -r)", lookup=True),
             ),
             root=True,
-            verify="ls -l /dev/kfd",
+            verify=query("ls", "-l", "/dev/kfd"),
         ),
         Fix(
             "Take the distribution's own kernel, or AMD's driver package amdgpu-dkms for it, and restart.",
-            ("sudo reboot",),
+            (as_root("reboot"),),
             "reboot",
             root=True,
             needs="reboot",
-            verify="ls -l /dev/kfd",
+            verify=query("ls", "-l", "/dev/kfd"),
         ),
     )
 

@@ -6,6 +6,7 @@ from gpudoctor.maybe import known, known_or
 from gpudoctor.remedies import amd
 from gpudoctor.remedies.container import engine
 from gpudoctor.subjects import amd_compute, in_container
+from gpudoctor.tasks import Shell, filtered, query
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
@@ -20,7 +21,11 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     return (
         Fix(
             "See what restricts this process: a service's DeviceAllow, or a driver that is installed by half.",
-            ("systemd-cgls --unit $(ps -o unit= -p $$)", "dkms status", "sudo dmesg | grep -iE 'kfd|amdgpu' | tail"),
+            (
+                Shell("systemd-cgls --unit $(ps -o unit= -p $$)", lookup=True),
+                query("dkms", "status"),
+                filtered(query("dmesg", root=True), query("grep", "-iE", "kfd|amdgpu"), query("tail")),
+            ),
             root=True,
             verify=amd.PROOF,
         ),

@@ -2,6 +2,7 @@
 
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or
+from gpudoctor.tasks import filtered, query
 from gpudoctor.views.amd_boards import OnBoard, boards
 
 _LOAD = 50  # per cent: a link at work is in no saving state
@@ -26,7 +27,7 @@ def _awake(on: OnBoard) -> bool:
             (),
             "replace-hardware",
             needs="reboot",
-            verify="sudo lspci -vv | grep -E 'VGA|Display|LnkSta:'",
+            verify=filtered(query("lspci", "-vv", root=True), query("grep", "-E", "VGA|Display|LnkSta:")),
         ),
     ),
     references=(

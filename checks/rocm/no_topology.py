@@ -5,6 +5,7 @@ from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or
 from gpudoctor.remedies import amd
 from gpudoctor.subjects import amd_compute, cards_of, gpus_of, in_container
+from gpudoctor.tasks import filtered, query
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
@@ -14,7 +15,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         Fix(
             "Read why the compute driver left the GPU out. 'PCI rejects atomics' asks for another slot (one of the "
             "processor's own) or another platform; 'not supported' for a newer kernel, or the GPU is too old for ROCm.",
-            ("sudo dmesg | grep -iE 'kfd|amdgpu' | tail -n 40",),
+            (filtered(query("dmesg", root=True), query("grep", "-iE", "kfd|amdgpu"), query("tail", "-n", "40")),),
             root=True,
             verify=amd.PROOF,
         ),

@@ -9,6 +9,7 @@ from gpudoctor.knowledge.kernels import version
 from gpudoctor.maybe import known, known_or, phrase, text_of
 from gpudoctor.remedies import amd
 from gpudoctor.subjects import OnCard, amd_compute, cards_of, gpus_of, in_container
+from gpudoctor.tasks import as_root, filtered, query, sentence
 from gpudoctor.views.cards import card_name
 from gpudoctor.views.log import events, texts
 
@@ -22,7 +23,7 @@ _ROOM = Fix(
     action="reboot",
     needs="reboot",
     impact="persistent",
-    undo="Switch them off again in the firmware's set-up.",
+    undo=sentence("Switch them off again in the firmware's set-up."),
     verify=amd.PROOF,
 )
 
@@ -69,7 +70,11 @@ def _fixes(on: OnCard) -> tuple[Fix, ...]:
     look = Fix(
         "Read what amdgpu says of this card; a card that does not start after a power cycle either is badly seated, "
         "lacks a power cable, or is broken.",
-        (f"sudo dmesg | grep -iE 'amdgpu|{on.card.address}' | tail -n 40",),
+        (
+            filtered(
+                query("dmesg", root=True), query("grep", "-iE", f"amdgpu|{on.card.address}"), query("tail", "-n", "40")
+            ),
+        ),
         root=True,
         verify=amd.PROOF,
     )
@@ -77,11 +82,11 @@ def _fixes(on: OnCard) -> tuple[Fix, ...]:
 
 
 def _kernel(facts: Facts) -> Fix:
-    ubuntu = facts.host.distribution.id == "ubuntu"
-    newer = phrase("sudo apt install linux-generic-hwe-{}", facts.host.distribution.version) if ubuntu else ""
+    package = phrase("linux-generic-hwe-{}", facts.host.distribution.version)
+    newer = as_root("apt", "install", package) if package and facts.host.distribution.id == "ubuntu" else None
     return Fix(
         "Boot a newer kernel of the distribution, or install AMD's driver package amdgpu-dkms, which is newer.",
-        (newer, "sudo reboot") if newer else (),
+        (newer, as_root("reboot")) if newer else (),
         "reinstall-package",
         root=True,
         needs="reboot",

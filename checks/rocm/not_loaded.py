@@ -6,6 +6,7 @@ from gpudoctor.knowledge import packages
 from gpudoctor.maybe import known, known_or
 from gpudoctor.remedies import amd, system
 from gpudoctor.subjects import amd_compute, cards_of, in_container
+from gpudoctor.tasks import Shell, Task, as_root, filtered, query
 from gpudoctor.views.log import events
 
 GRAPHICS_OFF = "nomodeset"
@@ -32,15 +33,22 @@ def _rejected(facts: Facts) -> bool:
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     if in_container(facts):
-        return (Fix("On the host: load amdgpu, then start the container again.", ("sudo modprobe amdgpu",), root=True),)
+        return (
+            Fix(
+                "On the host: load amdgpu, then start the container again.", (as_root("modprobe", "amdgpu"),), root=True
+            ),
+        )
     why = _why(facts)
     if why == "blacklisted":
         says = "Take amdgpu off the blacklist (a file in /etc/modprobe.d, or the kernel's command line), then restart."
-        commands = ("grep -rn amdgpu /etc/modprobe.d /usr/lib/modprobe.d /proc/cmdline", *system.initramfs(facts))
+        commands = (
+            query("grep", "-rn", "amdgpu", "/etc/modprobe.d", "/usr/lib/modprobe.d", "/proc/cmdline"),
+            *system.initramfs(facts),
+        )
         return (_restart(says, *commands),)
     if why == GRAPHICS_OFF:
         says = "Take nomodeset off the kernel's command line: amdgpu refuses to start with it."
-        return (_restart(says, "sudo sed -i 's/ *nomodeset//' /etc/default/grub", _grub(facts)),)
+        return (_restart(says, as_root("sed", "-i", "s/ *nomodeset//", "/etc/default/grub"), _grub(facts)),)
     if why == SECURE_BOOT:
         return _trust(facts)
     if why == "radeon":
@@ -53,10 +61,13 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     firmware = packages.amd_firmware_package(family, identity) if family else ""
     load = Fix(
         "Load the module; what it says tells the rest.",
-        ("sudo modprobe amdgpu", "sudo dmesg | grep -iE 'amdgpu|kfd' | tail -n 30"),
+        (
+            as_root("modprobe", "amdgpu"),
+            filtered(query("dmesg", root=True), query("grep", "-iE", "amdgpu|kfd"), query("tail", "-n", "30")),
+        ),
         "reload-module",
         root=True,
-        verify="ls -l /dev/kfd",
+        verify=query("ls", "-l", "/dev/kfd"),
     )
     says = "If it misses firmware, install the firmware, make the initial RAM disk anew, and restart."
     return load, _restart(says, *(system.install(facts, firmware) if firmware else ()), *system.initramfs(facts))
@@ -67,26 +78,28 @@ def _trust(facts: Facts) -> tuple[Fix, ...]:
     key = "/var/lib/shim-signed/mok/MOK.der" if ubuntu else "/var/lib/dkms/mok.pub"
     enrol = Fix(
         "Enrol the key with which DKMS signs modules here: set a password, restart, choose Enroll MOK in the menu.",
-        (f"sudo mokutil --import {key}", "sudo reboot"),
+        (as_root("mokutil", "--import", key), as_root("reboot")),
         "reboot",
         root=True,
         needs="reboot",
         impact="persistent",
-        undo=f"sudo mokutil --delete {key}",
-        verify="mokutil --list-enrolled; ls -l /dev/kfd",
+        undo=(as_root("mokutil", "--delete", key),),
+        verify=Shell("mokutil --list-enrolled; ls -l /dev/kfd", lookup=True),
     )
     names = tuple(name for name, _, _ in known_or(facts.amd.packages, ()) if name.endswith("-dkms"))
     says = "Or take AMD's module out: the kernel's own amdgpu is signed by the distribution, and serves ROCm too."
     return enrol, _restart(says, *system.remove(facts, *(names or ("amdgpu-dkms",))))
 
 
-def _grub(facts: Facts) -> str:
+def _grub(facts: Facts) -> Task:
     debian = system.family_of(facts) == "debian"
-    return "sudo update-grub" if debian else "sudo grub2-mkconfig -o /boot/grub2/grub.cfg"
+    return as_root("update-grub") if debian else as_root("grub2-mkconfig", "-o", "/boot/grub2/grub.cfg")
 
 
-def _restart(says: str, *commands: str) -> Fix:
-    return Fix(says, (*commands, "sudo reboot"), "reboot", root=True, needs="reboot", verify="ls -l /dev/kfd")
+def _restart(says: str, *commands: Task) -> Fix:
+    return Fix(
+        says, (*commands, as_root("reboot")), "reboot", root=True, needs="reboot", verify=query("ls", "-l", "/dev/kfd")
+    )
 
 
 @check(

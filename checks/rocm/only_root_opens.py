@@ -5,6 +5,7 @@ from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.remedies import amd, system
 from gpudoctor.subjects import amd_compute
+from gpudoctor.tasks import Shell
 
 _WHO = "${SUDO_USER:-$USER}"  # typed in the root shell that sudo opened, or in the user's own
 
@@ -13,9 +14,9 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     name = amd.group_of(facts, known(facts.amd.kfd)[0])
     names = name if name == "video" else f"{name},video"
     says = f"Add that user to the group {name}, to which /dev/kfd belongs, then log out and in again."
-    commands = (f"sudo usermod -aG {names} {_WHO}",)
-    undo = f"sudo gpasswd -d {_WHO} {name}"
-    return (system.relogin(says, commands, undo, f"id -nG; {amd.PROOF}"),)
+    commands = (Shell(f"usermod -aG {names} {_WHO}", root=True),)
+    undo = (Shell(f"gpasswd -d {_WHO} {name}", root=True),)
+    return (system.relogin(says, commands, undo, amd.PROOF),)
 
 
 @check(

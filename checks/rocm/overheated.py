@@ -3,6 +3,7 @@
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.subjects import OnGpu, amd_gpus, gpu_name
+from gpudoctor.tasks import Shell
 
 
 @check(
@@ -13,9 +14,9 @@ from gpudoctor.subjects import OnGpu, amd_gpus, gpu_name
     fixes=(
         Fix(
             "Cool the GPU: clean fans and filters, and give it air; a passive card needs a server's airflow.",
-            ("cat /sys/class/drm/card*/device/hwmon/hwmon*/temp1_input",),
+            (Shell("cat /sys/class/drm/card*/device/hwmon/hwmon*/temp1_input", lookup=True),),
             "replace-hardware",
-            verify="cat /sys/class/drm/card*/device/hwmon/hwmon*/temp1_input",
+            verify=Shell("cat /sys/class/drm/card*/device/hwmon/hwmon*/temp1_input", lookup=True),
         ),
     ),
     references=("https://docs.kernel.org/gpu/amdgpu/thermal.html",),

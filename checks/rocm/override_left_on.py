@@ -5,14 +5,15 @@ from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge import rocm
 from gpudoctor.maybe import known, known_or, present, text_of
 from gpudoctor.subjects import amd_compute
+from gpudoctor.tasks import export, unset
 from gpudoctor.views.gfx import OVERRIDE, covers, override_text, same_isa
 from gpudoctor.views.visibility import visible_amd
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
-    unset = Fix(
+    free = Fix(
         f"Unset {OVERRIDE}, and take it out of ~/.bashrc, the launch script or the container's environment.",
-        (f"unset {OVERRIDE}",),
+        (unset(OVERRIDE),),
         "change-environment",
         needs="restart of the program",
     )
@@ -20,8 +21,8 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     if len(visible_amd(facts)) > 1 and needy:
         text = present(rocm.override_for(text_of(needy[0].gfx)))
         says = "Where one of the GPUs needs it: set it for that node of ROCr alone."
-        return unset, Fix(says, (f"export {OVERRIDE}_{needy[0].index}={text}",), "change-environment")
-    return (unset,)
+        return free, Fix(says, (export(f"{OVERRIDE}_{needy[0].index}", text),), "change-environment")
+    return (free,)
 
 
 @check(

@@ -6,6 +6,7 @@ from gpudoctor.knowledge import rocm, torch
 from gpudoctor.maybe import known, known_or, present
 from gpudoctor.remedies.python import reinstall_torch
 from gpudoctor.subjects import amd_compute
+from gpudoctor.tasks import export, filtered, query, unset
 from gpudoctor.views.gfx import OVERRIDE, both_old, override_text, same_isa
 from gpudoctor.views.visibility import visible_amd
 
@@ -18,23 +19,23 @@ def computing(facts: Facts) -> tuple[Gpu, ...]:
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     names = [n for n in facts.host.environment if n.startswith(OVERRIDE)]
-    unset = Fix(
+    free = Fix(
         f"Unset {OVERRIDE}, and take it out of ~/.bashrc, the launch script or the container's environment.",
-        tuple(f"unset {n}" for n in names),
+        tuple(unset(n) for n in names),
         "change-environment",
         needs="restart of the program",
-        verify="rocminfo | grep -E 'Name: +gfx'",
+        verify=filtered(query("rocminfo"), query("grep", "-E", "Name: +gfx")),
     )
     gpu = computing(facts)[0]
     right = rocm.override_for(present(gpu.gfx))
     if right and torch.rocm_for(present(gpu.gfx)) is None:
         says = f"Set the one that fits {present(gpu.gfx)}."
-        return unset, Fix(says, (f"export {OVERRIDE}={right}",), "change-environment", undo=f"unset {OVERRIDE}")
+        return free, Fix(says, (export(OVERRIDE, right),), "change-environment", undo=(unset(OVERRIDE),))
     if torch.rocm_for(present(gpu.gfx)):
         wheels = [(p, f) for p in facts.pythons for f in p.frameworks if f.name == "torch" and isinstance(f.hip, str)]
         missing = [(p, f) for p, f in wheels if gpu.gfx not in known_or(f.archs, ())]
-        return (unset, *(fix for p, f in missing[:1] for fix in reinstall_torch(facts, p, f, gpu)))
-    return (unset,)
+        return (free, *(fix for p, f in missing[:1] for fix in reinstall_torch(facts, p, f, gpu)))
+    return (free,)
 
 
 @check(

@@ -1,6 +1,8 @@
 """Programs reached for memory on the GPU that is not theirs."""
 
 from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.tasks import cmd
+from gpudoctor.tasks.blanks import REST
 from gpudoctor.views.amd_boards import OnBoard, logged_boards, since_loaded
 from gpudoctor.views.log import ago, texts
 
@@ -14,7 +16,16 @@ from gpudoctor.views.log import ago, texts
     fixes=(
         Fix(
             "Run the program again with blocking launches, so that the error stands at the call that made it.",
-            ("AMD_SERIALIZE_KERNEL=3 HIP_LAUNCH_BLOCKING=1 python3 ...",),
+            (
+                cmd(
+                    "python3",
+                    REST,
+                    env=(
+                        ("AMD_SERIALIZE_KERNEL", "3"),
+                        ("HIP_LAUNCH_BLOCKING", "1"),
+                    ),
+                ),
+            ),
             "change-environment",
             impact="none",
         ),

@@ -5,6 +5,8 @@ from collections import Counter
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.subjects import amd_compute, in_container
+from gpudoctor.tasks import as_root, query
+from gpudoctor.tasks.blanks import INDEX
 from gpudoctor.views.amd_boards import divided
 
 
@@ -17,10 +19,13 @@ from gpudoctor.views.amd_boards import divided
     fixes=(
         Fix(
             "End the programs on these GPUs and give all cards the same mode.",
-            ("amd-smi partition --current", "sudo amd-smi set --gpu all --compute-partition SPX"),
+            (
+                query("amd-smi", "partition", "--current"),
+                as_root("amd-smi", "set", "--gpu", "all", "--compute-partition", "SPX"),
+            ),
             root=True,
-            undo="sudo amd-smi set --gpu INDEX --compute-partition CPX",
-            verify="amd-smi partition --current",
+            undo=(as_root("amd-smi", "set", "--gpu", INDEX, "--compute-partition", "CPX"),),
+            verify=query("amd-smi", "partition", "--current"),
         ),
     ),
     references=("https://instinct.docs.amd.com/projects/amdgpu-docs/en/latest/gpu-partitioning/index.html",),

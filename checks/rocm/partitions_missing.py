@@ -4,6 +4,7 @@ from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.subjects import amd_compute, in_container
+from gpudoctor.tasks import Edit, Shell, as_root
 from gpudoctor.views.amd_boards import divided
 
 
@@ -16,19 +17,19 @@ from gpudoctor.views.amd_boards import divided
     fixes=(
         Fix(
             "Unload the driver of the management controller's display and load amdgpu again; nothing may use the GPUs.",
-            ("sudo modprobe -r ast", "sudo modprobe -r amdgpu", "sudo modprobe amdgpu"),
+            (as_root("modprobe", "-r", "ast"), as_root("modprobe", "-r", "amdgpu"), as_root("modprobe", "amdgpu")),
             "reload-module",
             root=True,
-            verify="ls /dev/dri/renderD* | wc -l",
+            verify=Shell("ls /dev/dri/renderD* | wc -l", lookup=True),
         ),
         Fix(
             "If it cannot be unloaded: keep it from being loaded, and restart.",
-            ("echo 'blacklist ast' | sudo tee /etc/modprobe.d/blacklist-ast.conf", "sudo reboot"),
+            (Edit("/etc/modprobe.d/blacklist-ast.conf", text="blacklist ast\n", root=True), as_root("reboot")),
             "reboot",
             root=True,
             needs="reboot",
             impact="persistent",
-            undo="sudo rm /etc/modprobe.d/blacklist-ast.conf",
+            undo=(Edit("/etc/modprobe.d/blacklist-ast.conf", gone=True, root=True),),
         ),
     ),
     references=(

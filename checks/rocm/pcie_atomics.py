@@ -7,6 +7,7 @@ from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.remedies import amd
 from gpudoctor.subjects import amd_compute
+from gpudoctor.tasks import filtered, query
 
 
 def _refusals(facts: Facts) -> list[Event]:
@@ -17,7 +18,7 @@ _HARDWARE = (
     Fix(
         "Move the card to a slot that hangs on the processor itself, without a riser; chipset slots often lack "
         "atomics.",
-        ("sudo lspci -vvv | grep -iE 'VGA|Display|AtomicOpsCap|Root Port'",),
+        (filtered(query("lspci", "-vvv", root=True), query("grep", "-iE", "VGA|Display|AtomicOpsCap|Root Port")),),
         "replace-hardware",
         root=True,
         verify=amd.PROOF,

@@ -7,6 +7,7 @@ from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or, phrase
 from gpudoctor.remedies import amd
 from gpudoctor.subjects import amd_compute
+from gpudoctor.tasks import as_root, query
 
 # AMD's folders for RPM: rocm/rhel9/6.3.4, amdgpu/6.3.4/el/9.5, amdgpu/6.3.4/rhel/9.5.
 _RHEL = r"/(?:rhel/?|el/)(\d+)"
@@ -42,19 +43,20 @@ def _ubuntu(repository: Repository) -> str:
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
-    paths = " ".join(dict.fromkeys(r.path for r in _wrong(facts)))
     files = dict.fromkeys(r.path for r in _wrong(facts))
     own = known_or(facts.host.distribution.codename, None) or known_or(facts.host.distribution.version, None)
     return (
         Fix(
             f"Set the repository to this release{phrase(' ({})', own)} by AMD's guide, and install the packages again "
             "from there.",
-            (f"grep -n repo.radeon.com {paths}", *(f"sudo mv {path} {path}.off" for path in files)),
+            (query("grep", "-n", "repo.radeon.com", *files), *(as_root("mv", path, f"{path}.off") for path in files)),
             "reinstall-package",
             root=True,
             impact="persistent",
-            undo="; ".join(f"sudo mv {path}.off {path}" for path in files),
-            verify="apt policy amdgpu-dkms rocm-core" if facts.host.distribution.id == "ubuntu" else "dnf repolist",
+            undo=tuple(as_root("mv", f"{path}.off", path) for path in files),
+            verify=query("apt", "policy", "amdgpu-dkms", "rocm-core")
+            if facts.host.distribution.id == "ubuntu"
+            else query("dnf", "repolist"),
         ),
     )
 

@@ -4,13 +4,14 @@ from gpudoctor.facts import Event
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.remedies import amd
 from gpudoctor.subjects import in_container
+from gpudoctor.tasks import as_root, filtered, query
 from gpudoctor.views.amd_boards import OnBoard, logged_boards, since_loaded
 from gpudoctor.views.log import ago, texts
 
 _COMES_BACK = Fix(
     "If it comes back: take away overclocking and undervolting, check power cables and riser, and try another "
     "release of kernel and linux-firmware; the card in another machine tells whether it is broken.",
-    ("sudo dmesg | grep -i amdgpu | tail -n 60",),
+    (filtered(query("dmesg", root=True), query("grep", "-i", "amdgpu"), query("tail", "-n", "60")),),
     "replace-hardware",
     root=True,
     impact="none",
@@ -30,7 +31,7 @@ def _fixes(on: OnBoard) -> tuple[Fix, ...]:
     where = "On the host: " if in_container(on.facts) else ""
     again = Fix(
         f"{where}{what if not where else what[0].lower() + what[1:]}; a restart alone may leave the card as it is.",
-        ("sudo poweroff",),
+        (as_root("poweroff"),),
         "power-cycle",
         root=True,
         needs="reboot",

@@ -4,6 +4,7 @@ from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.subjects import amd_compute, in_container
+from gpudoctor.tasks import filtered, query, sentence
 from gpudoctor.views.amd_boards import OnBoard, discrete
 
 _OLD_WINDOW = 256 << 20  # what a card shows where the firmware does not resize its BAR
@@ -27,8 +28,10 @@ def _small(on: OnBoard) -> bool:
             action="reboot",
             needs="reboot",
             impact="persistent",
-            undo="Switch them off again in the firmware's set-up.",
-            verify="sudo lspci -vv | grep -A12 -E 'VGA|Display' | grep 'Region 0'",
+            undo=sentence("Switch them off again in the firmware's set-up."),
+            verify=filtered(
+                query("lspci", "-vv", root=True), query("grep", "-A12", "-E", "VGA|Display"), query("grep", "Region 0")
+            ),
         ),
     ),
     references=(

@@ -3,6 +3,7 @@
 from gpudoctor.facts import Event
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
+from gpudoctor.tasks import Shell, as_root, filtered, query
 from gpudoctor.views.amd_boards import OnBoard, boards, since_loaded
 from gpudoctor.views.log import texts
 
@@ -16,15 +17,18 @@ def _fixes(on: OnBoard) -> tuple[Fix, ...]:
     return (
         Fix(
             "End the programs on this GPU and restart the computer: bad pages of memory are taken out of use then.",
-            ("sudo reboot",),
+            (as_root("reboot"),),
             "reboot",
             root=True,
             needs="reboot",
-            verify=f"cat /sys/bus/pci/devices/{on.address}/ras/umc_err_count",
+            verify=query("cat", f"/sys/bus/pci/devices/{on.address}/ras/umc_err_count"),
         ),
         Fix(
             "If it comes back: ask the vendor with the counts of each block; their service guide says when to replace.",
-            (f"grep . /sys/bus/pci/devices/{on.address}/ras/*_err_count", "sudo dmesg | grep -i 'hardware error'"),
+            (
+                Shell(f"grep . /sys/bus/pci/devices/{on.address}/ras/*_err_count", lookup=True),
+                filtered(query("dmesg", root=True), query("grep", "-i", "hardware error")),
+            ),
             "ask-vendor",
             root=True,
             impact="none",

@@ -7,6 +7,7 @@ from gpudoctor.judge import About, Fix, Problem, Severity, check
 from gpudoctor.knowledge.kernels import version
 from gpudoctor.maybe import known, known_or
 from gpudoctor.subjects import OnLive, asked_for_nvidia, lives, on_wsl
+from gpudoctor.tasks import Shell, as_root, cmd, export, filtered, query, unset
 
 _DETECT = "HSA_ENABLE_DXG_DETECTION"
 _GUIDE = "https://rocm.docs.amd.com/projects/radeon/en/latest/docs/install/wsl/install-pytorch.html"
@@ -34,27 +35,27 @@ def _why(facts: Facts) -> str:
 def _fixes(on: OnLive) -> tuple[Fix, ...]:
     variable = Fix(
         "Let ROCm look for the GPU behind /dev/dxg.",
-        (f"export {_DETECT}=1",),
+        (export(_DETECT, "1"),),
         "change-environment",
         needs="restart of the program",
-        undo=f"unset {_DETECT}",
-        verify="rocminfo | grep -E 'Name: +gfx'",
+        undo=(unset(_DETECT),),
+        verify=filtered(query("rocminfo"), query("grep", "-E", "Name: +gfx")),
     )
     library = Fix(
         "Install ROCm and librocdxg here by AMD's guide for WSL (https://github.com/ROCm/librocdxg), and in Windows "
         "the Adrenalin driver that it names; only the cards that it lists work.",
-        ("sudo ldconfig",),
+        (as_root("ldconfig"),),
         "reinstall-package",
         root=True,
         impact="persistent",
-        verify="ls /opt/rocm/lib/librocdxg.so*",
+        verify=Shell("ls /opt/rocm/lib/librocdxg.so*", lookup=True),
     )
     folder = known_or(on.framework.location, None) or "site-packages/torch"
     runtime = Fix(
         "Let the framework use the system's HSA runtime, which knows WSL, in place of the one that its wheel brings.",
-        (f"mv {folder}/lib/libhsa-runtime64.so {folder}/lib/libhsa-runtime64.so.off", "rocminfo"),
+        (cmd("mv", f"{folder}/lib/libhsa-runtime64.so", f"{folder}/lib/libhsa-runtime64.so.off"), query("rocminfo")),
         "reinstall-package",
-        undo=f"mv {folder}/lib/libhsa-runtime64.so.off {folder}/lib/libhsa-runtime64.so",
+        undo=(cmd("mv", f"{folder}/lib/libhsa-runtime64.so.off", f"{folder}/lib/libhsa-runtime64.so"),),
     )
     return {"library": (library, variable), "variable": (variable, library), "runtime": (runtime, library)}[
         _why(on.facts)

@@ -3,6 +3,7 @@
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, present
 from gpudoctor.subjects import OnPair
+from gpudoctor.tasks import unset
 from gpudoctor.views.gfx import amd_pairs, bare
 
 _VARIABLE = "HSA_XNACK"
@@ -17,7 +18,7 @@ _VARIABLE = "HSA_XNACK"
     fixes=(
         Fix(
             f"Unset {_VARIABLE}, and take it out of ~/.bashrc, the launch script or the module file.",
-            (f"unset {_VARIABLE}",),
+            (unset(_VARIABLE),),
             "change-environment",
             needs="restart of the program",
         ),

@@ -3,12 +3,13 @@
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or
 from gpudoctor.remedies.smoke import on_gpu
+from gpudoctor.tasks import cmd
 from gpudoctor.views.smoke import OnDevice, smoke_gpus
 from gpudoctor.views.smoke_speed import busy as is_busy
 
 
 def _fixes(on: OnDevice) -> tuple[Fix, ...]:
-    look = "amd-smi process" if on.gpu.vendor == "amd" else f"nvidia-smi -i {on.gpu.index}"
+    look = cmd("amd-smi", "process") if on.gpu.vendor == "amd" else cmd("nvidia-smi", "-i", on.gpu.index)
     says = "Test again when nobody else uses the GPU."
     return (Fix(says, (look,), impact="none", verify=on_gpu(on.gpu)),)
 

@@ -2,12 +2,17 @@
 
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.remedies.smoke import on_gpu
+from gpudoctor.tasks import query
 from gpudoctor.views.smoke import OnDevice, called, growth, many, smoke_gpus
 from gpudoctor.views.smoke_reasons import MEMORY
 
 
 def _fixes(on: OnDevice) -> tuple[Fix, ...]:
-    command = "amd-smi metric --ecc" if on.gpu.vendor == "amd" else f"nvidia-smi -q -d ECC -i {on.gpu.index}"
+    command = (
+        query("amd-smi", "metric", "--ecc")
+        if on.gpu.vendor == "amd"
+        else query("nvidia-smi", "-q", "-d", "ECC", "-i", on.gpu.index)
+    )
     says = (
         "Watch the counters over days; where they go on growing, tell the vendor before errors come that ECC cannot "
         "correct."

@@ -5,6 +5,7 @@ from functools import partial
 from gpudoctor.facts import SmokeTest
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.remedies.smoke import again, hardware
+from gpudoctor.tasks import filtered, query
 from gpudoctor.views.smoke import OnTests, count, each, many, sentence, smoke_tests
 from gpudoctor.views.smoke_reasons import wrong_before
 
@@ -14,7 +15,7 @@ def _fixes(on: OnTests) -> tuple[Fix, ...]:
         return hardware(on.facts, on.run, on.gpu)
     says = "Reseat the card, do without a riser, and set overclocked PCIe, memory and processor back to their defaults."
     seat = Fix(says, (), "replace-hardware", needs="reboot", verify=again(on.run, "transfer"))
-    look = "sudo dmesg | grep -iE 'AER|pcie|iommu|dmar'"
+    look = filtered(query("dmesg", root=True), query("grep", "-iE", "AER|pcie|iommu|dmar"))
     log = Fix("Look for errors of the link in the kernel's log.", (look,), root=True, impact="none")
     return (log, seat, *hardware(on.facts, on.run, on.gpu)[:1])
 

@@ -5,6 +5,7 @@ from functools import partial
 from gpudoctor.facts import SmokeTest
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.remedies.smoke import again
+from gpudoctor.tasks import export, filtered, query, unset
 from gpudoctor.views.smoke import OnTests, count, each, many, sentence, smoke_tests
 from gpudoctor.views.smoke_reasons import MEMORY
 
@@ -14,14 +15,17 @@ def _fixes(on: OnTests) -> tuple[Fix, ...]:
     acs = Fix(
         "Switch the IOMMU's translation off for the host (iommu=pt on the kernel's command line), and Access Control "
         "Services (ACS) on the PCIe switches in the firmware's set-up (BIOS).",
-        ("sudo dmesg | grep -iE 'iommu|dmar'", "sudo lspci -vvv | grep -i acsctl"),
+        (
+            filtered(query("dmesg", root=True), query("grep", "-iE", "iommu|dmar")),
+            filtered(query("lspci", "-vvv", root=True), query("grep", "-i", "acsctl")),
+        ),
         "reboot",
         root=True,
         needs="reboot",
         verify=verify,
     )
     says = "Until then keep NCCL from copying between the GPUs directly."
-    return acs, Fix(says, ("export NCCL_P2P_DISABLE=1",), "change-environment", undo="unset NCCL_P2P_DISABLE")
+    return acs, Fix(says, (export("NCCL_P2P_DISABLE", "1"),), "change-environment", undo=(unset("NCCL_P2P_DISABLE"),))
 
 
 def _words(test: SmokeTest) -> str | None:

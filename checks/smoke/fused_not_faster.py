@@ -2,6 +2,8 @@
 
 from functools import partial
 
+import msgspec
+
 from gpudoctor.facts import SmokeTest
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.remedies.smoke import again
@@ -17,7 +19,11 @@ _LITTLE = 1.2
 def _fixes(on: OnTests) -> tuple[Fix, ...]:
     verify = again(on.run, "fused")
     says = "See what the compiler makes of it; TORCH_LOGS tells why operations are not joined."
-    look = (f"TORCH_LOGS=graph_breaks,fusion {verify}",) if on.run.backend == "pytorch" else ()
+    look = (
+        (msgspec.structs.replace(verify, env=(("TORCH_LOGS", "graph_breaks,fusion"),)),)
+        if on.run.backend == "pytorch"
+        else ()
+    )
     return (Fix(says, look, impact="none", verify=verify),)
 
 

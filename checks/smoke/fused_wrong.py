@@ -5,6 +5,7 @@ from functools import partial
 from gpudoctor.facts import SmokeTest
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.remedies.smoke import again, updated
+from gpudoctor.tasks import Shell, cmd
 from gpudoctor.views.smoke import OnTests, dtype_of, each, sentence, smoke_tests
 from gpudoctor.views.smoke_reasons import wrong_before
 
@@ -15,7 +16,7 @@ _MOST = 1e-5
 def _fixes(on: OnTests) -> tuple[Fix, ...]:
     verify = again(on.run, "fused")
     clear = "Clear the caches of compiled kernels, and test again."
-    commands = ("rm -r ~/.triton/cache", 'rm -r "/tmp/torchinductor_$USER"')
+    commands = (cmd("rm", "-r", "~/.triton/cache"), Shell('rm -r "/tmp/torchinductor_$USER"'))
     return (Fix(clear, commands, verify=verify), *updated(on.facts, on.run, verify))
 
 

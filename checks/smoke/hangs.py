@@ -4,6 +4,8 @@ from gpudoctor.facts import SmokeRun
 from gpudoctor.formats.dying_words import dying_words
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.remedies.smoke import again
+from gpudoctor.tasks import Shell, as_root, filtered, query
+from gpudoctor.tasks.blanks import PID
 from gpudoctor.views.smoke import OnRun, called, ended, sentence, smoke_runs
 from gpudoctor.views.smoke_reasons import MEMORY, NOT_RUNNING
 
@@ -13,12 +15,20 @@ def _fixes(on: OnRun) -> tuple[Fix, ...]:
     verify = again(on.run, *tests)
     if on.run.kind == "cpu":
         says = "Run it again; if it hangs again, look where, in a second terminal."
-        return (Fix(says, (verify, "py-spy dump --pid PID"), impact="none", verify=verify),)
-    log = "sudo dmesg | tail -n 50" if on.run.kind == "rocm" else "sudo dmesg | grep -iE 'xid|nvrm' | tail -n 20"
+        return (Fix(says, (verify, query("py-spy", "dump", "--pid", PID)), impact="none", verify=verify),)
+    log = (
+        filtered(query("dmesg", root=True), query("tail", "-n", "50"))
+        if on.run.kind == "rocm"
+        else filtered(query("dmesg", root=True), query("grep", "-iE", "xid|nvrm"), query("tail", "-n", "20"))
+    )
     look = Fix("Look at what the driver wrote into the kernel's log meanwhile.", (log,), root=True, impact="none")
     says = "Stop what holds the GPU and reset it; where the process cannot be killed, restart the computer."
-    which = f" -i {on.gpu.index}" if on.gpu else ""
-    commands = ("sudo fuser -v /dev/nvidia*", f"sudo nvidia-smi --gpu-reset{which}") if on.run.kind == "cuda" else ()
+    which = ("-i", on.gpu.index) if on.gpu else ()
+    commands = (
+        (Shell("fuser -v /dev/nvidia*", root=True, lookup=True), as_root("nvidia-smi", "--gpu-reset", *which))
+        if on.run.kind == "cuda"
+        else ()
+    )
     return look, Fix(says, commands, "reset-gpu", root=True, impact="data loss", verify=verify)
 
 

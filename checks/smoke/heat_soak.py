@@ -6,6 +6,7 @@ from gpudoctor.facts import SmokeTest
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known_or
 from gpudoctor.remedies.smoke import LONG, again, clocks
+from gpudoctor.tasks import query
 from gpudoctor.views.smoke import OnTests, each, gpu_tests, sentence
 from gpudoctor.views.smoke_reasons import SLOW
 from gpudoctor.views.smoke_speed import idle
@@ -15,7 +16,7 @@ _LESS = 0.90
 
 def _fixes(on: OnTests) -> tuple[Fix, ...]:
     says = "Give it more air: clean fans and filters, look at the case's or server's airflow; then load it for longer."
-    command = f"{again(on.run, 'stress')} {LONG}"
+    command = query(*again(on.run, "stress").argv, *LONG)
     return clocks(on.gpu, on.run), Fix(says, (command,), "replace-hardware", verify=command)
 
 

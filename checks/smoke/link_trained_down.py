@@ -4,6 +4,7 @@ from gpudoctor.facts import SmokeTest
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.remedies.smoke import on_gpu
+from gpudoctor.tasks import filtered, query
 from gpudoctor.views.gpus import has_slot, possible, virtual
 from gpudoctor.views.smoke import TOLD, OnDevice, each, smoke_gpus
 
@@ -16,7 +17,7 @@ def _fixes(on: OnDevice) -> tuple[Fix, ...]:
         "Reseat the card, clean its contacts, do without a riser, and look in the firmware's set-up (BIOS) for the "
         "slot's generation and lanes (bifurcation)."
     )
-    log = "sudo dmesg | grep -iE 'AER|pcie'"
+    log = filtered(query("dmesg", root=True), query("grep", "-iE", "AER|pcie"))
     verify = on_gpu(on.gpu, "transfer")
     return (
         Fix(says, (), "replace-hardware", needs="reboot", verify=verify),

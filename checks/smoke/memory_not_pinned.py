@@ -5,6 +5,8 @@ from functools import partial
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.remedies.smoke import again
 from gpudoctor.subjects import on_wsl
+from gpudoctor.tasks import Shell, cmd
+from gpudoctor.tasks.blanks import REST
 from gpudoctor.views.smoke import OnTests, gpu_tests, sentence
 
 
@@ -14,7 +16,7 @@ def _fixes(on: OnTests) -> tuple[Fix, ...]:
         says = "Pin less at a time: WSL 2 grants little pinned memory by design."
         return (Fix(says, (), "change-environment", verify=verify),)
     says = "Raise the limit of locked memory for this user or container, and look for a container without it."
-    commands = ("ulimit -l", "docker run --ulimit memlock=-1 ...")
+    commands = (Shell("ulimit -l"), cmd("docker", "run", "--ulimit", "memlock=-1", REST))
     return (Fix(says, commands, "change-environment", needs="restart of the program", verify=verify),)
 
 

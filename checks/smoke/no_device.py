@@ -3,6 +3,7 @@
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.remedies.smoke import again, updated
 from gpudoctor.subjects import cards_of, gpus_of
+from gpudoctor.tasks import query
 from gpudoctor.views.gpus import amd_gpus, nvidia_gpus
 from gpudoctor.views.smoke import OnRun, gpu_runs, quoted, sentence
 from gpudoctor.views.smoke_reasons import NOT_RUNNING
@@ -11,7 +12,7 @@ from gpudoctor.views.smoke_reasons import NOT_RUNNING
 def _fixes(on: OnRun) -> tuple[Fix, ...]:
     verify = again(on.run)
     says = "Find out what keeps the framework from the GPU; the whole diagnosis looks at driver, masks and builds."
-    return (Fix(says, ("gpudoctor check",), impact="none", verify=verify), *updated(on.facts, on.run, verify))
+    return (Fix(says, (query("gpudoctor", "check"),), impact="none", verify=verify), *updated(on.facts, on.run, verify))
 
 
 @check(

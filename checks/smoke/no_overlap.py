@@ -6,6 +6,7 @@ from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import UnknownFactError
 from gpudoctor.remedies.smoke import again, unset
 from gpudoctor.subjects import on_wsl
+from gpudoctor.tasks import filtered, query
 from gpudoctor.views.smoke import OnTests, gpu_tests, noted, sentence
 from gpudoctor.views.smoke_speed import idle
 
@@ -22,7 +23,9 @@ def _fixes(on: OnTests) -> tuple[Fix, ...]:
     verify = again(on.run, "overlap")
     found = [unset(on.facts, name, "it makes every call wait for the GPU, for debugging", verify) for name in _set(on)]
     says = "Look for what makes calls wait: a profiler or debugger that is attached, or a variable for debugging."
-    return tuple(found) or (Fix(says, ("env | grep -E 'CUDA|HIP|AMD_'",), impact="none", verify=verify),)
+    return tuple(found) or (
+        Fix(says, (filtered(query("env"), query("grep", "-E", "CUDA|HIP|AMD_")),), impact="none", verify=verify),
+    )
 
 
 @check(

@@ -2,6 +2,7 @@
 
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.remedies.smoke import again
+from gpudoctor.tasks import filtered, query
 from gpudoctor.views.smoke import OnRun, called, ended, quoted, sentence, smoke_runs
 
 
@@ -9,10 +10,10 @@ def _fixes(on: OnRun) -> tuple[Fix, ...]:
     tests = (t.name for t in ended(on.run, "failed", "died") if t.error == "out-of-memory")
     verify = again(on.run, *tests)
     if on.run.outcome == "died" or on.run.kind == "cpu" or ended(on.run, "died"):
-        commands = ("free -h", "sudo dmesg | grep -i 'out of memory'")
+        commands = (query("free", "-h"), filtered(query("dmesg", root=True), query("grep", "-i", "out of memory")))
         says = "See who uses the computer's memory, and raise the limit of the container or job."
         return (Fix(says, commands, "change-environment", verify=verify),)
-    look = "amd-smi process" if on.run.kind == "rocm" else "nvidia-smi"
+    look = query("amd-smi", "process") if on.run.kind == "rocm" else query("nvidia-smi")
     return (Fix("See who holds the GPU's memory, and stop what is forgotten.", (look,), impact="none", verify=verify),)
 
 

@@ -2,6 +2,7 @@
 
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.remedies.smoke import on_gpu
+from gpudoctor.tasks import filtered, query
 from gpudoctor.views.smoke import OnDevice, called, growth, smoke_gpus
 
 # DCGM fails a GPU above 80 a minute. A few come with every change of the link's generation, in however short a test.
@@ -13,7 +14,7 @@ def _fixes(on: OnDevice) -> tuple[Fix, ...]:
     return (
         Fix(
             says,
-            ("sudo dmesg | grep -iE 'AER|pcie'",),
+            (filtered(query("dmesg", root=True), query("grep", "-iE", "AER|pcie")),),
             "replace-hardware",
             root=True,
             verify=on_gpu(on.gpu, "transfer"),

@@ -5,6 +5,7 @@ from functools import partial
 from gpudoctor.facts import SmokeTest
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.remedies.smoke import again
+from gpudoctor.tasks import code
 from gpudoctor.views.smoke import OnTests, dtype_of, each, gpu_tests, sentence
 from gpudoctor.views.smoke_errors import BOUNDS, errors, kinds
 
@@ -14,8 +15,8 @@ def _fixes(on: OnTests) -> tuple[Fix, ...]:
     if on.run.backend != "pytorch":
         return (Fix("Ask for accumulation in float32, where the numbers matter.", verify=verify),)
     lines = (
-        "torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False",
-        "torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction = False",
+        code("torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False"),
+        code("torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction = False"),
     )
     return (Fix("Forbid it in the program, where the numbers matter.", lines, "change-environment", verify=verify),)
 

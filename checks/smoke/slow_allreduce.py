@@ -2,10 +2,13 @@
 
 from functools import partial
 
+import msgspec
+
 from gpudoctor.facts import SmokeTest
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import UnknownFactError
 from gpudoctor.remedies.smoke import again
+from gpudoctor.tasks import filtered, query
 from gpudoctor.views.smoke import OnTests, each, gpu_tests, sentence
 from gpudoctor.views.smoke_speed import ALLREDUCE, share
 
@@ -15,7 +18,11 @@ _OVER_LINKS = ("nccl", "rccl")  # transports that take the links between GPUs
 def _fixes(on: OnTests) -> tuple[Fix, ...]:
     verify = again(on.run, "allreduce", "peer")
     says = "See which way NCCL takes, and look at the links; variables that switch ways off slow it down."
-    commands = (f"NCCL_DEBUG=INFO {verify}", "env | grep NCCL_", "nvidia-smi nvlink --status")
+    commands = (
+        msgspec.structs.replace(verify, env=(("NCCL_DEBUG", "INFO"),)),
+        filtered(query("env"), query("grep", "NCCL_")),
+        query("nvidia-smi", "nvlink", "--status"),
+    )
     return (Fix(says, commands, impact="none", verify=verify),)
 
 

@@ -5,6 +5,7 @@ from functools import partial
 from gpudoctor.facts import SmokeTest
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.remedies.smoke import again, updated
+from gpudoctor.tasks import export, unset
 from gpudoctor.views.smoke import OnTests, cuda_tests, dtype_of, each, sentence
 
 # Loading the library and its kernel takes 0.05 to 0.5 s; compiling a library's kernels from PTX takes many seconds.
@@ -16,10 +17,19 @@ _LOADS = ("pytorch", "cupy")
 def _fixes(on: OnTests) -> tuple[Fix, ...]:
     verify = again(on.run, "matmul")
     says = "Give the driver's cache of compiled kernels room on a local disk, so that they are compiled once."
-    cache = ("export CUDA_CACHE_PATH=/var/tmp/cuda-cache CUDA_CACHE_MAXSIZE=4294967296",)
+    cache = (
+        export("CUDA_CACHE_PATH", "/var/tmp/cuda-cache"),
+        export("CUDA_CACHE_MAXSIZE", "4294967296"),
+    )
     return (
         *updated(on.facts, on.run, verify),
-        Fix(says, cache, "change-environment", undo="unset CUDA_CACHE_PATH CUDA_CACHE_MAXSIZE", verify=verify),
+        Fix(
+            says,
+            cache,
+            "change-environment",
+            undo=(unset("CUDA_CACHE_PATH"), unset("CUDA_CACHE_MAXSIZE")),
+            verify=verify,
+        ),
     )
 
 

@@ -6,6 +6,8 @@ from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge import pcie
 from gpudoctor.maybe import known_or
 from gpudoctor.remedies.smoke import again
+from gpudoctor.tasks import cmd, filtered, query
+from gpudoctor.tasks.blanks import PROGRAM
 from gpudoctor.views.gpus import hypervisor
 from gpudoctor.views.smoke import OnTests, gpu_tests, sentence
 from gpudoctor.views.smoke_reasons import LINK
@@ -20,14 +22,23 @@ def _fixes(on: OnTests) -> tuple[Fix, ...]:
     verify = again(on.run, "transfer")
     node = known_or(on.gpu.numa_node, None) if on.gpu else None
     place = "NODE" if node is None else str(node)
-    commands = ("nvidia-smi topo -m", f"numactl --cpunodebind={place} --membind={place} PROGRAM")
+    commands = (
+        query("nvidia-smi", "topo", "-m"),
+        cmd("numactl", f"--cpunodebind={place}", f"--membind={place}", PROGRAM),
+    )
     says = "Run programs on the processor that the GPU hangs on, with memory from there."
     near = Fix(says, commands, "change-environment", impact="none", verify=verify)
     says = (
         "Look in the firmware's set-up (BIOS) for power saving of PCIe (ASPM), relaxed ordering and NUMA settings, "
         "and in the kernel's log for errors of the link."
     )
-    look = Fix(says, ("sudo dmesg | grep -iE 'AER|pcie'",), root=True, needs="reboot", verify=verify)
+    look = Fix(
+        says,
+        (filtered(query("dmesg", root=True), query("grep", "-iE", "AER|pcie")),),
+        root=True,
+        needs="reboot",
+        verify=verify,
+    )
     return near, look
 
 

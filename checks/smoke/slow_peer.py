@@ -5,6 +5,7 @@ from functools import partial
 from gpudoctor.facts import SmokeTest
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.remedies.smoke import again
+from gpudoctor.tasks import query
 from gpudoctor.views.smoke import OnTests, each, gpu_tests, sentence
 from gpudoctor.views.smoke_speed import PEER, share
 
@@ -13,7 +14,11 @@ _SHOWN = 4  # pairs that a sentence names
 
 def _fixes(on: OnTests) -> tuple[Fix, ...]:
     says = "Look at the links, their errors and what joins which GPU; restart the fabric manager where NVSwitches are."
-    commands = ("nvidia-smi nvlink --status", "nvidia-smi nvlink -e", "nvidia-smi topo -p2p r")
+    commands = (
+        query("nvidia-smi", "nvlink", "--status"),
+        query("nvidia-smi", "nvlink", "-e"),
+        query("nvidia-smi", "topo", "-p2p", "r"),
+    )
     return (Fix(says, commands, impact="none", verify=again(on.run, "peer")),)
 
 

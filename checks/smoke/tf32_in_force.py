@@ -6,15 +6,16 @@ from gpudoctor.facts import SmokeTest
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import phrase
 from gpudoctor.remedies.smoke import again, unset
+from gpudoctor.tasks import Task, Variable, code
 from gpudoctor.views.smoke import OnTests, dtype_of, sentence, smoke_tests
 from gpudoctor.views.smoke_errors import kinds, wrong
 from gpudoctor.views.smoke_training import OVERRIDE, is_tf32
 
-_SWITCHES = {
-    "pytorch": "torch.backends.cuda.matmul.allow_tf32 = False; torch.backends.cudnn.allow_tf32 = False",
-    "tensorflow": "tf.config.experimental.enable_tensor_float_32_execution(False)",
-    "jax": 'jax.config.update("jax_default_matmul_precision", "highest")',
-    "cupy": "unset CUPY_TF32",
+_SWITCHES: dict[str, Task] = {
+    "pytorch": code("torch.backends.cuda.matmul.allow_tf32 = False; torch.backends.cudnn.allow_tf32 = False"),
+    "tensorflow": code("tf.config.experimental.enable_tensor_float_32_execution(False)"),
+    "jax": code('jax.config.update("jax_default_matmul_precision", "highest")'),
+    "cupy": Variable("CUPY_TF32"),
 }
 
 

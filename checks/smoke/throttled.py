@@ -5,6 +5,7 @@ from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or
 from gpudoctor.remedies.limits import lower
 from gpudoctor.remedies.smoke import on_gpu
+from gpudoctor.tasks import query
 from gpudoctor.views.smoke import TOLD, OnDevice, each, smoke_gpus
 
 _LOADS = ("matmul", "stress")  # the tests that keep the processors busy
@@ -26,12 +27,12 @@ def _fixes(on: OnDevice) -> tuple[Fix, ...]:
     if laptop:
         cool = "Cool the GPU: clean fans and vents, and choose the power profile for performance, on mains power."
     power = "Check what feeds the card: power supply, its cables, and a power cap of the server's management (BMC)."
-    verify = f"{on_gpu(on.gpu, 'stress')} --seconds 60"
+    verify = query(*on_gpu(on.gpu, "stress").argv, "--seconds", 60)
     fixes = [Fix(cool, (), "replace-hardware", verify=verify), Fix(power, (), "replace-hardware", verify=verify)]
     less = lower(on.gpu) if on.gpu.vendor == "nvidia" else None
     if less:
         says = "Until then let it do less: lower its clocks or its power limit."
-        fixes.append(Fix(says, less[:1], "change-environment", root=True, undo=less[1], verify=verify))
+        fixes.append(Fix(says, less[:1], "change-environment", root=True, undo=less[1:], verify=verify))
     return tuple(fixes)
 
 

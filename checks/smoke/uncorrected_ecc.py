@@ -2,17 +2,18 @@
 
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.remedies.smoke import on_gpu
+from gpudoctor.tasks import as_root, query
 from gpudoctor.views.smoke import OnDevice, called, growth, many, smoke_gpus
 from gpudoctor.views.smoke_reasons import MEMORY
 
 
 def _fixes(on: OnDevice) -> tuple[Fix, ...]:
     if on.gpu.vendor == "amd":
-        look = Fix("See which errors the card has counted.", ("amd-smi metric --ecc",), impact="none")
+        look = Fix("See which errors the card has counted.", (query("amd-smi", "metric", "--ecc"),), impact="none")
     else:
-        command = f"nvidia-smi -q -d ECC,ROW_REMAPPER -i {on.gpu.index}"
+        command = query("nvidia-smi", "-q", "-d", "ECC,ROW_REMAPPER", "-i", on.gpu.index)
         look = Fix("See which errors the card has counted.", (command,), impact="none")
-    reset = f"sudo nvidia-smi --gpu-reset -i {on.gpu.index}"
+    reset = as_root("nvidia-smi", "--gpu-reset", "-i", on.gpu.index)
     says = "Stop all programs on the GPU and reset it; if it comes back, have the card replaced (RMA)."
     commands = (reset,) if on.gpu.vendor == "nvidia" else ()
     return look, Fix(says, commands, "reset-gpu", root=True, verify=on_gpu(on.gpu, "stress", "bandwidth"))

@@ -4,6 +4,7 @@ from functools import partial
 
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.remedies.smoke import again
+from gpudoctor.tasks import query
 from gpudoctor.views.gpus import has_slot
 from gpudoctor.views.smoke import OnTests, gpu_tests, sentence
 from gpudoctor.views.smoke_reasons import LINK
@@ -18,7 +19,7 @@ def _fixes(on: OnTests) -> tuple[Fix, ...]:
         "Look in the firmware's set-up (BIOS) for relaxed ordering, the IOMMU and NUMA settings, and run the program "
         "on the processor that the GPU hangs on."
     )
-    return (Fix(says, ("nvidia-smi topo -m",), needs="reboot", verify=again(on.run, "transfer")),)
+    return (Fix(says, (query("nvidia-smi", "topo", "-m"),), needs="reboot", verify=again(on.run, "transfer")),)
 
 
 @check(

@@ -2,6 +2,8 @@
 
 from functools import partial
 
+import msgspec
+
 from gpudoctor.facts import SmokeTest
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.remedies.smoke import again
@@ -12,7 +14,8 @@ from gpudoctor.views.smoke_reasons import MEMORY
 def _fixes(on: OnTests) -> tuple[Fix, ...]:
     verify = again(on.run, "allreduce", "peer")
     says = "Try without direct copies between GPUs, and then without shared memory, to see which way is at fault."
-    tries = (f"NCCL_P2P_DISABLE=1 {verify}", f"NCCL_SHM_DISABLE=1 {verify}", f"NCCL_DEBUG=INFO {verify}")
+    settings = (("NCCL_P2P_DISABLE", "1"), ("NCCL_SHM_DISABLE", "1"), ("NCCL_DEBUG", "INFO"))
+    tries = tuple(msgspec.structs.replace(verify, env=(one,)) for one in settings)
     return (Fix(says, tries, impact="none", verify=verify),)
 
 

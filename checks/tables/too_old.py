@@ -9,13 +9,14 @@ from gpudoctor.knowledge.kernels import version
 from gpudoctor.knowledge.newest import newest
 from gpudoctor.maybe import Maybe, known_or, present, text_of
 from gpudoctor.subjects import NAMES, machine
+from gpudoctor.tasks import cmd, query
 from gpudoctor.views.driver import driver_version
 
 
 def _fixes(_: Facts) -> tuple[Fix, ...]:
     says = "Take the newest gpudoctor, and check again."
-    verify = "gpudoctor check"
-    return (Fix(says, ("pip install --upgrade gpudoctor-cli",), "reinstall-package", verify=verify),)
+    verify = query("gpudoctor", "check")
+    return (Fix(says, (cmd("pip", "install", "--upgrade", "gpudoctor-cli"),), "reinstall-package", verify=verify),)
 
 
 def _newer(found: Maybe[str | None], known: str) -> bool:

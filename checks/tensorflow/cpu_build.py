@@ -20,7 +20,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
         command = conda_install(on.python, "tensorflow=*=*cuda*")
         return (Fix("Install conda-forge's CUDA build of TensorFlow.", (command,), "reinstall-package"),)
     fitting = newer_tensorflow(on.facts, on.python)
-    commands = (uninstall(on.python, present(on.framework.distribution)), *(fitting[0].commands if fitting else ()))
+    commands = (uninstall(on.python, present(on.framework.distribution)), *(fitting[0].tasks if fitting else ()))
     return (Fix("Replace it by tensorflow with the extra and-cuda.", commands, "reinstall-package"),) if fitting else ()
 
 

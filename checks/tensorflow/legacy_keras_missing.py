@@ -6,6 +6,7 @@ from gpudoctor.maybe import known, present
 from gpudoctor.remedies.frameworks import verify
 from gpudoctor.remedies.python import install
 from gpudoctor.subjects import OnFramework, tensorflows
+from gpudoctor.tasks import export, unset
 from gpudoctor.views.packages import numbers, package
 
 _ON = ("1", "true", "True")
@@ -23,9 +24,9 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
         ),
         Fix(
             "Take Keras 3: leave the variable out, here and where it is set.",
-            ("unset TF_USE_LEGACY_KERAS",),
+            (unset("TF_USE_LEGACY_KERAS"),),
             "change-environment",
-            undo="export TF_USE_LEGACY_KERAS=1",
+            undo=(export("TF_USE_LEGACY_KERAS", "1"),),
             verify=proof,
         ),
     )

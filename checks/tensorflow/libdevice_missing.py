@@ -4,6 +4,7 @@ from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, present
 from gpudoctor.remedies.python import conda_install, conda_of, install, lasting
 from gpudoctor.subjects import OnFramework, tensorflows
+from gpudoctor.tasks import export, unset
 from gpudoctor.views.gpus import nvidia_gpus
 from gpudoctor.views.packages import major, wheels
 
@@ -13,16 +14,16 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     if conda_of(on.python):
         minor = ".".join(cuda.split(".")[:2])
         command = conda_install(on.python, f"cuda-nvcc={minor}", channel="nvidia")
-        variable = 'export XLA_FLAGS="--xla_gpu_cuda_data_dir=$CONDA_PREFIX"'
+        variable = export("XLA_FLAGS", "--xla_gpu_cuda_data_dir=$CONDA_PREFIX")
         says = "Install the compiler, which brings libdevice, and show XLA the folder."
-        return (Fix(says, (command, variable), "reinstall-package", undo="unset XLA_FLAGS"),)
+        return (Fix(says, (command, variable), "reinstall-package", undo=(unset("XLA_FLAGS"),)),)
     number = major(cuda)
     name = f"nvidia-cuda-nvcc-cu{number}" if number and number < 13 else "nvidia-cuda-nvcc"
     says = f"Install the wheel that brings libdevice and ptxas.{lasting(on.facts)}"
     wheel = Fix(says, (install(on.python, name),), "reinstall-package")
     says = "With a whole toolkit elsewhere, name its folder, which holds nvvm/libdevice."
-    flag = "export XLA_FLAGS=--xla_gpu_cuda_data_dir=/usr/local/cuda"
-    return wheel, Fix(says, (flag,), "change-environment", undo="unset XLA_FLAGS")
+    flag = export("XLA_FLAGS", "--xla_gpu_cuda_data_dir=/usr/local/cuda")
+    return wheel, Fix(says, (flag,), "change-environment", undo=(unset("XLA_FLAGS"),))
 
 
 @check(

@@ -4,15 +4,16 @@ from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import present
 from gpudoctor.remedies.frameworks import newer_tensorflow, tensorflow_verify
 from gpudoctor.subjects import OnFramework, tensorflows
+from gpudoctor.tasks import export, unset
 from gpudoctor.views.tensorflow import in_wheels, missing, severity_of, words_of_dlopen
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     folders = dict.fromkeys(present(need.wheel).rpartition("/")[0] for need in missing(on))
     says = "Show the loader the folders of the wheels before Python starts."
-    command = f"export LD_LIBRARY_PATH={':'.join(folders)}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"
+    command = export("LD_LIBRARY_PATH", ":".join(folders), "before")
     path = Fix(
-        says, (command,), "change-environment", undo="unset LD_LIBRARY_PATH", verify=tensorflow_verify(on.python)
+        says, (command,), "change-environment", undo=(unset("LD_LIBRARY_PATH"),), verify=tensorflow_verify(on.python)
     )
     return (*newer_tensorflow(on.facts, on.python), path)
 

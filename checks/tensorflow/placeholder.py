@@ -12,7 +12,7 @@ _DEAD = ("tensorflow-gpu", "tf-nightly-gpu")
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     name = present(on.framework.distribution)
     fitting = newer_tensorflow(on.facts, on.python)
-    commands = fitting[0].commands if fitting else (install(on.python, "tensorflow[and-cuda]"),)
+    commands = fitting[0].tasks if fitting else (install(on.python, "tensorflow[and-cuda]"),)
     says = f"Remove {name} and install tensorflow with the extra and-cuda, which brings the CUDA libraries."
     proof = fitting[0].verify if fitting else tensorflow_verify(on.python)
     return (Fix(says, (uninstall(on.python, name), *commands), "reinstall-package", verify=proof),)

@@ -14,7 +14,7 @@ def _overlap(on: OnFramework) -> Overlap | None:
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     overlap, fitting = _overlap(on), newer_tensorflow(on.facts, on.python)
-    commands = (uninstall(on.python, *(overlap.packages if overlap else ())), *(fitting[0].commands if fitting else ()))
+    commands = (uninstall(on.python, *(overlap.packages if overlap else ())), *(fitting[0].tasks if fitting else ()))
     return (
         Fix("Remove all of them, then install one: they share the folder tensorflow.", commands, "reinstall-package"),
     )

@@ -13,11 +13,11 @@ from gpudoctor.views.packages import numbers
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     rocm = on.facts.amd.rocm
     release = ".".join(str(n) for n in numbers(rocm)[:2]) if isinstance(rocm, str) else "7.0"
-    place = f"-f https://repo.radeon.com/rocm/manylinux/rocm-rel-{release}/"
+    place = ("-f", f"https://repo.radeon.com/rocm/manylinux/rocm-rel-{release}/")
     says = f"Replace it by AMD's build for the installed ROCm, which is in AMD's own repository.{lasting(on.facts)}"
     commands = (
         uninstall(on.python, on.framework.distribution or "tensorflow"),
-        install(on.python, "tensorflow-rocm", options=(place,)),
+        install(on.python, "tensorflow-rocm", options=place),
     )
     return (Fix(says, commands, "reinstall-package", verify=tensorflow_verify(on.python)),)
 

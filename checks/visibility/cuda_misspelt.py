@@ -6,6 +6,7 @@ from gpudoctor.judge import Fix, Severity, check
 from gpudoctor.maybe import present
 from gpudoctor.remedies.variables import assign, unset
 from gpudoctor.subjects import nvidia_machine
+from gpudoctor.tasks import filtered, query
 from gpudoctor.views.visibility import CUDA
 
 
@@ -18,7 +19,7 @@ def _misspelt(facts: Facts) -> str | None:
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     name = present(_misspelt(facts))
     value = facts.host.environment[name]
-    verify = f"env | grep {CUDA}"
+    verify = filtered(query("env"), query("grep", CUDA))
     return assign(CUDA, value, f"Give the value to {CUDA}, and take {name} out.", verify), unset(facts, name)
 
 

@@ -5,6 +5,7 @@ from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.remedies.variables import assign
 from gpudoctor.subjects import gpu_name, gpus_of
+from gpudoctor.tasks import filtered, query
 from gpudoctor.views.driver import several_gpus
 from gpudoctor.views.visibility import CUDA
 
@@ -13,7 +14,9 @@ ORDER = "CUDA_DEVICE_ORDER"
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     meant = ",".join(str(g.uuid) for g in _meant(facts) if isinstance(g.uuid, str))
-    same = assign(ORDER, "PCI_BUS_ID", "Let CUDA count as nvidia-smi does.", f"env | grep {ORDER}")
+    same = assign(
+        ORDER, "PCI_BUS_ID", "Let CUDA count as nvidia-smi does.", filtered(query("env"), query("grep", ORDER))
+    )
     return same, assign(CUDA, meant, "Or name the GPUs by their UUIDs (nvidia-smi -L), which never change.")
 
 

@@ -3,6 +3,7 @@
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge import nt
 from gpudoctor.maybe import present
+from gpudoctor.tasks import query, sentence
 from gpudoctor.views.nt import OnAdapter, windows_adapters
 
 _DRIVERS = {
@@ -14,10 +15,10 @@ _DRIVERS = {
 
 def _fixes(on: OnAdapter) -> tuple[Fix, ...]:
     kind = (nt.meaning(on.adapter.problem or 0) or ("", ""))[1]
-    look = ("devmgmt.msc",)
+    look = (query("devmgmt.msc"),)
     if kind == "enable":
         says = f"Enable {on.adapter.name} in the Device Manager, under Display adapters."
-        return (Fix(says, look, root=True, undo="Disable it there again."),)
+        return (Fix(says, look, root=True, undo=sentence("Disable it there again.")),)
     if kind == "restart":
         return (Fix("Restart Windows (Restart, as Shut down keeps drivers in memory).", (), "reboot", needs="reboot"),)
     if kind == "bios":

@@ -7,6 +7,7 @@ from gpudoctor.knowledge.kernels import version
 from gpudoctor.maybe import known_or
 from gpudoctor.remedies.python import install
 from gpudoctor.subjects import OnLive
+from gpudoctor.tasks import cmd, query
 from gpudoctor.views.frameworks import first_line
 from gpudoctor.views.nt import windows_frameworks
 
@@ -21,13 +22,13 @@ def _is_fbgemm(on: OnLive) -> bool:
 
 
 def _fixes(on: OnLive) -> tuple[Fix, ...]:
-    proof = f"{on.python.path} -c 'import {on.framework.name}'"
+    proof = query(on.python.path, "-c", f"import {on.framework.name}")
     if _is_fbgemm(on):
         says = "Take PyTorch 2.4.1 or newer, which does not need that library; keep the index that 2.4.0 came from."
         command = install(on.python, "torch>=2.4.1", upgrade=True)
         return (Fix(says, (command,), "reinstall-package", verify=proof),)
     says = f"Install Microsoft's current Visual C++ runtime ({RUNTIME}), over one that is there, too."
-    command = "winget install --exact --id Microsoft.VCRedist.2015+.x64"
+    command = cmd("winget", "install", "--exact", "--id", "Microsoft.VCRedist.2015+.x64")
     return (Fix(says, (command,), root=True, verify=proof),)
 
 

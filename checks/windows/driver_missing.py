@@ -2,6 +2,7 @@
 
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import present
+from gpudoctor.tasks import query
 from gpudoctor.views.nt import OnAdapter, windows_adapters
 
 _PAGES = {
@@ -14,7 +15,7 @@ _BASIC = "Microsoft Basic Display Adapter"
 
 def _fixes(on: OnAdapter) -> tuple[Fix, ...]:
     says = f"Install {on.maker}'s driver from {_PAGES[on.maker]}, then restart."
-    proof = "nvidia-smi" if on.maker == "NVIDIA" else "devmgmt.msc"
+    proof = query("nvidia-smi" if on.maker == "NVIDIA" else "devmgmt.msc")
     return (Fix(says, (), "reinstall-package", root=True, needs="reboot", verify=proof),)
 
 

@@ -3,6 +3,7 @@
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.subjects import OnPython
+from gpudoctor.tasks import Manual, cmd, sentence
 from gpudoctor.views.nt import windows_pythons
 
 # The longest paths in PyTorch's wheel have some 150 characters; beyond 260 Windows refuses a file.
@@ -20,14 +21,19 @@ _STORE = "PythonSoftwareFoundation.Python"
         Fix(
             "Switch long paths on (in a PowerShell that runs as administrator), then open a new terminal.",
             (
-                "New-ItemProperty -Path 'HKLM:\\SYSTEM\\CurrentControlSet\\Control\\FileSystem' -Name LongPathsEnabled "
-                "-Value 1 -PropertyType DWORD -Force",
+                Manual(
+                    "New-ItemProperty -Path 'HKLM:\\SYSTEM\\CurrentControlSet\\Control\\FileSystem' "
+                    "-Name LongPathsEnabled -Value 1 -PropertyType DWORD -Force",
+                    "PowerShell",
+                ),
             ),
             root=True,
             impact="persistent",
-            undo="Set the value to 0.",
+            undo=sentence("Set the value to 0."),
         ),
-        Fix("Make a virtual environment in a short folder.", ("py -m venv C:\\env",), "reinstall-package"),
+        Fix(
+            "Make a virtual environment in a short folder.", (cmd("py", "-m", "venv", "C:\\env"),), "reinstall-package"
+        ),
     ),
     references=(
         "https://learn.microsoft.com/en-us/windows/win32/fileio/maximum-file-path-limitation",

@@ -6,6 +6,7 @@ from gpudoctor.maybe import known, known_or, phrase, phrases
 from gpudoctor.remedies import wsl
 from gpudoctor.remedies.container import again
 from gpudoctor.subjects import in_container
+from gpudoctor.tasks import as_root, cmd, query
 from gpudoctor.views.containers import windows_gpu
 
 BLOCKED = 17  # NVML_ERROR_OPERATING_SYSTEM
@@ -17,17 +18,17 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
             "In the WSL distribution that runs Docker, set no-cgroups = false in "
             "/etc/nvidia-container-runtime/config.toml, restart Docker and start the container anew."
         )
-        command = "sudo nvidia-ctk config --in-place --set nvidia-container-cli.no-cgroups=false"
-        return (again(says, command, "sudo service docker restart"),)
+        command = as_root("nvidia-ctk", "config", "--in-place", "--set", "nvidia-container-cli.no-cgroups=false")
+        return (again(says, command, as_root("service", "docker", "restart")),)
     model = Fix(
         "On Windows, in an administrator's prompt, look at the driver model, and set WDDM where it says TCC (0 is "
         "WDDM; cards without it, such as some Tesla boards, need NVIDIA's vGPU/GRID driver or MCDM).",
-        ("nvidia-smi", "nvidia-smi -g 0 -dm 0"),
+        (query("nvidia-smi"), cmd("nvidia-smi", "-g", "0", "-dm", "0")),
         "change-environment",
         root=True,
         needs="restart of Windows",
-        undo="nvidia-smi -g 0 -dm 1",
-        verify="/usr/lib/wsl/lib/nvidia-smi",
+        undo=(cmd("nvidia-smi", "-g", "0", "-dm", "1"),),
+        verify=query("/usr/lib/wsl/lib/nvidia-smi"),
     )
     update = wsl.update_wsl("Update WSL, and restart it")
     driver = wsl.windows_driver("Install NVIDIA's current driver on Windows.")

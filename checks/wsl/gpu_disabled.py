@@ -5,14 +5,19 @@ from gpudoctor.judge import Fix, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.remedies import wsl
 from gpudoctor.subjects import wsl_machine
+from gpudoctor.tasks import as_root, query
 
 _FIX = Fix(
     "Take enabled=false out of the section [gpu] of /etc/wsl.conf, then restart WSL.",
-    ("grep -n -A3 -i gpu /etc/wsl.conf", "sudo nano /etc/wsl.conf", wsl.SHUTDOWN),
+    (
+        query("grep", "-n", "-A3", "-i", "gpu", "/etc/wsl.conf"),
+        as_root("nano", "/etc/wsl.conf", person=True),
+        wsl.SHUTDOWN,
+    ),
     "change-environment",
     root=True,
     needs="restart of WSL",
-    verify="/usr/lib/wsl/lib/nvidia-smi",
+    verify=query("/usr/lib/wsl/lib/nvidia-smi"),
 )
 
 

@@ -5,6 +5,7 @@ from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.remedies import wsl
 from gpudoctor.subjects import in_container, wsl_machine
+from gpudoctor.tasks import Edit, Tasks, as_root, filtered, query
 from gpudoctor.views.driver import OFF_PATH
 
 _FILE = "/etc/ld.so.conf.d/ld.wsl.conf"
@@ -21,15 +22,21 @@ def _off(facts: Facts) -> tuple[Library, ...]:
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     if facts.host.distribution.id == "nixos":
         says = "Let NixOS-WSL hand the Windows driver's libraries to programs: set wsl.useWindowsDriver = true."
-        commands: tuple[str, ...] = ("sudo nano /etc/nixos/configuration.nix", "sudo nixos-rebuild switch")
-        return (Fix(says, commands, "change-environment", root=True, verify=f"{wsl.LIB}/nvidia-smi"),)
+        commands: Tasks = (
+            as_root("nano", "/etc/nixos/configuration.nix", person=True),
+            as_root("nixos-rebuild", "switch"),
+        )
+        return (Fix(says, commands, "change-environment", root=True, verify=query(f"{wsl.LIB}/nvidia-smi")),)
     tell = Fix(
         "Tell the loader of the folder; where /etc/wsl.conf says ldconfig=false in [automount], take that out too.",
-        (f"echo {wsl.LIB} | sudo tee {_FILE}", "sudo ldconfig"),
+        (Edit(_FILE, text=f"{wsl.LIB}\n", root=True), as_root("ldconfig")),
         "change-environment",
         root=True,
-        undo=f"sudo rm {_FILE} && sudo ldconfig",
-        verify="ldconfig -p | grep libcuda",
+        undo=(
+            Edit(_FILE, gone=True, root=True),
+            as_root("ldconfig"),
+        ),
+        verify=filtered(query("ldconfig", "-p"), query("grep", "libcuda")),
     )
     return (tell,)
 

@@ -6,6 +6,7 @@ from gpudoctor.maybe import known, phrase, phrases
 from gpudoctor.remedies import wsl
 from gpudoctor.remedies.container import again
 from gpudoctor.subjects import in_container
+from gpudoctor.tasks import as_root
 from gpudoctor.views.containers import windows_gpu
 
 NOT_FOUND = 500  # CUDA_ERROR_NOT_FOUND, "named symbol not found"
@@ -17,8 +18,11 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
             "In the WSL distribution that runs Docker, update the NVIDIA Container Toolkit to 1.14.4 or newer (Docker "
             "Desktop to 4.31 or newer), then start the container anew."
         )
-        commands = ("sudo apt-get update", "sudo apt-get install --only-upgrade nvidia-container-toolkit")
-        return (again(says, *commands, "sudo service docker restart"),)
+        commands = (
+            as_root("apt-get", "update"),
+            as_root("apt-get", "install", "--only-upgrade", "nvidia-container-toolkit"),
+        )
+        return (again(says, *commands, as_root("service", "docker", "restart")),)
     update = wsl.update_wsl("Update WSL and restart it, so that it takes the driver's libraries anew")
     return (update, wsl.windows_driver("Install NVIDIA's current driver on Windows."))
 

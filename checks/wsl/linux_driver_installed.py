@@ -6,6 +6,7 @@ from gpudoctor.maybe import Unknown, known, known_or
 from gpudoctor.remedies import wsl
 from gpudoctor.remedies.system import family_of, remove
 from gpudoctor.subjects import in_container, wsl_machine
+from gpudoctor.tasks import Tasks, as_root, query
 
 # What brings driver files that stand beside or before the Windows driver's.
 DRIVER = (
@@ -47,13 +48,13 @@ def _works(facts: Facts) -> bool:
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     names = tuple(name for name, _ in _packages(facts))
     if facts.nvidia.kernel.installer == "runfile" and not names:
-        commands: tuple[str, ...] = ("sudo nvidia-uninstall", "sudo ldconfig")
+        commands: Tasks = (as_root("nvidia-uninstall"), as_root("ldconfig"))
     elif names and family_of(facts):
-        tidy = ("sudo apt-get autoremove --purge",) if family_of(facts) == "debian" else ()
-        commands = (*remove(facts, *names), *tidy, "sudo ldconfig")
+        tidy = (as_root("apt-get", "autoremove", "--purge"),) if family_of(facts) == "debian" else ()
+        commands = (*remove(facts, *names), *tidy, as_root("ldconfig"))
     else:
-        moved = tuple(f"sudo rm {one.real}" for one in _files(facts))
-        commands = (*moved, "sudo ldconfig")
+        moved = tuple(as_root("rm", one.real) for one in _files(facts))
+        commands = (*moved, as_root("ldconfig"))
     return (
         Fix(
             "Remove the Linux driver and its libraries from WSL (the CUDA toolkit may stay), then restart WSL "
@@ -63,7 +64,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
             root=True,
             needs="restart of WSL",
             impact="persistent",
-            verify="/usr/lib/wsl/lib/nvidia-smi",
+            verify=query("/usr/lib/wsl/lib/nvidia-smi"),
         ),
     )
 

@@ -5,15 +5,16 @@ from gpudoctor.judge import Fix, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.remedies import wsl
 from gpudoctor.subjects import gpus_of, wsl_machine
+from gpudoctor.tasks import cmd, query
 from gpudoctor.views.containers import size
 
 _FIX = Fix(
     "Where Windows has more memory, give WSL a larger part of it: in %UserProfile%\\.wslconfig on Windows write "
     "memory= with that size into the section [wsl2] (swap= helps too), then restart WSL.",
-    ("notepad.exe %UserProfile%\\.wslconfig", wsl.SHUTDOWN),
+    (cmd("notepad.exe", "%UserProfile%\\.wslconfig"), wsl.SHUTDOWN),
     "change-environment",
     needs="restart of WSL",
-    verify="free -h",
+    verify=query("free", "-h"),
 )
 
 

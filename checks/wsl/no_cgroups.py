@@ -4,6 +4,7 @@ from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.subjects import in_container, wsl_machine
+from gpudoctor.tasks import as_root, query
 
 
 @check(
@@ -16,14 +17,14 @@ from gpudoctor.subjects import in_container, wsl_machine
             "Set no-cgroups = false in /etc/nvidia-container-runtime/config.toml, restart Docker, and start the "
             "containers anew.",
             (
-                "sudo nvidia-ctk config --in-place --set nvidia-container-cli.no-cgroups=false",
-                "sudo service docker restart",
+                as_root("nvidia-ctk", "config", "--in-place", "--set", "nvidia-container-cli.no-cgroups=false"),
+                as_root("service", "docker", "restart"),
             ),
             "change-environment",
             root=True,
             needs="restart of Docker and new containers",
-            undo="sudo nvidia-ctk config --in-place --set nvidia-container-cli.no-cgroups=true",
-            verify="docker run --rm --gpus all ubuntu nvidia-smi",
+            undo=(as_root("nvidia-ctk", "config", "--in-place", "--set", "nvidia-container-cli.no-cgroups=true"),),
+            verify=query("docker", "run", "--rm", "--gpus", "all", "ubuntu", "nvidia-smi"),
         ),
     ),
     references=(

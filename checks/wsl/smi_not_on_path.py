@@ -4,6 +4,7 @@ from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.subjects import in_container, wsl_machine
+from gpudoctor.tasks import Edit, as_root, export, query, sentence
 
 FOLDER = "/usr/lib/wsl/lib"
 
@@ -18,21 +19,21 @@ FOLDER = "/usr/lib/wsl/lib"
         Fix(
             "Add /usr/lib/wsl/lib to PATH (nothing has to be installed).",
             (
-                f'export PATH="$PATH:{FOLDER}"',
-                f"echo 'export PATH=\"$PATH:{FOLDER}\"' >> ~/.profile",
+                export("PATH", FOLDER, "after"),
+                Edit("~/.profile", add=(f'export PATH="$PATH:{FOLDER}"',)),
             ),
             "change-environment",
             needs="a new shell",
-            undo="remove the line from ~/.profile",
-            verify="nvidia-smi",
+            undo=sentence("remove the line from ~/.profile"),
+            verify=query("nvidia-smi"),
         ),
         Fix(
             "For services and sudo as well, link it into a folder that is on every PATH.",
-            (f"sudo ln -s {FOLDER}/nvidia-smi /usr/local/bin/nvidia-smi",),
+            (as_root("ln", "-s", f"{FOLDER}/nvidia-smi", "/usr/local/bin/nvidia-smi"),),
             "change-environment",
             root=True,
-            undo="sudo rm /usr/local/bin/nvidia-smi",
-            verify="nvidia-smi",
+            undo=(as_root("rm", "/usr/local/bin/nvidia-smi"),),
+            verify=query("nvidia-smi"),
         ),
     ),
     references=(

@@ -5,6 +5,7 @@ from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or
 from gpudoctor.remedies import wsl
 from gpudoctor.subjects import wsl_machine
+from gpudoctor.tasks import Shell, cmd
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
@@ -12,12 +13,16 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     return (
         Fix(
             "Convert the distribution to WSL 2, in PowerShell on Windows; it takes minutes, and the files stay.",
-            ("wsl.exe --update", "wsl.exe --list --verbose", f"wsl.exe --set-version {name} 2"),
+            (
+                cmd("wsl.exe", "--update", person=True),
+                cmd("wsl.exe", "--list", "--verbose"),
+                cmd("wsl.exe", "--set-version", name, "2", person=True),
+            ),
             "reinstall-package",
             needs="restart of the distribution",
             impact="persistent",
-            undo=f"wsl.exe --set-version {name} 1",
-            verify="uname -r; ls -l /dev/dxg",
+            undo=(cmd("wsl.exe", "--set-version", name, "1", person=True),),
+            verify=Shell("uname -r; ls -l /dev/dxg", lookup=True),
         ),
     )
 

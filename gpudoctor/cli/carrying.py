@@ -8,9 +8,11 @@ from gpudoctor.cli.output import complain, out
 
 if TYPE_CHECKING:
     from gpudoctor.setup.carry import Ended
+    from gpudoctor.setup.packages import Installed
 
 # Exit codes besides the general ones.
 NOT_HERE, STEP_FAILED, DECLINED = 3, 4, 5
+_SECONDS = 60.0  # for an interpreter to list what is installed; a slow network file system takes some
 # Variables by which a Python would run or import something that is not meant.
 _LEFT_OUT = ("PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "PYTHONINSPECT", "__PYVENV_LAUNCHER__")
 
@@ -65,12 +67,8 @@ def run(argv: tuple[str, ...]) -> int:
 
 
 def own(argv: tuple[str, ...]) -> list[str]:
-    """The words with ourselves by our interpreter, and without sudo where we are root and there is none."""
-    import shutil
-
+    """The words with ourselves by our interpreter."""
     words = list(argv)
-    if words[:1] == ["sudo"] and os.geteuid() == 0 and shutil.which("sudo") is None:
-        words = words[1:]
     if words[:1] == ["gpudoctor"]:
         from gpudoctor.cli.start import ourselves
 
@@ -78,11 +76,46 @@ def own(argv: tuple[str, ...]) -> list[str]:
     return words
 
 
+def lacks_sudo() -> bool:
+    """Whether nobody can become root from here: we are not, and there is no sudo."""
+    import shutil
+
+    from gpudoctor.setup.carry import is_root
+
+    return not is_root() and shutil.which("sudo") is None
+
+
+def installed(python: str) -> "tuple[Installed, ...] | None":
+    """What is installed in an environment, as its interpreter says; None: it does not."""
+    import msgspec
+
+    from gpudoctor import child
+    from gpudoctor.inside import installed as script
+    from gpudoctor.setup.packages import Installed
+
+    env = {name: value for name, value in os.environ.items() if name not in _LEFT_OUT}
+    said = child.run((python, "-I", script.__file__), timeout=_SECONDS, env=env).out
+    lines = [line for line in said.splitlines() if line.startswith(script.MARK)]
+    try:
+        return msgspec.json.decode(lines[-1].removeprefix(script.MARK), type=tuple[Installed, ...]) if lines else None
+    except msgspec.MsgspecError:
+        return None
+
+
 def failed(ended: "Ended") -> None:
-    """Say what failed, and what was done before."""
-    step = ended.failed
+    """Say what failed, and command by command what was done before."""
+    from gpudoctor.report.clean import clean
+
+    step, last = ended.failed, ended.did[-1] if ended.did else None
     title = step.title.partition(". ")[0].rstrip(".") if step else ""
-    complain(f"This step failed: {title}. `{ended.command}` ended with exit code {ended.code}. Nothing more was run.")
-    complain(f"Done before: {', '.join(ended.done)}." if ended.done else "No step was finished before.")
-    if step and (step.undo or ended.done):
+    how = ended.why or (f"`{last.shown}` ended with exit code {last.code}." if last else "")
+    if not ended.resolved:
+        complain(clean(f"Nothing of this was done, because it cannot be installed: {title}. {how}"))
+    else:
+        complain(clean(f"This step failed: {title}. {how} Nothing more was run."))
+    for command in ended.changed:
+        complain(clean(f"Done before: {command}"))
+    if not ended.changed:
+        complain("Nothing was changed before it.")
+    else:
         complain("`gpudoctor fix --undo` takes back what this run has done, as far as it can be taken back.")

@@ -10,9 +10,9 @@ from gpudoctor.cli.carrying import DECLINED, NOT_HERE, STEP_FAILED
 from gpudoctor.cli.output import complain, out
 
 if TYPE_CHECKING:
-    from gpudoctor.judge import Fix
-    from gpudoctor.report.model import FindingEntry, Report
+    from gpudoctor.report.model import FindingEntry, FixEntry, Report
     from gpudoctor.setup.journal import Journal
+    from gpudoctor.setup.plan import Step
 
 DESCRIPTION = """Mend a finding of `gpudoctor check`: show its fix, run it after a yes, and ask the check again. Without
 an ID the first finding is meant. What needs root is run only with --with-root, and what needs a shell or a person is
@@ -63,10 +63,9 @@ def _fix(arguments: argparse.Namespace) -> int:
         complain(f"{id_} finds nothing on this machine that needs mending.{more}")
         return NOT_HERE
     if not 1 <= arguments.choice <= len(entry.fixes):
-        _show(entry, None)
         complain(f"{entry.check} has {len(entry.fixes)} fixes here, not {arguments.choice}.")
         return NOT_HERE
-    return _mend(arguments, entry, entry.fixes[arguments.choice - 1])
+    return _carried_out(arguments, entry, entry.fixes[arguments.choice - 1])
 
 
 def _known(id_: str) -> str:
@@ -90,7 +89,7 @@ def _examined(arguments: argparse.Namespace, only: tuple[str, ...] = ()) -> "Rep
     return told(machine_of(arguments), wishes_of(arguments, list(only), []))[0]
 
 
-def _mend(arguments: argparse.Namespace, entry: "FindingEntry", fix: "Fix") -> int:
+def _carried_out(arguments: argparse.Namespace, entry: "FindingEntry", fix: "FixEntry") -> int:
     from gpudoctor.cli import carrying
     from gpudoctor.setup.carry import carry, runnable
     from gpudoctor.setup.forms.parts import quiet
@@ -98,34 +97,49 @@ def _mend(arguments: argparse.Namespace, entry: "FindingEntry", fix: "Fix") -> i
     from gpudoctor.setup.mending import step
     from gpudoctor.setup.plan import Plan
 
-    _show(entry, fix)
     made = step(entry, fix)
+    if why := _why_not(entry, fix, runnable(made, arguments.with_root)):
+        complain(why)
+        return DECLINED
+    _show(entry, fix)
     if arguments.yes:
         made = quiet(Plan(steps=(made,))).steps[0]
-    if not runnable(made, arguments.with_root):
-        complain(_why_not(fix, runnable(made, True)))
-        return DECLINED
     if fix.impact in ("irreversible", "data loss"):
         complain(f"Careful: {fix.impact}.")
     if not carrying.agreed("Run these commands now?", arguments.yes):
         return DECLINED
     journal = Journal(place(os.environ))
-    ended = carry((made,), carrying.run, journal, carrying.tell, f"fix {entry.check}", verify=False)
+    ask = carrying.installed
+    ended = carry((made,), carrying.run, journal, carrying.tell, f"fix {entry.check}", verify=False, ask=ask)
     if ended.failed:
         carrying.failed(ended)
+        if ended.changed:
+            _asked_again(arguments, entry, fix)
         return STEP_FAILED
     return _asked_again(arguments, entry, fix)
 
 
-def _why_not(fix: "Fix", with_root: bool) -> str:
-    if not fix.commands:
-        return "Nothing was run: this is something for a person to do."
-    if with_root:
-        return "Nothing was run: it needs root. Type the commands, or give --with-root."
-    return "Nothing was run: these commands need your shell, or your own words in them. Type them."
+def _why_not(entry: "FindingEntry", fix: "FixEntry", runs: bool) -> str:
+    """Why a fix cannot be carried out from here, in a sentence; empty: it can."""
+    from gpudoctor.cli import carrying
+    from gpudoctor.report.fixes import can_carry
+    from gpudoctor.tasks import is_lookup
+
+    shows = f"`gpudoctor check --only {entry.check}` shows what to do."
+    if not fix.tasks:
+        return f"Nothing was run: this is something for a person to do. {shows}"
+    if fix.place == "outside":
+        return f"Nothing was run: this is to be done outside, where the container or the job is started. {shows}"
+    if not can_carry(fix.tasks, fix.place):
+        if all(map(is_lookup, fix.tasks)):
+            return f"Nothing was run: the commands only look, and mend nothing. {shows}"
+        return f"Nothing was run: the commands need your shell, or words that only you know. {shows}"
+    if fix.root and carrying.lacks_sudo():
+        return "Nothing was run: it needs root, and there is no sudo here to ask for it. Run gpudoctor as root."
+    return "" if runs else f"Nothing was run: it needs root. Ask again with --with-root: {entry.run}"
 
 
-def _asked_again(arguments: argparse.Namespace, entry: "FindingEntry", fix: "Fix") -> int:
+def _asked_again(arguments: argparse.Namespace, entry: "FindingEntry", fix: "FixEntry") -> int:
     """Mended is what the check says, not what the command says."""
     from gpudoctor.setup.mending import is_mended
 
@@ -141,8 +155,8 @@ def _asked_again(arguments: argparse.Namespace, entry: "FindingEntry", fix: "Fix
     return STEP_FAILED
 
 
-def _show(entry: "FindingEntry", fix: "Fix | None") -> None:
-    """The finding with one of its fixes, or with all."""
+def _show(entry: "FindingEntry", fix: "FixEntry") -> None:
+    """The finding with one of its fixes."""
     import sys
 
     import msgspec
@@ -150,9 +164,9 @@ def _show(entry: "FindingEntry", fix: "Fix | None") -> None:
     from gpudoctor.cli.terminal import colours, columns
     from gpudoctor.report.text import console, finding, written
 
-    shown = msgspec.structs.replace(entry, fixes=(fix,)) if fix else entry
+    shown = msgspec.structs.replace(entry, fixes=(fix,))
     page = console(columns(), colours(sys.stdout))
-    finding(page, shown, [], True, False, hint=False)
+    finding(page, shown, [], False, False, hint=False)
     out(written(page))
     sys.stdout.flush()
 
@@ -160,6 +174,8 @@ def _show(entry: "FindingEntry", fix: "Fix | None") -> None:
 def _undo(arguments: argparse.Namespace) -> int:
     """Take back the last run, its last step first."""
     from gpudoctor.cli import carrying
+    from gpudoctor.setup import undoing
+    from gpudoctor.setup.carry import runnable
     from gpudoctor.setup.journal import Journal, place
 
     if arguments.id:
@@ -169,50 +185,44 @@ def _undo(arguments: argparse.Namespace) -> int:
     if last is None:
         complain("There is nothing to take back: the journal holds no run that was not taken back.")
         return NOT_HERE
-    run_, what, steps = last
-    argvs = [argv for step in reversed(steps) for argv in step.undo]
-    texts = [text for step in reversed(steps) for text in step.by_hand]
-    _say_undo(what, argvs, texts)
-    if not argvs:
+    run_, what, entries = last
+    step, by_hand = undoing.step(entries, carrying.installed)
+    _say_undo(what, step, by_hand)
+    if not step.commands:
         journal.write("left", what=run_)
         return DECLINED
-    if any(argv[:1] == ("sudo",) for argv in argvs) and not arguments.with_root:
+    if not runnable(step, arguments.with_root) or (step.asks_root and carrying.lacks_sudo()):
         complain("Nothing was run: it needs root. Type the commands, or give --with-root.")
         return DECLINED
     if not carrying.agreed("Take it back now?", arguments.yes):
         return DECLINED
-    return _taken_back(journal, run_, argvs)
+    return _taken_back(journal, run_, step)
 
 
-def _say_undo(what: str, argvs: list[tuple[str, ...]], texts: list[str]) -> None:
-    import shlex
-
+def _say_undo(what: str, step: "Step", by_hand: tuple[str, ...]) -> None:
     from gpudoctor.report.clean import clean
+    from gpudoctor.setup.carry import is_root
+    from gpudoctor.tasks.shown import typed
 
     out(f"The last run: {clean(what)}\n")
-    for argv in argvs:
-        out(f"  {clean(shlex.join(argv))}\n")
-    for text in texts:
+    for text in typed(step.commands, sudo=not is_root()):
+        out(f"  {clean(text)}\n")
+    for text in by_hand:
         out(f"By hand: {clean(text)}\n")
-    if not argvs:
-        complain("Nothing was run: no command is known that takes it back. The next --undo is about the run before it.")
+    if not step.commands:
+        complain(
+            "Nothing was run: there is nothing that can be taken back. The next --undo is about the run before it."
+        )
 
 
-def _taken_back(journal: "Journal", run_: str, argvs: list[tuple[str, ...]]) -> int:
-    import shlex
-
+def _taken_back(journal: "Journal", run_: str, step: "Step") -> int:
     from gpudoctor.cli import carrying
+    from gpudoctor.setup.carry import carry
 
-    journal.write("begin", what="undo")
-    for argv in argvs:
-        carrying.tell(f"$ {shlex.join(argv)}")
-        code = carrying.run(argv)
-        journal.write("command", argv=argv, code=code)
-        if code:
-            journal.write("end", outcome="failed")
-            complain(f"`{shlex.join(argv)}` ended with exit code {code}. Nothing more was run.")
-            return STEP_FAILED
+    ended = carry((step,), carrying.run, journal, carrying.tell, "undo", verify=False, ask=carrying.installed)
+    if ended.failed:
+        carrying.failed(ended)
+        return STEP_FAILED
     journal.write("undone", what=run_)
-    journal.write("end", outcome="done")
     out("Taken back.\n")
     return OK

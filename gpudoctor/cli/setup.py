@@ -119,7 +119,7 @@ def _carry(arguments: argparse.Namespace, plan: "Plan") -> int:
         return carrying.DECLINED
     _must_have_programs(mine)
     journal = Journal(place(os.environ))
-    ended = carry(mine, carrying.run, journal, carrying.tell, "setup")
+    ended = carry(mine, carrying.run, journal, carrying.tell, "setup", ask=carrying.installed)
     if ended.failed:
         carrying.failed(ended)
         return carrying.STEP_FAILED
@@ -135,8 +135,13 @@ def _must_have_programs(steps: "tuple[Step, ...]") -> None:
     """
     import shutil
 
-    names = dict.fromkeys(c.argv[0] for step in steps for c in step.commands if "/" not in c.argv[0])
-    missing = [name for name in names if name not in ("sudo", "gpudoctor") and shutil.which(name) is None]
+    from gpudoctor.cli.carrying import lacks_sudo
+    from gpudoctor.tasks import Command
+
+    programs = [c.argv[0] for step in steps for c in step.commands if isinstance(c, Command)]
+    names = dict.fromkeys(name for name in programs if "/" not in name and name != "gpudoctor")
+    missing = [name for name in names if shutil.which(name) is None]
+    missing += ["sudo"] if any(step.asks_root for step in steps) and lacks_sudo() else []
     if missing:
         raise UsageError(f"This needs {' and '.join(missing)}, which is not on PATH; --manager names another.")
 
@@ -145,8 +150,9 @@ def show(arguments: argparse.Namespace, plan: "Plan") -> None:
     """Write the plan in the form that was asked for."""
     if arguments.json:
         from gpudoctor.report.clean import document
+        from gpudoctor.setup.plan import as_data
 
-        out_json(document(plan))
+        out_json(document(as_data(plan)))
         return
     if arguments.form:
         from gpudoctor.report.clean import clean

@@ -37,6 +37,7 @@ KEPT = 0.02
 FACTS: tuple[Rule, ...] = (
     # -- by nature: time, load, heat, and what names one machine or one process ----------------------------
     *_all(None, "schema", "created", "seconds", "log.first", "host.hostname", "host.user.name", "host.user.uid"),
+    *_all(None, "host.user.sudo"),
     *_all(None, "host.memory_available", "host.shm.free", "host.folders.*.free", "host.working_directory_shadows"),
     *_all(None, "gpus.*.uuid", "gpus.*.serial", "gpus.*.processes.**", "gpus.*.processes", "gpus.*.memory_used"),
     *_all(None, "gpus.*.utilisation", "gpus.*.performance_state", "gpus.*.temperature", "gpus.*.power"),

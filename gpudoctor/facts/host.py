@@ -62,6 +62,7 @@ class User(msgspec.Struct, frozen=True, kw_only=True):
     name: Maybe[str | None] = NOT
     groups: Maybe[tuple[Group, ...]] = NOT  # of this process
     known_groups: tuple[Group, ...] = ()  # of /etc/group: those that matter for GPUs (render, video ...)
+    sudo: Maybe[bool] = NOT  # whether there is one to ask for root
 
 
 class Thunderbolt(msgspec.Struct, frozen=True, kw_only=True):

@@ -11,6 +11,7 @@ from gpudoctor.expect.paths import PathError, joined, resolve
 from gpudoctor.facts import Facts, Figure, Gpu, Package, Python, Smoke, SmokeRun, SmokeTest
 from gpudoctor.judge import Outcome, Severity, Verdict, run
 from gpudoctor.maybe import Unknown
+from gpudoctor.report.fixes import entries as fixes_of
 from gpudoctor.report.inventory import GPU, MACHINE, Inventory
 from gpudoctor.report.model import FindingEntry, SmokeEntry, SmokeTestEntry
 
@@ -187,5 +188,5 @@ def _entry(verdict: Verdict) -> FindingEntry:
         says=verdict.says,
         cause=(problem.cause if problem else None) or check.cause,
         evidence=problem.evidence if problem else (),
-        fixes=verdict.fixes,
+        fixes=fixes_of(verdict.fixes, Facts()),
     )

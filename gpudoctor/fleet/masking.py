@@ -15,6 +15,7 @@ from gpudoctor.privacy.secrets import without_secrets
 
 SETS, NAMES = ("nodes",), ("node", "example")  # fields that hold folded names, and one name
 PROSE = ("says", "cause", "title", "why", "commands", "undo", "verify", "next", "value")  # that may name a node
+TASKS = ("argv", "line", "text", "add", "path", "env")  # of fixes as data, which say what their commands say
 _WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*[A-Za-z0-9_]|[A-Za-z0-9_]")
 
 
@@ -92,7 +93,7 @@ def _field(node: msgspec.Struct, field: str, rules: _Rules) -> Any:
         return rules.name(value)
     if isinstance(node, Fleet) and field == "states":
         return {state: rules.folded(nodes, node.counts.get(state, MOST)) for state, nodes in value.items()}
-    return _walked(value, rules, rules.prose if field in PROSE else rules.text)
+    return _walked(value, rules, rules.prose if field in (*PROSE, *TASKS) else rules.text)
 
 
 def _kept(folded: str, _: int) -> str:

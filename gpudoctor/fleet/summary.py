@@ -2,7 +2,7 @@
 
 import msgspec
 
-from gpudoctor.judge import Fix
+from gpudoctor.report.model import FixEntry
 
 SCHEMA = "gpudoctor.fleet/1"
 # Of a node that reported, the report's own status; of the others, what the ledger says. Worst first.
@@ -34,7 +34,8 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True):
     nodes: str  # folded: node[001-128,140]
     count: int  # nodes
     times: int = 0  # findings: several GPUs of a node may have it
-    fixes: tuple[Fix, ...] = ()  # of the example
+    fixes: tuple[FixEntry, ...] = ()  # of the example
+    run: str = ""  # the command of ours that carries one of them out, on the node
     references: tuple[str, ...] = ()
 
 

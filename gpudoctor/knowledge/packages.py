@@ -7,6 +7,8 @@ from typing import Literal
 import msgspec
 
 from gpudoctor.knowledge.table import Table, load
+from gpudoctor.tasks import Blank, Command, as_root
+from gpudoctor.tasks.blanks import KERNEL, VERSION
 
 Family = Literal["debian", "fedora", "suse", "arch"]
 Flavour = Literal["open", "proprietary"]
@@ -58,13 +60,13 @@ class Driver(msgspec.Struct, frozen=True):
     """The packages of an NVIDIA driver.
 
     names: what to install. dkms: the package that builds the module for the running kernel, or None.
-    prebuilt: the package with a signed module for this kernel, or None. before: commands that come first.
+    prebuilt: the package with a signed module for this kernel, or None. before: what comes first.
     origin: "distribution", "RPM Fusion", "NVIDIA" or "AUR"; packages of the AUR are not installed by pacman.
     """
 
     names: tuple[str, ...]
     origin: str
-    before: tuple[str, ...] = ()
+    before: tuple[Command, ...] = ()
     dkms: str | None = None
     prebuilt: str | None = None
 
@@ -84,24 +86,24 @@ def family(distro_id: str, like: Sequence[str] = ()) -> Family | None:
     return None
 
 
-def install_command(of: Family, names: Sequence[str], *, sudo: bool = True) -> str:
+def install_command(of: Family, names: Sequence[str]) -> Command:
     """Return the command that installs these packages."""
-    return _command(packages().family[of].install, names, sudo=sudo)
+    return _command(packages().family[of].install, names)
 
 
-def reinstall_command(of: Family, names: Sequence[str], *, sudo: bool = True) -> str:
+def reinstall_command(of: Family, names: Sequence[str]) -> Command:
     """Return the command that installs these packages again over themselves."""
-    return _command(packages().family[of].reinstall, names, sudo=sudo)
+    return _command(packages().family[of].reinstall, names)
 
 
-def remove_command(of: Family, names: Sequence[str], *, sudo: bool = True) -> str:
+def remove_command(of: Family, names: Sequence[str]) -> Command:
     """Return the command that removes these packages with their configuration."""
-    return _command(packages().family[of].remove, names, sudo=sudo)
+    return _command(packages().family[of].remove, names)
 
 
-def refresh_command(of: Family, *, sudo: bool = True) -> str:
+def refresh_command(of: Family) -> Command:
     """Return the command that reads the repositories' lists of packages again."""
-    return _command(packages().family[of].refresh, (), sudo=sudo)
+    return _command(packages().family[of].refresh, ())
 
 
 def driver_packages(
@@ -119,11 +121,11 @@ def driver_packages(
     found = next((r for r in packages().driver if _fits(r, of, distro_id.lower(), branch, flavour)), None)
     if found is None:
         return None
-    words = {"branch": branch, "kernel": kernel or "$(uname -r)"}
+    words = {"branch": branch, "kernel": kernel or KERNEL.name}
     return Driver(
         names=tuple(name.format(**words) for name in found.names),
         origin=found.origin,
-        before=tuple(command.format(**words) for command in found.before),
+        before=tuple(as_root(*command.format(**words).split()) for command in found.before),
         dkms=found.dkms.format(**words) or None,
         prebuilt=found.prebuilt.format(**words) or None,
     )
@@ -186,8 +188,15 @@ def amd_firmware_package(of: Family, distro_id: str = "") -> str:
     return packages().family[of].firmware_amd
 
 
-def _command(template: str, names: Sequence[str], *, sudo: bool) -> str:
-    return ("sudo " if sudo else "") + template.format(names=" ".join(names))
+def _command(template: str, names: Sequence[str]) -> Command:
+    """The words of a command are apart by blanks; {names} stands for as many words as there are names."""
+    words = (names if word == "{names}" else (word,) for word in template.split())
+    return as_root(*(word for some in words for word in some), blanks=blanks_in(*names))
+
+
+def blanks_in(*names: str) -> tuple[Blank, ...]:
+    """Return what the user fills in of packages' names, where the kernel's release or a version is not known."""
+    return tuple(blank for blank in (KERNEL, VERSION) if any(blank.name in name for name in names))
 
 
 def _fits(row: DriverRow, of: Family, distro_id: str, branch: int, flavour: Flavour) -> bool:

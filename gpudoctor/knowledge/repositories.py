@@ -5,6 +5,7 @@ from functools import cache
 import msgspec
 
 from gpudoctor.knowledge.table import Table, load
+from gpudoctor.tasks import Command, as_root
 
 
 class Repository(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -26,8 +27,8 @@ def _rows() -> tuple[Repository, ...]:
     return load("repositories", Repositories).repository
 
 
-def commands(distro_id: str, release: str, machine: str) -> tuple[str, ...]:
-    """Return the commands, without sudo, that add what the driver's packages come from; () where none is needed.
+def commands(distro_id: str, release: str, machine: str) -> tuple[Command, ...]:
+    """Return the commands that add what the driver's packages come from; () where none is needed.
 
     Args:
         distro_id: ID of os-release.
@@ -38,5 +39,5 @@ def commands(distro_id: str, release: str, machine: str) -> tuple[str, ...]:
     words = {"release": major, "machine": machine, "arch": "sbsa" if machine == "aarch64" else "x86_64"}
     for row in _rows():
         if distro_id.lower() in row.distros and (not row.releases or major in row.releases):
-            return tuple(command.format(**words) for command in row.commands)
+            return tuple(as_root(*command.format(**words).split()) for command in row.commands)
     return ()

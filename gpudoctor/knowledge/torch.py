@@ -1,5 +1,6 @@
 """Which PyTorch wheel has code for a GPU and runs on its driver."""
 
+import re
 from functools import cache
 
 import msgspec
@@ -64,6 +65,12 @@ def release(number: str) -> Release | None:
 def index_of(variant: str) -> str:
     """Return the address of PyTorch's package index for a variant such as "cu126", "rocm7.2" or "cpu"."""
     return torch().index.wheels.format(variant=variant)
+
+
+def index_of_build(version: str) -> str | None:
+    """Return the address of the index from which a version came: "2.7.1+cu126"; None: it names none of its builds."""
+    build = version.partition("+")[2]
+    return index_of(build) if re.fullmatch(r"cpu|xpu|cu\d+|rocm[\d.]+", build) else None
 
 
 def cuda_of_variant(variant: str) -> str | None:

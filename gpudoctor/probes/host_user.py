@@ -17,6 +17,7 @@ def user(machine: Machine) -> User:
         uid=uid,
         name=_account(machine, uid)[0],
         groups=tuple(Group(gid=gid, name=names.get(gid)) for gid in gids),
+        sudo=machine.which("sudo") is not None,
         known_groups=tuple(Group(gid=known[name], name=name) for name in MATTER if name in known),
     )
 

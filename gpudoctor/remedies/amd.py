@@ -8,11 +8,13 @@ from gpudoctor.remedies import system
 from gpudoctor.remedies.boot import kernel_parameter
 from gpudoctor.remedies.container import engine
 from gpudoctor.subjects import cards_of, in_container
+from gpudoctor.tasks import Edit, Shell, Task, Tasks, as_root, cmd, filtered, lines, query
+from gpudoctor.tasks.blanks import CONTAINER, CTID, REST
 
 INSTALL = "https://rocm.docs.amd.com/projects/install-on-linux/en/latest/"
 POST_INSTALL = f"{INSTALL}install/prerequisites.html"
 CONTAINERS = f"{INSTALL}how-to/docker.html"
-PROOF = "rocminfo | grep -E 'Name: +gfx'"
+PROOF = filtered(query("rocminfo"), query("grep", "-E", "Name: +gfx"))
 UDEV = 'KERNEL=="kfd", GROUP="render", MODE="0660"'
 OVERFLOW = 65534  # the group that a user namespace shows for groups that it does not map
 
@@ -39,10 +41,9 @@ def join_group(facts: Facts, node: Node) -> tuple[Fix, ...]:
     if is_member(facts, node):
         return (_module_refuses(node),)
     names = name if name == "video" else f"{name},video"
-    user = known_or(facts.host.user.name, None) or "$USER"
-    commands = (f"sudo usermod -aG {names} {user}",)
+    commands = (system.join_groups(facts, names),)
     says = f"Add yourself to the group {name}, to which {node.path} belongs, then log out and in again."
-    return (system.relogin(says, commands, f"sudo gpasswd -d {user} {name}", f"id -nG; {PROOF}"),)
+    return (system.relogin(says, commands, (system.leave_group(facts, name),), PROOF),)
 
 
 def _group_into_container(facts: Facts, node: Node) -> Fix:
@@ -51,7 +52,7 @@ def _group_into_container(facts: Facts, node: Node) -> Fix:
         return Fix(
             "Keep your own groups in the rootless container, so that the host's render group reaches it (its number is "
             f"not mapped here: `stat -c %g {node.path}` on the host shows it).",
-            ("podman run --group-add keep-groups --device /dev/kfd --device /dev/dri ...",),
+            (cmd("podman", "run", "--group-add", "keep-groups", "--device", "/dev/kfd", "--device", "/dev/dri", REST),),
             "restart-process",
             needs="a new container",
             verify=PROOF,
@@ -60,13 +61,11 @@ def _group_into_container(facts: Facts, node: Node) -> Fix:
         f"Start the container with the numeric group {gid} of the host, to which {node.path} belongs: names of groups "
         "inside the image may stand for other numbers."
     )
-    command = f"docker run --device /dev/kfd --device /dev/dri --group-add {gid} ..."
+    start: Task = cmd("docker", "run", "--device", "/dev/kfd", "--device", "/dev/dri", "--group-add", gid, REST)
     if engine(facts) == "kubernetes":
-        says, command = (
-            f"Give the pod that group ({gid}) in its specification, and start it anew.",
-            f"spec:\n  securityContext:\n    supplementalGroups: [{gid}]",
-        )
-    return Fix(says, (command,), "restart-process", needs="a new container", verify=PROOF)
+        says = f"Give the pod that group ({gid}) in its specification, and start it anew."
+        start = lines(f"spec:\n  securityContext:\n    supplementalGroups: [{gid}]")
+    return Fix(says, (start,), "restart-process", needs="a new container", verify=PROOF, place="outside")
 
 
 def _udev_rule(node: Node) -> Fix:
@@ -74,15 +73,16 @@ def _udev_rule(node: Node) -> Fix:
     return Fix(
         f"{node.path} is open to no group: let udev give it to the group render, and add yourself to that group.",
         (
-            f"echo '{rule}' | sudo tee /etc/udev/rules.d/70-amdgpu.rules",
-            "sudo udevadm control --reload-rules && sudo udevadm trigger",
-            "sudo usermod -aG render,video $USER",
+            Edit("/etc/udev/rules.d/70-amdgpu.rules", text=f"{rule}\n", root=True),
+            as_root("udevadm", "control", "--reload-rules"),
+            as_root("udevadm", "trigger"),
+            Shell("usermod -aG render,video $USER", root=True),
         ),
         "relogin",
         root=True,
         needs="log out and in",
-        undo="sudo rm /etc/udev/rules.d/70-amdgpu.rules",
-        verify=f"ls -l {node.path}",
+        undo=(Edit("/etc/udev/rules.d/70-amdgpu.rules", gone=True, root=True),),
+        verify=query("ls", "-l", node.path),
     )
 
 
@@ -90,7 +90,10 @@ def _module_refuses(node: Node) -> Fix:
     return Fix(
         f"You are in the group of {node.path} already: a security module (SELinux, AppArmor) or a sandbox refuses. "
         "Look for its message.",
-        ("sudo journalctl -k -b | grep -iE 'avc|apparmor' | tail", f"getfacl {node.path}"),
+        (
+            filtered(query("journalctl", "-k", "-b", root=True), query("grep", "-iE", "avc|apparmor"), query("tail")),
+            query("getfacl", node.path),
+        ),
         verify=PROOF,
     )
 
@@ -100,26 +103,47 @@ def pass_devices(facts: Facts) -> tuple[Fix, ...]:
     name = engine(facts)
     if name == "apptainer":
         says = "Start the container with --rocm, or bind the nodes, which --containall and --contain leave out."
-        commands: tuple[str, ...] = ("apptainer exec --rocm ...", "apptainer exec --bind /dev/kfd,/dev/dri ...")
+        commands: Tasks = (
+            cmd("apptainer", "exec", "--rocm", REST),
+            cmd("apptainer", "exec", "--bind", "/dev/kfd,/dev/dri", REST),
+        )
     elif name == "kubernetes":
         says = "Ask for the GPU in the pod's specification, by a limit; the node needs AMD's device plugin for it."
         limit = "spec:\n  containers:\n    - name: ...\n      resources:\n        limits:\n          amd.com/gpu: 1"
         commands = (
-            limit,
-            "kubectl get nodes -o custom-columns=NAME:.metadata.name,GPU:.status.allocatable.amd\\\\.com/gpu",
+            lines(limit),
+            query(
+                "kubectl",
+                "get",
+                "nodes",
+                "-o",
+                "custom-columns=NAME:.metadata.name,GPU:.status.allocatable.amd\\.com/gpu",
+            ),
         )
     elif name == "lxc":
         says = (
             "On the host, give the container /dev/kfd and /dev/dri: mount entries, and device rules for their majors "
             "(226 is dri's, that of kfd is in /proc/devices)."
         )
-        commands = ("lxc config device add CONTAINER gpu gpu", "pct set CTID -dev0 /dev/kfd -dev1 /dev/dri/renderD128")
+        commands = (
+            cmd("lxc", "config", "device", "add", CONTAINER, "gpu", "gpu"),
+            cmd("pct", "set", CTID, "-dev0", "/dev/kfd", "-dev1", "/dev/dri/renderD128"),
+        )
     else:
         says = "Start the container with both device nodes, and with the host's numeric group of them."
-        gid = "$(stat -c %g /dev/kfd)"
         program = "podman" if name == "podman" else "docker"
-        commands = (f"{program} run --device /dev/kfd --device /dev/dri --group-add {gid} ...",)
-    return (Fix(says, commands, "restart-process", needs="a new container", verify="ls -l /dev/kfd /dev/dri"),)
+        start = f"{program} run --device /dev/kfd --device /dev/dri --group-add $(stat -c %g /dev/kfd) ..."
+        commands = (Shell(start, blanks=(REST,)),)
+    return (
+        Fix(
+            says,
+            commands,
+            "restart-process",
+            needs="a new container",
+            verify=query("ls", "-l", "/dev/kfd", "/dev/dri"),
+            place="outside",
+        ),
+    )
 
 
 def finish_packages(facts: Facts, names: tuple[str, ...]) -> tuple[Fix, ...]:
@@ -127,22 +151,26 @@ def finish_packages(facts: Facts, names: tuple[str, ...]) -> tuple[Fix, ...]:
     return (
         Fix(
             "Finish the packages' installation; what fails then says why.",
-            ("sudo dpkg --configure -a", "sudo apt-get install --fix-broken", *system.reinstall(facts, *names)),
+            (
+                as_root("dpkg", "--configure", "-a"),
+                as_root("apt-get", "install", "--fix-broken"),
+                *system.reinstall(facts, *names),
+            ),
             "reinstall-package",
             root=True,
             needs="reboot",
-            verify="dkms status; ls -l /dev/kfd",
+            verify=Shell("dkms status; ls -l /dev/kfd", lookup=True),
         ),
         Fix(
             "Where the module does not build for this kernel: take AMD's DKMS packages out. The kernel's own amdgpu "
             "serves ROCm too.",
-            (*system.remove(facts, *names), "sudo reboot"),
+            (*system.remove(facts, *names), as_root("reboot")),
             "reinstall-package",
             root=True,
             needs="reboot",
             impact="persistent",
-            undo=" && ".join(system.install(facts, *names)) or None,
-            verify="modinfo -F filename amdgpu; ls -l /dev/kfd",
+            undo=system.install(facts, *names),
+            verify=Shell("modinfo -F filename amdgpu; ls -l /dev/kfd", lookup=True),
         ),
     )
 
@@ -160,7 +188,7 @@ def shares_cards(facts: Facts) -> bool:
 
 def passthrough(facts: Facts) -> tuple[Fix, ...]:
     """Put the IOMMU into passthrough mode."""
-    verify = "cat /sys/bus/pci/drivers/amdgpu/*/iommu_group/type"
+    verify = Shell("cat /sys/bus/pci/drivers/amdgpu/*/iommu_group/type", lookup=True)
     return (kernel_parameter(facts, "Let the IOMMU pass the cards' addresses through.", "iommu=pt", verify),)
 
 
@@ -171,7 +199,7 @@ def newer_firmware(facts: Facts, says: str = "Install the newest firmware of AMD
     name = "amdgpu-dkms-firmware" if isinstance(facts.amd.version, str) and family == "debian" else name
     return Fix(
         f"{says} Then make the initial RAM disk anew, and restart.",
-        (*(system.install(facts, name) if name else ()), *system.initramfs(facts), "sudo reboot"),
+        (*(system.install(facts, name) if name else ()), *system.initramfs(facts), as_root("reboot")),
         "reinstall-package",
         root=True,
         needs="reboot",

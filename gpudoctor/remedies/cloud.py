@@ -2,26 +2,31 @@
 
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix
+from gpudoctor.tasks import Tasks, cmd, query
+from gpudoctor.tasks.blanks import GROUP, ID, MACHINE
 from gpudoctor.views.clouds import needs_grid
 
 AZURE_DRIVERS = "https://learn.microsoft.com/azure/virtual-machines/linux/n-series-driver-setup"
 AWS_STOP = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/Stop_Start.html"
 GOOGLE_DRIVERS = "https://cloud.google.com/compute/docs/gpus/install-drivers-gpu"
-_ALL = "lspci -d 10de:"
+_ALL = query("lspci", "-d", "10de:")
 
 
 def another_host(facts: Facts) -> Fix:
     """Start the machine on another host of the cloud: a reboot keeps the one whose GPU is missing."""
     if facts.cloud.provider == "azure":
         says = "Redeploy the virtual machine, which moves it to another host; its temporary disk is emptied."
-        commands: tuple[str, ...] = ("az vm redeploy --resource-group GROUP --name MACHINE",)
+        commands: Tasks = (cmd("az", "vm", "redeploy", "--resource-group", GROUP, "--name", MACHINE),)
     else:
         says = (
             "Stop the instance and start it again (a reboot does not do): it then starts on another host. Save first "
             "what lies on instance store volumes; they are emptied."
         )
-        commands = ("aws ec2 stop-instances --instance-ids ID", "aws ec2 start-instances --instance-ids ID")
-    return Fix(says, commands, "power-cycle", needs="another host", impact="data loss", verify=_ALL)
+        commands = (
+            cmd("aws", "ec2", "stop-instances", "--instance-ids", ID),
+            cmd("aws", "ec2", "start-instances", "--instance-ids", ID),
+        )
+    return Fix(says, commands, "power-cycle", needs="another host", impact="data loss", verify=_ALL, place="outside")
 
 
 def another_type(says: str) -> Fix:
@@ -35,13 +40,25 @@ def grid_driver() -> Fix:
         "Install NVIDIA's current GRID driver as Azure distributes it, with the extension below (from anywhere with "
         f"Azure's command line), or by hand after {AZURE_DRIVERS}; remove a driver of another kind first.",
         (
-            "az vm extension set --resource-group GROUP --vm-name MACHINE --name NvidiaGpuDriverLinux "
-            "--publisher Microsoft.HpcCompute",
+            cmd(
+                "az",
+                "vm",
+                "extension",
+                "set",
+                "--resource-group",
+                GROUP,
+                "--vm-name",
+                MACHINE,
+                "--name",
+                "NvidiaGpuDriverLinux",
+                "--publisher",
+                "Microsoft.HpcCompute",
+            ),
         ),
         "reinstall-package",
         root=True,
         needs="reboot",
-        verify="nvidia-smi",
+        verify=query("nvidia-smi"),
     )
 
 
@@ -51,7 +68,7 @@ def driver(facts: Facts, usual: Fix) -> tuple[Fix, ...]:
         return (grid_driver(),)
     if facts.cloud.provider == "gcp":
         says = f"Or let Google's installer do it, which also builds the module for new kernels: {GOOGLE_DRIVERS}"
-        return (usual, Fix(says, (), "reinstall-package", root=True, needs="reboot", verify="nvidia-smi"))
+        return (usual, Fix(says, (), "reinstall-package", root=True, needs="reboot", verify=query("nvidia-smi")))
     return (usual,)
 
 
@@ -64,4 +81,6 @@ def choose_gpu(notebook: str) -> Fix:
         "number has to be verified for it, and the weekly hours must not be used up.",
         "databricks": "Attach the notebook to a cluster with a GPU instance type and a Databricks Runtime ML for GPUs.",
     }[notebook]
-    return Fix(says, (), "change-environment", needs="a new session, in which variables are lost", verify="nvidia-smi")
+    return Fix(
+        says, (), "change-environment", needs="a new session, in which variables are lost", verify=query("nvidia-smi")
+    )

@@ -3,14 +3,22 @@
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix
 from gpudoctor.maybe import text_of
+from gpudoctor.tasks import Shell, Tasks, cmd, query
+from gpudoctor.tasks.blanks import JOB_SCRIPT, REST
 from gpudoctor.views.clusters import system
 
 # The words of each system's own documentation; sites may want a partition or a queue as well.
-_COMMANDS = {
-    "slurm": ("srun --gpus=1 --pty bash", "sbatch --gpus=1 JOB_SCRIPT"),
-    "pbs": ("qsub -I -l select=1:ncpus=4:ngpus=1", "qsub -l select=1:ncpus=4:ngpus=1 JOB_SCRIPT"),
-    "lsf": ('bsub -gpu "num=1" -Is bash', 'bsub -gpu "num=1" < JOB_SCRIPT'),
-    "sge": ("qsub -l gpu=1 JOB_SCRIPT",),
+_COMMANDS: dict[str, Tasks] = {
+    "slurm": (cmd("srun", "--gpus=1", "--pty", "bash", person=True), cmd("sbatch", "--gpus=1", JOB_SCRIPT)),
+    "pbs": (
+        cmd("qsub", "-I", "-l", "select=1:ncpus=4:ngpus=1", person=True),
+        cmd("qsub", "-l", "select=1:ncpus=4:ngpus=1", JOB_SCRIPT),
+    ),
+    "lsf": (
+        cmd("bsub", "-gpu", "num=1", "-Is", "bash", person=True),
+        Shell("bsub -gpu num=1 < JOB_SCRIPT", blanks=(JOB_SCRIPT,)),
+    ),
+    "sge": (cmd("qsub", "-l", "gpu=1", JOB_SCRIPT),),
 }
 
 
@@ -21,9 +29,9 @@ def ask_for_gpu(facts: Facts) -> tuple[Fix, ...]:
         f"Ask {system(facts)} for a GPU when the job is submitted; many sites want the partition or queue of their GPU "
         "nodes too."
     )
-    commands, proof = _COMMANDS.get(text_of(name), ()), "nvidia-smi -L"
+    commands, proof = _COMMANDS.get(text_of(name), ()), query("nvidia-smi", "-L")
     fixes = [Fix(says, commands, "restart-process", needs="a new job", impact="none", verify=proof)]
     if facts.cluster.scheduler == "slurm" and isinstance(facts.cluster.granted, str):
         step = "The job has GPUs and this step has none: ask for them at the step too."
-        fixes.insert(0, Fix(step, ("srun --gpus=1 ...",), "restart-process", impact="none", verify=proof))
+        fixes.insert(0, Fix(step, (cmd("srun", "--gpus=1", REST),), "restart-process", impact="none", verify=proof))
     return tuple(fixes)

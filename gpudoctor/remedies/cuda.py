@@ -4,6 +4,7 @@ from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix
 from gpudoctor.remedies import driver, system
 from gpudoctor.subjects import in_container, on_wsl
+from gpudoctor.tasks import Tasks, export, query
 from gpudoctor.views.driver_age import floor
 from gpudoctor.views.gpus import is_data_centre, nvidia_gpus
 
@@ -21,10 +22,10 @@ def newer_driver(facts: Facts, cuda: str) -> tuple[Fix, ...]:
     branch = driver.best_branch(facts, at_least=driver.branch_of(oldest) or 0)
     if oldest is None or branch is None:
         return ()
-    verify = 'nvidia-smi   # "CUDA Version" in its head'
+    verify = query("nvidia-smi", note='"CUDA Version" in its head')
     if windows:
         says = f"Install NVIDIA's current driver from {DOWNLOAD}: it has to be {oldest} or newer. Then restart."
-        return (Fix(says, action="reinstall-package", root=True, needs="reboot", verify="nvidia-smi"),)
+        return (Fix(says, action="reinstall-package", root=True, needs="reboot", verify=query("nvidia-smi")),)
     if on_wsl(facts):
         says = f"Install a driver of version {oldest} or newer in Windows, never inside WSL, then run `wsl --shutdown`."
         return (Fix(says, action="reinstall-package", needs="a restart of WSL", verify=verify),)
@@ -49,7 +50,7 @@ def compat(facts: Facts, cuda: str) -> tuple[Fix, ...]:
     major, _, minor = cuda.partition(".")
     package = f"cuda-compat-{major}-{minor.partition('.')[0] or '0'}"
     folder = f"/usr/local/cuda-{major}.{minor.partition('.')[0] or '0'}/compat"
-    commands = (*system.install(facts, package), f"export LD_LIBRARY_PATH={folder}:$LD_LIBRARY_PATH")
+    commands: Tasks = (*system.install(facts, package), export("LD_LIBRARY_PATH", folder, "before"))
     says = (
         "As these are data-centre GPUs: use an image that carries the CUDA forward compatibility package "
         f"(cuda-compat), where the driver cannot change, or install it from NVIDIA's repository: {FORWARD}"

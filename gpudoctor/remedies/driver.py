@@ -9,6 +9,7 @@ from gpudoctor.maybe import Unknown, known_or
 from gpudoctor.remedies import nixos
 from gpudoctor.remedies.system import driver_packages, family_of, has_yum_only, install, is_image, kernel_of, remove
 from gpudoctor.subjects import cards_of, gpus_of
+from gpudoctor.tasks import Command, Shell, Tasks, as_root, cmd, query
 
 GUIDE = "https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/"
 DOWNLOADS = "https://www.nvidia.com/en-us/drivers/unix/"
@@ -75,10 +76,10 @@ def install_driver(
             action="reinstall-package",
             root=True,
             needs="reboot",
-            verify="nvidia-smi",
+            verify=query("nvidia-smi"),
         )
     commands = (*_before(facts, found, branch), *_commands(facts, family, found))
-    return Fix(says, commands, "reinstall-package", root=True, needs="reboot", verify="nvidia-smi")
+    return Fix(says, commands, "reinstall-package", root=True, needs="reboot", verify=query("nvidia-smi"))
 
 
 def newest_packaged(facts: Facts) -> int | None:
@@ -96,13 +97,13 @@ def _by_nvidia(facts: Facts, branch: int, flavour: packages.Flavour, newest: int
         return None
     name = known_or(facts.host.distribution.name, None) or "Debian"
     commands = (
-        *(f"sudo {command}" for command in added),
-        "sudo apt-get update",
+        *added,
+        as_root("apt-get", "update"),
         *install(facts, f"nvidia-driver-pinning-{branch}"),
         *install(facts, *_debian_kernel(kernel_of(facts)), "nvidia-open" if flavour == "open" else "cuda-drivers"),
     )
     says = f"{says} {name} has packages up to branch {newest} only, so it comes from NVIDIA's repository."
-    return Fix(says, commands, "reinstall-package", root=True, needs="reboot", verify="nvidia-smi")
+    return Fix(says, commands, "reinstall-package", root=True, needs="reboot", verify=query("nvidia-smi"))
 
 
 def _debian_kernel(release: str) -> tuple[str, ...]:
@@ -130,12 +131,12 @@ def _by_installer(facts: Facts, branch: int, newest: int, says: str) -> Fix:
     tools = install(facts, headers, "dkms", *packages.compiler_packages(family))
     old = [n for n in driver_packages(facts) if n.startswith(("nvidia-", "libnvidia-", "xserver-xorg-video-nvidia"))]
     gone = remove(facts, *old[:12]) if old else ()
-    run = f"sudo sh NVIDIA-Linux-{machine}-{branch}.*.run --dkms"
-    commands = (*gone, *tools, run)
-    return Fix(says, commands, "reinstall-package", root=True, needs="reboot", verify="nvidia-smi")
+    run = Shell(f"sh NVIDIA-Linux-{machine}-{branch}.*.run --dkms", root=True)
+    commands: Tasks = (*gone, *tools, run)
+    return Fix(says, commands, "reinstall-package", root=True, needs="reboot", verify=query("nvidia-smi"))
 
 
-def _before(facts: Facts, found: packages.Driver, branch: int) -> tuple[str, ...]:
+def _before(facts: Facts, found: packages.Driver, branch: int) -> tuple[Command, ...]:
     """The repositories that a release lacks, then the branch: by module streams, or by a lock where there are none.
 
     Where yum is all there is, NVIDIA's repository has one driver. A driver that came by packages has come from a
@@ -145,29 +146,32 @@ def _before(facts: Facts, found: packages.Driver, branch: int) -> tuple[str, ...
         return ()
     own = bool(driver_packages(facts)) or is_image(facts) or family_of(facts) == "debian"
     added = () if own else _repositories(facts)
-    return tuple(f"sudo {command}" for command in (*added, *_chosen(facts, found, branch)))
+    return (*added, *_chosen(facts, found, branch))
 
 
-def _repositories(facts: Facts) -> tuple[str, ...]:
+def _repositories(facts: Facts) -> tuple[Command, ...]:
     own = facts.host.distribution
     machine = known_or(facts.host.architecture, None) or "x86_64"
     return repositories.commands(known_or(own.id, None) or "", known_or(own.version, None) or "", machine)
 
 
-def _chosen(facts: Facts, found: packages.Driver, branch: int) -> tuple[str, ...]:
+def _chosen(facts: Facts, found: packages.Driver, branch: int) -> tuple[Command, ...]:
     """How NVIDIA's repository gives this branch; newer distributions have no module streams any more."""
     own = facts.host.distribution
     release = known_or(own.version, None) or ""
     if found.before and (release.partition(".")[0] == "10" or own.id == "azurelinux"):
-        return ("dnf install python3-dnf-plugin-versionlock", f"dnf versionlock add '*nvidia*{branch}*'")
+        return (
+            as_root("dnf", "install", "python3-dnf-plugin-versionlock"),
+            as_root("dnf", "versionlock", "add", f"*nvidia*{branch}*"),
+        )
     return found.before
 
 
-def _commands(facts: Facts, family: packages.Family, found: packages.Driver) -> tuple[str, ...]:
+def _commands(facts: Facts, family: packages.Family, found: packages.Driver) -> tuple[Command, ...]:
     if family == "arch":
         # DKMS takes the headers that are there, and Arch supports no package that is newer than the rest.
-        names = " ".join((packages.headers_package(family, kernel_of(facts)), *found.names))
-        return (f"yay -Syu {names}" if found.origin == "AUR" else f"sudo pacman -Syu {names}",)
+        names = (packages.headers_package(family, kernel_of(facts)), *found.names)
+        return (cmd("yay", "-Syu", *names) if found.origin == "AUR" else as_root("pacman", "-Syu", *names),)
     refresh = (packages.refresh_command(family),) if family == "debian" else ()
     return (*refresh, *install(facts, *found.names))
 

@@ -5,6 +5,7 @@ from gpudoctor.judge import Fix
 from gpudoctor.remedies.proofs import extension_proof
 from gpudoctor.remedies.python import install, lasting
 from gpudoctor.subjects import OnPython
+from gpudoctor.tasks import Task
 from gpudoctor.views.extensions import pin
 from gpudoctor.views.packages import major, release
 
@@ -26,12 +27,12 @@ def rebuild(on: OnPython, name: str, version: str, torch: Framework | None) -> t
         "names this PyTorch, CUDA, Python and C++ ABI (cxx11abiTRUE or cxx11abiFALSE), or build it here, "
         f"which needs {_nvcc(on, torch)}."
     )
-    options = ("--no-build-isolation", "--no-cache-dir", f"--no-binary {name}")
+    options = ("--no-build-isolation", "--no-cache-dir", "--no-binary", name)
     command = install(on.python, f"{name}=={release(version)}", force=True, no_deps=True, options=options)
     return (Fix(f"{says}{lasting(on.facts)}", (command,), "reinstall-package", verify=verify),)
 
 
-def _proof(on: OnPython, name: str) -> str | None:
+def _proof(on: OnPython, name: str) -> Task | None:
     first = next((e for e in on.python.extensions if e.package == name), None)
     return extension_proof(on.python, first) if first else None
 

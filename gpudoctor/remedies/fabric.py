@@ -10,6 +10,7 @@ from gpudoctor.maybe import known_or
 from gpudoctor.remedies import system
 from gpudoctor.remedies.driver import branch_of
 from gpudoctor.subjects import cards_of, gpus_of, in_container, switches_of
+from gpudoctor.tasks import Command, as_root, filtered, query
 
 UNIT = "nvidia-fabricmanager"
 SUBNET_MANAGER = "nvlsm"
@@ -55,7 +56,7 @@ def version_of_driver(facts: Facts) -> str:
     return known_or(facts.nvidia.kernel.loaded, None) or "VERSION"
 
 
-def install(facts: Facts) -> tuple[str, ...]:
+def install(facts: Facts) -> tuple[Command, ...]:
     """The command that installs the manager in exactly the driver's version."""
     family, version = system.family_of(facts), version_of_driver(facts)
     name = packages.fabric_manager_package(family, branch_of(version) or 0) if family else None
@@ -69,12 +70,13 @@ def start(facts: Facts) -> tuple[Fix, ...]:
     """Install where needed, start for now and for every boot."""
     if in_container(facts) or (not switches_of(facts) and known_or(facts.host.virtual, None) not in (None, "other")):
         says = f"On the host that owns the NVSwitches: start {UNIT}, then start this machine or container again."
-        return (Fix(says, (f"sudo systemctl enable --now {UNIT}",), "restart-process", root=True),)
+        tasks = (as_root("systemctl", "enable", "--now", UNIT),)
+        return (Fix(says, tasks, "restart-process", root=True, place="outside"),)
     installed = facts.nvidia.kernel.fabric_manager is not None
     commands = () if installed else install(facts)
     if facts.nvidia.kernel.subnet_manager is None and needs_subnet_manager(facts):
         commands = (*commands, *system.install(facts, SUBNET_MANAGER))
-    modules = tuple(f"sudo modprobe {m}" for m in missing_modules(facts))
+    modules = tuple(as_root("modprobe", m) for m in missing_modules(facts))
     version = version_of_driver(facts)
     says = f"Start {UNIT} now and at every boot; it must be of exactly the driver's version, {version}."
     if not installed:
@@ -82,15 +84,18 @@ def start(facts: Facts) -> tuple[Fix, ...]:
     return (
         Fix(
             says,
-            (*commands, *modules, f"sudo systemctl enable --now {UNIT}"),
+            (*commands, *modules, as_root("systemctl", "enable", "--now", UNIT)),
             "restart-process",
             root=True,
-            undo=f"sudo systemctl disable --now {UNIT}",
-            verify="nvidia-smi -q | grep -A2 Fabric",
+            undo=(as_root("systemctl", "disable", "--now", UNIT),),
+            verify=filtered(query("nvidia-smi", "-q"), query("grep", "-A2", "Fabric")),
         ),
         Fix(
             f"If it fails to start, its log says why: a version that differs, or a switch fault. {_DRIVERS}",
-            (f"journalctl -u {UNIT} -n 30", "sudo tail -n 30 /var/log/fabricmanager.log"),
+            (
+                query("journalctl", "-u", UNIT, "-n", "30"),
+                query("tail", "-n", "30", "/var/log/fabricmanager.log", root=True),
+            ),
             impact="none",
         ),
     )

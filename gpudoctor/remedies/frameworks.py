@@ -1,7 +1,5 @@
 """Fixes that install TensorFlow, JAX, CuPy or ONNX Runtime for this GPU, driver and Python."""
 
-import shlex
-
 from gpudoctor.facts import Facts, Python
 from gpudoctor.judge import Fix
 from gpudoctor.knowledge import cupy, jax, onnxruntime, tensorflow
@@ -9,16 +7,17 @@ from gpudoctor.knowledge.kernels import version
 from gpudoctor.maybe import present
 from gpudoctor.remedies.python import (
     NEW,
+    REMOVE_NEW,
     add,
     driver_cuda,
     install,
     lasting,
     new_environment,
     python_minor,
-    quote,
     uninstall,
 )
 from gpudoctor.subjects import OnLive
+from gpudoctor.tasks import Command, cmd, query
 from gpudoctor.views.gpus import visible_gpus
 from gpudoctor.views.libraries import cuda_majors
 from gpudoctor.views.packages import release
@@ -32,9 +31,9 @@ def capability_of(facts: Facts) -> str | None:
     return next((g.capability for g in visible_gpus(facts) if isinstance(g.capability, str)), None)
 
 
-def verify(python: Python, code: str) -> str:
+def verify(python: Python, code: str) -> Command:
     """The command that runs a line of Python in this environment."""
-    return f"{shlex.quote(python.path)} -c {shlex.quote(code)}"
+    return query(python.path, "-c", code)
 
 
 _STARTS = {  # what makes each framework ask the driver
@@ -55,14 +54,14 @@ def where_it_hangs(on: OnLive) -> tuple[Fix, ...]:
         "lies on a network file system (nfs, cifs, fuse), which may not answer."
     )
     place = on.python.prefix if isinstance(on.python.prefix, str) else on.python.path
-    commands = (f"timeout 90 {verify(on.python, code)}", f"df -hT {shlex.quote(place)}")
+    commands = (query("timeout", "90", *verify(on.python, code).argv), query("df", "-hT", place))
     return (Fix(says, commands, impact="none"),)
 
 
 # -- TensorFlow ----------------------------------------------------------------------------------------------
 
 
-def tensorflow_verify(python: Python) -> str:
+def tensorflow_verify(python: Python) -> Command:
     """The command that lists TensorFlow's GPUs."""
     return verify(python, 'import tensorflow as tf; print(tf.config.list_physical_devices("GPU"))')
 
@@ -101,24 +100,24 @@ def _tensorflow_with_another_python(facts: Facts, python: Python) -> tuple[Fix, 
         f"Make an environment with Python {minor}: no TensorFlow for this GPU and driver has wheels for Python "
         f"{present(python_minor(python))}; TensorFlow {found.version} fits.{lasting(facts)}"
     )
-    commands = new_environment(python, minor, quote(f"tensorflow[and-cuda]=={found.version}.*"))
-    proof = f"""{NEW}/bin/python -c 'import tensorflow as tf; print(tf.config.list_physical_devices("GPU"))'"""
-    return (Fix(says, commands, "reinstall-package", undo=f"rm -r {NEW}", verify=proof),)
+    commands = new_environment(python, minor, f"tensorflow[and-cuda]=={found.version}.*")
+    proof = tensorflow_verify(Python(path=f"{NEW}/bin/python"))
+    return (Fix(says, commands, "reinstall-package", undo=(REMOVE_NEW,), verify=proof),)
 
 
 def tensorflow_image() -> Fix:
     """NVIDIA's own build of TensorFlow, which has code for Blackwell."""
     return Fix(
         "Run TensorFlow in NVIDIA's NGC container, whose build has code for Blackwell.",
-        (f"docker run --rm -it --gpus all {_IMAGE}",),
-        verify='python -c "import tensorflow as tf; print(tf.reduce_sum(tf.random.normal([1000])))"',
+        (cmd("docker", "run", "--rm", "-it", "--gpus", "all", _IMAGE),),
+        verify=query("python", "-c", "import tensorflow as tf; print(tf.reduce_sum(tf.random.normal([1000])))"),
     )
 
 
 # -- CuPy ----------------------------------------------------------------------------------------------------
 
 
-def cupy_verify(python: Python) -> str:
+def cupy_verify(python: Python) -> Command:
     """The command that compiles and runs a kernel of CuPy."""
     return verify(python, "import cupy; print(cupy.arange(3) * 2)")
 
@@ -160,7 +159,7 @@ def reinstall_cupy(facts: Facts, python: Python, *old: str) -> tuple[Fix, ...]:
 # -- JAX -----------------------------------------------------------------------------------------------------
 
 
-def jax_verify(python: Python) -> str:
+def jax_verify(python: Python) -> Command:
     """The command that lists JAX's devices."""
     return verify(python, "import jax; print(jax.devices())")
 
@@ -193,7 +192,7 @@ IDENTITY = (
 )
 
 
-def onnxruntime_verify(python: Python, preload: bool = False) -> str:
+def onnxruntime_verify(python: Python, preload: bool = False) -> Command:
     """The command that makes a session: get_available_providers() lists what was built, whether it loads or not.
 
     Args:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from gpudoctor.facts import Process
 from gpudoctor.judge import Fix
 from gpudoctor.maybe import known_or
+from gpudoctor.tasks import Shell, as_root, cmd, query
 
 # Programs that a service starts again when they are killed, and the service's unit.
 _SERVICES = {"ollama": "ollama"}
@@ -21,11 +22,23 @@ def stop_holders(holders: Sequence[Process], says: str) -> Fix:
     named = [known_or(p.name, None) or "" for p in holders[:_MOST]]
     pids = [str(p.pid) for p in holders[:_MOST]]
     if not pids:
-        return Fix(says, ("nvidia-smi", "sudo fuser -v /dev/nvidia*"), impact="none", verify="nvidia-smi")
+        return Fix(
+            says,
+            (query("nvidia-smi"), Shell("fuser -v /dev/nvidia*", root=True, lookup=True)),
+            impact="none",
+            verify=query("nvidia-smi"),
+        )
     units = dict.fromkeys(u for name in named for word, u in _SERVICES.items() if word in name)
     plain = [pid for pid, name in zip(pids, named, strict=True) if not any(word in name for word in _SERVICES)]
-    stop = [f"sudo systemctl stop {unit}" for unit in units]
-    kill = [f"kill {' '.join(plain)}"] if plain else []
+    stop = [as_root("systemctl", "stop", unit) for unit in units]
+    kill = [cmd("kill", *plain)] if plain else []
     foreign = "" if all(named) else " On the host: the process is in another container."
-    commands = (f"ps -o pid,user,etime,cmd -p {','.join(pids)}", *stop, *kill)
-    return Fix(f"{says}{foreign}", commands, "restart-process", impact="data loss", verify="nvidia-smi")
+    commands = (query("ps", "-o", "pid,user,etime,cmd", "-p", ",".join(pids)), *stop, *kill)
+    return Fix(
+        f"{says}{foreign}",
+        commands,
+        "restart-process",
+        impact="data loss",
+        verify=query("nvidia-smi"),
+        place="outside" if foreign else "here",
+    )

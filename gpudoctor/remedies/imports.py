@@ -1,26 +1,37 @@
 """Fixes where a framework does not import, or dies."""
 
+import re
+
 from gpudoctor.facts import Live
 from gpudoctor.judge import Fix
 from gpudoctor.knowledge import import_errors
+from gpudoctor.knowledge.torch import index_of_build
 from gpudoctor.remedies.proofs import framework_proof
-from gpudoctor.remedies.python import install, manager_of
+from gpudoctor.remedies.python import another_build, install, manager_of, torch_family, version_of
 from gpudoctor.subjects import OnLive
+from gpudoctor.tasks import Shell, Task
 from gpudoctor.views.packages import release
+
+_MISSING = re.compile(r"ModuleNotFoundError: No module named '(\w+)'")
 
 
 def install_again(on: OnLive) -> tuple[Fix, ...]:
     """What the error's own words ask for, where they are known, then the same version once more with what it needs."""
-    hint, proof = import_errors.hint(on.live.import_error or ""), framework_proof(on.python, on.framework.name)
-    first = (Fix(hint.fix, action="reinstall-package", verify=proof),) if hint and hint.fix else ()
-    says = f"Install it again with what it needs, by {manager_of(on.python)}."
-    return (*first, Fix(says, (_again(on),), "reinstall-package", verify=proof))
+    name, version = on.framework.distribution or on.framework.name, on.framework.version
+    spec = f"{name}=={release(version)}" if isinstance(version, str) and version else name
+    says, proof = f"Install it again with what it needs, by {manager_of(on.python)}.", _proof(on)
+    again = Fix(says, (install(on.python, spec, force=True),), "reinstall-package", verify=proof)
+    return (*hinted(on), *what_it_requires(on), again)
 
 
 def after_crash(on: OnLive) -> tuple[Fix, ...]:
     """What to do about a framework whose process dies of a signal."""
+    if outside_fixes := outside(on.live):
+        return outside_fixes
+    name, version = on.framework.distribution or on.framework.name, on.framework.version
+    spec = f"{name}=={release(version)}" if isinstance(version, str) and version else name
     says = "Install it again with what it needs."
-    return outside(on.live) or (Fix(says, (_again(on),), "reinstall-package"),)
+    return (Fix(says, (install(on.python, spec, force=True),), "reinstall-package"),)
 
 
 def outside(live: Live) -> tuple[Fix, ...]:
@@ -32,12 +43,41 @@ def outside(live: Live) -> tuple[Fix, ...]:
             "Give the virtual machine its host's CPU type (QEMU and Proxmox: host), or use a computer or a build whose "
             "instructions fit: this shows those that the CPU has."
         )
-        return (Fix(says, ("lscpu | grep -E 'Model name|Flags'",), impact="none"),)
+        return (Fix(says, (Shell("lscpu | grep -E 'Model name|Flags'", lookup=True),), impact="none"),)
     return ()
 
 
-def _again(on: OnLive) -> str:
-    """The command that installs the same version once more with what it needs."""
-    name, version = on.framework.distribution or on.framework.name, on.framework.version
-    spec = f"{name}=={release(version)}" if isinstance(version, str) and version else name
-    return install(on.python, spec, force=True)
+def hinted(on: OnLive) -> tuple[Fix, ...]:
+    """What the error's own words ask for, where they are known."""
+    hint = import_errors.hint(on.live.import_error or "")
+    return (Fix(hint.fix, action="reinstall-package", verify=_proof(on)),) if hint and hint.fix else ()
+
+
+def what_it_requires(on: OnLive) -> tuple[Fix, ...]:
+    """Bring the packages that the framework requires and that are gone; empty where nothing of that kind is missing.
+
+    A requirement of the very version that is installed leaves it as it is, whatever index it came from.
+    """
+    found = _MISSING.search(on.live.import_error or "")
+    name = on.framework.distribution or on.framework.name
+    version = version_of(on.python, name)
+    if found is None or found[1] == on.framework.name or version is None:
+        return ()
+    says = f"Install what {on.name} requires and what is gone: {found[1]}, and more if more is missing."
+    return (Fix(says, (install(on.python, f"{name}=={version}"),), "reinstall-package", verify=_proof(on)),)
+
+
+def torch_again(on: OnLive) -> tuple[Fix, ...]:
+    """Install the same PyTorch once more over what is damaged, with those packages that are compiled against it."""
+    versions = {name: version_of(on.python, name) for name in torch_family(on.python)}
+    own = on.framework.version if isinstance(on.framework.version, str) else None
+    versions["torch"] = versions["torch"] or own
+    specs = [f"{name}=={version}" if version else name for name, version in versions.items()]
+    index = index_of_build(versions["torch"] or "")
+    says = f"Install the same PyTorch again with its libraries, by {manager_of(on.python)}."
+    tasks = another_build(on.python, *specs, index=index)
+    return (Fix(says, tasks, "reinstall-package", verify=_proof(on)),)
+
+
+def _proof(on: OnLive) -> Task | None:
+    return framework_proof(on.python, on.framework.name)

@@ -1,30 +1,31 @@
 """Fixes of Intel's compute stack: Level Zero, the render group, PyTorch's builds for XPU."""
 
-import shlex
-
 from gpudoctor.facts import Facts, Node, Python
 from gpudoctor.judge import Fix
 from gpudoctor.knowledge import intel
 from gpudoctor.maybe import known_or
 from gpudoctor.remedies import amd, system
 from gpudoctor.remedies.container import engine
-from gpudoctor.remedies.python import install, torch_family, uninstall
+from gpudoctor.remedies.python import another_build, install, torch_family
 from gpudoctor.subjects import in_container
+from gpudoctor.tasks import Command, Shell, Task, Tasks, cmd, lines, query
+from gpudoctor.tasks.blanks import REST
 from gpudoctor.views.intel import VERIFY, xpu_builds
 
 START = "https://docs.pytorch.org/docs/stable/notes/get_start_xpu.html"
 DRIVERS = "https://dgpu-docs.intel.com/driver/client/overview.html"
 KERNELS = "https://dgpu-docs.intel.com/driver/kernel-driver-types.html"
 INDEX = "https://download.pytorch.org/whl/xpu"
-LISTS = "sycl-ls; clinfo -l"
+_START = 'docker run --device /dev/dri --group-add "$(stat -c %g /dev/dri/renderD128)" ...'
+LISTS = Shell("sycl-ls; clinfo -l", lookup=True)
 
 
-def verify(python: Python) -> str:
+def verify(python: Python) -> Command:
     """The command that asks PyTorch for Intel's GPUs."""
-    return f"{shlex.quote(python.path)} -c {shlex.quote(VERIFY)}"
+    return query(python.path, "-c", VERIFY)
 
 
-def proof(facts: Facts) -> str:
+def proof(facts: Facts) -> Task:
     """The command that shows whether programs reach the GPU: PyTorch's own word where it is built for it."""
     return next((verify(python) for python, _ in xpu_builds(facts)), LISTS)
 
@@ -33,8 +34,8 @@ def xpu_build(python: Python) -> Fix:
     """Replace PyTorch by its build for Intel's GPUs, which brings the SYCL runtime along."""
     names = torch_family(python)
     says = "Install PyTorch's XPU build from its own index; code then asks for the device xpu in place of cuda."
-    commands = (uninstall(python, *names), install(python, *names, index=INDEX))
-    undo = install(python, *names)
+    commands = another_build(python, *names, index=INDEX)
+    undo = (install(python, *names),)
     return Fix(says, commands, "reinstall-package", undo=undo, verify=verify(python))
 
 
@@ -52,15 +53,19 @@ def join_group(facts: Facts, node: Node) -> tuple[Fix, ...]:
     name, gid = amd.group_of(facts, node), known_or(node.gid, -1)
     if in_container(facts):
         says = f"Start the container with the numeric group {gid} of the host, to which {node.path} belongs."
-        command = f"docker run --device /dev/dri --group-add {gid} ..."
-        return (Fix(says, (command,), "restart-process", needs="a new container", verify=proof(facts)),)
-    user = known_or(facts.host.user.name, None) or "$USER"
+        command = cmd("docker", "run", "--device", "/dev/dri", "--group-add", gid, REST)
+        return (
+            Fix(says, (command,), "restart-process", needs="a new container", verify=proof(facts), place="outside"),
+        )
     if name in ("root", "0"):
         name = "render"
     says = f"Add yourself to the group {name}, to which render nodes belong, then log out and in again."
     return (
         system.relogin(
-            says, (f"sudo usermod -aG {name} {user}",), f"sudo gpasswd -d {user} {name}", f"id -nG; {proof(facts)}"
+            says,
+            (system.join_groups(facts, name),),
+            (system.leave_group(facts, name),),
+            proof(facts),
         ),
     )
 
@@ -73,10 +78,15 @@ def pass_devices(facts: Facts) -> tuple[Fix, ...]:
             "spec:\n  containers:\n    - name: ...\n      resources:\n        limits:\n          gpu.intel.com/i915: 1"
         )
         says = "Ask for the GPU in the pod's specification; the node needs Intel's device plugin (or gpu.intel.com/xe)."
-        return (Fix(says, (limit,), "restart-process", needs="a new container", verify=proof(facts)),)
-    commands = {
-        "apptainer": ("apptainer exec --bind /dev/dri ...",),
-        "podman": ("podman run --device /dev/dri --group-add keep-groups ...",),
-    }.get(name, ('docker run --device /dev/dri --group-add "$(stat -c %g /dev/dri/renderD128)" ...',))
+        return (
+            Fix(
+                says, (lines(limit),), "restart-process", needs="a new container", verify=proof(facts), place="outside"
+            ),
+        )
+    ways: dict[str, Tasks] = {
+        "apptainer": (cmd("apptainer", "exec", "--bind", "/dev/dri", REST),),
+        "podman": (cmd("podman", "run", "--device", "/dev/dri", "--group-add", "keep-groups", REST),),
+    }
+    commands = ways.get(name, (Shell(_START, blanks=(REST,)),))
     says = "Start the container with the render nodes of the GPU, and with the group that opens them."
-    return (Fix(says, commands, "restart-process", needs="a new container", verify=proof(facts)),)
+    return (Fix(says, commands, "restart-process", needs="a new container", verify=proof(facts), place="outside"),)

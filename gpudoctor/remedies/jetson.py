@@ -1,10 +1,9 @@
 """Fixes of Jetsons, whose wheels come from an index of their own."""
 
-import shlex
-
 from gpudoctor.facts import Facts, Python
 from gpudoctor.judge import Fix
 from gpudoctor.knowledge import jetson
+from gpudoctor.tasks import Task, Tasks, cmd
 
 GUIDE = "https://docs.nvidia.com/deeplearning/frameworks/install-pytorch-jetson-platform/"
 
@@ -14,14 +13,14 @@ def wheels(facts: Facts) -> jetson.Release | None:
     return jetson.release(facts.host.l4t) if isinstance(facts.host.l4t, str) else None
 
 
-def install_wheels(facts: Facts, python: Python, names: tuple[str, ...], commands: tuple[str, ...], verify: str) -> Fix:
+def install_wheels(facts: Facts, python: Python, names: tuple[str, ...], tasks: Tasks, verify: Task) -> Fix:
     """Install the wheels that are built for this JetPack.
 
     Args:
         facts: the machine.
         python: the environment.
         names: the packages.
-        commands: what to type where the environment's Python is the one that the wheels are for.
+        tasks: what is done where the environment's Python is the one that the wheels are for.
         verify: the command that shows that it helped.
     """
     found = wheels(facts)
@@ -33,8 +32,8 @@ def install_wheels(facts: Facts, python: Python, names: tuple[str, ...], command
         return Fix(f"{says}: {GUIDE}", action="reinstall-package", verify=verify)
     own = ".".join(python.version.split(".")[:2]) if isinstance(python.version, str) else found.python
     if own == found.python:
-        return Fix(f"{says}. {GUIDE}", commands, "reinstall-package", verify=verify)
-    made = shlex.quote(f"{python.prefix if isinstance(python.prefix, str) else 'env'}-jetson")
-    install = f"{made}/bin/python -m pip install --index-url {found.index} {' '.join(names)}"
+        return Fix(f"{says}. {GUIDE}", tasks, "reinstall-package", verify=verify)
+    made = f"{python.prefix if isinstance(python.prefix, str) else 'env'}-jetson"
+    install = cmd(f"{made}/bin/python", "-m", "pip", "install", "--index-url", found.index, *names)
     says = f"{says}. They are for Python {found.python}, so make an environment of that. {GUIDE}"
-    return Fix(says, (f"python{found.python} -m venv {made}", install), "reinstall-package", verify=verify)
+    return Fix(says, (cmd(f"python{found.python}", "-m", "venv", made), install), "reinstall-package", verify=verify)

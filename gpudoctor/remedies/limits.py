@@ -2,6 +2,7 @@
 
 from gpudoctor.facts import Gpu
 from gpudoctor.maybe import known_or
+from gpudoctor.tasks import Command, as_root
 
 # nvidia-smi --lock-gpu-clocks is for Volta and newer (nvidia-smi(1)).
 _LOCKS_CLOCKS = 7.0
@@ -9,13 +10,16 @@ _LOCKS_CLOCKS = 7.0
 _PART = 0.8
 
 
-def lower(gpu: Gpu) -> tuple[str, str] | None:
+def lower(gpu: Gpu) -> tuple[Command, Command] | None:
     """The command that makes a GPU run cooler and the one that takes it back; None where nothing is known to work."""
     capability = known_or(gpu.capability, None)
     if capability is not None and float(capability) >= _LOCKS_CLOCKS:
-        return f"sudo nvidia-smi -i {gpu.index} -lgc 300,1200", f"sudo nvidia-smi -i {gpu.index} -rgc"
+        return (
+            as_root("nvidia-smi", "-i", gpu.index, "-lgc", "300,1200"),
+            as_root("nvidia-smi", "-i", gpu.index, "-rgc"),
+        )
     limit = known_or(gpu.power_limit, None)
     if limit:
-        stem = f"sudo nvidia-smi -i {gpu.index} -pl"
-        return f"{stem} {limit * _PART:.0f}", f"{stem} {limit:.0f}"
+        stem = ("nvidia-smi", "-i", gpu.index, "-pl")
+        return as_root(*stem, f"{limit * _PART:.0f}"), as_root(*stem, f"{limit:.0f}")
     return None

@@ -1,13 +1,16 @@
 """Fixes of NVIDIA's kernel module: load it, build it, finish its upgrade, and who has to do so for a container."""
 
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix
+from gpudoctor.judge import Action, Fix
 from gpudoctor.knowledge import packages
 from gpudoctor.maybe import Unknown
 from gpudoctor.remedies import prebuilt, system
 from gpudoctor.remedies.driver import flavour_for
+from gpudoctor.remedies.system import NVIDIA_SMI
 from gpudoctor.remedies.system import driver_packages as driver_packages
 from gpudoctor.subjects import in_container
+from gpudoctor.tasks import Shell, Task, Tasks, as_root, filtered, query
+from gpudoctor.tasks.blanks import VERSION
 
 # The order in which the modules let go of each other.
 _ORDER = ("nvidia_drm", "nvidia_modeset", "nvidia_peermem", "nvidia_fs", "gdrdrv", "nvidia_uvm", "nvidia")
@@ -18,13 +21,17 @@ def reload_module(facts: Facts) -> Fix:
     """Unload the old module and load the one on disk, without a restart of the computer."""
     loaded = facts.nvidia.kernel.modules
     names = [m for m in _ORDER if isinstance(loaded, Unknown) or m in loaded or m == "nvidia"]
-    commands = ["sudo fuser -v /dev/nvidia*", f"sudo rmmod {' '.join(names)}", "sudo modprobe nvidia"]
+    commands: Tasks = (
+        Shell("fuser -v /dev/nvidia*", root=True, lookup=True),
+        as_root("rmmod", *names),
+        as_root("modprobe", "nvidia"),
+    )
     return Fix(
         "Without a restart: stop every program that uses the GPU (the desktop too), then reload the module.",
-        tuple(commands),
+        commands,
         "reload-module",
         root=True,
-        verify="nvidia-smi",
+        verify=NVIDIA_SMI,
     )
 
 
@@ -52,18 +59,19 @@ def node_reload(says: str) -> Fix:
     """For a container: its host's module has to be loaded anew, and containers started again."""
     return Fix(
         says,
-        ("sudo reboot",),
+        (as_root("reboot"),),
         "reboot",
         root=True,
         needs="restart of the containers",
-        impact="reversible",
-        verify="nvidia-smi",
+        verify=NVIDIA_SMI,
+        place="outside",
     )
 
 
-def on_the_host(says: str, *commands: str) -> Fix:
-    """What a container cannot mend: commands for its host."""
-    return Fix(says, commands, "reload-module" if commands else None, root=True, needs="restart of the container")
+def on_the_host(says: str, *tasks: Task) -> Fix:
+    """What a container cannot fix: commands for its host."""
+    action: Action | None = "reload-module" if tasks else None
+    return Fix(says, tasks, action, root=True, needs="restart of the container", place="outside")
 
 
 def uses_runfile(facts: Facts) -> bool:
@@ -71,13 +79,14 @@ def uses_runfile(facts: Facts) -> bool:
     return facts.nvidia.kernel.installer == "runfile"
 
 
-def run_installer(facts: Facts, version: str | None) -> tuple[str, ...]:
+def run_installer(facts: Facts, version: str | None) -> Tasks:
     """The command that runs NVIDIA's installer again so that DKMS follows later kernels by itself."""
     machine = facts.host.architecture if isinstance(facts.host.architecture, str) else "x86_64"
-    return (f"sudo sh NVIDIA-Linux-{machine}-{version or 'VERSION'}.run --dkms",)
+    blanks = () if version else (VERSION,)
+    return (as_root("sh", f"NVIDIA-Linux-{machine}-{version or VERSION.name}.run", "--dkms", blanks=blanks),)
 
 
-def headers(facts: Facts) -> tuple[str, ...]:
+def headers(facts: Facts) -> Tasks:
     """The command that installs the running kernel's headers; none where the package manager is not known."""
     family = system.family_of(facts)
     if family is None:
@@ -98,11 +107,11 @@ def uses_akmods(facts: Facts) -> bool:
     return facts.host.distribution.id in ("fedora", "nobara") and not facts.nvidia.kernel.dkms
 
 
-def build_commands(facts: Facts) -> tuple[str, ...]:
+def build_commands(facts: Facts) -> Tasks:
     """The commands that build the installed driver's module for the running kernel; the headers come first."""
     kernel, family = system.kernel_of(facts), system.family_of(facts)
     if uses_akmods(facts):
-        return (*headers(facts), f"sudo akmods --force --kernels {kernel}")
+        return (*headers(facts), as_root("akmods", "--force", "--kernels", kernel))
     if family == "suse":
         return (*headers(facts), *system.reinstall(facts, *module_packages(facts)))
     if family == "arch" and not facts.nvidia.kernel.dkms:
@@ -110,7 +119,7 @@ def build_commands(facts: Facts) -> tuple[str, ...]:
     return (*_headers_if_missing(facts), *_dkms(facts, kernel))
 
 
-def _arch_module(facts: Facts, kernel: str) -> tuple[str, ...]:
+def _arch_module(facts: Facts, kernel: str) -> Tasks:
     """Without DKMS each kernel package has a module package of its own, and kernels besides `linux` need DKMS.
 
     A partial upgrade is not supported there, so the command upgrades everything.
@@ -120,20 +129,20 @@ def _arch_module(facts: Facts, kernel: str) -> tuple[str, ...]:
         return system.install(facts, f"{manjaro}-nvidia")
     if flavour_for(facts) == "proprietary":
         return ()  # for GPUs before Turing the module is in the AUR
-    return (f"sudo pacman -Syu {packages.headers_package('arch', kernel)} nvidia-open-dkms",)
+    return (as_root("pacman", "-Syu", packages.headers_package("arch", kernel), "nvidia-open-dkms"),)
 
 
-def _headers_if_missing(facts: Facts) -> tuple[str, ...]:
+def _headers_if_missing(facts: Facts) -> Tasks:
     return () if facts.host.kernel.headers is True else headers(facts)
 
 
-def _dkms(facts: Facts, kernel: str) -> tuple[str, ...]:
+def _dkms(facts: Facts, kernel: str) -> Tasks:
     entries = facts.nvidia.kernel.dkms
     known_entries = () if isinstance(entries, Unknown) or entries is None else entries
     named = dict.fromkeys(f"{e.module}/{e.version}" for e in known_entries if e.state != "broken")
     if len(named) == 1:
-        return (f"sudo dkms install {next(iter(named))} -k {kernel}",)
-    return (f"sudo dkms autoinstall -k {kernel}",)
+        return (as_root("dkms", "install", next(iter(named)), "-k", kernel),)
+    return (as_root("dkms", "autoinstall", "-k", kernel),)
 
 
 def rebuild(facts: Facts, version: str | None) -> tuple[Fix, ...]:
@@ -149,9 +158,9 @@ def rebuild(facts: Facts, version: str | None) -> tuple[Fix, ...]:
         return (_newer_image(kernel),)
     if system.family_of(facts) is None:
         return (_image(kernel),)
-    commands = (*build_commands(facts), "sudo modprobe nvidia")
+    commands = (*build_commands(facts), as_root("modprobe", "nvidia"))
     says = f"Build the module for kernel {kernel}, then load it."
-    build = Fix(says, commands, "reinstall-package", root=True, verify="nvidia-smi")
+    build = Fix(says, commands, "reinstall-package", root=True, verify=NVIDIA_SMI)
     ready = prebuilt.install(facts, version)
     if ready is None:
         return (build,)
@@ -164,7 +173,7 @@ def _installer_again(facts: Facts, version: str | None, kernel: str) -> Fix:
         f"with --dkms the module is rebuilt for later kernels by itself. Old installers: {_ARCHIVE}"
     )
     commands = (*_headers_if_missing(facts), *system.install(facts, "dkms"), *run_installer(facts, version))
-    return Fix(says, commands, "reinstall-package", root=True, verify="nvidia-smi")
+    return Fix(says, commands, "reinstall-package", root=True, verify=NVIDIA_SMI)
 
 
 def _boot_the_other(facts: Facts) -> Fix:
@@ -176,9 +185,9 @@ def _boot_the_other(facts: Facts) -> Fix:
 def _newer_image(kernel: str) -> Fix:
     """Nothing is built on a system that is an image (ostree, bootc): kernel and module come with it."""
     says = f"Bring the image to one with NVIDIA's module for its kernel (this one has none for {kernel}), and restart."
-    commands = ("rpm-ostree status", "sudo rpm-ostree upgrade", "sudo systemctl reboot")
-    undo = "sudo rpm-ostree rollback"
-    return Fix(says, commands, "reinstall-package", root=True, needs="reboot", undo=undo, verify="nvidia-smi")
+    commands = (query("rpm-ostree", "status"), as_root("rpm-ostree", "upgrade"), as_root("systemctl", "reboot"))
+    undo = (as_root("rpm-ostree", "rollback"),)
+    return Fix(says, commands, "reinstall-package", root=True, needs="reboot", undo=undo, verify=NVIDIA_SMI)
 
 
 def _image(kernel: str) -> Fix:
@@ -188,7 +197,7 @@ def _image(kernel: str) -> Fix:
         "reinstall-package",
         root=True,
         needs="reboot",
-        verify="nvidia-smi",
+        verify=NVIDIA_SMI,
     )
 
 
@@ -206,43 +215,59 @@ def finish_upgrade(facts: Facts, version: str) -> tuple[Fix, ...]:
         f"Finish the upgrade so that the kernel module becomes {version} too; restart only once modinfo says "
         f"{version}, because before that a restart loads the old module again."
     )
-    commands = (*_finish(facts, family), "modinfo -F version nvidia")
-    return (Fix(says, commands, "reinstall-package", root=True, needs="reboot", verify="modinfo -F version nvidia"),)
+    commands = (*_finish(facts, family), query("modinfo", "-F", "version", "nvidia"))
+    return (
+        Fix(
+            says,
+            commands,
+            "reinstall-package",
+            root=True,
+            needs="reboot",
+            verify=query("modinfo", "-F", "version", "nvidia"),
+        ),
+    )
 
 
-def _finish(facts: Facts, family: packages.Family) -> tuple[str, ...]:
+def _finish(facts: Facts, family: packages.Family) -> Tasks:
     names = module_packages(facts)
     if family == "debian":
         again = (packages.install_command(family, names),) if names else ()
-        first = ("sudo dpkg --configure -a", "sudo apt-get update", "sudo apt-get --fix-broken install")
+        first = (
+            as_root("dpkg", "--configure", "-a"),
+            as_root("apt-get", "update"),
+            as_root("apt-get", "--fix-broken", "install"),
+        )
         return (*first, *again, *_build(facts))
     if family == "fedora":
-        return ("sudo dnf distro-sync '*nvidia*' 'cuda-drivers*'", *_build(facts))
+        return (as_root("dnf", "distro-sync", "*nvidia*", "cuda-drivers*"), *_build(facts))
     if family == "suse":
-        return ("sudo zypper refresh", "sudo zypper update '*nvidia*'")
-    return ("sudo pacman -Syu",)
+        return (as_root("zypper", "refresh"), as_root("zypper", "update", "*nvidia*"))
+    return (as_root("pacman", "-Syu"),)
 
 
-def _build(facts: Facts) -> tuple[str, ...]:
+def _build(facts: Facts) -> Tasks:
     kernel = system.kernel_of(facts)
     if uses_akmods(facts):
-        return (f"sudo akmods --force --kernels {kernel}",)
-    return (f"sudo dkms autoinstall -k {kernel}",) if facts.nvidia.kernel.dkms else ()
+        return (as_root("akmods", "--force", "--kernels", kernel),)
+    return (as_root("dkms", "autoinstall", "-k", kernel),) if facts.nvidia.kernel.dkms else ()
 
 
 def _installer_for(facts: Facts, version: str) -> Fix:
     says = f"Install the kernel module of {version} too: run the installer of that version again, then restart."
-    return Fix(says, run_installer(facts, version), "reinstall-package", root=True, needs="reboot", verify="nvidia-smi")
+    return Fix(says, run_installer(facts, version), "reinstall-package", root=True, needs="reboot", verify=NVIDIA_SMI)
 
 
 def hang_fixes(facts: Facts) -> tuple[Fix, ...]:
     """What ends a call into the driver that never comes back."""
     if in_container(facts):
         says = "On the host: look at the last Xid and NVRM lines, then restart it."
-        return (on_the_host(says, "sudo dmesg | grep -E 'NVRM|Xid' | tail"),)
+        return (on_the_host(says, filtered(query("dmesg", root=True), query("grep", "-E", "NVRM|Xid"), query("tail"))),)
     look = Fix(
         "Look for the cause: programs in uninterruptible sleep (D), and the driver's last messages.",
-        ("ps -eo pid,stat,wchan:32,cmd | awk '$2 ~ /^D/'", "sudo dmesg | grep -E 'NVRM|Xid' | tail"),
+        (
+            filtered(query("ps", "-eo", "pid,stat,wchan:32,cmd"), query("awk", "$2 ~ /^D/")),
+            filtered(query("dmesg", root=True), query("grep", "-E", "NVRM|Xid"), query("tail")),
+        ),
         impact="none",
     )
     again = restart("Restart the computer: a call that hangs in the kernel cannot be ended otherwise.")

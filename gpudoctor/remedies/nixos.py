@@ -5,6 +5,7 @@ pkgs/os-specific/linux/nvidia-x11).
 """
 
 from gpudoctor.judge import Fix
+from gpudoctor.tasks import as_root, lines, query
 
 _FILE = "/etc/nixos/configuration.nix"
 
@@ -26,8 +27,8 @@ def install_driver(says: str, branch: int, flavour: str, legacy: bool) -> Fix:
         f"hardware.nvidia.open = {'true' if flavour == 'open' else 'false'};\n"
         f"hardware.nvidia.package = config.boot.kernelPackages.nvidiaPackages.{package};"
     )
-    commands = (block, "sudo nixos-rebuild boot", "sudo reboot")
-    undo = "sudo nixos-rebuild boot --rollback"
+    commands = (lines(block), as_root("nixos-rebuild", "boot"), as_root("reboot"))
+    undo = (as_root("nixos-rebuild", "boot", "--rollback"),)
     return Fix(
         f"{says} On NixOS its configuration names it.",
         commands,
@@ -35,5 +36,5 @@ def install_driver(says: str, branch: int, flavour: str, legacy: bool) -> Fix:
         root=True,
         needs="reboot",
         undo=undo,
-        verify="nvidia-smi",
+        verify=query("nvidia-smi"),
     )

@@ -5,6 +5,7 @@ from gpudoctor.judge import Fix
 from gpudoctor.knowledge import packages
 from gpudoctor.maybe import Unknown
 from gpudoctor.remedies import system
+from gpudoctor.tasks import as_root, query
 
 _NAME = ("linux-modules-nvidia-", "linux-objects-nvidia-")
 
@@ -34,8 +35,8 @@ def install(facts: Facts, version: str | None) -> Fix | None:
     names = (f"{stem}-{kernel}", *((f"{stem}-{follows}",) if follows else ()))
     says = "Install Ubuntu's ready, signed module for this kernel"
     says += ", with the package that brings it for later kernels, then load it." if follows else ", then load it."
-    commands = ("sudo apt-get update", *system.install(facts, *names), "sudo modprobe nvidia")
-    return Fix(says, commands, "reinstall-package", root=True, verify="nvidia-smi")
+    commands = (as_root("apt-get", "update"), *system.install(facts, *names), as_root("modprobe", "nvidia"))
+    return Fix(says, commands, "reinstall-package", root=True, verify=query("nvidia-smi"))
 
 
 def by_dkms(facts: Facts, version: str | None) -> tuple[Fix, ...]:
@@ -44,11 +45,14 @@ def by_dkms(facts: Facts, version: str | None) -> tuple[Fix, ...]:
     if family is None or not version:
         return ()
     headers = packages.headers_package(family, system.kernel_of(facts))
-    commands = (*system.install(facts, headers, f"nvidia-dkms-{_branch(facts, version)}"), "sudo modprobe nvidia")
+    commands = (
+        *system.install(facts, headers, f"nvidia-dkms-{_branch(facts, version)}"),
+        as_root("modprobe", "nvidia"),
+    )
     says = "Where there is no such package for this kernel: let DKMS build the module, for this and later kernels."
     if facts.host.kernel.secure_boot is True:
         says += " With Secure Boot its key (MOK) has to be enrolled, which the installation asks for."
-    return (Fix(says, commands, "reinstall-package", root=True, verify="nvidia-smi"),)
+    return (Fix(says, commands, "reinstall-package", root=True, verify=query("nvidia-smi")),)
 
 
 def _is_ubuntus(kernel: str) -> bool:

@@ -5,8 +5,9 @@ from collections.abc import Callable
 from gpudoctor.facts import Extension, Facts, Python
 from gpudoctor.remedies.frameworks import cupy_verify, jax_verify, onnxruntime_verify, tensorflow_verify, verify
 from gpudoctor.remedies.python import torch_verify
+from gpudoctor.tasks import Command, Task, filtered, query
 
-_VERIFIES: dict[str, Callable[[Python], str]] = {
+_VERIFIES: dict[str, Callable[[Python], Command]] = {
     "torch": torch_verify,
     "tensorflow": tensorflow_verify,
     "cupy": cupy_verify,
@@ -16,13 +17,13 @@ _VERIFIES: dict[str, Callable[[Python], str]] = {
 _SHOWS = "print(torch.cuda.device_count(), torch.cuda.get_device_name(0))"
 
 
-def framework_proof(python: Python, name: str | None = None) -> str | None:
+def framework_proof(python: Python, name: str | None = None) -> Task | None:
     """The command that runs a framework on the GPU: the named one, else the environment's first; None: it has none."""
     names = [name] if name else [f.name for f in python.frameworks if f.variant != "cpu"]
     return next((_VERIFIES[n](python) for n in names if n in _VERIFIES), None)
 
 
-def cuda_proof(facts: Facts) -> str:
+def cuda_proof(facts: Facts) -> Task:
     """The command that asks CUDA itself, as every framework does: "error: 0 GPUs: 1" is well.
 
     nvidia-smi asks NVML, which uses neither nvidia_uvm nor CUDA_VISIBLE_DEVICES.
@@ -35,15 +36,15 @@ def cuda_proof(facts: Facts) -> str:
     return verify(python or Python(path="python3"), code)
 
 
-def hip_proof(facts: Facts) -> str:
+def hip_proof(facts: Facts) -> Task:
     """The command that asks HIP: by an examined PyTorch for ROCm, else by ROCm's own tool."""
     for python in facts.pythons:
         if any(f.name == "torch" and f.variant == "rocm" for f in python.frameworks):
             return verify(python, f"import torch; {_SHOWS}")
-    return "rocminfo | grep -E 'Marketing Name|Name: +gfx'"
+    return filtered(query("rocminfo"), query("grep", "-E", "Marketing Name|Name: +gfx"))
 
 
-def extension_proof(python: Python, extension: Extension) -> str:
+def extension_proof(python: Python, extension: Extension) -> Task:
     """The command that loads a compiled extension beside PyTorch, whose libraries it needs in the process."""
     site = python.site_packages if isinstance(python.site_packages, str) else ""
     name = extension.path.rpartition("/")[2]

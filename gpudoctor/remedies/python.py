@@ -1,7 +1,6 @@
 """Fixes inside a Python environment, by whoever installs packages there: uv, pip, conda, pixi or poetry."""
 
 import re
-import shlex
 from collections.abc import Sequence
 
 from gpudoctor.facts import CondaPackage, Facts, Framework, Gpu, Python
@@ -9,20 +8,18 @@ from gpudoctor.judge import Fix
 from gpudoctor.knowledge import torch
 from gpudoctor.maybe import Unknown, present
 from gpudoctor.remedies import jetson
+from gpudoctor.remedies.pip import Installer, pip, replace
 from gpudoctor.subjects import compute_gpus, in_container
+from gpudoctor.tasks import Command, Edit, Section, Tasks, cmd, lines, query
 from gpudoctor.views.gpus import torch_gfx
 
 NEW = "~/gpu-env"  # an environment that a fix makes
+REMOVE_NEW = cmd("rm", "-r", NEW)
 
 
 def manager_of(python: Python) -> str:
     """Who installs packages there; pip where it is unknown, because it is everywhere."""
     return "pip" if isinstance(python.manager, Unknown) else python.manager
-
-
-def quote(spec: str) -> str:
-    """A requirement as the shell takes it: brackets, < and > are quoted."""
-    return shlex.quote(spec) if not spec.replace("=", "").replace("-", "").replace(".", "").isalnum() else spec
 
 
 def install(
@@ -33,7 +30,7 @@ def install(
     force: bool = False,
     no_deps: bool = False,
     options: Sequence[str] = (),
-) -> str:
+) -> Command:
     """The command that installs packages of the Python package index into this environment.
 
     Args:
@@ -43,86 +40,101 @@ def install(
         upgrade: take a newer version although one is there.
         force: install again although it is there.
         no_deps: leave dependencies alone.
-        options: further options of pip.
+        options: further options of pip, each word for itself.
     """
-    words = " ".join(quote(s) for s in specs)
-    flags = [f"--index-url {index}" if index else "", "--no-deps" if no_deps else "", *options]
+    flags = [*(("--index-url", index) if index else ()), *(("--no-deps",) if no_deps else ()), *options]
     manager = manager_of(python)
-    if not (force or any(flags)) and (into := _into_project(python)):
-        return _join(into, *(_newer(manager, specs) if upgrade else [words]))
-    if manager == "uv":
-        flags = [_permission(python), "--upgrade" if upgrade else "", "--reinstall" if force else "", *flags]
-        return _join(f"uv pip install --python {shlex.quote(python.path)}", *flags, words)
-    flags = [_permission(python), "--upgrade" if upgrade else "", "--force-reinstall" if force else "", *flags]
-    return _join(f"{_pip(python)} install", *flags, words)
+    if not (force or flags) and (into := _into_project(python)):
+        return cmd(*into, *(_newer(manager, specs) if upgrade else specs), person=not _is_found(python))
+    newer = ("--upgrade",) if upgrade else ()
+    again = () if not force else ("--reinstall",) if manager == "uv" else ("--force-reinstall",)
+    return pip(_installer(python), python.path, "install", *_permission(python), *newer, *again, *flags, *specs)
 
 
-def _into_project(python: Python) -> str:
-    """The command that puts packages into a project's own file; empty where there is none."""
+def _into_project(python: Python) -> tuple[str, ...]:
+    """The words that put packages into a project's own file; none where there is none."""
     manager = manager_of(python)
     if manager == "pixi":
-        return "pixi add --pypi"
+        return ("pixi", "add", *manifest_of(python), "--pypi")
     if manager not in ("uv", "poetry") or not isinstance(python.project, str):
-        return ""
-    folder = shlex.quote(python.project)
-    return f"uv add --project {folder}" if manager == "uv" else f"poetry --directory {folder} add"
+        return ()
+    uv = ("uv", "add", "--project", python.project)
+    return uv if manager == "uv" else ("poetry", "--directory", python.project, "add")
+
+
+def manifest_of(python: Python) -> tuple[str, ...]:
+    """The words by which pixi is told which workspace is meant; none where that is not known."""
+    prefix = python.prefix if isinstance(python.prefix, str) else ""
+    place = python.project if isinstance(python.project, str) else prefix.partition("/.pixi/")[0]
+    return ("--manifest-path", place) if place and (place == python.project or "/.pixi/" in prefix) else ()
+
+
+def _pixi(python: Python, *words: str) -> Command:
+    """A command of pixi's, which looks for the workspace in the working directory where it is not told."""
+    verb, *rest = words
+    place = manifest_of(python)
+    return cmd("pixi", verb, *place, *rest, person=not place)
+
+
+def _is_found(python: Python) -> bool:
+    """Whether the project is known by its path, so that its manager finds it from everywhere."""
+    return manager_of(python) != "pixi" or bool(manifest_of(python))
 
 
 def _newer(manager: str, specs: Sequence[str]) -> list[str]:
     """How a project's manager is told to take a newer version than the locked one."""
     names = [re.match(r"[\w.-]*", spec)[0] for spec in specs]  # type: ignore[index]
     if manager == "uv":
-        return [*(f"--upgrade-package {name}" for name in names), *(quote(s) for s in specs)]
+        return [*(word for name in names for word in ("--upgrade-package", name)), *specs]
     if manager == "poetry":  # which skips a package that is there and has no constraint
-        return [f"{s}@latest" if s == name else quote(s) for s, name in zip(specs, names, strict=True)]
-    return [quote(s) for s in specs]
+        return [f"{s}@latest" if s == name else s for s, name in zip(specs, names, strict=True)]
+    return list(specs)
 
 
-def add(python: Python, *specs: str, upgrade: bool = False) -> tuple[str, ...]:
+def add(python: Python, *specs: str, upgrade: bool = False) -> tuple[Command, ...]:
     """The commands that install packages where they stay: in a project its own file decides.
 
     What pip installs beside a lock file is undone by the next `uv sync` or `poetry sync`; pixi's environments have no
     pip of their own.
     """
-    words, manager = " ".join(quote(s) for s in specs), manager_of(python)
-    if manager in ("uv", "poetry") and isinstance(python.project, str):
-        return f"cd {shlex.quote(python.project)}", f"{manager} add {words}"
-    if manager == "pixi":
-        return (f"pixi add --pypi {words}",)
+    if into := _into_project(python):
+        return (cmd(*into, *specs, person=not _is_found(python)),)
     return (install(python, *specs, upgrade=upgrade),)
 
 
-def uninstall(python: Python, *names: str) -> str:
+def another_build(python: Python, *names: str, index: str | None) -> Tasks:
+    """The commands that take these packages from an index, over those that are there in this environment."""
+    return replace(_installer(python), python.path, index, names, *_permission(python))
+
+
+def uninstall(python: Python, *names: str) -> Command:
     """The command that removes packages."""
-    words, may = " ".join(names), _permission(python)
-    if manager_of(python) == "uv":
-        return _join("uv pip uninstall", f"--python {shlex.quote(python.path)}", may, words)
-    return _join(f"{_pip(python)} uninstall -y", may, words)
+    sure = () if manager_of(python) == "uv" else ("-y",)
+    return pip(_installer(python), python.path, "uninstall", *sure, *_permission(python), *names)
 
 
-def _permission(python: Python) -> str:
+def _installer(python: Python) -> Installer:
+    return "uv" if manager_of(python) == "uv" else "pip"
+
+
+def _permission(python: Python) -> tuple[str, ...]:
     """The option without which pip and uv refuse to change a Python that the distribution manages (PEP 668).
 
     What is mended there was put there by pip, and so by somebody who used this option or removed the mark.
     """
-    return "--break-system-packages" if python.externally_managed is True else ""
+    return ("--break-system-packages",) if python.externally_managed is True else ()
 
 
-def _pip(python: Python) -> str:
-    return f"{shlex.quote(python.path)} -m pip"
-
-
-def _join(*words: str) -> str:
-    return " ".join(word for word in words if word)
-
-
-def conda_install(python: Python, *specs: str, channel: str = "conda-forge") -> str:
+def conda_install(python: Python, *specs: str, channel: str = "conda-forge") -> Command:
     """The command that installs conda packages into this environment, by conda or pixi."""
-    words = " ".join(quote(s) for s in specs)
     if manager_of(python) == "pixi":
-        return f"pixi add {words}"
-    prefix = "" if isinstance(python.prefix, Unknown) else f" -p {shlex.quote(python.prefix)}"
-    return f"conda install{prefix} -c {channel} {words}"
+        return _pixi(python, "add", *specs)
+    return cmd("conda", "install", *prefix_of(python), "-c", channel, *specs)
+
+
+def prefix_of(python: Python) -> tuple[str, ...]:
+    """The words by which conda is told which environment is meant."""
+    return () if isinstance(python.prefix, Unknown) else ("-p", python.prefix)
 
 
 def python_minor(python: Python) -> str | None:
@@ -186,11 +198,10 @@ def reinstall_torch(
     by_conda = [c for c in conda_of(python) if c.name in ("pytorch", "libtorch", "pytorch-mutex", "cpuonly")]
     if by_conda or manager_of(python) == "pixi":
         return (_by_conda(python, choice, {c.name for c in by_conda}),)
-    if _from_distribution(python, names):
+    if from_distribution(python, names):
         return (_own_environment(facts, python, choice, names),)
-    commands = (uninstall(python, *names), install(python, *names, index=choice.index))
-    # pip's --extra-index-url lets a newer wheel of another build win, and an installed version satisfies it:
-    # so the old one goes first, and the index is the only one.
+    # pip's --extra-index-url would let a newer wheel of another build win: so the index is the only one
+    commands = another_build(python, *names, index=choice.index)
     says = f"Install the {choice.variant} build of PyTorch, which fits {_fits(facts, choice)}.{lasting(facts)}"
     return (Fix(says, commands, "reinstall-package", undo=_undo(python, framework), verify=torch_verify(python)),)
 
@@ -200,11 +211,13 @@ def torch_family(python: Python) -> tuple[str, ...]:
     return ("torch", *(name for name in ("torchvision", "torchaudio") if has(python, name)))
 
 
-def torch_verify(python: Python) -> str:
+def torch_verify(python: Python) -> Command:
     """The command that runs a kernel: is_available() is True of a build without code for the GPU too."""
-    return (
-        f"""{shlex.quote(python.path)} -c 'import torch; print(torch.__version__, torch.ones(1, device="cuda") * 2)'"""
-    )
+    return _computes(python.path)
+
+
+def _computes(interpreter: str) -> Command:
+    return query(interpreter, "-c", 'import torch; print(torch.__version__, torch.ones(1, device="cuda") * 2)')
 
 
 def lasting(facts: Facts) -> str:
@@ -230,47 +243,54 @@ def _fits(facts: Facts, choice: torch.TorchChoice) -> str:
     return "this GPU, this Python and " + (f"the driver (CUDA {driver})" if driver else "a current driver")
 
 
-def _undo(python: Python, framework: Framework | None) -> str | None:
+def _undo(python: Python, framework: Framework | None) -> Tasks:
+    """The version before, where the usual index has it; `gpudoctor fix --undo` knows the others' indexes."""
     version = framework.version if framework else None
-    return install(python, f"torch=={version}") if isinstance(version, str) and "+" not in version else None
+    return (install(python, f"torch=={version}"),) if isinstance(version, str) and "+" not in version else ()
 
 
 def _project(facts: Facts, python: Python, choice: torch.TorchChoice, names: Sequence[str]) -> Fix:
     """A project's lock file decides: what is installed beside it is undone by the next `uv sync` or `uv run`."""
     name, folder = f"pytorch-{choice.variant}", present(python.project)
     if manager_of(python) == "poetry":
-        commands = (
-            f"cd {shlex.quote(folder)}",
-            f"poetry source add --priority=explicit {name} {choice.index}",
+        poetry = ("poetry", "--directory", folder)
+        tasks: Tasks = (
+            cmd(*poetry, "source", "add", "--priority=explicit", name, choice.index),
             # of what pyproject.toml names already, `poetry add` skips all that has no constraint
-            f"poetry add --source {name} {' '.join(f'{n}@latest' for n in names)}",
+            cmd(*poetry, "add", "--source", name, *(f"{n}@latest" for n in names)),
         )
         says = f"In {folder}, take PyTorch from the index of its {choice.variant} builds, {choice.index}."
-        return Fix(says, commands, "reinstall-package", verify=torch_verify(python))
+        return Fix(says, tasks, "reinstall-package", verify=torch_verify(python))
     says = (
         f"In {folder}/pyproject.toml, send {' and '.join(names)} to the index of PyTorch's {choice.variant} builds, by "
         "the lines below, in place of those that name another source; then lock and install again. (A plain `uv pip "
         f"install` would be undone by the next `uv sync` or `uv run`.) The build fits {_fits(facts, choice)}."
     )
-    reinstall = " ".join(f"--upgrade-package {n}" for n in names)
-    steps = (_uv_lines(name, choice.index, names), f"cd {shlex.quote(folder)}", f"uv lock {reinstall}", "uv sync")
+    newer = [word for n in names for word in ("--upgrade-package", n)]
+    steps = (
+        uv_index(folder, name, choice.index, names),
+        cmd("uv", "lock", "--project", folder, *newer),
+        cmd("uv", "sync", "--project", folder),
+    )
     return Fix(says, steps, "reinstall-package", verify=torch_verify(python))
 
 
-def _uv_lines(name: str, index: str, packages: Sequence[str]) -> str:
-    """The lines of pyproject.toml: https://docs.astral.sh/uv/guides/integration/pytorch/#using-a-pytorch-index."""
-    sources = (f'{package} = {{ index = "{name}" }}' for package in packages)
-    lines = (
-        "# in pyproject.toml:",
-        "[[tool.uv.index]]",
-        f'name = "{name}"',
-        f'url = "{index}"',
-        "explicit = true",
-        "[tool.uv.sources]",
-        *sources,
-        "# then in the shell:",
+def uv_index(folder: str, name: str, index: str, packages: Sequence[str]) -> Edit:
+    """The lines of pyproject.toml: https://docs.astral.sh/uv/guides/integration/pytorch/#using-a-pytorch-index.
+
+    Args:
+        folder: the project's.
+        name: what the index is called.
+        index: its address.
+        packages: what comes from it.
+    """
+    return Edit(
+        f"{folder}/pyproject.toml",
+        sections=(
+            Section("[[tool.uv.index]]", (f'name = "{name}"', f'url = "{index}"', "explicit = true")),
+            Section("[tool.uv.sources]", tuple(f'{package} = {{ index = "{name}" }}' for package in packages)),
+        ),
     )
-    return "\n".join(lines)
 
 
 def _with_another_python(facts: Facts, python: Python, choice: torch.TorchChoice, names: Sequence[str]) -> Fix:
@@ -280,21 +300,29 @@ def _with_another_python(facts: Facts, python: Python, choice: torch.TorchChoice
         f"Make an environment with Python {minor}: no wheel of PyTorch for this GPU and driver exists for Python "
         f"{present(python_minor(python))}; the {choice.variant} build of PyTorch {choice.version} fits.{lasting(facts)}"
     )
-    spec = quote(f"torch=={choice.version}.*")
-    words = " ".join((spec, *names[1:]))
-    commands = new_environment(python, minor, f"--index-url {choice.index} {words}")
-    verify = f"""{NEW}/bin/python -c 'import torch; print(torch.__version__, torch.ones(1, device="cuda") * 2)'"""
-    return Fix(says, commands, "reinstall-package", undo=f"rm -r {NEW}", verify=verify)
+    words = ("--index-url", choice.index, f"torch=={choice.version}.*", *names[1:])
+    commands = new_environment(python, minor, *words)
+    return Fix(says, commands, "reinstall-package", undo=(REMOVE_NEW,), verify=_computes(f"{NEW}/bin/python"))
 
 
-def new_environment(python: Python, minor: str, packages: str) -> tuple[str, ...]:
-    """The commands that make an environment with another release of Python, which uv fetches, and fill it."""
-    uv = "uv" if manager_of(python) == "uv" else f"{shlex.quote(python.path)} -m uv"
+def new_environment(python: Python, minor: str, *words: str) -> tuple[Command, ...]:
+    """The commands that make an environment with another release of Python, which uv fetches, and fill it.
+
+    Args:
+        python: the environment that has another release.
+        minor: the release.
+        words: what is installed, with pip's options.
+    """
+    uv = ("uv",) if manager_of(python) == "uv" else (python.path, "-m", "uv")
     first = () if manager_of(python) == "uv" else (install(python, "uv"),)
-    return (*first, f"{uv} venv --python {minor} {NEW}", f"{uv} pip install --python {NEW} {packages}")
+    return (
+        *first,
+        cmd(*uv, "venv", "--python", minor, NEW),
+        cmd(*uv, "pip", "install", "--python", NEW, *words),
+    )
 
 
-def _from_distribution(python: Python, names: Sequence[str]) -> bool:
+def from_distribution(python: Python, names: Sequence[str]) -> bool:
     """Whether the distribution's package manager brought PyTorch: pip can then neither remove nor replace it."""
     packages = () if isinstance(python.packages, Unknown) else python.packages
     return any(p.name in names and p.folder.startswith("/usr/lib") for p in packages)
@@ -307,13 +335,11 @@ def _own_environment(facts: Facts, python: Python, choice: torch.TorchChoice, na
         f"{_fits(facts, choice)}; the distribution's own package stays as it is. (On Debian and Ubuntu the module venv "
         f"is in the package python3-venv.){lasting(facts)}"
     )
-    words = " ".join(quote(name) for name in names)
     commands = (
-        f"{shlex.quote(python.path)} -m venv {NEW}",
-        f"{NEW}/bin/python -m pip install --index-url {choice.index} {words}",
+        cmd(python.path, "-m", "venv", NEW),
+        cmd(f"{NEW}/bin/python", "-m", "pip", "install", "--index-url", choice.index, *names),
     )
-    verify = f"""{NEW}/bin/python -c 'import torch; print(torch.__version__, torch.ones(1, device="cuda") * 2)'"""
-    return Fix(says, commands, "reinstall-package", undo=f"rm -r {NEW}", verify=verify)
+    return Fix(says, commands, "reinstall-package", undo=(REMOVE_NEW,), verify=_computes(f"{NEW}/bin/python"))
 
 
 def _by_conda(python: Python, choice: torch.TorchChoice, there: set[str]) -> Fix:
@@ -323,8 +349,7 @@ def _by_conda(python: Python, choice: torch.TorchChoice, there: set[str]) -> Fix
         return _by_pixi(python, cuda)
     specs = ["pytorch-gpu", *([f"cuda-version={cuda}"] if cuda else [])]
     keepers = [name for name in ("cpuonly", "pytorch-mutex") if name in there]
-    prefix = "" if isinstance(python.prefix, Unknown) else f" -p {shlex.quote(python.prefix)}"
-    commands = [f"conda remove{prefix} {' '.join(keepers)}"] if keepers else []
+    commands = [cmd("conda", "remove", *prefix_of(python), *keepers)] if keepers else []
     commands.append(conda_install(python, *specs))
     says = "Install conda-forge's GPU build of PyTorch (pytorch-gpu)"
     says += f", after removing {' and '.join(keepers)}, which hold the CPU build in place." if keepers else "."
@@ -336,19 +361,24 @@ def _by_pixi(python: Python, cuda: str) -> Fix:
 
     https://pixi.prefix.dev/latest/python/pytorch
     """
-    lines = ("# in pixi.toml:", "[system-requirements]", f'cuda = "{cuda or 12}"', "# then in the shell:")
+    requires = Section("[system-requirements]", (f'cuda = "{cuda or 12}"',))
+    place = manifest_of(python)[1:]
+    tasks = (
+        Edit(f"{place[0]}/pixi.toml", sections=(requires,)) if place else lines(f"# in pixi.toml:\n{requires.text}"),
+        _pixi(python, "add", "pytorch-gpu"),
+    )
     says = (
         "Tell pixi that the machines of this project have CUDA, without which it takes CPU builds, by the lines below "
         f'(from pixi 0.71 on: platforms = [{{ platform = "linux-64", cuda = "{cuda or 12}.0" }}] under [workspace]); '
         "then install conda-forge's GPU build of PyTorch."
     )
-    return Fix(says, ("\n".join(lines), "pixi add pytorch-gpu"), "reinstall-package", verify=torch_verify(python))
+    return Fix(says, tasks, "reinstall-package", verify=torch_verify(python))
 
 
 def _jetson(facts: Facts, python: Python) -> Fix:
     found = jetson.wheels(facts)
     names = torch_family(python)
-    commands = (uninstall(python, *names), install(python, *names, index=found.index)) if found else ()
+    commands = another_build(python, *names, index=found.index) if found and found.index else ()
     return jetson.install_wheels(facts, python, names, commands, torch_verify(python))
 
 

@@ -2,6 +2,7 @@
 
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix
+from gpudoctor.tasks import lines, query
 
 _DEVCONTAINER = """{
   "runArgs": ["--gpus", "all"]
@@ -26,4 +27,6 @@ def starters(facts: Facts) -> tuple[Fix, ...]:
 
 
 def _again(says: str, block: str) -> Fix:
-    return Fix(says, (block,), "restart-process", needs="a new container", verify="nvidia-smi")
+    return Fix(
+        says, (lines(block),), "restart-process", needs="a new container", verify=query("nvidia-smi"), place="outside"
+    )

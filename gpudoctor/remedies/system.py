@@ -1,9 +1,15 @@
 """Fixes by the distribution's package manager, and by restarting what holds the old state."""
 
+import msgspec
+
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix
 from gpudoctor.knowledge import packages
-from gpudoctor.maybe import Unknown
+from gpudoctor.maybe import Unknown, known_or
+from gpudoctor.tasks import Command, Shell, Task, Tasks, as_root, query
+from gpudoctor.tasks.blanks import KERNEL
+
+NVIDIA_SMI = query("nvidia-smi")
 
 
 def family_of(facts: Facts) -> packages.Family | None:
@@ -15,9 +21,9 @@ def family_of(facts: Facts) -> packages.Family | None:
 
 
 def kernel_of(facts: Facts) -> str:
-    """The kernel's release, or the words that make the shell fill it in."""
+    """The kernel's release, or the blank for it."""
     release = facts.host.kernel.release
-    return "$(uname -r)" if isinstance(release, Unknown) else release
+    return KERNEL.name if isinstance(release, Unknown) else release
 
 
 def has_yum_only(facts: Facts) -> bool:
@@ -36,37 +42,39 @@ def is_image(facts: Facts) -> bool:
     return facts.nvidia.kernel.image_keys is not None and family_of(facts) == "fedora"
 
 
-def _layered(command: str) -> str:
-    """The command of dnf as rpm-ostree's; a package of the image itself comes anew with the next image."""
-    for word, own in (("reinstall", "upgrade"), ("install", "install"), ("remove", "uninstall")):
-        stem, found, names = command.partition(f"dnf {word} ")
-        if found:
-            return f"{stem}rpm-ostree {own}{'' if own == 'upgrade' else ' ' + names}  # takes effect after a restart"
-    return command
+_LAYERED = {"reinstall": "upgrade", "install": "install", "remove": "uninstall"}
 
 
-def _own(facts: Facts, command: str) -> tuple[str, ...]:
-    if is_image(facts):
-        return (_layered(command),)
-    return (command.replace("dnf ", "yum ", 1) if has_yum_only(facts) else command,)
+def _own(facts: Facts, found: Command) -> Command:
+    """The command of dnf as this system has it: rpm-ostree's, or yum's.
+
+    A package of the image itself comes again with the next image.
+    """
+    program, word, *names = found.argv
+    if is_image(facts) and program == "dnf" and word in _LAYERED:
+        names = [] if word == "reinstall" else names
+        return as_root("rpm-ostree", _LAYERED[word], *names, note="takes effect after a restart")
+    if has_yum_only(facts) and program == "dnf":
+        return msgspec.structs.replace(found, argv=("yum", word, *names))
+    return found
 
 
-def install(facts: Facts, *names: str) -> tuple[str, ...]:
+def install(facts: Facts, *names: str) -> tuple[Command, ...]:
     """The commands that install system packages; none where the package manager is not known."""
     family = family_of(facts)
-    return () if family is None else _own(facts, packages.install_command(family, names))
+    return () if family is None else (_own(facts, packages.install_command(family, names)),)
 
 
-def reinstall(facts: Facts, *names: str) -> tuple[str, ...]:
+def reinstall(facts: Facts, *names: str) -> tuple[Command, ...]:
     """The commands that install system packages again over themselves."""
     family = family_of(facts)
-    return () if family is None else _own(facts, packages.reinstall_command(family, names))
+    return () if family is None else (_own(facts, packages.reinstall_command(family, names)),)
 
 
-def remove(facts: Facts, *names: str) -> tuple[str, ...]:
+def remove(facts: Facts, *names: str) -> tuple[Command, ...]:
     """The commands that remove system packages."""
     family = family_of(facts)
-    return () if family is None else _own(facts, packages.remove_command(family, names))
+    return () if family is None else (_own(facts, packages.remove_command(family, names)),)
 
 
 def driver_packages(facts: Facts) -> tuple[str, ...]:
@@ -75,7 +83,7 @@ def driver_packages(facts: Facts) -> tuple[str, ...]:
     return () if isinstance(found, Unknown) else tuple(name for name, _version, _state in found)
 
 
-def initramfs(facts: Facts) -> tuple[str, ...]:
+def initramfs(facts: Facts) -> tuple[Command, ...]:
     """The command that makes the initial RAM disk anew, which keeps a copy of modules and blacklists.
 
     An image brings its own, and the kernel's command line does the same there.
@@ -83,10 +91,10 @@ def initramfs(facts: Facts) -> tuple[str, ...]:
     if is_image(facts):
         return ()
     return {
-        "debian": ("sudo update-initramfs -u",),
-        "fedora": ("sudo dracut --force",),
-        "suse": ("sudo dracut --force",),
-        "arch": ("sudo mkinitcpio -P",),
+        "debian": (as_root("update-initramfs", "-u"),),
+        "fedora": (as_root("dracut", "--force"),),
+        "suse": (as_root("dracut", "--force"),),
+        "arch": (as_root("mkinitcpio", "-P"),),
     }.get(family_of(facts) or "", ())
 
 
@@ -99,11 +107,25 @@ def initramfs_says(facts: Facts) -> str:
     )
 
 
-def reboot(says: str = "Restart the computer.", verify: str | None = "nvidia-smi") -> Fix:
+def reboot(says: str = "Restart the computer.", verify: Task | None = NVIDIA_SMI) -> Fix:
     """Restart the machine."""
-    return Fix(says, ("sudo reboot",), action="reboot", root=True, needs="reboot", verify=verify)
+    return Fix(says, (as_root("reboot"),), action="reboot", root=True, needs="reboot", verify=verify)
 
 
-def relogin(says: str, commands: tuple[str, ...], undo: str | None = None, verify: str | None = None) -> Fix:
+def relogin(says: str, tasks: Tasks, undo: Tasks = (), verify: Task | None = None) -> Fix:
     """A change of the user's groups, which holds from the next login on."""
-    return Fix(says, commands, action="relogin", root=True, needs="log out and in", undo=undo, verify=verify)
+    return Fix(says, tasks, action="relogin", root=True, needs="log out and in", undo=undo, verify=verify)
+
+
+def join_groups(facts: Facts, names: str) -> Task:
+    """The command that adds this user to groups, which are apart by commas."""
+    user = known_or(facts.host.user.name, None)
+    if user is None:
+        return Shell(f"usermod -aG {names} $USER", root=True)
+    return as_root("usermod", "-aG", names, user)
+
+
+def leave_group(facts: Facts, name: str) -> Task:
+    """The command that takes this user out of a group."""
+    user = known_or(facts.host.user.name, None)
+    return as_root("gpasswd", "-d", user, name) if user else Shell(f"gpasswd -d $USER {name}", root=True)

@@ -5,9 +5,9 @@ from gpudoctor.judge import Fix
 from gpudoctor.knowledge import packages
 from gpudoctor.maybe import known_or
 from gpudoctor.remedies import system
-from gpudoctor.remedies.environment import sudo
 from gpudoctor.remedies.python import conda_install, conda_of
 from gpudoctor.subjects import in_container
+from gpudoctor.tasks import Tasks, export, query
 from gpudoctor.views.packages import major
 
 _IMAGES = "https://hub.docker.com/r/nvidia/cuda"
@@ -32,9 +32,9 @@ def installed_toolkit(facts: Facts, wanted: str) -> Fix | None:
     there = {nvcc.path.removesuffix("/bin/nvcc") for nvcc in known_or(facts.toolkits.nvccs, ())}
     for folder, version in known_or(facts.toolkits.installed, ()):
         if version and major(version) == major(wanted) and folder in there:
-            commands = (f"export CUDA_HOME={folder}", f"export PATH={folder}/bin:$PATH")
+            commands = (export("CUDA_HOME", folder), export("PATH", f"{folder}/bin", "before"))
             says = f"Build with the toolkit {version} that is installed beside it."
-            return Fix(says, commands, "change-environment", verify="nvcc --version")
+            return Fix(says, commands, "change-environment", verify=query("nvcc", "--version"))
     return None
 
 
@@ -44,11 +44,11 @@ def _new_toolkit(facts: Facts, python: Python, wanted: str) -> Fix:
         return Fix(f"Install nvcc {wanted} into this conda environment.", (command,), "reinstall-package")
     family, folder = system.family_of(facts), f"/usr/local/cuda-{wanted}"
     says = f"Install the toolkit {wanted} from NVIDIA's repository, which brings no driver, and build with it."
-    commands = [f"export CUDA_HOME={folder}", f"export PATH={folder}/bin:$PATH"]
+    commands: Tasks = (export("CUDA_HOME", folder), export("PATH", f"{folder}/bin", "before"))
     if family:
         name = packages.cuda_toolkit_package(family, wanted)
-        commands = [*sudo(facts, system.install(facts, name)), *commands]
-    return Fix(says, tuple(commands), "reinstall-package", root=True, verify="nvcc --version")
+        commands = (*system.install(facts, name), *commands)
+    return Fix(says, commands, "reinstall-package", root=True, verify=query("nvcc", "--version"))
 
 
 def devel_image(facts: Facts, wanted: str) -> tuple[Fix, ...]:
@@ -59,4 +59,4 @@ def devel_image(facts: Facts, wanted: str) -> tuple[Fix, ...]:
         f"Build on an image with the compiler: a tag that ends in -devel (nvidia/cuda:{wanted}.x-devel-..., "
         f"pytorch/pytorch:...-devel) in place of -runtime or -base. {_IMAGES}"
     )
-    return (Fix(says, (), "change-environment", needs="a new container", verify="nvcc --version"),)
+    return (Fix(says, (), "change-environment", needs="a new container", verify=query("nvcc", "--version")),)

@@ -1,13 +1,12 @@
 """Fixes of environment variables: take one out, or give it another value."""
 
-import shlex
-
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix
 from gpudoctor.subjects import in_container
+from gpudoctor.tasks import Task, Variable, export, filtered, query
 
 
-def unset(facts: Facts, *names: str, why: str = "", verify: str | None = None) -> Fix:
+def unset(facts: Facts, *names: str, why: str = "", verify: Task | None = None) -> Fix:
     """Take variables out of the environment, and out of where they are set.
 
     Args:
@@ -17,20 +16,21 @@ def unset(facts: Facts, *names: str, why: str = "", verify: str | None = None) -
         verify: the command that shows that it helped.
     """
     values = facts.host.environment
-    undo = "; ".join(f"export {name}={shlex.quote(values.get(name, ''))}" for name in names)
+    undo = tuple(export(name, values.get(name, "")) for name in names)
     return Fix(
         f"Unset {' and '.join(names)}, and take it out of where it is set: {places(facts)}.{why and ' ' + why}",
-        tuple(f"unset {name}" for name in names),
+        tuple(Variable(name) for name in names),
         "change-environment",
         needs="restart of the program",
         undo=undo,
-        verify=verify or "env | grep " + " ".join(f"-e ^{name}=" for name in names),
+        verify=verify
+        or filtered(query("env"), query("grep", *(word for name in names for word in ("-e", f"^{name}=")))),
     )
 
 
-def assign(name: str, value: str, says: str, verify: str | None = None) -> Fix:
+def assign(name: str, value: str, says: str, verify: Task | None = None) -> Fix:
     """Give a variable a value that is understood."""
-    command = f"export {name}={shlex.quote(value)}"
+    command = export(name, value)
     return Fix(says, (command,), "change-environment", needs="restart of the program", verify=verify)
 
 

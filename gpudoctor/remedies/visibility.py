@@ -5,6 +5,8 @@ from gpudoctor.formats.visible_devices import is_quoted, listed
 from gpudoctor.judge import Fix
 from gpudoctor.remedies.proofs import cuda_proof, hip_proof
 from gpudoctor.subjects import gpus_of, in_container
+from gpudoctor.tasks import Shell, cmd, export, unset
+from gpudoctor.tasks.blanks import JOB_SCRIPT
 from gpudoctor.views.visibility import CUDA, HIP, ROCR, amd_masks, job_without_gpu, read_cuda
 
 
@@ -17,10 +19,10 @@ def cuda_fixes(facts: Facts) -> tuple[Fix, ...]:
     fixes = [
         Fix(
             f"Unset {CUDA}, and take it out of where it is set: {_sources(facts)}.",
-            (f"unset {CUDA}",),
+            (unset(CUDA),),
             action="change-environment",
             needs="restart of the program",
-            undo=f"export {CUDA}={value!r}",
+            undo=(export(CUDA, value),),
             verify=verify,
         )
     ]
@@ -29,7 +31,7 @@ def cuda_fixes(facts: Facts) -> tuple[Fix, ...]:
         says = f"Set {CUDA} to GPUs that are there" + (", without quotation marks." if is_quoted(value) else ".")
         if isinstance(facts.cluster.scheduler, str):
             says += " In a job they count from 0, whatever their numbers on the node are."
-        fixes.append(Fix(says, (f"export {CUDA}={right}",), action="change-environment", verify=verify))
+        fixes.append(Fix(says, (export(CUDA, right),), action="change-environment", verify=verify))
     return tuple(fixes)
 
 
@@ -46,11 +48,11 @@ def _ask_slurm() -> Fix:
     return Fix(
         f"Ask Slurm for a GPU when you submit the job: Slurm then sets {CUDA} itself. Unsetting it would take a GPU "
         "that Slurm may have given to another job.",
-        ("srun --gpus=1 --pty bash", "sbatch --gpus=1 JOB_SCRIPT"),
+        (cmd("srun", "--gpus=1", "--pty", "bash", person=True), cmd("sbatch", "--gpus=1", JOB_SCRIPT)),
         action="change-environment",
         needs="a new job",
         impact="none",
-        verify=f"echo ${CUDA}; nvidia-smi -L",
+        verify=Shell(f"echo ${CUDA}; nvidia-smi -L", lookup=True),
     )
 
 
@@ -68,9 +70,9 @@ def amd_fixes(facts: Facts) -> tuple[Fix, ...]:
     names = [name for name, value in ((ROCR, masks.rocr), (masks.variable, masks.hip)) if value is not None]
     verify = hip_proof(facts)
     says = f"Unset {' and '.join(names)}, and take it out of where it is set: {_sources(facts)}."
-    unset = Fix(says, tuple(f"unset {n}" for n in names), action="change-environment", verify=verify)
+    free = Fix(says, tuple(unset(n) for n in names), action="change-environment", verify=verify)
     good = listed(n for n, gpu in enumerate(masks.gpus) if gpu.integrated is not True)
     if not good or good == masks.hip:
-        return (unset,)
+        return (free,)
     says = "Choose by HIP_VISIBLE_DEVICES alone; the discrete GPUs here have these indices."
-    return unset, Fix(says, (f"export {HIP}={good}",), action="change-environment", verify=verify)
+    return free, Fix(says, (export(HIP, good),), action="change-environment", verify=verify)

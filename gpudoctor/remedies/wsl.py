@@ -3,11 +3,12 @@
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix
 from gpudoctor.maybe import known_or
+from gpudoctor.tasks import Edit, Manual, as_root, cmd, query
 
 CUDA_ON_WSL = "https://docs.nvidia.com/cuda/wsl-user-guide/index.html"
 MICROSOFT = "https://learn.microsoft.com/windows/wsl/tutorials/gpu-compute"
 # With its suffix it runs in PowerShell and inside WSL alike (https://learn.microsoft.com/windows/wsl/filesystems).
-SHUTDOWN = "wsl.exe --shutdown"
+SHUTDOWN = cmd("wsl.exe", "--shutdown", person=True)
 LIB = "/usr/lib/wsl/lib"
 
 
@@ -25,10 +26,10 @@ def update_wsl(says: str) -> Fix:
     """Bring WSL and its kernel up to date, in Windows."""
     return Fix(
         f"{says} (in PowerShell on Windows)",
-        ("wsl.exe --update", SHUTDOWN),
+        (cmd("wsl.exe", "--update", person=True), SHUTDOWN),
         "reinstall-package",
         needs="restart of WSL",
-        verify="ls -l /dev/dxg",
+        verify=query("ls", "-l", "/dev/dxg"),
     )
 
 
@@ -39,7 +40,7 @@ def windows_driver(says: str) -> Fix:
         (SHUTDOWN,),
         "reinstall-package",
         needs="restart of Windows",
-        verify="/usr/lib/wsl/lib/nvidia-smi",
+        verify=query("/usr/lib/wsl/lib/nvidia-smi"),
     )
 
 
@@ -51,7 +52,7 @@ def own_kernel() -> Fix:
         (SHUTDOWN,),
         "change-environment",
         needs="restart of WSL",
-        verify="ls -l /dev/dxg",
+        verify=query("ls", "-l", "/dev/dxg"),
     )
 
 
@@ -65,17 +66,29 @@ def host_files(facts: Facts) -> tuple[Fix, ...]:
         "C:\\Windows\\System32\\lxss\\lib to /usr/lib/wsl/lib; again after each driver update of the host."
     )
     store, lxss = "C:\\Windows\\System32\\DriverStore\\FileRepository", "C:\\Windows\\System32\\lxss\\lib"
-    commands = (
-        "# 1. In this guest:",
-        "mkdir -p /tmp/wsl-drivers /tmp/wsl-lib",
-        "# 2. On the Windows host, in PowerShell (USER and GUEST are this guest's):",
+    on_windows = (
+        "# On the Windows host, in PowerShell (USER and GUEST are this guest's):",
         f'scp -r (Get-Item "{store}\\nv_dispi.inf_amd64_*").FullName USER@GUEST:/tmp/wsl-drivers/',
         f'scp -r (Get-Item "{lxss}\\*").FullName USER@GUEST:/tmp/wsl-lib/',
-        "# 3. In this guest:",
-        f"sudo mkdir -p /usr/lib/wsl/drivers {LIB}",
-        f"sudo cp -r /tmp/wsl-drivers/. /usr/lib/wsl/drivers/ && sudo cp -r /tmp/wsl-lib/. {LIB}/",
-        f"sudo chmod -R 555 /usr/lib/wsl && echo {LIB} | sudo tee /etc/ld.so.conf.d/wsl.conf && sudo ldconfig",
+        "# Then in this guest:",
+    )
+    commands = (
+        cmd("mkdir", "-p", "/tmp/wsl-drivers", "/tmp/wsl-lib"),
+        Manual("\n".join(on_windows), "PowerShell"),
+        as_root("mkdir", "-p", "/usr/lib/wsl/drivers", LIB),
+        as_root("cp", "-r", "/tmp/wsl-drivers/.", "/usr/lib/wsl/drivers/"),
+        as_root("cp", "-r", "/tmp/wsl-lib/.", f"{LIB}/"),
+        as_root("chmod", "-R", "555", "/usr/lib/wsl"),
+        Edit("/etc/ld.so.conf.d/wsl.conf", text=f"{LIB}\n", root=True),
+        as_root("ldconfig"),
     )
     return (
-        Fix(says, commands, "reinstall-package", root=True, needs="reboot of the guest", verify=f"{LIB}/nvidia-smi"),
+        Fix(
+            says,
+            commands,
+            "reinstall-package",
+            root=True,
+            needs="reboot of the guest",
+            verify=query(f"{LIB}/nvidia-smi"),
+        ),
     )

@@ -4,8 +4,6 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import TypeVar
 
-import msgspec
-
 from gpudoctor.causes import Finding, findings
 from gpudoctor.facts import Facts, Framework, Gpu, PciDevice, Python
 from gpudoctor.facts.words import ANOTHER_ROOT
@@ -13,6 +11,8 @@ from gpudoctor.judge import Outcome, Verdict
 from gpudoctor.maybe import Maybe, Unknown, UnknownFactError
 from gpudoctor.remedies.driver import user_version
 from gpudoctor.report.closing import closing
+from gpudoctor.report.fixes import entries as fixes_of
+from gpudoctor.report.fixes import run_line
 from gpudoctor.report.inventory import inventory
 from gpudoctor.report.model import (
     Consequence,
@@ -46,9 +46,7 @@ def build(facts: Facts, verdicts: Iterable[Verdict], chosen: bool = False, area:
     others = 0
     if area:
         everything, found, open_, others = _narrowed(area, everything, found, open_)
-    entries = tuple(_finding(f) for f in found)
-    if facts.host.system == "Windows":
-        entries = _in_powershell(entries)
+    entries = tuple(_finding(f, facts) for f in found)
     unknown = (*(_failed(*part) for part in facts.failed), *(_unknown(v) for v in open_))
     if area == "smoke":
         from gpudoctor.report.smoke import gaps
@@ -163,8 +161,9 @@ def asked(verdicts: list[Verdict]) -> set[str]:
     return {v.check.id for v in verdicts if v.outcome is not Outcome.SKIPPED}
 
 
-def _finding(found: Finding) -> FindingEntry:
+def _finding(found: Finding, facts: Facts) -> FindingEntry:
     check, problem = found.root.check, found.root.problem
+    fixes = fixes_of(found.root.fixes, facts)
     return FindingEntry(
         check=check.id,
         status=found.severity.value,
@@ -173,7 +172,8 @@ def _finding(found: Finding) -> FindingEntry:
         says=found.root.says,
         cause=(problem.cause if problem else None) or check.cause,
         evidence=problem.evidence if problem else (),
-        fixes=found.root.fixes,
+        fixes=fixes,
+        run=run_line(check.id, fixes, facts),
         consequences=tuple(
             Consequence(check=v.check.id, says=v.says, status=v.severity.value, subject=v.about.label)
             for v in found.consequences
@@ -182,12 +182,6 @@ def _finding(found: Finding) -> FindingEntry:
         ruled_out=found.ruled_out,
         references=check.references,
     )
-
-
-def _in_powershell(entries: tuple[FindingEntry, ...]) -> tuple[FindingEntry, ...]:
-    from gpudoctor.remedies.nt import worded  # there alone
-
-    return tuple(msgspec.structs.replace(e, fixes=tuple(worded(fix) for fix in e.fixes)) for e in entries)
 
 
 def never_asked(verdict: Verdict) -> bool:

@@ -2,9 +2,8 @@
 
 from collections.abc import Iterable
 
-from gpudoctor.judge import Fix
 from gpudoctor.report.alike import alike
-from gpudoctor.report.model import FindingEntry, Report
+from gpudoctor.report.model import FindingEntry, FixEntry, Report
 
 
 class FailuresError(Exception):
@@ -24,7 +23,7 @@ def told(entry: FindingEntry) -> list[str]:
     return [f"{entry.check}: {entry.says}", *ways(entry.fixes)]
 
 
-def ways(fixes: Iterable[Fix]) -> list[str]:
+def ways(fixes: Iterable[FixEntry]) -> list[str]:
     """Fixes as a few lines, of which one is enough."""
     lines = []
     for number, fix in enumerate(fixes):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from gpudoctor.judge import Fix
 from gpudoctor.report.alike import own_commands, sentences
-from gpudoctor.report.model import FindingEntry
+from gpudoctor.report.fixes import notes
+from gpudoctor.report.model import FindingEntry, FixEntry
 from gpudoctor.report.svg import escaped
 
 LABELS = {"fail": "FAIL", "warn": "WARN", "advice": "ADVICE"}
@@ -40,24 +40,19 @@ def finding(number: int, entry: FindingEntry, others: list[FindingEntry]) -> Ite
         if commands := own_commands(other, entry):
             yield f"<p>The same for {escaped(other.subject)}:</p>"
             yield from map(_command, commands)
-    if any(fix.commands for fix in entry.fixes):
+    if entry.run:
         yield '<p class="soft">gpudoctor shows each step, and asks before it does any:</p>'
-        yield _command(f"gpudoctor fix {entry.check}")
+        yield _command(entry.run)
     yield from _consequences(entry, others)
     yield from _more(entry, others)
     yield "</article>"
 
 
-def _fix(fix: Fix, label: str) -> Iterator[str]:
+def _fix(fix: FixEntry, label: str) -> Iterator[str]:
     yield f'<span class="label">{label}</span><p>{prose(fix.says)}</p>'
     yield from map(_command, fix.commands)
-    notes = ["needs root"] if fix.root else []
-    if fix.needs and not any(fix.needs in command for command in fix.commands):
-        notes.append(f"then: {fix.needs}")
-    if fix.impact in ("irreversible", "data loss"):
-        notes.append(f"careful: {fix.impact}")
-    if notes:
-        yield f'<p class="soft">({escaped("; ".join(notes))})</p>'
+    if after := notes(fix):
+        yield f'<p class="soft">({escaped("; ".join(after))})</p>'
     if fix.undo:
         yield f'<p class="soft">To take it back: {prose(fix.undo)}</p>'
     if fix.verify and fix.verify not in fix.commands:

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from gpudoctor.judge import Fix
 from gpudoctor.report import text
 from gpudoctor.report.alike import alike, own_commands, sentences
 from gpudoctor.report.clean import clean
-from gpudoctor.report.model import FindingEntry, Report, word
+from gpudoctor.report.fixes import notes
+from gpudoctor.report.model import FindingEntry, FixEntry, Report, word
 
 WIDE = 100  # columns of the parts that keep their lines
 WORDS = {"fail": "FAIL", "warn": "WARN", "advice": "ADVICE"}
@@ -101,13 +101,9 @@ def _finding(number: int, entry: FindingEntry, others: list[FindingEntry]) -> It
     yield _more(entry, others)
 
 
-def _fix(fix: Fix, label: str) -> Iterator[str]:
-    notes = ["needs root"] if fix.root else []
-    if fix.needs and not any(fix.needs in command for command in fix.commands):
-        notes.append(f"then: {plain(fix.needs)}")
-    if fix.impact in ("irreversible", "data loss"):
-        notes.append(f"careful: {fix.impact}")
-    yield f"**{label}:** {plain(fix.says)}" + (f" ({'; '.join(notes)})" if notes else "")
+def _fix(fix: FixEntry, label: str) -> Iterator[str]:
+    after = plain("; ".join(notes(fix)))
+    yield f"**{label}:** {plain(fix.says)}" + (f" ({after})" if after else "")
     if fix.commands:
         yield fence(fix.commands, "sh")
     if fix.undo:
@@ -127,8 +123,8 @@ def _more(entry: FindingEntry, others: list[FindingEntry]) -> str:
     if entry.references:
         parts.append("\n".join(f"- {_link(reference)}" for reference in entry.references))
     about = ", ".join(plain(one.subject) for one in (entry, *others))
-    mend = f"; {_code('gpudoctor fix ' + entry.check)}" if any(fix.commands for fix in entry.fixes) else ""
-    parts.append(f"id {_code(entry.check)}, about {about}{mend}")
+    run = f"; {_code(entry.run)}" if entry.run else ""
+    parts.append(f"id {_code(entry.check)}, about {about}{run}")
     return folded(f"More: {len(said)} follow from it" if said else "More", *parts)
 
 

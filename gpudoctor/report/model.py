@@ -1,9 +1,12 @@
 """The report as a machine reads it; its field names are a contract (`gpudoctor.report/1`)."""
 
+from typing import Literal
+
 import msgspec
 
-from gpudoctor.judge import Fix
+from gpudoctor.judge import Action, Impact
 from gpudoctor.report.inventory import Inventory
+from gpudoctor.tasks import Task, Tasks
 
 SCHEMA = "gpudoctor.report/1"
 # Verdicts, worst first. no-gpu: programs have no GPU here, so there is nothing of which a pass could speak.
@@ -32,6 +35,40 @@ class Consequence(msgspec.Struct, frozen=True, kw_only=True):
     subject: str = ""
 
 
+class FixEntry(msgspec.Struct, frozen=True):
+    """One way to fix a finding: in words to type, and the same as data.
+
+    Attributes:
+        says: one sentence that starts with a verb.
+        commands: what is typed on this machine, by the user who asked.
+        action: what kind of act it is.
+        root: whether it needs root.
+        needs: what has to follow: relogin, restart of a service or container, reboot.
+        impact: what it does to the machine, at worst.
+        undo: what is typed to take it back.
+        verify: the command that shows that it helped.
+        place: where it is done: here, or outside of this container or virtual machine.
+        as_root: whether the commands are worded for root itself.
+        tasks: the commands as data.
+        undo_tasks: the same of `undo`.
+        verify_task: the same of `verify`.
+    """
+
+    says: str
+    commands: tuple[str, ...] = ()
+    action: Action | None = None
+    root: bool = False
+    needs: str | None = None
+    impact: Impact = "reversible"
+    undo: str | None = None
+    verify: str | None = None
+    place: Literal["here", "outside"] = "here"
+    as_root: bool = False
+    tasks: Tasks = ()
+    undo_tasks: Tasks = ()
+    verify_task: Task | None = None
+
+
 class FindingEntry(msgspec.Struct, frozen=True, kw_only=True):
     """A root cause."""
 
@@ -42,7 +79,8 @@ class FindingEntry(msgspec.Struct, frozen=True, kw_only=True):
     says: str
     cause: str
     evidence: tuple[str, ...] = ()
-    fixes: tuple[Fix, ...] = ()
+    fixes: tuple[FixEntry, ...] = ()
+    run: str = ""  # the command of ours that carries out one of them; empty: each needs a person
     consequences: tuple[Consequence, ...] = ()
     affects: tuple[str, ...] = ()
     ruled_out: tuple[str, ...] = ()

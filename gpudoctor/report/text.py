@@ -5,12 +5,12 @@ from io import StringIO
 from rich.console import Console
 from rich.text import Text
 
-from gpudoctor.judge import Fix
 from gpudoctor.report.alike import alike, own_commands, sentences
 from gpudoctor.report.clean import clean, wrapped
 from gpudoctor.report.counts import counts
+from gpudoctor.report.fixes import notes
 from gpudoctor.report.header import header
-from gpudoctor.report.model import Consequence, FindingEntry, Report, word
+from gpudoctor.report.model import Consequence, FindingEntry, FixEntry, Report, word
 
 # A line longer than this is hard to read, however wide the terminal is.
 WIDEST = 100
@@ -84,7 +84,7 @@ def finding(
         verbose: print what is only for who wants to know more.
         several: name the finding's subject.
         label: in place of its status, with its style.
-        hint: name the command that mends it.
+        hint: name the command of ours that carries a fix out.
     """
     word, style = label or LABEL[entry.status]
     out.print()
@@ -107,8 +107,8 @@ def finding(
         labelled(out, "see", reference, "dim")
     if entry.check:
         labelled(out, "id", entry.check + (f" ({entry.subject})" if several else ""), "dim")
-    if hint and any(fix.commands for fix in entry.fixes):
-        labelled(out, "mend", f"gpudoctor fix {entry.check}", "dim")
+    if hint and entry.run:
+        labelled(out, "run", entry.run, "dim")
 
 
 def headline(out: Console, word: str, style: str, title: str) -> None:
@@ -125,11 +125,11 @@ def labelled(out: Console, label: str, text: str, style: str = "") -> None:
         label = ""
 
 
-def _fix(out: Console, fix: Fix, label: str, verbose: bool) -> None:
+def _fix(out: Console, fix: FixEntry, label: str, verbose: bool) -> None:
     labelled(out, label, fix.says)
     for command in fix.commands:
         command_line(out, command)
-    if after := _after(fix):
+    if after := notes(fix):
         labelled(out, "", f"({'; '.join(after)})", "dim")
     if verbose and fix.undo:
         labelled(out, "", f"To take it back: {fix.undo}", "dim")
@@ -151,15 +151,6 @@ def command_line(out: Console, command: str) -> None:
     """A command on lines of its own, as it is typed: never wrapped, so that it can be copied."""
     for line in clean(command).splitlines():
         out.print(Text(" " * INDENT + "  " + line, "green"), soft_wrap=True)
-
-
-def _after(fix: Fix) -> list[str]:
-    after = ["needs root"] if fix.root else []
-    if fix.needs and not any(fix.needs in command for command in fix.commands):
-        after.append(f"then: {fix.needs}")
-    if fix.impact in ("irreversible", "data loss"):
-        after.append(f"careful: {fix.impact}")
-    return after
 
 
 def _consequences(out: Console, consequences: tuple[Consequence, ...]) -> None:

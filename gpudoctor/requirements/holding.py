@@ -5,10 +5,9 @@ from typing import Any, NamedTuple
 
 from gpudoctor.causes import BEARABLE, KEEPS_OUT
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix
 from gpudoctor.maybe import Unknown, phrase
 from gpudoctor.report.failures import told, ways
-from gpudoctor.report.model import FindingEntry, Report
+from gpudoctor.report.model import FindingEntry, FixEntry, Report
 from gpudoctor.requirements.wanted import DEMANDS, OF_GPUS, Demand
 from gpudoctor.subjects import gpus_of
 
@@ -28,10 +27,10 @@ class Unmet(NamedTuple):
     says: str
     unknown: bool = False
     finding: FindingEntry | None = None
-    planned: tuple[Fix, ...] = ()
+    planned: tuple[FixEntry, ...] = ()
 
     @property
-    def fixes(self) -> tuple[Fix, ...]:
+    def fixes(self) -> tuple[FixEntry, ...]:
         """What to do about it, as far as gpudoctor knows; of several, one is enough."""
         return self.finding.fixes if self.finding else self.planned
 

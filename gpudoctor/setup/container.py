@@ -2,9 +2,9 @@
 
 from gpudoctor.facts import Facts
 from gpudoctor.remedies import container
-from gpudoctor.setup import commands
 from gpudoctor.setup.plan import Ground, Refusal, Step
 from gpudoctor.subjects import in_container
+from gpudoctor.tasks import as_root, query
 
 AMD = "docker run --rm --device /dev/kfd --device /dev/dri rocm/rocm-terminal rocminfo"
 
@@ -42,9 +42,9 @@ def _step(facts: Facts, ground: Ground) -> Step:
         group="container",
         title=fix.says,
         why="A container has no driver of its own: the toolkit puts the host's libraries and device nodes into it.",
-        commands=tuple(commands.of_shell(c) for c in fix.commands),
+        commands=fix.tasks,
         root=True,
-        verify=tuple(commands.of_shell(c) for c in (fix.verify or "").splitlines()),
+        verify=(container.PROOF,),
     )
 
 
@@ -55,21 +55,21 @@ def _registered(facts: Facts) -> Step:
         group="container",
         title="Tell Docker of the NVIDIA Container Toolkit's runtime, and restart Docker.",
         why="The toolkit is installed, and Docker does not know of it yet.",
-        commands=tuple(commands.of_shell(c) for c in (container.CONFIGURE, *container.restart_docker(facts))),
+        commands=(container.CONFIGURE, *container.restart_docker(facts)),
         root=True,
-        verify=(commands.of_shell(container.PROOF),),
+        verify=(container.PROOF,),
     )
 
 
 def _for_podman(facts: Facts, ground: Ground) -> Step:
     """Podman takes GPUs by CDI; newer toolkits write the specification at each start, by nvidia-cdi-refresh."""
-    make = ("sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml",) if ground.driver else ()
+    make = (as_root("nvidia-ctk", "cdi", "generate", "--output=/etc/cdi/nvidia.yaml"),) if ground.driver else ()
     return Step(
         id="container-toolkit",
         group="container",
         title="Install the NVIDIA Container Toolkit, by whose CDI specification Podman hands GPUs in.",
         why="A container has no driver of its own: the toolkit puts the host's libraries and device nodes into it.",
-        commands=tuple(commands.of_shell(c) for c in (*container.toolkit_commands(facts), *make)),
+        commands=(*container.toolkit_commands(facts), *make),
         root=True,
-        verify=(commands.of_shell("podman run --rm --device nvidia.com/gpu=all ubuntu nvidia-smi"),),
+        verify=(query("podman", "run", "--rm", "--device", "nvidia.com/gpu=all", "ubuntu", "nvidia-smi"),),
     )

@@ -10,12 +10,12 @@ from gpudoctor.knowledge import drivers, packages
 from gpudoctor.knowledge.kernels import version
 from gpudoctor.maybe import known_or, phrase
 from gpudoctor.remedies import cloud, driver, fabric
-from gpudoctor.remedies.system import family_of, install
-from gpudoctor.setup import commands
+from gpudoctor.remedies.system import NVIDIA_SMI, family_of, install
 from gpudoctor.setup.choice import choose
 from gpudoctor.setup.plan import Ground, Refusal, Step
 from gpudoctor.setup.wishes import Wishes
 from gpudoctor.subjects import gpus_of, in_container, on_wsl, switches_of
+from gpudoctor.tasks import Command, Task, Tasks, as_root
 from gpudoctor.views.clouds import needs_grid
 from gpudoctor.views.driver import driver_version, has_nvidia_driver
 
@@ -119,19 +119,19 @@ def step(facts: Facts, ground: Ground, branch: int, cuda: str | None) -> Step:
         f"{there}; branch {branch}{runs} drives every GPU of this machine{_with(facts)}. The wheels bring their own "
         "CUDA libraries: no toolkit is needed."
     )
-    shown = fix.commands
+    tasks = fix.tasks
     if _has_fabric(facts):
-        shown = (*(_server(c, branch) for c in shown), *_fabric(facts, branch))
+        tasks = (*(_server(one, branch) for one in tasks), *_fabric(facts, branch))
         why += " The GPUs join their NVLink fabric by the fabric manager, which has to be of the driver's own version."
     return Step(
         id="driver",
         group="driver",
         title=fix.says,
         why=why,
-        commands=tuple(commands.of_shell(c) for c in shown),
+        commands=tasks,
         root=fix.root,
         reboot=fix.needs == "reboot",
-        verify=(commands.of("nvidia-smi"),),
+        verify=(NVIDIA_SMI,),
     )
 
 
@@ -150,24 +150,27 @@ def _has_fabric(facts: Facts) -> bool:
     return bool(switches_of(facts)) or known_or(facts.host.virtual, None) in (None, "other")
 
 
-def _server(command: str, branch: int) -> str:
+def _server(task: Task, branch: int) -> Task:
     """Ubuntu's fabric manager is made from its -server driver, whose releases differ from the desktop's.
 
     https://documentation.ubuntu.com/server/how-to/graphics/install-nvidia-drivers/
     """
-    return command.replace(f"nvidia-driver-{branch}", f"nvidia-driver-{branch}-server")
+    if not isinstance(task, Command):
+        return task
+    name = f"nvidia-driver-{branch}"
+    return msgspec.structs.replace(task, argv=tuple(word.replace(name, f"{name}-server") for word in task.argv))
 
 
-def _fabric(facts: Facts, branch: int) -> tuple[str, ...]:
+def _fabric(facts: Facts, branch: int) -> Tasks:
     """The fabric manager, without which the GPUs behind NVSwitches do not start; of the driver's own version."""
     family = family_of(facts)
     name = packages.fabric_manager_package(family, branch) if family else None
     if name is None:
         return ()
     if family == "fedora":  # NVIDIA's repository has every branch's under one name, and would give the newest
-        name = f"'{name}-{branch}*'"
+        name = f"{name}-{branch}*"
     names = (name, fabric.SUBNET_MANAGER) if fabric.needs_subnet_manager(facts) else (name,)
-    return (*install(facts, *names), f"sudo systemctl enable {fabric.UNIT}")
+    return (*install(facts, *names), as_root("systemctl", "enable", fabric.UNIT))
 
 
 def _because(facts: Facts, flavour: str | None) -> str:

@@ -1,20 +1,25 @@
 """The steps of the Python environment: made, or taken as it is, and filled, by whoever installs packages there."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from gpudoctor.facts import Facts, Python
 from gpudoctor.knowledge import cupy, onnxruntime
-from gpudoctor.maybe import present
-from gpudoctor.remedies.python import manager_of
+from gpudoctor.remedies.pip import Installer, pip, replace
+from gpudoctor.remedies.python import manager_of, uv_index
 from gpudoctor.remedies.system import family_of
-from gpudoctor.setup import commands
-from gpudoctor.setup.plan import Command, Step, Wheel
+from gpudoctor.setup.plan import Step, Wheel
 from gpudoctor.setup.projects import PIXI, POETRY, entry, names, pixi, poetry, split
 from gpudoctor.setup.wishes import Wishes
+from gpudoctor.tasks import Command, Edit, Section, Task, Tasks, cmd
 from gpudoctor.views.packages import packages_of
 
 _CUDA = (
     "The wheels bring CUDA, cuDNN and NCCL themselves, in the versions that they were tested with; all of them share "
     "one copy of each, so they are installed in one solution"
 )
+
+NOTHING: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 
 
 def manager(wishes: Wishes, python: Python | None) -> str:
@@ -70,8 +75,8 @@ def _made(facts: Facts, wishes: Wishes, by: str, minor: str) -> Step:
         title=f"Make an environment with Python {minor} in {place}.",
         why=why,
         commands=_make(facts, wishes, by, minor, own),
-        verify=(commands.of(f"{place}/bin/python", "--version"),),
-        undo=(commands.of("rm", "-rf", place),),
+        verify=(cmd(f"{place}/bin/python", "--version"),),
+        undo=(cmd("rm", "-rf", place),),
     )
 
 
@@ -81,23 +86,23 @@ def _may_lack_venv(facts: Facts, wishes: Wishes) -> bool:
     return family_of(facts) == "debian" and base.startswith("/usr/bin/")
 
 
-def _make(facts: Facts, wishes: Wishes, by: str, minor: str, own: str | None) -> tuple[Command, ...]:
+def _make(facts: Facts, wishes: Wishes, by: str, minor: str, own: str | None) -> Tasks:
     place = wishes.place
     if by == "conda":
         argv = ("conda", "create", "--yes", "--prefix", place, "--channel", "conda-forge", f"python={minor}", "pip")
-        return (commands.of(*argv),)
+        return (cmd(*argv),)
     if by == "uv":
-        return (commands.of("uv", "venv", "--python", minor, place),)
+        return (cmd("uv", "venv", "--python", minor, place),)
     base = wishes.base or (facts.pythons[0].path if facts.pythons else "python3")
     if own in (None, minor):
-        return (commands.of(base, "-m", "venv", place),)
+        return (cmd(base, "-m", "venv", place),)
     if wishes.uv:
-        return (commands.of("uv", "venv", "--seed", "--python", minor, place),)
+        return (cmd("uv", "venv", "--seed", "--python", minor, place),)
     tool = f"{place}-uv"  # it brings the other Python, and can be removed afterwards
     return (
-        commands.of(base, "-m", "venv", tool),
-        commands.of(f"{tool}/bin/python", "-m", "pip", "install", "uv"),
-        commands.of(f"{tool}/bin/uv", "venv", "--seed", "--python", minor, place),
+        cmd(base, "-m", "venv", tool),
+        cmd(f"{tool}/bin/python", "-m", "pip", "install", "uv"),
+        cmd(f"{tool}/bin/uv", "venv", "--seed", "--python", minor, place),
     )
 
 
@@ -118,25 +123,36 @@ def _filled(wishes: Wishes, by: str, wheels: tuple[Wheel, ...]) -> Step:
     )
 
 
-def _install(by: str, python: str, wheels: tuple[Wheel, ...]) -> tuple[Command, ...]:
+def _install(by: str, python: str, wheels: tuple[Wheel, ...], again: Mapping[str, tuple[str, ...]] = NOTHING) -> Tasks:
     """First what comes from an index of its own, then the rest beside it.
 
     The second command names the first one's packages again: so their pins are part of the solution, and what is
     there stays, because it fits.
+
+    Args:
+        by: who installs.
+        python: the environment's Python.
+        wheels: what is installed.
+        again: the frameworks of which another build is there, and the packages that are compiled against that one.
     """
-    first = ("uv", "pip", "install", "--python", python) if by == "uv" else (python, "-m", "pip", "install")
+    installer: Installer = "uv" if by == "uv" else "pip"
     own = [w for w in wheels if w.index]
     rest = [w for w in wheels if not w.index]
-    found = [commands.of(*first, "--index-url", w.index or "", w.requirement) for w in own]
+    found: list[Task] = []
+    for wheel in own:
+        if wheel.framework in again:
+            found += replace(installer, python, wheel.index or "", (wheel.requirement, *again[wheel.framework]))
+        else:
+            found.append(pip(installer, python, "install", "--index-url", wheel.index or "", wheel.requirement))
     if rest:
-        found.append(commands.of(*first, *(w.requirement for w in (*own, *rest))))
+        found.append(pip(installer, python, "install", *(w.requirement for w in (*own, *rest))))
     return tuple(found)
 
 
 def _check(by: str, python: str) -> Command:
     if by == "uv":
-        return commands.of("uv", "pip", "check", "--python", python)
-    return commands.of(python, "-m", "pip", "check")
+        return cmd("uv", "pip", "check", "--python", python)
+    return cmd(python, "-m", "pip", "check")
 
 
 def _why(wheels: tuple[Wheel, ...]) -> str:
@@ -154,11 +170,11 @@ def _into(python: Python, by: str, wheels: tuple[Wheel, ...]) -> Step:
         return _project(python, by, project, wheels)
     if by == "pixi":
         return _workspace(python, project, wheels)
-    gone = _rivals(python, wheels)
-    found = (*_remove(by, python.path, gone), *_install(by, python.path, wheels))
+    gone, again = _rivals(python, wheels), _other_builds(python, wheels)
+    found = (*_remove(by, python.path, gone), *_install(by, python.path, wheels, again))
     why = _why(wheels)
     if gone:
-        why += f" {' and '.join(gone)} goes first: what is there would count as well, or its files would be mixed."
+        why += f" {' and '.join(gone)} goes first: its files would be mixed with the new ones."
     return Step(
         id="wheels",
         group="environment",
@@ -175,80 +191,71 @@ def _workspace(python: Python, project: str | None, wheels: tuple[Wheel, ...]) -
     prefix = str(python.prefix) if isinstance(python.prefix, str) else python.path
     place = project or prefix.partition("/.pixi/")[0]
     own, rest = [w for w in wheels if w.index], [w.requirement for w in wheels if not w.index]
-    found: list[Command] = []
+    found: list[Task] = []
     if own:
-        lines = (f"# in {place}/pixi.toml:", "[pypi-dependencies]", *(entry(w) for w in own))
-        found.append(commands.by_hand("\n".join(lines)))
+        lines = Section("[pypi-dependencies]", tuple(entry(w) for w in own))
+        found.append(Edit(f"{place}/pixi.toml", sections=(lines,)))
     if rest:
-        found.append(commands.of("pixi", "add", "--manifest-path", place, "--pypi", *rest))
+        found.append(cmd("pixi", "add", "--manifest-path", place, "--pypi", *rest))
     return Step(
         id="wheels",
         group="environment",
         title=f"Add {names(wheels)} to the workspace in {place}.",
         why=f"{_why(wheels)} pixi installs what the workspace's file says, and removes what it does not say.",
-        commands=(*found, commands.of("pixi", "install", "--manifest-path", place)),
-        verify=(commands.of(python.path, "--version"),),
+        commands=(*found, cmd("pixi", "install", "--manifest-path", place)),
+        verify=(cmd(python.path, "--version"),),
     )
 
 
 def _rivals(python: Python, wheels: tuple[Wheel, ...]) -> tuple[str, ...]:
-    """What stands in the way: another build of PyTorch, another package with the same files."""
-    there = {p.name: p.version for p in packages_of(python)}
+    """Other packages with the same files."""
+    there = {p.name for p in packages_of(python)}
     found: list[str] = []
     for wheel in wheels:
-        name = wheel.requirement.partition("[")[0].partition(">")[0].partition("=")[0]
+        name = split(wheel.requirement)[0]
         exclusive = {"cupy": cupy.exclusive(), "onnxruntime": onnxruntime.exclusive()}.get(wheel.framework, ())
         found += [n for n in exclusive if n in there and n != name]
-        if wheel.framework == "torch" and "torch" in there and not there["torch"].endswith(f"+{wheel.variant}"):
-            found += [n for n in ("torch", "torchvision", "torchaudio") if n in there]
     return tuple(dict.fromkeys(found))
 
 
-def _remove(by: str, python: str, names: tuple[str, ...]) -> tuple[Command, ...]:
+def _other_builds(python: Python, wheels: tuple[Wheel, ...]) -> dict[str, tuple[str, ...]]:
+    """The frameworks of which another build is there, and what is compiled against it: it comes along."""
+    there = {p.name: p.version for p in packages_of(python)}
+    ours = next((w for w in wheels if w.framework == "torch"), None)
+    if ours is None or there.get("torch", f"+{ours.variant}").endswith(f"+{ours.variant}"):
+        return {}
+    return {"torch": tuple(name for name in ("torchvision", "torchaudio") if name in there)}
+
+
+def _remove(by: str, python: str, names: tuple[str, ...]) -> Tasks:
     if not names:
         return ()
-    if by == "uv":
-        return (commands.of("uv", "pip", "uninstall", "--python", python, *names),)
-    return (commands.of(python, "-m", "pip", "uninstall", "--yes", *names),)
+    return (pip("uv", python, "uninstall", *names) if by == "uv" else pip("pip", python, "uninstall", "--yes", *names),)
 
 
 def _project(python: Python, by: str, project: str, wheels: tuple[Wheel, ...]) -> Step:
     """The project's file decides: what is installed beside its lock is undone by the next sync."""
-    found: list[Command] = []
+    found: list[Task] = []
     own = [w for w in wheels if w.index]
     for wheel in own:
         name = f"pytorch-{wheel.variant}"
         if by == "poetry":
             found += [
-                commands.of("poetry", "-C", project, "source", "add", "--priority=explicit", name, wheel.index or ""),
-                commands.of("poetry", "-C", project, "add", "--source", name, wheel.requirement),
+                cmd("poetry", "-C", project, "source", "add", "--priority=explicit", name, wheel.index or ""),
+                cmd("poetry", "-C", project, "add", "--source", name, wheel.requirement),
             ]
         else:
-            found.append(commands.by_hand(_uv_lines(project, name, wheel)))
-            found.append(commands.of("uv", "add", "--directory", project, wheel.requirement))
+            found.append(uv_index(project, name, wheel.index or "", (wheel.framework,)))
+            found.append(cmd("uv", "add", "--directory", project, wheel.requirement))
     rest = [w.requirement for w in wheels if not w.index]
     if rest:
         add = ("uv", "add", "--directory", project) if by == "uv" else ("poetry", "-C", project, "add")
-        found.append(commands.of(*add, *rest))
+        found.append(cmd(*add, *rest))
     return Step(
         id="wheels",
         group="environment",
         title=f"Add {names(wheels)} to the project in {project}.",
         why=f"{_why(wheels)} {by} installs what the project's file says, and removes what it does not say.",
         commands=tuple(found),
-        verify=(commands.of(python.path, "--version"),),
-    )
-
-
-def _uv_lines(project: str, name: str, wheel: Wheel) -> str:
-    return "\n".join(
-        (
-            f"# in {project}/pyproject.toml:",
-            "[[tool.uv.index]]",
-            f'name = "{name}"',
-            f'url = "{present(wheel.index)}"',
-            "explicit = true",
-            "[tool.uv.sources]",
-            f'{wheel.framework} = {{ index = "{name}" }}',
-        )
+        verify=(cmd(python.path, "--version"),),
     )

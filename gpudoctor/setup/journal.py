@@ -9,9 +9,12 @@ from typing import Literal
 
 import msgspec
 
+from gpudoctor.setup.packages import Installed
+from gpudoctor.tasks import Tasks
+
 LIMIT = 8 << 20
 
-Event = Literal["begin", "file", "command", "step", "end", "undone", "left"]
+Event = Literal["begin", "file", "edit", "packages", "command", "step", "end", "undone", "left"]
 
 
 class JournalError(OSError):
@@ -24,16 +27,21 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     Attributes:
         at: when, ISO 8601, UTC.
         run: what belongs together.
-        event: begin and end of a run; a file that was written; a command that has ended; undone: all of a run;
-            left: a run that no command takes back, which was told.
+        event: begin and end of a run; a file that was written; an edit of a file, and packages: what was there
+            before; a command that has ended; undone: all of a run; left: a run that nothing takes back, which was
+            told.
         what: of begin: "setup", "fix ID", "undo"; of undone and left: that run.
         step: the step's id.
         argv: the command's words.
         code: its exit code.
         seconds: how long it took.
-        path: of a file.
-        undo: commands that take the step back, each as its words; empty words: `by_hand` has the text.
-        by_hand: what a person has to type to take the step back.
+        path: of a file, or of an environment's interpreter.
+        undo: what takes the step back, besides what is restored out of edits and packages.
+        before: of an edit: what was in the file; None: there was none.
+        root: of an edit: whether root alone may write there.
+        installer: of packages: pip or uv.
+        options: of packages: options without which the installer refuses.
+        installed: of packages: what was installed.
         outcome: of end: done, failed.
     """
 
@@ -46,8 +54,12 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     code: int | None = None
     seconds: float | None = None
     path: str = ""
-    undo: tuple[tuple[str, ...], ...] = ()
-    by_hand: tuple[str, ...] = ()
+    undo: Tasks = ()
+    before: bytes | None = None
+    root: bool = False
+    installer: str = ""
+    options: tuple[str, ...] = ()
+    installed: tuple[Installed, ...] = ()
     outcome: str = ""
 
 
@@ -116,7 +128,7 @@ class Journal:
                     continue
 
     def last(self) -> tuple[str, str, tuple[Entry, ...]] | None:
-        """The last run that changed something and was not taken back: its id, what it was, its steps; or None."""
+        """The last run that began a step and was not taken back: its id, what it was, its lines; or None."""
         runs: dict[str, list[Entry]] = {}
         for entry in self.entries():
             if entry.event in ("undone", "left"):
@@ -125,7 +137,6 @@ class Journal:
                 runs.setdefault(entry.run, []).append(entry)
         for run, lines in reversed(runs.items()):
             what = next((e.what for e in lines if e.event == "begin"), "")
-            steps = tuple(e for e in lines if e.event == "step")
-            if steps and what != "undo":
-                return run, what, steps
+            if what != "undo" and any(e.event == "step" for e in lines):
+                return run, what, tuple(lines)
         return None

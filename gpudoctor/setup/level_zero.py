@@ -2,7 +2,6 @@
 
 from gpudoctor.facts import Facts
 from gpudoctor.remedies import intel
-from gpudoctor.setup import commands
 from gpudoctor.setup.plan import Step
 from gpudoctor.subjects import in_container
 
@@ -17,6 +16,6 @@ def step(facts: Facts) -> Step | None:
         group="driver",
         title=fix.says,
         why="PyTorch reaches an Intel GPU by Level Zero, which the kernel's own driver does not bring.",
-        commands=tuple(commands.of_shell(c) for c in fix.commands) if not in_container(facts) else (),
+        commands=fix.tasks if not in_container(facts) else (),
         root=True,
     )

@@ -10,7 +10,6 @@ from gpudoctor.facts import Facts, Gpu
 from gpudoctor.judge import Action, Fix
 from gpudoctor.knowledge import drivers
 from gpudoctor.remedies.driver import best_branch, flavour_for, generations_of
-from gpudoctor.remedies.nt import worded
 from gpudoctor.setup import driver, environment, planner
 from gpudoctor.setup.ground import ground as read
 from gpudoctor.setup.plan import Step, Wheel
@@ -36,21 +35,19 @@ def fixes(facts: Facts, name: str, wanted: object) -> tuple[Fix, ...]:
         found = _framework(facts, framework, wanted)
     else:
         found = None
-    if found is None:
-        return ()
-    return (worded(found) if facts.host.system == "Windows" else found,)
+    return (found,) if found else ()
 
 
 def _fix(step: Step, action: Action) -> Fix:
     """A step as a fix."""
     return Fix(
         step.title,
-        tuple(command.shown for command in step.commands),
+        step.commands,
         action,
         root=step.root,
         needs="reboot" if step.reboot else None,
-        undo="\n".join(command.shown for command in step.undo) or None,
-        verify="\n".join(command.shown for command in step.verify) or None,
+        undo=step.undo,
+        verify=step.verify[0] if step.verify else None,
     )
 
 

@@ -1,23 +1,21 @@
 """A finding's fixes as steps: what of them can be run from here, and what a person has to do."""
 
-from gpudoctor.judge import Fix
-from gpudoctor.report.model import FindingEntry, Report
-from gpudoctor.setup.commands import of_shell
+from gpudoctor.report.model import FindingEntry, FixEntry, Report
 from gpudoctor.setup.plan import Step
 
 
-def step(entry: FindingEntry, fix: Fix) -> Step:
+def step(entry: FindingEntry, fix: FixEntry) -> Step:
     """A fix as a step of the finding's name."""
     return Step(
         id=entry.check,
         group="environment",
         title=fix.says,
         why=entry.cause,
-        commands=tuple(of_shell(c) for c in fix.commands),
+        commands=fix.tasks,
         root=fix.root,
         reboot=fix.needs == "reboot",
-        verify=(of_shell(fix.verify),) if fix.verify else (),
-        undo=(of_shell(fix.undo),) if fix.undo else (),
+        verify=(fix.verify_task,) if fix.verify_task else (),
+        undo=fix.undo_tasks,
     )
 
 

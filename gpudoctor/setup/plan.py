@@ -1,31 +1,15 @@
 """The plan as data: what is to be done in which order, why, and what cannot be had; `gpudoctor.plan/1`."""
 
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
+
+from gpudoctor.tasks import Edit, Tasks, needs_root
+from gpudoctor.tasks.shown import shown
 
 SCHEMA = "gpudoctor.plan/1"
 
 Group = Literal["driver", "container", "environment", "proof"]
-
-
-class Command(msgspec.Struct, frozen=True):
-    """One command.
-
-    Attributes:
-        shown: as it is typed into a shell.
-        argv: as a program runs it, without a shell; empty: it needs a shell, or a person.
-    """
-
-    shown: str
-    argv: tuple[str, ...] = ()
-
-
-class File(msgspec.Struct, frozen=True):
-    """A file that a step writes, whole."""
-
-    path: str
-    text: str
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,9 +20,9 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
         group: which part of the machine it changes.
         title: what it does, a sentence that starts with a verb.
         why: why it is needed, and why so.
-        files: what it writes, before the commands.
-        commands: what it runs, in this order.
-        root: whether the commands need root.
+        files: what it writes, whole, before the commands.
+        commands: what is done, in this order.
+        root: whether it needs root.
         reboot: whether the machine has to restart before the next step.
         verify: what shows that it has worked.
         undo: what takes it back.
@@ -48,12 +32,17 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     group: Group
     title: str
     why: str
-    files: tuple[File, ...] = ()
-    commands: tuple[Command, ...] = ()
+    files: tuple[Edit, ...] = ()
+    commands: Tasks = ()
     root: bool = False
     reboot: bool = False
-    verify: tuple[Command, ...] = ()
-    undo: tuple[Command, ...] = ()
+    verify: Tasks = ()
+    undo: Tasks = ()
+
+    @property
+    def asks_root(self) -> bool:
+        """Whether it needs root, or one of its commands does."""
+        return self.root or any(map(needs_root, self.commands))
 
 
 class Refusal(msgspec.Struct, frozen=True):
@@ -117,6 +106,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         steps: what is to be done, in this order.
         refused: what cannot be had.
         notes: what else is good to know.
+        sudo: whether who carries it out here asks sudo for root.
     """
 
     schema: str = SCHEMA
@@ -135,3 +125,16 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     steps: tuple[Step, ...] = ()
     refused: tuple[Refusal, ...] = ()
     notes: tuple[str, ...] = ()
+    sudo: bool = True
+
+
+def as_data(plan: Plan) -> dict[str, Any]:
+    """The plan for JSON, in which each command also stands as it is typed."""
+    data: dict[str, Any] = msgspec.to_builtins(plan)
+    for step, written in zip(plan.steps, data["steps"], strict=True):
+        for name, tasks in (("commands", step.commands), ("verify", step.verify), ("undo", step.undo)):
+            written[name] = [
+                {"shown": shown(task, plan.sudo), "argv": [], **one}
+                for task, one in zip(tasks, written[name], strict=True)
+            ]
+    return data

@@ -77,6 +77,7 @@ def plan(facts: Facts, wishes: Wishes) -> Plan:
         steps=tuple(found.steps),
         refused=tuple(found.refused),
         notes=tuple(found.notes),
+        sudo=not (facts.host.user.uid == 0 or facts.host.user.sudo is False),
     )
     return windows.worded(made) if ground.kernel == "Windows" else made
 

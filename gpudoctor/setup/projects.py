@@ -3,9 +3,9 @@
 import json
 
 from gpudoctor.facts import Facts
-from gpudoctor.setup import commands
-from gpudoctor.setup.plan import File, Step, Wheel
+from gpudoctor.setup.plan import Step, Wheel
 from gpudoctor.setup.wishes import Wishes
+from gpudoctor.tasks import Edit, cmd
 
 # Where the environment lies in the project's folder.
 PIXI, POETRY = "/.pixi/envs/default", "/.venv"
@@ -61,10 +61,10 @@ def pixi(facts: Facts, wishes: Wishes, minor: str, wheels: tuple[Wheel, ...], wh
         group="environment",
         title=f"Make a pixi workspace in {wishes.place} with {names(wheels)}.",
         why=why,
-        files=(File(path, "\n".join(lines) + "\n"),),
-        commands=(commands.of("pixi", "install", "--manifest-path", path),),
-        verify=(commands.of(f"{wishes.place}{PIXI}/bin/python", "--version"),),
-        undo=(commands.of("rm", "-rf", wishes.place),),
+        files=(Edit(path, "\n".join(lines) + "\n"),),
+        commands=(cmd("pixi", "install", "--manifest-path", path),),
+        verify=(cmd(f"{wishes.place}{PIXI}/bin/python", "--version"),),
+        undo=(cmd("rm", "-rf", wishes.place),),
     )
 
 
@@ -89,11 +89,11 @@ def poetry(wishes: Wishes, minor: str, wheels: tuple[Wheel, ...], why: str) -> S
         group="environment",
         title=f"Make a poetry project in {place} with {names(wheels)}.",
         why=why,
-        files=(File(f"{place}/pyproject.toml", "\n".join(lines) + "\n"), File(f"{place}/poetry.toml", own)),
+        files=(Edit(f"{place}/pyproject.toml", "\n".join(lines) + "\n"), Edit(f"{place}/poetry.toml", own)),
         commands=(
-            commands.of("poetry", "-C", place, "env", "use", minor),
-            commands.of("poetry", "-C", place, "install", "--no-root"),
+            cmd("poetry", "-C", place, "env", "use", minor),
+            cmd("poetry", "-C", place, "install", "--no-root"),
         ),
-        verify=(commands.of(f"{wishes.place}{POETRY}/bin/python", "--version"),),
-        undo=(commands.of("rm", "-rf", place),),
+        verify=(cmd(f"{wishes.place}{POETRY}/bin/python", "--version"),),
+        undo=(cmd("rm", "-rf", place),),
     )

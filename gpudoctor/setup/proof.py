@@ -1,10 +1,12 @@
 """The last step: whether each framework computes, and the smoke tests."""
 
+import msgspec
+
 from gpudoctor.facts import Python
 from gpudoctor.remedies.frameworks import onnxruntime_verify, verify
 from gpudoctor.remedies.proofs import framework_proof
-from gpudoctor.setup import commands
-from gpudoctor.setup.plan import Command, Step, Wheel
+from gpudoctor.setup.plan import Step, Wheel
+from gpudoctor.tasks import Command, Task, cmd
 from gpudoctor.views.intel import VERIFY
 
 _ON_CPU = {
@@ -24,19 +26,24 @@ def step(interpreter: str, wheels: tuple[Wheel, ...], kernel: str | None = "Linu
         group="proof",
         title="See whether it works.",
         why="That a framework is installed is no proof: it has to compute something, and right.",
-        commands=tuple(_command(interpreter, w, kernel) for w in wheels),
-        verify=(commands.of("gpudoctor", "check", "--smoke", "--python", interpreter),),
+        commands=tuple(_counts(_command(interpreter, w, kernel)) for w in wheels),
+        verify=(cmd("gpudoctor", "check", "--smoke", "--python", interpreter),),
     )
 
 
-def _command(interpreter: str, wheel: Wheel, kernel: str | None) -> Command:
+def _counts(task: Task) -> Task:
+    """The proof by its exit code: here it is no look-up."""
+    return msgspec.structs.replace(task, lookup=False) if isinstance(task, Command) else task
+
+
+def _command(interpreter: str, wheel: Wheel, kernel: str | None) -> Task:
     python = Python(path=interpreter)
     if wheel.variant == "xpu":
-        return commands.of_shell(verify(python, VERIFY))
+        return verify(python, VERIFY)
     if wheel.framework == "torch" and kernel == "Darwin":
-        return commands.of_shell(verify(python, _ON_MPS))
+        return verify(python, _ON_MPS)
     if wheel.variant == "cpu":
-        return commands.of_shell(verify(python, _ON_CPU[wheel.framework]))
+        return verify(python, _ON_CPU[wheel.framework])
     if wheel.framework == "onnxruntime":
-        return commands.of_shell(onnxruntime_verify(python, preload=True))
-    return commands.of_shell(framework_proof(python, wheel.framework) or f"{interpreter} --version")
+        return onnxruntime_verify(python, preload=True)
+    return framework_proof(python, wheel.framework) or cmd(interpreter, "--version")

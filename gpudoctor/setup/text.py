@@ -4,7 +4,9 @@ from typing import TYPE_CHECKING
 
 from gpudoctor.maybe import phrase
 from gpudoctor.report.text import command_line, console, headline, labelled, written
-from gpudoctor.setup.plan import File, Plan, Step
+from gpudoctor.setup.plan import Plan, Step
+from gpudoctor.tasks import Edit
+from gpudoctor.tasks.shown import shown
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -27,7 +29,7 @@ def render(plan: Plan, width: int | None = None, colour: bool = False) -> str:
         if refused.instead:
             labelled(out, "instead", refused.instead)
     for number, step in enumerate(plan.steps, 1):
-        _step(out, number, step)
+        _step(out, number, step, plan.sudo)
     for note in plan.notes:
         out.print()
         labelled(out, "note", note)
@@ -59,7 +61,7 @@ def _summary(plan: Plan) -> str:
     return f"{what}{phrase(', Python {}', plan.python)}, installed by {plan.manager} in {plan.environment}"
 
 
-def _step(out: "Console", number: int, step: Step) -> None:
+def _step(out: "Console", number: int, step: Step, sudo: bool) -> None:
     out.print()
     headline(out, f"{number}", "bold green", step.title)
     labelled(out, "why", step.why)
@@ -68,21 +70,21 @@ def _step(out: "Console", number: int, step: Step) -> None:
     if step.commands:
         labelled(out, "type", "In this order:" if len(step.commands) > 1 else "")
     for command in step.commands:
-        command_line(out, command.shown)
-    after = ["needs root"] if step.root else []
+        command_line(out, shown(command, sudo))
+    after = ["needs root"] if step.root and sudo else []
     after += ["then restart the machine, and run this again"] if step.reboot else []
     if after:
         labelled(out, "", f"({'; '.join(after)})", "dim")
     for place, command in enumerate(step.verify):
         if place == 0:
             labelled(out, "verify", "To see whether it helped:", "dim")
-        command_line(out, command.shown)
+        command_line(out, shown(command, sudo))
     if step.undo:
         labelled(out, "undo", "To take it back:", "dim")
     for command in step.undo:
-        command_line(out, command.shown)
+        command_line(out, shown(command, sudo))
 
 
-def _file(out: "Console", file: File) -> None:
+def _file(out: "Console", file: Edit) -> None:
     labelled(out, "write", f"{file.path}:")
-    command_line(out, file.text.rstrip("\n"))
+    command_line(out, (file.text or "").rstrip("\n"))

@@ -1,39 +1,31 @@
 """A plan in Windows' words: PowerShell's, to be typed by a person."""
 
-import re
-
 import msgspec
 
-from gpudoctor.remedies import nt
-from gpudoctor.setup.commands import by_hand
-from gpudoctor.setup.plan import Command, Plan, Step
+from gpudoctor.setup.plan import Plan, Step
+from gpudoctor.tasks import Manual, Task
+from gpudoctor.tasks.shown import in_powershell, on_windows
 
 
 def worded(plan: Plan) -> Plan:
     """The plan with commands for PowerShell, and with the paths of environments on Windows."""
     return msgspec.structs.replace(
         plan,
-        environment=nt.command(plan.environment),
-        interpreter=_inside(plan.interpreter),
-        steps=tuple(_step(step) for step in plan.steps),
+        environment=on_windows(plan.environment),
+        interpreter=on_windows(plan.interpreter),
+        steps=tuple(_step(plan, step) for step in plan.steps),
     )
 
 
-def _step(step: Step) -> Step:
+def _step(plan: Plan, step: Step) -> Step:
     return msgspec.structs.replace(
         step,
-        title=_inside(step.title),
-        commands=tuple(_command(c) for c in step.commands),
-        verify=tuple(_command(c) for c in step.verify),
-        undo=tuple(_command(c) for c in step.undo),
+        title=step.title.replace(plan.interpreter, on_windows(plan.interpreter)),
+        commands=tuple(map(_typed, step.commands)),
+        verify=tuple(map(_typed, step.verify)),
+        undo=tuple(map(_typed, step.undo)),
     )
 
 
-def _command(command: Command) -> Command:
-    text = re.sub(r"^rm -rf (.+)$", r"Remove-Item -Recurse -Force \1", command.shown)
-    return by_hand(_inside(text))
-
-
-def _inside(text: str) -> str:
-    """The Python of conda's and pixi's environments lies at their top there."""
-    return nt.command(text.replace("/envs/default/bin/python", "/envs/default/python.exe"))
+def _typed(task: Task) -> Task:
+    return Manual(in_powershell(task), "PowerShell")

@@ -16,6 +16,7 @@ from gpudoctor.subjects import (
     has_dxg,
     has_rocm,
 )
+from gpudoctor.tasks import Shell, Tasks, as_root
 from gpudoctor.views.log import age, events, xids
 
 # The drivers that hold a card for virtual machines.
@@ -151,6 +152,9 @@ def nvidia_addresses(facts: Facts) -> Iterator[tuple[About, OnAddress]]:
         yield About(label=label, gpu=address), OnAddress(facts, address, gpu, cards.get(address))
 
 
-def reset_commands(on: OnAddress) -> tuple[str, ...]:
+def reset_commands(on: OnAddress) -> Tasks:
     """The commands that reset one GPU: nobody may hold it."""
-    return ("sudo fuser -v /dev/nvidia*", f"sudo nvidia-smi --gpu-reset -i {on.number}")
+    return (
+        Shell("fuser -v /dev/nvidia*", root=True, lookup=True),
+        as_root("nvidia-smi", "--gpu-reset", "-i", on.number),
+    )

@@ -71,15 +71,18 @@ def one(check: Check[Any], facts: Facts) -> tuple[str, str]:
 def commands(check: Check[Any], facts: Facts) -> str:
     """All that the fixes of a check say and let type, one a line."""
     from gpudoctor.judge import run
+    from gpudoctor.report.fixes import entry
 
-    return "\n".join(line for v in run(check, facts) for fix in v.fixes for line in (fix.says, *fix.commands))
+    fixes = (entry(fix, facts) for v in run(check, facts) for fix in v.fixes)
+    return "\n".join(line for fix in fixes for line in (fix.says, *fix.commands))
 
 
 def verifies(check: Check[Any], facts: Facts) -> list[str | None]:
     """The commands that show whether the fixes of a check helped."""
     from gpudoctor.judge import run
+    from gpudoctor.tasks.shown import shown
 
-    return [fix.verify for v in run(check, facts) for fix in v.fixes]
+    return [shown(fix.verify) if fix.verify else None for v in run(check, facts) for fix in v.fixes]
 
 
 def severity(check: Check[Any], facts: Facts) -> str:

@@ -112,7 +112,7 @@ def test_job_without_gpu(facts: Facts, verdict: list[tuple[str, str]]) -> None:
         ("slurm", None, "srun --gpus=1 --pty bash"),
         ("slurm", "SLURM_JOB_GPUS=0", "srun --gpus=1 ..."),
         ("pbs", WHY, "qsub -I -l select=1:ncpus=4:ngpus=1"),
-        ("lsf", WHY, 'bsub -gpu "num=1" -Is bash'),
+        ("lsf", WHY, "bsub -gpu num=1 -Is bash"),
     ],
 )
 def test_each_system_is_asked_in_its_own_words(scheduler: str, granted: object, first: str) -> None:

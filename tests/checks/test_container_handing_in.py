@@ -117,7 +117,7 @@ def test_each_engine_is_told_in_its_own_words(engine: str, words: str) -> None:
 
 def test_what_a_module_took_from_the_path_is_put_back() -> None:
     (fix,) = run(libraries_not_passed, inside(without_libraries(TORCH, OFF)))[0].fixes
-    assert fix.commands == ("export LD_LIBRARY_PATH=/.singularity.d/libs:$LD_LIBRARY_PATH",)
+    assert fix.commands == ("export LD_LIBRARY_PATH=/.singularity.d/libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}",)
 
 
 def test_missing_libraries_are_one_finding() -> None:

@@ -9,6 +9,7 @@ from gpudoctor.facts import Distribution, Facts
 from gpudoctor.judge import Fix, Problem
 from gpudoctor.remedies import system
 from gpudoctor.remedies.driver import install_driver
+from gpudoctor.tasks.shown import typed
 from tests.builders import FEDORA, UBUNTU, ask
 from tests.checks.nvidia_machines import KERNEL, OTHER, WHY, disk, entry, event, failing, having, unloaded, xid
 
@@ -115,7 +116,7 @@ def test_an_image_is_not_built_on_but_its_certificate_is_enrolled() -> None:
 def test_releases_before_dnf_get_yum(release: tuple[str, str], program: str) -> None:
     distribution = Distribution(id=release[0], like=("rhel", "fedora"), version=release[1], name="x")
     facts = having(host__distribution=distribution)
-    assert system.install(facts, "gcc") == (f"sudo {program} install gcc",)
+    assert typed(system.install(facts, "gcc")) == (f"sudo {program} install gcc",)
     assert any("dnf" in c for c in install_driver(facts, 570).commands) == (program == "dnf")
 
 

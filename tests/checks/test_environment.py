@@ -16,6 +16,7 @@ from gpudoctor.checks.visibility.cuda_misspelt import cuda_misspelt
 from gpudoctor.facts import Facts, Package
 from gpudoctor.judge import Severity, run
 from gpudoctor.maybe import Unknown
+from gpudoctor.tasks.shown import one_line
 from tests.builders import ask, change, framework, live, nvidia_host, plain_host, with_framework
 from tests.checks.amd_machines import amd_host
 
@@ -60,7 +61,7 @@ def test_what_takes_the_gpu_away_is_a_warning() -> None:
     (verdict,) = run(debugging_left_on, env(facts, NUMBA_ENABLE_CUDASIM="1"))
     assert verdict.severity is Severity.WARNING
     assert verdict.fixes[0].commands == ("unset NUMBA_ENABLE_CUDASIM",)
-    assert verdict.fixes[0].undo == "export NUMBA_ENABLE_CUDASIM=1"
+    assert one_line(verdict.fixes[0].undo) == "export NUMBA_ENABLE_CUDASIM=1"
     assert ask(debugging_left_on, env(change(TORCH, "pythons.0.packages", WHY), NUMBA_ENABLE_CUDASIM="1")) == [
         ("skipped", "")
     ]

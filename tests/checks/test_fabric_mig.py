@@ -138,6 +138,6 @@ def test_the_manager_is_installed_in_the_drivers_version() -> None:
     one = catalogue.load(["fabric.manager-down"])[0]
     fixes = one.fixes_for(board(nvidia__kernel__fabric_manager=None))
     assert fixes[0].commands == (
-        "sudo apt-get install nvidia-fabricmanager-570=570.169*",
+        "sudo apt-get install 'nvidia-fabricmanager-570=570.169*'",
         "sudo systemctl enable --now nvidia-fabricmanager",
     )

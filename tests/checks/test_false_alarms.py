@@ -12,6 +12,7 @@ from gpudoctor.maybe import Unknown
 from gpudoctor.remedies import system
 from gpudoctor.remedies.boot import kernel_parameter
 from gpudoctor.subjects import frameworks, pairs
+from gpudoctor.tasks.shown import typed
 from tests.builders import FEDORA, card, change, framework, library, nvidia_host, plain_host, with_framework
 from tests.checks.amd_machines import amd_host
 from tests.checks.intel_machines import arc_host, xpu
@@ -291,11 +292,11 @@ def test_packages_and_parameters_of_an_image() -> None:
     plain = having(nvidia_host(), host__distribution=FEDORA)
     image = having(plain, nvidia__kernel__image_keys=())
     after = "  # takes effect after a restart"
-    assert system.install(plain, "akmod-nvidia") == ("sudo dnf install akmod-nvidia",)
-    assert system.install(image, "akmod-nvidia") == (f"sudo rpm-ostree install akmod-nvidia{after}",)
-    assert system.remove(image, "akmod-nvidia") == (f"sudo rpm-ostree uninstall akmod-nvidia{after}",)
-    assert system.reinstall(image, "akmod-nvidia") == (f"sudo rpm-ostree upgrade{after}",)
-    assert (system.initramfs(plain), system.initramfs(image)) == (("sudo dracut --force",), ())
+    assert typed(system.install(plain, "akmod-nvidia")) == ("sudo dnf install akmod-nvidia",)
+    assert typed(system.install(image, "akmod-nvidia")) == (f"sudo rpm-ostree install akmod-nvidia{after}",)
+    assert typed(system.remove(image, "akmod-nvidia")) == (f"sudo rpm-ostree uninstall akmod-nvidia{after}",)
+    assert typed(system.reinstall(image, "akmod-nvidia")) == (f"sudo rpm-ostree upgrade{after}",)
+    assert (typed(system.initramfs(plain)), system.initramfs(image)) == (("sudo dracut --force",), ())
     assert kernel_parameter(image, "Pass.", "iommu=pt").commands[0] == (
         "sudo rpm-ostree kargs --append-if-missing=iommu=pt"
     )

@@ -258,7 +258,7 @@ def test_llama_cpp(libraries: tuple[str, ...], outcome: str) -> None:
     facts = environment(packages=(package("llama-cpp-python", "0.3.16", libraries=libraries),))
     assert one(llama_cpp_cpu, facts)[0] == outcome
     if outcome == "problem":
-        assert 'CMAKE_ARGS="-DGGML_CUDA=on"' in commands(llama_cpp_cpu, facts)
+        assert "CMAKE_ARGS=-DGGML_CUDA=on " in commands(llama_cpp_cpu, facts)
         assert one(llama_cpp_cpu, change(plain_host(), "pythons", facts.pythons)) == ("pass", "")
         assert one(llama_cpp_cpu, change(facts, "pythons.0", CLOSED)) == ("unknown", "closed")
 

@@ -81,7 +81,7 @@ def test_a_copied_environment(own: object, expected: tuple[str, str]) -> None:
     assert one(environment_moved, change(facts, "pythons.0.kind", "conda")) == ("pass", "")
     assert one(environment_moved, facts) == expected
     if own == "/old/env/bin/python":
-        assert "/opt/env/bin/python -m pip freeze > /tmp/packages.txt" in commands(environment_moved, facts)
+        assert "/opt/env/bin/python -m pip freeze | tee /tmp/packages.txt" in commands(environment_moved, facts)
         assert "/opt/env/bin/python -m venv /opt/env-new" in commands(environment_moved, facts)  # of the same release
         assert severity(environment_moved, facts) == "warn"
         assert severity(environment_moved, change(facts, "host.container", "docker")) == "advice"

@@ -117,7 +117,7 @@ def test_cpu_build_of_a_project_is_mended_in_its_files() -> None:
         'torch = { index = "pytorch-cu130" }',
     )
     assert "\n".join(lines) in said  # a block that can be copied
-    assert "cd /srv/app\nuv lock --upgrade-package torch\nuv sync" in said
+    assert "uv lock --project /srv/app --upgrade-package torch\nuv sync --project /srv/app" in said
     assert "grep" not in said
 
 
@@ -211,7 +211,7 @@ def test_arch_missing(built: Any, card: dict[str, Any], driver: str, says: str, 
     facts = environment(built, facts=machine(driver, card=card))
     assert one(arch_missing, facts) == ("problem", says)
     assert index in commands(arch_missing, facts)
-    assert "uninstall -y torch" in commands(arch_missing, facts)
+    assert "install --force-reinstall --no-deps --index-url" in commands(arch_missing, facts)
 
 
 def test_arch_missing_passes_and_does_not_know() -> None:
@@ -272,6 +272,31 @@ def test_what_pytorch_says_itself(check: Any, changes: dict[str, Any], says: str
     assert one(check, environment(torch(live=live(**changes)))) == ("problem", says)
     assert one(check, environment(torch())) == ("pass", "")
     assert one(check, environment(torch(live=None))) == ("skipped", "")
+
+
+GONE = "ModuleNotFoundError: No module named 'typing_extensions'"
+
+
+def test_a_missing_requirement_is_brought_and_pytorch_stays() -> None:
+    there = (package("torch", "2.7.1+cu126"), package("torchvision", "0.22.1+cu126"))
+    facts = change(environment(torch(live=live(import_error=GONE)), version="3.12.1"), "pythons.0.packages", there)
+    first, second, *_ = run(import_fails, facts)[0].fixes
+    assert first.says.startswith("Install what PyTorch 2.7.1 requires and what is gone: typing_extensions")
+    assert first.commands == ("/opt/env/bin/python -m pip install torch==2.7.1+cu126",)
+    source = "--index-url https://download.pytorch.org/whl/cu126 torch==2.7.1+cu126 torchvision==0.22.1+cu126"
+    assert second.commands == (
+        f"/opt/env/bin/python -m pip install --force-reinstall --no-deps {source}",
+        f"/opt/env/bin/python -m pip install {source}",
+    )
+
+
+def test_the_same_build_is_not_sought_where_another_decides() -> None:
+    broken = torch(live=live(import_error="ImportError: libc10.so: file too short"))
+    plain = environment(broken, packages=(package("torch", "2.7.1"),), version="3.12.1")
+    first = run(import_fails, plain)[0].fixes[0].commands[0]
+    assert first == "/opt/env/bin/python -m pip install --force-reinstall --no-deps torch==2.7.1"  # PyPI's build
+    project = change(change(plain, "pythons.0.manager", "uv"), "pythons.0.project", "/srv/app")
+    assert "/srv/app/pyproject.toml" in run(import_fails, project)[0].fixes[0].says
 
 
 def test_what_it_said_is_evidence_and_is_told_once() -> None:

@@ -46,12 +46,18 @@ def test_a_jetson_with_the_wrong_wheel(machine: Facts, name: str) -> None:
 
 LAB = "https://pypi.jetson-ai-lab.io"
 PIP = "/opt/env/bin/python -m pip"
+AGAIN = f"{PIP} install --force-reinstall --no-deps --index-url"
+REST = f"{PIP} install --index-url"
 
 
 @pytest.mark.parametrize(
     ("l4t", "version", "commands"),
     [
-        ("36.4.3", "3.10.12", (f"{PIP} uninstall -y torch", f"{PIP} install --index-url {LAB}/jp6/cu126 torch")),
+        (
+            "36.4.3",
+            "3.10.12",
+            (f"{AGAIN} {LAB}/jp6/cu126 torch", f"{REST} {LAB}/jp6/cu126 torch"),
+        ),
         (
             "36.4.3",
             "3.12.3",
@@ -60,7 +66,11 @@ PIP = "/opt/env/bin/python -m pip"
                 f"/opt/env-jetson/bin/python -m pip install --index-url {LAB}/jp6/cu126 torch",
             ),
         ),
-        ("35.4.1", "3.8.10", (f"{PIP} uninstall -y torch", f"{PIP} install --index-url {LAB}/jp5/cu114 torch")),
+        (
+            "35.4.1",
+            "3.8.10",
+            (f"{AGAIN} {LAB}/jp5/cu114 torch", f"{REST} {LAB}/jp5/cu114 torch"),
+        ),
         ("36.3.0", "3.10.12", ()),
         ("32.7.1", "3.6.9", ()),
         (None, "3.10.12", ()),

@@ -16,10 +16,11 @@ HEAD = """
 from gpudoctor.judge import Fix, Severity, check
 from gpudoctor.maybe import Unknown, known
 from gpudoctor.subjects import machine
+from gpudoctor.tasks import cmd
 
 """
 ONE = """
-@check(title="The {name} one", severity=Severity.{severity}, cause="Because.", fixes=(Fix("Mend it.", ("true",)),),
+@check(title="The {name} one", severity=Severity.{severity}, cause="Because.", fixes=(Fix("Mend it.", (cmd("true"),)),),
        references=("https://example.org/",), each=machine, essential={essential}, because={because},
        aliases=("acme.old-{name}",))
 def {name}(facts):

@@ -14,15 +14,25 @@ CHECK = """
 import os
 from gpudoctor.judge import Fix, Severity, check
 from gpudoctor.subjects import machine
+from gpudoctor.tasks import Edit, as_root, cmd, export, pipe, query, sentence
+from gpudoctor.tasks.blanks import NAME
 
+MAKE = pipe(cmd("echo", "a"), cmd("tee", "{flag}"))
 FIXES = (
-    Fix("Make the flag.", ("touch {flag}",), undo="rm {flag}"),
-    Fix("Do what does not help.", ("true",)),
-    Fix("Do what fails.", ("false",)),
-    Fix("Do it by a pipe.", ("echo a | cat > {flag}",)),
-    Fix("Do it as root.", ("sudo touch {flag}",), root=True),
+    Fix("Make the flag.", (cmd("touch", "{flag}"),), undo=(cmd("rm", "{flag}"),)),
+    Fix("Do what does not help.", (cmd("true"),)),
+    Fix("Do what fails.", (cmd("false"),)),
+    Fix("Make it by a pipe.", (MAKE, query("false")), undo=(cmd("rm", "{flag}"),)),
+    Fix("Do it as root.", (as_root("touch", "{flag}"),), undo=(as_root("rm", "{flag}"),)),
     Fix("Ask somebody."),
-    Fix("Do what needs a restart.", ("true",), needs="reboot", undo="Take it out again by hand, and restart."),
+    Fix("Do what needs a restart.", (cmd("true"),), needs="reboot", undo=sentence("Take it out again by hand.")),
+    Fix("Set it.", (export("FLAG", "1"),)),
+    Fix("Fill it in.", (cmd("touch", NAME),)),
+    Fix("Do it on the host.", (cmd("touch", "{flag}"),), place="outside"),
+    Fix("Look.", (query("ls", "{flag}"),)),
+    Fix("Write it.", (Edit("{flag}", text="b\\n"), Edit("{more}", add=("c",)))),
+    Fix("Write it, then fail.", (Edit("{flag}", text="b\\n"), cmd("false"))),
+    Fix("Edit what cannot be.", (Edit("{more}", word=("A", "b")),)),
 )
 
 @check(title="There is no flag", severity=Severity.ERROR, cause="Nobody has made it.", fixes=FIXES,
@@ -43,7 +53,7 @@ def flag(tmp_path: Path) -> Path:
     package, info = tmp_path / "lib" / "plugins" / "acme", tmp_path / "lib" / "acme-1.0.dist-info"
     package.mkdir(parents=True)
     info.mkdir()
-    text = CHECK.replace("{flag}", str(tmp_path / "flag"))
+    text = CHECK.replace("{flag}", str(tmp_path / "flag")).replace("{more}", str(tmp_path / "more"))
     for name in ("no_flag", "follows"):
         (package / f"{name}.py").write_text(text)
     rows = [f"{name} = plugins.acme.{name}:{name}" for name in ("no_flag", "follows")]
@@ -88,24 +98,29 @@ def test_without_a_yes_nothing_is_run(flag: Path) -> None:
     ("choice", "code", "says"),
     [
         ("2", 4, "It was done, and the check fails still"),
-        ("3", 4, "`false` ended with exit code 1. Nothing more was run."),
-        ("4", 5, "these commands need your shell"),
-        ("5", 5, "it needs root. Type the commands, or give --with-root."),
+        ("3", 4, "`false` ended with exit code 1. Nothing more was run.\ngpudoctor: Nothing was changed before it."),
         ("6", 5, "this is something for a person to do"),
         ("7", 0, ""),
-        ("8", 3, "acme.no-flag has 7 fixes here, not 8."),
+        ("8", 5, "the commands need your shell, or words that only you know"),
+        ("9", 5, "the commands need your shell, or words that only you know"),
+        ("10", 5, "this is to be done outside"),
+        ("11", 5, "the commands only look"),
+        ("14", 4, 'has no line A="...", so that it has to be edited by hand.'),
+        ("15", 3, "acme.no-flag has 14 fixes here, not 15."),
     ],
 )
 def test_each_of_its_fixes(flag: Path, choice: str, code: int, says: str) -> None:
     ran = fix(flag, "acme.no-flag", "--choice", choice, "--yes")
-    assert (ran.code, says in ran.err) == (code, True)
+    assert (ran.code, says in ran.err) == (code, True), ran.err
     assert not flag.exists()
+    if code in (3, 5):  # in a line, and the finding is not told again
+        assert (ran.out, ran.err.count("\n")) == ("", 1)
     if choice == "7":
         assert "It is in force after: reboot." in ran.out
         assert "Mended" not in ran.out
         undo = fix(flag, "--undo", "--yes")
         assert undo.code == 5
-        assert "By hand: Take it out again by hand, and restart." in undo.out
+        assert "By hand: Take it out again by hand." in undo.out
 
 
 def test_what_does_not_ail_this_machine_gives_3(flag: Path) -> None:
@@ -153,4 +168,49 @@ def test_a_run_that_no_command_takes_back_does_not_hide_the_one_before(flag: Pat
 def test_what_is_shown_does_not_point_back_at_itself(flag: Path) -> None:
     ran = fix(flag, "acme.no-flag")
     assert "id      acme.no-flag" in ran.out
-    assert "mend    gpudoctor fix" not in ran.out
+    assert "run     gpudoctor fix" not in ran.out
+
+
+def test_what_needs_root_waits_for_a_word(flag: Path) -> None:
+    ran = fix(flag, "acme.no-flag", "--choice", "5", "--yes")
+    if os.geteuid():
+        assert ran.code == 5
+        assert "it needs root. Ask again with --with-root" in ran.err
+    else:  # root asks nobody
+        assert (ran.code, flag.exists()) == (0, True)
+        assert "sudo" not in ran.out
+        assert fix(flag, "--undo", "--yes").code == 0
+        assert not flag.exists()
+
+
+def test_a_look_up_that_finds_nothing_is_no_failure(flag: Path) -> None:
+    ran = fix(flag, "acme.no-flag", "--choice", "4", "--yes")
+    assert (ran.code, flag.read_text()) == (0, "a\n")
+    assert f"$ echo a | tee {flag}\n" in ran.out
+    assert fix(flag, "--undo", "--yes").code == 0
+    assert not flag.exists()
+
+
+def test_files_get_their_former_text_back(flag: Path) -> None:
+    more = flag.parent / "more"
+    more.write_bytes(b"a\xff")
+    more.chmod(0o640)
+    assert fix(flag, "acme.no-flag", "--choice", "12", "--yes").code == 0
+    assert (flag.read_text(), more.read_bytes()) == ("b\n", b"a\xff\nc\n")
+    assert fix(flag, "--undo", "--yes").code == 0
+    assert (flag.exists(), more.read_bytes(), more.stat().st_mode & 0o777) == (False, b"a\xff", 0o640)
+
+
+def test_where_half_was_done_the_check_is_asked_again_and_undo_takes_it_back(flag: Path) -> None:
+    ran = fix(flag, "acme.no-flag", "--choice", "13", "--yes")
+    assert ran.code == 4
+    assert f"Done before: echo b > {flag}\n" in ran.err
+    assert "Nothing was changed" not in ran.err
+    assert "Mended: acme.no-flag passes." in ran.out
+    assert fix(flag, "--undo", "--yes").code == 0
+    assert not flag.exists()
+
+
+def test_the_line_that_carries_it_out_stands_in_the_report(flag: Path) -> None:
+    ran = gpudoctor("check", "--only", "acme.no-flag", "--quick", env=env_of(flag))
+    assert "run     gpudoctor fix acme.no-flag\n" in ran.out

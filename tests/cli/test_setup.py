@@ -118,7 +118,7 @@ def test_a_step_that_fails_gives_4_and_ends_it_and_undo_takes_back_what_was_done
     code, out, err = _carried(tmp_path, tools, "--yes", INSTALL="9")
     assert code == 4
     assert "ended with exit code 9. Nothing more was run." in err
-    assert "Done before: environment." in err
+    assert "Done before: uv venv" in err
     assert "print(jnp" not in out.rpartition("$ uv pip install")[2]
     assert (tmp_path / "env").exists()
     state = {"PATH": tools, "XDG_STATE_HOME": str(tmp_path / "state")}

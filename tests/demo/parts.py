@@ -98,6 +98,7 @@ def host(
             name="user",
             groups=tuple(Group(gid=gid, name=name) for name, gid in GROUPS.items()),
             known_groups=tuple(Group(gid=gid, name=name) for name, gid in KNOWN.items()),
+            sudo=True,
         ),
         selinux=None,
         environment={

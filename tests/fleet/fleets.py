@@ -2,7 +2,7 @@
 
 from gpudoctor.fleet.nodesets import fold
 from gpudoctor.fleet.summary import Cause, Change, Departure, Drift, Fleet, Group, Missing, Outlier, Spread
-from gpudoctor.judge import Fix
+from gpudoctor.report.model import FixEntry
 
 H100 = "8 x NVIDIA H100 80GB HBM3"
 A100 = "8 x NVIDIA A100-SXM4-80GB"
@@ -83,7 +83,8 @@ def _causes(*sets: tuple[str, ...]) -> tuple[Cause, ...]:
             nodes=fold(fails),
             count=len(fails),
             times=len(fails),
-            fixes=(Fix("Restart the machine.", ("sudo reboot",), "reboot", root=True, verify="nvidia-smi"),),
+            fixes=(FixEntry("Restart the machine.", ("sudo reboot",), "reboot", root=True, verify="nvidia-smi"),),
+            run="gpudoctor fix driver.library-mismatch --with-root",
             references=("https://docs.nvidia.com/deploy/cuda-compatibility/",),
         ),
         Cause(
@@ -96,7 +97,7 @@ def _causes(*sets: tuple[str, ...]) -> tuple[Cause, ...]:
             nodes=fold(narrow),
             count=len(narrow),
             times=5,
-            fixes=(Fix("Seat the card again, with the machine switched off.", ()),),
+            fixes=(FixEntry("Seat the card again, with the machine switched off.", ()),),
         ),
         Cause(
             check="health.ecc-uncorrected",
@@ -108,7 +109,9 @@ def _causes(*sets: tuple[str, ...]) -> tuple[Cause, ...]:
             nodes=fold(ecc),
             count=len(ecc),
             times=2,
-            fixes=(Fix("Drain the node, and have the GPU replaced.", ("nvidia-smi -q -d ECC",), "replace-hardware"),),
+            fixes=(
+                FixEntry("Drain the node, and have the GPU replaced.", ("nvidia-smi -q -d ECC",), "replace-hardware"),
+            ),
         ),
         Cause(
             check="host.memlock-low",
@@ -121,7 +124,7 @@ def _causes(*sets: tuple[str, ...]) -> tuple[Cause, ...]:
             count=len(warns),
             times=len(warns),
             fixes=(
-                Fix(
+                FixEntry(
                     "Raise the limit.",
                     ("echo '* - memlock unlimited' | sudo tee /etc/security/limits.d/90-memlock.conf",),
                     root=True,
@@ -228,7 +231,7 @@ EMPTY = Fleet(version="0.1.0", created="2026-11-21T03:21:07Z")
 
 def hostile() -> Fleet:
     """Every string is wicked; the nodes' names are those of files that somebody else has laid."""
-    fix = Fix(NASTY, (NASTY,), root=True, needs=NASTY, undo=NASTY, verify=NASTY)
+    fix = FixEntry(NASTY, (NASTY,), root=True, needs=NASTY, undo=NASTY, verify=NASTY)
     outlier = Outlier(node=NASTY, device=NASTY, value=1.0, deviations=float("-inf"))
     return Fleet(
         version=NASTY,

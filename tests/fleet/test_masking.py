@@ -10,9 +10,11 @@ from gpudoctor.fleet.faces.nodes import nodes
 from gpudoctor.fleet.masking import harmless, masked
 from gpudoctor.fleet.reading.unfolding import unfolded
 from gpudoctor.fleet.summary import Cause, Change, Fleet, Missing
-from gpudoctor.judge import Fix
+from gpudoctor.report.model import FixEntry
+from gpudoctor.tasks import cmd
 from tests.fleet.fleets import FLEETS, H100, large
 
+TASK = cmd("ssh", "secret8", "rm", "/home/anna/x")
 FLEET = Fleet(
     total=3,
     states={"fail": "login,secret[8-9]"},
@@ -21,7 +23,7 @@ FLEET = Fleet(
         Cause(
             check="a.b", status="fail", title="t", cause="/home/anna/venv is broken on secret8.acme.example.",
             says="secret9 cannot read /home/anna/x.", example="secret9", nodes="secret[8-9]", count=2,
-            fixes=(Fix("Mend secret8.", ("ssh secret8 rm /home/anna/x",)),),
+            fixes=(FixEntry("Mend secret8.", ("ssh secret8 rm /home/anna/x",), tasks=(TASK,)),),
         ),
     ),
     missing=(Missing(state="refused", why="ssh: connect to host secret10.acme.example", nodes="login", count=1),),

@@ -6,6 +6,7 @@ import pytest
 
 from gpudoctor.knowledge import packages
 from gpudoctor.knowledge.packages import Family, Flavour
+from gpudoctor.tasks.shown import shown, typed
 
 
 @pytest.mark.parametrize(
@@ -36,14 +37,14 @@ def test_family(distro_id: str, like: tuple[str, ...], found: str | None) -> Non
     ],
 )
 def test_install_command(family: Family, command: str) -> None:
-    assert packages.install_command(family, ["a", "b"]) == command
-    assert packages.install_command(family, ["a", "b"], sudo=False) == command.removeprefix("sudo ")
+    assert shown(packages.install_command(family, ["a", "b"])) == command
+    assert packages.install_command(family, ["a", "b"]).root
 
 
 def test_other_commands() -> None:
-    assert packages.reinstall_command("debian", ["a"]) == "sudo apt-get install --reinstall a"
-    assert packages.remove_command("arch", ["a"]) == "sudo pacman -Rns a"
-    assert packages.refresh_command("suse") == "sudo zypper refresh"
+    assert shown(packages.reinstall_command("debian", ["a"])) == "sudo apt-get install --reinstall a"
+    assert shown(packages.remove_command("arch", ["a"])) == "sudo pacman -Rns a"
+    assert shown(packages.refresh_command("suse")) == "sudo zypper refresh"
 
 
 @pytest.mark.parametrize(
@@ -81,13 +82,13 @@ def test_a_driver_for_a_kernel() -> None:
     assert found.prebuilt == "linux-modules-nvidia-570-open-6.8.0-60-generic"
     other = packages.driver_packages("debian", "ubuntu", 570, "open")
     assert other is not None
-    assert other.prebuilt == "linux-modules-nvidia-570-open-$(uname -r)"
+    assert other.prebuilt == "linux-modules-nvidia-570-open-KERNEL"
 
 
 def test_what_comes_before() -> None:
     found = packages.driver_packages("fedora", "rhel", 580, "open")
     assert found is not None
-    assert found.before == ("dnf module enable nvidia-driver:580-open",)
+    assert typed(found.before) == ("sudo dnf module enable nvidia-driver:580-open",)
 
 
 @pytest.mark.parametrize(

@@ -66,6 +66,7 @@ def test_a_bare_machine() -> None:
         Group(gid=4242, name=None),
     )
     assert found.user.known_groups == (Group(gid=992, name="render"), Group(gid=44, name="video"))
+    assert found.user.sudo is False
 
 
 DMI = "/sys/class/dmi/id/"

@@ -12,6 +12,7 @@ import pytest
 from dockerfile_parse import DockerfileParser
 
 from gpudoctor.knowledge.kernels import version
+from gpudoctor.setup.carry import argv_of
 from gpudoctor.setup.forms import render
 from gpudoctor.setup.plan import Plan
 from gpudoctor.setup.planner import plan
@@ -136,10 +137,12 @@ def test_uv_installs_the_plan_in_one_go(tmp_path: Path) -> None:
         Wishes(frameworks=("torch", "jax", "cupy"), manager="uv", place=str(tmp_path / "env")),
     )
     made, filled = (step.commands for step in found.steps if step.group == "environment")
-    words = [str(_UV), *made[0].argv[1:]]
+    words = [str(_UV), *argv_of(made[0], sudo=False)[1:]]
     assert subprocess.run(words, capture_output=True, timeout=300).returncode == 0
     more = ["--dry-run", "--python-platform", "x86_64-manylinux_2_28"]
-    done = subprocess.run([str(_UV), *filled[0].argv[1:], *more], capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        [str(_UV), *argv_of(filled[0], sudo=False)[1:], *more], capture_output=True, text=True, timeout=300
+    )
     assert done.returncode == 0, done.stderr[-2000:]
     assert "torch==2.14" in done.stderr
 
@@ -274,7 +277,7 @@ def test_poetry_finds_nothing_to_say_of_its_project(tmp_path: Path) -> None:
     found = plan(machine("pascal"), Wishes(frameworks=("torch", "jax"), manager="poetry", place=str(tmp_path / "env")))
     (tmp_path / "env").mkdir()
     for file in found.steps[0].files:
-        Path(file.path).write_text(file.text)
+        Path(file.path).write_text(file.text or "")
     argv = [str(own / "bin" / "poetry"), "-C", str(tmp_path / "env"), "check", "--strict"]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -12,6 +12,7 @@ from gpudoctor.knowledge.kernels import coverage, version
 from gpudoctor.maybe import Unknown
 from gpudoctor.remedies.frameworks import cupy_package, jax_extra, jax_with_plugin, newer_tensorflow, onnxruntime_spec
 from gpudoctor.remedies.python import install, lasting, reinstall_torch, uninstall
+from gpudoctor.tasks.shown import shown
 from tests.builders import change, framework
 from tests.checks.environments import environment, machine, package
 
@@ -100,30 +101,29 @@ NAMES = "torch torchvision"
         (
             {"manager": "pip"},
             (
-                f"/opt/env/bin/python -m pip uninstall -y {NAMES}",
+                f"/opt/env/bin/python -m pip install --force-reinstall --no-deps --index-url {CU126} {NAMES}",
                 f"/opt/env/bin/python -m pip install --index-url {CU126} {NAMES}",
             ),
         ),
         (
             {"manager": Unknown("silent")},
             (
-                f"/opt/env/bin/python -m pip uninstall -y {NAMES}",
+                f"/opt/env/bin/python -m pip install --force-reinstall --no-deps --index-url {CU126} {NAMES}",
                 f"/opt/env/bin/python -m pip install --index-url {CU126} {NAMES}",
             ),
         ),
         (
             {"manager": "uv"},
             (
-                f"uv pip uninstall --python /opt/env/bin/python {NAMES}",
-                f"uv pip install --python /opt/env/bin/python --index-url {CU126} {NAMES}",
+                "uv pip install --python /opt/env/bin/python --reinstall-package torch --reinstall-package torchvision "
+                f"--index-url {CU126} {NAMES}",
             ),
         ),
         (
             {"manager": "poetry", "project": "/code/app"},
             (
-                "cd /code/app",
-                f"poetry source add --priority=explicit pytorch-cu126 {CU126}",
-                "poetry add --source pytorch-cu126 torch@latest torchvision@latest",
+                f"poetry --directory /code/app source add --priority=explicit pytorch-cu126 {CU126}",
+                "poetry --directory /code/app add --source pytorch-cu126 torch@latest torchvision@latest",
             ),
         ),
         (
@@ -142,8 +142,15 @@ NAMES = "torch torchvision"
         (
             {"manager": "pixi", "conda": ()},
             (
-                '# in pixi.toml:\n[system-requirements]\ncuda = "12"\n# then in the shell:',
+                '# in pixi.toml:\n[system-requirements]\ncuda = "12"',
                 "pixi add pytorch-gpu",
+            ),
+        ),
+        (
+            {"manager": "pixi", "conda": (), "prefix": "/code/w/.pixi/envs/default"},
+            (
+                '# in /code/w/pixi.toml:\n[system-requirements]\ncuda = "12"',
+                "pixi add --manifest-path /code/w pytorch-gpu",
             ),
         ),
     ],
@@ -161,7 +168,10 @@ def test_a_project_of_uv() -> None:
     lines, *rest = fix.commands
     assert f'url = "{CU126}"' in lines
     assert 'torchvision = { index = "pytorch-cu126" }' in lines
-    assert rest == ["cd /code/app", "uv lock --upgrade-package torch --upgrade-package torchvision", "uv sync"]
+    assert rest == [
+        "uv lock --project /code/app --upgrade-package torch --upgrade-package torchvision",
+        "uv sync --project /code/app",
+    ]
 
 
 @pytest.mark.parametrize("manager", ["pip", "uv"])
@@ -188,10 +198,10 @@ def test_a_python_that_the_distribution_manages() -> None:
     (fix,) = reinstall_torch(facts, python_)
     assert all("--break-system-packages" in command for command in fix.commands)
     plain = msgspec.structs.replace(python_, externally_managed=Unknown("silent"), manager="uv")
-    assert "break-system" not in install(plain, "torch") + uninstall(plain, "torch")
+    assert not any("break-system" in word for word in (*install(plain, "torch").argv, *uninstall(plain, "torch").argv))
     uv = msgspec.structs.replace(plain, externally_managed=True)
-    assert install(uv, "torch") == "uv pip install --python /usr/bin/python3 --break-system-packages torch"
-    assert uninstall(uv, "torch") == "uv pip uninstall --python /usr/bin/python3 --break-system-packages torch"
+    assert shown(install(uv, "torch")) == "uv pip install --python /usr/bin/python3 --break-system-packages torch"
+    assert shown(uninstall(uv, "torch")) == "uv pip uninstall --python /usr/bin/python3 --break-system-packages torch"
 
 
 def test_pytorch_of_the_distribution() -> None:
@@ -251,8 +261,8 @@ def test_what_is_advised_of_the_others(
     [
         ({"manager": "pip"}, ("/opt/env/bin/python -m pip install {}",)),
         ({"manager": "uv"}, ("uv pip install --python /opt/env/bin/python {}",)),
-        ({"manager": "uv", "project": "/code/my app"}, ("cd '/code/my app'", "uv add {}")),
-        ({"manager": "poetry", "project": "/code/app"}, ("cd /code/app", "poetry add {}")),
+        ({"manager": "uv", "project": "/code/my app"}, ("uv add --project '/code/my app' {}",)),
+        ({"manager": "poetry", "project": "/code/app"}, ("poetry --directory /code/app add {}",)),
         ({"manager": "poetry"}, ("/opt/env/bin/python -m pip install {}",)),
         ({"manager": "conda"}, ("/opt/env/bin/python -m pip install {}",)),
         ({"manager": "pixi"}, ("pixi add --pypi {}",)),
@@ -265,7 +275,7 @@ def test_where_a_package_is_added(changes: dict[str, Any], expected: tuple[str, 
     assert fix.commands == tuple(line.format(spec) for line in expected)
     if changes.get("project") == "/code/app":
         (tf,) = newer_tensorflow(facts, facts.pythons[0])
-        assert tf.commands[1] == "poetry add 'tensorflow[and-cuda]==2.21.*'"
+        assert tf.commands == ("poetry --directory /code/app add 'tensorflow[and-cuda]==2.21.*'",)
 
 
 def test_tensorflow_has_no_wheel_for_this_python() -> None:
@@ -300,9 +310,9 @@ def test_tensorflow_has_no_wheel_for_this_python() -> None:
 )
 def test_what_a_project_locks_is_changed_in_its_file(changes: dict[str, Any], plain: str, newer: str) -> None:
     (python,) = environment(**changes).pythons
-    assert install(python, "numpy<2") == plain
-    assert install(python, "numba", upgrade=True) == newer
-    assert "install" in install(python, "numba", force=True)  # mends files, and leaves versions as they are locked
+    assert shown(install(python, "numpy<2")) == plain
+    assert shown(install(python, "numba", upgrade=True)) == newer
+    assert "install" in install(python, "numba", force=True).argv  # mends files, and leaves versions as they are locked
 
 
 def test_a_project_undoes_what_its_file_does_not_say() -> None:

@@ -7,6 +7,7 @@ from gpudoctor.facts import Process
 from gpudoctor.remedies import container, wsl
 from gpudoctor.remedies.holders import stop_holders
 from gpudoctor.remedies.limits import lower
+from gpudoctor.tasks.shown import shown, typed
 from tests.builders import gpu, nvidia_host
 from tests.checks.nvidia_machines import WHY, having
 
@@ -23,7 +24,7 @@ from tests.checks.nvidia_machines import WHY, having
 )
 def test_only_volta_and_newer_lock_their_clocks(capability: object, limit: object, command: str | None) -> None:
     found = lower(gpu(capability=capability, power_limit=limit))
-    assert (found[0] if found else None) == command
+    assert (shown(found[0]) if found else None) == command
 
 
 def test_who_holds_a_gpu_is_stopped_in_its_own_way() -> None:
@@ -40,7 +41,9 @@ def test_the_heat_is_looked_at_with_words_that_old_drivers_know() -> None:
     found = [fix for _, subject in one.each(hot) for fix in one.fixes_for(subject)]
     assert len(found) == 1
     assert "fan.speed" in found[0].commands[1]
-    assert not any("clocks_event_reasons" in text for text in (*found[0].commands, str(found[0].verify)))
+    assert not any(
+        "clocks_event_reasons" in text for text in (*found[0].commands, *typed((found[0].verify or found[0].tasks[0],)))
+    )
 
 
 def test_what_is_to_be_pasted_stands_in_blocks_of_lines() -> None:
@@ -51,7 +54,7 @@ def test_what_is_to_be_pasted_stands_in_blocks_of_lines() -> None:
 
 def test_windows_commands_are_marked_as_such() -> None:
     guest = wsl.host_files(having(host__wsl=None))[0].commands
-    places = [command for command in guest if command.startswith("#")]
-    assert [("Windows" in place) for place in places] == [False, True, False]
+    (on_windows,) = [command for command in guest if command.startswith("#")]
+    assert "On the Windows host, in PowerShell" in on_windows.splitlines()[0]
     assert guest.index("mkdir -p /tmp/wsl-drivers /tmp/wsl-lib") < min(i for i, c in enumerate(guest) if "scp" in c)
-    assert wsl.SHUTDOWN.startswith("wsl.exe ")
+    assert wsl.SHUTDOWN.argv[0] == "wsl.exe"

@@ -9,16 +9,19 @@ from gpudoctor.inside.ask_onnxruntime import identity_model
 from gpudoctor.remedies.frameworks import IDENTITY, onnxruntime_verify
 from gpudoctor.remedies.proofs import cuda_proof, framework_proof, hip_proof
 from gpudoctor.remedies.python import torch_verify
+from gpudoctor.tasks import Command, Task
+from gpudoctor.tasks.shown import shown
 from tests.builders import framework, nvidia_host, with_framework
 
 PYTHON = Python(path="/opt/my env/bin/python")
 
 
-def code(command: str | None) -> str:
-    """The Python of a command, which must compile."""
-    assert command is not None
-    assert "\n" not in command
-    path, option, text = shlex.split(command)
+def code(task: Task | None) -> str:
+    """The Python of a command, which must compile, and a shell must read it as it is meant."""
+    assert isinstance(task, Command)
+    assert "\n" not in shown(task)
+    assert shlex.split(shown(task)) == list(task.argv)
+    path, option, text = task.argv
     assert option == "-c"
     compile(text, path, "exec")
     return text
@@ -50,11 +53,11 @@ def test_an_environment_without_a_framework_has_no_proof() -> None:
 
 def test_cuda_is_asked_by_the_examined_interpreter() -> None:
     facts = with_framework(framework())
-    assert cuda_proof(facts).startswith(f"{facts.pythons[0].path} -c ")
+    assert shown(cuda_proof(facts)).startswith(f"{facts.pythons[0].path} -c ")
     assert "cuInit(0)" in code(cuda_proof(facts))
-    assert cuda_proof(nvidia_host()).startswith("python3 -c ")
+    assert shown(cuda_proof(nvidia_host())).startswith("python3 -c ")
 
 
 def test_hip_is_asked_by_pytorch_for_rocm_or_by_rocminfo() -> None:
     assert "torch.cuda.device_count()" in code(hip_proof(with_framework(framework(variant="rocm"))))
-    assert hip_proof(with_framework(framework())).startswith("rocminfo")
+    assert shown(hip_proof(with_framework(framework()))).startswith("rocminfo")

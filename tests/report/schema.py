@@ -22,6 +22,45 @@ ACTIONS = [
     "restart-process", "relogin", "change-environment", "reinstall-package", "reload-module", "reset-gpu", "reboot",
     "power-cycle", "replace-hardware", "ask-vendor", None,
 ]  # fmt: skip
+WORDS = {"type": "array", "items": {"type": "string"}}
+BLANKS = each(exactly(name=TEXT, means=TEXT))
+YES = {"const": True}
+
+
+def task(kind: str, more: dict[str, Any], **always: Any) -> dict[str, Any]:
+    """A task of a kind: what it always has, and what it has where that is not the usual."""
+    found = exactly(kind={"const": kind}, **always)
+    found["properties"] |= more
+    return found
+
+
+PACKAGES = exactly(python=TEXT, installer={"enum": ["pip", "uv"]})
+PACKAGES["properties"] |= {"resolve": WORDS}
+COMMAND = task(
+    "command",
+    {
+        "root": YES, "lookup": YES, "blanks": BLANKS, "env": each(WORDS), "packages": PACKAGES, "note": TEXT,
+        "person": YES,
+    },
+    argv=WORDS,
+)  # fmt: skip
+TASK = {
+    "anyOf": [
+        COMMAND,
+        task("pipe", {"lookup": YES}, stages=each(COMMAND)),
+        task("shell", {"root": YES, "lookup": YES, "blanks": BLANKS}, line=TEXT),
+        task("variable", {"value": {"type": "string"}, "join": {"enum": ["before", "after"]}}, name=TEXT),
+        task(
+            "edit",
+            {
+                "text": TEXT, "add": TEXTS, "sections": each(exactly(header=TEXT, lines=TEXTS)), "word": TEXTS,
+                "gone": YES, "root": YES,
+            },
+            path=TEXT,
+        ),
+        task("manual", {"where": {"enum": ["configuration", "program", "PowerShell"]}}, text=TEXT),
+    ]
+}  # fmt: skip
 STATUS = {"enum": ["fail", "warn", "advice"]}
 FIX = exactly(
     says=TEXT,
@@ -32,6 +71,11 @@ FIX = exactly(
     impact={"enum": ["none", "reversible", "persistent", "irreversible", "data loss"]},
     undo=MAYBE,
     verify=MAYBE,
+    place={"enum": ["here", "outside"]},
+    as_root={"type": "boolean"},
+    tasks=each(TASK),
+    undo_tasks=each(TASK),
+    verify_task={"anyOf": [TASK, {"type": "null"}]},
 )
 FINDING = exactly(
     check=CHECK,
@@ -42,6 +86,7 @@ FINDING = exactly(
     cause=TEXT,
     evidence=TEXTS,
     fixes={"type": "array", "items": FIX, "minItems": 1},
+    run={"type": "string", "pattern": "^(gpudoctor fix [a-z0-9-]+\\.[a-z0-9-]+( --choice [0-9]+)?( --with-root)?)?$"},
     consequences=each(exactly(check=CHECK, says=TEXT, status=STATUS, subject=TEXT)),
     affects={
         "type": "array",

@@ -3,10 +3,9 @@
 import msgspec
 import pytest
 
-from gpudoctor.judge import Fix
 from gpudoctor.report import markdown, text
 from gpudoctor.report.alike import alike, sentences
-from gpudoctor.report.model import Consequence, FindingEntry, Report
+from gpudoctor.report.model import Consequence, FindingEntry, FixEntry, Report
 
 
 def hot(index: int, **changes: object) -> FindingEntry:
@@ -18,7 +17,9 @@ def hot(index: int, **changes: object) -> FindingEntry:
         says=f"GPU {index} is hot at {90 + index} degrees C.",
         cause="Dust.",
         evidence=("one line",),
-        fixes=(Fix(f"Cool GPU {index}.", ("nvidia-smi -q", f"sudo nvidia-smi -i {index} -lgc 300"), "ask-vendor"),),
+        fixes=(
+            FixEntry(f"Cool GPU {index}.", ("nvidia-smi -q", f"sudo nvidia-smi -i {index} -lgc 300"), "ask-vendor"),
+        ),
         consequences=(Consequence(check="a.b", says=f"Slow {index}."),),
     )
     return msgspec.structs.replace(made, **changes)
@@ -32,7 +33,7 @@ def hot(index: int, **changes: object) -> FindingEntry:
         ((hot(0), hot(1), hot(2)), [3]),
         ((hot(0), hot(1, check="health.power-brake"), hot(2)), [2, 1]),
         ((hot(0), hot(1, status="fail")), [1, 1]),
-        ((hot(0), hot(1, fixes=(Fix("Replace it.", (), "replace-hardware"),))), [1, 1]),
+        ((hot(0), hot(1, fixes=(FixEntry("Replace it.", (), "replace-hardware"),))), [1, 1]),
         ((hot(0), hot(1, cause="Another.")), [1, 1]),
     ],
 )

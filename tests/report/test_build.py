@@ -8,6 +8,7 @@ from gpudoctor.facts import Facts
 from gpudoctor.judge import MACHINE, About, Check, Fix, Outcome, Problem, Severity, Verdict
 from gpudoctor.maybe import Unknown
 from gpudoctor.report.build import build, or_none
+from gpudoctor.report.model import FixEntry
 from gpudoctor.subjects import machine
 from tests.builders import change, framework, live, nvidia_host, plain_host, python, with_framework
 
@@ -82,7 +83,8 @@ def test_counts() -> None:
 def test_a_problem_knows_its_cause_better_than_its_check() -> None:
     about = About(label="GPU 3", gpu="0000:01:00.0")
     (entry,) = build(nvidia_host(), [problem(FAILS, "S.", about, cause="Own.", evidence=("seen",))]).findings
-    assert (entry.cause, entry.evidence, entry.subject, entry.fixes) == ("Own.", ("seen",), "GPU 3", (Fix("Mend it."),))
+    assert (entry.cause, entry.evidence, entry.subject) == ("Own.", ("seen",), "GPU 3")
+    assert (entry.fixes, entry.run) == ((FixEntry("Mend it."),), "")
     (entry,) = build(nvidia_host(), [problem(FAILS)]).findings
     assert entry.cause == "C."
 

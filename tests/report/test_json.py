@@ -6,7 +6,7 @@ import msgspec
 
 from gpudoctor.report.build import build
 from gpudoctor.report.json import render
-from gpudoctor.report.model import FindingEntry, Report, UnknownEntry
+from gpudoctor.report.model import FindingEntry, FixEntry, Report, UnknownEntry
 from tests.builders import framework, nvidia_host, with_framework
 
 TOP = [
@@ -26,20 +26,19 @@ def test_the_names_at_the_top_stand_in_their_order() -> None:
 
 
 def test_names_of_a_finding_and_of_a_fix() -> None:
-    from gpudoctor.judge import Fix
-
     entry = FindingEntry(
-        check="a.b", status="fail", subject="GPU 0", title="T", says="S.", cause="C.", fixes=(Fix("F."),)
+        check="a.b", status="fail", subject="GPU 0", title="T", says="S.", cause="C.", fixes=(FixEntry("F."),)
     )
     (finding,) = json.loads(render(Report(findings=(entry,))))["findings"]
     assert list(finding) == [
-        "check", "status", "subject", "title", "says", "cause", "evidence", "fixes", "consequences", "affects",
+        "check", "status", "subject", "title", "says", "cause", "evidence", "fixes", "run", "consequences", "affects",
         "ruled_out", "references",
     ]  # fmt: skip
     assert finding["fixes"] == [
         {
             "says": "F.", "commands": [], "action": None, "root": False, "needs": None, "impact": "reversible",
-            "undo": None, "verify": None,
+            "undo": None, "verify": None, "place": "here", "as_root": False, "tasks": [], "undo_tasks": [],
+            "verify_task": None,
         }
     ]  # fmt: skip
 

@@ -8,9 +8,8 @@ import msgspec
 import pytest
 
 from gpudoctor.examine import check
-from gpudoctor.judge import Fix
 from gpudoctor.report.markdown import fence, folded, plain, render
-from gpudoctor.report.model import Consequence, Report, UnknownEntry
+from gpudoctor.report.model import Consequence, FixEntry, Report, UnknownEntry
 from tests.checks.smoke_machines import machine
 from tests.report.test_text import FINDING, REPORT
 
@@ -99,7 +98,7 @@ def test_no_string_leaves_its_place() -> None:
         cause=HOSTILE,
         subject=HOSTILE,
         evidence=(HOSTILE,),
-        fixes=(Fix(HOSTILE, (HOSTILE,), needs=HOSTILE, undo=HOSTILE, verify=HOSTILE),),
+        fixes=(FixEntry(HOSTILE, (HOSTILE,), needs=HOSTILE, undo=HOSTILE, verify=HOSTILE),),
         consequences=(Consequence(check="a`b", says=HOSTILE),),
         references=("https://x/> <b>", "https://x/><b>", HOSTILE),
     )

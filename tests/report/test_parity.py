@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from gpudoctor import check, demo
-from gpudoctor.judge import Fix
 from gpudoctor.report import html, text
 from gpudoctor.report import json as as_json
-from gpudoctor.report.model import Consequence, FindingEntry, Report, Summary, word
+from gpudoctor.report.model import Consequence, FindingEntry, FixEntry, Report, Summary, word
 from tests.machines.registry import machines
 from tests.report.test_readers import HOSTILE
 
@@ -30,7 +29,7 @@ def _one(gpu: int, says: str) -> FindingEntry:
         cause="It was stopped.",
         evidence=(f"Xid 79 of GPU {gpu}", "the same line"),
         fixes=(
-            Fix(
+            FixEntry(
                 f"Reset GPU {gpu}.",
                 (f"nvidia-smi -r -i {gpu}", "true"),
                 root=True,
@@ -48,7 +47,7 @@ REPORTS["folded"] = Report(status="fail", findings=FOLDED, summary=Summary(fail=
 EVERY = pytest.mark.parametrize("report", REPORTS.values(), ids=REPORTS.keys())
 # What the text says in its own words; everything else in a finding is JSON's.
 OWN = (
-    "FAIL WARN ADVICE also why seen fix or so id mend gpudoctor well see touches then careful needs root To see "
+    "FAIL WARN ADVICE also why seen fix or so id run well see touches then careful needs root To see "
     "whether it helped take back The same for and -"
 )
 
@@ -75,6 +74,8 @@ def said(finding: dict[str, Any]) -> Iterator[str]:
         if fix["needs"] and not any(fix["needs"] in command for command in fix["commands"]):
             yield fix["needs"]
     yield from (one["says"] for one in finding["consequences"])
+    if finding["run"]:
+        yield finding["run"]
 
 
 def groups(findings: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:

@@ -13,11 +13,10 @@ from sarif_pydantic import Sarif
 from tap.parser import Parser as TapParser
 
 from gpudoctor import check, demo
-from gpudoctor.judge import Fix
 from gpudoctor.report import github, junit, nagios, npd, prometheus, sarif, tap
 from gpudoctor.report.cases import cases
 from gpudoctor.report.clean import document
-from gpudoctor.report.model import Consequence, FindingEntry, Report, Summary, UnknownEntry
+from gpudoctor.report.model import Consequence, FindingEntry, FixEntry, Report, Summary, UnknownEntry
 from tests.machines.registry import machines
 
 NASTY = "a|b]]>&<c> \"d\" 'e' \\ # f % :: , \n\x1b[31m::error::g\x00 \u202e \ud800 ü\r\n1..9 not ok"
@@ -29,7 +28,7 @@ FINDING = FindingEntry(
     says=NASTY,
     cause=NASTY,
     evidence=(NASTY,),
-    fixes=(Fix(NASTY, (NASTY,), "reboot", root=True, verify=NASTY),),
+    fixes=(FixEntry(NASTY, (NASTY,), "reboot", root=True, verify=NASTY),),
     consequences=(Consequence(check="pytorch.no-gpu", says=NASTY),),
     references=("https://docs.nvidia.com/", NASTY),
 )

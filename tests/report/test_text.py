@@ -6,10 +6,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from gpudoctor.judge import Fix
 from gpudoctor.report.model import (
     Consequence,
     FindingEntry,
+    FixEntry,
     FrameworkEntry,
     GpuEntry,
     MachineEntry,
@@ -29,7 +29,7 @@ FINDING = FindingEntry(
     cause="The driver was updated while its kernel module was loaded.",
     evidence=("/proc/driver/nvidia/version: 550.90.07",),
     fixes=(
-        Fix(
+        FixEntry(
             "Restart the computer.",
             ("sudo reboot",),
             action="reboot",
@@ -38,6 +38,7 @@ FINDING = FindingEntry(
             verify="nvidia-smi",
         ),
     ),
+    run="gpudoctor fix driver.library-mismatch --with-root",
     consequences=(
         Consequence(check="pytorch.no-gpu", says="PyTorch 2.5.1 sees no GPU."),
         Consequence(check="a.b", says="The same."),
@@ -110,7 +111,7 @@ fix     Restart the computer.
 so      - PyTorch 2.5.1 sees no GPU.
         - The same. (2 times)
 id      driver.library-mismatch
-mend    gpudoctor fix driver.library-mismatch
+run     gpudoctor fix driver.library-mismatch --with-root
 
 FAIL  1 failed, 1 warning, 3 consequences, 64 passed, 40 not for this machine
 (1.3 s)
@@ -120,7 +121,7 @@ After the first fix, run `gpudoctor check` again.
 
 
 def test_a_command_that_mends_and_shows_whether_it_helped_is_shown_once() -> None:
-    fix = Fix("Run it again.", ("gpudoctor smoke matmul",), verify="gpudoctor smoke matmul")
+    fix = FixEntry("Run it again.", ("gpudoctor smoke matmul",), verify="gpudoctor smoke matmul")
     text = render(msgspec.structs.replace(REPORT, findings=(msgspec.structs.replace(FINDING, fixes=(fix,)),)))
     assert text.count("gpudoctor smoke matmul") == 1
     assert "To see whether it helped" not in text
@@ -136,7 +137,7 @@ def test_verbose_adds_the_unknown_the_ruled_out_and_the_sources() -> None:
 @pytest.mark.parametrize("width", [40, 60, 80, 100, 200])
 def test_prose_fits_the_width_and_commands_are_never_broken(width: int) -> None:
     command = "sudo apt-get install " + " ".join(f"package-{i}" for i in range(12))
-    finding = msgspec.structs.replace(FINDING, fixes=(Fix("Install.", (command,)),))
+    finding = msgspec.structs.replace(FINDING, fixes=(FixEntry("Install.", (command,)),))
     text = render(changed(findings=(finding,)), width=width)
     assert f"          {command}\n" in text
     assert max(len(line) for line in text.splitlines() if "apt-get" not in line) <= min(width, 100)

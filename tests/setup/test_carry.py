@@ -5,14 +5,20 @@ from pathlib import Path
 
 import pytest
 
-from gpudoctor.setup.carry import carry, runnable, sorted_out
-from gpudoctor.setup.commands import by_hand, of
+from gpudoctor.setup.carry import Did, carry, is_root, runnable, sorted_out
 from gpudoctor.setup.journal import Journal, JournalError, place
-from gpudoctor.setup.plan import File, Plan, Step
+from gpudoctor.setup.plan import Plan, Step
+from gpudoctor.tasks import Edit, as_root, cmd, query, sentence
 
 
 def step(name: str, *argv: str, **more: object) -> Step:
-    plain: dict[str, object] = {"id": name, "group": "environment", "title": name, "why": "w", "commands": (of(*argv),)}
+    plain: dict[str, object] = {
+        "id": name,
+        "group": "environment",
+        "title": name,
+        "why": "w",
+        "commands": (cmd(*argv),),
+    }
     return Step(**(plain | more))  # type: ignore[arg-type]
 
 
@@ -34,7 +40,7 @@ class Runner:
 
 def test_all_steps_are_done_and_noted(journal: Journal) -> None:
     run, told = Runner(), list[str]()
-    steps = (step("one", "a", undo=(of("back-a"),)), step("two", "b", verify=(of("v"),)))
+    steps = (step("one", "a", undo=(cmd("back-a"),)), step("two", "b", verify=(cmd("v"),)))
     ended = carry(steps, run, journal, told.append, "setup")
     assert (ended.done, ended.failed) == (("one", "two"), None)
     assert run.ran == ["a", "b", "v"]
@@ -50,29 +56,37 @@ def test_the_first_failure_ends_it(journal: Journal) -> None:
     run = Runner(b=7)
     ended = carry((step("one", "a"), step("two", "b"), step("three", "c")), run, journal, lambda _: None, "setup")
     assert run.ran == ["a", "b"]
-    assert (ended.done, ended.failed and ended.failed.id, ended.command, ended.code) == (("one",), "two", "b", 7)
+    assert (ended.done, ended.failed and ended.failed.id, ended.did[-1]) == (("one",), "two", Did("b", 7))
+    assert ended.changed == ("a",)
     assert [e.outcome for e in journal.entries() if e.event == "end"] == ["failed"]
     last = journal.last()
     assert last is not None
-    assert [e.step for e in last[2]] == ["one", "two"]  # half of the second may be done
+    assert [e.step for e in last[2] if e.event == "step"] == ["one", "two"]  # half of the second may be done
 
 
 def test_a_step_has_failed_where_its_verification_does(journal: Journal) -> None:
-    ended = carry((step("one", "a", verify=(of("v"),)),), Runner(v=1), journal, lambda _: None, "setup")
+    ended = carry((step("one", "a", verify=(cmd("v"),)),), Runner(v=1), journal, lambda _: None, "setup")
     assert ended.failed is not None
     assert (
-        carry((step("one", "a", verify=(of("v"),)),), Runner(v=1), journal, lambda _: None, "x", False).failed is None
+        carry((step("one", "a", verify=(cmd("v"),)),), Runner(v=1), journal, lambda _: None, "x", False).failed is None
     )
+
+
+def test_a_look_up_fails_nothing_but_a_proof_does(journal: Journal) -> None:
+    one = step("one", commands=(query("look"), cmd("a")))
+    assert carry((one,), Runner(look=1), journal, lambda _: None, "setup").failed is None
+    proved = step("one", "a", verify=(query("look"),))
+    assert carry((proved,), Runner(look=1), journal, lambda _: None, "setup").failed is not None
 
 
 def test_what_a_restart_brings_is_not_looked_for_before_it(journal: Journal) -> None:
     run = Runner(v=1)
-    ended = carry((step("one", "a", reboot=True, verify=(of("v"),)),), run, journal, lambda _: None, "setup")
+    ended = carry((step("one", "a", reboot=True, verify=(cmd("v"),)),), run, journal, lambda _: None, "setup")
     assert (ended.failed, run.ran) == (None, ["a"])
 
 
 def test_files_are_written_and_never_over_others(journal: Journal, tmp_path: Path) -> None:
-    file = File(str(tmp_path / "new" / "pixi.toml"), "a = 1\n")
+    file = Edit(str(tmp_path / "new" / "pixi.toml"), "a = 1\n")
     steps = (step("one", "a", files=(file,)),)
     assert carry(steps, Runner(), journal, lambda _: None, "setup").failed is None
     assert Path(file.path).read_text() == "a = 1\n"
@@ -85,15 +99,16 @@ def test_files_are_written_and_never_over_others(journal: Journal, tmp_path: Pat
 
 def test_what_needs_root_a_shell_or_a_person_is_not_run() -> None:
     assert runnable(step("a", "a"), False)
-    assert not runnable(step("a", "a", root=True), False)
-    assert not runnable(step("a", "sudo", "a"), False)
+    assert runnable(step("a", "a", root=True), False) is is_root()
+    assert runnable(step("a", commands=(as_root("a"),)), False) is is_root()
     assert runnable(step("a", "a", root=True), True)
-    assert not runnable(step("a", commands=(of("a"), by_hand("b | c"))), True)
+    assert not runnable(step("a", commands=(cmd("a"), *sentence("Then b."))), True)
     assert not runnable(step("a", commands=()), True)
 
 
-def test_the_proof_waits_for_the_driver() -> None:
-    driver = step("driver", "sudo", "a", group="driver", root=True, reboot=True)
+def test_the_proof_waits_for_the_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gpudoctor.setup.carry.is_root", lambda: False)
+    driver = step("driver", "a", group="driver", root=True, reboot=True)
     plan = Plan(steps=(driver, step("wheels", "b"), step("proof", "c", group="proof")))
     mine, theirs = sorted_out(plan, root=False)
     assert ([s.id for s in mine], [s.id for s in theirs]) == (["wheels"], ["driver", "proof"])

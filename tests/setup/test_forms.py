@@ -13,10 +13,12 @@ import pytest
 from gpudoctor.facts import Facts
 from gpudoctor.setup.forms import FORMS, render
 from gpudoctor.setup.forms.parts import isolated, unattended, yaml
-from gpudoctor.setup.plan import Command, File, Plan, Step
+from gpudoctor.setup.forms.parts import line as shell_line
+from gpudoctor.setup.plan import Plan, Step
 from gpudoctor.setup.planner import plan
 from gpudoctor.setup.projects import split
 from gpudoctor.setup.wishes import Wishes
+from gpudoctor.tasks import Command, Edit, as_root, cmd
 from tests.builders import change, plain_host, python
 from tests.setup.grounds import distribution, machine
 
@@ -67,19 +69,15 @@ def test_the_script_is_one(name: str, shell: str, tmp_path: Path) -> None:
 
 def _steps(folder: Path) -> Plan:
     """A plan of harmless commands: a file, a command, and one that would need root."""
-    note = File(f"{folder}/a folder/note.txt", "it's $HOME\nEND_OF_FILE\n")
+    note = Edit(f"{folder}/a folder/note.txt", "it's $HOME\nEND_OF_FILE\n")
     words = ("sh", "-c", f"cat {shlex.quote(note.path)} > {folder}/copy")
     root = Step(id="r", group="driver", title="As root", why="w", root=True, reboot=True, commands=(_touch(folder),))
-    own = Step(id="o", group="environment", title="It's ours", why="w", files=(note,), commands=(_of(words),))
+    own = Step(id="o", group="environment", title="It's ours", why="w", files=(note,), commands=(cmd(*words),))
     return Plan(steps=(root, own))
 
 
-def _of(argv: tuple[str, ...]) -> Command:
-    return Command(shlex.join(argv), argv)
-
-
 def _touch(folder: Path) -> Command:
-    return _of(("touch", f"{folder}/root"))
+    return cmd("touch", f"{folder}/root")
 
 
 def test_the_script_runs_and_leaves_out_what_needs_root(tmp_path: Path) -> None:
@@ -95,7 +93,7 @@ def test_the_script_runs_and_leaves_out_what_needs_root(tmp_path: Path) -> None:
 def test_the_script_imports_nothing_of_the_directory_in_which_it_is_run(tmp_path: Path) -> None:
     (tmp_path / "venv.py").write_text("print('not the real one')")
     words = (sys.executable, "-m", "venv", "--help")
-    own = Step(id="o", group="environment", title="Make it", why="w", commands=(_of(words),))
+    own = Step(id="o", group="environment", title="Make it", why="w", commands=(cmd(*words),))
     text = render("shell", Plan(steps=(own,)))
     done = subprocess.run(["sh"], input=text, cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert "usage: venv" in done.stdout
@@ -104,10 +102,10 @@ def test_the_script_imports_nothing_of_the_directory_in_which_it_is_run(tmp_path
         assert re.findall(r"python[\d.]* -m ", render("shell", one)) == []
 
 
-@pytest.mark.parametrize("words", [("sudo", "useradd", "-m", "x"), ("kubectl", "-m", "x"), ("uv", "venv", "x")])
+@pytest.mark.parametrize("words", [("useradd", "-m", "x"), ("kubectl", "-m", "x"), ("uv", "venv", "x")])
 def test_only_a_python_is_isolated(words: tuple[str, ...]) -> None:
-    assert isolated(_of(words)) == _of(words)
-    assert isolated(_of(("sudo", "python3.9", "-m", "pip"))).argv == ("sudo", "python3.9", "-I", "-m", "pip")
+    assert isolated(cmd(*words)) == cmd(*words)
+    assert isolated(as_root("python3.9", "-m", "pip")) == as_root("python3.9", "-I", "-m", "pip")
 
 
 def test_with_root_the_script_ends_where_a_restart_is_needed(tmp_path: Path) -> None:
@@ -121,7 +119,7 @@ def test_with_root_the_script_ends_where_a_restart_is_needed(tmp_path: Path) -> 
 
 
 def test_the_script_stops_at_the_first_failure(tmp_path: Path) -> None:
-    one = Step(id="a", group="environment", title="a", why="w", commands=(_of(("false",)), _touch(tmp_path)))
+    one = Step(id="a", group="environment", title="a", why="w", commands=(cmd("false"), _touch(tmp_path)))
     done = subprocess.run(["sh"], input=render("shell", Plan(steps=(one,))), capture_output=True, text=True)
     assert done.returncode == 1
     assert not (tmp_path / "root").exists()
@@ -218,8 +216,9 @@ def test_yaml_reads_back_what_was_written() -> None:
 @pytest.mark.parametrize(
     ("words", "quiet"),
     [
-        ("sudo apt-get install a", "apt-get --yes install a"),
-        ("sudo apt-get update", "apt-get update"),
+        ("apt-get install a", "apt-get --yes install a"),
+        ("apt-get update", "apt-get update"),
+        ("conda install -p /e a", "conda install --yes -p /e a"),
         ("dnf module enable a:580-open", "dnf --assumeyes module enable a:580-open"),
         ("yum install a", "yum --assumeyes install a"),
         ("pacman -Syu a", "pacman --noconfirm -Syu a"),
@@ -232,11 +231,12 @@ def test_yaml_reads_back_what_was_written() -> None:
     ],
 )
 def test_commands_that_ask_nothing(words: str, quiet: str) -> None:
-    assert unattended(tuple(words.split()), sudo=False) == tuple(quiet.split())
+    assert unattended(cmd(*words.split())) == cmd(*quiet.split())
 
 
 def test_who_is_not_root_keeps_sudo() -> None:
-    assert unattended(("sudo", "apt-get", "remove", "a")) == ("sudo", "apt-get", "--yes", "remove", "a")
+    assert shell_line(as_root("apt-get", "remove", "a")) == "sudo apt-get --yes remove a"
+    assert shell_line(as_root("apt-get", "remove", "a"), sudo=False) == "apt-get --yes remove a"
 
 
 # -- other distributions -------------------------------------------------------------------------------------

@@ -3,6 +3,8 @@
 from gpudoctor.facts import Cloud
 from gpudoctor.setup.forms.parts import quiet
 from gpudoctor.setup.plan import Plan
+from gpudoctor.tasks import Pipe, can_run
+from gpudoctor.tasks.shown import shown, typed
 from tests.builders import change
 from tests.machines.registry import machines
 from tests.setup.grounds import distribution, machine, without_driver
@@ -20,15 +22,15 @@ def test_in_a_container_and_on_wsl_the_driver_is_somebody_elses() -> None:
 def test_containers_get_the_toolkit_where_they_have_none() -> None:
     toolkit = step(made(machine("ada"), "torch", container=True), "container-toolkit")
     assert toolkit.root
-    assert toolkit.commands[-1].shown == "sudo systemctl restart docker"
-    assert toolkit.commands[0].argv == ()  # a pipe: nobody runs it without a shell
+    assert shown(toolkit.commands[-1]) == "sudo systemctl restart docker"
+    assert isinstance(toolkit.commands[0], Pipe)
     ready = change(machine("ada"), "containers.toolkit", "1.17.8")
     ready = change(ready, "containers.docker_runtimes", ("nvidia", "runc"))
     assert all(s.id != "container-toolkit" for s in made(ready, "torch", container=True).steps)
 
 
 def _shown(one: Plan) -> list[str]:
-    return [command.shown for command in step(one, "driver").commands]
+    return list(typed(step(one, "driver").commands))
 
 
 def test_gpus_behind_switches_get_the_fabric_manager_of_the_drivers_own_release() -> None:
@@ -62,18 +64,18 @@ def test_nothing_is_said_of_kernel_modules_where_windows_has_the_driver() -> Non
 def test_podman_gets_its_gpus_by_cdi() -> None:
     facts = change(change(machine("ada"), "containers.docker", None), "containers.podman", "/usr/bin/podman")
     toolkit = step(made(facts, "torch", container=True), "container-toolkit")
-    assert toolkit.commands[-1].shown == "sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml"
-    assert not any("docker" in c.shown for c in (*toolkit.commands, *toolkit.verify))
+    assert shown(toolkit.commands[-1]) == "sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml"
+    assert not any("docker" in shown(c) for c in (*toolkit.commands, *toolkit.verify))
 
 
 def test_who_says_yes_to_all_of_it_is_asked_nothing() -> None:
-    shown = _shown(quiet(made(machine("ada", branch=None), "torch")))
-    assert shown == ["sudo apt-get update", "sudo apt-get --yes install nvidia-driver-580-open"]
+    found = _shown(quiet(made(machine("ada", branch=None), "torch")))
+    assert found == ["sudo apt-get update", "sudo apt-get --yes install nvidia-driver-580-open"]
 
 
 def test_a_toolkit_that_is_there_is_only_madeknown() -> None:
     toolkit = step(made(known("toolkit-not-registered"), "torch", container=True), "container-toolkit")
-    assert [c.shown for c in toolkit.commands] == [
+    assert list(typed(toolkit.commands)) == [
         "sudo nvidia-ctk runtime configure --runtime=docker",
         "sudo systemctl restart docker",
     ]
@@ -85,4 +87,4 @@ def test_a_rented_virtual_gpu_gets_the_driver_of_its_cloud() -> None:
     driver = step(made(facts, "torch"), "driver")
     assert "GRID driver" in driver.title
     assert "kernel modules" not in driver.why
-    assert all(not command.argv for command in driver.commands)  # with words of one's own in it
+    assert not any(map(can_run, driver.commands))  # with words of one's own in it

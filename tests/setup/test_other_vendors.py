@@ -3,6 +3,8 @@
 import pytest
 
 from gpudoctor.facts import Gpu
+from gpudoctor.tasks import Manual, can_run
+from gpudoctor.tasks.shown import shown, typed
 from tests.builders import change, plain_host, python
 from tests.setup.plans import known, made, refused, step, wheels
 
@@ -51,9 +53,10 @@ def test_on_windows_it_is_powershells_words_and_pytorchs_own_index() -> None:
     assert found.interpreter == "gpu-env/Scripts/python.exe"
     assert found.notes == ()
     commands = [c for s in found.steps for c in (*s.commands, *s.verify, *s.undo)]
-    assert not any(c.argv for c in commands)
-    assert "Remove-Item -Recurse -Force gpu-env" in [c.shown for c in commands]
-    assert "C:\\env\\Scripts\\python.exe -m venv gpu-env" in [c.shown for c in commands]
+    assert {c.where for c in commands if isinstance(c, Manual)} == {"PowerShell"}
+    assert not any(map(can_run, commands))
+    assert "Remove-Item -Recurse -Force gpu-env" in typed(commands)
+    assert "C:\\env\\Scripts\\python.exe -m venv gpu-env" in typed(commands)
 
 
 def test_on_windows_a_driver_comes_from_nvidias_page() -> None:
@@ -68,7 +71,7 @@ def test_a_mac_takes_the_package_indexs_builds() -> None:
     assert {w.index for w in found.wheels} == {None}
     assert list(refused(found)) == ["CuPy"]
     assert "device mps" in found.wheels[0].why
-    assert 'device="mps"' in step(found, "proof").commands[0].shown
+    assert 'device="mps"' in shown(step(found, "proof").commands[0])
     intel = made(change(known("macbook"), "host.architecture", "x86_64"), "torch")
     assert "Macs with Intel's processors" in refused(intel)["PyTorch"]
 
@@ -80,6 +83,6 @@ def test_intels_gpus_get_pytorch_for_xpu_and_level_zero_where_it_is_missing() ->
         ("cpu", None),
     ]
     assert [s.id for s in found.steps] == ["environment", "wheels", "proof"]
-    assert "torch.xpu.is_available()" in step(found, "proof").commands[0].shown
+    assert "torch.xpu.is_available()" in shown(step(found, "proof").commands[0])
     without = made(known("arc-without-level-zero"), "torch")
-    assert [c.shown for c in step(without, "level-zero").commands] == ["sudo apt-get install libze1 libze-intel-gpu1"]
+    assert list(typed(step(without, "level-zero").commands)) == ["sudo apt-get install libze1 libze-intel-gpu1"]

@@ -6,6 +6,8 @@ import pytest
 
 from gpudoctor.knowledge import generations
 from gpudoctor.maybe import Unknown
+from gpudoctor.tasks import Command, Edit, Section, Task
+from gpudoctor.tasks.shown import typed
 from tests.builders import change, plain_host, python
 from tests.machines.registry import machines
 from tests.setup.grounds import GPUS, distribution, machine
@@ -36,11 +38,16 @@ def test_pytorch_fits_gpu_and_driver_as_it_is(kind: str, branch: int, variant: s
     assert found.refused == ()
 
 
+def _argv(task: Task) -> tuple[str, ...]:
+    assert isinstance(task, Command)
+    return task.argv
+
+
 def test_a_gpu_without_a_driver_gets_the_branch_the_flavour_and_the_packages() -> None:
     found = made(machine("blackwell", branch=None), "torch")
     driver = found.steps[0]
     assert (driver.group, driver.root, driver.reboot) == ("driver", True, True)
-    assert [c.shown for c in driver.commands] == ["sudo apt-get update", "sudo apt-get install nvidia-driver-580-open"]
+    assert list(typed(driver.commands)) == ["sudo apt-get update", "sudo apt-get install nvidia-driver-580-open"]
     assert "the only ones that drive Blackwell" in driver.why
     assert found.driver_cuda == "13.0"
     assert found.cuda == "13"
@@ -49,7 +56,7 @@ def test_a_gpu_without_a_driver_gets_the_branch_the_flavour_and_the_packages() -
 def test_an_old_gpu_gets_the_last_branch_that_drives_it_with_the_proprietary_module() -> None:
     driver = made(distribution(machine("pascal", branch=None), "fedora", "42"), "torch").steps[0]
     assert "proprietary" in driver.title
-    assert "580" in " ".join(c.shown for c in driver.commands) + driver.title
+    assert "580" in " ".join(typed(driver.commands)) + driver.title
 
 
 def test_a_driver_of_cuda_11_is_replaced_and_one_of_cuda_12_stays() -> None:
@@ -127,14 +134,14 @@ def test_kepler_keeps_its_last_driver_and_gets_the_last_build_for_it() -> None:
 def test_a_python_without_wheels_gives_way_to_another(manager: str) -> None:
     found = made(machine("ada", minor="3.9"), "torch", manager=manager)
     assert found.python == "3.12"
-    shown = step(found, "environment").commands[0].argv
+    shown = _argv(step(found, "environment").commands[0])
     assert shown[:2] == ("uv", "venv")
     assert "3.12" in shown
 
 
 def test_without_uv_pip_brings_it_for_another_python() -> None:
     found = made(machine("ada", minor="3.9"), "torch", manager="pip", uv=False)
-    argvs = [c.argv for c in step(found, "environment").commands]
+    argvs = [_argv(c) for c in step(found, "environment").commands]
     assert argvs[1] == ("/opt/gpu-env-uv/bin/python", "-m", "pip", "install", "uv")
     assert argvs[2][:2] == ("/opt/gpu-env-uv/bin/uv", "venv")
 
@@ -153,7 +160,7 @@ def test_into_an_environment_its_own_python_and_manager_count() -> None:
     found = made(change(facts, "pythons", (there,)), "torch", into="/srv/env/bin/python")
     assert (found.manager, found.python, found.environment) == ("uv", "3.13", "/srv/env")
     assert [s.id for s in found.steps] == ["wheels", "proof"]
-    assert found.steps[0].commands[-1].argv == (
+    assert _argv(found.steps[0].commands[-1]) == (
         "uv", "pip", "install", "--python", "/srv/env/bin/python", "torch==2.14.*"
     )  # fmt: skip
 
@@ -164,9 +171,14 @@ def test_into_an_environment_what_stands_in_the_way_goes_first() -> None:
     there = python(framework("torch", "2.7.1+cpu"), framework("cupy", "13.6.0", distribution="cupy-cuda11x"))
     facts = change(machine("ada", branch=570), "pythons", (there,))
     found = made(facts, "torch", "cupy", into="/opt/env/bin/python")
-    assert found.steps[0].commands[0].argv == (
-        "/opt/env/bin/python", "-m", "pip", "uninstall", "--yes", "torch", "cupy-cuda11x"
-    )  # fmt: skip
+    pip = "/opt/env/bin/python -m pip"
+    source = "--index-url https://download.pytorch.org/whl/cu126 'torch==2.14.*'"
+    assert typed(found.steps[0].commands) == (
+        f"{pip} uninstall --yes cupy-cuda11x",
+        f"{pip} install --force-reinstall --no-deps {source}",
+        f"{pip} install {source}",
+        f"{pip} install 'torch==2.14.*' 'cupy-cuda12x[ctk]>=14,<15'",
+    )
 
 
 def test_the_distributions_own_python_is_left_alone() -> None:
@@ -178,7 +190,7 @@ def test_the_distributions_own_python_is_left_alone() -> None:
 
 def test_an_index_of_its_own_comes_first_and_its_package_stays_part_of_the_solution() -> None:
     found = made(machine("ada", branch=570), "torch", "jax", manager="pip")
-    first, second = (c.argv for c in step(found, "wheels").commands)
+    first, second = (_argv(c) for c in step(found, "wheels").commands)
     assert first[4:] == ("--index-url", "https://download.pytorch.org/whl/cu126", "torch==2.14.*")
     assert second[4:] == ("torch==2.14.*", "jax[cuda12]>=0.4.30")
 
@@ -264,11 +276,13 @@ def test_into_a_workspace_of_pixi_the_index_of_the_driver_stays() -> None:
     there = python(version="3.12.4", path=f"{place}/bin/python", prefix=place, manager="pixi")
     facts = change(machine("ada", branch=570), "pythons", (there,))
     one = step(made(facts, "torch", "jax", into=there.path), "wheels")
-    by_hand, add, install = one.commands
-    assert by_hand.argv == ()
-    assert 'torch = { version = "==2.14.*", index = "https://download.pytorch.org/whl/cu126" }' in by_hand.shown
-    assert add.argv == ("pixi", "add", "--manifest-path", "/srv/w", "--pypi", "jax[cuda12]>=0.4.30")
-    assert install.argv == ("pixi", "install", "--manifest-path", "/srv/w")
+    edit, *rest = one.commands
+    line = 'torch = { version = "==2.14.*", index = "https://download.pytorch.org/whl/cu126" }'
+    assert edit == Edit("/srv/w/pixi.toml", sections=(Section("[pypi-dependencies]", (line,)),))
+    assert typed(rest) == (
+        "pixi add --manifest-path /srv/w --pypi 'jax[cuda12]>=0.4.30'",
+        "pixi install --manifest-path /srv/w",
+    )
 
 
 def test_a_driver_whose_version_nobody_knows_is_not_called_none() -> None:

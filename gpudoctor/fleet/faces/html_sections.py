@@ -30,6 +30,7 @@ def _cause(place: int, cause: Cause) -> Iterator[str]:
         says=f"{cause.example} says: {cause.says}" if cause.says else "",
         cause=cause.cause,
         fixes=cause.fixes if cause.check else (),  # those of many causes together mend none of them
+        run=cause.run if cause.check else "",
         references=cause.references,
     )
     parts = finding(place, entry, [])

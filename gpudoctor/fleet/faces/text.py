@@ -93,8 +93,8 @@ def _cause(out: Console, cause: Cause, everything: bool) -> None:
     )
     label = LABEL.get(cause.status, ("?", UNKNOWN))
     finding(out, entry, [], everything, False, label, hint=False)
-    if any(fix.commands for fix in entry.fixes):
-        labelled(out, "mend", f"gpudoctor fix {entry.check}  (on the node)", "dim")
+    if cause.run and cause.check:
+        labelled(out, "run", f"{cause.run}  (on the node)", "dim")
 
 
 def _missing(out: Console, fleet: Fleet, everything: bool) -> None:

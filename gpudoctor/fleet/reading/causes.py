@@ -125,5 +125,6 @@ def _cause(book: _Book, names: Sequence[str]) -> Cause:
         count=len(book.nodes),
         times=book.times,
         fixes=one.fixes,
+        run=one.run,
         references=one.references,
     )

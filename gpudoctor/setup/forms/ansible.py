@@ -1,9 +1,7 @@
 """A list of tasks for Ansible, to be played again and again: what is there already is left as it is."""
 
-from gpudoctor.setup.commands import needs_root
 from gpudoctor.setup.forms.parts import (
     UV,
-    UV_PYTHONS,
     bring_uv,
     head,
     line,
@@ -13,7 +11,8 @@ from gpudoctor.setup.forms.parts import (
     with_own_uv,
     yaml,
 )
-from gpudoctor.setup.plan import Command, Plan, Step
+from gpudoctor.setup.plan import Plan, Step
+from gpudoctor.tasks import Command, Manual, Task
 
 # What a machine has already, asked before its tasks: the name of the answer, the command, what says that it is not so.
 _ASKED = {
@@ -98,30 +97,29 @@ def _files(step: Step) -> list[dict[str, object]]:
 
 
 def _commands(plan: Plan, step: Step) -> list[dict[str, object]]:
-    become = step.root or any(needs_root(c) for c in step.commands) or step.group == "environment"
+    become = step.asks_root or step.group == "environment"
     creates = plan.interpreter if step.id == "environment" else None
     return [_task(name, with_own_uv(c), become=become, creates=creates) for name, c in _named(step)]
 
 
-def _named(step: Step) -> list[tuple[str, Command]]:
+def _named(step: Step) -> list[tuple[str, Task]]:
     """Each command by the step's sentence, with its place where there are several."""
     title, several = step.title.rstrip("."), len(step.commands)
     return [(f"{title} ({n} of {several})" if several > 1 else title, c) for n, c in enumerate(step.commands, 1)]
 
 
-def _task(name: str, command: Command, *, become: bool, creates: str | None = None) -> dict[str, object]:
-    """A task that runs a command, without a shell where that is possible."""
-    what: dict[str, object] = {}
-    if command.argv:
-        what["argv"] = list(unattended(command.argv, sudo=False))
+def _task(name: str, task: Task, *, become: bool, creates: str | None = None) -> dict[str, object]:
+    """A task of Ansible that does one of ours, without a shell where that is possible."""
+    if isinstance(task, Manual):
+        return {"name": "To be done by hand", "ansible.builtin.debug": {"msg": task.text}}
+    quiet = unattended(task)
+    made: dict[str, object] = {"name": name}
+    what: dict[str, object] = {"creates": creates} if creates else {}
+    if isinstance(quiet, Command):
+        made["ansible.builtin.command"] = {"argv": list(quiet.argv)} | what
+        made |= {"environment": dict(quiet.env)} if quiet.env else {}
     else:
-        what["cmd"] = line(command, sudo=False)
-    if creates:
-        what["creates"] = creates
-    module = "ansible.builtin.command" if command.argv else "ansible.builtin.shell"
-    task: dict[str, object] = {"name": name, module: what}
-    if command.argv[:1] == (f"{UV}/bin/uv",):
-        task["environment"] = {UV_PYTHONS: f"{UV}/python"}
+        made["ansible.builtin.shell"] = {"cmd": line(task, sudo=False)} | what
     if become:
-        task["become"] = True
-    return task
+        made["become"] = True
+    return made

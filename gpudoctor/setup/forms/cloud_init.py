@@ -1,8 +1,6 @@
 """User data for cloud-init: packages, files, commands as root at the first start, and a restart for the driver."""
 
 from gpudoctor.setup.forms.parts import (
-    UV,
-    UV_PYTHONS,
     bring_uv,
     head,
     line,
@@ -13,7 +11,8 @@ from gpudoctor.setup.forms.parts import (
     with_own_uv,
     yaml,
 )
-from gpudoctor.setup.plan import Command, Plan
+from gpudoctor.setup.plan import Plan
+from gpudoctor.tasks import Command, Manual, Task
 
 
 def render(plan: Plan) -> str:
@@ -25,7 +24,7 @@ def render(plan: Plan) -> str:
     commands: list[object] = []
     if uses_uv(plan):
         commands += [list(c.argv) for c in bring_uv(plan)]
-    commands += [_run(with_own_uv(c)) for step in steps for c in step.commands]
+    commands += [_run(with_own_uv(c)) for s in steps for c in s.commands if not isinstance(c, Manual)]
     data: dict[str, object] = {"package_update": True}
     if names := system_python(plan)[1]:
         data["packages"] = names
@@ -38,11 +37,11 @@ def render(plan: Plan) -> str:
     return "\n".join(["#cloud-config", *head(plan, "User data for cloud-init"), *yaml(data)]) + "\n"
 
 
-def _run(command: Command) -> object:
+def _run(task: Task) -> object:
     """A command of runcmd: a list runs without a shell, a string in one."""
-    if not command.argv:
-        return line(command, sudo=False)
-    argv = unattended(command.argv, sudo=False)
-    if argv[:1] == (f"{UV}/bin/uv",):
-        argv = ("env", f"{UV_PYTHONS}={UV}/python", *argv)
-    return list(argv)
+    if not isinstance(task, Command):
+        return line(task, sudo=False)
+    quiet = unattended(task)
+    argv = quiet.argv if isinstance(quiet, Command) else task.argv
+    env = [f"{name}={value}" for name, value in task.env]
+    return ["env", *env, *argv] if env else list(argv)

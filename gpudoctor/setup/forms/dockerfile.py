@@ -11,7 +11,9 @@ from gpudoctor.setup.forms.parts import (
     uses_uv,
     with_own_uv,
 )
-from gpudoctor.setup.plan import Command, File, Ground, Plan
+from gpudoctor.setup.plan import Ground, Plan
+from gpudoctor.tasks import Command, Edit
+from gpudoctor.tasks.shown import shown
 
 
 def render(plan: Plan) -> str:
@@ -34,14 +36,14 @@ def render(plan: Plan) -> str:
         lines += ["", *remarks(step.title), *remarks(step.why)]
         for file in step.files:
             lines += _file(file)
-        lines += [f"RUN {line(with_own_uv(c))}" for c in step.commands]
+        lines += [f"RUN {line(with_own_uv(c, env=False), sudo=False)}" for c in step.commands]
     folder = plan.interpreter.removesuffix("/python")
     lines += ["", f"ENV PATH={folder}:$PATH"]
     if plan.machine.vendor == "nvidia":
         lines += ["ENV NVIDIA_VISIBLE_DEVICES=all", "ENV NVIDIA_DRIVER_CAPABILITIES=compute,utility"]
     for step in of_group(plan, "proof"):
         lines += remarks("To see whether it works, in a container with the GPU (docker run --gpus all ...):")
-        lines += [one for c in step.commands for one in remarks(c.shown, 10_000)]
+        lines += [one for c in step.commands for one in remarks(shown(c), 10_000)]
     return "\n".join(lines) + "\n"
 
 
@@ -50,8 +52,8 @@ def _uv() -> tuple[Command, ...]:
     return bring_uv(Plan(machine=Ground(family="debian")))
 
 
-def _file(file: File) -> list[str]:
+def _file(file: Edit) -> list[str]:
     mark = "END_OF_FILE"
-    while mark in file.text:
+    while mark in (file.text or ""):
         mark += "_"
-    return [f"COPY <<'{mark}' {file.path}", *file.text.rstrip("\n").splitlines(), mark]
+    return [f"COPY <<'{mark}' {file.path}", *(file.text or "").rstrip("\n").splitlines(), mark]

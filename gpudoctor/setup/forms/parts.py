@@ -1,12 +1,13 @@
 """What the forms share: commands that ask nothing, a uv of their own, remarks, and YAML."""
 
 import json
-import shlex
 from collections.abc import Iterator
 
 import msgspec
 
-from gpudoctor.setup.plan import Command, Plan, Step
+from gpudoctor.setup.plan import Plan, Step
+from gpudoctor.tasks import Command, Manual, Pipe, Task, cmd
+from gpudoctor.tasks.shown import shown
 
 # Where forms for other machines put uv, and the Pythons that it fetches: root's home is closed to other users.
 UV = "/opt/uv"
@@ -37,77 +38,76 @@ def system_python(plan: Plan) -> tuple[str, list[object]]:
     return program, list(names)
 
 
-def unattended(argv: tuple[str, ...], sudo: bool = True) -> tuple[str, ...]:
-    """The command that asks nothing.
+def unattended(task: Task) -> Task:
+    """The task with commands that ask nothing."""
+    if isinstance(task, Pipe):
+        return msgspec.structs.replace(task, stages=tuple(map(_unattended, task.stages)))
+    return _unattended(task) if isinstance(task, Command) else task
 
-    Args:
-        argv: its words.
-        sudo: keep it; else who runs it is root.
-    """
-    head: tuple[str, ...] = ()
-    if argv[:1] == ("sudo",):
-        head, argv = (("sudo",) if sudo else ()), argv[1:]
-    if argv[:1] == ("zypper",):
-        agreed = ("--auto-agree-with-licenses",) if argv[1:2] == ("install",) else ()
-        argv = ("zypper", *_ZYPPER, *argv[1:2], *agreed, *argv[2:])
-    elif argv and argv[0] in _QUIET and argv[1:] and argv[1] not in ("update", "makecache"):
-        argv = (argv[0], *_QUIET[argv[0]], *argv[1:])
-    return (*head, *argv)
+
+def _unattended(command: Command) -> Command:
+    program, *words = command.argv
+    if program == "zypper":
+        agreed = ("--auto-agree-with-licenses",) if words[:1] == ["install"] else ()
+        words = [*_ZYPPER, *words[:1], *agreed, *words[1:]]
+    elif program == "conda":
+        words = [*words[:1], "--yes", *words[1:]] if "--yes" not in words else words
+    elif program in _QUIET and words and words[0] not in ("update", "makecache"):
+        words = [*_QUIET[program], *words]
+    return msgspec.structs.replace(command, argv=(program, *words))
 
 
 def quiet(plan: Plan) -> Plan:
     """The plan with commands that ask nothing, for who has said yes to all of it."""
-    steps = tuple(msgspec.structs.replace(s, commands=tuple(_quiet(c) for c in s.commands)) for s in plan.steps)
+    steps = tuple(msgspec.structs.replace(s, commands=tuple(map(unattended, s.commands))) for s in plan.steps)
     return msgspec.structs.replace(plan, steps=steps)
 
 
-def _quiet(command: Command) -> Command:
-    argv = unattended(command.argv)
-    return command if argv == command.argv else Command(shlex.join(argv), argv)
+def line(task: Task, sudo: bool = True) -> str:
+    """The task as a line of a shell script that asks nothing; what a person has to do is a remark."""
+    if isinstance(task, Manual):
+        return "\n".join(("# By hand:", *(f"# {one}" for one in task.text.splitlines())))
+    return shown(unattended(task), sudo)
 
 
-def line(command: Command, sudo: bool = True) -> str:
-    """The command as a line of a shell script that asks nothing."""
-    if command.argv:
-        return shlex.join(unattended(command.argv, sudo))
-    return command.shown if sudo else command.shown.replace("sudo ", "")
-
-
-def isolated(command: Command) -> Command:
-    """The command with a Python that imports nothing from the working directory, where `-m` looks first.
+def isolated(task: Task) -> Task:
+    """The task with a Python that imports nothing from the working directory, where `-m` looks first.
 
     -P would do, but only Python 3.11 and later have it; -I is of 3.4, and leaves PYTHONPATH out as well.
     """
-    for at, word in enumerate(command.argv[1:3], 1):
-        if word == "-m" and command.argv[at - 1].rpartition("/")[2].startswith(("python", "pypy")):
-            argv = (*command.argv[:at], "-I", *command.argv[at:])
-            return Command(shlex.join(argv), argv)
-    return command
+    if isinstance(task, Command):
+        for at, word in enumerate(task.argv[1:3], 1):
+            if word == "-m" and task.argv[at - 1].rpartition("/")[2].startswith(("python", "pypy")):
+                return msgspec.structs.replace(task, argv=(*task.argv[:at], "-I", *task.argv[at:]))
+    return task
 
 
 def uses_uv(plan: Plan) -> bool:
     """Whether a step of the plan runs uv from PATH."""
-    return any(c.argv[:1] == ("uv",) for s in plan.steps for c in s.commands)
+    return any(_is_uv(c) for s in plan.steps for c in s.commands)
 
 
-def with_own_uv(command: Command) -> Command:
-    """The command with the form's own uv."""
-    if command.argv[:1] != ("uv",):
-        return command
-    argv = (f"{UV}/bin/uv", *command.argv[1:])
-    return Command(shlex.join(argv), argv)
+def _is_uv(task: Task) -> bool:
+    return isinstance(task, Command) and task.argv[0] == "uv"
+
+
+def with_own_uv(task: Task, env: bool = True) -> Task:
+    """The task with the form's own uv.
+
+    Args:
+        task: the task.
+        env: say beside it where the Pythons go that it fetches.
+    """
+    if not isinstance(task, Command) or not _is_uv(task):
+        return task
+    argv = (f"{UV}/bin/uv", *task.argv[1:])
+    return msgspec.structs.replace(task, argv=argv, env=((UV_PYTHONS, f"{UV}/python"),) if env else ())
 
 
 def bring_uv(plan: Plan) -> tuple[Command, ...]:
     """The commands that bring uv by the system's Python, from the package index."""
     program, _ = system_python(plan)
-    return tuple(
-        Command(shlex.join(argv), argv)
-        for argv in (
-            (program, "-m", "venv", UV),
-            (f"{UV}/bin/python", "-m", "pip", "install", "uv"),
-        )
-    )
+    return (cmd(program, "-m", "venv", UV), cmd(f"{UV}/bin/python", "-m", "pip", "install", "uv"))
 
 
 def of_group(plan: Plan, *groups: str) -> tuple[Step, ...]:

@@ -2,13 +2,14 @@
 
 import shlex
 
-from gpudoctor.setup.commands import needs_root
 from gpudoctor.setup.forms.parts import head, isolated, line, remarks
-from gpudoctor.setup.plan import Command, File, Plan, Step
+from gpudoctor.setup.plan import Plan, Step
+from gpudoctor.tasks import Edit, Task
 
 _START = """set -eu
 with_root=no
 [ "${1:-}" = --with-root ] && with_root=yes
+[ "$(id -u)" != 0 ] || sudo() { "$@"; }
 """
 
 
@@ -27,8 +28,7 @@ def render(plan: Plan) -> str:
 
 def _needs_root(step: Step) -> bool:
     """Whether a step is one of the machine itself; one without commands is told only."""
-    mine = step.group in ("driver", "container")
-    return mine or step.root or any(needs_root(c) for c in step.commands)
+    return step.group in ("driver", "container") or step.asks_root
 
 
 def _plain(step: Step) -> list[str]:
@@ -47,8 +47,8 @@ def _asked(step: Step) -> list[str]:
     return ["if [ $with_root = yes ]; then", *found, "else", leaves, "fi"]
 
 
-def _line(command: Command) -> str:
-    return line(isolated(command))  # the script is run in whatever directory somebody stands in
+def _line(task: Task) -> str:
+    return line(isolated(task))  # the script is run in whatever directory somebody stands in
 
 
 def _restart(asked: list[Step]) -> list[str]:
@@ -59,14 +59,14 @@ def _restart(asked: list[Step]) -> list[str]:
     return ["if [ $with_root = yes ]; then", says, "    exit 0", "fi"]
 
 
-def _file(file: File) -> list[str]:
+def _file(file: Edit) -> list[str]:
     mark = "END_OF_FILE"
-    while mark in file.text:
+    while mark in (file.text or ""):
         mark += "_"
     folder = shlex.quote(file.path.rpartition("/")[0] or "/")
     return [
         f"mkdir -p {folder}",
         f"cat > {shlex.quote(file.path)} <<'{mark}'",
-        *file.text.rstrip("\n").splitlines(),
+        *(file.text or "").rstrip("\n").splitlines(),
         mark,
     ]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from gpudoctor.judge import Fix
+from gpudoctor.report import fixes
 from gpudoctor.report.clean import clean
-from gpudoctor.report.model import FindingEntry, Report
+from gpudoctor.report.model import FindingEntry, FixEntry, Report
 from gpudoctor.tui.diagnosis.items import WORDS, Item
 from gpudoctor.tui.diagnosis.lines import Line, hanging, typed
 
@@ -51,10 +51,10 @@ def commands_of(entry: FindingEntry) -> tuple[Command, ...]:
     return commands_of_fixes(entry.fixes, entry.check)
 
 
-def commands_of_fixes(fixes: Sequence[Fix], check: str) -> tuple[Command, ...]:
+def commands_of_fixes(several: Sequence[FixEntry], check: str) -> tuple[Command, ...]:
     """All commands of some fixes for what a check found."""
     found = []
-    for number, one in enumerate(fixes):
+    for number, one in enumerate(several):
         found += [Command(clean(text), number, one.says, check) for text in one.commands]
         if one.verify:
             found.append(Command(clean(one.verify), number, one.says, check, verifies=True))
@@ -93,7 +93,7 @@ def _finding(entry: FindingEntry, width: int, remark: str) -> Iterator[Line]:
     yield from _rest(entry, width)
 
 
-def fix(one: Fix, label: str, width: int, first: int) -> Iterator[Line]:
+def fix(one: FixEntry, label: str, width: int, first: int) -> Iterator[Line]:
     """The lines of a fix.
 
     Args:
@@ -112,15 +112,11 @@ def fix(one: Fix, label: str, width: int, first: int) -> Iterator[Line]:
         yield from typed("", one.verify, width, first + len(one.commands))
 
 
-def notes(fix: Fix) -> list[str]:
+def notes(fix: FixEntry) -> list[str]:
     """What somebody has to know before typing: root, what follows, how bad it can get, how it is undone."""
-    parts = ["needs root"] if fix.root else []
-    if fix.needs and not any(fix.needs in command for command in fix.commands):
-        parts.append(f"then: {fix.needs}")
-    elif fix.needs == "reboot":
-        parts.append("restarts the computer")
-    if fix.impact in ("irreversible", "data loss"):
-        parts.append(f"careful: {fix.impact}")
+    parts = fixes.notes(fix)
+    if fix.needs == "reboot" and "then: reboot" not in parts:
+        parts.insert(len(parts[:1]), "restarts the computer")
     undo = [f"To take it back: {fix.undo}"] if fix.undo else []
     return ["; ".join(parts), *undo] if parts else undo
 

@@ -27,7 +27,7 @@ def test_the_sections_come_in_the_order_in_which_somebody_needs_them() -> None:
         "FAIL    The driver's libraries",
         "node[0005-0008,0501-0503]\n        node0005 says: The libraries are 580.95.05",
         "sudo reboot",
-        "mend    gpudoctor fix driver.library-mismatch  (on the node)",
+        "run     gpudoctor fix driver.library-mismatch --with-root  (on the node)",
         "FAIL    A GPU has fewer PCIe lanes than it could have (3 nodes, 5 times)",
         "WARN    Programs may lock too little memory (34 nodes)",
         "Without a report",

@@ -9,9 +9,8 @@ import msgspec
 from gpudoctor.fleet.reading.places import Sent
 from gpudoctor.fleet.reading.summing import summed
 from gpudoctor.fleet.summary import Fleet
-from gpudoctor.judge import Fix
 from gpudoctor.report.inventory import Inventory, Scalar
-from gpudoctor.report.model import FigureEntry, FindingEntry, GpuEntry, Report, SmokeEntry, SmokeTestEntry
+from gpudoctor.report.model import FigureEntry, FindingEntry, FixEntry, GpuEntry, Report, SmokeEntry, SmokeTestEntry
 
 H100 = "NVIDIA H100 80GB HBM3"
 GIB = 1 << 30
@@ -68,7 +67,7 @@ def finding(
     """A root cause."""
     return FindingEntry(
         check=check, status=status, subject=subject, title=f"Title of {check}", says=f"{subject} is ill.", cause=cause,
-        evidence=(f"seen on {subject}",), fixes=(Fix(fix),), references=("https://example.org/",),
+        evidence=(f"seen on {subject}",), fixes=(FixEntry(fix),), references=("https://example.org/",),
     )  # fmt: skip
 
 

@@ -12,14 +12,13 @@ from gpudoctor.fleet.reading.together import together
 from gpudoctor.fleet.running.folder import LEDGER, REPORTS, RUN, Run
 from gpudoctor.fleet.running.ledger import Ledger
 from gpudoctor.fleet.summary import Fleet
-from gpudoctor.judge import Fix
-from gpudoctor.report.model import FindingEntry
+from gpudoctor.report.model import FindingEntry, FixEntry
 from tests.fleet.reading.reports import report
 
 ASKED = FindingEntry(
     check="device.no-gpu", status="fail", subject="this machine", title="No GPU was found",
     says="No GPU is found on this machine, but SLURM_JOB_GPUS=0 asks for one.", cause="There is none.",
-    fixes=(Fix("Look.", ()),),
+    fixes=(FixEntry("Look."),),
 )  # fmt: skip
 
 

@@ -8,14 +8,14 @@ import msgspec
 
 from gpudoctor.examine import check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import MACHINE, Fix, Outcome
-from gpudoctor.report.model import Consequence, FindingEntry, Report, Summary, UnknownEntry
+from gpudoctor.judge import MACHINE, Outcome
+from gpudoctor.report.model import Consequence, FindingEntry, FixEntry, Report, Summary, UnknownEntry
 from gpudoctor.tui.app import Doctor
 from gpudoctor.tui.session import Source
 from tests.builders import framework, nvidia_host, with_framework
 from tests.checks.nvidia_machines import versions
 
-TIGHT = Fix(
+TIGHT = FixEntry(
     "Reload the module.",
     ("sudo rmmod nvidia", "sudo modprobe nvidia"),
     root=True,
@@ -32,7 +32,7 @@ MISMATCH = FindingEntry(
     says="The module is 550.90.07, the libraries are 550.107.02.",
     cause="An upgrade replaced the files.",
     evidence=("NVML: Driver/library version mismatch (18)", "cuInit: 803"),
-    fixes=(Fix("Restart the computer.", ("sudo reboot",), root=True, needs="reboot", verify="nvidia-smi"), TIGHT),
+    fixes=(FixEntry("Restart the computer.", ("sudo reboot",), root=True, needs="reboot", verify="nvidia-smi"), TIGHT),
     consequences=(
         Consequence(check="pytorch.no-gpu", says="PyTorch sees no GPU.", subject="PyTorch 2.7.1"),
         Consequence(check="jax.no-gpu", says="JAX sees no GPU.", subject="JAX 0.7"),

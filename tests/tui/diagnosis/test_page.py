@@ -6,8 +6,7 @@ import msgspec
 import pytest
 from rich.cells import cell_len
 
-from gpudoctor.judge import Fix
-from gpudoctor.report.model import Report
+from gpudoctor.report.model import FixEntry, Report
 from gpudoctor.tui.diagnosis.items import Group, groups
 from gpudoctor.tui.diagnosis.lines import Line, folded, hanging, typed
 from gpudoctor.tui.diagnosis.page import STYLES, Page, commands_of, notes, nothing, page
@@ -100,23 +99,23 @@ def test_what_is_no_finding_says_so(number: int, line: str) -> None:
 
 
 NOTES = [
-    (Fix("Do."), []),
-    (Fix("Do.", needs="a new login"), ["then: a new login"]),
-    (Fix("Do.", ("sudo reboot",), needs="reboot"), ["restarts the computer"]),
-    (Fix("Do.", needs="reboot"), ["then: reboot"]),
-    (Fix("Do.", undo="undo it"), ["To take it back: undo it"]),
+    (FixEntry("Do."), []),
+    (FixEntry("Do.", needs="a new login"), ["then: a new login"]),
+    (FixEntry("Do.", ("sudo reboot",), needs="reboot"), ["restarts the computer"]),
+    (FixEntry("Do.", needs="reboot"), ["then: reboot"]),
+    (FixEntry("Do.", undo="undo it"), ["To take it back: undo it"]),
     (TIGHT, ["needs root; then: a new login; careful: data loss", "To take it back: Restart."]),
 ]
 
 
 @pytest.mark.parametrize(("fix", "said"), NOTES)
-def test_notes_say_what_one_has_to_know_before(fix: Fix, said: list[str]) -> None:
+def test_notes_say_what_one_has_to_know_before(fix: FixEntry, said: list[str]) -> None:
     assert notes(fix) == said
 
 
 def test_a_hostile_string_is_shown_harmless_and_copied_as_it_is_shown() -> None:
     evil = "echo \x1b[2J\u202e[bold]x[/bold]"
-    entry = msgspec.structs.replace(MISMATCH, fixes=(Fix("Do.", (evil,)),))
+    entry = msgspec.structs.replace(MISMATCH, fixes=(FixEntry("Do.", (evil,)),))
     item = msgspec.structs.replace(ALL[0].root, finding=entry)
     shown = page(item, 80)
     assert commands_of(entry)[0].text == "echo \\x1b[2J\\u202e[bold]x[/bold]"

@@ -11,7 +11,7 @@ import pytest
 from textual.pilot import Pilot
 
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix
+from gpudoctor.report.model import FixEntry
 from gpudoctor.tui.app import Doctor
 from gpudoctor.tui.diagnosis.detail import FindingDetail
 from gpudoctor.tui.diagnosis.finding_list import FindingList
@@ -232,7 +232,7 @@ def test_without_a_command_nothing_is_copied() -> None:
 
 def test_strings_from_facts_are_never_markup() -> None:
     evil = "[bold red]x[/] [@click=app.quit]y[/] \x1b[31mz\u202e ["
-    fix = Fix(evil, (evil,), verify=evil)
+    fix = FixEntry(evil, (evil,), verify=evil)
     entry = msgspec.structs.replace(MISMATCH, title=evil, says=evil, subject=evil, evidence=(evil,), fixes=(fix,))
 
     async def look(pilot: Pilot[Any]) -> None:

@@ -1,0 +1,1 @@
+"""What fixes and plans are made of."""
