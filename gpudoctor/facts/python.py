@@ -82,11 +82,19 @@ class Elsewhere(msgspec.Struct, frozen=True, kw_only=True):
     frameworks: tuple[str, ...]  # import names: torch, tensorflow, cupy, jax, onnxruntime
 
 
+class NotRun(msgspec.Struct, frozen=True, kw_only=True):
+    """An environment of the working directory whose Python was not run, because somebody else owns a part of it."""
+
+    path: str  # "/srv/project/.venv"
+    owner: int  # user id
+    frameworks: tuple[str, ...] = ()  # import names: torch, tensorflow, cupy, jax, onnxruntime
+
+
 class Python(msgspec.Struct, frozen=True, kw_only=True):
     """One examined interpreter."""
 
     path: str
-    why: str = ""  # --python, VIRTUAL_ENV, CONDA_PREFIX, this interpreter
+    why: str = ""  # --python, VIRTUAL_ENV, CONDA_PREFIX, found in this directory ..., this interpreter
     error: str | None = None  # why it could not be asked at all
     real: Maybe[str] = NOT
     version: Maybe[str] = NOT  # "3.11.7"
@@ -115,6 +123,7 @@ class Python(msgspec.Struct, frozen=True, kw_only=True):
     keras_backend: Maybe[str | None] = NOT  # the one that Keras 3 takes: tensorflow, torch, jax ...; None: no Keras 3
     keras_backend_by: str = ""  # KERAS_BACKEND, the path of keras.json, or "default"
     elsewhere: Maybe[tuple[Elsewhere, ...]] = NOT  # looked for only where this one has no framework
+    not_run: NotRun | None = None  # what would have been examined in place of this one
     own_pip: Maybe[str | None] = (
         NOT  # the interpreter of a venv's own bin/pip where it lies elsewhere; None: it does not
     )

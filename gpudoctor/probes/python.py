@@ -4,20 +4,21 @@ from collections.abc import Sequence
 
 from msgspec.structs import fields
 
-from gpudoctor.facts.python import Extension, Package, Python
+from gpudoctor.facts.python import Extension, NotRun, Package, Python
 from gpudoctor.knowledge.wanted import modules
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Unknown
 from gpudoctor.probes import (
     python_conflicts,
     python_elsewhere,
+    python_here,
     python_interpreter,
     python_keras,
     python_manager,
     python_packages,
     python_requirements,
 )
-from gpudoctor.probes.python_choice import InterpreterError, choose
+from gpudoctor.probes.python_choice import ON_PATH, OURS, InterpreterError, choose
 from gpudoctor.probes.python_interpreter import Said, is_whole
 from gpudoctor.probes.python_packages import Entry, Found, Names
 
@@ -59,7 +60,17 @@ def probe(machine: Machine, path: str, why: str = "", quick: bool = False) -> Py
         extensions=() if quick else _extensions(machine, said.prefix, found, names),
         keras_backend=backend,
         keras_backend_by=backend_by,
+        not_run=_not_run(machine) if why in (ON_PATH, OURS) else None,
     )
+
+
+def _not_run(machine: Machine) -> NotRun | None:
+    """The environment of the working directory, where somebody else owns it."""
+    found = python_here.find(machine)
+    if found is None or found.stranger is None:
+        return None
+    inside = python_elsewhere.frameworks_in(machine, found.prefix)
+    return NotRun(path=found.prefix, owner=found.stranger, frameworks=inside)
 
 
 def _extensions(machine: Machine, prefix: str, found: Sequence[Found], names: Names) -> tuple[Extension, ...]:
