@@ -162,4 +162,5 @@ REPORT = exactly(
     symptoms=each(SYMPTOM),
     next=TEXTS,
     inventory=INVENTORY,
+    not_tried=TEXTS,
 )
