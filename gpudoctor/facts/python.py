@@ -19,6 +19,7 @@ class Package(msgspec.Struct, frozen=True, kw_only=True):
     files: int | None = None  # how many of its files RECORD names; None: no RECORD
     missing: tuple[str, ...] = ()  # files of RECORD that are gone (only of packages that matter)
     libraries: tuple[str, ...] = ()  # base names of its shared libraries (only of packages that matter)
+    lost: tuple[str, ...] = ()  # METADATA, RECORD where it lacks them (only of packages that matter)
 
 
 class Overlap(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,6 +37,7 @@ class Shadow(msgspec.Struct, frozen=True, kw_only=True):
     loses: tuple[str, ...]  # the others, in order
     version: str | None = None  # of the distribution that wins
     because: str = ""  # PYTHONPATH, user site, .pth, working directory
+    standard: bool = False  # what it hides is of the standard library
 
 
 class Remnant(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,7 +45,9 @@ class Remnant(msgspec.Struct, frozen=True, kw_only=True):
 
     module: str
     path: str
-    why: str  # "no __init__.py", "no metadata", "~orch"
+    why: str  # "no __init__.py", "no metadata", "~orch"; "other release": metadata of a release that is not there
+    package: str = ""  # the distribution that it is of, where metadata tells
+    version: str | None = None  # likewise
 
 
 class Unmet(msgspec.Struct, frozen=True, kw_only=True):

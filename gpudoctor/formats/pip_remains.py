@@ -1,7 +1,7 @@
 """Reads the names that pip gives to what it is about to delete, and leaves behind where it is interrupted.
 
-pip renames PATH/torch to PATH/~orch, then to ~-rch, ~.rch ...: as long as before, some first characters replaced. In front
-of a name of one letter, or where all of those are taken, it puts some instead (pypa/pip,
+pip renames PATH/torch to PATH/~orch, then to ~-rch, ~.rch ...: as long as before, some first characters replaced. In
+front of a name of one letter, or where all of those are taken, it puts some instead (pypa/pip,
 src/pip/_internal/utils/temp_dir.py, AdjacentTempDirectory).
 """
 

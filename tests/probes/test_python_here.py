@@ -15,9 +15,11 @@ def env(prefix: str, python: str = "bin/python") -> dict[str, str]:
     return {f"{prefix}/pyvenv.cfg": "home = /usr/bin", f"{prefix}/{python}": ""}
 
 
-def at(files: dict[str, str], links: dict[str, str] | None = None, **more: str) -> RecordedMachine:
+def at(
+    files: dict[str, str], more: dict[str, str] | None = None, links: dict[str, str] | None = None
+) -> RecordedMachine:
     files = {"/usr/bin/python3": "", f"{HERE}/sub/x.py": "", **ACTIVE, **files}
-    variables = {"PATH": "/usr/bin", "HOME": "/home/me", "PWD": HERE, **more}
+    variables = {"PATH": "/usr/bin", "HOME": "/home/me", "PWD": HERE, **(more or {})}
     return RecordedMachine(files, links=links or {}, env=variables)
 
 
@@ -54,7 +56,7 @@ def at(files: dict[str, str], links: dict[str, str] | None = None, **more: str) 
 def test_the_environment_of_a_directory(
     files: dict[str, str], more: dict[str, str], expected: tuple[str, str] | None
 ) -> None:
-    found = find(at(files, **more))
+    found = find(at(files, more))
     assert (found and (found.prefix, found.why)) == expected
     assert found is None or found.stranger is None
 
@@ -96,7 +98,7 @@ def test_what_somebody_else_owns_is_not_run(foreign: str) -> None:
     ],
 )
 def test_what_is_active_comes_first(more: dict[str, str], chosen: tuple[str, str]) -> None:
-    assert choose(at(env(f"{HERE}/.venv"), **more), []) == [chosen]
+    assert choose(at(env(f"{HERE}/.venv"), more), []) == [chosen]
 
 
 def test_the_environment_made_for_gpudoctor_alone_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
