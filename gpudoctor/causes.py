@@ -40,6 +40,8 @@ AREAS = (
 FRAMEWORKS = ("pytorch", "tensorflow", "cupy", "jax", "onnxruntime")
 # Areas whose warnings are of a machine that computes, and those of their checks that keep programs out all the same.
 BEARABLE = ("device", "driver", "fabric", "mig", "health")
+# Checks of other areas whose warnings are of an environment in which frameworks start all the same.
+MILD = ("python.environment-not-run", "python.standard-library-hidden", "python.unmet-requirement")
 KEEPS_OUT = (
     "device.none",
     "device.thunderbolt-unauthorized",
@@ -133,7 +135,8 @@ def _is_bearable(cause: Verdict, verdict: Verdict) -> bool:
     """
     if verdict.outcome is not Outcome.PROBLEM or verdict.severity is Severity.ADVICE or verdict.check.area == "smoke":
         return False
-    warns = cause.severity is Severity.WARNING and cause.check.area in BEARABLE
+    mild = cause.check.area in BEARABLE or cause.check.id in MILD
+    warns = cause.severity is Severity.WARNING and mild
     return warns and cause.check.id not in KEEPS_OUT
 
 

@@ -47,7 +47,7 @@ def check(
         only: ids or areas of checks to ask; none: all.
         skip: ids or areas of checks not to ask.
         expect: files of expectations to hold it against; no other is read.
-        python: interpreters or environments to examine; none: the active environment.
+        python: interpreters or environments to examine; none: the active one, else .venv here or above.
         quick: import no framework.
         timeout: seconds after which it ends, whatever hangs; None: 150.
 
@@ -118,7 +118,7 @@ def smoke(
         backend: pytorch, tensorflow, jax, cupy, driver or cpu; none: the frameworks that are installed.
         dtype: of matmul: fp32, tf32, fp16, bf16, fp8; none: all.
         seconds: that stress lasts.
-        python: the interpreter or environment that has the frameworks; none: the active environment.
+        python: the interpreter or environment that has the frameworks; none: the active one, else .venv here or above.
         timeout: seconds after which it ends; None: as long as each test's own limit.
 
     Raises:
@@ -153,7 +153,7 @@ def require(
     gpudoctor.requirements.wanted.DEMANDS. What could not be found out does not hold.
 
     Args:
-        python: interpreters or environments to examine; none: the active environment.
+        python: interpreters or environments to examine; none: the active one, else .venv here or above.
         facts: facts that were gathered before; then nothing is examined.
         timeout: seconds after which it ends, whatever hangs.
         demands: what is wanted.
@@ -264,7 +264,7 @@ def record(
         facts: facts that were gathered before; then nothing is examined.
         smoke: run the quick smoke tests too, and write down the rates.
         force: write down a machine that is not well too.
-        python: interpreters or environments to examine; none: the active environment.
+        python: interpreters or environments to examine; none: the active one, else .venv here or above.
         timeout: seconds after which it ends, whatever hangs.
 
     Raises:

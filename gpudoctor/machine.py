@@ -1,5 +1,6 @@
 """The one door outside: files, directories, commands and environment of the machine that is examined."""
 
+import contextlib
 import errno
 import os
 import stat
@@ -63,7 +64,7 @@ class Machine:
 
     def __init__(self, root: str = "/", env: Mapping[str, str] | None = None, seconds: float = TOTAL_SECONDS) -> None:
         self.root = root if root == "/" else os.path.abspath(root)  # on Windows "/" would become a drive
-        self.env: Mapping[str, str] = dict(os.environ if env is None else env)
+        self.env: Mapping[str, str] = _environment() if env is None else dict(env)
         self._end = time.monotonic() + seconds
         self._longest = max(1.0, seconds / COMMAND_SHARE)
         self._hung: set[str] = set()
@@ -199,6 +200,14 @@ class Machine:
             *((os.major(s.st_rdev), os.minor(s.st_rdev)) if sys.platform != "win32" else (0, 0)),
             stat.S_ISDIR(s.st_mode),
         )
+
+    def owner(self, path: str) -> int | None:
+        """The user id that owns a path, of a link the link's own; None where it does not exist or cannot be reached."""
+        try:
+            parent, name = os.path.split(path.rstrip("/"))
+            return os.lstat(os.path.join(self.place(parent), name)).st_uid
+        except (OSError, ValueError):
+            return None
 
     def link(self, path: str) -> str | None:
         """The target of a link as it is written; None where the path is no link."""
@@ -361,6 +370,22 @@ class Machine:
 
 # An ordinary user's PATH often lacks them, and modinfo, dkms and ldconfig live there.
 SBIN = ("/usr/sbin", "/sbin", "/usr/bin", "/bin")
+
+
+def _environment() -> dict[str, str]:
+    """Our own environment. PWD is the working directory, as the shell names it where it is a shell that set it.
+
+    A program that starts another one in a directory of its choice leaves PWD as it was.
+    """
+    env = dict(os.environ)
+    try:
+        if not (os.path.isabs(env.get("PWD", "")) and os.path.samefile(env["PWD"], ".")):
+            env["PWD"] = os.getcwd()
+    except OSError:  # the working directory, or what PWD names, is gone
+        env.pop("PWD", None)
+        with contextlib.suppress(OSError):
+            env["PWD"] = os.getcwd()
+    return env
 
 
 def _of_platform(name: str) -> str:

@@ -129,6 +129,13 @@ class RecordedMachine(Machine):
             return Status(0o755 if "/bin/" in there else 0o644, 0, 0, len(content), 0, 0, False)
         return Status(0o755, 0, 0, 4096, 0, 0, True) if there in self._folders else None
 
+    def owner(self, path: str) -> int | None:
+        """The recorded owner; root of what has none."""
+        there = path.rstrip("/")
+        if there in self._statuses:
+            return self._statuses[there].uid
+        return 0 if there in (self._links | self._files) or there in self._folders else None
+
     def link(self, path: str) -> str | None:
         """The recorded target."""
         return self._links.get(path.rstrip("/"))

@@ -4,6 +4,7 @@ from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import Unknown, known, present
 from gpudoctor.remedies import module, system
+from gpudoctor.remedies.driver import library_packages
 from gpudoctor.subjects import in_container, nvidia_machine
 from gpudoctor.tasks import query
 from gpudoctor.views.reasons import DEAD, SURROUNDINGS, VERSIONS
@@ -13,7 +14,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     if in_container(facts):
         says = "Start the container again from a clean image, so that the host's libraries are mounted anew."
         return (Fix(says, (), "restart-process", needs="restart of the container", verify=query("nvidia-smi")),)
-    names = [n for n in module.driver_packages(facts) if "nvidia" in n or "cuda" in n][:12]
+    names = [n for n in module.driver_packages(facts) if "nvidia" in n or "cuda" in n][:12] or library_packages(facts)
     says = "Install the driver's packages again, so that all libraries are whole and of one version, then restart."
     commands = system.reinstall(facts, *names) if names else ()
     return (Fix(says, commands, "reinstall-package", root=True, needs="reboot", verify=query("nvidia-smi")),)
@@ -40,4 +41,7 @@ def crashes(facts: Facts) -> Problem | None:
             known(cuda.code)
         return None
     which = " and ".join(name for name, died in (("libcuda", cuda.died), ("NVML", nvml.died)) if died)
-    return Problem(f"{which} crashed when it was called ({present(cuda.died or nvml.died)}).")
+    died = present(cuda.died or nvml.died)
+    # mmap(2): SIGBUS is the access to a part of a mapping beyond the end of the file.
+    short = "The file ends before its own headers say: it was cut short by a full disk or an interrupted installation."
+    return Problem(f"{which} crashed when it was called ({died}).", cause=short if died == "SIGBUS" else None)

@@ -2,25 +2,15 @@
 
 from gpudoctor.facts import Facts, Library
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.maybe import known, known_or, phrase
+from gpudoctor.maybe import known, known_or
 from gpudoctor.remedies import system
-from gpudoctor.remedies.driver import flavour_for, install_driver
+from gpudoctor.remedies.driver import flavour_for, install_driver, library_packages
 from gpudoctor.tasks import Edit, as_root, export, filtered, query, unset
 from gpudoctor.views.clusters import is_for_pods
 from gpudoctor.views.driver import OFF_PATH, branch, own_kernel
 from gpudoctor.views.reasons import SURROUNDINGS
 
 _WHAT = {"libcuda.so.1": "without it no program can use CUDA", "libnvidia-ml.so.1": "without it nvidia-smi fails"}
-
-
-def _package(facts: Facts, version: str) -> str | None:
-    """The package that brings libcuda (and with it libnvidia-ml) of the loaded module's branch."""
-    number, family = branch(version), system.family_of(facts)
-    ubuntu = phrase("libnvidia-compute-{}", number) or None
-    debian = "libcuda1 libnvidia-ml1" if facts.host.distribution.id == "debian" else ubuntu
-    fedora = "xorg-x11-drv-nvidia-cuda" if facts.host.distribution.id == "fedora" else "nvidia-driver-cuda"
-    suse = "nvidia-compute-utils-G06"
-    return {"debian": debian, "fedora": fedora, "suse": suse, "arch": "nvidia-utils"}.get(family or "")
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
@@ -41,11 +31,12 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
             ),
         )
     version = known_or(facts.nvidia.kernel.loaded, None) or ""
-    package = _package(facts, version)
-    if package is None:
+    names = library_packages(facts)
+    if not names:
         return (install_driver(facts, branch(version), flavour_for(facts)),)
     says = f"Install the driver's libraries in exactly the module's version, {version}."
-    commands = system.install(facts, package)
+    there = set(names) <= set(system.driver_packages(facts))  # then their files were removed by hand
+    commands = system.reinstall(facts, *names) if there else system.install(facts, *names)
     return (Fix(says, commands, "reinstall-package", root=True, verify=query("nvidia-smi")),)
 
 

@@ -17,7 +17,9 @@ _NAMES = ("torchvision", "torchaudio")
 def _wrong(on: OnFramework) -> tuple[Package, str] | None:
     """The first of them that does not belong to the installed torch, and what it is for."""
     torch = known(on.framework.version) or ""
-    pins = {u.package: u.requires for u in on.python.unmet if u.package in _NAMES and u.requires.startswith("torch")}
+    # Where torch's metadata is gone, its own code tells the release: 2.7.1+cu126 is what torch==2.7.1 asks for.
+    broken = (u for u in on.python.unmet if u.package in _NAMES and u.requires.startswith("torch"))
+    pins = {u.package: u.requires for u in broken if u.requires.partition("==")[2] != release(torch)}
     for package in packages_of(on.python):
         if package.name in _NAMES and package.name in pins:
             return package, f"requires {pins[package.name]}"

@@ -40,7 +40,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=("https://docs.python.org/3/installing/index.html", "https://docs.python.org/3/library/venv.html"),
     each=pythons,
-    because=("python.interpreter-broken",),
+    because=("python.interpreter-broken", "python.environment-not-run"),
     affects=("wheels",),
     seen=("table 2026-11",),
 )

@@ -5,17 +5,33 @@ from collections.abc import Iterator
 from gpudoctor.facts import Facts, Shadow
 from gpudoctor.judge import About, Fix, Problem, Severity, check
 from gpudoctor.knowledge.wanted import is_framework
+from gpudoctor.remedies.shadows import rename, without_python_path
 from gpudoctor.subjects import OnPython, about_modules, pythons
-from gpudoctor.tasks import Manual, Task, cmd, export, query, unset
+from gpudoctor.tasks import Manual, query
 
 _WHERE = {"PYTHONPATH": "PYTHONPATH", "working directory": "the working directory", ".pth": "a .pth file"}
 
 
 def _shadow(on: OnPython) -> Shadow | None:
     """The gravest: a single file before a package, what is imported from everywhere before the working directory."""
-    found = [s for s in on.python.shadows if s.because in _WHERE and s.loses and not _is_link(s)]
+    found = _candidates(on)
     order = {"PYTHONPATH": 0, ".pth": 1, "working directory": 2}
-    return min(found, key=lambda s: (s.version is not None, order[s.because], not is_framework(s.module)), default=None)
+
+    def rank(s: Shadow) -> tuple[bool, bool, int, bool]:
+        return not _is_guilty(on, s), s.version is not None, order[s.because], not is_framework(s.module)
+
+    return min(found, key=rank, default=None)
+
+
+def _is_guilty(on: OnPython, shadow: Shadow) -> bool:
+    """Whether a framework fails to import and names the module; in the working directory nothing was imported."""
+    errors = (f.live.import_error or "" for f in on.python.frameworks if f.live)
+    return shadow.because != "working directory" and any(shadow.module in error.lower() for error in errors)
+
+
+def _candidates(on: OnPython) -> list[Shadow]:
+    """Those of packages; of the standard library another check tells."""
+    return [s for s in on.python.shadows if s.because in _WHERE and not _is_link(s) and not s.standard]
 
 
 def _is_link(shadow: Shadow) -> bool:
@@ -25,7 +41,7 @@ def _is_link(shadow: Shadow) -> bool:
 
 def _subjects(facts: Facts) -> Iterator[tuple[About, OnPython]]:
     for about, on in pythons(facts):
-        yield about_modules(about, (s.module for s in on.python.shadows if s.because in _WHERE and not _is_link(s))), on
+        yield about_modules(about, (s.module for s in _candidates(on))), on
 
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
@@ -35,34 +51,14 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     verify = query(on.python.path, "-c", f"import {shadow.module}; print({shadow.module}.__file__)")
     fixes = []
     if shadow.wins.endswith(".py"):
-        new = f"{shadow.wins.removesuffix('.py')}_own.py"
-        cache = f"{shadow.wins.rpartition('/')[0]}/__pycache__"
-        says = f"Rename the file: no file of your own may be called {shadow.module}.py."
-        fixes.append(
-            Fix(
-                says,
-                (cmd("mv", shadow.wins, new), cmd("rm", "-rf", cache)),
-                "change-environment",
-                undo=(cmd("mv", new, shadow.wins),),
-                verify=verify,
-            )
-        )
+        fixes.append(rename(shadow, verify))
     if shadow.because == "PYTHONPATH":
-        fixes.append(_without_python_path(on, shadow, verify))
+        fixes.append(without_python_path(on.facts, shadow, verify))
     if shadow.because == "working directory":
         fixes.append(Fix("Start Python from another folder.", (Manual("cd ~"),), "change-environment", verify=verify))
     if not fixes:
         fixes.append(Fix("Remove the .pth file or the folder that it names.", (), "change-environment", verify=verify))
     return tuple(fixes)
-
-
-def _without_python_path(on: OnPython, shadow: Shadow, verify: Task) -> Fix:
-    value = on.facts.host.environment.get("PYTHONPATH", "")
-    folder = shadow.wins.rpartition("/")[0]
-    rest = [part for part in value.split(":") if part and part.rstrip("/") != folder]
-    command = export("PYTHONPATH", ":".join(rest)) if rest else unset("PYTHONPATH")
-    says = f"Take {folder} out of PYTHONPATH, here and in the start file or module that sets it."
-    return Fix(says, (command,), "change-environment", undo=(export("PYTHONPATH", value),), verify=verify)
 
 
 @check(
@@ -87,11 +83,13 @@ def shadowed_module(on: OnPython) -> Problem | None:
         return None
     where = _WHERE[shadow.because]
     says = f"`import {shadow.module}` takes {shadow.wins} (by {where}) instead of the installed {shadow.loses[0]}."
-    return Problem(says, tuple(f"hidden: {path}" for path in shadow.loses[:4]), severity=_severity(shadow))
+    return Problem(says, tuple(f"hidden: {path}" for path in shadow.loses[:4]), severity=_severity(on, shadow))
 
 
-def _severity(shadow: Shadow) -> Severity:
+def _severity(on: OnPython, shadow: Shadow) -> Severity:
     """A whole package that was put there with its metadata may be meant so; a helper's copy rarely matters."""
+    if _is_guilty(on, shadow):
+        return Severity.ERROR
     if shadow.because == "working directory":
         return Severity.WARNING if is_framework(shadow.module) else Severity.ADVICE
     if shadow.version is not None:

@@ -1,36 +1,90 @@
-"""Requirements between packages that matter for GPUs and do not hold."""
+"""What the installed frameworks and GPU packages require, and what is not there."""
 
-from gpudoctor.facts import Unmet
+import re
+
+from gpudoctor.facts import Framework, Unmet
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.knowledge.wanted import is_extension
+from gpudoctor.knowledge.wanted import is_extension, is_framework, module_of
+from gpudoctor.remedies.again import same_again
+from gpudoctor.remedies.proofs import framework_proof
 from gpudoctor.remedies.python import install
-from gpudoctor.subjects import OnPython, pythons
+from gpudoctor.subjects import NAMES, OnPython, pythons
+from gpudoctor.views.frameworks import first_line, one_of
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+def _name(unmet: Unmet) -> str:
+    """What is required: "triton" of "triton==3.3.1"."""
+    found = _NAME.match(unmet.requires)
+    return found[0] if found else unmet.requires
 
 
 def _left(on: OnPython) -> list[Unmet]:
-    """Those that no other check tells of: NVIDIA's wheels, Triton, extensions of torch, and JAX's parts have theirs."""
-    return [u for u in on.python.unmet if not _told_elsewhere(u)]
+    """Those that no other check tells of, the gravest first."""
+    left = [u for u in on.python.unmet if not _told_elsewhere(on, u)]
+    return sorted(left, key=lambda u: (_victim(on, u) is None, u.found is not None, not _is_close(u)))
 
 
-def _told_elsewhere(unmet: Unmet) -> bool:
-    wants = unmet.requires
-    name = wants.partition("=")[0].partition("<")[0].partition(">")[0].partition("!")[0].partition("~")[0].strip()
+def _told_elsewhere(on: OnPython, unmet: Unmet) -> bool:
+    """NVIDIA's wheels, Triton, extensions of torch, and JAX's parts have checks of their own for other releases.
+
+    Of what is not there at all, only the libraries that a framework may get from elsewhere have one.
+    """
+    name = _name(unmet)
+    if name.startswith("nvidia-"):
+        return True
+    if name == "torch" and unmet.found is None:  # where its files are there, its metadata is what is missing
+        return one_of(on.python, "torch") is not None
     about_torch = name == "torch" and (is_extension(unmet.package) or unmet.package == "vllm")
-    return name.startswith(("nvidia-", "jax")) or about_torch or name in ("numpy", "triton")
+    return unmet.found is not None and (name.startswith("jax") or about_torch or name in ("numpy", "triton"))
+
+
+def _is_close(unmet: Unmet) -> bool:
+    """Whether a framework itself requires it."""
+    return is_framework(module_of(unmet.package) or "") or unmet.package.startswith("jax")
+
+
+def _victim(on: OnPython, unmet: Unmet) -> Framework | None:
+    """The framework that fails for the want of it."""
+    return next((f for f in on.python.frameworks if _fails(f, unmet)), None)
+
+
+def _fails(framework: Framework, unmet: Unmet) -> bool:
+    """Whether a framework's import names it, or a part of the framework without which it finds no GPU is missing."""
+    live, name = framework.live, _name(unmet).lower()
+    if live is None:
+        return False
+    if live.import_error:
+        word = re.sub(r"[-_.]+", "[-_.]", name)  # typing-extensions is imported as typing_extensions
+        return re.search(rf"\b{word}\b", live.import_error.lower()) is not None
+    part = name.startswith(f"{framework.name}-") and unmet.package.startswith(framework.name)
+    return part and unmet.found is None and live.available is False
 
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
-    specs = [u.requires.replace(" ", "") for u in _left(on)]
-    says = "Install what is asked for; where two packages ask for different versions, give each its own environment."
-    return (Fix(says, (install(on.python, *specs),), "reinstall-package"),)
+    left = _left(on)
+    torch = [u for u in left if _name(u) == "torch" and u.found is None and "==" in u.requires]
+    specs = list(dict.fromkeys(u.requires.replace(" ", "") for u in left if u not in torch))
+    # PyTorch itself comes from the index that its companions came from: PyPI's wheel may be for another CUDA.
+    commands = [same_again(on.python, "torch", u.requires.partition("==")[2].strip()) for u in torch[:1]]
+    commands += [install(on.python, *specs)] if specs else []
+    says = "Install exactly what is asked for."
+    if len({_name(u) for u in left}) < len(left):
+        says += " Where two packages ask for different versions, give each its own environment."
+    return (Fix(says, tuple(commands), "reinstall-package", verify=framework_proof(on.python)),)
 
 
 @check(
-    title="Packages ask for versions that are not installed",
-    severity=Severity.ADVICE,
-    cause="pip installs packages one after the other and lets a later one change what an earlier one had pinned.",
+    title="Packages ask for others that are not installed, or not in that version",
+    severity=Severity.WARNING,
+    cause="pip installs packages one after the other and lets a later one change, and `pip uninstall` remove, what an "
+    "earlier one needs; --no-deps installs none of it.",
     fixes=_fixes,
-    references=("https://pip.pypa.io/en/stable/cli/pip_check/",),
+    references=(
+        "https://pip.pypa.io/en/stable/cli/pip_check/",
+        "https://packaging.python.org/en/latest/specifications/dependency-specifiers/",
+    ),
     each=pythons,
     because=(
         "python.*",
@@ -43,10 +97,20 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     seen=("table 2026-11",),
 )
 def unmet_requirement(on: OnPython) -> Problem | None:
-    """What `pip check` says of packages that matter, and no other check tells."""
+    """What `pip check` says of the packages that matter and of all that they lead to, and no other check tells."""
     left = _left(on)
     if not left:
         return None
     lines = tuple(f"{u.package} {u.version} requires {u.requires}, found: {u.found or 'nothing'}" for u in left)
     more = f" ({len(left) - 1} more)" if len(left) > 1 else ""
-    return Problem(f"{lines[0]}{more}.", lines[:6])
+    victim, first = _victim(on, left[0]), left[0]
+    if victim is None:
+        if _name(first) in ("triton", "pytorch-triton", "pytorch-triton-rocm") and first.found is None:
+            return Problem(f"{lines[0]}{more}: torch.compile fails.", lines[:6])
+        mild = first.found is not None and not _is_close(first)
+        return Problem(f"{lines[0]}{more}.", lines[:6], severity=Severity.ADVICE if mild else None)
+    error = victim.live.import_error if victim.live else None
+    effect = "does not import" if error else "finds no GPU"
+    seen = (*([first_line(error)] if error else ()), *lines[:6])
+    says = f"{lines[0]}{more}: so {NAMES.get(victim.name, victim.name)} {effect}."
+    return Problem(says, seen, severity=Severity.ERROR)

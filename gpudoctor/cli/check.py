@@ -60,7 +60,7 @@ def python_option(one: Parser) -> None:
         default=[],
         metavar="PATH",
         help="the interpreter, virtual environment or conda environment to examine; may be repeated "
-        "(default: the active environment)",
+        "(default: the active environment, else .venv here or above)",
     )
 
 

@@ -17,6 +17,7 @@ from gpudoctor.facts.pci import PciDevice
 from gpudoctor.facts.python import (
     CondaPackage,
     Extension,
+    NotRun,
     Overlap,
     Package,
     Python,
@@ -63,6 +64,7 @@ __all__ = [
     "Live",
     "Need",
     "Node",
+    "NotRun",
     "Nt",
     "Nvcc",
     "Nvidia",

@@ -62,6 +62,8 @@ class Live(msgspec.Struct, frozen=True, kw_only=True):
     nvrtc: Maybe[str | None] = NOT  # CuPy: the version of its run-time compiler
     nvrtc_error: str | None = None  # CuPy: why its run-time compiler does not load
     mps_built: Maybe[bool | None] = NOT  # PyTorch on macOS: it was built for Apple's GPUs (MPS); None: elsewhere
+    # Of the standard library's modules that a file hides (Shadow.standard), those that its import loaded.
+    standard: Maybe[tuple[str, ...]] = NOT
     warnings: tuple[str, ...] = ()
     stderr: str = ""  # its last lines
     libraries: Maybe[tuple[str, ...]] = NOT  # CUDA and ROCm libraries truly mapped

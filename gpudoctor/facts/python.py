@@ -19,6 +19,7 @@ class Package(msgspec.Struct, frozen=True, kw_only=True):
     files: int | None = None  # how many of its files RECORD names; None: no RECORD
     missing: tuple[str, ...] = ()  # files of RECORD that are gone (only of packages that matter)
     libraries: tuple[str, ...] = ()  # base names of its shared libraries (only of packages that matter)
+    lost: tuple[str, ...] = ()  # METADATA, RECORD where it lacks them (only of packages that matter)
 
 
 class Overlap(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,6 +37,7 @@ class Shadow(msgspec.Struct, frozen=True, kw_only=True):
     loses: tuple[str, ...]  # the others, in order
     version: str | None = None  # of the distribution that wins
     because: str = ""  # PYTHONPATH, user site, .pth, working directory
+    standard: bool = False  # what it hides is of the standard library
 
 
 class Remnant(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,7 +45,9 @@ class Remnant(msgspec.Struct, frozen=True, kw_only=True):
 
     module: str
     path: str
-    why: str  # "no __init__.py", "no metadata", "~orch"
+    why: str  # "no __init__.py", "no metadata", "~orch"; "other release": metadata of a release that is not there
+    package: str = ""  # the distribution that it is of, where metadata tells
+    version: str | None = None  # likewise
 
 
 class Unmet(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,11 +86,19 @@ class Elsewhere(msgspec.Struct, frozen=True, kw_only=True):
     frameworks: tuple[str, ...]  # import names: torch, tensorflow, cupy, jax, onnxruntime
 
 
+class NotRun(msgspec.Struct, frozen=True, kw_only=True):
+    """An environment of the working directory whose Python was not run, because somebody else owns a part of it."""
+
+    path: str  # "/srv/project/.venv"
+    owner: int  # user id
+    frameworks: tuple[str, ...] = ()  # import names: torch, tensorflow, cupy, jax, onnxruntime
+
+
 class Python(msgspec.Struct, frozen=True, kw_only=True):
     """One examined interpreter."""
 
     path: str
-    why: str = ""  # --python, VIRTUAL_ENV, CONDA_PREFIX, this interpreter
+    why: str = ""  # --python, VIRTUAL_ENV, CONDA_PREFIX, found in this directory ..., this interpreter
     error: str | None = None  # why it could not be asked at all
     real: Maybe[str] = NOT
     version: Maybe[str] = NOT  # "3.11.7"
@@ -115,6 +127,7 @@ class Python(msgspec.Struct, frozen=True, kw_only=True):
     keras_backend: Maybe[str | None] = NOT  # the one that Keras 3 takes: tensorflow, torch, jax ...; None: no Keras 3
     keras_backend_by: str = ""  # KERAS_BACKEND, the path of keras.json, or "default"
     elsewhere: Maybe[tuple[Elsewhere, ...]] = NOT  # looked for only where this one has no framework
+    not_run: NotRun | None = None  # what would have been examined in place of this one
     own_pip: Maybe[str | None] = (
         NOT  # the interpreter of a venv's own bin/pip where it lies elsewhere; None: it does not
     )

@@ -21,14 +21,21 @@ def load(name: str) -> "ModuleType":
     return module
 
 
-def main(framework: str) -> None:
-    """Ask one framework: torch, tensorflow, cupy, jax or onnxruntime."""
+def main(framework: str, *hidden: str) -> None:
+    """Ask one framework: torch, tensorflow, cupy, jax or onnxruntime.
+
+    Args:
+        framework: its import name.
+        hidden: modules of the standard library; told is which of them its import loads.
+    """
     teller = load("common").Teller()
     module = teller.bring(framework)
+    if hidden:
+        teller.tell(standard=[name for name in hidden if name in sys.modules])
     if module is not None:
         load("ask_" + framework).ask(teller, module)
     teller.finish()
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

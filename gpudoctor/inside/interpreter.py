@@ -38,8 +38,31 @@ def describe():  # type: () -> dict[str, object]
         "include": paths["include"],
         "purelib": paths["purelib"],
         "libraries": [paths["stdlib"], paths["platstdlib"]],
+        "standard": standard(paths["stdlib"] or ""),
         "system": [part for index, part in enumerate(system) if index != 1],  # less the host's name
     }
+
+
+# Loaded as Python starts, before it looks into the working directory; from 3.11 on most of them are frozen.
+STARTED = frozenset(
+    [
+        "_bootlocale", "_collections_abc", "_sitebuiltins", "abc", "codecs", "encodings", "genericpath", "io",
+        "ntpath", "os", "posixpath", "site", "stat",
+    ]
+)  # fmt: skip
+
+
+def standard(library):  # type: (str) -> list[str]
+    """The top modules of the standard library that come from files, so that a file of the same name can hide them."""
+    import _imp
+    import os
+
+    names = getattr(sys, "stdlib_module_names", None)
+    if names is None:  # before Python 3.10
+        folders = [folder for folder in (library, library + "/lib-dynload") if os.path.isdir(folder)]
+        names = {entry.partition(".")[0] for folder in folders for entry in os.listdir(folder)}
+    inside = STARTED.union(sys.builtin_module_names)
+    return sorted(n for n in names if n.isidentifier() and n not in inside and not _imp.is_frozen(n))
 
 
 def answer():  # type: () -> dict[str, object]

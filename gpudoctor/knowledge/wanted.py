@@ -20,6 +20,7 @@ class Wanted(Table, frozen=True):
     prefixes: tuple[str, ...]
     names: frozenset[str]
     extensions: frozenset[str]
+    computing: tuple[str, ...]
     frameworks: frozenset[str]
     module: tuple[Module, ...]
 
@@ -53,6 +54,12 @@ def module_of(name: str) -> str | None:
 def is_framework(module: str) -> bool:
     """Whether an import name is a framework's own, not a helper's."""
     return module in wanted().frameworks
+
+
+def computes(name: str) -> bool:
+    """Whether a distribution beside the frameworks runs code of its own on the GPU."""
+    patterns = wanted().computing
+    return is_extension(name) or any(name == p or (p.endswith("*") and name.startswith(p[:-1])) for p in patterns)
 
 
 def is_extension(name: str) -> bool:

@@ -46,7 +46,8 @@ def probe(machine: Machine, python: Python, framework: Framework, seconds: float
         return _empty(why)
     env = child_environment(machine) | _SET
     pace = Pace(machine)
-    argv = [python.path, _SCRIPT, framework.name]
+    hidden = dict.fromkeys(shadow.module for shadow in python.shadows if shadow.standard)
+    argv = [python.path, _SCRIPT, framework.name, *hidden]
     hurried = machine.left(seconds) < seconds
     with spare_home(env) as at_home:
         ended = machine.run(argv, seconds, at_home, pace.line, patient=True, late=pace.late)

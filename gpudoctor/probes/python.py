@@ -1,25 +1,29 @@
 """Looks at a Python environment from outside: which interpreter, what is installed in it, and what quarrels there."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from msgspec.structs import fields
 
-from gpudoctor.facts.python import Extension, Package, Python
-from gpudoctor.knowledge.wanted import modules
+from gpudoctor.facts.python import Extension, NotRun, Package, Python, Shadow
+from gpudoctor.formats.metadata import read_head
+from gpudoctor.knowledge.wanted import matters, modules
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Unknown
 from gpudoctor.probes import (
     python_conflicts,
     python_elsewhere,
+    python_here,
     python_interpreter,
     python_keras,
     python_manager,
     python_packages,
+    python_remains,
     python_requirements,
+    python_twins,
 )
-from gpudoctor.probes.python_choice import InterpreterError, choose
+from gpudoctor.probes.python_choice import ON_PATH, OURS, InterpreterError, choose
 from gpudoctor.probes.python_interpreter import Said, is_whole
-from gpudoctor.probes.python_packages import Entry, Found, Names
+from gpudoctor.probes.python_packages import Entry, Found, Names, text_of
 
 __all__ = ["InterpreterError", "choose", "probe"]
 
@@ -42,7 +46,7 @@ def probe(machine: Machine, path: str, why: str = "", quick: bool = False) -> Py
     if "/shims/" in path and said.executable:
         path = said.executable  # pyenv's shim answers differently in every folder
     names, folders = Names(machine), _folders(machine, said)
-    found = python_packages.find(machine, folders, names)
+    found, stale = python_twins.sorted_out(machine, python_packages.find(machine, folders, names))
     packages = tuple(each.package for each in found)
     backend, backend_by = python_keras.probe(machine, packages)
     return Python(
@@ -52,14 +56,41 @@ def probe(machine: Machine, path: str, why: str = "", quick: bool = False) -> Py
         **_interpreter(machine, said),  # type: ignore[arg-type]
         **_environment(machine, said, packages),  # type: ignore[arg-type]
         packages=packages,
-        shadows=python_conflicts.shadows(machine, _with_working_directory(machine, folders), packages, names),
-        remnants=python_conflicts.remnants(machine, folders, found, names),
+        shadows=(
+            *python_conflicts.shadows(
+                machine, [*_here(machine, folders, modules(), _SUFFIXES), *folders], packages, names
+            ),
+            *_hidden_standard(machine, said, folders, names),
+        ),
+        remnants=(*python_remains.remnants(machine, folders, found, names), *stale),
         overlaps=python_conflicts.overlaps(found),
-        unmet=python_requirements.unmet(packages, _markers(said)),
+        unmet=python_requirements.unmet(packages, _markers(said), _requires(machine, found)),
         extensions=() if quick else _extensions(machine, said.prefix, found, names),
         keras_backend=backend,
         keras_backend_by=backend_by,
+        not_run=_not_run(machine) if why in (ON_PATH, OURS) else None,
     )
+
+
+def _not_run(machine: Machine) -> NotRun | None:
+    """The environment of the working directory, where somebody else owns it."""
+    found = python_here.find(machine)
+    if found is None or found.stranger is None:
+        return None
+    inside = python_elsewhere.frameworks_in(machine, found.prefix)
+    return NotRun(path=found.prefix, owner=found.stranger, frameworks=inside)
+
+
+def _requires(machine: Machine, found: Sequence[Found]) -> Callable[[Package], tuple[str, ...]]:
+    """What gives a distribution's requirements: those of most are read only where somebody requires them."""
+    places = {id(each.package): each.place for each in found}
+
+    def requires(package: Package) -> tuple[str, ...]:
+        if matters(package.name):
+            return package.requires
+        return read_head(text_of(machine, f"{places[id(package)]}/METADATA")).requires
+
+    return requires
 
 
 def _extensions(machine: Machine, prefix: str, found: Sequence[Found], names: Names) -> tuple[Extension, ...]:
@@ -122,16 +153,31 @@ def _folders(machine: Machine, said: Said) -> list[Entry]:
     return python_packages.entries(machine, path, machine.env.get("PYTHONPATH", ""), said.user_site, sites)
 
 
-def _with_working_directory(machine: Machine, folders: list[Entry]) -> list[Entry]:
-    """Put the shell's folder first, where `python -c` and `python -m` look first unless PYTHONSAFEPATH is set."""
+def _here(machine: Machine, folders: list[Entry], wanted: Sequence[str], suffixes: Sequence[str]) -> list[Entry]:
+    """The shell's folder, where `python -c` and `python -m` look first unless PYTHONSAFEPATH is set."""
     here = machine.env.get("PWD", "")
     known = {machine.real(entry.path) for entry in folders}
     if not is_whole(here) or machine.env.get("PYTHONSAFEPATH") or machine.real(here) in known:
-        return folders
-    # It may hold any number of files: only the names that would hide a framework are looked up.
-    names = (f"{module}{suffix}" for module in modules() for suffix in _SUFFIXES)
+        return []
+    # It may hold any number of files: only the names that would hide something are looked up.
+    names = (f"{module}{suffix}" for module in wanted for suffix in suffixes)
     there = frozenset(name for name in names if machine.exists(f"{here}/{name}"))
-    return [Entry(here, there, "working directory"), *folders]
+    return [Entry(here, there, "working directory")]
+
+
+def _hidden_standard(machine: Machine, said: Said, folders: list[Entry], names: Names) -> tuple[Shadow, ...]:
+    """What hides the standard library; in the folder of a package nobody starts a program."""
+    library = next((part for part in said.libraries if part), "")
+    here = machine.env.get("PWD", "")
+    first = []
+    if is_whole(here) and not machine.exists(f"{here}/__init__.py") and not _is_below(machine, here, library):
+        first = _here(machine, folders, said.standard, ("", ".py"))
+    first += [entry for entry in folders if entry.because == "PYTHONPATH"]
+    return python_conflicts.hidden_standard(machine, first, said.standard, library, names)
+
+
+def _is_below(machine: Machine, path: str, folder: str) -> bool:
+    return bool(folder) and f"{machine.real(path)}/".startswith(f"{machine.real(folder)}/")
 
 
 def _markers(said: Said) -> dict[str, str]:

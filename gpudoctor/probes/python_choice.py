@@ -4,7 +4,10 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 
+from gpudoctor.formats.pip_remains import could_be
 from gpudoctor.machine import Machine
+from gpudoctor.probes import python_here
+from gpudoctor.probes.python_here import python_of
 from gpudoctor.probes.python_interpreter import is_whole
 
 # Where uvx, `uv tool` and pipx keep the environments of single tools: nobody's frameworks live there.
@@ -13,6 +16,7 @@ _NAMES = ("python3", "python")
 _WINDOWS_NAMES = ("python.exe",)
 _SHOP = "/Microsoft/WindowsApps"
 _PYTHONS = ("python", "pypy", "graalpy")
+ON_PATH, OURS = "the first Python on PATH", "this interpreter"
 _FRAMEWORKS = ("torch", "tensorflow", "cupy", "jax", "onnxruntime")
 
 
@@ -26,8 +30,8 @@ def choose(machine: Machine, given: Sequence[str]) -> list[tuple[str, str]]:
     Args:
         machine: where they lie.
         given: what the user named: a file, a folder of an environment, or a program on PATH. Empty: the active
-            environment, else the first Python on PATH where ours is a tool's own environment or holds no
-            framework, else ours.
+            environment, else that of the working directory (python_here), else the first Python on PATH where ours
+            is a tool's own environment or holds no framework, else ours.
 
     Raises:
         InterpreterError: a given one is missing, is not executable, or is no Python.
@@ -41,14 +45,34 @@ def choose(machine: Machine, given: Sequence[str]) -> list[tuple[str, str]]:
 def _offers(machine: Machine) -> Iterator[tuple[str, str]]:
     own = _slashed(machine, sys.executable or "")
     isolated = _isolated()
+    active, base = _active(machine, isolated)
+    yield from active
+    idle = isolated or not own or not machine.here or not _holds_framework(machine)
+    found = python_here.find(machine)
+    # A .venv that was made for gpudoctor alone, as README's first command does, is nobody's workplace.
+    if found and found.stranger is None and not (idle and machine.real(found.prefix) == machine.real(sys.prefix)):
+        yield python_of(machine, found.prefix) or f"{found.prefix}/bin/python", found.why
+    yield from base
+    if idle:
+        yield from ((python, ON_PATH) for python in _on_path(machine))
+    yield own or "/usr/bin/python3", OURS
+
+
+def _active(machine: Machine, isolated: bool) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+    """The active environments, and apart conda's base: it is active in every shell, so it tells no wish."""
+    active, base = list[tuple[str, str]](), list[tuple[str, str]]()
     for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):
         prefix = _slashed(machine, machine.env.get(variable, ""))
-        python = _in_prefix(machine, prefix) if is_whole(prefix) else None
+        python = python_of(machine, prefix) if is_whole(prefix) else None
         if python and not (isolated and machine.real(prefix) == machine.real(sys.prefix)):
-            yield python, variable
-    if isolated or not own or not machine.here or not _holds_framework(machine):
-        yield from ((python, "the first Python on PATH") for python in _on_path(machine))
-    yield own or "/usr/bin/python3", "this interpreter"
+            (base if variable == "CONDA_PREFIX" and _is_base(machine, prefix) else active).append((python, variable))
+    return active, base
+
+
+def _is_base(machine: Machine, prefix: str) -> bool:
+    """Whether this is conda's base environment, by the name that it has in the shell, else by its place."""
+    name = machine.env.get("CONDA_DEFAULT_ENV", "")
+    return name in ("base", "root") if name else "/envs/" not in prefix
 
 
 def _slashed(machine: Machine, path: str) -> str:
@@ -61,9 +85,17 @@ def _isolated() -> bool:
 
 
 def _holds_framework(machine: Machine) -> bool:
-    """Whether our own environment is one to examine: a venv made for gpudoctor alone is nobody's workplace."""
+    """Whether our own environment is one to examine: a venv made for gpudoctor alone is nobody's workplace.
+
+    What an interrupted pip left of a framework counts too.
+    """
     sites = [folder for folder in sys.path if folder.endswith(("site-packages", "dist-packages"))]
-    return any(machine.exists(f"{site}/{name}") for site in sites for name in _FRAMEWORKS)
+    return any(_speaks_of_framework(name) for site in sites for name in machine.names(site))
+
+
+def _speaks_of_framework(name: str) -> bool:
+    stem = name.partition("-")[0]
+    return stem in _FRAMEWORKS or any(could_be(stem, framework) for framework in _FRAMEWORKS)
 
 
 def _on_path(machine: Machine) -> Iterator[str]:
@@ -73,13 +105,6 @@ def _on_path(machine: Machine) -> Iterator[str]:
         # The entries of WindowsApps are no programs: they open Microsoft's shop, or stand for what it installed.
         if is_whole(folder) and not f"{folder}/".startswith(f"{sys.prefix}/") and not folder.endswith(_SHOP):
             yield from (f"{folder.rstrip('/')}/{name}" for name in names if _runs(machine, f"{folder}/{name}"))
-
-
-def _in_prefix(machine: Machine, prefix: str) -> str | None:
-    """The Python of an environment, be it a link into nowhere: then that is what is wrong with it."""
-    inside = ("Scripts/python.exe", "python.exe") if machine.system == "Windows" else ("bin/python", "bin/python3")
-    paths = (f"{prefix.rstrip('/')}/{name}" for name in inside)
-    return next((path for path in paths if machine.exists(path) or machine.link(path)), None)
 
 
 def _runs(machine: Machine, path: str) -> bool:
@@ -95,7 +120,7 @@ def _named(machine: Machine, name: str) -> str:
         path = machine.which(name) or ""
         status = machine.status(path) if path else None
     if status is not None and status.is_dir:
-        path = _in_prefix(machine, path) or ""
+        path = python_of(machine, path) or ""
         if not path:
             raise InterpreterError(f"The folder {name} holds no bin/python, so it is no Python environment.")
     elif status is None and not machine.link(path):

@@ -1,19 +1,14 @@
-"""What quarrels in an environment: modules offered twice, leftovers of packages, files with two owners."""
+"""What quarrels in an environment: modules offered twice, files with two owners."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
 
-from gpudoctor.facts.python import Overlap, Package, Remnant, Shadow
-from gpudoctor.knowledge.wanted import is_framework, module_of, modules
+from gpudoctor.facts.python import Overlap, Package, Shadow
+from gpudoctor.knowledge.wanted import module_of, modules
 from gpudoctor.machine import Machine
 from gpudoctor.probes.python_packages import Entry, Found, Names
 
 # More would make a report unreadable and say no more.
 _MOST_FILES = 20
-# What pip puts before, or in place of the first letters of, the name of a folder that it is about to delete
-# (pypa/pip, src/pip/_internal/utils/temp_dir.py, AdjacentTempDirectory).
-_PIP_LEFT = "~"
-_PIP_FILLS = "~-.=%0123456789"
 
 
 def offer(machine: Machine, entry: Entry, module: str, names: Names) -> str | None:
@@ -62,67 +57,28 @@ def _shadow(
         yield Shadow(module=module, wins=wins, loses=loses, version=version, because=entry.because)
 
 
-def remnants(machine: Machine, folders: Sequence[Entry], found: Sequence[Found], names: Names) -> tuple[Remnant, ...]:
-    """Folders and metadata in the environment's own folders that are no packages any more."""
-    sites = [entry for entry in folders if entry.is_site]
-    parts = (
-        *(_hollow(machine, folders, sites, found, names, module) for module in modules()),
-        *(_half_deleted(entry) for entry in sites),
-        (remnant for each in found for remnant in _without_module(machine, folders, each, names)),
-    )
-    return tuple(chain.from_iterable(parts))
+def hidden_standard(
+    machine: Machine, folders: Sequence[Entry], standard: Sequence[str], library: str, names: Names
+) -> tuple[Shadow, ...]:
+    """The modules of the standard library that files of somebody's hide.
 
-
-def _hollow(
-    machine: Machine,
-    folders: Sequence[Entry],
-    sites: Sequence[Entry],
-    found: Sequence[Found],
-    names: Names,
-    module: str,
-) -> Iterator[Remnant]:
-    """A folder that would become an empty namespace package, as nothing on sys.path offers the module."""
-    lie = [entry for entry in sites if module in entry.names and names.of(f"{entry.path}/{module}")]
-    if not lie or any(offer(machine, entry, module, names) for entry in folders):
-        return
-    for entry in lie:
-        told = any(each.package.folder == entry.path and module_of(each.package.name) == module for each in found)
-        why = "no __init__.py" if told else "no __init__.py and no metadata"
-        yield Remnant(module=module, path=f"{entry.path}/{module}", why=why)
-
-
-def _half_deleted(entry: Entry) -> Iterator[Remnant]:
-    """Folders that pip renamed to delete them, and did not: torch becomes ~orch, then ~-rch."""
-    for name in sorted(entry.names):
-        if name[:1] == _PIP_LEFT:
-            rest = name.lstrip(_PIP_FILLS)
-            stem = rest.partition("-")[0]
-            whole = (m for m in (*modules(), "nvidia") if len(stem) > 1 and m.endswith(stem) and m != stem)
-            module = next((m for m in whole if len(name) - len(rest) == len(m) - len(stem)), None)
-            if module:
-                yield Remnant(module=module, path=f"{entry.path}/{name}", why=name)
-
-
-def _without_module(machine: Machine, folders: Sequence[Entry], found: Found, names: Names) -> Iterator[Remnant]:
-    """Metadata of a package that should bring a module, where its folder has none: a placeholder, or half of it.
-
-    Of a framework a RECORD that names no module tells of a placeholder; elsewhere it proves nothing.
+    Args:
+        machine: where they lie.
+        folders: what stands before the standard library on sys.path: PYTHONPATH and the working directory.
+        standard: the names that can be hidden.
+        library: the folder of the standard library.
+        names: what lies in folders.
     """
-    module, folder = module_of(found.package.name), found.package.folder
-    entry = next((entry for entry in folders if entry.path == folder), None)
-    if module is None or entry is None or offer(machine, entry, module, names) or module in entry.names:
-        return
-    if not is_framework(module) and f"{module}/__init__.py" not in found.claims:
-        return
-    if any(offer(machine, other, module, names) for other in folders if other.because == ".pth"):
-        return  # a development checkout
-    if "direct_url.json" in names.of(found.place) and _is_editable(machine, found.place):
-        return
-    yield Remnant(module=module, path=found.place, why="no module")
-
-
-def _is_editable(machine: Machine, place: str) -> bool:
-    return '"editable": true' in (machine.line(f"{place}/direct_url.json") or "")
+    found = []
+    for entry in folders:
+        tops = {name.partition(".")[0] for name in entry.names}
+        for module in (name for name in standard if name in tops):
+            if path := offer(machine, entry, module, names):
+                places = (f"{library}/{module}{suffix}" for suffix in ("", ".py"))
+                own = next((place for place in places if machine.exists(place)), library)
+                shadow = Shadow(module=module, wins=path, loses=(own,), because=entry.because, standard=True)
+                found.append(shadow)
+    return tuple(found)
 
 
 def overlaps(found: Sequence[Found]) -> tuple[Overlap, ...]:

@@ -40,6 +40,11 @@ def _others(machine: Machine, python: Python) -> tuple[Elsewhere, ...]:
     return tuple(offer for offer, _ in zip([*offers, *users], range(_MOST), strict=False))
 
 
+def frameworks_in(machine: Machine, prefix: str) -> tuple[str, ...]:
+    """The import names of the frameworks in an environment, by its folders: nothing of it is run."""
+    return _frameworks(machine, _sites(machine, python_found.Found(f"{prefix}/bin/python", "venv")))
+
+
 def _prefix(machine: Machine, path: str) -> str:
     """The folder that an interpreter stands in: PREFIX/bin/python; links of the file itself are not followed."""
     return os.path.dirname(machine.real(os.path.dirname(path)))

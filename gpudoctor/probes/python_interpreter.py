@@ -43,6 +43,7 @@ class Said(msgspec.Struct, frozen=True, kw_only=True):
     purelib: str | None
     libraries: tuple[str | None, ...]
     system: tuple[str, ...]
+    standard: tuple[str, ...] = ()
     spent: float | None = None
     startup: float | None = None
 

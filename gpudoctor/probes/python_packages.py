@@ -14,6 +14,7 @@ _LONGEST_RECORD = 16 << 20
 # More would make a report unreadable and say no more.
 _MOST_MISSING = 50
 _MOST_LIBRARIES = 400
+_NEEDED, _KEEP_RECORDS = ("METADATA", "RECORD"), ("pip", "uv", "poetry")
 
 
 class Entry(NamedTuple):
@@ -108,29 +109,44 @@ def _egg(machine: Machine, folder: str, stem: str, place: str) -> Package:
     name, _, rest = stem.partition("-")
     version = rest.partition("-py")[0]
     if not version:
-        head = metadata.read_head(_text(machine, f"{place}/PKG-INFO"))
+        head = metadata.read_head(text_of(machine, f"{place}/PKG-INFO"))
         version = head.version or ""
     return Package(name=metadata.normalise(name), version=version, folder=folder)
 
 
 def _wanted(machine: Machine, package: Package, place: str, names: Names) -> Found:
-    head = metadata.read_head(_text(machine, f"{place}/METADATA"))
-    record = _text(machine, f"{place}/RECORD")
+    head = metadata.read_head(text_of(machine, f"{place}/METADATA"))
+    record = text_of(machine, f"{place}/RECORD")
     claims = _claims(record)
+    installer = metadata.read_installer(text_of(machine, f"{place}/INSTALLER"))
     full = Package(
         name=package.name,
         version=head.version or package.version,
         folder=package.folder,
-        installer=metadata.read_installer(_text(machine, f"{place}/INSTALLER")),
+        installer=installer,
         requires=head.requires,
         files=record.count("\n") + (not record.endswith("\n")) if record else None,
         missing=_missing(package.folder, claims, names),
         libraries=tuple(dict.fromkeys(c.rpartition("/")[2] for c in claims if ".so" in c))[:_MOST_LIBRARIES],
+        lost=tuple(name for name in _NEEDED if _is_lost(machine, place, name, installer, names)),
     )
     return Found(full, place, claims)
 
 
-def _text(machine: Machine, path: str) -> str:
+def _is_lost(machine: Machine, place: str, name: str, installer: str | None, names: Names) -> bool:
+    """Whether RECORD is gone, or METADATA is gone or empty.
+
+    Distributions and conda leave RECORD out, pip and uv do not; a package without files may have an empty one.
+    """
+    if not names.of(place) or (name == "RECORD" and installer not in _KEEP_RECORDS):
+        return False
+    status = machine.status(f"{place}/{name}")
+    empty = name == "METADATA" and status is not None and status.size == 0
+    return empty or not names.has(f"{place}/{name}")
+
+
+def text_of(machine: Machine, path: str) -> str:
+    """A file of a distribution's metadata; empty where it cannot be read."""
     try:
         return machine.text(path, _LONGEST_RECORD)
     except OSError:

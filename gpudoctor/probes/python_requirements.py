@@ -1,7 +1,7 @@
-"""Requirements between the packages that matter, and those that do not hold."""
+"""Requirements of the packages that matter, and of what they require in turn, and those that do not hold."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from gpudoctor.facts.python import Package, Unmet
 from gpudoctor.formats.metadata import normalise
@@ -9,43 +9,74 @@ from gpudoctor.knowledge.wanted import matters, module_of
 from gpudoctor.patterns import pattern
 
 _NAME = pattern(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-_MARKER = pattern(r"(platform_system|sys_platform|platform_machine|os_name|extra)\s*==\s*[\"']([^\"']*)[\"']")
+_EXTRAS = pattern(r"\s*\[([^]]*)\]")
+_MARKER = pattern(r"(\w+)\s*(==|>=|<=|!=|<|>)\s*[\"']([^\"']*)[\"']")
+_TEXTS = ("platform_system", "sys_platform", "platform_machine", "os_name", "platform_python_implementation", "extra")
 _CLAUSE = pattern(r"(==|>=|<=|!=|~=|<|>)\s*([0-9]+(?:\.[0-9]+)*)(\.\*)?$")
 _PLAIN = pattern(r"[0-9]+(?:\.[0-9]+)*(?:\+.*)?$")
 
+Requires = Callable[[Package], Sequence[str]]
 
-def unmet(packages: Sequence[Package], markers: Mapping[str, str]) -> tuple[Unmet, ...]:
-    """The requirements of packages that matter on packages that matter, without extras, which do not hold.
+
+def unmet(
+    packages: Sequence[Package], markers: Mapping[str, str], requires: Requires | None = None
+) -> tuple[Unmet, ...]:
+    """The requirements that do not hold: of the packages that matter, and of all that they lead to.
+
+    Optional ones count where an installed package asks for them: "ray[serve]" makes those of ray's extra serve
+    requirements.
 
     Args:
         packages: those installed, in the order of sys.path: of a name the first counts.
         markers: the environment markers of the examined interpreter.
+        requires: gives what a package requires; None: its own `requires`, which only those that matter have.
     """
     installed = {package.name: package for package in reversed(packages)}
-    found = [
-        Unmet(package=package.name, version=package.version, requires=short, found=version)
-        for package in installed.values()
-        for short, version in _broken(package, installed, markers)
-    ]
-    return tuple(sorted(found, key=lambda each: (each.package, each.requires)))
+    read = requires or (lambda package: package.requires)
+    extras: dict[str, set[str]] = {name: {""} for name in installed if matters(name)}
+    found: dict[tuple[str, str], Unmet] = {}
+    todo = [(installed[name], "") for name in extras]
+    while todo:
+        package, extra = todo.pop()
+        here = {**markers, "extra": extra}
+        for requirement in read(package):
+            name, asked = _wanted(requirement)
+            if not name or (extra and not re.search(r"\bextra\b", requirement)):
+                continue
+            if name in installed and not extras.get(name, set()) >= asked and _concerns(requirement, here):
+                todo += [(installed[name], one) for one in asked - extras.setdefault(name, set())]
+                extras[name] |= asked
+            if broken := _broken(package, requirement, name, installed, here):
+                found[package.name, broken.requires] = broken
+    return tuple(sorted(found.values(), key=lambda each: (each.package, each.requires)))
+
+
+def _wanted(requirement: str) -> tuple[str, set[str]]:
+    """The name of what is required, and the extras asked of it; "" stands for the package without any."""
+    name = _NAME.match(requirement)
+    extras = _EXTRAS.match(requirement, name.end()) if name else None
+    asked = {part.strip() for part in extras[1].split(",")} if extras else set[str]()
+    return normalise(name[0]) if name else "", asked | {""}
+
+
+def _concerns(requirement: str, markers: Mapping[str, str]) -> bool:
+    """Whether a requirement's marker holds here."""
+    plainly = _marker_plainly(requirement.partition(";")[2], markers)
+    return _marker_holds(requirement, markers) if plainly is None else plainly
 
 
 def _broken(
-    package: Package, installed: Mapping[str, Package], markers: Mapping[str, str]
-) -> Iterator[tuple[str, str | None]]:
-    for requirement in package.requires:
-        name = _NAME.match(requirement)
-        wanted = normalise(name[0]) if name else ""
-        if not name or not matters(wanted):
-            continue
-        other = installed.get(wanted)
-        if _holds_plainly(requirement[name.end() :], other, markers):
-            continue
-        if other is None and (package.installer == "conda" or _replaced(wanted, installed)):
-            continue  # conda's own packages need no metadata of Python's
-        broken = _judge(requirement, other.version if other else None, markers)
-        if broken:
-            yield broken, other.version if other else None
+    package: Package, requirement: str, name: str, installed: Mapping[str, Package], markers: Mapping[str, str]
+) -> Unmet | None:
+    other, rest = installed.get(name), _EXTRAS.sub("", requirement[_NAME.match(requirement).end() :], 1)  # type: ignore[union-attr]
+    if _holds_plainly(rest, other, markers):
+        return None
+    if other is None and (package.installer == "conda" or _replaced(name, installed)):
+        return None  # conda's own packages need no metadata of Python's
+    version = other.version if other else None
+    if version == "" or not (broken := _judge(requirement, version, markers)):
+        return None  # an .egg-info without a version tells nothing
+    return Unmet(package=package.name, version=package.version, requires=broken, found=version)
 
 
 def _replaced(wanted: str, installed: Mapping[str, Package]) -> bool:
@@ -60,14 +91,34 @@ def _holds_plainly(rest: str, other: Package | None, markers: Mapping[str, str])
     packaging takes 45 ms to import; in a healthy environment plain numbers and markers decide everything.
     """
     specifier, _, marker = rest.partition(";")
-    if " or " not in marker and any(markers.get(key, "") != value for key, value in _MARKER.findall(marker)):
+    if _marker_plainly(marker, markers) is False:
         return True
-    specifier = re.sub(r"\[[^]]*\]", "", specifier).strip().strip("()")
+    specifier = specifier.strip().strip("()")
     if other is None or not _PLAIN.match(other.version):
         return False
     clauses = [_CLAUSE.match(clause.strip()) for clause in specifier.split(",") if clause.strip()]
     version = _numbers(other.version.partition("+")[0])
     return all(clause is not None and _plainly(version, clause[1], clause[2], bool(clause[3])) for clause in clauses)
+
+
+def _marker_plainly(marker: str, markers: Mapping[str, str]) -> bool | None:
+    """Whether a marker holds, where that is beyond doubt without packaging; None where it is not."""
+    if " or " in marker:
+        return None
+    clauses = [part.strip() for part in marker.strip().strip("()").split(" and ") if part.strip()]
+    found = [_clause_plainly(clause, markers) for clause in clauses]
+    return False if False in found else None if None in found else True
+
+
+def _clause_plainly(clause: str, markers: Mapping[str, str]) -> bool | None:
+    match = _MARKER.fullmatch(clause.strip("() "))
+    if match is None:
+        return None
+    name, how, text = match.groups()
+    ours = markers.get(name, "")
+    if name == "python_version" and _PLAIN.match(ours) and _PLAIN.match(text):
+        return _plainly(_numbers(ours), how, text, False)
+    return (ours == text) == (how == "==") if name in _TEXTS and how in ("==", "!=") else None
 
 
 def _plainly(version: tuple[int, ...], operator: str, text: str, starred: bool) -> bool:
@@ -93,18 +144,30 @@ def _compare(one: tuple[int, ...], other: tuple[int, ...]) -> int:
     return (left > right) - (left < right)
 
 
+def _marker_holds(requirement: str, markers: Mapping[str, str]) -> bool:
+    """Whether packaging says that a requirement is for this system, Python and extra."""
+    from packaging.markers import UndefinedEnvironmentName
+    from packaging.requirements import InvalidRequirement, Requirement
+
+    try:
+        marker = Requirement(requirement).marker
+        return marker is None or marker.evaluate({"extra": "", **markers})
+    except (InvalidRequirement, UndefinedEnvironmentName):
+        return False
+
+
 def _judge(requirement: str, version: str | None, markers: Mapping[str, str]) -> str | None:
     """The requirement without its marker where packaging says that it does not hold."""
-    from packaging.markers import UndefinedEnvironmentName
     from packaging.requirements import InvalidRequirement, Requirement
     from packaging.version import InvalidVersion
 
+    if not _marker_holds(requirement, markers):
+        return None
     try:
         wanted = Requirement(requirement)
-        if wanted.marker and not wanted.marker.evaluate({**markers, "extra": ""}):
+        if version is not None and (wanted.url or wanted.specifier.contains(version, prereleases=True)):
             return None
-        if version is not None and wanted.specifier.contains(version, prereleases=True):
-            return None
-    except (InvalidRequirement, InvalidVersion, UndefinedEnvironmentName):
+    except (InvalidRequirement, InvalidVersion):
         return None
-    return f"{wanted.name}{wanted.specifier}"
+    extras = f"[{','.join(sorted(wanted.extras))}]" if wanted.extras else ""
+    return f"{wanted.name}{extras}{wanted.specifier}"

@@ -53,6 +53,23 @@ def flavour_for(facts: Facts) -> packages.Flavour | None:
     return "proprietary" if "no" in rules else "open"
 
 
+def library_packages(facts: Facts) -> tuple[str, ...]:
+    """The packages that bring libcuda and libnvidia-ml: those installed, else by the distribution's names for them."""
+    parts = ("nvidia-compute", "libcuda1", "libnvidia-ml", "nvidia-driver-cuda", "drv-nvidia-cuda", "nvidia-utils")
+    there = [name for name in driver_packages(facts) if any(part in name for part in parts)]
+    if there:
+        return tuple(name for name in there if not name.endswith(":i386"))
+    loaded = facts.nvidia.kernel.loaded
+    number, family = branch_of(loaded if isinstance(loaded, str) else None), family_of(facts)
+    if number is None or family is None:
+        return ()
+    distribution = facts.host.distribution.id
+    debian = ("libcuda1", "libnvidia-ml1") if distribution == "debian" else (f"libnvidia-compute-{number}",)
+    fedora = "xorg-x11-drv-nvidia-cuda" if distribution == "fedora" else "nvidia-driver-cuda"
+    names = {"debian": debian, "fedora": (fedora,), "suse": ("nvidia-compute-utils-G06",), "arch": ("nvidia-utils",)}
+    return names[family]
+
+
 def install_driver(
     facts: Facts, branch: int | None = None, flavour: packages.Flavour | None = None, says: str | None = None
 ) -> Fix:

@@ -27,6 +27,7 @@ from gpudoctor.report.model import (
     UnknownEntry,
 )
 from gpudoctor.subjects import VENDORS, has_dxg
+from gpudoctor.views.frameworks import not_tried
 from gpudoctor.views.gpu_requests import without_gpu
 
 T = TypeVar("T")
@@ -69,6 +70,7 @@ def build(facts: Facts, verdicts: Iterable[Verdict], chosen: bool = False, area:
         unknown=unknown,
         smoke=_smoke(facts),
         inventory=inventory(facts),
+        not_tried=not_tried(facts),
         next=(*closing(facts, everything, status, entries, chosen, area or "check"), *_elsewhere(others, unknown)),
     )
 

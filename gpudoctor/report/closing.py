@@ -6,6 +6,7 @@ from gpudoctor.judge import Outcome, Verdict
 from gpudoctor.maybe import Unknown
 from gpudoctor.report.model import FindingEntry
 from gpudoctor.subjects import framework_name
+from gpudoctor.views.frameworks import not_tried
 
 CHOSEN = "Only the checks that were chosen were asked: a cause may lie where nobody looked."
 ROOT = "Nothing of that file system is run (--root): whether its driver and libraries answer, nobody asked."
@@ -45,6 +46,8 @@ def closing(
         lines.append(f"Nothing was found by the {which} here.")
     if facts.quick and any(p.frameworks for p in facts.pythons) and not facts.smoke.runs:
         lines.append("No framework was imported (--quick): run `gpudoctor check` for what each one sees.")
+    if status in ("pass", "warn") and not chosen and (left := not_tried(facts)):
+        lines.append(f"Not tried: {', '.join(left)}; of these only files were read.")
     if status == "pass" and not facts.quick and lines:
         lines.append(
             "If a program still fails, run `gpudoctor check` in its own environment: with its Python "

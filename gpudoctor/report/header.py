@@ -101,7 +101,8 @@ def _python(python: PythonEntry, frameworks: list[FrameworkEntry]) -> Iterator[t
     why = python.why if python.why != "--python" else ""
     words = (python.version, python.kind, python.manager and f"{python.manager} installs", why)
     about = ", ".join(p for p in words if p)
-    yield "Python", f"{python.path}" + (f" ({about})" if about else "")
+    path = "./.venv" if python.why.startswith("found in this directory") else python.path
+    yield "Python", path + (f" ({about})" if about else "")
     for framework in frameworks:
         name = f"{NAMES.get(framework.name, framework.name)} {framework.version or '(version unknown)'}"
         yield "", f"{name:<23} {_built(framework):<13} {_sees(framework)}"

@@ -237,6 +237,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     symptoms: tuple[SymptomEntry, ...] = ()  # of a log or a message that was given, the root first
     next: tuple[str, ...] = ()
     inventory: Inventory = Inventory()  # what like machines have in common, for `gpudoctor fleet`
+    not_tried: tuple[str, ...] = ()  # installed packages that compute on a GPU, and that nothing imported
 
     def __repr__(self) -> str:
         """One line: the status and the findings by their ids."""

@@ -7,7 +7,8 @@ from gpudoctor.facts import Facts, Framework, Gpu, Live, Python
 from gpudoctor.formats.dying_words import dying_words
 from gpudoctor.judge import Problem
 from gpudoctor.knowledge import import_errors
-from gpudoctor.maybe import known
+from gpudoctor.knowledge.wanted import computes
+from gpudoctor.maybe import known, known_or
 from gpudoctor.patterns import pattern
 from gpudoctor.subjects import OnLive, gpu_name
 from gpudoctor.views.driver import driver_words, has_nvidia_driver
@@ -34,6 +35,13 @@ def compiles_kernels(facts: Facts, python: Python) -> bool:
     """Whether Triton is installed beside a PyTorch that uses the GPU here: then kernels are compiled at run time."""
     triton = any(p.name in ("triton", "pytorch-triton", "triton-nightly") for p in packages_of(python))
     return triton and uses_gpu(one_of(python, "torch")) and bool(nvidia_gpus(facts))
+
+
+def not_tried(facts: Facts) -> tuple[str, ...]:
+    """The installed packages that compute on a GPU, where there is one, and that nothing here imports."""
+    if not known_or(facts.gpus, ()):
+        return ()
+    return tuple(sorted({p.name for python in facts.pythons for p in packages_of(python) if computes(p.name)}))
 
 
 def other_works(python: Python, framework: Framework) -> bool:

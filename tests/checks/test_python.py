@@ -5,10 +5,9 @@ from gpudoctor.checks.python.half_removed import half_removed
 from gpudoctor.checks.python.interpreter_broken import interpreter_broken
 from gpudoctor.checks.python.numpy_2 import numpy_2
 from gpudoctor.checks.python.shadowed_module import shadowed_module
-from gpudoctor.checks.python.unmet_requirement import unmet_requirement
 from gpudoctor.checks.python.user_site_leaks import user_site_leaks
 from gpudoctor.child import Ended
-from gpudoctor.facts import Remnant, Shadow, Unmet
+from gpudoctor.facts import Remnant, Shadow
 from gpudoctor.machine import OUT_OF_TIME
 from gpudoctor.maybe import Unknown
 from gpudoctor.probes.python_interpreter import _failure
@@ -103,14 +102,3 @@ def test_bits_32() -> None:
     assert one(bits_32, environment()) == ("pass", "")
     assert one(bits_32, with_framework(torch(), plain_host(), bits=32)) == ("pass", "")
     assert one(bits_32, environment(bits=Unknown("silent"))) == ("unknown", "silent")
-
-
-def test_unmet_requirement() -> None:
-    mine = Unmet(package="tensorflow", version="2.19.0", requires="keras>=3.5.0", found="2.15.0")
-    expected = "tensorflow 2.19.0 requires keras>=3.5.0, found: 2.15.0."
-    facts = environment(torch(), unmet=(mine,))
-    assert one(unmet_requirement, facts) == ("problem", expected)
-    assert severity(unmet_requirement, facts) == "advice"
-    theirs = Unmet(package="torch", version="2.7.1", requires="nvidia-cudnn-cu12==9.5.1.17", found="9.1.0.70")
-    triton = Unmet(package="torch", version="2.7.1", requires="triton==3.3.1", found="3.1.0")
-    assert one(unmet_requirement, environment(torch(), unmet=(theirs, triton))) == ("pass", "")

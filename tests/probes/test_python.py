@@ -1,6 +1,7 @@
 """Whole environments, looked at from outside."""
 
 import os
+import random
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 
 from gpudoctor.facts import Extension, Python
 from gpudoctor.maybe import Unknown
-from gpudoctor.probes import python_extensions
+from gpudoctor.probes import frameworks, python_extensions
 from gpudoctor.probes.python import probe
 from gpudoctor.recorded import RecordedMachine
 from tests.probes.environments import HERE, distribution, machine, script, venv
@@ -112,6 +113,45 @@ def test_the_shells_folder_counts_first_unless_the_user_switched_that_off(tmp_pa
     assert look(tmp_path / "env", PWD=str(tmp_path), PYTHONSAFEPATH="1").shadows == ()
     assert look(tmp_path / "env", PWD=str(packages)).shadows == ()
     assert look(tmp_path / "env").shadows == ()
+
+
+def standard(place: Path, **env: str) -> list[tuple[str, str, str]]:
+    return [(s.module, s.wins, s.because) for s in look(place, **env).shadows if s.standard]
+
+
+def test_files_that_hide_the_standard_library(tmp_path: Path) -> None:
+    venv(tmp_path / "env")
+    lab, path = tmp_path / "lab", tmp_path / "path"
+    (path / "json").mkdir(parents=True)
+    (path / "json/__init__.py").write_text("")
+    lab.mkdir()
+    # Nothing hides sys and os: they are there before Python looks into any directory. The rest is no module.
+    for name in ("random.py", "sys.py", "os.py", "string.txt", "train.py"):
+        (lab / name).write_text("")
+    (lab / "queue").mkdir()
+    here = ("random", f"{lab}/random.py", "working directory")
+    assert standard(tmp_path / "env", PWD=str(lab)) == [here]
+    there = ("json", f"{path}/json", "PYTHONPATH")
+    assert standard(tmp_path / "env", PWD=str(lab), PYTHONPATH=str(path)) == [here, there]
+    assert standard(tmp_path / "env", PWD=str(lab), PYTHONSAFEPATH="1") == []
+    assert standard(tmp_path / "env", PWD=os.path.dirname(random.__file__)) == []
+    (lab / "__init__.py").write_text("")  # the folder of a package, in which nobody starts a program
+    assert standard(tmp_path / "env", PWD=str(lab)) == []
+
+
+def test_a_framework_tells_which_of_them_it_imports(tmp_path: Path) -> None:
+    packages = venv(tmp_path / "env")
+    distribution(packages, "torch", "2.8.0", ("torch/__init__.py",))
+    (packages / "torch/__init__.py").write_text("import random\n__version__ = '2.8.0'\n")
+    for name in ("random.py", "turtle.py"):
+        (tmp_path / name).write_text("raise SystemExit('never imported')")
+    for env, failed in (({"PWD": str(tmp_path)}, False), ({"PYTHONPATH": str(tmp_path)}, True)):
+        around = machine(**env)
+        found = probe(around, f"{tmp_path}/env/bin/python", "--python", quick=True)
+        (framework,) = frameworks.probe(around, found, live=True)
+        assert framework.live is not None
+        assert bool(framework.live.import_error) is failed
+        assert framework.live.standard == (() if failed else ("random",))
 
 
 def test_headers_and_the_mark_of_an_externally_managed_python_are_looked_for() -> None:

@@ -3,8 +3,9 @@
 import pytest
 
 from gpudoctor.facts import Overlap, Package, Remnant, Shadow
-from gpudoctor.probes.python_conflicts import offer, overlaps, remnants, shadows
+from gpudoctor.probes.python_conflicts import offer, overlaps, shadows
 from gpudoctor.probes.python_packages import Entry, Found, Names, entries
+from gpudoctor.probes.python_remains import remnants
 from gpudoctor.recorded import RecordedMachine
 
 SITE = "/env/lib/python3.11/site-packages"

@@ -6,10 +6,11 @@ import sys
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from packaging.markers import Marker
 from packaging.specifiers import SpecifierSet
 
 from gpudoctor.facts import Package
-from gpudoctor.probes.python_requirements import _holds_plainly, unmet
+from gpudoctor.probes.python_requirements import _holds_plainly, _marker_plainly, unmet
 
 MARKERS = {
     "implementation_name": "cpython",
@@ -49,7 +50,10 @@ def broken(*packages: Package) -> list[tuple[str, str | None]]:
         ("nvidia-cudnn-cu12==9; python_version < '3.9'", None, None),
         ("nvidia-cudnn-cu12[x]==9; extra == 'and-cuda'", None, None),
         ("nvidia-cudnn-cu12==9; extra == 'a' or extra == 'b'", None, None),
-        ("requests>=99", None, None),
+        ("requests>=99", None, "requests>=99"),
+        ("requests>=99; python_version >= '3.12' and extra != 'x'", None, None),
+        ("triton>=3; python_version<'3.12' and platform_machine != 'aarch64'", None, "triton>=3"),
+        ("triton @ https://example.org/triton.whl", None, "triton"),
         ("!!! not a requirement", None, None),
         ("nvidia-cudnn-cu12 >>= 3", "9", None),
     ],
@@ -69,6 +73,33 @@ def test_of_two_copies_the_first_counts() -> None:
     vision = package("torchvision", "0.19.1", "torch==2.4.1")
     assert broken(vision, package("torch", "2.4.1"), package("torch", "2.5.1")) == []
     assert broken(vision, package("torch", "2.5.1"), package("torch", "2.4.1")) == [("torch==2.4.1", "2.5.1")]
+
+
+def test_what_a_requirement_requires_in_turn_counts_too() -> None:
+    """`pip check` names it as well: without mpmath, sympy does not import, and with it torch."""
+    torch = package("torch", "2.7.1", "sympy>=1.13.3")
+    sympy, colorama = package("sympy", "1.14.0", "mpmath<1.4,>=1.1.0"), package("colorama", "1.0", "pywin32")
+    assert [(u.package, u.requires) for u in unmet([torch, sympy, colorama], MARKERS)] == [
+        ("sympy", "mpmath<1.4,>=1.1.0")
+    ]
+    asked = unmet([torch, package("sympy", "1.14.0")], MARKERS, lambda p: {"sympy": ("gmpy2",)}.get(p.name, p.requires))
+    assert [u.requires for u in asked] == ["gmpy2"]
+
+
+def test_an_extra_counts_where_an_installed_package_asks_for_it() -> None:
+    serve = package("ray", "2.50", "click>=7", "fastapi; extra == 'serve'", "pandas; extra == 'data'")
+    vllm = package("vllm", "0.11", "ray[serve]>=2.48")
+    others = (package("click", "8.1"),)
+    assert broken(package("torch", "2.9", "ray"), serve, *others) == []
+    assert broken(vllm, serve, *others) == [("fastapi", None)]
+    assert broken(vllm, serve, *others, package("fastapi", "0.1")) == []
+
+
+def test_the_examined_python_decides_and_not_ours() -> None:
+    torch = package("torch", "2.7.1", "setuptools; python_version >= '3.12'")
+    assert unmet([torch], MARKERS) == ()
+    newer = MARKERS | {"python_version": "3.13", "python_full_version": "3.13.1"}
+    assert [u.requires for u in unmet([torch], newer)] == ["setuptools"]
 
 
 def test_another_distribution_of_the_module_stands_in() -> None:
@@ -94,12 +125,25 @@ def test_what_holds_plainly_holds_by_packaging_too(
         assert SpecifierSet(specifier).contains(version + local, prereleases=True), specifier
 
 
+NAMES = st.sampled_from(["python_version", "platform_system", "sys_platform", "extra", "platform_release"])
+TEXTS = st.sampled_from(["3.9", "3.11", "3.12", "Linux", "linux", "win32", "", "6.8.0"])
+COMPARED = st.tuples(NAMES, st.sampled_from(["==", "!=", "<", ">="]), TEXTS)
+
+
+@given(st.lists(COMPARED, min_size=1, max_size=3))
+def test_a_marker_that_holds_plainly_holds_by_packaging_too(clauses: list[tuple[str, str, str]]) -> None:
+    marker = " and ".join(f"{name} {how} '{text}'" for name, how, text in clauses)
+    plainly = _marker_plainly(marker, MARKERS)
+    if plainly is not None:
+        assert Marker(marker).evaluate({**MARKERS, "extra": ""}) is plainly, marker
+
+
 def test_a_healthy_environment_does_not_import_packaging() -> None:
     code = (
         "import sys; from gpudoctor.facts import Package; from gpudoctor.probes.python_requirements import unmet\n"
         "def p(n, v, *r): return Package(name=n, version=v, folder='/s', requires=r)\n"
         "found = unmet([p('torch', '2.5.1', 'triton==3.1.0; platform_system == \"Linux\"', 'filelock'),"
-        " p('triton', '3.1.0')], {'platform_system': 'Linux'})\n"
+        " p('triton', '3.1.0'), p('filelock', '3.16')], {'platform_system': 'Linux'})\n"
         "assert found == () and 'packaging.requirements' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=30)

@@ -207,4 +207,5 @@ REPORT = exactly(
     symptoms=each(SYMPTOM),
     next=TEXTS,
     inventory=INVENTORY,
+    not_tried=TEXTS,
 )

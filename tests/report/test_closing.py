@@ -8,7 +8,8 @@ from gpudoctor.judge import MACHINE, Outcome, Verdict
 from gpudoctor.maybe import Unknown
 from gpudoctor.report.closing import closing
 from gpudoctor.report.model import FindingEntry
-from tests.builders import change, framework, live, nvidia_host, plain_host, with_framework
+from tests.builders import change, framework, live, nvidia_host, plain_host, python, with_framework
+from tests.checks.environments import package
 from tests.report.test_build import FAILS, WARNS
 
 PASSED = [Verdict(FAILS, MACHINE, Outcome.PASS), Verdict(WARNS, MACHINE, Outcome.PASS)]
@@ -24,6 +25,15 @@ NONE = "Nothing was found by the 2 checks that apply here."
 QUICK = "No framework was imported (--quick): run `gpudoctor check` for what each one sees."
 
 
+UNTRIED = "Not tried: bitsandbytes, flash-attn, xformers; of these only files were read."
+
+
+def with_packages(facts: Facts) -> Facts:
+    """A machine with packages beside a framework's own, of which some compute on the GPU."""
+    names = ("xformers", "flash-attn", "bitsandbytes", "numpy", "nvidia-nccl-cu12", "requests")
+    return msgspec.structs.replace(facts, pythons=(python(packages=tuple(package(n, "1.0") for n in names)),))
+
+
 def quick(facts: Facts) -> Facts:
     return msgspec.structs.replace(facts, quick=True)
 
@@ -36,6 +46,10 @@ def quick(facts: Facts) -> Facts:
         (nvidia_host(), "warn", (ENTRY,), (CUDA,)),
         (nvidia_host(), "fail", (ENTRY,), (NEXT,)),
         (nvidia_host(), "incomplete", (), (CUDA, UNKNOWN)),
+        (with_packages(nvidia_host()), "pass", (), (CUDA, NONE, UNTRIED, AGAIN)),
+        (with_packages(nvidia_host()), "warn", (ENTRY,), (CUDA, UNTRIED)),
+        (with_packages(nvidia_host()), "fail", (ENTRY,), (NEXT,)),
+        (with_packages(plain_host()), "pass", (), (NONE, AGAIN)),
         (plain_host(), "pass", (), (NONE, AGAIN)),
         (quick(plain_host()), "pass", (), (NONE,)),
         (quick(with_framework(framework(live=None), plain_host())), "pass", (), (NONE, QUICK)),

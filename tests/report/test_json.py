@@ -12,6 +12,7 @@ from tests.builders import framework, nvidia_host, with_framework
 TOP = [
     "schema", "version", "status", "created", "seconds", "summary", "machine", "python", "pythons", "gpus",
     "frameworks", "findings", "unknown", "smoke", "symptoms", "next", "inventory",
+    "not_tried",
 ]  # fmt: skip
 
 

@@ -1,0 +1,138 @@
+"""libcuda or libnvidia-ml is there, and the loader refuses it."""
+
+import re
+from typing import NamedTuple
+
+from gpudoctor.facts import Cuda, Facts, Library, Nvml
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known_or
+from gpudoctor.remedies import driver, module, system
+from gpudoctor.remedies.proofs import cuda_proof
+from gpudoctor.subjects import in_container, nvidia_machine
+from gpudoctor.tasks import Shell, Task, export, query, unset
+from gpudoctor.views.driver import OFF_PATH
+from gpudoctor.views.reasons import SURROUNDINGS, VERSIONS
+
+_ABSENT = "cannot open shared object file: No such file or directory"
+_WHAT = {"libcuda.so.1": "no program can use CUDA", "libnvidia-ml.so.1": "nvidia-smi fails, and so do NCCL and vLLM"}
+# What glibc's loader says (elf/dl-load.c, dl-lookup.c, dl-version.c), and what it means.
+_CAUSES = (
+    (
+        r"undefined symbol: (\S+?),?(?: version.*)?$",
+        "It asks for a function ({0}) that no library here has: the driver's libraries are of different releases, or "
+        "another library of the same name is loaded before theirs.",
+    ),
+    (
+        r"version [`'](\S+?)' not found",
+        "It needs {0}, which this system's C library does not have: the driver is newer than the system it is used in.",
+    ),
+    (rf"(\S+): {_ABSENT}", "It needs {0}, which is not installed: a part of the driver was left out or removed."),
+    (r"wrong ELF class|wrong architecture|ELF file's phentsize", "The file is for another kind of processor."),
+    (
+        r"file too short|invalid ELF header|cannot read file data|ELF load command|section header|only ET_DYN",
+        "The file is no whole library: it was cut short (a full disk, an interrupted installation) or overwritten.",
+    ),
+    (r"Permission denied", "This user may not read the file."),
+    (r"[Cc]annot allocate memory", "The process may not map so much memory (ulimit -v)."),
+)
+
+
+class Broken(NamedTuple):
+    """A library that does not load: its name, the loader's words, and the copy that the loader takes."""
+
+    soname: str
+    words: str
+    copy: Library | None
+
+
+def _broken(facts: Facts) -> list[Broken]:
+    asked = (("libcuda.so.1", facts.nvidia.cuda), ("libnvidia-ml.so.1", facts.nvidia.nvml))
+    return [found for soname, answer in asked if (found := _refused(soname, answer))]
+
+
+def _refused(soname: str, answer: Cuda | Nvml) -> Broken | None:
+    """What the loader said of a library of which copies are in its reach; missing ones have a check of their own."""
+    words = known_or(answer.text, None) or ""
+    reached = [one for one in known_or(answer.libraries, ()) if one.why != OFF_PATH]
+    if answer.loaded is not None or answer.code is not None or not reached or not words:
+        return None
+    if re.match(rf"{re.escape(soname)}: {_ABSENT}", words):
+        return None
+    return Broken(soname, words, reached[0])
+
+
+def _cause(words: str) -> str | None:
+    for shape, text in _CAUSES:
+        if match := re.search(shape, words):
+            return text.format(*match.groups())
+    return None
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    found = _broken(facts)
+    if not found:
+        return ()
+    first = found[0]
+    verify = cuda_proof(facts) if first.soname == "libcuda.so.1" else query("nvidia-smi")
+    if "not found" in first.words and "version" in first.words:
+        says = "Use an image or a distribution with a newer C library, or a driver of an older branch."
+        return (Fix(says, verify=verify, impact="none"),)
+    if re.search(r"[Cc]annot allocate memory", first.words):
+        return (Fix("Take the limit away.", (Shell("ulimit -v unlimited"),), "change-environment", verify=verify),)
+    if first.copy and first.copy.why == "LD_LIBRARY_PATH":
+        return (_without(facts, first.copy.path.rpartition("/")[0], verify),)
+    if in_container(facts):
+        says = (
+            "On the host: install the driver's packages again, then start the container again from its image, so that "
+            "the libraries are mounted afresh."
+        )
+        return (Fix(says, (), "restart-process", needs="restart of the container", verify=verify),)
+    return (_again(facts, verify),)
+
+
+def _without(facts: Facts, folder: str, verify: Task | None) -> Fix:
+    value = facts.host.environment.get("LD_LIBRARY_PATH", "")
+    rest = ":".join(part for part in value.split(":") if part and part.rstrip("/") != folder)
+    says = f"Take {folder} out of LD_LIBRARY_PATH, here and where it is set: its copy hides the driver's own."
+    command = export("LD_LIBRARY_PATH", rest) if rest else unset("LD_LIBRARY_PATH")
+    return Fix(says, (command,), "change-environment", undo=(export("LD_LIBRARY_PATH", value),), verify=verify)
+
+
+def _again(facts: Facts, verify: Task | None) -> Fix:
+    """Install the packages again that bring the libraries, in the version that is there."""
+    version = known_or(facts.nvidia.kernel.loaded, None)
+    if module.uses_runfile(facts):
+        says = f"Run NVIDIA's installer of driver {version or 'your version'} again: it lays all libraries once more."
+        return Fix(says, module.run_installer(facts, version), "reinstall-package", root=True, verify=verify)
+    names = driver.library_packages(facts)
+    commands = system.reinstall(facts, *names) if names else ()
+    which = f", {version}" if version else ""
+    says = f"Install the driver's libraries again, in the version of the kernel module{which}."
+    return Fix(says, commands, "reinstall-package", root=True, verify=verify)
+
+
+@check(
+    title="A library of NVIDIA's driver cannot be loaded",
+    severity=Severity.ERROR,
+    cause="The file is there, and the dynamic loader refuses it: it is damaged, of another architecture, or does not "
+    "belong to the libraries around it.",
+    fixes=_fixes,
+    references=(
+        "https://man7.org/linux/man-pages/man3/dlopen.3.html",
+        "https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/",
+    ),
+    each=nvidia_machine,
+    because=(*VERSIONS, "driver.library-missing", "host.address-space-limit", *SURROUNDINGS),
+    affects=("everything",),
+    seen=("simulated 2026-11",),
+)
+def library_broken(facts: Facts) -> Problem | None:
+    """The loader has a copy of libcuda.so.1 or libnvidia-ml.so.1 in its reach, and dlopen fails."""
+    found = _broken(facts)
+    if not found:
+        return None
+    first = found[0]
+    path = first.copy.path if first.copy else first.soname
+    also = f" Nor can {found[1].soname}." if len(found) > 1 else ""
+    says = f"{path} cannot be loaded: {_WHAT[first.soname]}.{also}"
+    return Problem(says, tuple(one.words for one in found), cause=_cause(first.words))

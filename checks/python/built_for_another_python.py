@@ -1,0 +1,66 @@
+"""A package whose compiled modules are for another release of Python."""
+
+import re
+
+from gpudoctor.facts import Package
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.maybe import known, phrase
+from gpudoctor.remedies.proofs import framework_proof
+from gpudoctor.remedies.python import install, python_minor
+from gpudoctor.subjects import OnPython, pythons
+from gpudoctor.views.packages import packages_of, release
+
+# The tag of an extension module, which the import system demands to be its own: PEP 3149.
+_TAG = re.compile(r"\.cpython-(\d)(\d+)[a-z]*-")
+
+
+def _tags(package: Package) -> set[str]:
+    """The releases of Python that its extension modules are for; those for every release (abi3) carry no such tag."""
+    found = (_TAG.search(name) for name in package.libraries)
+    return {f"{match[1]}.{match[2]}" for match in found if match}
+
+
+def _foreign(on: OnPython) -> list[Package]:
+    ours = python_minor(on.python)
+    tagged = ((p, _tags(p)) for p in packages_of(on.python))
+    return [p for p, tags in tagged if tags and ours not in tags]
+
+
+def _fails(on: OnPython, package: Package) -> bool:
+    errors = (f.live.import_error or "" for f in on.python.frameworks if f.live)
+    return any(package.name.replace("-", "_") in error.lower() for error in errors)
+
+
+def _fixes(on: OnPython) -> tuple[Fix, ...]:
+    specs = [f"{p.name}=={release(p.version)}" for p in _foreign(on)]
+    says = f"Install {' and '.join(specs)} again, by this very Python, which then takes the wheels for itself."
+    command = install(on.python, *specs, force=True, no_deps=True)
+    return (Fix(says, (command,), "reinstall-package", verify=framework_proof(on.python)),)
+
+
+@check(
+    title="A package was built for another release of Python",
+    severity=Severity.WARNING,
+    cause="Compiled modules are for one release of Python, which their names tell; another one does not see them. They "
+    "come here with pip of another Python and --target, with a copied or upgraded environment, or with a PYTHONPATH "
+    "that leads into another Python's packages.",
+    fixes=_fixes,
+    references=("https://peps.python.org/pep-3149/", "https://numpy.org/devdocs/user/troubleshooting-importerror.html"),
+    each=pythons,
+    because=("python.interpreter-broken", "python.shadowed-module"),
+    affects=("wheels",),
+    seen=("table 2026-11",),
+)
+def built_for_another_python(on: OnPython) -> Problem | None:
+    """Extension modules that carry the tag of a Python, and none of them this one's."""
+    if known(on.python.implementation) != "cpython":
+        return None
+    known(on.python.packages)
+    foreign = _foreign(on)
+    if not foreign:
+        return None
+    first = next((p for p in foreign if _fails(on, p)), foreign[0])
+    theirs, ours = " and ".join(sorted(_tags(first))), phrase(" {}", python_minor(on.python))
+    says = f"{first.name} {first.version} in {first.folder} is built for Python {theirs}; this is Python{ours}."
+    others = tuple(f"also: {p.name} {p.version}" for p in foreign if p is not first)
+    return Problem(says, others[:5], severity=Severity.ERROR if _fails(on, first) else None)

@@ -1,0 +1,66 @@
+"""Two records of one package: the metadata of a release that is not there lies beside the right one."""
+
+from collections import Counter
+
+from gpudoctor.facts import Remnant
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.knowledge.wanted import matters
+from gpudoctor.maybe import known, phrase
+from gpudoctor.remedies.again import remove, same_again
+from gpudoctor.remedies.proofs import framework_proof
+from gpudoctor.subjects import OnPython, pythons
+from gpudoctor.views.packages import package
+
+
+def _stale(on: OnPython) -> list[Remnant]:
+    return [r for r in on.python.remnants if r.why == "other release" and matters(r.package)]
+
+
+def _open(on: OnPython) -> list[str]:
+    """The packages with several records of which nobody can say which is right."""
+    count = Counter((p.name, p.folder) for p in known(on.python.packages))
+    return [name for (name, _), number in count.items() if number > 1 and matters(name)]
+
+
+def _fixes(on: OnPython) -> tuple[Fix, ...]:
+    stale, verify = _stale(on), framework_proof(on.python)
+    if stale:
+        says = "Remove the metadata of what is not there; the package itself stays as it is."
+        return (Fix(says, remove(r.path for r in stale), "reinstall-package", impact="irreversible", verify=verify),)
+    commands = []
+    for name in _open(on):
+        version = next(p.version for p in known(on.python.packages) if p.name == name)
+        commands.append(same_again(on.python, name, version, over=True))
+    says = "Install the release that you want over both, then remove the metadata of the other."
+    return (Fix(says, tuple(commands), "reinstall-package", verify=verify),)
+
+
+@check(
+    title="A package has the metadata of two releases",
+    severity=Severity.WARNING,
+    cause="An upgrade was interrupted, or an image was put together in layers: the directory .dist-info of the former "
+    "release stayed. pip and importlib.metadata take either, so that programs read a version that is not there, and "
+    "pip asks for what the other release requires.",
+    fixes=_fixes,
+    references=("https://packaging.python.org/en/latest/specifications/recording-installed-packages/",),
+    each=pythons,
+    because=("python.interpreter-broken", "python.half-removed"),
+    affects=("tools",),
+    seen=("table 2026-11",),
+)
+def metadata_twice(on: OnPython) -> Problem | None:
+    """Several directories .dist-info of one package in one folder; which is right is read from the files."""
+    stale = _stale(on)
+    if not stale:
+        several = _open(on)
+        return (
+            Problem(f"{several[0]} has the metadata of several releases, and its files fit none better.")
+            if several
+            else None
+        )
+    first = stale[0]
+    right = package(on.python, first.package)
+    there = right.version if right else "another release"
+    whose = f"{first.package}{phrase(' {}', first.version)}"
+    says = f"{first.path} is metadata of {whose}; the files are those of {there}."
+    return Problem(says, tuple(r.path for r in stale[1:5]))

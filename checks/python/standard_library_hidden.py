@@ -1,0 +1,80 @@
+"""A file of somebody's own is imported in place of a module of the standard library."""
+
+from gpudoctor.facts import Framework, Shadow
+from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.remedies.shadows import rename, without_python_path
+from gpudoctor.subjects import NAMES, OnPython, framework_name, pythons
+from gpudoctor.tasks import Manual, query
+
+_HERE = "working directory"
+
+
+def _victims(on: OnPython, shadow: Shadow) -> tuple[Framework, ...]:
+    """The frameworks whose import takes the file; those of which nobody knows count."""
+    return tuple(f for f in on.python.frameworks if _takes(f, shadow))
+
+
+def _takes(framework: Framework, shadow: Shadow) -> bool:
+    live = framework.live
+    if live is None or not isinstance(live.standard, tuple):
+        return True
+    if shadow.because == _HERE:  # where gpudoctor imported it, the file was not in the way
+        return shadow.module in live.standard
+    error = live.import_error or ""
+    return bool(error) and (shadow.module in live.standard or f"'{shadow.module}" in error)
+
+
+def _shadow(on: OnPython) -> Shadow | None:
+    """The gravest: what PYTHONPATH hides is hidden everywhere."""
+    found = [s for s in on.python.shadows if s.standard and _victims(on, s)]
+    return min(found, key=lambda s: s.because == _HERE, default=None)
+
+
+def _fixes(on: OnPython) -> tuple[Fix, ...]:
+    shadow = _shadow(on)
+    if shadow is None:
+        return ()
+    verify = query(on.python.path, "-c", f"import {shadow.module}; print({shadow.module}.__file__)")
+    fixes = (rename(shadow, verify),)
+    if shadow.because == _HERE:
+        says = "Start Python from another directory."
+        return (*fixes, Fix(says, (Manual("cd ~"),), "change-environment", verify=verify))
+    return (*fixes, without_python_path(on.facts, shadow, verify))
+
+
+@check(
+    title="A file of your own hides a module of Python's standard library",
+    severity=Severity.WARNING,
+    cause="Python takes the first match on sys.path, and the script's directory, the working directory and PYTHONPATH "
+    "stand before the standard library: every package that imports the module gets the file instead, and most then "
+    "fail with an AttributeError or ImportError that names something else.",
+    fixes=_fixes,
+    references=(
+        "https://docs.python.org/3/library/sys_path_init.html",
+        "https://docs.python.org/3/whatsnew/3.13.html#improved-error-messages",
+    ),
+    each=pythons,
+    because=("python.interpreter-broken",),
+    affects=("wheels",),
+    seen=("table 2026-11",),
+)
+def standard_library_hidden(on: OnPython) -> Problem | None:
+    """A path from PYTHONPATH or the working directory comes before a module that a framework's import loads."""
+    shadow = _shadow(on)
+    if shadow is None:
+        return None
+    victims = _victims(on, shadow)
+    where = "PYTHONPATH" if shadow.because == "PYTHONPATH" else "the working directory"
+    names = " and ".join(dict.fromkeys(NAMES.get(f.name, f.name) for f in victims))
+    says = f"`import {shadow.module}` takes {shadow.wins} (by {where}) instead of Python's own; {names} imports it."
+    if len(victims) > 1:
+        says = says.replace(" imports it.", " import it.")
+    failed = [f for f in victims if shadow.because == "PYTHONPATH" and f.live is not None and f.live.import_error]
+    seen = [
+        f"hidden: {shadow.loses[0]}",
+        *(f"{framework_name(f)}: {error}"[:600] for f in failed if f.live and (error := f.live.import_error)),
+    ]
+    others = [s.wins for s in on.python.shadows if s.standard and s is not shadow and _victims(on, s)]
+    return Problem(
+        says, (*seen, *(f"also: {path}" for path in others[:4])), severity=Severity.ERROR if failed else None
+    )

@@ -1,0 +1,316 @@
+"""Environments that pip, a full disk or a file of somebody's own has broken: each is a finding with its fix."""
+
+from typing import Any
+
+import pytest
+
+from gpudoctor import catalogue
+from gpudoctor.checks.packages.torchvision_mismatch import torchvision_mismatch
+from gpudoctor.checks.python.built_for_another_python import built_for_another_python
+from gpudoctor.checks.python.environment_not_run import environment_not_run
+from gpudoctor.checks.python.half_removed import half_removed
+from gpudoctor.checks.python.metadata_lost import metadata_lost
+from gpudoctor.checks.python.metadata_twice import metadata_twice
+from gpudoctor.checks.python.standard_library_hidden import standard_library_hidden
+from gpudoctor.checks.python.unmet_requirement import unmet_requirement
+from gpudoctor.facts import Facts, NotRun, Remnant, Shadow, Unmet
+from gpudoctor.judge import judge
+from gpudoctor.maybe import Unknown
+from gpudoctor.report.build import build
+from tests.builders import change, framework, live, python
+from tests.checks.environments import SITE, blind, commands, environment, machine, one, package, severity, torch
+
+PYTHON = "/opt/env/bin/python"
+
+
+def roots(facts: Facts, *ids: str) -> list[tuple[str, str]]:
+    report = build(facts, judge(facts, catalogue.load(ids)))
+    return [(f.check, f.status) for f in report.findings]
+
+
+# -- what an interrupted pip leaves --------------------------------------------------------------------------
+
+
+def left(name: str, package: str = "torch", version: str | None = "2.7.1", module: str = "torch") -> Remnant:
+    return Remnant(module=module, path=f"{SITE}/{name}", why=name, package=package, version=version)
+
+
+LEFT = (left("~orch"), left("~orch-2.7.1.dist-info"), left("~unctorch"))
+
+
+def without_torch(*remnants: Remnant, **changes: Any) -> Facts:
+    return environment(packages=(package("numpy", "2.1.0"),), remnants=remnants, **changes)
+
+
+def test_torch_that_is_gone() -> None:
+    facts = without_torch(*LEFT)
+    says = (
+        "PyTorch 2.7.1 is gone: pip was interrupted as it removed or replaced it, and left ~orch, "
+        "~orch-2.7.1.dist-info, ~unctorch."
+    )
+    assert one(half_removed, facts) == ("problem", says)
+    assert severity(half_removed, facts) == "fail"
+    assert commands(half_removed, facts).splitlines() == [
+        "Install torch 2.7.1 again, and remove the remains.",
+        f"{PYTHON} -m pip install torch==2.7.1",
+        *(f"rm -r '{SITE}/{name}'" for name in ("~orch", "~orch-2.7.1.dist-info", "~unctorch")),
+    ]
+
+
+def test_it_comes_from_the_index_that_it_came_from() -> None:
+    named = without_torch(left("~orch-2.7.1+cu128.dist-info", version="2.7.1+cu128"))
+    assert "--index-url https://download.pytorch.org/whl/cu128 torch==2.7.1" in commands(half_removed, named)
+    beside = change(named, "pythons.0.packages", (package("torchvision", "0.22.1+cu126"),))
+    beside = change(beside, "pythons.0.remnants", LEFT)
+    assert "--index-url https://download.pytorch.org/whl/cu126 torch==2.7.1" in commands(half_removed, beside)
+
+
+def test_the_release_is_read_from_what_others_pin() -> None:
+    pin = Unmet(package="torchvision", version="0.22.1", requires="torch==2.7.1")
+    facts = without_torch(left("~orch", package="", version=None), unmet=(pin,))
+    assert f"{PYTHON} -m pip install torch==2.7.1" in commands(half_removed, facts)
+
+
+def test_torch_that_is_half_installed() -> None:
+    """Its files came back without metadata: whether it imports or not, nobody may take it for whole."""
+    facts = change(environment(torch(distribution=None)), "pythons.0.packages", ())
+    facts = change(facts, "pythons.0.remnants", LEFT)
+    assert one(half_removed, facts)[1].startswith("PyTorch 2.7.1 is half installed: pip was interrupted")
+    assert severity(half_removed, facts) == "fail"
+    pin = Unmet(package="torchvision", version="0.22.1", requires="torch==2.7.1")
+    facts = change(facts, "pythons.0.unmet", (pin,))
+    assert one(torchvision_mismatch, facts) == ("pass", "")  # 2.7.1+cu126 is what torch==2.7.1 asks for
+    assert one(unmet_requirement, facts) == ("pass", "")
+
+
+def test_leftovers_of_what_is_there_or_was_removed_for_good() -> None:
+    whole = environment(torch(), remnants=LEFT)
+    assert severity(half_removed, whole) == "advice"
+    assert "install" not in commands(half_removed, whole)
+    folder = without_torch(left("~orch", package="", version=None))
+    assert severity(half_removed, folder) == "warn"
+    helper = without_torch(left("~orchvision-0.22.1.dist-info", "torchvision", "0.22.1", "torchvision"))
+    assert severity(half_removed, helper) == "warn"
+    assert "torchvision==0.22.1" in commands(half_removed, helper)
+
+
+# -- metadata ------------------------------------------------------------------------------------------------
+
+STALE = Remnant(
+    module="torch", path=f"{SITE}/torch-2.6.0.dist-info", why="other release", package="torch", version="2.6.0"
+)
+
+
+def test_metadata_of_two_releases() -> None:
+    facts = environment(torch(), remnants=(STALE,))
+    says = f"{SITE}/torch-2.6.0.dist-info is metadata of torch 2.6.0; the files are those of 2.7.1."
+    assert one(metadata_twice, facts) == ("problem", says)
+    assert f"rm -r {SITE}/torch-2.6.0.dist-info" in commands(metadata_twice, facts)
+    assert one(half_removed, facts) == ("pass", "")
+    undecided = environment(packages=(package("torch", "2.6.0"), package("torch", "2.7.1")))
+    assert one(metadata_twice, undecided)[0] == "problem"
+    assert "--ignore-installed torch==2.6.0" in commands(metadata_twice, undecided)
+    user = environment(packages=(package("torch", "2.6.0"), package("torch", "2.7.1", folder="/home/me/site")))
+    assert one(metadata_twice, user) == ("pass", "")
+    assert one(metadata_twice, change(facts, "pythons.0.remnants", ())) == ("pass", "")
+
+
+@pytest.mark.parametrize(
+    ("manager", "command"),
+    [
+        ("pip", "-m pip install --no-deps --ignore-installed torch==2.7.1"),
+        ("uv", f"uv pip install --python {PYTHON} --reinstall --no-deps torch==2.7.1"),
+    ],
+)
+def test_metadata_that_is_lost(manager: str, command: str) -> None:
+    found = package("torch", "2.7.1", lost=("METADATA", "RECORD"))
+    facts = environment(packages=(found,), manager=manager)
+    outcome, says = one(metadata_lost, facts)
+    assert outcome == "problem"
+    assert says.startswith("torch 2.7.1 lacks its METADATA and RECORD: importlib.metadata knows no version of it")
+    assert severity(metadata_lost, facts) == "warn"
+    assert command in commands(metadata_lost, facts)
+    assert one(metadata_lost, environment(torch())) == ("pass", "")
+    record = package("torch", "2.7.1", lost=("RECORD",))
+    beside = environment(packages=(record, package("torchvision", "0.22.1", files=9)))
+    assert one(metadata_lost, beside)[1] == "torch 2.7.1 lacks its RECORD: pip can neither remove nor upgrade it."
+    assert one(metadata_lost, environment(packages=(record,))) == ("pass", "")  # an image made without any
+    hidden = change(environment(torch()), "pythons.0.packages", Unknown("closed"))
+    assert one(metadata_lost, hidden) == ("unknown", "closed")
+
+
+# -- requirements --------------------------------------------------------------------------------------------
+
+KERAS = Unmet(package="tensorflow", version="2.19.0", requires="keras>=3.5.0", found="2.15.0")
+TYPING = Unmet(package="torch", version="2.7.1", requires="typing-extensions>=4.10.0")
+SYMPY = Unmet(package="torch", version="2.7.1", requires="sympy>=1.13.3")
+TRITON = Unmet(package="torch", version="2.7.1", requires="triton==3.3.1")
+OLD_TRITON = Unmet(package="torch", version="2.7.1", requires="triton==3.3.1", found="3.1.0")
+CUDNN = Unmet(package="torch", version="2.7.1", requires="nvidia-cudnn-cu12==9.5.1.17", found="9.1.0.70")
+MPMATH = Unmet(package="sympy", version="1.14.0", requires="mpmath<1.4,>=1.1.0")
+PJRT = Unmet(package="jax-cuda12-plugin", version="0.6.2", requires="jax-cuda12-pjrt==0.6.2")
+PEFT = Unmet(package="vllm", version="0.11.0", requires="protobuf>=6", found="5.0")
+NO_TYPING = live(import_error="ModuleNotFoundError: No module named 'typing_extensions'")
+
+
+@pytest.mark.parametrize(
+    ("unmet", "framework", "status", "says"),
+    [
+        ((KERAS,), torch(), "warn", "tensorflow 2.19.0 requires keras>=3.5.0, found: 2.15.0."),
+        ((TRITON,), torch(), "warn", "torch 2.7.1 requires triton==3.3.1, found: nothing: torch.compile fails."),
+        (
+            (SYMPY, TYPING),
+            torch(live=NO_TYPING),
+            "fail",
+            "torch 2.7.1 requires typing-extensions>=4.10.0, found: nothing (1 more): so PyTorch does not import.",
+        ),
+        # It names something else, so this is not why it fails.
+        ((SYMPY,), torch(live=NO_TYPING), "warn", "torch 2.7.1 requires sympy>=1.13.3, found: nothing."),
+        ((MPMATH,), torch(), "warn", "sympy 1.14.0 requires mpmath<1.4,>=1.1.0, found: nothing."),
+        (
+            (MPMATH,),
+            torch(live=live(import_error="ImportError: SymPy now depends on mpmath as an external library")),
+            "fail",
+            "sympy 1.14.0 requires mpmath<1.4,>=1.1.0, found: nothing: so PyTorch does not import.",
+        ),
+        (
+            (PJRT,),
+            framework("jax", "0.6.2", live=blind()),
+            "fail",
+            "jax-cuda12-plugin 0.6.2 requires jax-cuda12-pjrt==0.6.2, found: nothing: so JAX finds no GPU.",
+        ),
+        (
+            (TRITON,),
+            torch(live=None),
+            "warn",
+            "torch 2.7.1 requires triton==3.3.1, found: nothing: torch.compile fails.",
+        ),
+        ((PEFT,), torch(), "advice", "vllm 0.11.0 requires protobuf>=6, found: 5.0."),
+    ],
+)
+def test_an_unmet_requirement(unmet: tuple[Unmet, ...], framework: Any, status: str, says: str) -> None:
+    facts = environment(framework, unmet=unmet)
+    assert one(unmet_requirement, facts) == ("problem", says)
+    assert severity(unmet_requirement, facts) == status
+    last = commands(unmet_requirement, facts).splitlines()[-1]
+    assert all(u.requires in last for u in unmet)
+    assert "torch==" not in last
+    assert " torch " not in f"{last} "
+
+
+def test_what_other_checks_tell_of() -> None:
+    assert one(unmet_requirement, environment(torch(), unmet=(CUDNN, OLD_TRITON))) == ("pass", "")
+
+
+def test_a_missing_torch_comes_back_in_the_release_and_build_of_its_companions() -> None:
+    pin = Unmet(package="torchvision", version="0.22.1+cu126", requires="torch==2.7.1")
+    facts = environment(packages=(package("torchvision", "0.22.1+cu126"),), unmet=(pin,))
+    assert severity(unmet_requirement, facts) == "warn"
+    command = f"{PYTHON} -m pip install --index-url https://download.pytorch.org/whl/cu126 torch==2.7.1"
+    assert command in commands(unmet_requirement, facts)
+
+
+def test_it_is_the_root_of_what_follows_and_of_nothing_else() -> None:
+    both = ("python.unmet-requirement", "pytorch.import-fails", "pytorch.no-gpu")
+    assert roots(environment(torch(live=NO_TYPING), unmet=(TYPING,)), *both) == [("python.unmet-requirement", "fail")]
+    # PyTorch sees no GPU for another reason: a missing Triton explains nothing about that.
+    alone = environment(torch(live=blind()), unmet=(TRITON,))
+    assert roots(alone, *both) == [("pytorch.no-gpu", "fail"), ("python.unmet-requirement", "warn")]
+
+
+# -- the standard library ------------------------------------------------------------------------------------
+
+
+def hidden(because: str = "working directory", wins: str = "/home/s/lab/random.py") -> Shadow:
+    loses = ("/usr/lib/python3.11/random.py",)
+    return Shadow(module="random", wins=wins, loses=loses, because=because, standard=True)
+
+
+def with_hidden(shadow: Shadow, **live_changes: Any) -> Facts:
+    return environment(torch(live=live(**live_changes)), shadows=(shadow,))
+
+
+def test_a_file_that_hides_the_standard_library() -> None:
+    facts = with_hidden(hidden(), standard=("random",))
+    says = (
+        "`import random` takes /home/s/lab/random.py (by the working directory) instead of Python's own; "
+        "PyTorch imports it."
+    )
+    assert one(standard_library_hidden, facts) == ("problem", says)
+    assert severity(standard_library_hidden, facts) == "warn"
+    assert "mv /home/s/lab/random.py /home/s/lab/random_own.py" in commands(standard_library_hidden, facts)
+    assert one(standard_library_hidden, with_hidden(hidden(), standard=())) == ("pass", "")  # nobody imports it
+    assert severity(standard_library_hidden, with_hidden(hidden(), standard=Unknown("--quick"))) == "warn"
+    assert one(standard_library_hidden, environment(shadows=(hidden(),))) == ("pass", "")
+
+
+def test_on_pythonpath_it_breaks_the_import_itself() -> None:
+    error = "ImportError: cannot import name 'Random' from 'random' (/home/s/lab/random.py)"
+    facts = with_hidden(hidden("PYTHONPATH"), standard=("random",), import_error=error)
+    facts = change(facts, "host.environment", {"PYTHONPATH": "/home/s/lab"})
+    assert severity(standard_library_hidden, facts) == "fail"
+    assert "unset PYTHONPATH" in commands(standard_library_hidden, facts)
+    both = ("python.standard-library-hidden", "pytorch.import-fails", "python.shadowed-module")
+    assert roots(facts, *both) == [("python.standard-library-hidden", "fail")]
+    works = with_hidden(hidden("PYTHONPATH"), standard=("random",))
+    assert one(standard_library_hidden, works) == ("pass", "")
+
+
+def test_a_directory_is_renamed_as_one() -> None:
+    facts = with_hidden(hidden(wins="/home/s/lab/random"), standard=("random",))
+    assert "mv /home/s/lab/random /home/s/lab/random_own" in commands(standard_library_hidden, facts)
+
+
+# -- somebody else's environment -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("inside", "own", "status"), [(("torch",), (), "warn"), (("torch",), (torch(),), "advice"), ((), (), "advice")]
+)
+def test_an_environment_of_another_user(inside: tuple[str, ...], own: Any, status: str) -> None:
+    other = NotRun(path="/srv/project/.venv", owner=1001, frameworks=inside)
+    facts = change(machine(), "pythons", (python(*own, not_run=other),))
+    assert severity(environment_not_run, facts) == status
+    assert (
+        "belongs to user 1001, so its Python was not run; /opt/env/bin/python was."
+        in one(environment_not_run, facts)[1]
+    )
+    assert "gpudoctor check --python /srv/project/.venv" in commands(environment_not_run, facts)
+    assert one(environment_not_run, environment(torch())) == ("pass", "")
+
+
+# -- another Python's packages -------------------------------------------------------------------------------
+
+NUMPY = "ImportError: Error importing numpy: you should not try to import numpy from its source directory"
+
+
+def with_numpy(*libraries: str, error: str | None = None) -> Facts:
+    found = package("numpy", "2.1.0", libraries=libraries)
+    return environment(torch(live=live(import_error=error)), packages=(found,))
+
+
+def test_a_package_of_another_python() -> None:
+    foreign = "_multiarray_umath.cpython-312-x86_64-linux-gnu.so"
+    says = f"numpy 2.1.0 in {SITE} is built for Python 3.12; this is Python 3.11."
+    assert one(built_for_another_python, with_numpy(foreign)) == ("problem", says)
+    assert severity(built_for_another_python, with_numpy(foreign)) == "warn"
+    facts = with_numpy(foreign, "libopenblas.so", error=NUMPY)
+    assert severity(built_for_another_python, facts) == "fail"
+    assert f"{PYTHON} -m pip install --force-reinstall --no-deps numpy==2.1.0" in commands(
+        built_for_another_python, facts
+    )
+    both = ("python.built-for-another-python", "pytorch.import-fails")
+    assert roots(facts, *both) == [("python.built-for-another-python", "fail")]
+    own = "_multiarray_umath.cpython-311-x86_64-linux-gnu.so"
+    for libraries in ((own,), (own, foreign), ("x.abi3.so",), ()):
+        assert one(built_for_another_python, with_numpy(*libraries)) == ("pass", "")
+
+
+def test_a_foreign_numpy_on_pythonpath_is_the_root_where_pytorch_names_it() -> None:
+    shadow = Shadow(
+        module="numpy", wins="/sw/python310/numpy", loses=(f"{SITE}/numpy",), version="1.26.4", because="PYTHONPATH"
+    )
+    facts = environment(torch(live=live(import_error=NUMPY)), shadows=(shadow,))
+    assert roots(facts, "python.shadowed-module", "pytorch.import-fails") == [("python.shadowed-module", "fail")]
+    works = environment(torch(), shadows=(shadow,))
+    assert roots(works, "python.shadowed-module") == [("python.shadowed-module", "advice")]

@@ -1,0 +1,186 @@
+"""Environments that are broken as it happens, examined, and repaired by typing the first fix as it stands.
+
+The wheels are made here, of a few lines each; pip and uv are real, and nothing comes from an index.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = [pytest.mark.realenv, pytest.mark.timeout(600)]
+
+UV = Path(sys.executable).with_name("uv")
+TORCH = {"__init__.py": "import random, typing_extensions\nfrom torch.version import __version__\n", "version.py": ""}
+
+
+def wheel(folder: Path, name: str, version: str, files: dict[str, str], *requires: str) -> None:
+    """Make a wheel."""
+    place = f"{name}-{version}.dist-info"
+    head = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+    metadata = head + "".join(f"Requires-Dist: {one}\n" for one in requires)
+    tag = "Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+    whole = {**files, f"{place}/METADATA": metadata, f"{place}/WHEEL": tag}
+    record = "".join(f"{path},,\n" for path in (*whole, f"{place}/RECORD"))
+    with zipfile.ZipFile(folder / f"{name}-{version}-py3-none-any.whl", "w") as file:
+        for path, text in {**whole, f"{place}/RECORD": record}.items():
+            file.writestr(path, text)
+
+
+@pytest.fixture(scope="module")
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the wheels: two releases of a torch with many files, and what goes with it."""
+    folder = tmp_path_factory.mktemp("wheels")
+    for version in ("2.6.0", "2.7.1"):
+        files = {f"torch/{name}": text for name, text in TORCH.items()}
+        files["torch/version.py"] = f"__version__ = '{version}'\ncuda = None\n"
+        files |= {f"torch/part_{number}.py": f"# {version}\n" * 40 for number in range(300)}
+        wheel(folder, "torch", version, files, "typing_extensions>=4.10", "triton==3.3.1; platform_system == 'Linux'")
+    wheel(folder, "torchvision", "0.22.1", {"torchvision/__init__.py": ""}, "torch==2.7.1")
+    wheel(folder, "triton", "3.3.1", {"triton/__init__.py": ""})
+    wheel(folder, "typing_extensions", "4.15.0", {"typing_extensions.py": ""})
+    return folder
+
+
+class Env:
+    """An environment with the torch of the wheels, in a project of its own."""
+
+    def __init__(self, folder: Path, wheels: Path) -> None:
+        self.folder, self.python = folder, folder / ".venv/bin/python"
+        self.site = folder / f".venv/lib/python3.{sys.version_info[1]}/site-packages"
+        quiet = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheels), "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+        (folder / "uv.toml").write_text(f"no-index = true\nfind-links = ['{wheels}']\n")
+        uv = {"UV_CONFIG_FILE": str(folder / "uv.toml"), "UV_NO_CACHE": "1"}
+        self.env = {
+            "PATH": f"{UV.parent}:/usr/bin:/bin",
+            "HOME": str(folder),
+            "PIP_CONFIG_FILE": os.devnull,
+            **quiet,
+            **uv,
+        }
+
+    def run(self, *argv: str | Path) -> subprocess.CompletedProcess[str]:
+        """Run a program in the project."""
+        return subprocess.run(argv, cwd=self.folder, env=self.env, capture_output=True, text=True, timeout=300)
+
+    def check(self) -> dict[str, Any]:
+        """What gpudoctor says in the project's directory, with its .venv not activated."""
+        ran = self.run(sys.executable, "-m", "gpudoctor", "check", "--json", "--only", "python", "--only", "pytorch")
+        told: dict[str, Any] = json.loads(ran.stdout)
+        assert told["python"]["path"] == str(self.python)
+        return told
+
+    def first(self) -> dict[str, Any]:
+        """Its first finding."""
+        found: dict[str, Any] = self.check()["findings"][0]
+        return found
+
+    def type(self, finding: dict[str, Any]) -> None:
+        """Type the first fix as it stands."""
+        for command in finding["fixes"][0]["commands"]:
+            done = self.run("/bin/sh", "-c", command)
+            assert done.returncode == 0, (command, done.stdout, done.stderr)
+
+    def whole(self) -> bool:
+        """Whether nothing is found any more, and the program runs."""
+        code = "import torch, torchvision, importlib.metadata as m; print(torch.__version__, m.version('torch'))"
+        ran = self.run(self.python, "-c", code)
+        return not self.check()["findings"] and ran.stdout.split() == ["2.7.1", "2.7.1"]
+
+
+@pytest.fixture(params=["pip", "uv"])
+def env(request: pytest.FixtureRequest, tmp_path: Path, wheels: Path) -> Env:
+    """A healthy environment, made and filled by pip or by uv."""
+    made = Env(tmp_path, wheels)
+    if request.param == "uv":
+        made.run(UV, "venv", "-q", "--python", sys.executable, ".venv")
+        done = made.run(UV, "pip", "install", "-q", "torch==2.7.1", "torchvision")
+    else:
+        made.run(sys.executable, "-m", "venv", ".venv")
+        done = made.run(made.python, "-m", "pip", "install", "-q", "torch==2.7.1", "torchvision")
+    assert done.returncode == 0, done.stderr
+    assert made.whole()
+    return made
+
+
+def uninstall(env: Env, name: str) -> None:
+    (record,) = env.site.glob(f"{name}-*.dist-info/RECORD")
+    for row in record.read_text().splitlines():
+        path = env.site / row.partition(",")[0]
+        path.unlink(missing_ok=True)
+        if path.parent not in (env.site, record.parent) and path.parent.exists() and not any(path.parent.iterdir()):
+            path.parent.rmdir()
+    record.parent.rmdir()
+
+
+def two_records(env: Env) -> None:
+    """As an image put together in layers has them: the former release's metadata with its own list of files."""
+    new = env.site / "torch-2.7.1.dist-info"
+    old = env.site / "torch-2.6.0.dist-info"
+    old.mkdir()
+    for path in new.iterdir():
+        (old / path.name).write_text(path.read_text().replace("2.7.1", "2.6.0").replace(",28", ",31"))
+
+
+def lose(*names: str) -> Callable[[Env], None]:
+    def remove(env: Env) -> None:
+        for name in names:
+            (env.site / f"torch-2.7.1.dist-info/{name}").unlink()
+
+    return remove
+
+
+CASES: dict[str, tuple[Callable[[Env], object], str, str]] = {
+    "a requirement of the import": (
+        lambda env: uninstall(env, "typing_extensions"),
+        "python.unmet-requirement",
+        "fail",
+    ),
+    "a requirement of a part": (lambda env: uninstall(env, "triton"), "python.unmet-requirement", "warn"),
+    "two records": (two_records, "python.metadata-twice", "warn"),
+    "no METADATA": (lose("METADATA"), "python.metadata-lost", "warn"),
+    "no RECORD": (lose("RECORD"), "python.metadata-lost", "warn"),
+    "neither": (lose("METADATA", "RECORD"), "python.metadata-lost", "warn"),
+    "a file of one's own": (
+        lambda env: (env.folder / "random.py").write_text("x = 1\n"),
+        "python.standard-library-hidden",
+        "warn",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_broken_is_found_and_repaired(name: str, env: Env) -> None:
+    breaks, check, status = CASES[name]
+    breaks(env)
+    told = env.check()
+    assert [(f["check"], f["status"]) for f in told["findings"]] == [(check, status)]
+    env.type(told["findings"][0])
+    assert env.whole()
+
+
+@pytest.mark.parametrize("env", ["pip"], indirect=True)
+def test_pip_that_was_killed(env: Env) -> None:
+    """By SIGKILL while it replaces torch: as soon as the first directory has been renamed."""
+    argv = [str(env.python), "-m", "pip", "install", "--no-deps", "torch==2.6.0"]
+    with subprocess.Popen(argv, env=env.env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as pip:
+        while pip.poll() is None and not any(env.site.glob("~orch*.dist-info")):
+            time.sleep(0.001)
+        pip.send_signal(signal.SIGKILL)
+    left = list(env.site.glob("~*"))
+    if not any(path.name.endswith(".dist-info") for path in left):
+        pytest.skip("pip was done before it could be killed")
+    finding = env.first()
+    assert (finding["check"], finding["status"]) == ("python.half-removed", "fail")
+    assert "2.7.1" in finding["says"]
+    env.type(finding)
+    assert not list(env.site.glob("~*"))
+    assert env.whole()
