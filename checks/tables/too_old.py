@@ -2,6 +2,7 @@
 
 import re
 
+from gpudoctor.digits import number_of
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge.drivers import drivers, newest_branch
@@ -37,8 +38,7 @@ def _frameworks(facts: Facts) -> list[str]:
 
 def _driver(facts: Facts) -> list[str]:
     driver = known_or(driver_version(facts), None)
-    branch = (driver or "").partition(".")[0]
-    if not branch.isdecimal() or int(branch) <= newest_branch():
+    if (number_of((driver or "").partition(".")[0]) or 0) <= newest_branch():
         return []
     return [f"NVIDIA's driver {driver} (newest known branch: {newest_branch()})"]
 

@@ -7,7 +7,7 @@ MASK = "***"
 # and long hexadecimal keys. A topic of a forum (/t/SLUG/1690) is no token, nor are bytes that a command writes out.
 _SECRET = re.compile(
     r"(?i:hf_|gh[opsur]_|github_pat_|sk-|xox[abprs]-|glpat-|nvapi-|pypi-|dckr_pat_|AKIA|ASIA)[A-Za-z0-9_\-]{8,}"
-    r"|\beyJ[\w-]{8,}\.[\w-]+\.[\w-]*|(?<=/t/)[\w-]{8,}(?=/)(?!/[0-9]+(?![\w./-]))|(?<!fromhex\(\")\b[0-9a-fA-F]{32,}\b"
+    r"|\beyJ[\w-]{8,1000}\.[\w-]+\.[\w-]*|(?<=/t/)[\w-]{8,}(?=/)(?!/[0-9]+(?![\w./-]))|(?<!fromhex\(\")\b[0-9a-fA-F]{32,}\b"
     r"|(?<=://)[^/\s@'\"]+(?=@)"
 )
 # What is given to an option or a variable whose name says that it is secret.
