@@ -112,7 +112,7 @@ class Journal:
             for line in file.read(LIMIT).splitlines():
                 try:
                     yield msgspec.json.decode(line, type=Entry)
-                except msgspec.MsgspecError:
+                except (msgspec.MsgspecError, ValueError, RecursionError):
                     continue
 
     def last(self) -> tuple[str, str, tuple[Entry, ...]] | None:

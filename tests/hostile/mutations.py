@@ -99,7 +99,7 @@ def mutated(tree: Any, random: Random) -> Any:
         elif action < 0.94 and not polite:
             del node[last]
         elif isinstance(node, list):
-            node.extend(node[last : last + 1] * random.choice([1, 3, 40]))
+            node.extend([node[int(last)]] * random.choice([1, 3, 40]))
         elif isinstance(node, dict):
             node[random.choice([*TEXTS[:40], "schema", "new"])] = node[last]
     return tree
