@@ -142,8 +142,10 @@ def _identifiers(facts: Facts) -> Iterator[str]:
         if "/" not in text:
             if " " not in text:
                 yield text.lower()
-        elif _SYSTEM.match(text) or any(folder in text for folder in _SOFTWARE):
-            yield from (_after_people(text).lower()).split("/")
+        else:  # a message may name several
+            for path in _PATH.findall(text):
+                if _SYSTEM.match(path) or any(folder in path for folder in _SOFTWARE):
+                    yield from _after_people(path).lower().split("/")
 
 
 def _after_people(path: str) -> str:
