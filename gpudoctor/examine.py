@@ -29,6 +29,7 @@ from gpudoctor.facts import (
     Toolkits,
     Windows,
 )
+from gpudoctor.facts.sound import sound
 from gpudoctor.judge import Check, Verdict, judge
 from gpudoctor.later import Later
 from gpudoctor.machine import TOTAL_SECONDS, Machine
@@ -179,7 +180,7 @@ def _smoke(
     """The facts with what the smoke tests measured."""
     from gpudoctor import smoketests
 
-    return (yield from smoketests.measure(machine, facts, choice))
+    return sound((yield from smoketests.measure(machine, facts, choice)))
 
 
 def interpreters(machine: Machine) -> tuple[tuple[str, str], ...]:
@@ -245,7 +246,7 @@ def _facts(wishes: Wishes, interpreters: Sequence[tuple[str, str]], found: dict[
     """The facts out of what the steps found; a step that failed or did not end leaves its part unknown, with why."""
     nvidia, gpus = _of_nvidia(found["nvidia"])
     kernel, pci = found_or(found["nvidia kernel"], NvidiaKernel), _or_unknown(found["pci"])
-    return Facts(
+    facts = Facts(
         version=__version__,
         created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         seconds=round(time.monotonic() - begun, 3),
@@ -267,6 +268,7 @@ def _facts(wishes: Wishes, interpreters: Sequence[tuple[str, str]], found: dict[
         toolkits=found_or(found["toolkits"], Toolkits),
         pythons=tuple(_of_python(found[f"python {i}"], path, why) for i, (path, why) in enumerate(interpreters)),
     )
+    return sound(facts)
 
 
 def _of_nvidia(result: Any) -> tuple[Nvidia, Maybe[tuple[Gpu, ...]]]:

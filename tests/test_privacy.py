@@ -41,6 +41,13 @@ SECRETS = [
     ("--no-token --verbose", "--no-token --verbose"),
     ("--max-tokens 4096 --tokenizer llama", "--max-tokens 4096 --tokenizer llama"),
     ("a token that was lost", "a token that was lost"),
+    ("aws_secret_access_key = geheim1/K7", "aws_secret_access_key = ***"),
+    ('{"https://index.docker.io/v1/": {"auth": "geheim1"}}', '{"https://index.docker.io/v1/": {"auth": "***"}}'),
+    ("netroot=iscsi:alice:geheim1@san::3260", "netroot=iscsi:***@san::3260"),
+    ("sshpass -p geheim1 ssh node", "sshpass -p *** ssh node"),
+    ("curl -s -u bob:geheim1 https://example.org/", "curl -s -u bob:*** https://example.org/"),
+    ("docker run -u 1000:1000 --auth none", "docker run -u 1000:1000 --auth none"),
+    ("-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END", "-----BEGIN RSA PRIVATE KEY-----***-----END"),
 ]
 
 
@@ -111,6 +118,14 @@ def test_strings(text: str, expected: str) -> None:
 )
 def test_users_with_the_name_of_something_else(user: str, text: str, expected: str) -> None:
     assert hidden(text, user=user) == expected
+
+
+def test_a_message_that_names_a_package_and_a_home_keeps_nobodys_name() -> None:
+    facts = change(with_home("/opt/alice/x alice: denied"), "containers.docker_config_error", None)
+    told = "/opt/e/lib/python3.11/site-packages/torch/x.so: /home/alice/lib/y.so: no such file"
+    found = masked(change(facts, "containers.docker_config_error", told))
+    assert found.containers.docker_config_error == told.replace("alice", "user")
+    assert found.host.environment["LD_LIBRARY_PATH"] == "/opt/user/x user: denied"
 
 
 def test_names_and_serials() -> None:

@@ -35,4 +35,5 @@ def notebook_without_gpu(facts: Facts) -> str | None:
     known(facts.pci)
     if any(cards_of(facts, vendor) for vendor in ("nvidia", "amd")):
         return None
-    return f"This session of {NOTEBOOKS[present(facts.cloud.notebook)]} has no GPU: everything runs on the processor."
+    notebook = present(facts.cloud.notebook)
+    return f"This session of {NOTEBOOKS.get(notebook, notebook)} has no GPU: everything runs on the CPU."

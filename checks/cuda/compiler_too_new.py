@@ -47,7 +47,7 @@ def compiler_too_new(facts: Facts) -> Problem | None:
     if home.why not in ("CUDA_HOME", "CUDA_PATH", "nvcc on PATH") or any(env.get(name) for name in _CHOICES):
         return None
     nvcc, compiler = known(home.nvcc), known(facts.toolkits.cxx_version)
-    gcc = re.match(r"gcc (\d+)", compiler or "")
+    gcc = re.match(r"gcc ([0-9]{1,9})", compiler or "")
     newest = newest_gcc(nvcc) if nvcc else None
     if gcc is None or newest is None or int(gcc[1]) <= newest:
         return None

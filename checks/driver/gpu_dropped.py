@@ -1,5 +1,6 @@
 """The installed driver branch no longer supports this old GPU."""
 
+from gpudoctor.digits import number_of
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import Unknown, present
 from gpudoctor.remedies import module, system
@@ -24,7 +25,7 @@ def last_branch(on: OnCard) -> int | None:
     if found is not None:
         return found.last_driver
     said = [e.what.get("branch", "") for e in events(on.facts, "nvrm-legacy")]
-    numbers = [int(text) for text in said if text.isdigit()]
+    numbers = [number for text in said if (number := number_of(text)) is not None]
     return numbers[0] if numbers and len(cards_of(on.facts, "nvidia")) == 1 else None
 
 

@@ -1,5 +1,6 @@
 """A variable keeps the driver from the machine code, or from the PTX, that programs bring."""
 
+from gpudoctor.digits import number_of
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge.variables import variables
@@ -11,7 +12,7 @@ from gpudoctor.subjects import nvidia_machine
 def _set(facts: Facts) -> list[str]:
     """Those that are set to a number other than 0."""
     env = facts.host.environment
-    return [name for name in variables().code if (value := env.get(name, "").strip()).isdigit() and int(value) != 0]
+    return [name for name in variables().code if number_of(env.get(name, "").strip())]
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:

@@ -1,5 +1,6 @@
 """A variable keeps NCCL from the NVLinks, or from shared memory."""
 
+from gpudoctor.digits import number_of
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.remedies.variables import unset
@@ -11,8 +12,7 @@ P2P, SHM = "NCCL_P2P_DISABLE", "NCCL_SHM_DISABLE"
 
 def _on(facts: Facts, name: str) -> bool:
     """NCCL reads these as numbers: anything but 0 switches the path off."""
-    value = facts.host.environment.get(name, "").strip()
-    return value.isdigit() and int(value) != 0
+    return bool(number_of(facts.host.environment.get(name, "").strip()))
 
 
 def _linked(facts: Facts) -> int:

@@ -1,5 +1,6 @@
 """ONEAPI_DEVICE_SELECTOR or ZE_AFFINITY_MASK hides every GPU of Level Zero."""
 
+from gpudoctor.digits import number_of
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.remedies.intel import verify
 from gpudoctor.subjects import OnLive, cards_of
@@ -32,9 +33,9 @@ def _hides(value: str) -> bool:
 
 def _masks(on: OnLive, value: str) -> bool:
     """Whether each number of a mask ("0", "0,1", "3.1") is beyond all devices that there can be."""
-    roots = [part.strip().partition(".")[0] for part in value.split(",")]
+    roots = [number_of(part.strip().partition(".")[0]) for part in value.split(",")]
     devices = _TILES * len(cards_of(on.facts, "intel"))
-    return devices > 0 and all(root.isdecimal() and int(root) >= devices for root in roots)
+    return devices > 0 and all(root is not None and root >= devices for root in roots)
 
 
 def _hiding(on: OnLive) -> tuple[str, str] | None:

@@ -38,8 +38,8 @@ def _device(event: Event) -> str | None:
 
 def _newer_firmware(event: Event) -> bool:
     """The refusal names two versions of the card's firmware: the one that runs and the first that needs no atomics."""
-    found = re.search(r"(\d+)<(\d+)", event.text)
-    return found is not None and int(found[2]) > 0
+    found = re.search(r"[0-9]<([0-9]{1,18})", event.text)
+    return found is not None and int(found[1]) > 0
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:

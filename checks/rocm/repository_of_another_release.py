@@ -2,6 +2,7 @@
 
 import re
 
+from gpudoctor.digits import number_of
 from gpudoctor.facts import Facts, Repository
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or, phrase
@@ -33,7 +34,7 @@ def _wrong(facts: Facts) -> tuple[Repository, ...]:
 def _is_lts(version: str) -> bool:
     """Whether this is one of Ubuntu's releases with long support: April of an even year."""
     year, _, month = version.partition(".")
-    return month[:2] == "04" and year.isdigit() and int(year) % 2 == 0
+    return month[:2] == "04" and (number_of(year) or 1) % 2 == 0
 
 
 def _ubuntu(repository: Repository) -> str:

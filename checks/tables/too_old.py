@@ -2,6 +2,7 @@
 
 import re
 
+from gpudoctor.digits import number_of
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge.drivers import drivers, newest_branch
@@ -40,8 +41,7 @@ def _frameworks(facts: Facts) -> list[str]:
 
 def _driver(facts: Facts) -> list[str]:
     driver = text_of(driver_version(facts))
-    branch = driver.partition(".")[0]
-    if not branch.isdecimal() or int(branch) <= newest_branch():
+    if (number_of(driver.partition(".")[0]) or 0) <= newest_branch():
         return []
     return [f"NVIDIA's driver {driver} (newest known branch: {newest_branch()})"]
 

@@ -1,5 +1,6 @@
 """CUDA counts the GPUs in another order than nvidia-smi, so a mask takes another GPU than was meant."""
 
+from gpudoctor.digits import number_of
 from gpudoctor.facts import Facts, Gpu
 from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
@@ -22,11 +23,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 
 def _meant(facts: Facts) -> list[Gpu]:
     """The GPUs that nvidia-smi shows under the mask's numbers; none where the mask is not made of numbers."""
-    entries = [entry.strip() for entry in facts.host.environment.get(CUDA, "").split(",")]
+    entries = [number_of(entry.strip()) for entry in facts.host.environment.get(CUDA, "").split(",")]
     by_index = {g.index: g for g in gpus_of(facts, "nvidia")}
-    if not all(entry.isdigit() and int(entry) in by_index for entry in entries):
-        return []
-    return [by_index[int(entry)] for entry in entries]
+    meant = [by_index[entry] for entry in entries if entry in by_index]
+    return meant if len(meant) == len(entries) else []
 
 
 @check(

@@ -34,7 +34,7 @@ def kernel_too_old(facts: Facts) -> str | None:
     if in_container(facts) or known(facts.host.wsl) != 2 or known(facts.nvidia.cuda.code) in (0, None):
         return None
     release = known(facts.host.kernel.release)
-    found = re.match(r"(\d+)\.(\d+)(?:\.(\d+))?", release)
+    found = re.match(r"([0-9]{1,9})\.([0-9]{1,9})(?:\.([0-9]{1,9}))?", release)
     if found is None or tuple(int(part or 0) for part in found.groups()) >= FIRST:
         return None
     return f"WSL runs kernel {release}, and CUDA needs 5.10.43.3 or newer."

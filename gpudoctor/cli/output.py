@@ -53,14 +53,18 @@ def _stream() -> TextIO:
 
 
 def complain(sentence: str) -> None:
-    """One sentence on standard error, where that is open."""
+    """One sentence on one line of standard error, where that is open."""
+    _say(sentence.replace("\n", "\\n"))
+
+
+def _say(text: str) -> None:
     from contextlib import suppress
 
     from gpudoctor.report.clean import clean
 
     if sys.stderr:  # print would take standard output instead
         with suppress(OSError):
-            print(f"gpudoctor: {clean(sentence)}", file=sys.stderr, flush=True)  # noqa: T201 - the face
+            print(f"gpudoctor: {clean(text)}", file=sys.stderr, flush=True)  # noqa: T201 - the face
             return
         drop(sys.stderr)
 
@@ -69,7 +73,7 @@ def complain_of_ourselves() -> None:
     """Print the traceback of a fault of ours."""
     import traceback
 
-    complain("This is a fault of gpudoctor; please report it with these lines:\n" + traceback.format_exc().rstrip())
+    _say("This is a fault of gpudoctor; please report it with these lines:\n" + traceback.format_exc().rstrip())
 
 
 def fill_closed() -> None:

@@ -4,6 +4,7 @@ import msgspec
 
 from gpudoctor.facts.node import Node
 from gpudoctor.facts.nvidia import Dkms
+from gpudoctor.facts.words import Count, Small, Version
 from gpudoctor.maybe import Maybe, Unknown
 
 NOT = Unknown()
@@ -19,8 +20,8 @@ class Board(msgspec.Struct, frozen=True, kw_only=True):
     compute_partition: Maybe[str | None] = NOT  # "SPX" (whole), "DPX", "TPX", "QPX", "CPX"
     memory_partition: Maybe[str | None] = NOT  # "NPS1", "NPS4"
     hive: Maybe[str | None] = NOT  # id of the group of cards that XGMI links join; None: in none
-    pages_retired: Maybe[int | None] = NOT  # pages of memory taken out of use
-    pages_pending: Maybe[int | None] = NOT  # pages that could not be taken out yet
+    pages_retired: Maybe[Count | None] = NOT  # pages of memory taken out of use
+    pages_pending: Maybe[Count | None] = NOT  # pages that could not be taken out yet
     performance_level: Maybe[str | None] = NOT  # "auto", "low", "high", "manual", "profile_min_sclk" ...
 
 
@@ -36,13 +37,13 @@ class Amd(msgspec.Struct, frozen=True, kw_only=True):
     """AMD's driver. The GPUs themselves are in `Facts.gpus`, from KFD's topology."""
 
     loaded: Maybe[bool] = NOT  # /sys/module/amdgpu
-    version: Maybe[str | None] = NOT  # /sys/module/amdgpu/version; None: the in-tree driver has none
+    version: Maybe[Version | None] = NOT  # /sys/module/amdgpu/version; None: the in-tree driver has none
     kfd: Maybe[tuple[Node, ...]] = NOT  # /dev/kfd: empty where it is missing
     render: Maybe[tuple[Node, ...]] = NOT  # /dev/dri/renderD*
     topology: Maybe[bool] = NOT  # /sys/class/kfd shows nodes
     dkms: Maybe[tuple[Dkms, ...] | None] = NOT  # of amdgpu; None: dkms is not installed
     packages: Maybe[tuple[tuple[str, str, str], ...]] = NOT  # amdgpu-dkms, rock-dkms ...: (name, version, state)
-    rocm: Maybe[str | None] = NOT  # release: "6.3.4"; None: not installed
+    rocm: Maybe[Version | None] = NOT  # release: "6.3.4"; None: not installed
     rocm_path: Maybe[str | None] = NOT
     blacklisted: Maybe[bool] = NOT
     dxg: Maybe[bool] = NOT  # /dev/dxg: WSL's door
@@ -50,4 +51,4 @@ class Amd(msgspec.Struct, frozen=True, kw_only=True):
     boards: Maybe[tuple[Board, ...]] = NOT  # the cards that amdgpu drives
     repositories: Maybe[tuple[Repository, ...]] = NOT  # AMD's, as apt, dnf or zypper know them
     opens_for_caller: Maybe[bool | None] = NOT  # whether who called sudo may open /dev/kfd; None: nobody did
-    closed_nodes: Maybe[int] = NOT  # nodes of KFD that this process may not read: a group of devices hides their GPUs
+    closed_nodes: Maybe[Small] = NOT  # nodes of KFD that this process may not read: a group of devices hides their GPUs

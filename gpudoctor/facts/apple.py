@@ -2,6 +2,7 @@
 
 import msgspec
 
+from gpudoctor.facts.words import Version
 from gpudoctor.maybe import Maybe, Unknown
 
 NOT = Unknown()
@@ -12,4 +13,4 @@ class Apple(msgspec.Struct, frozen=True, kw_only=True):
 
     silicon: Maybe[bool | None] = NOT  # its processor is Apple's own (arm64), whatever a program under Rosetta is told
     chip: Maybe[str | None] = NOT  # "Apple M2 Pro", "Intel(R) Core(TM) i7-9750H CPU @ 2.60GHz"
-    macos: Maybe[str | None] = NOT  # "14.5"
+    macos: Maybe[Version | None] = NOT  # "14.5"

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from gpudoctor.facts.words import Capability
+from gpudoctor.facts.words import Capability, Count, Gpus, Seconds, Small, Version, Whole
 from gpudoctor.maybe import Maybe, Unknown
 
 NOT = Unknown()
@@ -28,11 +28,11 @@ class Need(msgspec.Struct, frozen=True, kw_only=True):
 class Device(msgspec.Struct, frozen=True, kw_only=True):
     """A GPU as a framework lists it."""
 
-    index: int
+    index: Small
     name: Maybe[str | None] = NOT
     capability: Maybe[Capability | None] = NOT
     gfx: Maybe[str | None] = NOT
-    memory: Maybe[int | None] = NOT
+    memory: Maybe[Count | None] = NOT
 
 
 class Live(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,25 +41,25 @@ class Live(msgspec.Struct, frozen=True, kw_only=True):
     stage: str = "start"  # the last stage begun: start, import, version, devices, init, libraries, done
     hung: bool = False
     died: str | None = None  # signal name
-    exit_code: int | None = None
+    exit_code: Whole | None = None
     import_error: str | None = None  # "ImportError: libcudnn.so.8: cannot open ..."
-    import_seconds: float | None = None
+    import_seconds: Seconds | None = None
     file: str | None = None  # module.__file__
-    version: Maybe[str | None] = NOT
-    built_for: Maybe[str | None] = NOT  # CUDA or ROCm release, as the module says
+    version: Maybe[Version | None] = NOT
+    built_for: Maybe[Version | None] = NOT  # CUDA or ROCm release, as the module says
     available: Maybe[bool] = NOT
-    count: Maybe[int] = NOT
+    count: Maybe[Gpus] = NOT
     devices: Maybe[tuple[Device, ...]] = NOT
     error: Maybe[str | None] = NOT  # the exact text with which it refuses the GPU; None: none
-    error_code: Maybe[int | None] = NOT  # CUDA's number where the text or the exception names it
+    error_code: Maybe[Whole | None] = NOT  # CUDA's number where the text or the exception names it
     archs: Maybe[tuple[str, ...]] = NOT
-    cudnn: Maybe[str | None] = NOT  # version that was loaded
+    cudnn: Maybe[Version | None] = NOT  # version that was loaded
     cudnn_error: str | None = None
     providers: Maybe[tuple[str, ...] | None] = NOT  # ONNX Runtime: of a real session
     listed: Maybe[tuple[str, ...] | None] = NOT  # ONNX Runtime: the providers that it was built with
-    driver_cuda: Maybe[str | None] = NOT  # CuPy: the driver's CUDA as it says, "12.4"; None: no driver
+    driver_cuda: Maybe[Version | None] = NOT  # CuPy: the driver's CUDA as it says, "12.4"; None: no driver
     cuda_path: Maybe[str | None] = NOT  # CuPy: the CUDA installation that it takes
-    nvrtc: Maybe[str | None] = NOT  # CuPy: the version of its run-time compiler
+    nvrtc: Maybe[Version | None] = NOT  # CuPy: the version of its run-time compiler
     nvrtc_error: str | None = None  # CuPy: why its run-time compiler does not load
     mps_built: Maybe[bool | None] = NOT  # PyTorch on macOS: it was built for Apple's GPUs (MPS); None: elsewhere
     # Of the standard library's modules that a file hides (Shadow.standard), those that its import loaded.
@@ -74,17 +74,17 @@ class Framework(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str  # torch, tensorflow, cupy, jax, onnxruntime
     distribution: str | None = None  # "cupy-cuda12x"; None: the module is there without metadata
-    version: Maybe[str | None] = NOT
+    version: Maybe[Version | None] = NOT
     location: str | None = None  # the package's folder
     others: tuple[tuple[str, str], ...] = ()  # further distributions of the same module: (name, version)
-    cuda: Maybe[str | None] = NOT  # CUDA release it was built for: "12.4" or "12"; None: not for CUDA
-    hip: Maybe[str | None] = NOT  # ROCm release; None: not for ROCm
+    cuda: Maybe[Version | None] = NOT  # CUDA release it was built for: "12.4" or "12"; None: not for CUDA
+    hip: Maybe[Version | None] = NOT  # ROCm release; None: not for ROCm
     variant: Maybe[str] = NOT  # cuda, rocm, cpu, xpu, mps
     archs: Maybe[tuple[str, ...]] = NOT  # what it was compiled for: sm_80, compute_90, gfx1100
     kernels: Maybe[tuple[str, ...]] = NOT  # what .nv_fatbin really holds in earnest
-    cudnn: Maybe[str | None] = NOT  # cuDNN it was built with or asks for: "9.1.0.70", "8"
+    cudnn: Maybe[Version | None] = NOT  # cuDNN it was built with or asks for: "9.1.0.70", "8"
     needs: Maybe[tuple[Need, ...]] = NOT
     plugin: Maybe[str | None] = NOT  # JAX: "jax-cuda12-plugin"; None: none
-    plugin_version: Maybe[str | None] = NOT
-    backend_version: Maybe[str | None] = NOT  # JAX: jaxlib
+    plugin_version: Maybe[Version | None] = NOT
+    backend_version: Maybe[Version | None] = NOT  # JAX: jaxlib
     live: Live | None = None  # None: nobody asked for an import

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from gpudoctor.facts.words import Count, Number, Seconds, Small, Version
 from gpudoctor.maybe import Maybe, Unknown
 
 NOT = Unknown()
@@ -33,8 +34,8 @@ class Kernel(msgspec.Struct, frozen=True, kw_only=True):
 class Shm(msgspec.Struct, frozen=True, kw_only=True):
     """/dev/shm; sizes in bytes."""
 
-    size: Maybe[int | None] = NOT  # None: not mounted
-    free: Maybe[int | None] = NOT
+    size: Maybe[Count | None] = NOT  # None: not mounted
+    free: Maybe[Count | None] = NOT
     mode: Maybe[str | None] = NOT  # "1777"
     writable: Maybe[bool | None] = NOT
 
@@ -44,21 +45,21 @@ class Folder(msgspec.Struct, frozen=True, kw_only=True):
 
     path: str
     purpose: str
-    free: Maybe[int] = NOT
+    free: Maybe[Count] = NOT
     writable: Maybe[bool] = NOT
 
 
 class Group(msgspec.Struct, frozen=True, kw_only=True):
     """A numeric group of the user; the name is None where /etc/group does not know the number."""
 
-    gid: int
+    gid: Small
     name: str | None = None
 
 
 class User(msgspec.Struct, frozen=True, kw_only=True):
     """Whose permissions are judged."""
 
-    uid: Maybe[int] = NOT
+    uid: Maybe[Small] = NOT
     name: Maybe[str | None] = NOT
     groups: Maybe[tuple[Group, ...]] = NOT  # of this process
     known_groups: tuple[Group, ...] = ()  # of /etc/group: those that matter for GPUs (render, video ...)
@@ -87,24 +88,24 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
     virtual: Maybe[str | None] = NOT  # hypervisor: "kvm", "vmware", "microsoft" ...; None: none
     container: Maybe[str | None] = NOT  # docker, podman, containerd, kubernetes, lxc, apptainer; None: none
     kubernetes: Maybe[bool] = NOT
-    wsl: Maybe[int | None] = NOT  # 1, 2; None: not WSL
-    cgroup: Maybe[int | None] = NOT  # 1, 2
-    memory: Maybe[int] = NOT  # bytes, of the machine
-    memory_available: Maybe[int] = NOT  # bytes
-    memory_limit: Maybe[int | None] = NOT  # bytes, of the cgroup; None: no limit
-    cpus: Maybe[float] = NOT  # usable cores, the cgroup's quota counted in
-    memlock: Maybe[int | None] = NOT  # bytes; None: unlimited
+    wsl: Maybe[Small | None] = NOT  # 1, 2; None: not WSL
+    cgroup: Maybe[Small | None] = NOT  # 1, 2
+    memory: Maybe[Count] = NOT  # bytes, of the machine
+    memory_available: Maybe[Count] = NOT  # bytes
+    memory_limit: Maybe[Count | None] = NOT  # bytes, of the cgroup; None: no limit
+    cpus: Maybe[Number] = NOT  # usable cores, the cgroup's quota counted in
+    memlock: Maybe[Count | None] = NOT  # bytes; None: unlimited
     shm: Shm = Shm()
     folders: tuple[Folder, ...] = ()  # caches: PyTorch, Triton, CuPy, CUDA, Hugging Face, TMPDIR
     user: User = User()
     selinux: Maybe[str | None] = NOT  # enforcing, permissive, disabled; None: not in this kernel
     environment: dict[str, str] = {}  # the variables that matter for GPUs; tokens are masked
     working_directory_shadows: tuple[str, ...] = ()  # torch.py, numpy/ ... in the working directory
-    uptime: Maybe[float] = NOT  # seconds since the machine started
+    uptime: Maybe[Seconds] = NOT  # seconds since the machine started
     cpu_list: Maybe[str] = NOT  # processors on which this process may run, "0-15"
     numa_balancing: Maybe[bool | None] = NOT  # the kernel moves pages between nodes; None: a kernel without
-    address_space: Maybe[int | None] = NOT  # bytes that a process may map (ulimit -v); None: unlimited
+    address_space: Maybe[Count | None] = NOT  # bytes that a process may map (ulimit -v); None: unlimited
     may_lock: Maybe[bool] = NOT  # CAP_IPC_LOCK: memlock does not bind this process
     rdma: Maybe[bool] = NOT  # /dev/infiniband holds a device
-    l4t: Maybe[str | None] = NOT  # Jetson Linux: "36.4.3"; None: no Jetson
+    l4t: Maybe[Version | None] = NOT  # Jetson Linux: "36.4.3"; None: no Jetson
     thunderbolt: Maybe[tuple[Thunderbolt, ...]] = NOT

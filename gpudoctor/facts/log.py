@@ -2,6 +2,7 @@
 
 import msgspec
 
+from gpudoctor.facts.words import Seconds, Whole
 from gpudoctor.maybe import Maybe, Unknown
 
 NOT = Unknown()
@@ -12,9 +13,9 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
 
     kind: str
     text: str
-    seconds: float | None = None  # since boot
+    seconds: Seconds | None = None  # since boot
     gpu: str | None = None  # PCI address "0000:07:00.0"
-    code: int | None = None  # Xid or SXid
+    code: Whole | None = None  # Xid or SXid
     what: dict[str, str] = {}  # other named parts of the message: module, branch, driver, pid ...
 
 
@@ -23,5 +24,5 @@ class KernelLog(msgspec.Struct, frozen=True, kw_only=True):
 
     source: str | None = None  # /dev/kmsg, journalctl, dmesg
     events: Maybe[tuple[Event, ...]] = NOT
-    first: Maybe[float | None] = NOT  # seconds of the oldest line: above some seconds the ring has wrapped
-    now: Maybe[float] = NOT  # seconds since boot when the log was read: what the events' times are weighed against
+    first: Maybe[Seconds | None] = NOT  # seconds of the oldest line: above some seconds the ring has wrapped
+    now: Maybe[Seconds] = NOT  # seconds since boot when the log was read: what the events' times are weighed against

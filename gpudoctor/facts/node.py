@@ -2,6 +2,7 @@
 
 import msgspec
 
+from gpudoctor.facts.words import Small
 from gpudoctor.maybe import Maybe, Unknown
 
 NOT = Unknown()
@@ -12,8 +13,8 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
 
     path: str
     mode: Maybe[str] = NOT  # "666"
-    uid: Maybe[int] = NOT
-    gid: Maybe[int] = NOT
-    major: Maybe[int] = NOT
-    minor: Maybe[int] = NOT
+    uid: Maybe[Small] = NOT
+    gid: Maybe[Small] = NOT
+    major: Maybe[Small] = NOT
+    minor: Maybe[Small] = NOT
     error: Maybe[str | None] = NOT  # errno of open(O_RDWR): "EACCES", "EPERM"; None: it opens

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from gpudoctor.facts.words import Version, Whole
 from gpudoctor.maybe import Maybe, Unknown
 
 NOT = Unknown()
@@ -14,7 +15,7 @@ class Adapter(msgspec.Struct, frozen=True, kw_only=True):
     vendor: str | None = None  # PCI vendor "10de"; None: it is no PCI device (remote desktop, virtual displays)
     device: str | None = None
     driver: str | None = None  # version as Windows counts: "32.0.15.5222"
-    problem: int | None = None  # Device Manager's code: 0 well, 22 disabled, 43 stopped; None: it says none
+    problem: Whole | None = None  # Device Manager's code: 0 well, 22 disabled, 43 stopped; None: it says none
 
 
 class Nt(msgspec.Struct, frozen=True, kw_only=True):
@@ -22,4 +23,4 @@ class Nt(msgspec.Struct, frozen=True, kw_only=True):
 
     adapters: Maybe[tuple[Adapter, ...]] = NOT
     long_paths: Maybe[bool | None] = NOT  # paths longer than 260 characters are allowed
-    vc_runtime: Maybe[str | None] = NOT  # Microsoft's C++ runtime: "14.38.33130"; None: not installed
+    vc_runtime: Maybe[Version | None] = NOT  # Microsoft's C++ runtime: "14.38.33130"; None: not installed

@@ -3,7 +3,7 @@
 import msgspec
 
 from gpudoctor.facts.node import Node
-from gpudoctor.facts.words import Capability, Release
+from gpudoctor.facts.words import Capability, Count, Gpus, Release, Small, Version, Whole
 from gpudoctor.maybe import Maybe, Unknown
 
 NOT = Unknown()
@@ -32,7 +32,7 @@ class Dkms(msgspec.Struct, frozen=True, kw_only=True):
 class NvidiaKernel(msgspec.Struct, frozen=True, kw_only=True):
     """The kernel's half of NVIDIA's driver."""
 
-    loaded: Maybe[str | None] = NOT  # version of the loaded module; None: not loaded
+    loaded: Maybe[Version | None] = NOT  # version of the loaded module; None: not loaded
     flavour: Maybe[str | None] = NOT  # of the loaded module: open, proprietary
     modules: Maybe[tuple[str, ...]] = NOT  # loaded ones that matter: nvidia, nvidia_uvm, nouveau, mlx5_ib ...
     on_disk: Maybe[tuple[DiskModule, ...]] = NOT  # for the running kernel
@@ -48,7 +48,7 @@ class NvidiaKernel(msgspec.Struct, frozen=True, kw_only=True):
     parameters: dict[str, str] = {}  # /proc/driver/nvidia/params of the loaded module
     gpus: Maybe[tuple[str, ...]] = NOT  # PCI addresses under /proc/driver/nvidia/gpus
     nodes: Maybe[tuple[Node, ...]] = NOT  # /dev/nvidia*, /dev/nvidia-caps/*, /dev/dxg
-    uvm_major: Maybe[int | None] = NOT  # of nvidia-uvm in /proc/devices; None: not registered
+    uvm_major: Maybe[Small | None] = NOT  # of nvidia-uvm in /proc/devices; None: not registered
     fabric_manager: Maybe[str | None] = NOT  # systemd's word: active, inactive, failed; None: not installed
     fabric_manager_version: Maybe[str | None] = NOT
     # NVLink's subnet manager (nvlsm), which the fabric manager needs on HGX B200 and newer: its program; None: none.
@@ -78,17 +78,17 @@ class Library(msgspec.Struct, frozen=True, kw_only=True):
     version: Maybe[str | None] = NOT  # from the file's name: "550.54.14"
     why: str = ""  # LD_LIBRARY_PATH, cache, default directory, WSL ...
     kind: str = "driver"  # driver, compat, stub, wsl, wheel, toolkit, system, other
-    size: int | None = None  # bytes; 0: an empty file
+    size: Count | None = None  # bytes; 0: an empty file
 
 
 class CudaDevice(msgspec.Struct, frozen=True, kw_only=True):
     """A device as libcuda lists it, after CUDA_VISIBLE_DEVICES."""
 
-    index: int
+    index: Small
     name: Maybe[str] = NOT
     uuid: Maybe[str | None] = NOT
     capability: Maybe[Capability] = NOT
-    memory: Maybe[int] = NOT  # bytes
+    memory: Maybe[Count] = NOT  # bytes
     address: Maybe[str | None] = NOT
 
 
@@ -97,12 +97,12 @@ class Cuda(msgspec.Struct, frozen=True, kw_only=True):
 
     libraries: Maybe[tuple[Library, ...]] = NOT  # every libcuda.so.1 in the loader's order; empty: none
     loaded: Maybe[str | None] = NOT  # the file that the child had mapped
-    code: Maybe[int | None] = NOT  # cuInit's result; None: there is no library to ask
+    code: Maybe[Whole | None] = NOT  # cuInit's result; None: there is no library to ask
     name: Maybe[str | None] = NOT  # CUDA_ERROR_NO_DEVICE
     text: Maybe[str | None] = NOT
     version: Maybe[Release | None] = NOT  # CUDA version of the driver: "12.4"
     devices: Maybe[tuple[CudaDevice, ...]] = NOT
-    unmasked_code: Maybe[int | None] = NOT  # cuInit's result without CUDA_VISIBLE_DEVICES; None: not set
+    unmasked_code: Maybe[Whole | None] = NOT  # cuInit's result without CUDA_VISIBLE_DEVICES; None: not set
     hung: str | None = None  # the stage in which the child stopped answering
     died: str | None = None  # the signal that ended the child
 
@@ -112,11 +112,11 @@ class Nvml(msgspec.Struct, frozen=True, kw_only=True):
 
     libraries: Maybe[tuple[Library, ...]] = NOT
     loaded: Maybe[str | None] = NOT
-    code: Maybe[int | None] = NOT  # nvmlInit's result; None: there is no library to ask
+    code: Maybe[Whole | None] = NOT  # nvmlInit's result; None: there is no library to ask
     text: Maybe[str | None] = NOT
-    driver_version: Maybe[str | None] = NOT
+    driver_version: Maybe[Version | None] = NOT
     cuda_version: Maybe[Release | None] = NOT
-    count: Maybe[int | None] = NOT  # nvmlDeviceGetCount
+    count: Maybe[Gpus | None] = NOT  # nvmlDeviceGetCount
     confidential: Maybe[bool | None] = NOT  # confidential computing is on; None: not for these GPUs
     accepts_work: Maybe[bool | None] = NOT  # with it on: whether the GPUs are set ready for programs
     hung: str | None = None

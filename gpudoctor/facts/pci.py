@@ -2,7 +2,7 @@
 
 import msgspec
 
-from gpudoctor.facts.words import Capability
+from gpudoctor.facts.words import Capability, Count, Generation, Lanes, Small
 from gpudoctor.maybe import Maybe, Unknown
 
 NOT = Unknown()
@@ -28,18 +28,18 @@ class PciDevice(msgspec.Struct, frozen=True, kw_only=True):
     capability: Maybe[Capability | None] = NOT  # compute capability, "8.9"
     gfx: Maybe[str | None] = NOT  # "gfx1100"
     integrated: Maybe[bool] = NOT  # part of the processor
-    link_generation: Maybe[int | None] = NOT  # now; None: no PCIe link
-    link_width: Maybe[int | None] = NOT
-    link_generation_max: Maybe[int | None] = NOT
-    link_width_max: Maybe[int | None] = NOT
-    numa_node: Maybe[int | None] = NOT  # None: the machine has one node
+    link_generation: Maybe[Generation | None] = NOT  # now; None: no PCIe link
+    link_width: Maybe[Lanes | None] = NOT
+    link_generation_max: Maybe[Generation | None] = NOT
+    link_width_max: Maybe[Lanes | None] = NOT
+    numa_node: Maybe[Small | None] = NOT  # None: the machine has one node
     power_state: Maybe[str | None] = NOT  # "D0", "D3cold"
     runtime_status: Maybe[str | None] = NOT  # "active", "suspended"
-    bar1: Maybe[int | None] = NOT  # bytes of BAR1 (NVIDIA), BAR0 (AMD), BAR2 (Intel): the CPU's way into the memory
+    bar1: Maybe[Count | None] = NOT  # bytes of BAR1 (NVIDIA), BAR0 (AMD), BAR2 (Intel): the CPU's way into the memory
     # What lies between the device and the memory; only of GPUs.
     ports: Maybe[tuple[str, ...]] = NOT  # addresses of the bridges above it, the root port first
     iommu: Maybe[str | None] = NOT  # kind of its IOMMU domain: "identity", "DMA", "DMA-FQ"; None: no IOMMU
     acs: Maybe[bool | None] = NOT  # the port above it sends its peers' requests up (ACS); None: it has no ACS
     local_cpus: Maybe[str | None] = NOT  # processors of its NUMA node, "0-31,64-95"
     # Corrected errors of the link since boot, of both its ends: (("BadTLP", 12), ...); None: no error reporting.
-    link_errors: Maybe[tuple[tuple[str, int], ...] | None] = NOT
+    link_errors: Maybe[tuple[tuple[str, Count], ...] | None] = NOT

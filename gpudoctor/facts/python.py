@@ -3,6 +3,7 @@
 import msgspec
 
 from gpudoctor.facts.framework import Framework
+from gpudoctor.facts.words import Count, Seconds, Small, Version
 from gpudoctor.maybe import Maybe, Unknown
 
 NOT = Unknown()
@@ -16,7 +17,7 @@ class Package(msgspec.Struct, frozen=True, kw_only=True):
     folder: str  # the sys.path entry that holds it
     installer: str | None = None  # pip, uv, conda, poetry
     requires: tuple[str, ...] = ()  # only of the packages that matter for GPUs
-    files: int | None = None  # how many of its files RECORD names; None: no RECORD
+    files: Count | None = None  # how many of its files RECORD names; None: no RECORD
     missing: tuple[str, ...] = ()  # files of RECORD that are gone (only of packages that matter)
     libraries: tuple[str, ...] = ()  # base names of its shared libraries (only of packages that matter)
     lost: tuple[str, ...] = ()  # METADATA, RECORD where it lacks them (only of packages that matter)
@@ -101,9 +102,9 @@ class Python(msgspec.Struct, frozen=True, kw_only=True):
     why: str = ""  # --python, VIRTUAL_ENV, CONDA_PREFIX, found in this directory ..., this interpreter
     error: str | None = None  # why it could not be asked at all
     real: Maybe[str] = NOT
-    version: Maybe[str] = NOT  # "3.11.7"
+    version: Maybe[Version] = NOT  # "3.11.7"
     implementation: Maybe[str] = NOT  # cpython
-    bits: Maybe[int] = NOT
+    bits: Maybe[Small] = NOT
     architecture: Maybe[str] = NOT  # "x86_64", "arm64", "AMD64": as uname says to it, which under Rosetta is another
     prefix: Maybe[str] = NOT
     base_prefix: Maybe[str] = NOT
@@ -123,7 +124,7 @@ class Python(msgspec.Struct, frozen=True, kw_only=True):
     unmet: tuple[Unmet, ...] = ()
     extensions: tuple[Extension, ...] = ()
     frameworks: tuple[Framework, ...] = ()
-    startup: Maybe[float] = NOT  # seconds
+    startup: Maybe[Seconds] = NOT  # seconds
     keras_backend: Maybe[str | None] = NOT  # the one that Keras 3 takes: tensorflow, torch, jax ...; None: no Keras 3
     keras_backend_by: str = ""  # KERAS_BACKEND, the path of keras.json, or "default"
     elsewhere: Maybe[tuple[Elsewhere, ...]] = NOT  # looked for only where this one has no framework

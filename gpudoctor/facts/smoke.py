@@ -4,6 +4,7 @@ from typing import Literal
 
 import msgspec
 
+from gpudoctor.facts.words import Count, Generation, Lanes, Number, Seconds, Small, Whole
 from gpudoctor.maybe import Maybe, Unknown
 
 NOT = Unknown()
@@ -28,9 +29,9 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     name: str  # "rate", "error", "h2d pinned"
-    value: float
+    value: Number
     unit: str  # TFLOP/s, GB/s, images/s, s, ratio, elements, bytes, MHz
-    samples: tuple[float, ...] = ()
+    samples: tuple[Number, ...] = ()
     method: str = ""  # how it was measured, in a few words
 
 
@@ -41,18 +42,18 @@ class During(msgspec.Struct, frozen=True, kw_only=True):
     Counters are how much they grew.
     """
 
-    samples: int = 0
-    sm_clock: Maybe[float | None] = NOT  # median while the test was timed
-    sm_clock_min: Maybe[float | None] = NOT
-    memory_clock: Maybe[float | None] = NOT  # median
-    temperature: Maybe[float | None] = NOT  # highest
-    power: Maybe[float | None] = NOT  # highest
+    samples: Small = 0
+    sm_clock: Maybe[Number | None] = NOT  # median while the test was timed
+    sm_clock_min: Maybe[Number | None] = NOT
+    memory_clock: Maybe[Number | None] = NOT  # median
+    temperature: Maybe[Number | None] = NOT  # highest
+    power: Maybe[Number | None] = NOT  # highest
     reasons: Maybe[tuple[str, ...] | None] = NOT  # that held the clocks at any moment, named as in Gpu.event_reasons
-    link_generation: Maybe[int | None] = NOT  # highest that was seen: links train up under load
-    link_width: Maybe[int | None] = NOT  # at that moment
-    ecc_corrected: Maybe[int | None] = NOT
-    ecc_uncorrected: Maybe[int | None] = NOT
-    pcie_replays: Maybe[int | None] = NOT
+    link_generation: Maybe[Generation | None] = NOT  # highest that was seen: links train up under load
+    link_width: Maybe[Lanes | None] = NOT  # at that moment
+    ecc_corrected: Maybe[Whole | None] = NOT
+    ecc_uncorrected: Maybe[Whole | None] = NOT
+    pcie_replays: Maybe[Whole | None] = NOT
 
 
 class SmokeTest(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,9 +64,9 @@ class SmokeTest(msgspec.Struct, frozen=True, kw_only=True):
     outcome: Outcome = "not reached"
     says: str = ""  # why, where it is not done
     error: Error | None = None
-    seconds: float | None = None
+    seconds: Seconds | None = None
     figures: tuple[Figure, ...] = ()
-    notes: dict[str, bool | int | float | str | None] = {}  # what else decides: {"pinned": True, "size": 8192}
+    notes: dict[str, bool | Whole | Number | str | None] = {}  # what else decides: {"pinned": True, "size": 8192}
     during: During = During()
 
     def figure(self, name: str) -> float | None:
@@ -83,19 +84,19 @@ class SmokeRun(msgspec.Struct, frozen=True, kw_only=True):
     gpu: str | None = None  # its key as gpudoctor.subjects.gpu_key gives it; None: the CPU, or several GPUs
     label: str = "CPU"  # "GPU 0", "GPUs 0-7", "CPU"
     name: str | None = None  # of the device, as the backend calls it
-    processors: int | None = None  # streaming multiprocessors or compute units that the backend may use
-    copy_engines: int | None = None  # CUDA's asyncEngineCount
-    memory_free: int | None = None  # bytes, before the tests
+    processors: Small | None = None  # streaming multiprocessors or compute units that the backend may use
+    copy_engines: Small | None = None  # CUDA's asyncEngineCount
+    memory_free: Count | None = None  # bytes, before the tests
     mig: bool = False  # a slice of a GPU
-    others: Maybe[int | None] = NOT  # other processes that computed on the GPU before the tests
-    utilisation: Maybe[int | None] = NOT  # per cent, before the tests
+    others: Maybe[Small | None] = NOT  # other processes that computed on the GPU before the tests
+    utilisation: Maybe[Small | None] = NOT  # per cent, before the tests
     stage: str = "start"  # the last stage that began
     outcome: Outcome = "not reached"  # of the process as a whole: done, failed, hung, died, stopped
     says: str = ""
     error: Error | None = None
-    import_seconds: float | None = None
-    start_seconds: float | None = None  # choosing the device and making its context
-    threads: int | None = None  # that the CPU side may use
+    import_seconds: Seconds | None = None
+    start_seconds: Seconds | None = None  # choosing the device and making its context
+    threads: Small | None = None  # that the CPU side may use
     stderr: str = ""  # its last lines
     tests: tuple[SmokeTest, ...] = ()
 
@@ -103,7 +104,7 @@ class SmokeRun(msgspec.Struct, frozen=True, kw_only=True):
 class Smoke(msgspec.Struct, frozen=True, kw_only=True):
     """All smoke tests of one examination; no run: none was asked for."""
 
-    seconds: float = 0.0
+    seconds: Seconds = 0.0
     instead: bool = False  # no GPU was found, and nobody chose the CPU: nothing was run
     digits: str = ""  # what the training step saw: "256 rendered digits", "MNIST (torchvision, verified)"
     runs: tuple[SmokeRun, ...] = ()

@@ -3,6 +3,7 @@
 import msgspec
 
 from gpudoctor.facts.nvidia import Library
+from gpudoctor.facts.words import Version
 from gpudoctor.maybe import Maybe, Unknown
 
 NOT = Unknown()
@@ -13,7 +14,7 @@ class Nvcc(msgspec.Struct, frozen=True, kw_only=True):
 
     path: str
     real: str
-    version: Maybe[str | None] = NOT  # "12.4"
+    version: Maybe[Version | None] = NOT  # "12.4"
     on_path: bool = False
 
 
@@ -23,7 +24,7 @@ class CudaHome(msgspec.Struct, frozen=True, kw_only=True):
     path: str | None = None  # None: no toolkit found
     why: str = ""  # CUDA_HOME, CUDA_PATH, nvcc on PATH, /usr/local/cuda
     exists: Maybe[bool] = NOT
-    nvcc: Maybe[str | None] = NOT  # version of its bin/nvcc; None: it has none
+    nvcc: Maybe[Version | None] = NOT  # version of its bin/nvcc; None: it has none
     headers: Maybe[bool] = NOT  # include/cuda_runtime.h
 
 

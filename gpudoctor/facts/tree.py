@@ -1,5 +1,7 @@
 """The root of the tree of facts."""
 
+from datetime import datetime
+
 import msgspec
 
 from gpudoctor.facts.amd import Amd
@@ -18,6 +20,7 @@ from gpudoctor.facts.python import Python
 from gpudoctor.facts.smoke import Smoke
 from gpudoctor.facts.toolkit import Toolkits
 from gpudoctor.facts.windows import Windows
+from gpudoctor.facts.words import Moment, Seconds
 from gpudoctor.maybe import Maybe, Unknown
 
 SCHEMA = "gpudoctor.facts/1"
@@ -28,8 +31,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
 
     schema: str = SCHEMA
     version: str = ""  # of gpudoctor
-    created: str = ""  # ISO 8601, UTC
-    seconds: float = 0.0  # that gathering took
+    created: Moment = ""  # ISO 8601, UTC
+    seconds: Seconds = 0.0  # that gathering took
     quick: bool = False  # frameworks were not imported
     failed: tuple[tuple[str, str], ...] = ()  # parts whose probe failed or did not end, and why: a fault of ours
     host: Host = Host()
@@ -48,3 +51,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     toolkits: Toolkits = Toolkits()
     pythons: tuple[Python, ...] = ()
     smoke: Smoke = Smoke()
+
+    def __post_init__(self) -> None:
+        """Hold that the moment is one: the 30th of February has its form, too."""
+        if self.created:
+            datetime.fromisoformat(self.created)

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from gpudoctor.facts.words import Count, Number
 from gpudoctor.report.model import FixEntry
 
 SCHEMA = "gpudoctor.fleet/1"
@@ -32,8 +33,8 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True):
     says: str  # of one of the nodes, as an example
     example: str  # that node
     nodes: str  # folded: node[001-128,140]
-    count: int  # nodes
-    times: int = 0  # findings: several GPUs of a node may have it
+    count: Count  # nodes
+    times: Count = 0  # findings: several GPUs of a node may have it
     fixes: tuple[FixEntry, ...] = ()  # of the example
     run: str = ""  # the command of ours that carries one of them out, on the node
     references: tuple[str, ...] = ()
@@ -44,7 +45,7 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
 
     hardware: str  # "8 x NVIDIA H100 80GB HBM3"
     nodes: str
-    count: int
+    count: Count
     facts: dict[str, str] = {}  # what more than half of those have of whom it is known
 
 
@@ -53,7 +54,7 @@ class Departure(msgspec.Struct, frozen=True, kw_only=True):
 
     value: str
     nodes: str
-    count: int
+    count: Count
 
 
 class Drift(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,10 +63,10 @@ class Drift(msgspec.Struct, frozen=True, kw_only=True):
     hardware: str
     fact: str  # its path: nvidia.kernel.loaded, gpus.*.vbios, packages.torch
     majority: str  # the value that most have; empty: no value has a majority
-    count: int  # nodes that have it
-    known: int  # nodes of which the fact is known
+    count: Count  # nodes that have it
+    known: Count  # nodes of which the fact is known
     departures: tuple[Departure, ...]  # of most nodes first; none: too varied, nearly every node has a value of its own
-    values: int = 0  # different ones that there are
+    values: Count = 0  # different ones that there are
 
 
 class Outlier(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,8 +74,8 @@ class Outlier(msgspec.Struct, frozen=True, kw_only=True):
 
     node: str
     device: str  # GPU 3
-    value: float
-    deviations: float  # from the median, in robust standard deviations; below: negative
+    value: Number
+    deviations: Number  # from the median, in robust standard deviations; below: negative
 
 
 class Spread(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,15 +84,15 @@ class Spread(msgspec.Struct, frozen=True, kw_only=True):
     hardware: str
     figure: str  # pytorch.transfer.h2d pinned
     unit: str
-    count: int  # values
-    least: float
-    low: float  # 5 % are below it
-    median: float
-    high: float  # 95 % are below it
-    most: float
-    deviation: float  # robust standard deviation: 1.4826 times the median absolute deviation
+    count: Count  # values
+    least: Number
+    low: Number  # 5 % are below it
+    median: Number
+    high: Number  # 95 % are below it
+    most: Number
+    deviation: Number  # robust standard deviation: 1.4826 times the median absolute deviation
     outliers: tuple[Outlier, ...] = ()
-    more: int = 0  # outliers that are not listed
+    more: Count = 0  # outliers that are not listed
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
@@ -100,7 +101,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     kind: str  # worse, better, appeared, vanished, cause, solved, fact, figure
     says: str
     nodes: str = ""
-    count: int = 0
+    count: Count = 0
 
 
 class Missing(msgspec.Struct, frozen=True, kw_only=True):
@@ -109,7 +110,7 @@ class Missing(msgspec.Struct, frozen=True, kw_only=True):
     state: str
     why: str
     nodes: str
-    count: int
+    count: Count
 
 
 class Fleet(msgspec.Struct, frozen=True, kw_only=True):
@@ -118,9 +119,9 @@ class Fleet(msgspec.Struct, frozen=True, kw_only=True):
     schema: str = SCHEMA
     version: str = ""
     created: str = ""
-    total: int = 0  # nodes, with those that did not report
+    total: Count = 0  # nodes, with those that did not report
     states: dict[str, str] = {}  # state: the nodes in it, folded; in the order of STATES
-    counts: dict[str, int] = {}  # state: how many
+    counts: dict[str, Count] = {}  # state: how many
     causes: tuple[Cause, ...] = ()  # worst first, then by how many nodes have them
     missing: tuple[Missing, ...] = ()
     groups: tuple[Group, ...] = ()

@@ -51,7 +51,7 @@ def _wrong(name: str, value: str) -> str | None:
 
 
 def _wrong_size(value: str) -> str | None:
-    number = re.match(r"\d+", value)
+    number = re.match(r"[0-9]{1,18}", value)
     if number is None:
         return "the value has to be a number of MiB"
     return f"the value has to be greater than {_LEAST_MB}" if int(number[0]) < _LEAST_MB else None

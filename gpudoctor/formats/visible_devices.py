@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from gpudoctor.digits import number_of
+
 QUOTES = "'\"\u201c\u201d\u2018\u2019"  # straight ones, and those that word processors make of them
 
 
@@ -46,7 +48,7 @@ def cuda(text: str, uuids: Sequence[str | None]) -> Mask:
 
 def _index(entry: str, count: int) -> tuple[int | None, str | None]:
     """The number with which an entry begins; the driver reads like strtol(3): "1gpu" is 1."""
-    found = re.match(r"[+-]?\d+", entry.strip())
+    found = re.match(r"[+-]?[0-9]{1,18}", entry.strip())
     if found is None:
         return None, "malformed"
     number = int(found[0])
@@ -101,9 +103,10 @@ def _amd(text: str, uuids: Sequence[str | None], *, twice: bool) -> Mask:
 def _plain(word: str, count: int) -> tuple[int | None, str | None]:
     if re.fullmatch(r"-\d+", word):
         return None, "negative"
-    if not word.isdecimal():
+    number = number_of(word)
+    if number is None:
         return None, "malformed"
-    return (int(word), None) if int(word) < count else (None, "index")
+    return (number, None) if number < count else (None, "index")
 
 
 def is_quoted(text: str) -> bool:

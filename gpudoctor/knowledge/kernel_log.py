@@ -5,6 +5,7 @@ from functools import cache
 
 import msgspec
 
+from gpudoctor.digits import number_of
 from gpudoctor.knowledge.table import Table, load
 
 _ADDRESS = r"(?:[0-9a-fA-F]{4,8}:)?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}(?:\.[0-7])?"
@@ -43,7 +44,8 @@ class Event(msgspec.Struct, frozen=True, omit_defaults=True):
     @property
     def number(self) -> int | None:
         """The code as a number: an Xid, an SXid, an errno; None where it is none."""
-        return int(self.code) if self.code and self.code.removeprefix("-").isdigit() else None
+        number = number_of((self.code or "").removeprefix("-"))
+        return -number if number and str(self.code).startswith("-") else number
 
 
 @cache

@@ -1,11 +1,19 @@
 """Which compiled GPU code runs on which compute capability: the same rule for every framework."""
 
-import re
 from typing import Literal
+
+from gpudoctor.maybe import UnknownFactError
+from gpudoctor.patterns import pattern
 
 # Jetson chips run only what was compiled for exactly them (CUDA C++ programming guide, "Binary
 # compatibility": https://docs.nvidia.com/cuda/cuda-c-programming-guide/#binary-compatibility).
 _JETSON = frozenset({"5.3", "6.2", "7.2", "8.7"})
+# The numbers of a version, none of more digits than a moment to the second has, as nightly builds bear it.
+_NUMBERS = pattern(r"[0-9]{1,18}(?:\.[0-9]{1,18})*(?=$|[^0-9.]|\.(?:$|[^0-9]))")
+
+
+class NoVersionError(UnknownFactError, ValueError):
+    """A text is no version: what it would decide is unknown, not broken."""
 
 
 def version(text: str) -> tuple[int, ...]:
@@ -14,11 +22,11 @@ def version(text: str) -> tuple[int, ...]:
     What follows the numbers does not count: "2.15.0rc1+cu132" is (2, 15, 0).
 
     Raises:
-        ValueError: the text does not begin with a number.
+        NoVersionError: the text does not begin with a number, or one of its numbers has more digits than any version.
     """
-    found = re.match(r"\d+(?:\.\d+)*", text)
+    found = _NUMBERS.match(text)
     if found is None:
-        raise ValueError(f"not a version: {text!r}")
+        raise NoVersionError(f"{text[:60]!r} is no version")
     return tuple(int(part) for part in found.group().split("."))
 
 

@@ -5,6 +5,7 @@ from functools import cache
 
 import msgspec
 
+from gpudoctor.digits import number_of
 from gpudoctor.knowledge.kernels import version
 from gpudoctor.knowledge.table import Table, load
 
@@ -157,10 +158,10 @@ def gfx_of_target_version(number: int) -> str | None:
 
 def gfx_of_override(text: str) -> str | None:
     """Return the gfx target that HSA_OVERRIDE_GFX_VERSION names: "10.3.0" is "gfx1030"; None if malformed."""
-    parts = text.split(".")
-    if len(parts) != 3 or not all(part.isdigit() for part in parts):
+    parts = [number for part in text.split(".") if (number := number_of(part)) is not None]
+    if len(parts) != 3 or text.count(".") != 2:
         return None
-    return f"gfx{int(parts[0])}{int(parts[1]):x}{int(parts[2]):x}"
+    return f"gfx{parts[0]}{parts[1]:x}{parts[2]:x}"
 
 
 def newest() -> str:

@@ -32,7 +32,7 @@ def read(data: bytes) -> tuple[Line, ...]:
         if text.strip():
             try:
                 found.append(decode(text))
-            except (msgspec.DecodeError, UnicodeError) as error:
+            except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
                 raise RecordingError(f"Line {number} of the recording is wrong: {error}.") from None
     if not found or found[0].schema != SCHEMA:
         raise RecordingError(f'The file is no recording: its first line does not say "schema": "{SCHEMA}".')

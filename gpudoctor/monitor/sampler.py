@@ -114,7 +114,11 @@ class Sampler:
     def _take(self, text: str) -> None:
         try:
             line = decode(text)
-        except (msgspec.DecodeError, UnicodeError):  # cut short by its death, or printed by the interpreter
+        except (
+            msgspec.DecodeError,
+            UnicodeError,
+            RecursionError,
+        ):  # cut short, or printed by the interpreter
             return
         self._heard = time.monotonic()
         self._stage = line.stage or self._stage

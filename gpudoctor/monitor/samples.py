@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from gpudoctor.facts.words import Celsius, Count, Generation, Gpus, Lanes, Number, Seconds, Small, Whole
 from gpudoctor.knowledge.nvml import event_reasons
 from gpudoctor.maybe import Maybe, Unknown
 
@@ -20,20 +21,20 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     GPU sees it (rx: towards the GPU). `at` is in seconds. None: the GPU has no such thing; Unknown: nobody could say.
     """
 
-    at: float
-    utilisation: Maybe[int | None] = NOT
-    memory_used: Maybe[int | None] = NOT
-    temperature: Maybe[float | None] = NOT
-    power: Maybe[float | None] = NOT
-    sm_clock: Maybe[float | None] = NOT
-    memory_clock: Maybe[float | None] = NOT
-    fan: Maybe[int | None] = NOT
-    performance_state: Maybe[int | None] = NOT
-    event_reasons: int | tuple[str, ...] | Unknown | None = NOT  # NVML's bits, or their names
-    pcie_rx: Maybe[float | None] = NOT
-    pcie_tx: Maybe[float | None] = NOT
-    link_generation: Maybe[int | None] = NOT
-    link_width: Maybe[int | None] = NOT
+    at: Seconds
+    utilisation: Maybe[Small | None] = NOT
+    memory_used: Maybe[Count | None] = NOT
+    temperature: Maybe[Number | None] = NOT
+    power: Maybe[Number | None] = NOT
+    sm_clock: Maybe[Number | None] = NOT
+    memory_clock: Maybe[Number | None] = NOT
+    fan: Maybe[Small | None] = NOT
+    performance_state: Maybe[Small | None] = NOT
+    event_reasons: Whole | tuple[str, ...] | Unknown | None = NOT  # NVML's bits, or their names
+    pcie_rx: Maybe[Number | None] = NOT
+    pcie_tx: Maybe[Number | None] = NOT
+    link_generation: Maybe[Generation | None] = NOT
+    link_width: Maybe[Lanes | None] = NOT
 
     @property
     def reasons(self) -> Maybe[tuple[str, ...] | None]:
@@ -47,8 +48,8 @@ class Slice(msgspec.Struct, frozen=True, kw_only=True):
 
     uuid: Maybe[str | None] = NOT
     name: Maybe[str | None] = NOT
-    memory: Maybe[int | None] = NOT
-    memory_used: Maybe[int | None] = NOT
+    memory: Maybe[Count | None] = NOT
+    memory_used: Maybe[Count | None] = NOT
 
 
 class Device(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,15 +57,15 @@ class Device(msgspec.Struct, frozen=True, kw_only=True):
 
     name: Maybe[str | None] = NOT
     address: Maybe[str | None] = NOT
-    memory: Maybe[int | None] = NOT
-    temperature_slowdown: Maybe[int | None] = NOT
-    power_limit: Maybe[float | None] = NOT
-    sm_clock_max: Maybe[int | None] = NOT
-    memory_clock_max: Maybe[int | None] = NOT
-    link_generation_max: Maybe[int | None] = NOT
-    link_width_max: Maybe[int | None] = NOT
-    pcie_replays: Maybe[int | None] = NOT
-    ecc_uncorrected: Maybe[int | None] = NOT
+    memory: Maybe[Count | None] = NOT
+    temperature_slowdown: Maybe[Celsius | None] = NOT
+    power_limit: Maybe[Number | None] = NOT
+    sm_clock_max: Maybe[Small | None] = NOT
+    memory_clock_max: Maybe[Small | None] = NOT
+    link_generation_max: Maybe[Generation | None] = NOT
+    link_width_max: Maybe[Lanes | None] = NOT
+    pcie_replays: Maybe[Count | None] = NOT
+    ecc_uncorrected: Maybe[Count | None] = NOT
     nvlinks: Maybe[tuple[bool, ...] | None] = NOT  # one entry a link: up or not
     mig: Maybe[bool | None] = NOT
     mig_devices: Maybe[tuple[Slice, ...] | None] = NOT
@@ -73,11 +74,11 @@ class Device(msgspec.Struct, frozen=True, kw_only=True):
 class Process(msgspec.Struct, frozen=True, kw_only=True):
     """A process that uses a GPU; `kind` is C (computing), G (graphics), or C+G; `user` a name or a number."""
 
-    pid: int
+    pid: Small
     kind: Maybe[str] = NOT
-    memory: Maybe[int | None] = NOT
+    memory: Maybe[Count | None] = NOT
     name: Maybe[str | None] = NOT  # None: not in this PID namespace
-    user: Maybe[int | str | None] = NOT
+    user: Maybe[Small | str | None] = NOT
 
 
 class Line(msgspec.Struct, omit_defaults=True, kw_only=True):
@@ -87,13 +88,13 @@ class Line(msgspec.Struct, omit_defaults=True, kw_only=True):
     title: str | None = None
     vendor: str | None = None
     gpu: str | None = None
-    at: float | None = None
+    at: Seconds | None = None
     device: dict[str, Any] | None = None
     sample: Sample | None = None
     processes: tuple[Process, ...] | Unknown | None = None
     refused: Maybe[None] = None
     stage: str | None = None
-    count: int | Unknown | None = None
+    count: Gpus | Unknown | None = None
     not_loaded: str | None = None
     no_module: str | None = None
     code: Any = 0

@@ -63,6 +63,7 @@ class Names:
         host = facts.host
         taken = {*_identifiers(facts), *_ORDINARY}
         self._people: dict[str, str] = {"user": "user"}
+        self._others = 1  # the last number that was given to somebody
         self._folders: dict[str, tuple[str, bool]] = {}  # by name: what is said instead, and whether anywhere
         self._words: list[tuple[re.Pattern[str], str]] = []
         if isinstance(name := host.hostname, str) and name not in _NO_HOST and len(name) > 1:
@@ -104,7 +105,10 @@ class Names:
         return _ANY_ADDRESS.sub(MASK, value) if _OF_ADDRESSES.search(key) else value
 
     def _person(self, name: str) -> str:
-        return self._people.setdefault(name, f"user{len(set(self._people.values())) + 1}")
+        if name not in self._people:
+            self._others += 1
+            self._people[name] = f"user{self._others}"
+        return self._people[name]
 
     def _path(self, path: str) -> str:
         if _SYSTEM.match(path):
@@ -138,8 +142,10 @@ def _identifiers(facts: Facts) -> Iterator[str]:
         if "/" not in text:
             if " " not in text:
                 yield text.lower()
-        elif _SYSTEM.match(text) or any(folder in text for folder in _SOFTWARE):
-            yield from (_after_people(text).lower()).split("/")
+        else:  # a message may name several
+            for path in _PATH.findall(text):
+                if _SYSTEM.match(path) or any(folder in path for folder in _SOFTWARE):
+                    yield from _after_people(path).lower().split("/")
 
 
 def _after_people(path: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 
 from gpudoctor.facts import Facts
@@ -28,6 +29,8 @@ class Uuids:
 
     def __init__(self, facts: Facts) -> None:
         self._numbers: dict[str, int] = {}
+        self._sorted: list[str] = []  # a cut one stands before the whole
+        self._next = 0
         for text in _in_order(facts):
             for found in _UUID.finditer(text):
                 self._number(found[0])
@@ -36,8 +39,12 @@ class Uuids:
         """The number of a UUID; one that was cut short has that of the UUID that it begins."""
         uuid = uuid.lower()
         if uuid not in self._numbers:
-            whole = (one for one in self._numbers if len(uuid) < len(one) and one.startswith(uuid))
-            self._numbers[uuid] = self._numbers.get(next(whole, ""), len(set(self._numbers.values())))
+            place = bisect_left(self._sorted, uuid)
+            following = self._sorted[place] if place < len(self._sorted) else ""
+            known = self._numbers[following] if following.startswith(uuid) else None
+            self._numbers[uuid] = self._next if known is None else known
+            self._next += known is None
+            self._sorted.insert(place, uuid)
         return self._numbers[uuid]
 
     def hidden(self, text: str) -> str:

@@ -6,7 +6,8 @@ from typing import Any
 import msgspec
 
 from gpudoctor.facts import Cuda, CudaDevice, Library
-from gpudoctor.facts.words import Release
+from gpudoctor.facts.sound import of_child
+from gpudoctor.facts.words import Gpus, Release, Whole
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
 from gpudoctor.probes.staged import Told, ask, patience
@@ -14,7 +15,7 @@ from gpudoctor.probes.staged import Told, ask, patience
 SCRIPT = "cuda_driver.py"
 MASK = "CUDA_VISIBLE_DEVICES"
 NO_DEVICE = 100  # CUDA_ERROR_NO_DEVICE
-TEXT, NUMBER, RELEASE = str | None | Unknown, int | None | Unknown, Release | None | Unknown
+TEXT, NUMBER, RELEASE = str | None | Unknown, Whole | None | Unknown, Release | None | Unknown
 
 
 def probe(machine: Machine, libraries: Maybe[tuple[Library, ...]], seconds: float | None = None) -> Cuda:
@@ -86,14 +87,13 @@ def _unmasked(machine: Machine, seconds: float) -> Maybe[int | None]:
 
 def _devices(told: Told) -> Maybe[tuple[CudaDevice, ...]]:
     """The devices that were told of before the child ended; a list that may be cut short is unknown."""
-    code, count = told.said.get("code"), told.said.get("count")
+    code, count = told.said.get("code"), _read(told, "count", Gpus)
     if code == NO_DEVICE:
         return ()
     if isinstance(code, int) and code != 0:
         return Unknown(f"cuInit failed with {told.said.get('name')} ({code})")
-    if not isinstance(count, int):
-        unread: Maybe[tuple[CudaDevice, ...]] = _read(told, "count", Unknown)
-        return unread
+    if isinstance(count, Unknown):
+        return count
     told_of = {row["index"]: row for row in told.rows}
     return tuple(_device(index, told_of.get(index), told.why) for index in range(count))
 
@@ -104,7 +104,7 @@ def _device(index: int, row: dict[str, Any] | None, why: str) -> CudaDevice:
     if row is None:
         return empty
     try:
-        return msgspec.convert(row, CudaDevice)
+        return of_child(CudaDevice, row)
     except msgspec.ValidationError as error:
         return msgspec.structs.replace(empty, name=Unknown(f"the child told nonsense: {error}"))
 

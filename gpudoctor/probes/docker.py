@@ -187,7 +187,7 @@ def _json(machine: Machine, path: str) -> tuple[object, str | None]:
 
     try:
         content: object = json.loads(text) if text.strip() else {}
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         return Unknown(f"{path} is no JSON: {error}"), f"{path}: {error}"
     return ({} if content is None else content), None
 

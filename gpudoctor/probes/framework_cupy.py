@@ -75,7 +75,7 @@ def _wheel(machine: Machine, found: Found) -> _Wheel | Unknown:
         return Unknown(f"{found.location} was built from source, and only an import tells for which CUDA")
     try:
         return msgspec.json.decode(text, type=_Wheel)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         return Unknown(f"{path}: {error}")
 
 

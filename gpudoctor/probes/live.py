@@ -121,7 +121,7 @@ def _said(out: str) -> dict[str, Any]:
             continue
         try:
             told = json.loads(line[len(PREFIX) :])
-        except ValueError:  # cut short by the child's death
+        except (ValueError, RecursionError):  # cut short by the child's death
             continue
         said.update(told if isinstance(told, dict) else {})
     return said

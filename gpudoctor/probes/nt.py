@@ -56,7 +56,7 @@ def look(machine: Machine) -> Answer:
         return Answer(error=f"powershell: {said or 'it failed'}")
     try:
         return msgspec.json.decode(ended.out.lstrip("\ufeff").strip(), type=Answer)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         return Answer(error=f"powershell: {error}")
 
 

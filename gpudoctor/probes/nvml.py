@@ -6,13 +6,14 @@ from typing import Any
 import msgspec
 
 from gpudoctor.facts import Gpu, Host, Library, Nvml
-from gpudoctor.facts.words import Release
+from gpudoctor.facts.words import Gpus, Release, Whole
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
 from gpudoctor.probes.staged import Told, ask, patience
 
 SCRIPT = "nvml.py"
-TEXT, NUMBER, RELEASE = str | None | Unknown, int | None | Unknown, Release | None | Unknown
+TEXT, NUMBER, RELEASE = str | None | Unknown, Whole | None | Unknown, Release | None | Unknown
+COUNT = Gpus | None | Unknown
 FLAG = bool | None | Unknown
 # Where nvidia-smi lies beside PATH: WSL, ordinary, GKE, the GPU operator, COS, NixOS.
 SMI_FOLDERS = (
@@ -93,7 +94,7 @@ def _nvml(told: Told) -> Nvml:
         text=_read(told, "text", TEXT, why),
         driver_version=_read(told, "driver_version", TEXT, why),
         cuda_version=_read(told, "cuda_version", RELEASE, why),
-        count=_read(told, "count", NUMBER, why),
+        count=_read(told, "count", COUNT, why),
         confidential=_read(told, "confidential", FLAG, why),
         accepts_work=_read(told, "accepts_work", FLAG, why),
         hung=told.hung,

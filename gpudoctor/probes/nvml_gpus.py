@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 
 from gpudoctor.facts import Gpu
+from gpudoctor.facts.sound import of_child
 from gpudoctor.knowledge.generations import generation_of_capability, generations
 from gpudoctor.knowledge.nvml import event_reasons, fabric_health, name_of, nvml_names
 from gpudoctor.knowledge.pci_ids import nvidia_chip
@@ -48,7 +49,7 @@ def _gpu(machine: Machine, index: int, row: dict[str, Any], why: str, wsl: bool)
     if isinstance(values["processes"], list):
         values["processes"] = [_process(machine, process) for process in values["processes"]]
     try:
-        return msgspec.convert(values, Gpu)
+        return of_child(Gpu, values)
     except msgspec.ValidationError as problem:
         return Gpu(vendor="nvidia", index=index, status=Unknown(f"the child told nonsense: {problem}"))
 

@@ -34,7 +34,7 @@ def _of_file(machine: Machine, path: str) -> Maybe[str]:
         settings = json.loads(machine.text(path, _LONGEST))
     except OSError as error:
         return Unknown(f"{path}: {error.strerror or error}")
-    except ValueError:
+    except (ValueError, RecursionError):
         return _DEFAULT  # as Keras does with a file that is no JSON
     backend = settings.get("backend", _DEFAULT) if isinstance(settings, dict) else None
     return backend if isinstance(backend, str) else Unknown(f"{path} names no backend")

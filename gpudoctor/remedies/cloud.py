@@ -80,7 +80,7 @@ def choose_gpu(notebook: str) -> Fix:
         "kaggle": "In the notebook's settings choose Session options > Accelerator and a GPU; the account's telephone "
         "number has to be verified for it, and the weekly hours must not be used up.",
         "databricks": "Attach the notebook to a cluster with a GPU instance type and a Databricks Runtime ML for GPUs.",
-    }[notebook]
+    }.get(notebook, "Choose a GPU in the settings of the notebook's session.")
     return Fix(
         says, (), "change-environment", needs="a new session, in which variables are lost", verify=query("nvidia-smi")
     )

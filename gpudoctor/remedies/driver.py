@@ -2,6 +2,7 @@
 
 import re
 
+from gpudoctor.digits import number_of
 from gpudoctor.facts import Facts
 from gpudoctor.judge import Fix
 from gpudoctor.knowledge import drivers, generations, packages, repositories
@@ -17,8 +18,7 @@ DOWNLOADS = "https://www.nvidia.com/en-us/drivers/unix/"
 
 def branch_of(version: str | None) -> int | None:
     """The driver branch of a version: "550.54.14" is of branch 550."""
-    head = (version or "").split(".")[0]
-    return int(head) if head.isdigit() else None
+    return number_of((version or "").split(".")[0])
 
 
 def generations_of(facts: Facts) -> tuple[generations.Generation, ...]:

@@ -6,10 +6,11 @@ from typing import Any
 import msgspec
 
 from gpudoctor.facts import Facts, Gpu, Python
+from gpudoctor.facts.words import Number, Whole
 from gpudoctor.maybe import Unknown
 from gpudoctor.subjects import gpus_of
 
-Scalar = str | int | float | bool | None
+Scalar = str | Whole | Number | bool | None
 
 # Names as gpudoctor.toml writes them. Nothing that two like machines never share: no name, number or address of one.
 MACHINE = (

@@ -4,8 +4,9 @@ from typing import Literal
 
 import msgspec
 
+from gpudoctor.facts.words import Count, Moment, Number, Seconds, Small, Whole
 from gpudoctor.judge import Action, Impact
-from gpudoctor.report.inventory import Inventory
+from gpudoctor.report.inventory import Inventory, Scalar
 from gpudoctor.tasks import Task, Tasks
 
 SCHEMA = "gpudoctor.report/1"
@@ -16,14 +17,14 @@ STATUSES = ("fail", "incomplete", "no-gpu", "warn", "pass")
 class Summary(msgspec.Struct, frozen=True, kw_only=True, rename={"passed": "pass"}):
     """How many findings there are of each status, and how the other checks ended."""
 
-    fail: int = 0
-    warn: int = 0
-    advice: int = 0
-    consequences: int = 0  # problems that follow from a finding
-    unknown: int = 0  # that no finding explains
-    passed: int = 0
-    skipped: int = 0
-    broken: int = 0
+    fail: Count = 0
+    warn: Count = 0
+    advice: Count = 0
+    consequences: Count = 0  # problems that follow from a finding
+    unknown: Count = 0  # that no finding explains
+    passed: Count = 0
+    skipped: Count = 0
+    broken: Count = 0
 
 
 class Consequence(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,13 +104,13 @@ class GpuEntry(msgspec.Struct, frozen=True, kw_only=True):
     `status` is "ok", "lost" ..., or "no driver" where only the PCI bus shows the GPU ("driver xe": Intel's).
     """
 
-    index: int
+    index: Small
     vendor: str
     name: str | None = None
     address: str | None = None
     capability: str | None = None
     gfx: str | None = None
-    memory: int | None = None  # bytes
+    memory: Count | None = None  # bytes
     status: str | None = None
 
 
@@ -121,7 +122,7 @@ class FrameworkEntry(msgspec.Struct, frozen=True, kw_only=True):
     version: str | None = None
     variant: str | None = None  # cuda, rocm, cpu
     built_for: str | None = None  # CUDA or ROCm release
-    sees: int | None = None  # GPUs that it can use; None: not asked or unknown
+    sees: Small | None = None  # GPUs that it can use; None: not asked or unknown
     error: str | None = None
 
 
@@ -158,11 +159,11 @@ class FigureEntry(msgspec.Struct, frozen=True, kw_only=True):
     """A measured number, and what this device could reach at most."""
 
     name: str
-    value: float
+    value: Number
     unit: str  # TFLOP/s, GB/s, images/s, s, ratio, elements
-    samples: tuple[float, ...] = ()
+    samples: tuple[Number, ...] = ()
     method: str = ""
-    limit: float | None = None  # in the same unit; None: nobody knows one
+    limit: Number | None = None  # in the same unit; None: nobody knows one
     limit_source: str | None = None
 
 
@@ -173,10 +174,11 @@ class SmokeTestEntry(msgspec.Struct, frozen=True, kw_only=True):
     variant: str
     outcome: str  # done, unsupported, failed, hung, died, stopped, not reached
     says: str = ""
-    seconds: float | None = None
+    seconds: Seconds | None = None
     figures: tuple[FigureEntry, ...] = ()
-    notes: dict[str, bool | int | float | str | None] = {}
-    during: dict[str, object] = {}  # what the driver said of the GPU meanwhile, as in the facts
+    notes: dict[str, Scalar] = {}
+    # What the driver said of the GPU meanwhile, as in the facts.
+    during: dict[str, Scalar | tuple[str, ...] | dict[str, str]] = {}
 
 
 class SmokeEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -192,8 +194,8 @@ class SmokeEntry(msgspec.Struct, frozen=True, kw_only=True):
     name: str | None = None
     gpu: str | None = None  # PCI address
     busy: bool | None = None  # others used the GPU before; None: unknown, or the CPU
-    import_seconds: float | None = None
-    start_seconds: float | None = None
+    import_seconds: Seconds | None = None
+    start_seconds: Seconds | None = None
     digits: str = ""  # what the training step saw
     tests: tuple[SmokeTestEntry, ...] = ()
 
@@ -206,9 +208,9 @@ class SymptomEntry(msgspec.Struct, frozen=True, kw_only=True):
     program: str
     message: str  # the log's own words
     meaning: str
-    line: int = 0  # where it stands first; 0: it is no line of a log
-    times: int = 1
-    rank: int | None = None  # of several processes: which one said it first
+    line: Count = 0  # where it stands first; 0: it is no line of a log
+    times: Count = 1
+    rank: Whole | None = None  # of several processes: which one said it first
     says: tuple[str, ...] = ()  # what its own words tell besides
     explained_by: tuple[str, ...] = ()  # checks whose findings on this machine explain it
     ruled_out: tuple[str, ...] = ()  # checks that look for its causes and found none
@@ -223,8 +225,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     schema: str = SCHEMA
     version: str = ""
     status: str = "incomplete"  # one of STATUSES
-    created: str = ""
-    seconds: float = 0.0
+    created: Moment = ""
+    seconds: Seconds = 0.0
     summary: Summary = Summary()
     machine: MachineEntry = MachineEntry()
     python: PythonEntry | None = None

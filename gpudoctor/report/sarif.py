@@ -4,12 +4,11 @@ The standard: https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html.
 """
 
 import hashlib
-import json
 from typing import Any
 from urllib.parse import quote
 
 from gpudoctor.report.cases import told
-from gpudoctor.report.clean import clean
+from gpudoctor.report.clean import clean, document
 from gpudoctor.report.model import FindingEntry, Report
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -30,8 +29,7 @@ def render(report: Report) -> str:
         "invocations": [_invocation(report)],
         "properties": {"verdict": report.status},
     }
-    document = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    return document({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]})
 
 
 def _rule(entry: FindingEntry) -> dict[str, Any]:

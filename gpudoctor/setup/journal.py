@@ -1,5 +1,6 @@
 """What was changed on this machine, line by line: a file of JSON lines that its user alone can read."""
 
+import errno
 import os
 import stat
 import time
@@ -13,6 +14,7 @@ from gpudoctor.setup.packages import Installed
 from gpudoctor.tasks import Tasks
 
 LIMIT = 8 << 20
+_TOO_LARGE = f"it is larger than {LIMIT >> 20} MiB: move it away"
 
 Event = Literal["begin", "file", "edit", "packages", "command", "step", "end", "undone", "left"]
 
@@ -88,10 +90,12 @@ class Journal:
         entry = Entry(at=at, run=self.run, event=event, **what)  # type: ignore[arg-type]
         try:
             os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)
-            fd = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+            fd = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
             try:
                 self._must_be_ours(fd)
-                os.write(fd, msgspec.json.encode(entry) + b"\n")
+                line = self._before(fd) + msgspec.json.encode(entry) + b"\n"
+                if os.write(fd, line) != len(line):  # what is cut is left out by who reads, and undoes nothing
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             finally:
                 os.close(fd)
         except OSError as error:
@@ -105,11 +109,18 @@ class Journal:
         if found.st_mode & 0o077:
             os.fchmod(fd, 0o600)
 
+    def _before(self, fd: int) -> bytes:
+        """What ends the line that a full disk or a kill has cut: else ours would be lost with it."""
+        size = os.fstat(fd).st_size
+        if size > LIMIT:
+            raise OSError(_TOO_LARGE)
+        return b"\n" if size and os.pread(fd, 1, size - 1) != b"\n" else b""
+
     def entries(self) -> Iterator[Entry]:
         """All lines, oldest first; those that are none of ours are left out.
 
         Raises:
-            JournalError: it cannot be read, or another user could have written it.
+            JournalError: it cannot be read, is too large, or another user could have written it.
         """
         try:
             fd = os.open(self.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
@@ -121,10 +132,12 @@ class Journal:
             found = os.fstat(fd)
             if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o022:
                 raise JournalError(f"The journal {self.path} could have been written by another user: it is not used.")
-            for line in file.read(LIMIT).splitlines():
+            if found.st_size > LIMIT:  # what came last would be missed, and an older run taken back in its place
+                raise JournalError(f"The journal {self.path} cannot be read: {_TOO_LARGE}.")
+            for line in file.read().splitlines():
                 try:
                     yield msgspec.json.decode(line, type=Entry)
-                except msgspec.MsgspecError:
+                except (msgspec.MsgspecError, ValueError, RecursionError):
                     continue
 
     def last(self) -> tuple[str, str, tuple[Entry, ...]] | None:

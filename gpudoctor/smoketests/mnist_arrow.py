@@ -54,7 +54,7 @@ def _told(ended: Ended) -> Told:
     lines = ended.out.splitlines()
     try:
         return msgspec.json.decode(lines[-1] if lines else "", type=Told)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         why = ended.missing or ("it did not answer" if ended.timed_out else _last(ended))
         return Told(error=f"the Python that should read it failed ({why})")
 

@@ -44,7 +44,7 @@ class Told:
             return None
         try:
             told = json.loads(line[len(PREFIX) :])
-        except ValueError:  # cut short by the worker's death
+        except (ValueError, RecursionError):  # cut short by the worker's death
             return None
         if not isinstance(told, dict):
             return None

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from gpudoctor.digits import number_of
 from gpudoctor.facts import DiskModule, Facts, Library
 from gpudoctor.judge import MACHINE, About
 from gpudoctor.maybe import Maybe, Unknown, known
@@ -107,8 +108,7 @@ def module_flavour(facts: Facts) -> str | None:
 
 def branch(version: str | None) -> int | None:
     """The driver branch of a version: "550.54.14" is of branch 550."""
-    head = (version or "").partition(".")[0]
-    return int(head) if head.isdigit() else None
+    return number_of((version or "").partition(".")[0])
 
 
 def cuda_fails(facts: Facts) -> bool:

@@ -86,6 +86,27 @@ def test_undo_takes_it_back_once(flag: Path) -> None:
     assert fix(flag, "--undo", "--yes").code == 3
 
 
+@pytest.mark.parametrize("kind", ["fix", "undo"])
+def test_a_run_that_is_killed_leaves_a_journal_that_takes_it_back(flag: Path, kind: str) -> None:
+    programs = flag.parent / "bin"
+    programs.mkdir()
+    name = "touch" if kind == "fix" else "rm"
+    killing = f'#!/bin/sh\n/usr/bin/{name} "$@" || /bin/{name} "$@"\n[ -e {programs}/again ] || kill -9 $PPID\n'
+    (programs / name).write_text(killing)
+    (programs / name).chmod(0o755)
+    env = env_of(flag) | {"PATH": f"{programs}:/usr/bin:/bin"}
+    made = gpudoctor("fix", "acme.no-flag", "--yes", "--quick", env=env)
+    assert made.code == (-9 if kind == "fix" else 0), made
+    assert flag.exists()
+    taken = gpudoctor("fix", "--undo", "--yes", env=env)
+    assert taken.code == (-9 if kind == "undo" else 0), taken
+    assert not flag.exists()
+    if kind == "undo":  # it was not noted as done, so it is offered again
+        (programs / "again").touch()
+        assert gpudoctor("fix", "--undo", "--yes", env=env).code == 0
+    assert gpudoctor("fix", "--undo", "--yes", env=env).code == 3
+
+
 def test_without_a_yes_nothing_is_run(flag: Path) -> None:
     ran = fix(flag, "acme.no-flag")
     assert ran.code == 5

@@ -28,6 +28,13 @@ esac
 """
 
 
+# The same, which kills who runs it at the stage that STAGE names.
+KILLING = """#!/bin/sh
+[ "$1" = venv ] && mkdir -p "$4/bin" && ln -s "$0" "$4/bin/python"
+case "$0 $1" in *"/$STAGE "*|*" $STAGE") kill -9 $PPID;; esac
+"""
+
+
 def _file(folder: Path, facts: Facts) -> str:
     (folder / "host.json").write_bytes(msgspec.json.encode(facts))
     return str(folder / "host.json")
@@ -124,6 +131,23 @@ def test_a_step_that_fails_gives_4_and_ends_it_and_undo_takes_back_what_was_done
     state = {"PATH": tools, "XDG_STATE_HOME": str(tmp_path / "state")}
     assert gpudoctor("fix", "--undo", env=state).code == 5
     assert (tmp_path / "env").exists()
+    taken = gpudoctor("fix", "--undo", "--yes", env=state)
+    assert (taken.code, taken.err) == (0, "")
+    assert not (tmp_path / "env").exists()
+    assert gpudoctor("fix", "--undo", "--yes", env=state).code == 3  # once
+
+
+@pytest.mark.parametrize("stage", ["venv", "pip", "python"])
+def test_a_run_that_is_killed_at_any_stage_can_be_taken_back(tmp_path: Path, tools: str, stage: str) -> None:
+    """SIGKILL while the environment is made, while wheels are installed, and while it is proved."""
+    (tmp_path / "bin" / "uv").write_text(KILLING)
+    state = {"PATH": tools, "XDG_STATE_HOME": str(tmp_path / "state")}
+    code, _, err = _carried(tmp_path, tools, "--yes", STAGE=stage)
+    assert (code, err) == (-9, "")
+    assert (tmp_path / "env").exists()
+    lines = [json.loads(line) for line in (tmp_path / "state" / "gpudoctor" / "journal").read_text().splitlines()]
+    assert [line["event"] for line in lines[:2]] == ["begin", "step"]
+    assert "end" not in {line["event"] for line in lines}
     taken = gpudoctor("fix", "--undo", "--yes", env=state)
     assert (taken.code, taken.err) == (0, "")
     assert not (tmp_path / "env").exists()

@@ -1,14 +1,16 @@
 """What is run, in which order, what is noted of it, and where it stops."""
 
 import os
+import resource
 from pathlib import Path
 
 import pytest
 
 from gpudoctor.setup.carry import Did, carry, is_root, runnable, sorted_out
-from gpudoctor.setup.journal import Journal, JournalError, place
+from gpudoctor.setup.journal import LIMIT, Journal, JournalError, place
 from gpudoctor.setup.plan import Plan, Step
 from gpudoctor.tasks import Edit, as_root, cmd, query, sentence
+from tests.apart import limited, unlimited
 
 
 def step(name: str, *argv: str, **more: object) -> Step:
@@ -143,6 +145,36 @@ def test_lines_that_are_none_of_ours_are_left_out(journal: Journal) -> None:
     with open(journal.path, "a") as file:
         file.write("garbage\n{}\n")
     assert [e.event for e in journal.entries()] == ["begin"]
+
+
+@limited(resource.RLIMIT_FSIZE, 200)
+def test_a_line_that_a_full_disk_cuts_is_told_and_costs_no_other(journal: Journal) -> None:
+    journal.write("begin", what="setup")
+    with pytest.raises(JournalError, match="cannot be written"):
+        journal.write("step", step="x" * 200, undo=(cmd("rm", "-rf", "/tmp/x"),))
+    assert [e.event for e in journal.entries()] == ["begin"]
+    unlimited(resource.RLIMIT_FSIZE)
+    journal.write("step", step="one", undo=(cmd("rm", "y"),))
+    assert [e.event for e in journal.entries()] == ["begin", "step"]
+    assert (journal.last() or ("", "", ()))[2][-1].undo == (cmd("rm", "y"),)
+
+
+def test_a_journal_that_is_too_large_takes_back_no_older_run(journal: Journal) -> None:
+    carry((step("one", "a"),), Runner(), journal, lambda _: None, "setup")
+    with open(journal.path, "a") as file:
+        file.write("\n" * LIMIT)
+    with pytest.raises(JournalError, match="larger than 8 MiB: move it away"):
+        journal.last()
+    with pytest.raises(JournalError, match="larger than 8 MiB: move it away"):
+        journal.write("begin", what="setup")
+
+
+def test_the_last_run_is_the_last_whatever_the_clock_said(journal: Journal) -> None:
+    first, second = Journal(journal.path), Journal(journal.path)
+    first.run, second.run = "20991231T000000-7-1", "19700101T000000-7-1"
+    carry((step("one", "a"),), Runner(), first, lambda _: None, "setup")
+    carry((step("two", "b"),), Runner(), second, lambda _: None, "setup")
+    assert (journal.last() or ("",))[0] == second.run
 
 
 def test_a_run_that_was_taken_back_is_not_the_last(journal: Journal) -> None:

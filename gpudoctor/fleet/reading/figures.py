@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from gpudoctor.facts.words import Number
 from gpudoctor.fleet.reading.facts import LARGEST
 from gpudoctor.fleet.reading.hardware import Body
 
@@ -26,7 +27,7 @@ _APART = 100  # values of one figure and one side that are kept by name when the
 
 class _Figure(msgspec.Struct, gc=False):
     name: str
-    value: float
+    value: Number
     unit: str = ""
 
 

@@ -181,7 +181,7 @@ def _told(ended: Ended) -> dict[str, Any]:
     lines = [line for line in ended.out.splitlines() if line.startswith(PREFIX)]
     try:
         said = json.loads(lines[-1][len(PREFIX) :]) if lines else {}
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return said if isinstance(said, dict) else {}
 

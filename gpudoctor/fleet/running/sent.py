@@ -48,7 +48,7 @@ def unpacked(argument: str) -> tuple[tuple[str, str], ...]:
             raise ValueError
         data = zlib.decompressobj().decompress(base64.urlsafe_b64decode(argument), 16 * LIMIT)
         texts = msgspec.json.decode(data, type=tuple[tuple[str, str], ...])
-    except (ValueError, zlib.error, msgspec.MsgspecError):
+    except (ValueError, zlib.error, msgspec.MsgspecError, RecursionError):
         raise ExpectFileError(_NO) from None
     for name, text in texts:
         loads(text, name)

@@ -1,5 +1,7 @@
 """A list of tasks for Ansible, to be played again and again: what is there already is left as it is."""
 
+import re
+
 from gpudoctor.setup.forms.parts import (
     UV,
     bring_uv,
@@ -38,8 +40,16 @@ def render(plan: Plan) -> str:
         if step is first:
             tasks += _before(plan)
         tasks += _of(plan, step)
-    lines = ["---", *head(plan, "A list of tasks for Ansible"), *yaml(tasks)]
+    lines = ["---", *head(plan, "A list of tasks for Ansible"), *(_plainly(one) for one in yaml(tasks))]
     return "\n".join(lines) + "\n"
+
+
+def _plainly(line: str) -> str:
+    """A line whose string is no template: Ansible would run one on the machine that it is started on.
+
+    https://docs.ansible.com/ansible/latest/playbook_guide/playbooks_advanced_syntax.html#unsafe-or-raw-strings
+    """
+    return re.sub(r'^( *(?:- )?(?:[\w.]+: )?)(?=".*\{[{%#])', r"\1!unsafe ", line)
 
 
 def _before(plan: Plan) -> list[object]:

@@ -1,5 +1,8 @@
 """A fragment of a Dockerfile; the driver and the toolkit belong to the host, and the image needs neither."""
 
+import re
+import shlex
+
 from gpudoctor.setup.forms.parts import (
     UV,
     UV_PYTHONS,
@@ -38,7 +41,7 @@ def render(plan: Plan) -> str:
             lines += _file(file)
         lines += [f"RUN {line(with_own_uv(c, env=False), sudo=False)}" for c in step.commands]
     folder = plan.interpreter.removesuffix("/python")
-    lines += ["", f"ENV PATH={folder}:$PATH"]
+    lines += ["", f"ENV PATH={_value(folder)}:$PATH"]
     if plan.machine.vendor == "nvidia":
         lines += ["ENV NVIDIA_VISIBLE_DEVICES=all", "ENV NVIDIA_DRIVER_CAPABILITIES=compute,utility"]
     for step in of_group(plan, "proof"):
@@ -56,4 +59,17 @@ def _file(file: Edit) -> list[str]:
     mark = "END_OF_FILE"
     while mark in (file.text or ""):
         mark += "_"
-    return [f"COPY <<'{mark}' {file.path}", *(file.text or "").rstrip("\n").splitlines(), mark]
+    path = shlex.quote(file.path)
+    # COPY takes no quotes, and puts the values of variables in its words.
+    into = f"COPY <<'{mark}' {path}"
+    if path != file.path:
+        into = f"RUN mkdir -p {shlex.quote(file.path.rpartition('/')[0])} && cat > {path} <<'{mark}'"
+    return [into, *(file.text or "").rstrip("\n").splitlines(), mark]
+
+
+def _value(text: str) -> str:
+    """A value of ENV: quoted where a blank would end it, or a dollar sign begin a variable.
+
+    https://docs.docker.com/reference/dockerfile/#environment-replacement
+    """
+    return text if shlex.quote(text) == text else '"' + re.sub(r'(["\\$])', r"\\\1", text) + '"'

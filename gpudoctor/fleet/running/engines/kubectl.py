@@ -99,7 +99,7 @@ class Kubectl:
             whole = [msgspec.Raw(text.encode())] if listed is None else listed
             named = [(kinds.get(msgspec.json.decode(one, type=_Kind).kind), one) for one in whole]
             return [msgspec.json.decode(one, type=kind) for kind, one in named if kind]
-        except msgspec.MsgspecError as error:
+        except (msgspec.MsgspecError, ValueError, RecursionError) as error:
             raise KubectlError(f"what kubectl says cannot be read ({error})") from None
 
 

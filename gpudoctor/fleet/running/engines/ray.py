@@ -146,7 +146,7 @@ class _Round:
         """Take a line of the driver's."""
         try:
             told = msgspec.json.decode(text, type=Told)
-        except msgspec.MsgspecError:
+        except (msgspec.MsgspecError, ValueError, RecursionError):
             return
         self.error = told.error or self.error
         self.nodes = told.nodes if told.nodes is not None else self.nodes

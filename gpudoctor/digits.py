@@ -1,0 +1,8 @@
+"""Texts of digits as numbers: those of machines are anything, and `int` takes neither "²" nor ten thousand digits."""
+
+MOST = 18  # digits: what every word of 64 bits holds
+
+
+def number_of(text: str) -> int | None:
+    """The whole number that a text is; None where it is anything but ASCII digits, or more than any counter has."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= MOST else None
