@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
@@ -161,3 +162,19 @@ def _signal_name(number: int) -> str:
         return signal.Signals(number).name
     except ValueError:  # only the first and the last real-time signal have names
         return f"SIGRTMIN+{number - signal.SIGRTMIN}"
+
+
+def own_environment() -> dict[str, str]:
+    """Our own environment. PWD is the working directory, as the shell names it where it is a shell that set it.
+
+    A program that starts another one in a directory of its choice leaves PWD as it was.
+    """
+    env = dict(os.environ)
+    try:
+        if not (os.path.isabs(env.get("PWD", "")) and os.path.samefile(env["PWD"], ".")):
+            env["PWD"] = os.getcwd()
+    except OSError:  # the working directory, or what PWD names, is gone
+        env.pop("PWD", None)
+        with contextlib.suppress(OSError):
+            env["PWD"] = os.getcwd()
+    return env

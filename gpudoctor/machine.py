@@ -1,6 +1,5 @@
 """The one door outside: files, directories, commands and environment of the machine that is examined."""
 
-import contextlib
 import errno
 import os
 import stat
@@ -11,7 +10,7 @@ from typing import BinaryIO, NamedTuple
 
 import msgspec
 
-from gpudoctor.child import Ended
+from gpudoctor.child import Ended, own_environment
 from gpudoctor.child import run as run_child
 from gpudoctor.maybe import Maybe, Unknown
 
@@ -64,7 +63,7 @@ class Machine:
 
     def __init__(self, root: str = "/", env: Mapping[str, str] | None = None, seconds: float = TOTAL_SECONDS) -> None:
         self.root = root if root == "/" else os.path.abspath(root)  # on Windows "/" would become a drive
-        self.env: Mapping[str, str] = _environment() if env is None else dict(env)
+        self.env: Mapping[str, str] = own_environment() if env is None else dict(env)
         self._end = time.monotonic() + seconds
         self._longest = max(1.0, seconds / COMMAND_SHARE)
         self._hung: set[str] = set()
@@ -370,22 +369,6 @@ class Machine:
 
 # An ordinary user's PATH often lacks them, and modinfo, dkms and ldconfig live there.
 SBIN = ("/usr/sbin", "/sbin", "/usr/bin", "/bin")
-
-
-def _environment() -> dict[str, str]:
-    """Our own environment. PWD is the working directory, as the shell names it where it is a shell that set it.
-
-    A program that starts another one in a directory of its choice leaves PWD as it was.
-    """
-    env = dict(os.environ)
-    try:
-        if not (os.path.isabs(env.get("PWD", "")) and os.path.samefile(env["PWD"], ".")):
-            env["PWD"] = os.getcwd()
-    except OSError:  # the working directory, or what PWD names, is gone
-        env.pop("PWD", None)
-        with contextlib.suppress(OSError):
-            env["PWD"] = os.getcwd()
-    return env
 
 
 def _of_platform(name: str) -> str:

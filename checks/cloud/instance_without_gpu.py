@@ -35,5 +35,5 @@ def instance_without_gpu(facts: Facts) -> Problem | None:
     what = "NVIDIA's driver is" if driver else "a framework built for CUDA is"
     provider = present(facts.cloud.provider)
     name = f"{NAMES.get(provider, provider)}'s {present(facts.cloud.instance)}"
-    says = f"{name} is an instance type without a GPU, though {what} installed: everything runs on the processor."
+    says = f"{name} is an instance type without a GPU, though {what} installed: everything runs on the CPU."
     return Problem(says, severity=None if requests(facts) else Severity.ADVICE)

@@ -54,6 +54,8 @@ def _refused(soname: str, answer: Cuda | Nvml) -> Broken | None:
     """What the loader said of a library of which copies are in its reach; missing ones have a check of their own."""
     words = known_or(answer.text, None) or ""
     reached = [one for one in known_or(answer.libraries, ()) if one.why != OFF_PATH]
+    if reached and reached[0].kind == "stub":  # of which driver.stub-library tells
+        return None
     if answer.loaded is not None or answer.code is not None or not reached or not words:
         return None
     if re.match(rf"{re.escape(soname)}: {_ABSENT}", words):

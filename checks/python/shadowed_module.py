@@ -82,7 +82,8 @@ def shadowed_module(on: OnPython) -> Problem | None:
     if shadow is None:
         return None
     where = _WHERE[shadow.because]
-    says = f"`import {shadow.module}` takes {shadow.wins} (by {where}) instead of the installed {shadow.loses[0]}."
+    hidden = f"the installed {shadow.loses[0]}" if shadow.loses else "an installed package"
+    says = f"`import {shadow.module}` takes {shadow.wins} (by {where}) instead of {hidden}."
     return Problem(says, tuple(f"hidden: {path}" for path in shadow.loses[:4]), severity=_severity(on, shadow))
 
 

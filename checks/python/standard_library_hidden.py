@@ -71,7 +71,7 @@ def standard_library_hidden(on: OnPython) -> Problem | None:
         says = says.replace(" imports it.", " import it.")
     failed = [f for f in victims if shadow.because == "PYTHONPATH" and f.live is not None and f.live.import_error]
     seen = [
-        f"hidden: {shadow.loses[0]}",
+        *(f"hidden: {path}" for path in shadow.loses[:1]),
         *(f"{framework_name(f)}: {error}"[:600] for f in failed if f.live and (error := f.live.import_error)),
     ]
     others = [s.wins for s in on.python.shadows if s.standard and s is not shadow and _victims(on, s)]

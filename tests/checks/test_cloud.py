@@ -87,7 +87,7 @@ def test_a_missing_gpu_is_looked_for_on_another_host() -> None:
                 (
                     "problem",
                     "AWS's m7i.large is an instance type without a GPU, though NVIDIA's driver is installed: "
-                    "everything runs on the processor.",
+                    "everything runs on the CPU.",
                 )
             ],
         ),
@@ -97,7 +97,7 @@ def test_a_missing_gpu_is_looked_for_on_another_host() -> None:
                 (
                     "problem",
                     "Azure's Standard_D4s_v5 is an instance type without a GPU, though a framework built for CUDA is "
-                    "installed: everything runs on the processor.",
+                    "installed: everything runs on the CPU.",
                 )
             ],
         ),
@@ -124,11 +124,11 @@ def test_an_instance_without_gpu_is_the_cause_of_what_other_checks_see() -> None
         (notebook(change(plain_host(), "nvidia.kernel.nodes", WHY)), [("unknown", "not to be seen")]),
         (
             notebook(plain_host()),
-            [("problem", "This session of Google Colab has no GPU: everything runs on the processor.")],
+            [("problem", "This session of Google Colab has no GPU: everything runs on the CPU.")],
         ),
         (
             notebook(plain_host(), "kaggle"),
-            [("problem", "This session of Kaggle has no GPU: everything runs on the processor.")],
+            [("problem", "This session of Kaggle has no GPU: everything runs on the CPU.")],
         ),
     ],
 )

@@ -9,6 +9,7 @@ from packaging.specifiers import SpecifierSet
 
 from gpudoctor.facts import Facts
 from gpudoctor.knowledge import drivers
+from gpudoctor.report.fixes import entry
 from gpudoctor.requirements.holding import validated
 from gpudoctor.requirements.wanted import DEMANDS
 from gpudoctor.setup.meeting import fixes
@@ -22,7 +23,7 @@ from tests.setup.grounds import distribution, machine
 def fixed(facts: Facts, name: str, wanted: str | float) -> tuple[str, ...]:
     """The commands; none: there is no fix."""
     value = validated({name: wanted})[name][1]
-    return next((fix.commands for fix in fixes(facts, name, value)), ())
+    return next((entry(fix, facts).commands for fix in fixes(facts, name, value)), ())
 
 
 @pytest.mark.parametrize(
