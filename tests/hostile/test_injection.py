@@ -101,7 +101,7 @@ def _of_ansible(text: str) -> list[str]:
     return found
 
 
-class Playbook(yaml.SafeLoader):
+class Playbook(yaml.SafeLoader):  # type: ignore[misc]
     """Reads YAML as Ansible does; a string that is not marked as unsafe must be no template."""
 
 
@@ -111,8 +111,8 @@ def _string(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> str:
     return text
 
 
-Playbook.add_constructor("!unsafe", _string)  # type: ignore[no-untyped-call]
-Playbook.add_constructor("tag:yaml.org,2002:str", _string)  # type: ignore[no-untyped-call]
+Playbook.add_constructor("!unsafe", _string)
+Playbook.add_constructor("tag:yaml.org,2002:str", _string)
 
 
 def _of_cloud_init(text: str) -> list[str]:
