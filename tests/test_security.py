@@ -102,6 +102,7 @@ def test_the_limits_that_the_page_tells() -> None:
     from gpudoctor.children import output
     from gpudoctor.expect import places, trust
     from gpudoctor.facts import file
+    from gpudoctor.monitor import replay
     from gpudoctor.setup import journal
 
     page = (PACKAGE.parent / "docs" / "security.md").read_text()
@@ -112,6 +113,7 @@ def test_the_limits_that_the_page_tells() -> None:
         "32 MiB | none": file.LIMIT >> 20,
         "256 KiB, 200 files": trust.LIMIT >> 10,
         "8 MiB | refused": journal.LIMIT >> 20,
+        "64 MiB": replay.LARGEST >> 20,
     }.items():
         assert words in " ".join(page.split())
         assert words.startswith(str(limit))

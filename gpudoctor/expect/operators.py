@@ -58,8 +58,8 @@ def _form(leaf: Leaf) -> str:
     of = get_args(leaf.type)
     if get_origin(leaf.type) is Literal:
         return f"one of {', '.join(shown(one) for one in of)}"
-    form = next((one.pattern for one in of if isinstance(one, msgspec.Meta) and one.pattern), None)
-    return f"{leaf.says} of the form {form}" if form else leaf.says
+    form = next((one for one in of if isinstance(one, msgspec.Meta) and one.pattern), None)
+    return (form.description or f"{leaf.says} of the form {form.pattern}") if form else leaf.says
 
 
 def shown(value: Any) -> str:

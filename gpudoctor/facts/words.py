@@ -10,7 +10,9 @@ ANOTHER_ROOT = "under another root"
 Capability = Annotated[str, Meta(pattern=r"^[0-9]{1,3}\.[0-9]{1,2}$")]  # compute capability, "8.6"
 Release = Annotated[str, Meta(pattern=r"^[0-9]{1,3}\.[0-9]{1,3}(\.[0-9]{1,5})?$")]  # CUDA release, "12.4"
 # A version that is compared, "2.7.1+cu126": what gpudoctor.knowledge.kernels.version reads; none has 200 letters.
-Version = Annotated[str, Meta(pattern=r"^[0-9]{1,18}(\.[0-9]{1,18})*($|[^0-9.]|\.($|[^0-9]))", max_length=200)]
+Version = Annotated[
+    str, Meta(pattern=r"^[0-9]{1,18}(\.[0-9]{1,18})*($|[^0-9.]|\.($|[^0-9]))", max_length=200, description="a version")
+]
 # The moment of an examination, "2026-11-21T03:00:00Z"; empty: nobody noted it.
 Moment = Annotated[str, Meta(pattern=r"^$|^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?Z$")]
 

@@ -15,6 +15,11 @@ _LAST_NUMBER = re.compile(r"([A-Za-z0-9_.-]*?)([0-9]{1,18})([A-Za-z_.-]*)", re.A
 # ClusterShell folds along several numbers at once (rack[1-4]-node[01-16]), in a time that grows faster than the number
 # of names; above this many they are folded along their last number only.
 _SEVERAL = 2000
+# More nodes than any cluster has: a slip of the key in a range would take all of the memory.
+MOST = 1_000_000
+_BETWEEN = re.compile(r"[,!^&](?![^\[]*\])")
+_RANGES = re.compile(r"\[([^\]]*)\]")
+_RANGE = re.compile(r"([0-9]{1,30})-([0-9]{1,30})(?:/([0-9]{1,30}))?")
 _LONGEST = 200  # letters of a name by which it is sorted as people do it
 
 
@@ -35,10 +40,12 @@ def unfold(text: str) -> tuple[str, ...]:
     """The names that a folded text means.
 
     Raises:
-        NodesError: it is no set of nodes, or ClusterShell is not installed.
+        NodesError: it is no set of nodes, is one of more than MOST, or ClusterShell is not installed.
     """
     if not find_spec("ClusterShell"):
         raise NodesError(NO_LIBRARY)
+    if sum(map(_meant, _BETWEEN.split(text))) > MOST:  # ClusterShell would make all of them
+        raise NodesError(f'"{text}" means more than {MOST:,} nodes.')
     from ClusterShell.NodeSet import NodeSet, NodeSetException
     from ClusterShell.NodeUtils import GroupResolverError, GroupSourceError
     from ClusterShell.RangeSet import RangeSetException
@@ -50,6 +57,15 @@ def unfold(text: str) -> tuple[str, ...]:
     except (GroupResolverError, GroupSourceError) as error:
         why = str(error).rstrip(".")
         raise NodesError(f'"{text}" is no set of nodes: ClusterShell does not know this group ({why}).') from None
+
+
+def _meant(one: str) -> int:
+    """How many names one part of a set means, at most."""
+    many = 1
+    for ranges in _RANGES.findall(one):
+        spans = [(int(m[1]), int(m[2]), int(m[3] or 1) or 1) for m in _RANGE.finditer(ranges)]
+        many *= ranges.count(",") + 1 + sum(max(0, last - first) // step for first, last, step in spans)
+    return many
 
 
 def natural(name: str) -> tuple[tuple[tuple[int, str], ...], str]:

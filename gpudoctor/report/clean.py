@@ -6,9 +6,9 @@ from typing import Any
 
 from gpudoctor.patterns import pattern
 
-# C0 and C1 controls without tab and newline, line and paragraph separators, and the characters that turn the
-# direction of writing (Unicode Technical Report 36, "bidirectional text spoofing").
-_HARMFUL = pattern("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+# C0 and C1 controls without tab and newline, line and paragraph separators, the characters that turn the direction of
+# writing (Unicode Technical Report 36, "bidirectional text spoofing"), and what XML and YAML take in no document.
+_HARMFUL = pattern("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff]")
 
 
 def clean(text: str) -> str:

@@ -47,7 +47,7 @@ def test_what_matters_is_told_first_and_gives_1(run: Run, here: str, there: str)
 
 def test_nothing_that_matters_gives_0(run: Run, here: str, tmp_path: Path) -> None:
     assert run("diff", here, here).code == 0
-    later = _file(tmp_path, "later.json", change(change(HERE, "created", "2027"), "seconds", 99.0))
+    later = _file(tmp_path, "later.json", change(change(HERE, "created", "2027-01-01T00:00:00Z"), "seconds", 99.0))
     ran = run("diff", here, later)
     assert ran.code == 0
     assert ran.out.endswith(

@@ -79,3 +79,17 @@ def test_without_clustershell(monkeypatch: pytest.MonkeyPatch) -> None:
     assert fold(["node1", "node2", "r1-n1", "r1-n2", "n1", "n01"]) == "n01,n1,node[1-2],r1-n1,r1-n2"
     with pytest.raises(NodesError, match=r"needs ClusterShell: pip install 'gpudoctor-cli\[fleet\]'"):
         unfold("node[1-2]")
+
+
+@pytest.mark.parametrize(
+    "text", ["n[1-99999999]", "a,n[1-1000,5-9999999]", "r[1-2000]n[1-2000]", "n[0-99999999999999999999]"]
+)
+def test_a_set_of_more_nodes_than_any_cluster_has_is_refused_before_it_is_made(text: str) -> None:
+    with pytest.raises(NodesError, match="means more than 1,000,000 nodes"):
+        unfold(text)
+
+
+def test_large_sets_are_made() -> None:
+    assert len(unfold("n[1-100000]")) == 100_000
+    assert len(unfold("n[1-9999999/1000]")) == 10_000
+    assert unfold("n[1-3]!n2") == ("n1", "n3")

@@ -1,0 +1,27 @@
+"""The clock of a machine jumps: no time that passes is measured with it."""
+
+import ast
+from pathlib import Path
+
+import gpudoctor
+
+PACKAGE = Path(gpudoctor.__file__).parent
+# They say when something was made, which is told to people and orders nothing but reports of one node.
+WALL = {"time.time", "time.time_ns", "datetime.now", "datetime.datetime.now", "datetime.utcnow", "datetime.today"}
+STAMPS = {
+    "fleet/reading/summing.py",
+    "fleet/running/folder.py",
+    "fleet/running/ledger.py",
+    "setup/journal.py",
+    "setup/planner.py",
+}
+
+
+def test_only_stamps_are_taken_from_the_clock() -> None:
+    found = {
+        str(path.relative_to(PACKAGE))
+        for path in PACKAGE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in WALL
+    }
+    assert found == STAMPS
