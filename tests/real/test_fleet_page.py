@@ -228,11 +228,11 @@ def test_without_scripts_every_section_is_there(page: Page, tmp_path: Path) -> N
 def test_what_is_written_stands_out(page: Page, tmp_path: Path, scheme: str) -> None:
     look(page, 390, 844, scheme)
     shown(page, tmp_path, large(40))
-    for what in ("i.s0", "i.s1", "i.s8"):
+    for what in ("i.s0", "i.s1", "i.s9"):
         look_of = f"getComputedStyle(document.querySelector('#grid {what}'))"
         assert contrast(page.run(f"return {look_of}.color"), page.run(f"return {look_of}.backgroundColor")) >= 4.5, what
     paper = page.run("return getComputedStyle(document.querySelector('#grid')).backgroundColor")
-    assert contrast(page.run("return getComputedStyle(document.querySelector('#grid i.s9')).color"), paper) >= 4.5
+    assert contrast(page.run("return getComputedStyle(document.querySelector('#grid i.s10')).color"), paper) >= 4.5
 
 
 def test_a_hostile_fleet_runs_nothing(page: Page, tmp_path: Path) -> None:

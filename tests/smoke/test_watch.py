@@ -168,7 +168,9 @@ def test_a_driver_that_does_not_start_says_why(folder: str, env: dict[str, str],
 def test_a_driver_that_is_gone_says_so(tmp_path: Path) -> None:
     with watched(str(tmp_path)) as watch:
         assert watch.ready(PATIENCE)
-        assert "libnvidia-ml.so.1" in str(watch.during(FIRST, ALWAYS, ()).power)
+        power = watch.during(FIRST, ALWAYS, ()).power
+    assert isinstance(power, Unknown)
+    assert "libnvidia-ml.so.1" in power.unknown
 
 
 @needs_gcc
