@@ -2,7 +2,7 @@
 
 import msgspec
 
-from gpudoctor.facts.words import Capability, Count, Gpus, Seconds, Small, Version, Whole
+from gpudoctor.facts.words import Capability, Count, Duration, Gpus, Small, Version, Whole
 from gpudoctor.maybe import Maybe, Unknown
 
 NOT = Unknown()
@@ -43,7 +43,7 @@ class Live(msgspec.Struct, frozen=True, kw_only=True):
     died: str | None = None  # signal name
     exit_code: Whole | None = None
     import_error: str | None = None  # "ImportError: libcudnn.so.8: cannot open ..."
-    import_seconds: Seconds | None = None
+    import_seconds: Duration | None = None
     file: str | None = None  # module.__file__
     version: Maybe[Version | None] = NOT
     built_for: Maybe[Version | None] = NOT  # CUDA or ROCm release, as the module says

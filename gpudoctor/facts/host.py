@@ -2,7 +2,7 @@
 
 import msgspec
 
-from gpudoctor.facts.words import Count, Number, Seconds, Small, Version
+from gpudoctor.facts.words import Count, Duration, Number, Small, Version
 from gpudoctor.maybe import Maybe, Unknown
 
 NOT = Unknown()
@@ -101,7 +101,7 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
     selinux: Maybe[str | None] = NOT  # enforcing, permissive, disabled; None: not in this kernel
     environment: dict[str, str] = {}  # the variables that matter for GPUs; tokens are masked
     working_directory_shadows: tuple[str, ...] = ()  # torch.py, numpy/ ... in the working directory
-    uptime: Maybe[Seconds] = NOT  # seconds since the machine started
+    uptime: Maybe[Duration] = NOT  # seconds since the machine started
     cpu_list: Maybe[str] = NOT  # processors on which this process may run, "0-15"
     numa_balancing: Maybe[bool | None] = NOT  # the kernel moves pages between nodes; None: a kernel without
     address_space: Maybe[Count | None] = NOT  # bytes that a process may map (ulimit -v); None: unlimited

@@ -3,7 +3,7 @@
 import msgspec
 
 from gpudoctor.facts.framework import Framework
-from gpudoctor.facts.words import Count, Seconds, Small, Version
+from gpudoctor.facts.words import Count, Duration, Small, Version
 from gpudoctor.maybe import Maybe, Unknown
 
 NOT = Unknown()
@@ -124,7 +124,7 @@ class Python(msgspec.Struct, frozen=True, kw_only=True):
     unmet: tuple[Unmet, ...] = ()
     extensions: tuple[Extension, ...] = ()
     frameworks: tuple[Framework, ...] = ()
-    startup: Maybe[Seconds] = NOT  # seconds
+    startup: Maybe[Duration] = NOT  # seconds
     keras_backend: Maybe[str | None] = NOT  # the one that Keras 3 takes: tensorflow, torch, jax ...; None: no Keras 3
     keras_backend_by: str = ""  # KERAS_BACKEND, the path of keras.json, or "default"
     elsewhere: Maybe[tuple[Elsewhere, ...]] = NOT  # looked for only where this one has no framework

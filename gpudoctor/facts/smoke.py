@@ -4,7 +4,7 @@ from typing import Literal
 
 import msgspec
 
-from gpudoctor.facts.words import Count, Generation, Lanes, Number, Seconds, Small, Whole
+from gpudoctor.facts.words import Count, Duration, Generation, Lanes, Number, Small, Whole
 from gpudoctor.maybe import Maybe, Unknown
 
 NOT = Unknown()
@@ -64,7 +64,7 @@ class SmokeTest(msgspec.Struct, frozen=True, kw_only=True):
     outcome: Outcome = "not reached"
     says: str = ""  # why, where it is not done
     error: Error | None = None
-    seconds: Seconds | None = None
+    seconds: Duration | None = None
     figures: tuple[Figure, ...] = ()
     notes: dict[str, bool | Whole | Number | str | None] = {}  # what else decides: {"pinned": True, "size": 8192}
     during: During = During()
@@ -94,8 +94,8 @@ class SmokeRun(msgspec.Struct, frozen=True, kw_only=True):
     outcome: Outcome = "not reached"  # of the process as a whole: done, failed, hung, died, stopped
     says: str = ""
     error: Error | None = None
-    import_seconds: Seconds | None = None
-    start_seconds: Seconds | None = None  # choosing the device and making its context
+    import_seconds: Duration | None = None
+    start_seconds: Duration | None = None  # choosing the device and making its context
     threads: Small | None = None  # that the CPU side may use
     stderr: str = ""  # its last lines
     tests: tuple[SmokeTest, ...] = ()
@@ -104,7 +104,7 @@ class SmokeRun(msgspec.Struct, frozen=True, kw_only=True):
 class Smoke(msgspec.Struct, frozen=True, kw_only=True):
     """All smoke tests of one examination; no run: none was asked for."""
 
-    seconds: Seconds = 0.0
+    seconds: Duration = 0.0
     instead: bool = False  # no GPU was found, and nobody chose the CPU: nothing was run
     digits: str = ""  # what the training step saw: "256 rendered digits", "MNIST (torchvision, verified)"
     runs: tuple[SmokeRun, ...] = ()

@@ -20,7 +20,7 @@ from gpudoctor.facts.python import Python
 from gpudoctor.facts.smoke import Smoke
 from gpudoctor.facts.toolkit import Toolkits
 from gpudoctor.facts.windows import Windows
-from gpudoctor.facts.words import Moment, Seconds
+from gpudoctor.facts.words import Duration, Moment
 from gpudoctor.maybe import Maybe, Unknown
 
 SCHEMA = "gpudoctor.facts/1"
@@ -32,7 +32,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     schema: str = SCHEMA
     version: str = ""  # of gpudoctor
     created: Moment = ""  # ISO 8601, UTC
-    seconds: Seconds = 0.0  # that gathering took
+    seconds: Duration = 0.0  # that gathering took
     quick: bool = False  # frameworks were not imported
     failed: tuple[tuple[str, str], ...] = ()  # parts whose probe failed or did not end, and why: a fault of ours
     host: Host = Host()

@@ -32,6 +32,7 @@ Lanes = Annotated[int, Meta(ge=0, le=63)]
 Celsius = Annotated[int, Meta(ge=-273, le=10_000)]  # from absolute zero to well over what any chip survives
 # 300 years before or after something: no uptime is longer, and dates can still be reckoned with.
 Seconds = Annotated[float, Meta(ge=-1e10, le=1e10)]
+Duration = Annotated[float, Meta(ge=0, le=1e10)]  # seconds that something took
 # Anything else that is measured: a wrong product may be off by the most that a float32 holds (3.4e38), and multiplied
 # by a size, or squared, this is a float still.
 Number = Annotated[float, Meta(ge=-1e100, le=1e100)]

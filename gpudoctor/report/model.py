@@ -4,7 +4,7 @@ from typing import Literal
 
 import msgspec
 
-from gpudoctor.facts.words import Count, Moment, Number, Seconds, Small, Whole
+from gpudoctor.facts.words import Count, Duration, Moment, Number, Small, Whole
 from gpudoctor.judge import Action, Impact
 from gpudoctor.report.inventory import Inventory, Scalar
 from gpudoctor.tasks import Task, Tasks
@@ -174,7 +174,7 @@ class SmokeTestEntry(msgspec.Struct, frozen=True, kw_only=True):
     variant: str
     outcome: str  # done, unsupported, failed, hung, died, stopped, not reached
     says: str = ""
-    seconds: Seconds | None = None
+    seconds: Duration | None = None
     figures: tuple[FigureEntry, ...] = ()
     notes: dict[str, Scalar] = {}
     # What the driver said of the GPU meanwhile, as in the facts.
@@ -194,8 +194,8 @@ class SmokeEntry(msgspec.Struct, frozen=True, kw_only=True):
     name: str | None = None
     gpu: str | None = None  # PCI address
     busy: bool | None = None  # others used the GPU before; None: unknown, or the CPU
-    import_seconds: Seconds | None = None
-    start_seconds: Seconds | None = None
+    import_seconds: Duration | None = None
+    start_seconds: Duration | None = None
     digits: str = ""  # what the training step saw
     tests: tuple[SmokeTestEntry, ...] = ()
 
@@ -226,7 +226,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     version: str = ""
     status: str = "incomplete"  # one of STATUSES
     created: Moment = ""
-    seconds: Seconds = 0.0
+    seconds: Duration = 0.0
     summary: Summary = Summary()
     machine: MachineEntry = MachineEntry()
     python: PythonEntry | None = None
