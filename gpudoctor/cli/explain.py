@@ -1,6 +1,8 @@
 """`gpudoctor explain`: a check by its id, or a log by what the machine's checks find."""
 
 import argparse
+import os
+import stat
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -11,6 +13,8 @@ from gpudoctor.cli.check import facts_of, judged, machine_of, source, wishes_of
 from gpudoctor.cli.output import out, out_json
 
 if TYPE_CHECKING:
+    from io import FileIO
+
     from gpudoctor.report.model import Report
     from gpudoctor.symptoms import Log
 
@@ -107,12 +111,14 @@ def pieces(path: str) -> Iterator[bytes]:
     """A log, piece by piece.
 
     Raises:
-        UsageError: it cannot be read, or is compressed.
+        UsageError: it cannot be read, is compressed, or has no end.
     """
     if path == "-" and sys.stdin is None:
         raise UsageError("Standard input is closed, so there is no log to read.")
     try:
         with open(0 if path == "-" else path, "rb", buffering=0, closefd=path != "-") as file:
+            if _is_endless(file):
+                raise UsageError(f"{path} is a device without an end, not a log.")
             first = True
             while piece := file.read(PIECE):
                 if first and piece.startswith(GZIP):
@@ -121,3 +127,10 @@ def pieces(path: str) -> Iterator[bytes]:
                 yield piece
     except OSError as error:
         raise UsageError(f"The log {path} cannot be read: {error.strerror or error}.") from None
+
+
+def _is_endless(file: "FileIO") -> bool:
+    """Whether reading never ends: /dev/zero, /dev/urandom, /dev/kmsg; a terminal and /dev/null have an end."""
+    found = os.fstat(file.fileno())
+    null = os.stat(os.devnull).st_rdev
+    return stat.S_ISCHR(found.st_mode) and found.st_rdev != null and not file.isatty()

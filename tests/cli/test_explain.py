@@ -144,6 +144,11 @@ def test_a_compressed_log_is_refused_with_what_to_type(tmp_path: Path) -> None:
     assert sentence == "The log log.gz is compressed: `zcat log.gz | gpudoctor explain --log -`."
 
 
+@pytest.mark.parametrize("path", ["/dev/zero", "/dev/full", "/dev/urandom"])
+def test_a_device_without_an_end_is_no_log(path: str) -> None:
+    assert gpudoctor("explain", "--log", path).sentence == f"{path} is a device without an end, not a log."
+
+
 def test_a_log_from_standard_input_examines_this_machine() -> None:
     ran = gpudoctor("explain", "--quick", "--log", "-", "--json", stdin=NO_GPU)
     report = json.loads(ran.out)
