@@ -132,7 +132,7 @@ def pass_devices(facts: Facts) -> tuple[Fix, ...]:
     else:
         says = "Start the container with both device nodes, and with the host's numeric group of them."
         program = "podman" if name == "podman" else "docker"
-        start = f"{program} run --device /dev/kfd --device /dev/dri --group-add $(stat -c %g /dev/kfd) ..."
+        start = f'{program} run --device /dev/kfd --device /dev/dri --group-add "$(stat -c %g /dev/kfd)" ...'
         commands = (Shell(start, blanks=(REST,)),)
     return (
         Fix(

@@ -118,7 +118,7 @@ def test_the_sentence_names_three_of_what_asks_and_the_evidence_all() -> None:
     ]
 
 
-AMD_IN_DOCKER = "docker run --device /dev/kfd --device /dev/dri --group-add $(stat -c %g /dev/kfd) ..."
+AMD_IN_DOCKER = 'docker run --device /dev/kfd --device /dev/dri --group-add "$(stat -c %g /dev/kfd)" ...'
 
 
 @pytest.mark.parametrize(
