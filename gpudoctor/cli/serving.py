@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import signal
 import sys
 from asyncio.subprocess import PIPE, Process
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from html import escape
 from pathlib import Path
@@ -19,6 +22,7 @@ from urllib.parse import urlsplit
 
 from aiohttp import WSCloseCode, web
 from aiohttp.typedefs import Handler
+from aiohttp.web_runner import GracefulExit
 from textual_serve import server as textual_server
 from textual_serve.app_service import AppService
 
@@ -163,8 +167,10 @@ class Server(textual_server.Server):
 
     def serve(self, debug: bool = False) -> None:  # noqa: ARG002 - textual-serve's
         """Serve until SIGINT or SIGTERM, without textual-serve's log, which holds each address that was asked for."""
-        run = partial(web.run_app, host=self.host, port=self.port, shutdown_timeout=0.5)
-        run(self._make_app(), print=lambda *_: self._say(), access_log=None)
+        loop = asyncio.new_event_loop()
+        run = partial(web.run_app, host=self.host, port=self.port, shutdown_timeout=0.5, loop=loop)
+        with _stopped_by_signals(loop):
+            run(self._make_app(), print=lambda *_: self._say(), access_log=None, handle_signals=False)
 
     def _say(self) -> None:
         out(f"gpudoctor is on {self.public_url}/?token={self._token} (Ctrl-C ends it)\n")
@@ -180,6 +186,33 @@ class Server(textual_server.Server):
             task.cancel()
         if visits:
             await asyncio.wait(visits, timeout=PATIENCE)
+
+
+@contextmanager
+def _stopped_by_signals(loop: asyncio.AbstractEventLoop) -> Iterator[None]:
+    """While it lasts, the first SIGINT or SIGTERM stops aiohttp's server in order; further ones change nothing.
+
+    aiohttp's own handlers leave Python's defaults behind, by which the next signal ends us wherever we are.
+    """
+    stopping: list[int] = []
+
+    def stop() -> None:
+        raise GracefulExit
+
+    def handle(number: int, _: object) -> None:
+        if not stopping and not loop.is_closed():
+            stopping.append(number)
+            loop.call_soon_threadsafe(stop)
+
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    for number, old in before.items():
+        if old is not signal.SIG_IGN:
+            signal.signal(number, handle)
+    try:
+        yield
+    finally:
+        for number, old in before.items():
+            signal.signal(number, old)
 
 
 async def _add_headers(_: web.Request, response: web.StreamResponse) -> None:
