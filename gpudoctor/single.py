@@ -1,9 +1,9 @@
 """Asks a single check, so that it never skips what nobody has looked at.
 
-A gathering leaves out what takes long: `quick` imports no framework and reads no symbols of extensions, and smoke tests
-run only where somebody asks for them. In the facts, what was left out looks like what is not there, and a check that
-looks for it there finds no subject. Which checks those are is listed nowhere: facts are made in which looking at what
-was left out is an unknown fact.
+A gathering leaves out what takes long: `quick` imports no framework, and smoke tests run only where somebody asks for
+them. In the facts, what was left out looks like what is not there, and a check that looks for it there finds no
+subject. Which checks those are is listed nowhere: facts are made in which looking at what was left out is an unknown
+fact.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,7 @@ import msgspec
 from gpudoctor import judge
 from gpudoctor.facts import Facts, Framework, Python
 from gpudoctor.judge import Check, Outcome, Verdict
-from gpudoctor.maybe import UnknownFactError
+from gpudoctor.maybe import Unknown, UnknownFactError
 from gpudoctor.subjects import framework_name
 
 S = TypeVar("S", bound=msgspec.Struct)
@@ -27,11 +27,10 @@ def ask(one: Check[Any], facts: Facts) -> list[Verdict]:
         one: the check.
         facts: what it is asked about.
     """
-    # A check can see that a framework was not imported, but not that extensions were not read.
-    verdicts = judge.run(one, _without(facts, ("extensions",), []))
+    verdicts = judge.run(one, facts)
     if any(verdict.outcome is not Outcome.SKIPPED for verdict in verdicts):
         return verdicts
-    return judge.run(one, _without(facts, ("extensions", "live", "smoke"), []))
+    return judge.run(one, _without(facts, ("live", "smoke"), []))
 
 
 def wants_more(one: Check[Any], quick: Facts) -> bool:
@@ -55,8 +54,9 @@ def _without(facts: Facts, fields: tuple[str, ...], looked: list[str]) -> Facts:
 
     def python(one: Python) -> Python:
         one = msgspec.structs.replace(one, frameworks=tuple(framework(each) for each in one.frameworks))
-        left_out = "extensions" in fields and facts.quick and not one.extensions
-        return _unknown(one, "extensions", "no symbols of extensions were read (quick)", looked) if left_out else one
+        if "extensions" in fields and isinstance(one.extensions, Unknown):
+            return _unknown(one, "extensions", one.extensions.unknown, looked)
+        return one
 
     left = msgspec.structs.replace(facts, pythons=tuple(python(one) for one in facts.pythons))
     if "smoke" in fields and not facts.smoke.runs:

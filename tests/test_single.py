@@ -12,7 +12,7 @@ import gpudoctor
 from gpudoctor import Facts, Outcome, single
 from gpudoctor.catalogue import load
 from gpudoctor.checks.packages import extension_abi
-from gpudoctor.facts import Extension, Framework, Python
+from gpudoctor.facts import Framework, Python
 from gpudoctor.judge import run
 from gpudoctor.maybe import Unknown
 from tests.builders import nvidia_host, plain_host
@@ -31,7 +31,8 @@ def left_out(facts: Facts) -> Facts:
 
     def quick(python: Python) -> Python:
         bare = tuple(msgspec.structs.replace(one, live=None) for one in python.frameworks)
-        return msgspec.structs.replace(python, extensions=(), frameworks=bare)
+        extensions = Unknown("not read") if python.extensions else ()
+        return msgspec.structs.replace(python, extensions=extensions, frameworks=bare)
 
     return msgspec.structs.replace(facts, quick=True, pythons=tuple(quick(one) for one in facts.pythons))
 
@@ -87,7 +88,7 @@ def test_what_a_quick_gathering_leaves_out_is_known_to_be_so(environment: str) -
     full = gpudoctor.gather(machine(), wanted)
     quick = gpudoctor.gather(machine(), msgspec.structs.replace(wanted, quick=True))
     found = {field for field, less, more in differing(quick.pythons, full.pythons, "") if not isinstance(less, Unknown)}
-    assert found - {"startup"} == {"extensions", "live"}  # the seconds that the interpreter took to start differ
+    assert found - {"startup"} == {"live"}  # the seconds that the interpreter took to start differ
 
 
 def differing(less: Any, more: Any, field: str) -> Iterator[tuple[str, Any, Any]]:
@@ -125,12 +126,16 @@ def test_quick_facts_give_the_reason() -> None:
 def test_extensions_that_nobody_read_are_no_pass() -> None:
     full = frameworks.on(nvidia_host(), Framework(name="torch"), extensions=())
     assert outcomes(gpudoctor.run(extension_abi, full)) == {"pass"}
-    (verdict,) = gpudoctor.run(extension_abi, msgspec.structs.replace(full, quick=True))
-    assert (verdict.outcome, verdict.says) == (Outcome.UNKNOWN, "no symbols of extensions were read (quick)")
-    bad = frameworks.on(
-        nvidia_host(), extensions=(Extension(package="x", version="1", path="/x.so", unresolved=("y",)),)
-    )
-    assert outcomes(gpudoctor.run(extension_abi, msgspec.structs.replace(bad, quick=True))) == {"problem"}
+    quick = frameworks.on(nvidia_host(), Framework(name="torch"), extensions=Unknown("not read (--quick)"))
+    (verdict,) = gpudoctor.run(extension_abi, quick)
+    assert (verdict.outcome, verdict.says) == (Outcome.UNKNOWN, "not read (--quick)")
+
+
+def test_a_quick_check_passes_no_extension_that_it_did_not_read(environment: str) -> None:
+    for quick, outcome in ((True, Outcome.UNKNOWN), (False, Outcome.PROBLEM)):
+        facts = gpudoctor.gather(machine(), gpudoctor.Wishes(pythons=(environment,), quick=quick))
+        (verdict,) = run(extension_abi.extension_abi, facts)
+        assert verdict.outcome is outcome
 
 
 def test_no_check_of_the_smoke_tests_is_skipped_where_none_ran() -> None:

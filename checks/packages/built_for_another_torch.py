@@ -25,13 +25,13 @@ def _tagged(on: OnPython) -> list[tuple[Package, str]]:
         return []
     found = []
     for package in packages_of(on.python):
-        if is_extension(package.name) and package.name not in _OTHERS and not loads(on.python, package.name):
+        if is_extension(package.name) and package.name not in _OTHERS:
             wanted, cuda = built_for(package.version)
             if wanted and numbers(wanted) != numbers(torch.version)[:2]:
                 found.append((package, f"PyTorch {wanted}"))
             elif cuda and isinstance(torch.cuda, str) and numbers(cuda)[:1] != numbers(torch.cuda)[:1]:
                 found.append((package, f"CUDA {cuda}"))
-    return found
+    return [(package, wanted) for package, wanted in found if not loads(on.python, package.name)]
 
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:

@@ -3,7 +3,7 @@
 from functools import partial
 
 from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.remedies.imports import hinted, torch_again, what_it_requires
+from gpudoctor.remedies.imports import hinted, torch_again
 from gpudoctor.remedies.python import conda_of, from_distribution, manager_of, reinstall_torch
 from gpudoctor.subjects import OnLive, lives
 from gpudoctor.views.frameworks import import_problem
@@ -12,7 +12,7 @@ from gpudoctor.views.frameworks import import_problem
 def _fixes(on: OnLive) -> tuple[Fix, ...]:
     fits = reinstall_torch(on.facts, on.python, on.framework)
     same = torch_again(on) if _is_pips(on) or not fits else ()
-    return (*hinted(on), *what_it_requires(on), *same, *fits)
+    return (*hinted(on), *same, *fits)
 
 
 def _is_pips(on: OnLive) -> bool:

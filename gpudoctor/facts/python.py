@@ -122,7 +122,7 @@ class Python(msgspec.Struct, frozen=True, kw_only=True):
     remnants: tuple[Remnant, ...] = ()
     overlaps: tuple[Overlap, ...] = ()
     unmet: tuple[Unmet, ...] = ()
-    extensions: tuple[Extension, ...] = ()
+    extensions: Maybe[tuple[Extension, ...]] = ()  # Unknown in a quick run that finds some
     frameworks: tuple[Framework, ...] = ()
     startup: Maybe[Duration] = NOT  # seconds
     keras_backend: Maybe[str | None] = NOT  # the one that Keras 3 takes: tensorflow, torch, jax ...; None: no Keras 3

@@ -6,9 +6,9 @@ from msgspec.structs import fields
 
 from gpudoctor.facts.python import Extension, NotRun, Package, Python, Shadow
 from gpudoctor.formats.metadata import read_head
-from gpudoctor.knowledge.wanted import matters, modules
+from gpudoctor.knowledge.wanted import is_extension, matters, modules
 from gpudoctor.machine import Machine
-from gpudoctor.maybe import Unknown
+from gpudoctor.maybe import Maybe, Unknown
 from gpudoctor.probes import (
     python_conflicts,
     python_elsewhere,
@@ -65,7 +65,7 @@ def probe(machine: Machine, path: str, why: str = "", quick: bool = False) -> Py
         remnants=(*python_remains.remnants(machine, folders, found, names), *stale),
         overlaps=python_conflicts.overlaps(found),
         unmet=python_requirements.unmet(packages, _markers(said), _requires(machine, found)),
-        extensions=() if quick else _extensions(machine, said.prefix, found, names),
+        extensions=_extensions(machine, said.prefix, found, names, quick),
         keras_backend=backend,
         keras_backend_by=backend_by,
         not_run=_not_run(machine) if why in (ON_PATH, OURS) else None,
@@ -93,7 +93,14 @@ def _requires(machine: Machine, found: Sequence[Found]) -> Callable[[Package], t
     return requires
 
 
-def _extensions(machine: Machine, prefix: str, found: Sequence[Found], names: Names) -> tuple[Extension, ...]:
+def _extensions(
+    machine: Machine, prefix: str, found: Sequence[Found], names: Names, quick: bool
+) -> Maybe[tuple[Extension, ...]]:
+    installed = {each.package.name for each in found}
+    if "torch" not in installed or not any(is_extension(name) for name in installed):
+        return ()
+    if quick:
+        return Unknown("symbols of extensions were not read (--quick)")
     from gpudoctor.probes import python_extensions  # it reads symbol tables, which a quick run does not
 
     return python_extensions.probe(machine, prefix, found, names)

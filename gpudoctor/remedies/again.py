@@ -3,12 +3,10 @@
 from collections.abc import Iterable
 
 from gpudoctor.facts import Python
-from gpudoctor.knowledge.torch import index_of
-from gpudoctor.remedies.python import install, manager_of
+from gpudoctor.knowledge.torch import index_of_build
+from gpudoctor.remedies.python import TORCH_FAMILY, install, manager_of
 from gpudoctor.tasks import Command, cmd
 from gpudoctor.views.packages import packages_of, release
-
-_OF_PYTORCH = ("torch", "torchvision", "torchaudio")
 
 
 def same_again(python: Python, name: str, version: str, *, over: bool = False) -> Command:
@@ -31,11 +29,10 @@ def same_again(python: Python, name: str, version: str, *, over: bool = False) -
 
 def _index(python: Python, name: str, version: str) -> str | None:
     """PyTorch's own index where this release, or what was installed together with it, came from there."""
-    if name not in _OF_PYTORCH:
+    if name not in TORCH_FAMILY:
         return None
-    family = [p.version for p in packages_of(python) if p.name in _OF_PYTORCH and p.name != name]
-    local = next((part for text in (version, *family) if (part := text.partition("+")[2])), "")
-    return index_of(local) if local.startswith(("cu", "rocm", "cpu", "xpu")) else None
+    versions = (version, *(p.version for p in packages_of(python) if p.name in TORCH_FAMILY and p.name != name))
+    return next(filter(None, map(index_of_build, versions)), None)
 
 
 def remove(paths: Iterable[str]) -> tuple[Command, ...]:

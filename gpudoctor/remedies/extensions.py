@@ -2,6 +2,7 @@
 
 from gpudoctor.facts import Framework
 from gpudoctor.judge import Fix
+from gpudoctor.maybe import Unknown
 from gpudoctor.remedies.proofs import extension_proof
 from gpudoctor.remedies.python import install, lasting
 from gpudoctor.subjects import OnPython
@@ -33,7 +34,8 @@ def rebuild(on: OnPython, name: str, version: str, torch: Framework | None) -> t
 
 
 def _proof(on: OnPython, name: str) -> Task | None:
-    first = next((e for e in on.python.extensions if e.package == name), None)
+    read = () if isinstance(on.python.extensions, Unknown) else on.python.extensions
+    first = next((e for e in read if e.package == name), None)
     return extension_proof(on.python, first) if first else None
 
 

@@ -1,7 +1,5 @@
 """Fixes where a framework does not import, or dies."""
 
-import re
-
 from gpudoctor.facts import Live
 from gpudoctor.judge import Fix
 from gpudoctor.knowledge import import_errors
@@ -12,26 +10,24 @@ from gpudoctor.subjects import OnLive
 from gpudoctor.tasks import Shell, Task
 from gpudoctor.views.packages import release
 
-_MISSING = re.compile(r"ModuleNotFoundError: No module named '(\w+)'")
-
 
 def install_again(on: OnLive) -> tuple[Fix, ...]:
     """What the error's own words ask for, where they are known, then the same version once more with what it needs."""
-    name, version = on.framework.distribution or on.framework.name, on.framework.version
-    spec = f"{name}=={release(version)}" if isinstance(version, str) and version else name
-    says, proof = f"Install it again with what it needs, by {manager_of(on.python)}.", _proof(on)
-    again = Fix(says, (install(on.python, spec, force=True),), "reinstall-package", verify=proof)
-    return (*hinted(on), *what_it_requires(on), again)
+    return (*hinted(on), _again(on))
 
 
 def after_crash(on: OnLive) -> tuple[Fix, ...]:
     """What to do about a framework whose process dies of a signal."""
     if outside_fixes := outside(on.live):
         return outside_fixes
+    return (_again(on),)
+
+
+def _again(on: OnLive) -> Fix:
     name, version = on.framework.distribution or on.framework.name, on.framework.version
     spec = f"{name}=={release(version)}" if isinstance(version, str) and version else name
-    says = "Install it again with what it needs."
-    return (Fix(says, (install(on.python, spec, force=True),), "reinstall-package"),)
+    says = f"Install it again with what it needs, by {manager_of(on.python)}."
+    return Fix(says, (install(on.python, spec, force=True),), "reinstall-package", verify=_proof(on))
 
 
 def outside(live: Live) -> tuple[Fix, ...]:
@@ -51,20 +47,6 @@ def hinted(on: OnLive) -> tuple[Fix, ...]:
     """What the error's own words ask for, where they are known."""
     hint = import_errors.hint(on.live.import_error or "")
     return (Fix(hint.fix, action="reinstall-package", verify=_proof(on)),) if hint and hint.fix else ()
-
-
-def what_it_requires(on: OnLive) -> tuple[Fix, ...]:
-    """Bring the packages that the framework requires and that are gone; empty where nothing of that kind is missing.
-
-    A requirement of the very version that is installed leaves it as it is, whatever index it came from.
-    """
-    found = _MISSING.search(on.live.import_error or "")
-    name = on.framework.distribution or on.framework.name
-    version = version_of(on.python, name)
-    if found is None or found[1] == on.framework.name or version is None:
-        return ()
-    says = f"Install what {on.name} requires and what is gone: {found[1]}, and more if more is missing."
-    return (Fix(says, (install(on.python, f"{name}=={version}"),), "reinstall-package", verify=_proof(on)),)
 
 
 def torch_again(on: OnLive) -> tuple[Fix, ...]:

@@ -15,6 +15,7 @@ from gpudoctor.views.gpus import torch_gfx
 
 NEW = "~/gpu-env"  # an environment that a fix makes
 REMOVE_NEW = cmd("rm", "-r", NEW)
+TORCH_FAMILY = ("torch", "torchvision", "torchaudio")  # released together, each compiled against one PyTorch
 
 
 def manager_of(python: Python) -> str:
@@ -208,7 +209,8 @@ def reinstall_torch(
 
 def torch_family(python: Python) -> tuple[str, ...]:
     """PyTorch and those installed packages that are compiled against exactly one release of it."""
-    return ("torch", *(name for name in ("torchvision", "torchaudio") if has(python, name)))
+    first, *others = TORCH_FAMILY
+    return (first, *(name for name in others if has(python, name)))
 
 
 def torch_verify(python: Python) -> Command:

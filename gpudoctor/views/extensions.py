@@ -3,6 +3,7 @@
 import re
 
 from gpudoctor.facts import Extension, Python
+from gpudoctor.maybe import known
 from gpudoctor.views.packages import packages_of
 
 # PyTorch's own, which are in the process as soon as torch is imported: the loader need not find them.
@@ -20,8 +21,12 @@ def runtime_of(extension: Extension) -> str | None:
 
 
 def unfit(python: Python) -> tuple[Extension, ...]:
-    """The extensions that lack symbols of PyTorch, or the CUDA run time of another major: they cannot be loaded."""
-    return tuple(e for e in python.extensions if e.unresolved or runtime_of(e))
+    """The extensions that lack symbols of PyTorch, or the CUDA run time of another major: they cannot be loaded.
+
+    Raises:
+        UnknownFactError: the symbols were not read.
+    """
+    return tuple(e for e in known(python.extensions) if e.unresolved or runtime_of(e))
 
 
 def abi(symbols: tuple[str, ...]) -> str | None:
@@ -58,6 +63,10 @@ def built_for(version: str) -> tuple[str | None, str | None]:
 
 
 def loads(python: Python, name: str) -> bool:
-    """Whether the symbols of a package's extensions were looked up, and PyTorch has them all."""
-    own = [e for e in python.extensions if e.package == name]
+    """Whether PyTorch has all symbols that a package's extensions need.
+
+    Raises:
+        UnknownFactError: the symbols were not read.
+    """
+    own = [e for e in known(python.extensions) if e.package == name]
     return bool(own) and not any(e in unfit(python) for e in own)

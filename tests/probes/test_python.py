@@ -214,4 +214,10 @@ def test_quick_reads_no_symbols(bare: Path, monkeypatch: pytest.MonkeyPatch) -> 
     found = (Extension(package="vllm", version="1", path="/x.so"),)
     monkeypatch.setattr(python_extensions, "probe", lambda *_: found)
     assert probe(machine(), str(bare / "bin/python"), quick=True).extensions == ()
+    site = bare / f"lib/python{sys.version_info[0]}.{sys.version_info[1]}/site-packages"
+    distribution(site, "torch", "2.9.0", ())
+    distribution(site, "vllm", "1", ())
+    assert probe(machine(), str(bare / "bin/python"), quick=True).extensions == Unknown(
+        "symbols of extensions were not read (--quick)"
+    )
     assert probe(machine(), str(bare / "bin/python")).extensions == found

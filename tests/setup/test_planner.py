@@ -6,6 +6,8 @@ import pytest
 
 from gpudoctor.knowledge import generations
 from gpudoctor.maybe import Unknown
+from gpudoctor.setup.plan import Wheel
+from gpudoctor.setup.proof import step as proof_of
 from gpudoctor.tasks import Command, Edit, Section, Task
 from gpudoctor.tasks.shown import typed
 from tests.builders import change, plain_host, python
@@ -292,3 +294,14 @@ def test_a_driver_whose_version_nobody_knows_is_not_called_none() -> None:
     facts = change(change(facts, "nvidia.cuda.version", "10.1"), "nvidia.nvml.cuda_version", "10.1")
     why = next(step.why for step in made(facts, "torch").steps if step.id == "driver")
     assert why.startswith("The driver runs CUDA up to 10.1; branch ")
+
+
+@pytest.mark.parametrize(
+    ("kernel", "variant", "proof"),
+    [("Linux", "cpu", "smoke"), ("Windows", "cpu", "smoke"), ("Darwin", "cpu", "check"), ("Linux", "cu128", "check")],
+)
+def test_a_plan_for_the_cpu_is_proven_on_the_cpu(kernel: str, variant: str, proof: str) -> None:
+    """`check` ends with NO GPU there, which would make a right plan fail; a Mac's wheels serve its GPU."""
+    wheel = Wheel(framework="torch", requirement="torch", variant=variant)
+    found = proof_of("/env/bin/python", (wheel,), kernel)
+    assert [task.argv[1] for task in found.verify if isinstance(task, Command)] == [proof]
