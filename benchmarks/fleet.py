@@ -54,8 +54,8 @@ print(json.dumps(dict(
 
 def child(path: str, rounds: int) -> None:
     """In a process of its own: sum up and only read, in turn; then the answer, and the memory at its peak."""
-    from gpudoctor.fleet.reading.sources import Sources
-    from gpudoctor.fleet.reading.summing import summed
+    from gpudoctor.fleet.aggregate.report_sources import Sources
+    from gpudoctor.fleet.aggregate.streaming import summed
 
     def summing() -> None:
         nonlocal fleet

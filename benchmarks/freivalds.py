@@ -21,8 +21,8 @@ HALF = 16  # bits that bf16 has less than float32
 
 
 def inside() -> Callable[[str], ModuleType]:
-    """What loads a module of gpudoctor/inside/smoke, the way the worker does."""
-    path = ROOT / "gpudoctor" / "inside" / "smoke" / "worker.py"
+    """What loads a module of gpudoctor/workers/smoke, the way the worker does."""
+    path = ROOT / "gpudoctor" / "workers" / "smoke" / "worker.py"
     spec = importlib.util.spec_from_file_location("_benchmark_worker", path)
     if spec is None or spec.loader is None:
         raise ImportError(str(path))

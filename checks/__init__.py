@@ -4,7 +4,7 @@ import os
 from importlib import import_module
 from typing import Any
 
-from gpudoctor.judge import Check
+from gpudoctor.check_engine import Check
 
 
 def ids() -> list[str]:

@@ -5,9 +5,9 @@ import sys
 from pathlib import Path
 
 from gpudoctor import catalogue, checks
+from gpudoctor.check_pages import SEVERITY, check_markdown
 from gpudoctor.cli import parser
 from gpudoctor.cli.arguments import Parser
-from gpudoctor.pages import SEVERITY, check_markdown
 
 HERE = Path(__file__).resolve().parent
 MADE = "<!-- Made by docs/generate.py: change the check or the option, then run it again. -->\n\n"

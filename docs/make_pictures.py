@@ -20,9 +20,9 @@ sys.path.insert(0, str(HERE.parent.parent))  # where the fleet that nobody has c
 
 from benchmarks.fleet_reports import written  # noqa: E402
 from gpudoctor import demo  # noqa: E402
-from gpudoctor.fleet.running.ledger import Ledger  # noqa: E402
+from gpudoctor.fleet.runner.ledger import Ledger  # noqa: E402
 from gpudoctor.tui.app import Doctor  # noqa: E402
-from gpudoctor.tui.session import Source  # noqa: E402
+from gpudoctor.tui.session import SessionSource  # noqa: E402
 
 # The picture asks no other server for its font.
 FONT_FACE = re.compile(r"@font-face \{.*?\}\s*", re.S)
@@ -64,7 +64,7 @@ async def draw(picture: Picture) -> None:
 @contextmanager
 def _opened(name: str) -> Iterator[Doctor]:
     if name != FLEET:
-        yield Doctor(Source(title=f"demo: {name}", facts=demo.load(name), demo=name))
+        yield Doctor(SessionSource(title=f"demo: {name}", facts=demo.load(name), demo=name))
         return
     with tempfile.TemporaryDirectory() as folder:
         reports = Path(folder) / "run-7" / "reports"
@@ -75,7 +75,7 @@ def _opened(name: str) -> Iterator[Doctor]:
         for number in range(NODES, NODES + GONE):
             ledger.note(f"node{number:06d}", "unreachable", "ssh: connect to host: No route to host")
         ledger.close()
-        yield Doctor(Source(), fleet=(str(reports.parent),))
+        yield Doctor(SessionSource(), fleet=(str(reports.parent),))
 
 
 def _ready(app: Doctor) -> bool:

@@ -1,4 +1,4 @@
-"""Writes gpudoctor/inside/smoke/cuda/kernels.ptx from kernels.cu beside it: `python docs/make_ptx.py`; needs nvcc.
+"""Writes gpudoctor/workers/smoke/cuda/kernels.ptx from kernels.cu beside it: `python docs/make_ptx.py`; needs nvcc.
 
 Current nvcc compiles for compute capability 7.5 and newer alone. The kernels use nothing that 5.0 has not, so the text
 is marked for 5.0 and for PTX 6.0, which every driver from CUDA 9.0 on compiles for every GPU from Maxwell on
@@ -13,7 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-FOLDER = Path(__file__).resolve().parent.parent / "gpudoctor/inside/smoke/cuda"
+FOLDER = Path(__file__).resolve().parent.parent / "gpudoctor/workers/smoke/cuda"
 SOURCE, TARGET = FOLDER / "kernels.cu", FOLDER / "kernels.ptx"
 MARKED = {r"^\.version .*$": ".version 6.0", r"^\.target .*$": ".target sm_50"}
 

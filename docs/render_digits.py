@@ -3,7 +3,7 @@
 Each digit is drawn with the strokes of one of several hands, their points moved a little, then leant, turned by up to
 15 degrees, stretched, and moved; how dark a pixel is depends on its distance from the strokes. All chance comes from
 a hash of (seed, image, number), so that the same digits can be drawn again anywhere. Needs NumPy. To be run again when
-the networks' first weights change (gpudoctor/inside/smoke/weights.py), which must not bring a digit near to a tie.
+the networks' first weights change (gpudoctor/workers/smoke/weights.py), which must not bring a digit near to a tie.
 """
 
 import gzip
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from gpudoctor.inside.smoke.weights import CNN, DEVIATION, MEAN, MLP, Weights
+from gpudoctor.workers.smoke.weights import CNN, DEVIATION, MEAN, MLP, Weights
 
 TARGET = Path(__file__).resolve().parent.parent / "gpudoctor" / "smoketests" / "digits.gz"
 COUNT, SIDE, SEED = 256, 28, 20261121

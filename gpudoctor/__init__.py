@@ -7,16 +7,15 @@ TYPE_CHECKING = False  # typing's own would cost its import, and take re.py out 
 if TYPE_CHECKING:
     from typing import Any
 
-    from gpudoctor.examine import Wishes as Wishes
+    from gpudoctor.check_engine import Check as Check
+    from gpudoctor.check_engine import Fix as Fix
+    from gpudoctor.check_engine import Outcome as Outcome
+    from gpudoctor.check_engine import Problem as Problem
+    from gpudoctor.check_engine import Severity as Severity
+    from gpudoctor.check_engine import Verdict as Verdict
+    from gpudoctor.expect.file_permissions import ExpectFileError as ExpectFileError
     from gpudoctor.expect.record import RecordError as RecordError
-    from gpudoctor.expect.trust import ExpectFileError as ExpectFileError
     from gpudoctor.facts import Facts as Facts
-    from gpudoctor.judge import Check as Check
-    from gpudoctor.judge import Fix as Fix
-    from gpudoctor.judge import Outcome as Outcome
-    from gpudoctor.judge import Problem as Problem
-    from gpudoctor.judge import Severity as Severity
-    from gpudoctor.judge import Verdict as Verdict
     from gpudoctor.library import check as check
     from gpudoctor.library import gather as gather
     from gpudoctor.library import record as record
@@ -27,25 +26,26 @@ if TYPE_CHECKING:
     from gpudoctor.maybe import Maybe as Maybe
     from gpudoctor.maybe import Unknown as Unknown
     from gpudoctor.maybe import known as known
+    from gpudoctor.pipeline import CheckOptions as CheckOptions
     from gpudoctor.report.failures import FailuresError as FailuresError
     from gpudoctor.report.model import FindingEntry as FindingEntry
     from gpudoctor.report.model import Report as Report
-    from gpudoctor.requirements.holding import RequirementError as RequirementError
-    from gpudoctor.smoketests.wishes import ChoiceError as ChoiceError
+    from gpudoctor.requirements.evaluate import RequirementError as RequirementError
+    from gpudoctor.smoketests.options import ChoiceError as ChoiceError
 
 _HOMES = {
-    "gpudoctor.examine": ("Wishes",),
+    "gpudoctor.pipeline": ("CheckOptions",),
     "gpudoctor.expect.record": ("RecordError",),
-    "gpudoctor.expect.trust": ("ExpectFileError",),
+    "gpudoctor.expect.file_permissions": ("ExpectFileError",),
     "gpudoctor.facts": ("Facts",),
-    "gpudoctor.judge": ("Check", "Fix", "Outcome", "Problem", "Severity", "Verdict"),
+    "gpudoctor.check_engine": ("Check", "Fix", "Outcome", "Problem", "Severity", "Verdict"),
     "gpudoctor.library": ("check", "gather", "record", "require", "run", "smoke"),
     "gpudoctor.machine": ("Machine",),
     "gpudoctor.maybe": ("Maybe", "Unknown", "known"),
     "gpudoctor.report.failures": ("FailuresError",),
     "gpudoctor.report.model": ("FindingEntry", "Report"),
-    "gpudoctor.requirements.holding": ("RequirementError",),
-    "gpudoctor.smoketests.wishes": ("ChoiceError",),
+    "gpudoctor.requirements.evaluate": ("RequirementError",),
+    "gpudoctor.smoketests.options": ("ChoiceError",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 

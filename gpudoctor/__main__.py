@@ -19,7 +19,7 @@ def main() -> "NoReturn":
     import gc
     import signal
 
-    from gpudoctor.ending import end_on_signals
+    from gpudoctor.process_cleanup import end_on_signals
 
     end_on_signals()
     gc.set_threshold(100_000, 50, 50)  # 10 ms of collecting garbage that is none

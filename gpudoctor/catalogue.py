@@ -7,9 +7,9 @@ from functools import cache
 from typing import Any
 
 from gpudoctor import checks
+from gpudoctor.areas import concerned
+from gpudoctor.check_engine import MACHINE, About, Check, Severity
 from gpudoctor.facts import Facts
-from gpudoctor.judge import MACHINE, About, Check, Severity
-from gpudoctor.relevance import concerned
 
 GROUP = "gpudoctor.checks"
 

@@ -11,13 +11,13 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
-from gpudoctor import ending
+from gpudoctor import process_cleanup
 from gpudoctor.children.process import ABANDONED, LIVE, LOCK, Child, wait_for
 
 LINUX = sys.platform == "linux"  # elsewhere what `Child` asks of the kernel does not exist
 
 
-class Ended(msgspec.Struct, frozen=True, kw_only=True):
+class ChildResult(msgspec.Struct, frozen=True, kw_only=True):
     """How a child ended.
 
     Exactly one of `code`, `signal` ("SIGSEGV") and `missing` (why it could not be started, in the kernel's
@@ -53,7 +53,7 @@ def run(
     grace: float = 1.0,
     on_line: Callable[[str], object] | None = None,
     late: Callable[[], bool] | None = None,
-) -> Ended:
+) -> ChildResult:
     """Run a program in a session of its own, for at most `timeout` + 2 `grace` + 0.5 seconds.
 
     Past `timeout` its group gets SIGTERM, `grace` later SIGKILL, another `grace` later it is abandoned.
@@ -75,12 +75,12 @@ def run(
         BaseException: KeyboardInterrupt, and whatever `on_line` raises; the child is killed first.
     """
     if not LINUX:
-        from gpudoctor.children import plain
+        from gpudoctor.children import portable
 
         if Child.closing:
-            return Ended(argv=tuple(argv), cancelled=True)
+            return ChildResult(argv=tuple(argv), cancelled=True)
         how = {"timeout": timeout, "env": env, "cwd": cwd, "stdin": stdin, "grace": grace}
-        return Ended(**plain.run(argv, **how, on_line=on_line, late=late))  # type: ignore[arg-type]
+        return ChildResult(**portable.run(argv, **how, on_line=on_line, late=late))  # type: ignore[arg-type]
     started = time.monotonic()
     child = Child(tuple(argv), on_line)
     try:
@@ -104,7 +104,7 @@ def end_all(*, grace: float = 1.0, closing: bool = False) -> None:
     if closing:
         Child.closing = True
     if not LINUX:
-        plain = sys.modules.get("gpudoctor.children.plain")  # a signal handler may not import
+        plain = sys.modules.get("gpudoctor.children.portable")  # a signal handler may not import
         if plain is not None:
             plain.end_all(grace)
         return
@@ -119,7 +119,7 @@ def end_all(*, grace: float = 1.0, closing: bool = False) -> None:
     wait_for(children, grace)
 
 
-ending.at_end(lambda: end_all(closing=True), first=True)
+process_cleanup.at_end(lambda: end_all(closing=True), first=True)
 
 
 def reap() -> int:
@@ -129,10 +129,10 @@ def reap() -> int:
         return len(ABANDONED)
 
 
-def _ended(child: Child, seconds: float) -> Ended:
+def _ended(child: Child, seconds: float) -> ChildResult:
     status = child.status
     exited = status is not None and status.si_code == os.CLD_EXITED
-    return Ended(
+    return ChildResult(
         argv=child.argv,
         code=status.si_status if status and exited else None,
         signal=_signal_name(status.si_status) if status and not exited else None,

@@ -36,8 +36,8 @@ def health(prefix: str, verbose: bool = False) -> None:
         verbose: write the whole report.
     """
     from gpudoctor import Wishes
-    from gpudoctor.examine import check
     from gpudoctor.machine import Machine
+    from gpudoctor.pipeline import check
     from gpudoctor.probes.python import InterpreterError
 
     try:
@@ -46,7 +46,7 @@ def health(prefix: str, verbose: bool = False) -> None:
         _write(f"No Python is examined: {error}\n")
         return
     if verbose:
-        from gpudoctor.report.text import render
+        from gpudoctor.report.renderers.text import render
 
         _write(render(report, verbose=True))
     else:
@@ -63,7 +63,7 @@ def told(report: Report, prefix: str) -> str:
         lines += [f"    {command}" for fix in entry.fixes[:1] for command in (fix.commands or (fix.says,))]
     if found or not report.ok:
         lines.append(f"`gpudoctor check --python {prefix}` tells all of it.")
-    from gpudoctor.report.clean import clean
+    from gpudoctor.report.sanitize import clean
 
     return clean("\n".join(lines)) + "\n"
 

@@ -11,16 +11,16 @@ from collections.abc import Iterable
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from gpudoctor import catalogue, examine
-from gpudoctor.examine import Wishes
-from gpudoctor.judge import Check, Verdict
+from gpudoctor import catalogue, pipeline
+from gpudoctor.check_engine import Check, Verdict
 from gpudoctor.machine import SMOKE_SECONDS, TOTAL_SECONDS, Machine
+from gpudoctor.pipeline import CheckOptions
 
 if TYPE_CHECKING:
     from gpudoctor.facts import Facts
     from gpudoctor.report.model import Report
-    from gpudoctor.requirements.holding import Unmet
-    from gpudoctor.smoketests.wishes import Choice
+    from gpudoctor.requirements.evaluate import UnmetDemand
+    from gpudoctor.smoketests.options import SmokeOptions
 
 Text = str | os.PathLike[str]
 Texts = Text | Iterable[Text]
@@ -28,7 +28,7 @@ Texts = Text | Iterable[Text]
 
 def check(
     machine: Machine | None = None,
-    wishes: Wishes | None = None,
+    wishes: CheckOptions | None = None,
     facts: Facts | None = None,
     *,
     only: Texts = (),
@@ -57,19 +57,19 @@ def check(
         InterpreterError: a given interpreter is not there or is no Python.
         ValueError: `timeout` is no time.
     """
-    wanted = wishes or Wishes(pythons=_texts(python), quick=quick, only=_texts(only), skip=_texts(skip))
+    wanted = wishes or CheckOptions(pythons=_texts(python), quick=quick, only=_texts(only), skip=_texts(skip))
     if files := _texts(expect):
         import msgspec
 
-        from gpudoctor.expect.places import expectations
+        from gpudoctor.expect.discovery import expectations
 
         wanted = msgspec.structs.replace(wanted, expect=expectations(files, automatic=False))
-    return examine.check(machine or _machine(timeout), wanted, facts)
+    return pipeline.check(machine or _machine(timeout), wanted, facts)
 
 
 def gather(
     machine: Machine | None = None,
-    wishes: Wishes | None = None,
+    wishes: CheckOptions | None = None,
     *,
     python: Texts = (),
     quick: bool = False,
@@ -81,8 +81,8 @@ def gather(
         InterpreterError: a given interpreter is not there or is no Python.
         ValueError: `timeout` is no time.
     """
-    wanted = wishes or Wishes(pythons=_texts(python), quick=quick)
-    return examine.gather(machine or _machine(timeout), wanted)
+    wanted = wishes or CheckOptions(pythons=_texts(python), quick=quick)
+    return pipeline.gather(machine or _machine(timeout), wanted)
 
 
 def _texts(given: Texts) -> tuple[str, ...]:
@@ -126,9 +126,9 @@ def smoke(
         InterpreterError: a given interpreter is not there or is no Python.
         ValueError: `timeout` is no time.
     """
-    from gpudoctor.smoketests.wishes import Choice
+    from gpudoctor.smoketests.options import SmokeOptions
 
-    choice = Choice(
+    choice = SmokeOptions(
         tests=tuple(name for given in tests for name in _texts(given)),
         everything=everything,
         devices=_devices(device),
@@ -136,8 +136,8 @@ def smoke(
         dtypes=_texts(dtype),
         seconds=seconds,
     )
-    wishes = Wishes(pythons=_texts(python), quick=True, smoke=choice, area="smoke")
-    return examine.check(_machine(timeout, SMOKE_SECONDS), wishes)
+    wishes = CheckOptions(pythons=_texts(python), quick=True, smoke=choice, area="smoke")
+    return pipeline.check(_machine(timeout, SMOKE_SECONDS), wishes)
 
 
 def require(
@@ -150,7 +150,7 @@ def require(
 
     `require(driver=">=580", gpus=8, gpu="H100", torch_sees=8, pinned_h2d_gbps=20)`; numbers are the least that is
     wanted, versions are specifiers as in packaging, `gpu` is a part of every GPU's name. All names:
-    gpudoctor.requirements.wanted.DEMANDS. What could not be found out does not hold.
+    gpudoctor.requirements.demands.DEMANDS. What could not be found out does not hold.
 
     Args:
         python: interpreters or environments to examine; none: the active one, else .venv here or above.
@@ -166,25 +166,25 @@ def require(
         TypeError: there is no such demand, or it wants something of another type.
         ValueError: a version specifier is none.
     """
-    from gpudoctor.requirements.holding import RequirementError, unmet, validated
+    from gpudoctor.requirements.evaluate import RequirementError, unmet, validated
 
     wanted = validated(demands)
     tests = tuple(dict.fromkeys(demand.smoke for demand, _ in wanted.values() if demand.smoke))
     imports = any(name.endswith("_sees") for name in wanted)
-    wishes = Wishes(pythons=_texts(python), quick=not imports and not tests, smoke=_tests(tests))
+    wishes = CheckOptions(pythons=_texts(python), quick=not imports and not tests, smoke=_tests(tests))
     machine = None if facts else _machine(timeout, SMOKE_SECONDS if tests else TOTAL_SECONDS)
-    *_, done = (event for event in examine.examine(machine, wishes, facts) if isinstance(event, examine.Done))
+    *_, done = (event for event in pipeline.examine(machine, wishes, facts) if isinstance(event, pipeline.Done))
     if missing := unmet(wanted, done.facts, done.report):
         raise RequirementError(tuple(_planned(one, done.facts, wanted[one.name][1]) for one in missing), done.report)
     return done.report
 
 
-def _planned(one: Unmet, facts: Facts, wanted: object) -> Unmet:
+def _planned(one: UnmetDemand, facts: Facts, wanted: object) -> UnmetDemand:
     """The same, with what would make the machine so where nothing is wrong with it."""
     if one.finding or one.unknown:
         return one
     from gpudoctor.report.fixes import entries
-    from gpudoctor.setup.meeting import fixes
+    from gpudoctor.setup.requirement_fixes import fixes
 
     return one._replace(planned=entries(fixes(facts, one.name, wanted), facts))
 
@@ -217,14 +217,14 @@ def run(
         InterpreterError: a given interpreter is not there or is no Python.
         ValueError: `timeout` is no time.
     """
-    from gpudoctor import single
+    from gpudoctor import single_check
 
     asked = _check(one)
     if facts is None:
         facts = gather(python=python, quick=True, timeout=timeout)
-        if single.wants_more(asked, facts):
+        if single_check.wants_more(asked, facts):
             facts = gather(python=python, timeout=timeout)
-    return single.ask(asked, facts)
+    return single_check.ask(asked, facts)
 
 
 def _check(one: Check[Any] | ModuleType | str) -> Check[Any]:
@@ -244,10 +244,10 @@ def _check(one: Check[Any] | ModuleType | str) -> Check[Any]:
     return one
 
 
-def _tests(names: tuple[str, ...]) -> Choice | None:
-    from gpudoctor.smoketests.wishes import Choice
+def _tests(names: tuple[str, ...]) -> SmokeOptions | None:
+    from gpudoctor.smoketests.options import SmokeOptions
 
-    return Choice(tests=names) if names else None
+    return SmokeOptions(tests=names) if names else None
 
 
 def record(
@@ -275,7 +275,7 @@ def record(
     from gpudoctor.expect.record import recorded
     from gpudoctor.smoketests import quick_suite
 
-    wishes = Wishes(pythons=_texts(python), smoke=quick_suite() if smoke and facts is None else None)
+    wishes = CheckOptions(pythons=_texts(python), smoke=quick_suite() if smoke and facts is None else None)
     machine = None if facts else _machine(timeout, SMOKE_SECONDS if smoke else TOTAL_SECONDS)
-    *_, done = (event for event in examine.examine(machine, wishes, facts) if isinstance(event, examine.Done))
+    *_, done = (event for event in pipeline.examine(machine, wishes, facts) if isinstance(event, pipeline.Done))
     return recorded(done.facts, done.report, force)

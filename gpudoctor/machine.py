@@ -10,7 +10,8 @@ from typing import BinaryIO, NamedTuple
 
 import msgspec
 
-from gpudoctor.child import Ended, own_environment
+from gpudoctor import workers
+from gpudoctor.child import ChildResult, own_environment
 from gpudoctor.child import run as run_child
 from gpudoctor.maybe import Maybe, Unknown
 
@@ -248,7 +249,7 @@ class Machine:
         """
         if not paths:
             return {}
-        script = os.path.join(os.path.dirname(__file__), "inside", "open_nodes.py")
+        script = workers.script("open_nodes.py")
         there = {self.place(path): path for path in paths}
         argv = [sys.executable, "-I", "-S", script, *there]
         seconds = self.left(min(OPEN_SECONDS, self._longest))
@@ -331,7 +332,7 @@ class Machine:
         patient: bool = False,
         late: Callable[[], bool] | None = None,
         grace: float = 1.0,
-    ) -> Ended:
+    ) -> ChildResult:
         """Run a program of this machine under a deadline; never raises, never waits longer.
 
         A program given by name is looked up on the examined PATH, then in the system's sbin folders. Without
@@ -350,9 +351,11 @@ class Machine:
         program = argv[0] if "/" in argv[0] or "\\" in argv[0] else self.which(argv[0], SBIN)
         if not self.here or program is None:
             why = "no such program" if self.here else "commands are not run under another root"
-            return Ended(argv=tuple(argv), missing=why)
+            return ChildResult(argv=tuple(argv), missing=why)
         if self.over or program in self._hung:  # several children that hang must not take longer than one
-            return Ended(argv=tuple(argv), missing=OUT_OF_TIME if self.over else "it hung when it was asked before")
+            return ChildResult(
+                argv=tuple(argv), missing=OUT_OF_TIME if self.over else "it hung when it was asked before"
+            )
         ended = run_child(
             [program, *argv[1:]],
             timeout=self.left(seconds if patient else min(seconds, self._longest)),

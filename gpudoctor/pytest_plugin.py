@@ -81,7 +81,7 @@ def missing(config: pytest.Config, demands: dict[str, Any]) -> str:
         ValueError: a version specifier is none.
     """
     from gpudoctor.library import require
-    from gpudoctor.requirements.holding import RequirementError, validated
+    from gpudoctor.requirements.evaluate import RequirementError, validated
 
     validated(demands)
     try:
@@ -108,7 +108,7 @@ def pytest_terminal_summary(terminalreporter: Any, exitstatus: int, config: pyte
     if not config.getoption("--gpudoctor") or exitstatus != pytest.ExitCode.TESTS_FAILED:
         return
     from gpudoctor.library import check
-    from gpudoctor.report.text import render
+    from gpudoctor.report.renderers.text import render
 
     terminalreporter.section("gpudoctor")
     terminalreporter.write_line(render(check(python=sys.executable), terminalreporter._tw.fullwidth))

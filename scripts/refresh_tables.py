@@ -36,9 +36,9 @@ SOURCES: dict[str, Callable[[Fetch], Iterator[Difference]]] = {
 # The types of the tables that can be written.
 KINDS = {
     "newest": newest.Newest,
-    "torch": torch.Torch,
+    "torch": torch.TorchTable,
     "tensorflow": tensorflow.Tensorflow,
-    "jax": jax.Jax,
+    "jax": jax.JaxTable,
     "cupy": cupy.Cupy,
     "onnxruntime": onnxruntime.Onnxruntime,
     "drivers": driver_tables.Drivers,

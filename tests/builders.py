@@ -4,19 +4,20 @@ from typing import Any
 
 import msgspec
 
+from gpudoctor.check_engine import Check, run
 from gpudoctor.facts import (
     Cuda,
     CudaDevice,
+    DeviceNode,
     Distribution,
+    DriverLibrary,
     Facts,
     Framework,
     Gpu,
     Host,
     Kernel,
     KernelLog,
-    Library,
-    Live,
-    Node,
+    LiveFramework,
     Nvidia,
     NvidiaKernel,
     Nvml,
@@ -24,7 +25,6 @@ from gpudoctor.facts import (
     PciDevice,
     Python,
 )
-from gpudoctor.judge import Check, run
 from gpudoctor.maybe import text_of
 
 UBUNTU = Distribution(id="ubuntu", like=("debian",), version="24.04", codename="noble", name="Ubuntu 24.04.3 LTS")
@@ -191,19 +191,19 @@ def gpu(index: int = 0, **changes: Any) -> Gpu:
     return Gpu(**(plain | changes))
 
 
-def library(soname: str, version: str | None = VERSION, **changes: Any) -> Library:
+def library(soname: str, version: str | None = VERSION, **changes: Any) -> DriverLibrary:
     """A library of the driver in the usual folder."""
     folder = "/usr/lib/x86_64-linux-gnu"
     real = f"{folder}/{soname.removesuffix('.1')}.{version}"
     plain = {"soname": soname, "path": f"{folder}/{soname}", "real": real, "version": version, "why": "cache"}
-    return Library(**(plain | changes))
+    return DriverLibrary(**(plain | changes))
 
 
 def nvidia(gpus: int = 1, **kernel: Any) -> Nvidia:
     """A driver of one version, loaded, with all nodes open."""
     names = [*(f"nvidia{i}" for i in range(gpus)), "nvidiactl", "nvidia-uvm", "nvidia-uvm-tools"]
     nodes = tuple(
-        Node(path=f"/dev/{n}", mode="666", uid=0, gid=0, major=511 if "uvm" in n else 195, minor=i, error=None)
+        DeviceNode(path=f"/dev/{n}", mode="666", uid=0, gid=0, major=511 if "uvm" in n else 195, minor=i, error=None)
         for i, n in enumerate(names)
     )
     plain: dict[str, Any] = {
@@ -277,7 +277,7 @@ def plain_host(**changes: Any) -> Facts:
     return Facts(**(plain | changes))
 
 
-def live(gpus: int = 1, **changes: Any) -> Live:
+def live(gpus: int = 1, **changes: Any) -> LiveFramework:
     """A framework that was imported and sees its GPUs."""
     plain: dict[str, Any] = {
         "stage": "done",
@@ -288,7 +288,7 @@ def live(gpus: int = 1, **changes: Any) -> Live:
         "devices": (),
         "libraries": (),
     }
-    return Live(**(plain | changes))
+    return LiveFramework(**(plain | changes))
 
 
 def framework(name: str = "torch", version: str = "2.7.1", **changes: Any) -> Framework:

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import msgspec
 import pytest
 
+from gpudoctor.check_engine import Verdict
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Verdict
 from gpudoctor.maybe import Unknown
-from gpudoctor.tasks.shown import typed
+from gpudoctor.tasks.as_typed import typed
 
 WHY = Unknown("nobody looked")
 # What no sentence may hold; code ("is not None", "x = None") may speak of None.

@@ -64,7 +64,7 @@ def test_nobody_imports_the_second_copy_of_the_checks() -> None:
 
 def test_nothing_is_imported_from_a_relative_place() -> None:
     """The workers' scripts alone do so: in the examined interpreter their package has another name."""
-    code = [p for p in CODE if not _name(p).startswith("gpudoctor/inside/smoke")]
+    code = [p for p in CODE if not _name(p).startswith("gpudoctor/workers/smoke")]
     wrong = {_name(p): [m for m in _imports(_tree(p)) if m.startswith(".")] for p in code}
     assert {name: modules for name, modules in wrong.items() if modules} == {}
 
@@ -115,11 +115,11 @@ def test_imports_point_down_only() -> None:
         ("gpudoctor/checks/driver/not_loaded.py", "import os", "Checks judge facts and never look"),
         ("gpudoctor/checks/driver/not_loaded.py", "import gpudoctor.machine", "Checks judge facts and never look"),
         ("gpudoctor/checks/driver/not_loaded.py", "import gpudoctor.probes.pci", "Imports point down only"),
-        ("gpudoctor/judge.py", "import gpudoctor.report.model", "Imports point down only"),
+        ("gpudoctor/check_engine.py", "import gpudoctor.report.model", "Imports point down only"),
         ("gpudoctor/tui/session.py", "import gpudoctor.probes.pci", "The application never looks itself"),
         ("gpudoctor/report/build.py", "import rich", "Only the faces load rich and textual"),
-        ("gpudoctor/examine.py", "import torch", "Only the scripts for other interpreters import frameworks"),
-        ("gpudoctor/inside/ask.py", "import gpudoctor.maybe", "Scripts for other interpreters do not know gpudoctor"),
+        ("gpudoctor/pipeline.py", "import torch", "Only the scripts for other interpreters import frameworks"),
+        ("gpudoctor/workers/ask.py", "import gpudoctor.maybe", "Scripts for other interpreters do not know gpudoctor"),
     ],
 )
 def test_the_import_rules_can_fail(tmp_path: Path, file: str, line: str, broken: str) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from gpudoctor import catalogue
+from gpudoctor.check_engine import Check, Outcome, run
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Check, Outcome, run
 
 # Names that are written so by those who made them.
 LOWER_CASE = {"bitsandbytes", "libcuda.so", "nvcc", "nvidia-uvm", "nvidia_peermem", "nvidia_uvm", "tensorflow-gpu"}
@@ -79,7 +79,7 @@ def test_every_check_says_what_a_person_needs() -> None:
 
 
 def test_every_area_has_its_place_in_the_order_of_mending() -> None:
-    from gpudoctor.causes import AREAS
+    from gpudoctor.root_causes import AREAS
 
     assert {i.split(".")[0] for i in catalogue.ids()} <= set(AREAS)
 
@@ -92,8 +92,8 @@ def test_a_check_that_does_not_import_is_broken_not_silent() -> None:
 
 
 OTHER = """
-from gpudoctor.judge import Severity, check
-from gpudoctor.subjects import machine
+from gpudoctor.check_engine import Severity, check
+from gpudoctor.targets import machine
 
 @check(title="T", severity=Severity.ADVICE, cause="C.", each=machine)
 def hot(facts):

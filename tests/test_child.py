@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from gpudoctor.child import Ended, end_all, reap, run
+from gpudoctor.child import ChildResult, end_all, reap, run
 from gpudoctor.children import process
-from gpudoctor.children.output import LINE_LIMIT, OUTPUT_LIMIT, Kept, Lines
+from gpudoctor.children.output import LINE_LIMIT, OUTPUT_LIMIT, Kept, LineSplitter
 
 GRACE = 0.2
 
@@ -34,7 +34,7 @@ def _nothing_left() -> Iterator[None]:
     assert len(os.listdir("/proc/self/fd")) == before
 
 
-def shell(script: str, *, timeout: float = 5, grace: float = GRACE, stdin: bytes = b"") -> Ended:
+def shell(script: str, *, timeout: float = 5, grace: float = GRACE, stdin: bytes = b"") -> ChildResult:
     return run(["/bin/sh", "-c", script], timeout=timeout, grace=grace, stdin=stdin)
 
 
@@ -179,7 +179,7 @@ def test_kept_cuts_nothing_at_its_limit() -> None:
 
 def test_lines_are_told_when_whole_and_a_huge_one_in_pieces() -> None:
     told: list[str] = []
-    lines = Lines(told.append)
+    lines = LineSplitter(told.append)
     for data in (b"on", b"e\ntwo\n\nth", b"\xff\n"):
         lines.add(data)
     assert told == ["one", "two", "", "th\ufffd"]

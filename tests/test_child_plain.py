@@ -7,7 +7,7 @@ from threading import Thread
 import pytest
 
 from gpudoctor import child
-from gpudoctor.child import Ended
+from gpudoctor.child import ChildResult
 
 PYTHON = sys.executable
 
@@ -17,7 +17,7 @@ def _elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(child, "LINUX", False)
 
 
-def python(code: str, timeout: float = 20.0, **more: object) -> Ended:
+def python(code: str, timeout: float = 20.0, **more: object) -> ChildResult:
     return child.run([PYTHON, "-c", code], timeout=timeout, **more)  # type: ignore[arg-type]
 
 
@@ -68,7 +68,7 @@ def test_whoever_listens_and_fails_is_told_and_the_child_is_killed() -> None:
 
 
 def test_all_are_ended_from_elsewhere() -> None:
-    found: list[Ended] = []
+    found: list[ChildResult] = []
     started: list[str] = []
     code = "print('here', flush=True); import time; time.sleep(600)"
     thread = Thread(target=lambda: found.append(python(code, timeout=300, on_line=started.append)))

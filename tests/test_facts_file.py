@@ -10,10 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gpudoctor.facts import Facts
-from gpudoctor.facts.file import LIMIT, FactsFileError, load, read, whole, write
+from gpudoctor.facts.facts_file import LIMIT, FactsFileError, load, read, whole, write
 from gpudoctor.report.build import build
-from gpudoctor.report.json import render as as_json
-from gpudoctor.report.text import render as as_text
+from gpudoctor.report.renderers.json import render as as_json
+from gpudoctor.report.renderers.text import render as as_text
 from tests.builders import framework, nvidia_host, with_framework
 
 GOOD = msgspec.json.encode(with_framework(framework()))
@@ -117,7 +117,7 @@ RAW = {chr(c) for c in [*range(9), *range(11, 32), 127, *range(128, 160)]} | set
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.tuples(st.sampled_from(LEAVES), NASTY), min_size=1, max_size=4))
 def test_fuzzed_facts_are_refused_or_shown_harmlessly(changes: list[tuple[tuple[object, ...], object]]) -> None:
-    from gpudoctor.examine import judged
+    from gpudoctor.pipeline import judged
 
     tree = json.loads(GOOD)
     for path, value in changes:

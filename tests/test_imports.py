@@ -49,9 +49,9 @@ def _for_types_only(node: ast.AST) -> bool:
 
 
 def test_the_scripts_for_other_interpreters_need_only_the_standard_library() -> None:
-    own = {p.stem for p in (ROOT / "inside").glob("*.py")}
+    own = {p.stem for p in (ROOT / "workers").glob("*.py")}
     frameworks = {"torch", "tensorflow", "cupy", "jax", "jaxlib", "onnxruntime", "pynvml", "numpy"}
-    for script in (ROOT / "inside").glob("*.py"):
+    for script in (ROOT / "workers").glob("*.py"):
         tree = ast.parse(script.read_text())
         typing = {id(n) for node in ast.walk(tree) if _for_types_only(node) for n in ast.walk(node)}
         for node in (n for n in ast.walk(tree) if id(n) not in typing):
@@ -66,4 +66,4 @@ def test_the_scripts_for_other_interpreters_need_only_the_standard_library() -> 
 
 def test_no_script_for_other_interpreters_is_named_like_a_package() -> None:
     taken = {"torch", "tensorflow", "cupy", "jax", "onnxruntime", "numpy", "json", "common"} - {"common"}
-    assert not {p.stem for p in (ROOT / "inside").glob("*.py")} & (taken | set(sys.stdlib_module_names))
+    assert not {p.stem for p in (ROOT / "workers").glob("*.py")} & (taken | set(sys.stdlib_module_names))

@@ -13,12 +13,12 @@ import pytest
 
 import gpudoctor
 from gpudoctor import Fix, Report, Verdict, demo
+from gpudoctor.check_engine import Action
 from gpudoctor.checks import driver
 from gpudoctor.checks.driver import library_mismatch
-from gpudoctor.judge import Action
-from gpudoctor.report import text
-from gpudoctor.requirements.holding import Unmet
-from gpudoctor.requirements.wanted import DEMANDS
+from gpudoctor.report.renderers import text
+from gpudoctor.requirements.demands import DEMANDS
+from gpudoctor.requirements.evaluate import UnmetDemand
 from tests.builders import nvidia_host
 from tests.checks.nvidia_machines import versions
 
@@ -73,7 +73,7 @@ def test_a_smoke_test_without_any_framework() -> None:
 @pytest.mark.parametrize("names", [("matmul", "bandwidth"), (["matmul", "bandwidth"],), ("matmul", ["bandwidth"])])
 def test_several_smoke_tests_by_name(names: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Any] = []
-    monkeypatch.setattr("gpudoctor.examine.check", lambda machine, wishes: asked.append(wishes.smoke))
+    monkeypatch.setattr("gpudoctor.pipeline.check", lambda machine, wishes: asked.append(wishes.smoke))
     gpudoctor.smoke(*names)
     assert [choice.tests for choice in asked] == [("matmul", "bandwidth")]
 
@@ -94,7 +94,7 @@ def test_a_report_is_short_in_a_shell_and_whole_when_printed() -> None:
 
 def test_dir_lists_what_is_public_and_nothing_else() -> None:
     """Whatever was loaded before: a completion must not offer inner modules."""
-    code = "import gpudoctor, gpudoctor.library, gpudoctor.report.text as t; print(*dir(gpudoctor))"
+    code = "import gpudoctor, gpudoctor.library, gpudoctor.report.renderers.text as t; print(*dir(gpudoctor))"
     ended = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert ended.stdout.split() == gpudoctor.__all__
     assert {"check", "gather", "require", "run", "smoke", "record", "Report", "Outcome", "Verdict"} <= set(
@@ -159,5 +159,5 @@ def test_the_page_names_every_action_outcome_and_attribute() -> None:
     assert outcomes == [[one.name, one.value] for one in gpudoctor.Outcome]
     report = Report()
     assert [name for row in table("Attribute") for name in in_code(row[0]) if not hasattr(report, name)] == []
-    fields = {*Fix.__struct_fields__, *Verdict._fields, *Unmet._fields} - {"planned"}  # `fixes` has those
+    fields = {*Fix.__struct_fields__, *Verdict._fields, *UnmetDemand._fields} - {"planned"}  # `fixes` has those
     assert [field for field in fields if f"`{field}`" not in PAGE.read_text()] == []

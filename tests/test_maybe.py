@@ -55,7 +55,7 @@ def test_the_tests_print_nothing_unknown_and_a_user_reads_a_word() -> None:
 def test_mypy_refuses_to_print_it(tmp_path: Path) -> None:
     made = tmp_path / "made.py"
     made.write_text(SENTENCES, encoding="utf-8")
-    there = "gpudoctor/views/nt.py"
+    there = "gpudoctor/queries/windows.py"
     argv = [
         sys.executable,
         "-m",

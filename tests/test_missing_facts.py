@@ -15,17 +15,17 @@ import pytest
 
 from gpudoctor import demo
 from gpudoctor.facts import Facts
-from gpudoctor.report import html
 from gpudoctor.report.build import build
 from gpudoctor.report.formats import FORMATS
+from gpudoctor.report.renderers import html
 from gpudoctor.setup import text as setup_text
 from gpudoctor.setup.planner import plan
-from gpudoctor.setup.wishes import Wishes
+from gpudoctor.setup.request import SetupRequest
 from tests.machines.registry import machines
 from tests.missing import CODE, FAULTS, Reads, fault, gaps
 
 EVERYTHING = os.environ.get("GPUDOCTOR_FUZZ") == "all"
-WISHES = Wishes(frameworks=("torch", "tensorflow", "jax"))
+WISHES = SetupRequest(frameworks=("torch", "tensorflow", "jax"))
 TAG = re.compile(r"<[^>]*>")
 
 

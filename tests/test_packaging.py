@@ -98,7 +98,7 @@ def test_a_wheel_holds_the_tree_and_nothing_else(built: dict[str, Path], kind: s
     packaged = {n for n in names if ".dist-info/" not in n}
     assert packaged == _tree()
     assert not [n for n in names if n.startswith(("checks/", "tests/", "docs/"))]
-    wanted = {"gpudoctor/py.typed", "gpudoctor/checks/driver/not_loaded.py", "gpudoctor/inside/nvml.py"}
+    wanted = {"gpudoctor/py.typed", "gpudoctor/checks/driver/not_loaded.py", "gpudoctor/workers/nvml.py"}
     assert wanted | {"gpudoctor/knowledge/drivers.toml"} <= packaged
 
 
@@ -187,7 +187,7 @@ def test_every_import_of_the_package_is_declared() -> None:
     declared = {d.split(">")[0].replace("-", "_") for d in wanted}
     used: set[str] = set()
     for path in sorted((ROOT / "gpudoctor").rglob("*.py")):
-        if "inside" not in path.parts and path.name not in PLUGINS:
+        if "workers" not in path.parts and path.name not in PLUGINS:
             for node in ast.walk(ast.parse(path.read_text())):
                 if isinstance(node, ast.Import):
                     used |= {alias.name.split(".")[0] for alias in node.names}

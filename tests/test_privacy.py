@@ -9,7 +9,7 @@ import pytest
 
 from gpudoctor import check, demo
 from gpudoctor.facts import Facts, User
-from gpudoctor.facts.host import Group
+from gpudoctor.facts.host import UserGroup
 from gpudoctor.maybe import Unknown
 from gpudoctor.privacy import Masks, harmless, masked
 from gpudoctor.privacy.tree import strings
@@ -137,9 +137,13 @@ def test_names_and_serials() -> None:
 
 
 def test_groups_of_people() -> None:
-    groups = (Group(gid=44, name="video"), Group(gid=1000, name="alice"), Group(gid=2001, name="project-x"))
+    groups = (UserGroup(gid=44, name="video"), UserGroup(gid=1000, name="alice"), UserGroup(gid=2001, name="project-x"))
     facts = masked(change(with_home(""), "host.user.groups", groups))
-    assert facts.host.user.groups == (groups[0], Group(gid=1000, name="group1000"), Group(gid=2001, name="group2001"))
+    assert facts.host.user.groups == (
+        groups[0],
+        UserGroup(gid=1000, name="group1000"),
+        UserGroup(gid=2001, name="group2001"),
+    )
 
 
 def test_root_keeps_its_name() -> None:

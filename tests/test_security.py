@@ -20,7 +20,7 @@ ALLOWED = {
     "fleet/running/landing.py": {"urllib"},
     "fleet/running/pair_node.py": {"socket"},
     "fleet/running/wire.py": {"urllib"},
-    "inside/smoke/backends/pytorch_ranks.py": {"socket"},
+    "workers/smoke/backends/pytorch_ranks.py": {"socket"},
     "report/sarif.py": {"urllib"},
 }
 SHELLS = {"os.system", "os.popen", "subprocess.getoutput", "subprocess.getstatusoutput", "eval", "exec"}
@@ -100,8 +100,8 @@ def test_the_files_that_the_page_names_are_there() -> None:
 def test_the_limits_that_the_page_tells() -> None:
     from gpudoctor import machine
     from gpudoctor.children import output
-    from gpudoctor.expect import places, trust
-    from gpudoctor.facts import file
+    from gpudoctor.expect import discovery, file_permissions
+    from gpudoctor.facts import facts_file
     from gpudoctor.monitor import replay
     from gpudoctor.setup import journal
 
@@ -110,14 +110,14 @@ def test_the_limits_that_the_page_tells() -> None:
         "16 MiB of a file": machine.READ_LIMIT >> 20,
         "8 MiB of the kernel's log": machine.KMSG_LIMIT >> 20,
         "4 MiB are kept": output.OUTPUT_LIMIT >> 20,
-        "32 MiB | none": file.LIMIT >> 20,
-        "256 KiB, 200 files": trust.LIMIT >> 10,
+        "32 MiB | none": facts_file.LIMIT >> 20,
+        "256 KiB, 200 files": file_permissions.LIMIT >> 10,
         "8 MiB | refused": journal.LIMIT >> 20,
         "64 MiB": replay.LARGEST >> 20,
     }.items():
         assert words in " ".join(page.split())
         assert words.startswith(str(limit))
-    assert places.MOST == 200
+    assert discovery.MOST == 200
 
 
 def test_the_formats_that_the_page_calls_masked() -> None:

@@ -107,7 +107,7 @@ def test_what_fix_and_setup_carry_out_imports_nothing_of_it(words: tuple[str, ..
 
 
 def test_our_own_command_imports_nothing_of_it_wherever_it_is_started(besieged: Path) -> None:
-    from gpudoctor.cli.start import ourselves
+    from gpudoctor.cli.run_program.spawn import ourselves
 
     env = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     argv = ourselves("--version")

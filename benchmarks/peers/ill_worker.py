@@ -9,7 +9,7 @@ import signal
 from contextlib import contextmanager
 from pathlib import Path
 
-REAL = Path(__file__).resolve().parents[2] / "gpudoctor" / "inside" / "smoke" / "worker.py"
+REAL = Path(__file__).resolve().parents[2] / "gpudoctor" / "workers" / "smoke" / "worker.py"
 IMAGE = 784  # bytes
 
 

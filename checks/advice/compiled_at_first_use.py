@@ -1,15 +1,15 @@
 """PyTorch that has only PTX for a GPU, where a wheel with machine code exists."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts, Gpu
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes.python import reinstall_torch, torch_choice
 from gpudoctor.knowledge import torch
 from gpudoctor.knowledge.kernels import coverage
 from gpudoctor.maybe import Unknown, known
-from gpudoctor.remedies.python import reinstall_torch, torch_choice
-from gpudoctor.subjects import OnFramework, nvidia_hardware
-from gpudoctor.views.advice import torches
-from gpudoctor.views.capability import covers, gpu_words
-from gpudoctor.views.gpus import visible_gpus
+from gpudoctor.queries.advice import torches
+from gpudoctor.queries.capability import covers, gpu_words
+from gpudoctor.queries.gpus import visible_gpus
+from gpudoctor.targets import OnFramework, nvidia_hardware
 
 
 def _served(on: OnFramework) -> Gpu | None:

@@ -1,14 +1,14 @@
 """Too few processor cores to feed the GPUs."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes.container import again, engine
 from gpudoctor.maybe import known
-from gpudoctor.remedies.container import again, engine
-from gpudoctor.subjects import in_container, nvidia_hardware
+from gpudoctor.queries.advice import computing
+from gpudoctor.queries.gpus import visible_gpus
+from gpudoctor.targets import in_container, nvidia_hardware
 from gpudoctor.tasks import cmd, query
-from gpudoctor.tasks.blanks import REST
-from gpudoctor.views.advice import computing
-from gpudoctor.views.gpus import visible_gpus
+from gpudoctor.tasks.placeholders import REST
 
 # One core drives the GPU from Python; with less than one more nothing is left to load data.
 _EACH = 2

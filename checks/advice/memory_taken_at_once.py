@@ -1,10 +1,10 @@
 """TensorFlow or JAX beside another framework: the first takes the GPU's memory at once."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.subjects import NAMES, OnFramework, nvidia_hardware
+from gpudoctor.queries.advice import computing
+from gpudoctor.targets import NAMES, OnFramework, nvidia_hardware
 from gpudoctor.tasks import export, unset
-from gpudoctor.views.advice import computing
 
 _GROWTH = {"tensorflow": "TF_FORCE_GPU_ALLOW_GROWTH=true", "jax": "XLA_PYTHON_CLIENT_PREALLOCATE=false"}
 _SHARE = {"tensorflow": "nearly all", "jax": "three quarters"}

@@ -1,13 +1,13 @@
 """GPUs older than Ampere, which have no bfloat16."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts, Gpu
-from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge.kernels import version
 from gpudoctor.maybe import known, present
-from gpudoctor.subjects import nvidia_hardware
-from gpudoctor.views.advice import computing
-from gpudoctor.views.capability import gpu_words
-from gpudoctor.views.gpus import visible_gpus
+from gpudoctor.queries.advice import computing
+from gpudoctor.queries.capability import gpu_words
+from gpudoctor.queries.gpus import visible_gpus
+from gpudoctor.targets import nvidia_hardware
 
 _FIRST, _TENSOR_CORES = (8, 0), (7, 0)
 _HALF = (

@@ -1,11 +1,11 @@
 """GPUs with little memory for training."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
-from gpudoctor.subjects import gpu_name, nvidia_hardware
-from gpudoctor.views.advice import computing
-from gpudoctor.views.gpus import visible_gpus
+from gpudoctor.queries.advice import computing
+from gpudoctor.queries.gpus import visible_gpus
+from gpudoctor.targets import gpu_name, nvidia_hardware
 
 _SMALL = 8.5 * (1 << 30)  # cards of 8 GB and less
 # Bytes for each parameter: training in mixed precision with AdamW (weights, gradients, optimizer), inference in 16

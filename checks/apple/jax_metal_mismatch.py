@@ -1,13 +1,13 @@
 """Apple's plug-in for JAX beside a JAX that is newer than it."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.python import install, uninstall, version_of
 from gpudoctor.knowledge import apple
 from gpudoctor.knowledge.kernels import version
 from gpudoctor.maybe import known, present
-from gpudoctor.remedies.python import install, uninstall, version_of
-from gpudoctor.subjects import OnFramework
+from gpudoctor.queries.apple import mac_jaxes
+from gpudoctor.targets import OnFramework
 from gpudoctor.tasks import query
-from gpudoctor.views.apple import mac_jaxes
 
 _NAME = "jax-metal"
 

@@ -1,9 +1,9 @@
 """The limit on what MPS may allocate is switched off."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.subjects import OnLive
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.queries.apple import mac_torches
+from gpudoctor.targets import OnLive
 from gpudoctor.tasks import filtered, query, unset
-from gpudoctor.views.apple import mac_torches
 
 _NAME = "PYTORCH_MPS_HIGH_WATERMARK_RATIO"
 

@@ -1,11 +1,11 @@
 """PyTorch without MPS on a Mac with Apple's GPU."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.python import install, torch_family
 from gpudoctor.maybe import known
-from gpudoctor.remedies.python import install, torch_family
-from gpudoctor.subjects import OnLive
+from gpudoctor.queries.apple import mac_torches
+from gpudoctor.targets import OnLive
 from gpudoctor.tasks import query
-from gpudoctor.views.apple import mac_torches
 
 
 def _fixes(on: OnLive) -> tuple[Fix, ...]:

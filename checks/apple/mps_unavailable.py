@@ -1,13 +1,13 @@
 """PyTorch that was built for Apple's GPU and does not use it."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.python import install
 from gpudoctor.knowledge import apple
 from gpudoctor.knowledge.kernels import version
 from gpudoctor.maybe import known, known_or, phrase, present
-from gpudoctor.remedies.python import install
-from gpudoctor.subjects import OnLive
+from gpudoctor.queries.apple import mac_torches
+from gpudoctor.targets import OnLive
 from gpudoctor.tasks import query
-from gpudoctor.views.apple import mac_torches
 
 
 def _floor(on: OnLive) -> str | None:

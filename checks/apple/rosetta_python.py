@@ -1,10 +1,10 @@
 """A Python for Intel's processors on a Mac with Apple's."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
-from gpudoctor.subjects import OnPython
+from gpudoctor.queries.apple import mac_pythons
+from gpudoctor.targets import OnPython
 from gpudoctor.tasks import cmd
-from gpudoctor.views.apple import mac_pythons
 
 _ANEW = ", in a terminal that does not run under Rosetta, and make the environment anew."
 

@@ -1,12 +1,12 @@
 """Apple's plug-in for TensorFlow of a release that does not load beside this TensorFlow."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.python import install, uninstall, version_of
 from gpudoctor.knowledge import apple
 from gpudoctor.maybe import known, present
-from gpudoctor.remedies.python import install, uninstall, version_of
-from gpudoctor.subjects import OnFramework
+from gpudoctor.queries.apple import mac_tensorflows
+from gpudoctor.targets import OnFramework
 from gpudoctor.tasks import query
-from gpudoctor.views.apple import mac_tensorflows
 
 _NAME = "tensorflow-metal"
 

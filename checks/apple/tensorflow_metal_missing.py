@@ -1,13 +1,13 @@
 """TensorFlow without Apple's plug-in."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.python import install, version_of
 from gpudoctor.knowledge import apple
 from gpudoctor.maybe import known
-from gpudoctor.remedies.python import install, version_of
-from gpudoctor.subjects import OnFramework
+from gpudoctor.queries.apple import mac_tensorflows
+from gpudoctor.queries.frameworks import other_works
+from gpudoctor.targets import OnFramework
 from gpudoctor.tasks import query
-from gpudoctor.views.apple import mac_tensorflows
-from gpudoctor.views.frameworks import other_works
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:

@@ -1,10 +1,10 @@
 """A rented machine with fewer GPUs than its instance type has."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.cloud import AWS_STOP, another_host
 from gpudoctor.maybe import known
-from gpudoctor.remedies.cloud import AWS_STOP, another_host
-from gpudoctor.subjects import cards_of
-from gpudoctor.views.clouds import Rented, gpu_instances
+from gpudoctor.queries.clouds import Rented, gpu_instances
+from gpudoctor.targets import cards_of
 
 
 def _fixes(on: Rented) -> tuple[Fix, ...]:

@@ -1,9 +1,9 @@
 """A driver of another kind, or too old, on a machine whose GPU is a virtual one."""
 
-from gpudoctor.judge import Problem, Severity, check
+from gpudoctor.check_engine import Problem, Severity, check
+from gpudoctor.fixes.cloud import AZURE_DRIVERS, grid_driver
 from gpudoctor.maybe import known, phrase
-from gpudoctor.remedies.cloud import AZURE_DRIVERS, grid_driver
-from gpudoctor.views.clouds import Rented, gpu_instances
+from gpudoctor.queries.clouds import Rented, gpu_instances
 
 # nvmlInit's answers of a driver that found no GPU: success (an empty list), driver not loaded, unknown.
 _NO_GPU = (0, 9, 999)

@@ -1,13 +1,13 @@
 """Software for GPUs on an instance type without any."""
 
+from gpudoctor.check_engine import Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Problem, Severity, check
+from gpudoctor.fixes.cloud import another_type
 from gpudoctor.maybe import known, present
-from gpudoctor.remedies.cloud import another_type
-from gpudoctor.subjects import asked_for_nvidia, cards_of
-from gpudoctor.views.clouds import NAMES, cpu_instances
-from gpudoctor.views.containers import has_cuda_wheel
-from gpudoctor.views.gpu_requests import requests
+from gpudoctor.queries.clouds import NAMES, cpu_instances
+from gpudoctor.queries.containers import has_cuda_wheel
+from gpudoctor.queries.gpu_requests import requests
+from gpudoctor.targets import asked_for_nvidia, cards_of
 
 
 @check(

@@ -1,12 +1,12 @@
 """A hosted notebook in a session without a GPU."""
 
+from gpudoctor.check_engine import Fix, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Severity, check
+from gpudoctor.fixes.cloud import choose_gpu
 from gpudoctor.maybe import known, present
-from gpudoctor.remedies.cloud import choose_gpu
-from gpudoctor.subjects import cards_of, gpus_of
-from gpudoctor.views.clouds import NOTEBOOKS, notebooks
-from gpudoctor.views.containers import gpu_nodes
+from gpudoctor.queries.clouds import NOTEBOOKS, notebooks
+from gpudoctor.queries.containers import gpu_nodes
+from gpudoctor.targets import cards_of, gpus_of
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:

@@ -1,12 +1,12 @@
 """A batch job to which no GPU was given, on a node that has some."""
 
+from gpudoctor.check_engine import Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Problem, Severity, check
+from gpudoctor.fixes.cluster import ask_for_gpu
 from gpudoctor.maybe import known_or
-from gpudoctor.remedies.cluster import ask_for_gpu
-from gpudoctor.subjects import in_container
-from gpudoctor.views.clusters import jobs, system
-from gpudoctor.views.containers import gpu_nodes, has_cuda_wheel
+from gpudoctor.queries.clusters import jobs, system
+from gpudoctor.queries.containers import gpu_nodes, has_cuda_wheel
+from gpudoctor.targets import in_container
 
 
 @check(

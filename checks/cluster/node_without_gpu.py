@@ -1,12 +1,12 @@
 """A node of a cluster without GPU, such as its login node: the GPUs are elsewhere."""
 
+from gpudoctor.check_engine import Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Problem, Severity, check
+from gpudoctor.fixes.cluster import ask_for_gpu
 from gpudoctor.maybe import known, known_or
-from gpudoctor.remedies.cluster import ask_for_gpu
-from gpudoctor.subjects import asked_for_nvidia, cards_of, gpus_of, has_dxg
-from gpudoctor.views.clusters import members, system
-from gpudoctor.views.containers import has_cuda_wheel
+from gpudoctor.queries.clusters import members, system
+from gpudoctor.queries.containers import has_cuda_wheel
+from gpudoctor.targets import asked_for_nvidia, cards_of, gpus_of, has_dxg
 
 
 @check(

@@ -1,12 +1,12 @@
 """A node of Kubernetes with NVIDIA's toolkit, of which its container runtime was not told."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes import container
 from gpudoctor.maybe import known, known_or, phrase, phrases
-from gpudoctor.remedies import container
+from gpudoctor.queries.cards import any_works
+from gpudoctor.queries.clusters import kubernetes_nodes
 from gpudoctor.tasks import as_root, query
-from gpudoctor.views.cards import any_works
-from gpudoctor.views.clusters import kubernetes_nodes
 
 _FIX = Fix(
     "Tell containerd (for CRI-O: --runtime=crio, and restart crio) of the nvidia runtime, then start the device "

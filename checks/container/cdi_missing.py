@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
+from gpudoctor.check_engine import MACHINE, About, Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import MACHINE, About, Fix, Problem, Severity, check
 from gpudoctor.maybe import known
-from gpudoctor.subjects import in_container, on_wsl
+from gpudoctor.queries.cards import any_works
+from gpudoctor.targets import in_container, on_wsl
 from gpudoctor.tasks import as_root, cmd, query
-from gpudoctor.views.cards import any_works
 
 
 def _podman_hosts(facts: Facts) -> Iterator[tuple[About, Facts]]:

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
+from gpudoctor.check_engine import MACHINE, About, Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import MACHINE, About, Fix, Problem, Severity, check
+from gpudoctor.fixes.driver import user_version
 from gpudoctor.maybe import known, known_or
-from gpudoctor.remedies.driver import user_version
-from gpudoctor.subjects import has_nvidia, in_container, on_wsl
+from gpudoctor.targets import has_nvidia, in_container, on_wsl
 from gpudoctor.tasks import as_root, query
 
 

@@ -1,12 +1,12 @@
 """A container with nodes of GPUs and without the node by which the driver is spoken to."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes import container
 from gpudoctor.maybe import known, phrase
-from gpudoctor.remedies import container
+from gpudoctor.queries.containers import gpu_nodes, nvidia_container
 from gpudoctor.tasks import cmd
-from gpudoctor.tasks.blanks import REST
-from gpudoctor.views.containers import gpu_nodes, nvidia_container
+from gpudoctor.tasks.placeholders import REST
 
 _BY_HAND = container.again(
     "Where the devices are named one by one, name these as well.",

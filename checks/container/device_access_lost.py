@@ -1,10 +1,10 @@
 """Device nodes that the container's control group does not let it open."""
 
+from gpudoctor.check_engine import Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Problem, Severity, check
+from gpudoctor.fixes import container
 from gpudoctor.maybe import known_or
-from gpudoctor.remedies import container
-from gpudoctor.views.containers import nvidia_container, refused
+from gpudoctor.queries.containers import nvidia_container, refused
 
 
 @check(

@@ -1,11 +1,11 @@
 """Docker's configuration is no JSON."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes import container
 from gpudoctor.maybe import Unknown
-from gpudoctor.remedies import container
+from gpudoctor.queries.containers import docker_host
 from gpudoctor.tasks import Shell, as_root, cmd
-from gpudoctor.views.containers import docker_host
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:

@@ -1,12 +1,12 @@
 """Docker from the snap, which cannot use the host's NVIDIA Container Toolkit."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes import container
+from gpudoctor.fixes.system import install
 from gpudoctor.maybe import known, known_or, phrase
-from gpudoctor.remedies import container
-from gpudoctor.remedies.system import install
+from gpudoctor.queries.containers import docker_host
 from gpudoctor.tasks import Tasks, as_root
-from gpudoctor.views.containers import docker_host
 
 _REFRESH = Fix(
     "Refresh the snap: newer revisions bring NVIDIA support of their own.",

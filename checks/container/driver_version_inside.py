@@ -1,13 +1,13 @@
 """A container that carries driver libraries of its own, of another version than the host's module."""
 
-from gpudoctor.facts import Facts, Library
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.facts import DriverLibrary, Facts
+from gpudoctor.fixes.container import again, engine, pass_gpus
 from gpudoctor.maybe import known, known_or, phrase, present, text_of
-from gpudoctor.remedies.container import again, engine, pass_gpus
-from gpudoctor.subjects import on_wsl
+from gpudoctor.queries.containers import nvidia_container
+from gpudoctor.targets import on_wsl
 from gpudoctor.tasks import as_root, cmd, query
-from gpudoctor.tasks.blanks import REST
-from gpudoctor.views.containers import nvidia_container
+from gpudoctor.tasks.placeholders import REST
 
 # System containers hold a whole distribution with packages of its own; nobody injects libraries there. Boxes hold one
 # too, and get the host's libraries where they were made so; Flatpak has its own copy of the driver.
@@ -15,12 +15,12 @@ OWN = ("lxc", "systemd-nspawn", "distrobox", "toolbox", "flatpak")
 RUNFILE = "https://download.nvidia.com/XFree86/Linux-{machine}/{version}/NVIDIA-Linux-{machine}-{version}.run"
 
 
-def _copies(facts: Facts) -> tuple[Library, ...]:
+def _copies(facts: Facts) -> tuple[DriverLibrary, ...]:
     both = (*known(facts.nvidia.nvml.libraries), *known(facts.nvidia.cuda.libraries))
     return tuple(one for one in both if one.kind in ("driver", "other") and isinstance(one.version, str))
 
 
-def _strangers(facts: Facts) -> tuple[Library, ...]:
+def _strangers(facts: Facts) -> tuple[DriverLibrary, ...]:
     """Libraries of another version than the host's module that no runtime put there."""
     loaded = known(facts.nvidia.kernel.loaded)
     wrong = tuple(one for one in _copies(facts) if one.version != loaded)

@@ -1,12 +1,12 @@
 """A container with the GPU's device nodes and without the driver's libraries."""
 
-from gpudoctor.facts import Facts, Library
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.facts import DriverLibrary, Facts
+from gpudoctor.fixes import container
 from gpudoctor.maybe import known, known_or
-from gpudoctor.remedies import container
+from gpudoctor.queries.containers import gpu_nodes, has_cuda_wheel, nvidia_container
+from gpudoctor.queries.driver import OFF_PATH
 from gpudoctor.tasks import export, query
-from gpudoctor.views.containers import gpu_nodes, has_cuda_wheel, nvidia_container
-from gpudoctor.views.driver import OFF_PATH
 
 _LOST = (
     "Engines without a loader's cache of their own, such as Apptainer, hand the driver's libraries in through "
@@ -15,12 +15,12 @@ _LOST = (
 )
 
 
-def _whole(one: Library) -> bool:
+def _whole(one: DriverLibrary) -> bool:
     """Whether this copy could reach the driver: no stub and no empty file."""
     return one.kind != "stub" and one.size != 0
 
 
-def _off(facts: Facts) -> Library | None:
+def _off(facts: Facts) -> DriverLibrary | None:
     """A copy that was handed in, where the loader does not look; a compatibility package's came with the image."""
     copies = (*known_or(facts.nvidia.cuda.libraries, ()), *known_or(facts.nvidia.nvml.libraries, ()))
     return next(

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
+from gpudoctor.check_engine import MACHINE, About, Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import MACHINE, About, Fix, Problem, Severity, check
 from gpudoctor.maybe import known
+from gpudoctor.queries.containers import nvidia_container
+from gpudoctor.queries.packages import numbers
 from gpudoctor.tasks import as_root, query
-from gpudoctor.views.containers import nvidia_container
-from gpudoctor.views.packages import numbers
 
 # From this release on the runtime describes devices by CDI, and the engine itself sets the rules.
 WITHOUT_RULES = (1, 18)

@@ -1,11 +1,11 @@
 """The NVIDIA container hook is told to leave cgroups alone, though Docker runs as root."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
-from gpudoctor.subjects import on_wsl
+from gpudoctor.queries.containers import docker_host
+from gpudoctor.targets import on_wsl
 from gpudoctor.tasks import as_root, query
-from gpudoctor.views.containers import docker_host
 
 SET_FALSE = as_root("nvidia-ctk", "config", "--in-place", "--set", "nvidia-container-cli.no-cgroups=false")
 

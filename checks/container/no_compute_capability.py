@@ -1,10 +1,10 @@
 """A container with NVML but without libcuda."""
 
+from gpudoctor.check_engine import Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Problem, Severity, check
+from gpudoctor.fixes import container
 from gpudoctor.maybe import known, known_or
-from gpudoctor.remedies import container
-from gpudoctor.views.containers import nvidia_container
+from gpudoctor.queries.containers import nvidia_container
 
 OFF_PATH = "not on the loader's path"
 

@@ -1,12 +1,12 @@
 """A container that was started without the GPU."""
 
+from gpudoctor.check_engine import Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Problem, Severity, check
+from gpudoctor.fixes import container
 from gpudoctor.maybe import Unknown, known, known_or
-from gpudoctor.remedies import container
-from gpudoctor.subjects import cards_of, gpus_of, on_wsl
-from gpudoctor.views.containers import gpu_nodes, nvidia_container, wishes_gpu
-from gpudoctor.views.gpu_requests import without_gpu
+from gpudoctor.queries.containers import gpu_nodes, nvidia_container, wishes_gpu
+from gpudoctor.queries.gpu_requests import without_gpu
+from gpudoctor.targets import cards_of, gpus_of, on_wsl
 
 
 def _sees_gpu(facts: Facts) -> bool:

@@ -2,13 +2,13 @@
 
 import re
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts, Framework
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes.container import again
 from gpudoctor.maybe import known, present
-from gpudoctor.remedies.container import again
+from gpudoctor.queries.containers import nvidia_container
+from gpudoctor.queries.driver import driver_runs
 from gpudoctor.tasks import query
-from gpudoctor.views.containers import nvidia_container
-from gpudoctor.views.driver import driver_runs
 
 VARIABLE = "NVIDIA_REQUIRE_CUDA"
 

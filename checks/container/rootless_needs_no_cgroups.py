@@ -1,11 +1,11 @@
 """A rootless engine whose NVIDIA hook still wants to write the cgroup's device rules."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
-from gpudoctor.subjects import on_wsl
+from gpudoctor.queries.containers import docker_host
+from gpudoctor.targets import on_wsl
 from gpudoctor.tasks import as_root, cmd, query, sentence
-from gpudoctor.views.containers import docker_host
 
 
 @check(

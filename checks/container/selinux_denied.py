@@ -1,18 +1,18 @@
 """SELinux forbids the container to use the GPU's device nodes."""
 
-from gpudoctor.facts import Event, Facts, Node
-from gpudoctor.judge import Problem, Severity, check
+from gpudoctor.check_engine import Problem, Severity, check
+from gpudoctor.facts import DeviceNode, Facts, LogEvent
+from gpudoctor.fixes import container
 from gpudoctor.maybe import Unknown, known_or, phrase
-from gpudoctor.remedies import container
-from gpudoctor.views.containers import nvidia_container, refused
+from gpudoctor.queries.containers import nvidia_container, refused
 
 
-def _open_to_all(node: Node) -> bool:
+def _open_to_all(node: DeviceNode) -> bool:
     """Whether the mode lets everybody read and write: then not the mode refuses, but a security module."""
     return isinstance(node.mode, str) and node.mode[-1:] in ("6", "7")
 
 
-def _denials(facts: Facts) -> list[Event]:
+def _denials(facts: Facts) -> list[LogEvent]:
     events = () if isinstance(facts.log.events, Unknown) else facts.log.events
     return [e for e in events if e.kind == "selinux-denied" and "nvidia" in e.what.get("device", e.text)]
 

@@ -1,11 +1,11 @@
 """A container with the small /dev/shm that engines give by default."""
 
+from gpudoctor.check_engine import Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Problem, Severity, check
+from gpudoctor.fixes import container
 from gpudoctor.maybe import known
-from gpudoctor.remedies import container
-from gpudoctor.subjects import gpus_of, in_container, machine
-from gpudoctor.views.containers import has_framework, size
+from gpudoctor.queries.containers import has_framework, size
+from gpudoctor.targets import gpus_of, in_container, machine
 
 # What docker, podman and containerd mount by default: docker run --shm-size.
 DEFAULT = 64 << 20

@@ -1,10 +1,10 @@
 """Docker on a GPU host without the NVIDIA Container Toolkit."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes import container
 from gpudoctor.maybe import known, known_or
-from gpudoctor.remedies import container
-from gpudoctor.views.containers import docker_host
+from gpudoctor.queries.containers import docker_host
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:

@@ -1,11 +1,11 @@
 """A container toolkit from before cgroup version 2."""
 
+from gpudoctor.check_engine import Fix, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Severity, check
+from gpudoctor.fixes import container
 from gpudoctor.maybe import known
-from gpudoctor.remedies import container
-from gpudoctor.views.containers import docker_host
-from gpudoctor.views.packages import numbers
+from gpudoctor.queries.containers import docker_host
+from gpudoctor.queries.packages import numbers
 
 # The first release of libnvidia-container that sets device rules of cgroup version 2.
 FIRST = (1, 8)

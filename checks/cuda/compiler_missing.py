@@ -1,14 +1,14 @@
 """No C compiler for what is compiled at run time."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes import system
+from gpudoctor.fixes.environment import install_system
+from gpudoctor.fixes.python import conda_install, conda_of, lasting, python_minor
 from gpudoctor.knowledge import packages
 from gpudoctor.maybe import known
-from gpudoctor.remedies import system
-from gpudoctor.remedies.environment import install_system
-from gpudoctor.remedies.python import conda_install, conda_of, lasting, python_minor
-from gpudoctor.subjects import OnPython, pythons
+from gpudoctor.queries.frameworks import compiles_kernels
+from gpudoctor.targets import OnPython, pythons
 from gpudoctor.tasks import cmd
-from gpudoctor.views.frameworks import compiles_kernels
 
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:

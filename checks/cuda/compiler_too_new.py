@@ -2,13 +2,13 @@
 
 import re
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes import system
+from gpudoctor.fixes.environment import install_system
 from gpudoctor.knowledge.host_compilers import newest_gcc
 from gpudoctor.maybe import known, phrase, present
-from gpudoctor.remedies import system
-from gpudoctor.remedies.environment import install_system
-from gpudoctor.subjects import nvidia_hardware
+from gpudoctor.targets import nvidia_hardware
 from gpudoctor.tasks import Tasks, export, unset
 
 _CHOICES = ("NVCC_CCBIN", "CUDAHOSTCXX", "CXX", "NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")

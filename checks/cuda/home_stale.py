@@ -1,9 +1,9 @@
 """CUDA_HOME that names a folder without a toolkit."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, phrase, present
-from gpudoctor.subjects import nvidia_hardware
+from gpudoctor.targets import nvidia_hardware
 from gpudoctor.tasks import export, query, unset
 
 

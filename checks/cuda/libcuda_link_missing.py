@@ -2,16 +2,16 @@
 
 import shlex
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes.python import lasting
 from gpudoctor.knowledge.python_rules import links_libcuda
 from gpudoctor.maybe import known
-from gpudoctor.remedies.python import lasting
-from gpudoctor.subjects import OnPython, pythons
+from gpudoctor.queries.driver import OFF_PATH, loaded_libcuda
+from gpudoctor.queries.frameworks import compiles_kernels
+from gpudoctor.queries.packages import numbers, packages_of
+from gpudoctor.targets import OnPython, pythons
 from gpudoctor.tasks import Tasks, as_root, cmd, export, query
-from gpudoctor.views.driver import OFF_PATH, loaded_libcuda
-from gpudoctor.views.frameworks import compiles_kernels
-from gpudoctor.views.packages import numbers, packages_of
 
 _OWN = "~/.local/lib/libcuda-link"
 

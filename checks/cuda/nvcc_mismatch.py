@@ -1,12 +1,12 @@
 """nvcc of another CUDA major than PyTorch's."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.python import install, torch_family
+from gpudoctor.fixes.toolkit import toolkit
 from gpudoctor.maybe import known, present
-from gpudoctor.remedies.python import install, torch_family
-from gpudoctor.remedies.toolkit import toolkit
-from gpudoctor.subjects import OnFramework, torches
-from gpudoctor.views.gpus import nvidia_gpus
-from gpudoctor.views.packages import major, release
+from gpudoctor.queries.gpus import nvidia_gpus
+from gpudoctor.queries.packages import major, release
+from gpudoctor.targets import OnFramework, torches
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:

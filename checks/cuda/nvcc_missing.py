@@ -1,15 +1,15 @@
 """A package that compiles CUDA code when it runs, and no nvcc."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Framework
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes.python import conda_of, install
+from gpudoctor.fixes.toolkit import devel_image, toolkit
 from gpudoctor.knowledge.python_rules import python_rules
 from gpudoctor.maybe import known
-from gpudoctor.remedies.python import conda_of, install
-from gpudoctor.remedies.toolkit import devel_image, toolkit
-from gpudoctor.subjects import OnPython, pythons
-from gpudoctor.views.frameworks import one_of, uses_gpu
-from gpudoctor.views.gpus import nvidia_gpus
-from gpudoctor.views.packages import packages_of
+from gpudoctor.queries.frameworks import one_of, uses_gpu
+from gpudoctor.queries.gpus import nvidia_gpus
+from gpudoctor.queries.packages import packages_of
+from gpudoctor.targets import OnPython, pythons
 
 
 def _compiling(on: OnPython) -> tuple[list[str], bool]:

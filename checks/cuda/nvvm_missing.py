@@ -1,14 +1,14 @@
 """numba-cuda without CUDA's compiler."""
 
-from gpudoctor.judge import Fix, Severity, check
+from gpudoctor.check_engine import Fix, Severity, check
+from gpudoctor.fixes.frameworks import verify
+from gpudoctor.fixes.python import conda_install, conda_of, install, lasting
 from gpudoctor.maybe import known, present
-from gpudoctor.remedies.frameworks import verify
-from gpudoctor.remedies.python import conda_install, conda_of, install, lasting
-from gpudoctor.subjects import OnPython, pythons
-from gpudoctor.views.driver import driver_cuda
-from gpudoctor.views.gpus import nvidia_gpus
-from gpudoctor.views.packages import major, package, wheels
-from gpudoctor.views.reasons import CUDA_SYSTEM
+from gpudoctor.queries.cause_groups import CUDA_SYSTEM
+from gpudoctor.queries.driver import driver_cuda
+from gpudoctor.queries.gpus import nvidia_gpus
+from gpudoctor.queries.packages import major, package, wheels
+from gpudoctor.targets import OnPython, pythons
 
 _CONDA = ("cudatoolkit", "cuda-nvvm", "cuda-nvcc", "cuda-nvvm-impl", "cuda-toolkit", "cuda-nvvm-tools")
 

@@ -1,16 +1,16 @@
 """Numba compiles PTX that is newer than the driver."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes import driver
+from gpudoctor.fixes.python import install
 from gpudoctor.knowledge import drivers
 from gpudoctor.maybe import known, phrase, present
-from gpudoctor.remedies import driver
-from gpudoctor.remedies.python import install
-from gpudoctor.subjects import OnPython, in_container, on_wsl, pythons
+from gpudoctor.queries.cause_groups import CUDA_SYSTEM
+from gpudoctor.queries.driver import driver_cuda, driver_words
+from gpudoctor.queries.gpus import nvidia_gpus
+from gpudoctor.queries.packages import numbers, packages_of, wheels
+from gpudoctor.targets import OnPython, in_container, on_wsl, pythons
 from gpudoctor.tasks import export
-from gpudoctor.views.driver import driver_cuda, driver_words
-from gpudoctor.views.gpus import nvidia_gpus
-from gpudoctor.views.packages import numbers, packages_of, wheels
-from gpudoctor.views.reasons import CUDA_SYSTEM
 
 
 def _compiler(on: OnPython) -> tuple[str, str] | None:

@@ -1,18 +1,18 @@
 """Triton's assembler does not know the GPU."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Package
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes.frameworks import verify
+from gpudoctor.fixes.python import reinstall_torch
+from gpudoctor.fixes.variables import assign
 from gpudoctor.knowledge.generations import toolkits_of
 from gpudoctor.knowledge.variables import triton_ptxas
 from gpudoctor.maybe import known, known_or, text_of
-from gpudoctor.remedies.frameworks import verify
-from gpudoctor.remedies.python import reinstall_torch
-from gpudoctor.remedies.variables import assign
-from gpudoctor.subjects import OnPython, pythons
-from gpudoctor.views.capability import gpu_words, sm
-from gpudoctor.views.frameworks import compiles_kernels, one_of
-from gpudoctor.views.gpus import visible_gpus
-from gpudoctor.views.packages import numbers, packages_of
+from gpudoctor.queries.capability import gpu_words, sm
+from gpudoctor.queries.frameworks import compiles_kernels, one_of
+from gpudoctor.queries.gpus import visible_gpus
+from gpudoctor.queries.packages import numbers, packages_of
+from gpudoctor.targets import OnPython, pythons
 
 VARIABLES = ("TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH")
 _COMPILES = 'import torch; print(torch.compile(lambda x: x * 2)(torch.ones(8, device="cuda")))'

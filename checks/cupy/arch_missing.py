@@ -1,13 +1,13 @@
 """CuPy without code for a GPU's compute capability."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.frameworks import reinstall_cupy
 from gpudoctor.knowledge import cupy
 from gpudoctor.maybe import phrase, present
-from gpudoctor.remedies.frameworks import reinstall_cupy
-from gpudoctor.subjects import OnFramework, cupys
-from gpudoctor.views.capability import gpu_words, severity_of
-from gpudoctor.views.cupy import on_nvidia
-from gpudoctor.views.gpus import visible_gpus
+from gpudoctor.queries.capability import gpu_words, severity_of
+from gpudoctor.queries.cupy import on_nvidia
+from gpudoctor.queries.gpus import visible_gpus
+from gpudoctor.targets import OnFramework, cupys
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:

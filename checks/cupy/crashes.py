@@ -2,11 +2,11 @@
 
 from functools import partial
 
-from gpudoctor.judge import Problem, Severity, check
-from gpudoctor.remedies.imports import after_crash
-from gpudoctor.subjects import OnLive, lives
-from gpudoctor.views.frameworks import crash
-from gpudoctor.views.reasons import SYSTEM
+from gpudoctor.check_engine import Problem, Severity, check
+from gpudoctor.fixes.imports import after_crash
+from gpudoctor.queries.cause_groups import SYSTEM
+from gpudoctor.queries.frameworks import crash
+from gpudoctor.targets import OnLive, lives
 
 
 @check(

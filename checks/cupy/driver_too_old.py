@@ -1,13 +1,13 @@
 """CuPy for a CUDA major that the driver does not run."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.cuda import newer_driver
+from gpudoctor.fixes.frameworks import reinstall_cupy
 from gpudoctor.maybe import phrase, present
-from gpudoctor.remedies.cuda import newer_driver
-from gpudoctor.remedies.frameworks import reinstall_cupy
-from gpudoctor.subjects import OnFramework, cupys
-from gpudoctor.views.cupy import on_nvidia
-from gpudoctor.views.driver_age import behind_framework
-from gpudoctor.views.reasons import CUDA_SYSTEM
+from gpudoctor.queries.cause_groups import CUDA_SYSTEM
+from gpudoctor.queries.cupy import on_nvidia
+from gpudoctor.queries.driver_floor import behind_framework
+from gpudoctor.targets import OnFramework, cupys
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:

@@ -1,14 +1,14 @@
 """CuPy without CUDA's header files."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes import system
+from gpudoctor.fixes.frameworks import cupy_verify
+from gpudoctor.fixes.python import conda_install, conda_of, install, lasting
 from gpudoctor.maybe import known
-from gpudoctor.remedies import system
-from gpudoctor.remedies.frameworks import cupy_verify
-from gpudoctor.remedies.python import conda_install, conda_of, install, lasting
-from gpudoctor.subjects import OnFramework, cupys
+from gpudoctor.queries.cupy import nvrtc, on_nvidia
+from gpudoctor.queries.packages import numbers, wheels
+from gpudoctor.targets import OnFramework, cupys
 from gpudoctor.tasks import Task
-from gpudoctor.views.cupy import nvrtc, on_nvidia
-from gpudoctor.views.packages import numbers, wheels
 
 
 def _release(on: OnFramework) -> str | None:

@@ -2,10 +2,10 @@
 
 from functools import partial
 
-from gpudoctor.judge import Problem, Severity, check
-from gpudoctor.remedies.imports import install_again
-from gpudoctor.subjects import OnLive, lives
-from gpudoctor.views.frameworks import import_problem
+from gpudoctor.check_engine import Problem, Severity, check
+from gpudoctor.fixes.imports import install_again
+from gpudoctor.queries.frameworks import import_problem
+from gpudoctor.targets import OnLive, lives
 
 
 @check(

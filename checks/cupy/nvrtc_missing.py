@@ -1,13 +1,13 @@
 """CuPy without CUDA's run-time compiler."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.frameworks import cupy_verify
+from gpudoctor.fixes.python import install, lasting
 from gpudoctor.knowledge import cupy
 from gpudoctor.maybe import present
-from gpudoctor.remedies.frameworks import cupy_verify
-from gpudoctor.remedies.python import install, lasting
-from gpudoctor.subjects import OnFramework, cupys
-from gpudoctor.views.cupy import nvrtc, on_nvidia
-from gpudoctor.views.libraries import other_majors
+from gpudoctor.queries.cupy import nvrtc, on_nvidia
+from gpudoctor.queries.libraries import other_majors
+from gpudoctor.targets import OnFramework, cupys
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:

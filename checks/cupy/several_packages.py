@@ -1,11 +1,11 @@
 """Several CuPy packages in one environment."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.frameworks import reinstall_cupy
+from gpudoctor.fixes.python import install, uninstall
 from gpudoctor.maybe import text_of
-from gpudoctor.remedies.frameworks import reinstall_cupy
-from gpudoctor.remedies.python import install, uninstall
-from gpudoctor.subjects import OnFramework, cupys
-from gpudoctor.views.cupy import packages
+from gpudoctor.queries.cupy import packages
+from gpudoctor.targets import OnFramework, cupys
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:

@@ -1,12 +1,12 @@
 """CuPy for one CUDA major beside the libraries of another."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.frameworks import reinstall_cupy
 from gpudoctor.maybe import phrase, present
-from gpudoctor.remedies.frameworks import reinstall_cupy
-from gpudoctor.subjects import OnFramework, cupys
-from gpudoctor.views.cupy import missing
-from gpudoctor.views.libraries import cuda_majors, other_majors
-from gpudoctor.views.packages import major
+from gpudoctor.queries.cupy import missing
+from gpudoctor.queries.libraries import cuda_majors, other_majors
+from gpudoctor.queries.packages import major
+from gpudoctor.targets import OnFramework, cupys
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:

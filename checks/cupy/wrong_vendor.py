@@ -1,12 +1,12 @@
 """CuPy built for CUDA beside AMD GPUs."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.frameworks import cupy_verify
+from gpudoctor.fixes.python import uninstall
 from gpudoctor.maybe import known
-from gpudoctor.remedies.frameworks import cupy_verify
-from gpudoctor.remedies.python import uninstall
-from gpudoctor.subjects import OnFramework, cupys, gpu_name
-from gpudoctor.views.frameworks import is_sole
-from gpudoctor.views.gpus import amd_alone
+from gpudoctor.queries.frameworks import is_sole
+from gpudoctor.queries.gpus import amd_alone
+from gpudoctor.targets import OnFramework, cupys, gpu_name
 
 _GUIDE = "https://docs.cupy.dev/en/stable/install.html#using-cupy-on-amd-gpu-experimental"
 

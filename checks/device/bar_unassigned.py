@@ -1,12 +1,12 @@
 """The firmware or the hypervisor gave the GPU no room for its memory windows."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.queries.cards import OnAddress, nvidia_addresses
+from gpudoctor.queries.driver import not_wsl
+from gpudoctor.queries.gpus import hypervisor
+from gpudoctor.queries.kernel_log import texts
 from gpudoctor.tasks import Manual, filtered, query, sentence
-from gpudoctor.views.cards import OnAddress, nvidia_addresses
-from gpudoctor.views.driver import not_wsl
-from gpudoctor.views.gpus import hypervisor
-from gpudoctor.views.log import texts
 
 _HYPERVISORS = {
     "vmware": (

@@ -1,10 +1,10 @@
 """Confidential computing is on, and nobody has set the GPUs ready."""
 
+from gpudoctor.check_engine import Fix, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Severity, check
 from gpudoctor.maybe import known
+from gpudoctor.queries.driver import own_kernel
 from gpudoctor.tasks import as_root, query
-from gpudoctor.views.driver import own_kernel
 
 _FIXES = (
     Fix(

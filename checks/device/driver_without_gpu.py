@@ -1,12 +1,12 @@
 """The module is loaded and its GPU has gone from the PCI bus."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
-from gpudoctor.subjects import cards_of, gpus_of, switches_of
+from gpudoctor.queries.driver import own_kernel
+from gpudoctor.queries.kernel_log import events, texts
+from gpudoctor.targets import cards_of, gpus_of, switches_of
 from gpudoctor.tasks import Edit, as_root, query
-from gpudoctor.views.driver import own_kernel
-from gpudoctor.views.log import events, texts
 
 
 @check(

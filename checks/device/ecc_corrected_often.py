@@ -1,9 +1,9 @@
 """A GPU corrects so many memory errors that the driver says so."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.queries.cards import OnAddress, nvidia_addresses
+from gpudoctor.queries.kernel_log import texts
 from gpudoctor.tasks import query
-from gpudoctor.views.cards import OnAddress, nvidia_addresses
-from gpudoctor.views.log import texts
 
 
 def _fixes(on: OnAddress) -> tuple[Fix, ...]:

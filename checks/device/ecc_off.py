@@ -1,10 +1,10 @@
 """ECC is switched off on a GPU whose memory has it without a price."""
 
-from gpudoctor.judge import Fix, Severity, check
+from gpudoctor.check_engine import Fix, Severity, check
 from gpudoctor.maybe import known
-from gpudoctor.subjects import OnGpu, gpu_name, nvidia_gpus
+from gpudoctor.queries.gpus import virtual
+from gpudoctor.targets import OnGpu, gpu_name, nvidia_gpus
 from gpudoctor.tasks import as_root, query
-from gpudoctor.views.gpus import virtual
 
 # Those with HBM, which has bits of its own for ECC: P100, V100, A100, H100, B200. GDDR gives up memory and speed for
 # it, so that off is a fair choice there.

@@ -1,10 +1,10 @@
 """A GPU met memory errors that its ECC could not correct."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.maybe import phrase
+from gpudoctor.queries.cards import OnAddress, nvidia_addresses, reset_commands
+from gpudoctor.queries.kernel_log import texts
 from gpudoctor.tasks import query
-from gpudoctor.views.cards import OnAddress, nvidia_addresses, reset_commands
-from gpudoctor.views.log import texts
 
 _CONTAINED, _OTHERS = (94,), (48, 95, 140, 171, 172)
 

@@ -1,15 +1,15 @@
 """A GPU that takes one process at a time is already taken."""
 
-from gpudoctor.facts import Gpu, Process
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.facts import Gpu, GpuProcess
+from gpudoctor.fixes.holders import stop_holders
 from gpudoctor.maybe import known, known_or, text_of
-from gpudoctor.remedies.holders import stop_holders
-from gpudoctor.subjects import OnGpu, gpu_name, gpus_of, nvidia_gpus
+from gpudoctor.queries.driver import CUDA_BUSY
+from gpudoctor.targets import OnGpu, gpu_name, gpus_of, nvidia_gpus
 from gpudoctor.tasks import as_root, export, query
-from gpudoctor.views.driver import CUDA_BUSY
 
 
-def _holders(on: OnGpu) -> tuple[Process, ...]:
+def _holders(on: OnGpu) -> tuple[GpuProcess, ...]:
     return on.gpu.processes if isinstance(on.gpu.processes, tuple) else ()
 
 

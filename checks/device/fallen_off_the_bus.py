@@ -1,12 +1,12 @@
 """The GPU does not answer on PCI Express any more."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.limits import lower
 from gpudoctor.maybe import known_or
-from gpudoctor.remedies.limits import lower
-from gpudoctor.subjects import as_gpus, in_container
+from gpudoctor.queries.cards import OnAddress, nvidia_addresses
+from gpudoctor.queries.kernel_log import ago, texts
+from gpudoctor.targets import as_gpus, in_container
 from gpudoctor.tasks import as_root, query
-from gpudoctor.views.cards import OnAddress, nvidia_addresses
-from gpudoctor.views.log import ago, texts
 
 
 def _fixes(on: OnAddress) -> tuple[Fix, ...]:

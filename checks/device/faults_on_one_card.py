@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from gpudoctor.facts import Event, Facts
-from gpudoctor.judge import About, Fix, Problem, Severity, check
+from gpudoctor.check_engine import About, Fix, Problem, Severity, check
+from gpudoctor.facts import Facts, LogEvent
+from gpudoctor.queries.cards import OnAddress, nvidia_addresses
+from gpudoctor.queries.kernel_log import texts
 from gpudoctor.tasks import query, unset
-from gpudoctor.views.cards import OnAddress, nvidia_addresses
-from gpudoctor.views.log import texts
 
 # Illegal instructions, page faults, stopped channels: of programs by rule (NVIDIA's Xid catalogue).
 _BY_PROGRAMS = (13, 31, 32, 39, 40, 41, 43, 69, 70)
@@ -72,7 +72,7 @@ def faults_on_one_card(on: OnAddress) -> Problem | None:
     return Problem(says, texts(said))
 
 
-def _lasting(on: OnAddress, said: tuple[Event, ...]) -> bool:
+def _lasting(on: OnAddress, said: tuple[LogEvent, ...]) -> bool:
     pids = {e.what.get("pid") for e in said if e.what.get("pid")}
     first = on.address == min(other.address for _, other in nvidia_addresses(on.facts))
     many = first or _sisters(on) < _SISTERS

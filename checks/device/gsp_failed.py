@@ -1,19 +1,19 @@
 """The GPU System Processor does not start, or its firmware stopped answering."""
 
-from gpudoctor.facts import Event
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.facts import LogEvent
+from gpudoctor.fixes import module, system
+from gpudoctor.fixes.driver import best_branch, branch_of, install_driver
 from gpudoctor.maybe import known_or, phrase
-from gpudoctor.remedies import module, system
-from gpudoctor.remedies.driver import best_branch, branch_of, install_driver
-from gpudoctor.subjects import in_container
+from gpudoctor.queries.cards import OnAddress, nvidia_addresses, reset_commands
+from gpudoctor.queries.cause_groups import OTHER_DRIVERS, UNFIT
+from gpudoctor.queries.driver import module_flavour
+from gpudoctor.queries.kernel_log import texts
+from gpudoctor.targets import in_container
 from gpudoctor.tasks import Edit, as_root, query
-from gpudoctor.views.cards import OnAddress, nvidia_addresses, reset_commands
-from gpudoctor.views.driver import module_flavour
-from gpudoctor.views.log import texts
-from gpudoctor.views.reasons import OTHER_DRIVERS, UNFIT
 
 
-def _said(on: OnAddress) -> tuple[Event, ...]:
+def _said(on: OnAddress) -> tuple[LogEvent, ...]:
     if on.gpu is not None and on.answers and on.gpu.recovery_action == "none":
         return ()
     stuck = () if on.answers else on.events("gsp-wpr2", "gsp-failed", "gfw-boot")

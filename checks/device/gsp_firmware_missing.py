@@ -1,21 +1,21 @@
 """The firmware file that the driver loads onto the GPU is missing or of another version."""
 
-from gpudoctor.facts import Event, Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.facts import Facts, LogEvent
+from gpudoctor.fixes import module, system
+from gpudoctor.fixes.driver import branch_of, install_driver
 from gpudoctor.knowledge.rm_init import failure
 from gpudoctor.maybe import known_or, text_of
-from gpudoctor.remedies import module, system
-from gpudoctor.remedies.driver import branch_of, install_driver
-from gpudoctor.subjects import in_container
+from gpudoctor.queries.cards import OnAddress, nvidia_addresses
+from gpudoctor.queries.cause_groups import OTHER_DRIVERS
+from gpudoctor.queries.kernel_log import texts
+from gpudoctor.targets import in_container
 from gpudoctor.tasks import Tasks, query
-from gpudoctor.views.cards import OnAddress, nvidia_addresses
-from gpudoctor.views.log import texts
-from gpudoctor.views.reasons import OTHER_DRIVERS
 
 _FETCHING = "0x61:"
 
 
-def _said(on: OnAddress) -> tuple[Event, ...]:
+def _said(on: OnAddress) -> tuple[LogEvent, ...]:
     if on.answers:
         return ()
     failed = tuple(e for e in on.events("rm-init-failed") if e.what.get("code", "").startswith(_FETCHING))

@@ -1,9 +1,9 @@
 """A sick GPU that CUDA_VISIBLE_DEVICES hides is still there for the driver and for NVML."""
 
-from gpudoctor.judge import Fix, Severity, check
-from gpudoctor.subjects import OnGpu, gpu_name, nvidia_gpus
+from gpudoctor.check_engine import Fix, Severity, check
+from gpudoctor.targets import OnGpu, gpu_name, nvidia_gpus
 from gpudoctor.tasks import as_root, query
-from gpudoctor.tasks.blanks import ADDRESS
+from gpudoctor.tasks.placeholders import ADDRESS
 
 
 def _fixes(on: OnGpu) -> tuple[Fix, ...]:

@@ -1,10 +1,10 @@
 """The board's own store, the InfoROM, is damaged."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
-from gpudoctor.subjects import OnGpu, gpu_name, nvidia_gpus
+from gpudoctor.queries.kernel_log import texts, xids
+from gpudoctor.targets import OnGpu, gpu_name, nvidia_gpus
 from gpudoctor.tasks import as_root, cmd, query
-from gpudoctor.views.log import texts, xids
 
 
 def _fixes(on: OnGpu) -> tuple[Fix, ...]:

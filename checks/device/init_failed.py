@@ -1,13 +1,13 @@
 """The driver took the card and could not initialise it."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes import module
 from gpudoctor.knowledge.rm_init import failure
-from gpudoctor.remedies import module
-from gpudoctor.subjects import in_container
+from gpudoctor.queries.cards import OnAddress, nvidia_addresses
+from gpudoctor.queries.cause_groups import OTHER_DRIVERS, UNFIT
+from gpudoctor.queries.kernel_log import texts
+from gpudoctor.targets import in_container
 from gpudoctor.tasks import as_root, query
-from gpudoctor.views.cards import OnAddress, nvidia_addresses
-from gpudoctor.views.log import texts
-from gpudoctor.views.reasons import OTHER_DRIVERS, UNFIT
 
 # By the status in RmInitAdapter's numbers (knowledge/rm_init.toml).
 _CAUSES = {

@@ -2,11 +2,11 @@
 
 import re
 
-from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.subjects import in_container
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.queries.cards import OnAddress, nvidia_addresses, reset_commands
+from gpudoctor.queries.kernel_log import texts
+from gpudoctor.targets import in_container
 from gpudoctor.tasks import as_root, query
-from gpudoctor.views.cards import OnAddress, nvidia_addresses, reset_commands
-from gpudoctor.views.log import texts
 
 # "GPU recovery action changed from 0x0 (None) to 0x2 (Node Reboot Required)"
 _CHANGED = re.compile(r"changed from .*? to 0x[0-9a-fA-F]+ \(([^)]+)\)")

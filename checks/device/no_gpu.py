@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes import amd, container
 from gpudoctor.maybe import known_or
-from gpudoctor.remedies import amd, container
-from gpudoctor.subjects import framework_name, in_container, machine
+from gpudoctor.queries.gpu_requests import GpuRequest, requests, without_gpu
+from gpudoctor.targets import framework_name, in_container, machine
 from gpudoctor.tasks import Shell, cmd, filtered, query
-from gpudoctor.tasks.blanks import REST
-from gpudoctor.views.gpu_requests import Request, requests, without_gpu
+from gpudoctor.tasks.placeholders import REST
 
 VIRTUAL = "To give it one: pass a GPU through to this virtual machine, or choose an instance type that has one."
 LOOK = (
@@ -21,7 +21,7 @@ OTHER_NODE = Fix(
     "node that shows none.",
     (
         Shell('scontrol show node "$SLURMD_NODENAME" | grep -i gres', lookup=True),
-        Shell('sbatch --exclude="$SLURMD_NODENAME" ...', blanks=(REST,)),
+        Shell('sbatch --exclude="$SLURMD_NODENAME" ...', placeholders=(REST,)),
     ),
     "ask-vendor",
     needs="a new job",
@@ -58,7 +58,7 @@ def _said(facts: Facts) -> Iterator[str]:
                 yield f"{framework_name(framework)}{where}: {error}"
 
 
-def _says(facts: Facts, asked: tuple[Request, ...]) -> str:
+def _says(facts: Facts, asked: tuple[GpuRequest, ...]) -> str:
     """What is missing, who asks for it, and what that means for the frameworks: CuPy has no code for CPUs."""
     where = "passed to this container" if in_container(facts) else "found on this machine"
     if asked:
@@ -81,7 +81,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     return (*_give(facts, asked), *((WITHOUT,) if asked else ()))
 
 
-def _give(facts: Facts, asked: tuple[Request, ...]) -> tuple[Fix, ...]:
+def _give(facts: Facts, asked: tuple[GpuRequest, ...]) -> tuple[Fix, ...]:
     """How this kind of machine gets a GPU."""
     if facts.host.system == "Windows":
         says = "If there is a GPU in this machine: look for it in the Device Manager, under Display adapters."

@@ -1,14 +1,14 @@
 """No interrupt of the GPU reaches the driver."""
 
-from gpudoctor.facts import Event
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.facts import LogEvent
+from gpudoctor.fixes import module
 from gpudoctor.knowledge.rm_init import failure
-from gpudoctor.remedies import module
-from gpudoctor.subjects import in_container
+from gpudoctor.queries.cards import OnAddress, nvidia_addresses
+from gpudoctor.queries.gpus import hypervisor
+from gpudoctor.queries.kernel_log import texts
+from gpudoctor.targets import in_container
 from gpudoctor.tasks import as_root, filtered, query
-from gpudoctor.views.cards import OnAddress, nvidia_addresses
-from gpudoctor.views.gpus import hypervisor
-from gpudoctor.views.log import texts
 
 
 def _fixes(on: OnAddress) -> tuple[Fix, ...]:
@@ -67,7 +67,7 @@ def no_interrupts(on: OnAddress) -> Problem | None:
     return Problem(f"No interrupt of {_small(on.name)} reaches the driver, so it cannot use it.", texts(said))
 
 
-def _silent(event: Event) -> bool:
+def _silent(event: LogEvent) -> bool:
     return failure(event.what.get("code", "")).kind == "interrupts"
 
 

@@ -1,13 +1,13 @@
 """NVIDIA's driver is installed and no NVIDIA GPU is on the PCI bus."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
-from gpudoctor.subjects import cards_of, gpus_of
+from gpudoctor.queries.driver import own_kernel
+from gpudoctor.queries.gpus import hypervisor
+from gpudoctor.queries.kernel_log import events, texts
+from gpudoctor.targets import cards_of, gpus_of
 from gpudoctor.tasks import filtered, query
-from gpudoctor.views.driver import own_kernel
-from gpudoctor.views.gpus import hypervisor
-from gpudoctor.views.log import events, texts
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:

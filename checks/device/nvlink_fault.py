@@ -1,14 +1,14 @@
 """NVLink or NVSwitch reported a fault."""
 
-from gpudoctor.facts import Event, Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.facts import Facts, LogEvent
 from gpudoctor.knowledge.errors import nvlink5_error_of, sxid
 from gpudoctor.maybe import phrase
-from gpudoctor.subjects import gpus_of
+from gpudoctor.queries.cards import OnAddress, nvidia_addresses
+from gpudoctor.queries.driver import not_wsl
+from gpudoctor.queries.kernel_log import events, texts
+from gpudoctor.targets import gpus_of
 from gpudoctor.tasks import as_root, query
-from gpudoctor.views.cards import OnAddress, nvidia_addresses
-from gpudoctor.views.driver import not_wsl
-from gpudoctor.views.log import events, texts
 
 _XIDS = (74, 136, *range(144, 151), 155, 166, 170)
 # Links that software took down on purpose (155), and notes of confidential computing: ill only where links stay down.
@@ -35,7 +35,7 @@ _FIXES = (
 )
 
 
-def _fatal(event: Event) -> bool:
+def _fatal(event: LogEvent) -> bool:
     """Whether this line itself is the fault; NVLink 5 lines say Fatal or Nonfatal, NVSwitch has a table."""
     if event.kind == "sxid":
         found = sxid(event.code or 0)

@@ -1,11 +1,11 @@
 """A card's own power cable is missing, so the driver does not start it."""
 
-from gpudoctor.facts import Event
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.facts import LogEvent
 from gpudoctor.knowledge.rm_init import failure
+from gpudoctor.queries.cards import OnAddress, nvidia_addresses
+from gpudoctor.queries.kernel_log import texts
 from gpudoctor.tasks import as_root, query
-from gpudoctor.views.cards import OnAddress, nvidia_addresses
-from gpudoctor.views.log import texts
 
 _FIXES = (
     Fix(
@@ -54,5 +54,5 @@ def power_cable_missing(on: OnAddress) -> Problem | None:
     return Problem(says, texts(said))
 
 
-def _starved(event: Event) -> bool:
+def _starved(event: LogEvent) -> bool:
     return failure(event.what.get("code", "")).kind == "power"

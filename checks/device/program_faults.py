@@ -1,13 +1,13 @@
 """A program made an illegal access on the GPU not long ago: the program's fault as a rule, not the machine's."""
 
-from gpudoctor.facts import Event
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.facts import LogEvent
 from gpudoctor.knowledge.errors import xid as meaning_of
 from gpudoctor.maybe import phrase
+from gpudoctor.queries.cards import OnAddress, nvidia_addresses
+from gpudoctor.queries.kernel_log import age, ago, texts
 from gpudoctor.tasks import cmd, query
-from gpudoctor.tasks.blanks import SCRIPT
-from gpudoctor.views.cards import OnAddress, nvidia_addresses
-from gpudoctor.views.log import age, ago, texts
+from gpudoctor.tasks.placeholders import SCRIPT
 
 # Illegal instruction or access of a kernel, page fault, fault over NVLink: what CUDA answers with errors 700 to 719.
 # 43 and 45 only clean up after them.
@@ -71,6 +71,6 @@ def program_faults(on: OnAddress) -> Problem | None:
     return Problem(says, texts(said))
 
 
-def _recent(on: OnAddress, event: Event) -> bool:
+def _recent(on: OnAddress, event: LogEvent) -> bool:
     seconds = age(on.facts, event)
     return seconds is not None and seconds <= _RECENT and event.what.get("pid") is not None

@@ -1,8 +1,8 @@
 """A GPU that takes no CUDA process at all, by its compute mode."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
-from gpudoctor.subjects import OnGpu, gpu_name, gpus_of, nvidia_gpus
+from gpudoctor.targets import OnGpu, gpu_name, gpus_of, nvidia_gpus
 from gpudoctor.tasks import as_root, query
 
 

@@ -1,9 +1,9 @@
 """A GPU waits for a reset to retire broken memory pages."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.queries.cards import OnAddress, nvidia_addresses, reset_commands
+from gpudoctor.queries.kernel_log import texts
 from gpudoctor.tasks import query
-from gpudoctor.views.cards import OnAddress, nvidia_addresses, reset_commands
-from gpudoctor.views.log import texts
 
 
 def _fixes(on: OnAddress) -> tuple[Fix, ...]:

@@ -1,9 +1,9 @@
 """A GPU could not replace broken memory rows."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.queries.cards import OnAddress, nvidia_addresses
+from gpudoctor.queries.kernel_log import texts
 from gpudoctor.tasks import query
-from gpudoctor.views.cards import OnAddress, nvidia_addresses
-from gpudoctor.views.log import texts
 
 FIXES = (
     Fix(

@@ -1,8 +1,8 @@
 """A bank of a GPU's memory has no spare row left."""
 
-from gpudoctor.judge import Fix, Severity, check
+from gpudoctor.check_engine import Fix, Severity, check
 from gpudoctor.maybe import known
-from gpudoctor.subjects import OnGpu, gpu_name, nvidia_gpus
+from gpudoctor.targets import OnGpu, gpu_name, nvidia_gpus
 from gpudoctor.tasks import query
 
 

@@ -1,10 +1,10 @@
 """A GPU met more errors in its on-chip memory than NVIDIA tolerates."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
-from gpudoctor.subjects import OnGpu, gpu_name, nvidia_gpus
+from gpudoctor.queries.kernel_log import texts, xids
+from gpudoctor.targets import OnGpu, gpu_name, nvidia_gpus
 from gpudoctor.tasks import query
-from gpudoctor.views.log import texts, xids
 
 _FIXES = (
     Fix(

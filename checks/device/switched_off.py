@@ -1,13 +1,13 @@
 """A laptop's GPU is powered off, on purpose, so the driver cannot reach it."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes import laptop
 from gpudoctor.maybe import known
-from gpudoctor.remedies import laptop
-from gpudoctor.subjects import cards_of, gpus_of
+from gpudoctor.queries.driver import own_kernel
+from gpudoctor.queries.kernel_log import events, texts
+from gpudoctor.targets import cards_of, gpus_of
 from gpudoctor.tasks import Edit, Task, Tasks, as_root, cmd, query
-from gpudoctor.views.driver import own_kernel
-from gpudoctor.views.log import events, texts
 
 # NVML's answers about a GPU that does not wake: lost, not found, unknown error.
 _ASLEEP = (15, 28, 999)

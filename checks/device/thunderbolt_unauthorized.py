@@ -1,12 +1,12 @@
 """A device on Thunderbolt is not authorised, and may hold the GPU that is missed."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts, Thunderbolt
-from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
-from gpudoctor.subjects import asked_for_nvidia, cards_of, gpus_of
+from gpudoctor.queries.driver import own_kernel
+from gpudoctor.targets import asked_for_nvidia, cards_of, gpus_of
 from gpudoctor.tasks import Edit, cmd, query, sentence
-from gpudoctor.tasks.blanks import DEVICE
-from gpudoctor.views.driver import own_kernel
+from gpudoctor.tasks.placeholders import DEVICE
 
 # Docks and drives wait for authorisation as well; these are boxes made for a card.
 _BOXES = ("core x", "egpu", "egfx", "gaming box", "akitio node", "graphics", "accelerator", "mantiz", "th3p4", "ut3g")

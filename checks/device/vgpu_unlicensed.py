@@ -1,10 +1,10 @@
 """A virtual GPU without a licence is throttled or takes no new programs."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or
+from gpudoctor.queries.driver import CUDA_BUSY, own_kernel
 from gpudoctor.tasks import as_root, filtered, query
-from gpudoctor.views.driver import CUDA_BUSY, own_kernel
 
 _FIXES = (
     Fix(

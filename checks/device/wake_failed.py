@@ -1,13 +1,13 @@
 """A GPU that was put to sleep does not come back."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.remedies.boot import kernel_parameter
-from gpudoctor.remedies.laptop import switch_on
-from gpudoctor.subjects import OnCard, nvidia_cards
+from gpudoctor.fixes.boot import kernel_parameter
+from gpudoctor.fixes.laptop import switch_on
+from gpudoctor.queries.cards import card_name, works
+from gpudoctor.queries.kernel_log import events, texts
+from gpudoctor.targets import OnCard, nvidia_cards
 from gpudoctor.tasks import Edit, as_root, query
-from gpudoctor.views.cards import card_name, works
-from gpudoctor.views.log import events, texts
 
 
 def _fixes(on: OnCard) -> tuple[Fix, ...]:

@@ -1,21 +1,21 @@
 """The driver reported a fault of its own software (Xid)."""
 
-from gpudoctor.facts import Event
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.facts import LogEvent
+from gpudoctor.fixes.driver import best_branch, branch_of, install_driver
 from gpudoctor.knowledge.errors import xid as meaning_of
 from gpudoctor.maybe import known_or
-from gpudoctor.remedies.driver import best_branch, branch_of, install_driver
+from gpudoctor.queries.cards import OnAddress, nvidia_addresses, reset_commands
+from gpudoctor.queries.kernel_log import ago, texts
 from gpudoctor.tasks import query
-from gpudoctor.views.cards import OnAddress, nvidia_addresses, reset_commands
-from gpudoctor.views.log import ago, texts
 
 # What asks for no more than a program's restart, or was seen on the display side alone, is news where it repeats.
 _OFTEN = 3
 _RESETS = ("reset", "reboot", "bus-reset", "system-reboot")
 
 
-def _said(on: OnAddress) -> tuple[Event, ...]:
-    found: dict[int, list[Event]] = {}
+def _said(on: OnAddress) -> tuple[LogEvent, ...]:
+    found: dict[int, list[LogEvent]] = {}
     for event in on.xids():
         if _counts(event.code or 0):
             found.setdefault(event.code or 0, []).append(event)
@@ -23,7 +23,7 @@ def _said(on: OnAddress) -> tuple[Event, ...]:
     return tuple(grave)
 
 
-def _severity(on: OnAddress, said: tuple[Event, ...]) -> Severity | None:
+def _severity(on: OnAddress, said: tuple[LogEvent, ...]) -> Severity | None:
     """A fault after which the driver wants a reset keeps the GPU from working; one of days ago is history."""
     if on.gpu is not None and (on.gpu.status == "reset-required" or on.gpu.recovery_action in _RESETS):
         return Severity.ERROR

@@ -1,11 +1,11 @@
 """The driver reported a fault of the hardware (Xid) and nothing says that it has passed."""
 
-from gpudoctor.facts import Event
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.facts import LogEvent
 from gpudoctor.knowledge.errors import xid as meaning_of
+from gpudoctor.queries.cards import OnAddress, nvidia_addresses, reset_commands
+from gpudoctor.queries.kernel_log import ago, texts
 from gpudoctor.tasks import query
-from gpudoctor.views.cards import OnAddress, nvidia_addresses, reset_commands
-from gpudoctor.views.log import ago, texts
 
 # Those have checks of their own: power, bus, GSP, memory, NVLink. 93 and 121 ask for nothing by themselves.
 _ELSEWHERE = {48, 54, 63, 64, 74, 79, 92, 93, 94, 95, 119, 120, 121, 136, 140, *range(144, 151), 166, 170, 171, 172}
@@ -15,7 +15,7 @@ _ELSEWHERE = {48, 54, 63, 64, 74, 79, 92, 93, 94, 95, 119, 120, 121, 136, 140, *
 _NOT_STARTED = 143
 
 
-def _said(on: OnAddress) -> tuple[Event, ...]:
+def _said(on: OnAddress) -> tuple[LogEvent, ...]:
     told = on.events("rm-init-failed", "gsp-failed", "gsp-wpr2", "gfw-boot") if not on.answers else ()
     elsewhere = _ELSEWHERE | ({_NOT_STARTED} if told else set())
     return tuple(e for e in on.xids() if e.code not in elsewhere and _is_hardware(e.code))
@@ -66,7 +66,7 @@ def xid_hardware(on: OnAddress) -> Problem | None:
     return Problem(says, texts(said), severity=severity)
 
 
-def _grave(event: Event) -> bool:
+def _grave(event: LogEvent) -> bool:
     """Whether NVIDIA asks for something at once; after the others programs may go on."""
     found = meaning_of(event.code or 0)
     return found is not None and found.nvidia_action not in (None, "IGNORE")

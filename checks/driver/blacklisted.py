@@ -1,13 +1,13 @@
 """modprobe.d or the kernel command line forbids NVIDIA's module."""
 
+from gpudoctor.check_engine import Fix, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Severity, check
+from gpudoctor.fixes import laptop, system
 from gpudoctor.maybe import known, known_or, present
-from gpudoctor.remedies import laptop, system
-from gpudoctor.subjects import cards_of
+from gpudoctor.queries.cause_groups import BUILD, DEAD, OTHER_DRIVERS
+from gpudoctor.queries.driver import own_kernel
+from gpudoctor.targets import cards_of
 from gpudoctor.tasks import as_root, query
-from gpudoctor.views.driver import own_kernel
-from gpudoctor.views.reasons import BUILD, DEAD, OTHER_DRIVERS
 
 
 def _by_tool(facts: Facts) -> bool:

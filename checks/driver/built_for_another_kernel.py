@@ -1,13 +1,13 @@
 """NVIDIA's module exists for other kernels than the running one."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes import module, prebuilt, system
 from gpudoctor.maybe import known, known_or
-from gpudoctor.remedies import module, prebuilt, system
-from gpudoctor.subjects import cards_of
-from gpudoctor.views.driver import library_version, own_kernel
-from gpudoctor.views.log import events, texts
-from gpudoctor.views.reasons import DEAD, OTHER_DRIVERS
+from gpudoctor.queries.cause_groups import DEAD, OTHER_DRIVERS
+from gpudoctor.queries.driver import library_version, own_kernel
+from gpudoctor.queries.kernel_log import events, texts
+from gpudoctor.targets import cards_of
 
 _READY = (
     "Ubuntu's ready modules (linux-modules-nvidia-...) come in one package for each kernel, and nothing here "

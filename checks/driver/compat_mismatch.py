@@ -1,19 +1,19 @@
 """A libcuda of a compatibility package, of another version than the module's, comes first: cuInit 803."""
 
-from gpudoctor.facts import Facts, Library
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.facts import DriverLibrary, Facts
+from gpudoctor.fixes.compat import step_aside
 from gpudoctor.maybe import known, known_or
-from gpudoctor.remedies.compat import step_aside
-from gpudoctor.subjects import in_container, nvidia_machine
-from gpudoctor.views.driver import CUDA_MISMATCH, OFF_PATH, loaded_libcuda
-from gpudoctor.views.reasons import SURROUNDINGS
+from gpudoctor.queries.cause_groups import SURROUNDINGS
+from gpudoctor.queries.driver import CUDA_MISMATCH, OFF_PATH, loaded_libcuda
+from gpudoctor.targets import in_container, nvidia_machine
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     return (step_aside(facts), *_else(facts, loaded_libcuda(facts)))
 
 
-def _else(facts: Facts, found: Library | None) -> tuple[Fix, ...]:
+def _else(facts: Facts, found: DriverLibrary | None) -> tuple[Fix, ...]:
     """An image without the package needs no setting at all."""
     if not in_container(facts):
         return ()

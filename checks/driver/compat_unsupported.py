@@ -1,19 +1,19 @@
 """A libcuda of a compatibility package, newer than the module, on a GPU where that is not supported: cuInit 804."""
 
-from gpudoctor.facts import Facts, Library
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.facts import DriverLibrary, Facts
+from gpudoctor.fixes.compat import step_aside
 from gpudoctor.maybe import known, known_or
-from gpudoctor.remedies.compat import step_aside
-from gpudoctor.subjects import in_container, nvidia_machine
-from gpudoctor.views.driver import CUDA_COMPAT, branch, loaded_libcuda
-from gpudoctor.views.reasons import SURROUNDINGS
+from gpudoctor.queries.cause_groups import SURROUNDINGS
+from gpudoctor.queries.driver import CUDA_COMPAT, branch, loaded_libcuda
+from gpudoctor.targets import in_container, nvidia_machine
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     return (step_aside(facts), *_else(facts, loaded_libcuda(facts)))
 
 
-def _else(facts: Facts, found: Library | None) -> tuple[Fix, ...]:
+def _else(facts: Facts, found: DriverLibrary | None) -> tuple[Fix, ...]:
     """The driver's own libcuda may be too old for the programs: then the driver has to be newer."""
     number = branch(known_or(found.version, None)) if found else None
     where = "on the host " if in_container(facts) else ""

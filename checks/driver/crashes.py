@@ -1,13 +1,13 @@
 """A library of the driver ends the program that calls it."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes import module, system
+from gpudoctor.fixes.driver import library_packages
 from gpudoctor.maybe import Unknown, known, present
-from gpudoctor.remedies import module, system
-from gpudoctor.remedies.driver import library_packages
-from gpudoctor.subjects import in_container, nvidia_machine
+from gpudoctor.queries.cause_groups import DEAD, SURROUNDINGS, VERSIONS
+from gpudoctor.targets import in_container, nvidia_machine
 from gpudoctor.tasks import query
-from gpudoctor.views.reasons import DEAD, SURROUNDINGS, VERSIONS
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:

@@ -1,13 +1,13 @@
 """cuInit fails with an error that nothing else explains: no CUDA program works."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge.errors import cuda_error as meaning_of
 from gpudoctor.maybe import known, known_or
-from gpudoctor.subjects import nvidia_machine
+from gpudoctor.queries.cause_groups import FABRIC, HANGS, MASKS, NODES, NOT_LOADED, SURROUNDINGS, VERSIONS
+from gpudoctor.queries.driver import CUDA_NO_DEVICE
+from gpudoctor.targets import nvidia_machine
 from gpudoctor.tasks import filtered, query
-from gpudoctor.views.driver import CUDA_NO_DEVICE
-from gpudoctor.views.reasons import FABRIC, HANGS, MASKS, NODES, NOT_LOADED, SURROUNDINGS, VERSIONS
 
 _FIX = Fix(
     "Look at what nvidia-smi and the kernel's log say; this is the state that a bug report to NVIDIA needs.",

@@ -1,18 +1,18 @@
 """The user may not open NVIDIA's device nodes."""
 
-from gpudoctor.facts import Facts, Node
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.facts import DeviceNode, Facts
+from gpudoctor.fixes import module, system
+from gpudoctor.fixes.container import again
 from gpudoctor.maybe import known, known_or, phrase
-from gpudoctor.remedies import module, system
-from gpudoctor.remedies.container import again
-from gpudoctor.subjects import in_container
+from gpudoctor.queries.cause_groups import SURROUNDINGS
+from gpudoctor.queries.driver import not_wsl
+from gpudoctor.targets import in_container
 from gpudoctor.tasks import Shell, as_root, cmd, query
-from gpudoctor.tasks.blanks import REST
-from gpudoctor.views.driver import not_wsl
-from gpudoctor.views.reasons import SURROUNDINGS
+from gpudoctor.tasks.placeholders import REST
 
 
-def _closed(facts: Facts) -> tuple[Node, ...]:
+def _closed(facts: Facts) -> tuple[DeviceNode, ...]:
     """The nodes that computing needs and that answer EACCES: file permissions, not a cgroup."""
     wanted = ("/dev/nvidiactl", "/dev/nvidia-uvm")
     nodes = known(facts.nvidia.kernel.nodes)

@@ -1,11 +1,11 @@
 """The module runs and /dev/nvidiactl or /dev/nvidiaN is not there."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or, phrase
+from gpudoctor.queries.cause_groups import DEAD, SURROUNDINGS
+from gpudoctor.queries.driver import cuda_fails, own_kernel
 from gpudoctor.tasks import Shell, as_root
-from gpudoctor.views.driver import cuda_fails, own_kernel
-from gpudoctor.views.reasons import DEAD, SURROUNDINGS
 
 _FIX = Fix(
     "Create the device nodes; nvidia-modprobe does that as root, and nvidia-persistenced keeps them from boot on.",

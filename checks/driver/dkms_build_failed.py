@@ -2,15 +2,15 @@
 
 import re
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes import module, system
+from gpudoctor.fixes.driver import best_branch, install_driver
 from gpudoctor.maybe import known, known_or, phrase
-from gpudoctor.remedies import module, system
-from gpudoctor.remedies.driver import best_branch, install_driver
-from gpudoctor.subjects import cards_of
+from gpudoctor.queries.cause_groups import DEAD
+from gpudoctor.queries.driver import branch, library_version, own_kernel
+from gpudoctor.targets import cards_of
 from gpudoctor.tasks import as_root, query
-from gpudoctor.views.driver import branch, library_version, own_kernel
-from gpudoctor.views.reasons import DEAD
 
 _OPTION = re.compile(r"unrecognized command.line option|unknown argument|invalid option|-ftrivial-auto-var-init")
 _NEEDED = re.compile(r"^\s*(\S+) .*?is needed by", re.MULTILINE)

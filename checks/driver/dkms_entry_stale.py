@@ -1,13 +1,13 @@
 """DKMS stumbles over an entry whose source is gone, and builds nothing after it."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Dkms, Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes import module, system
 from gpudoctor.maybe import known
-from gpudoctor.remedies import module, system
-from gpudoctor.subjects import cards_of
+from gpudoctor.queries.cause_groups import DEAD, OTHER_DRIVERS
+from gpudoctor.queries.driver import own_kernel
+from gpudoctor.targets import cards_of
 from gpudoctor.tasks import as_root, query
-from gpudoctor.views.driver import own_kernel
-from gpudoctor.views.reasons import DEAD, OTHER_DRIVERS
 
 
 def _stale(facts: Facts) -> tuple[Dkms, ...]:

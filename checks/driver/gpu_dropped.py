@@ -1,15 +1,15 @@
 """The installed driver branch no longer supports this old GPU."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.digits import number_of
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes import module, system
+from gpudoctor.fixes.driver import install_driver
 from gpudoctor.maybe import Unknown, present
-from gpudoctor.remedies import module, system
-from gpudoctor.remedies.driver import install_driver
-from gpudoctor.subjects import OnCard, cards_of, gpus_of, in_container
+from gpudoctor.queries.cards import alike_cards, generation_of, model_name, works
+from gpudoctor.queries.driver import branch, library_version, module_version
+from gpudoctor.queries.kernel_log import events, texts
+from gpudoctor.targets import OnCard, cards_of, gpus_of, in_container
 from gpudoctor.tasks import Shell, query
-from gpudoctor.views.cards import alike_cards, generation_of, model_name, works
-from gpudoctor.views.driver import branch, library_version, module_version
-from gpudoctor.views.log import events, texts
 
 _LEGACY = "https://www.nvidia.com/en-us/drivers/unix/legacy-gpu/"
 

@@ -1,13 +1,13 @@
 """The GPU is newer than the installed driver branch."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes import module
+from gpudoctor.fixes.driver import best_branch, install_driver
 from gpudoctor.maybe import Unknown, present
-from gpudoctor.remedies import module
-from gpudoctor.remedies.driver import best_branch, install_driver
-from gpudoctor.subjects import OnCard, in_container
-from gpudoctor.views.cards import alike_cards, generation_of, model_name, works
-from gpudoctor.views.driver import branch, library_version, module_version
-from gpudoctor.views.log import events, texts
+from gpudoctor.queries.cards import alike_cards, generation_of, model_name, works
+from gpudoctor.queries.driver import branch, library_version, module_version
+from gpudoctor.queries.kernel_log import events, texts
+from gpudoctor.targets import OnCard, in_container
 
 
 def _fixes(on: OnCard) -> tuple[Fix, ...]:

@@ -1,14 +1,14 @@
 """NVML lists some of the GPUs on PCI and not all."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import Unknown, known
-from gpudoctor.subjects import cards_of, gpus_of
+from gpudoctor.queries.cards import card_name
+from gpudoctor.queries.cause_groups import DEAD, OTHER_DRIVERS, UNFIT
+from gpudoctor.queries.driver import own_kernel
+from gpudoctor.queries.kernel_log import events, texts
+from gpudoctor.targets import cards_of, gpus_of
 from gpudoctor.tasks import filtered, query
-from gpudoctor.views.cards import card_name
-from gpudoctor.views.driver import own_kernel
-from gpudoctor.views.log import events, texts
-from gpudoctor.views.reasons import DEAD, OTHER_DRIVERS, UNFIT
 
 _FIX = Fix(
     "Read what the driver says of this GPU; then restart, and if it stays away power-cycle and reseat the card.",

@@ -1,12 +1,12 @@
 """Libraries newer or older than the module on disk, so that no restart can help."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes import module
 from gpudoctor.maybe import known
-from gpudoctor.remedies import module
-from gpudoctor.views.driver import disk_version, library_version, own_kernel
-from gpudoctor.views.log import events, texts
-from gpudoctor.views.reasons import SURROUNDINGS
+from gpudoctor.queries.cause_groups import SURROUNDINGS
+from gpudoctor.queries.driver import disk_version, library_version, own_kernel
+from gpudoctor.queries.kernel_log import events, texts
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:

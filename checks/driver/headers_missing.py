@@ -1,13 +1,13 @@
 """DKMS or akmods cannot build the module because the running kernel's headers are not there."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes import module, system
 from gpudoctor.maybe import known, known_or
-from gpudoctor.remedies import module, system
-from gpudoctor.subjects import cards_of
+from gpudoctor.queries.cause_groups import DEAD, OTHER_DRIVERS
+from gpudoctor.queries.driver import own_kernel
+from gpudoctor.targets import cards_of
 from gpudoctor.tasks import as_root, query
-from gpudoctor.views.driver import own_kernel
-from gpudoctor.views.reasons import DEAD, OTHER_DRIVERS
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:

@@ -1,13 +1,13 @@
 """nvidia_uvm found no room for heterogeneous memory management: cuInit 802 without any NVSwitch."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes import fabric
 from gpudoctor.maybe import known, present
-from gpudoctor.remedies import fabric
+from gpudoctor.queries.cause_groups import FABRIC
+from gpudoctor.queries.driver import CUDA_NOT_READY, CUDA_UNKNOWN, own_kernel
+from gpudoctor.queries.kernel_log import events, texts
 from gpudoctor.tasks import Edit, as_root, filtered, query
-from gpudoctor.views.driver import CUDA_NOT_READY, CUDA_UNKNOWN, own_kernel
-from gpudoctor.views.log import events, texts
-from gpudoctor.views.reasons import FABRIC
 
 # What cuInit answers where nvidia_uvm does not work.
 _CODES = (3, CUDA_NOT_READY, CUDA_UNKNOWN)

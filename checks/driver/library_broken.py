@@ -3,15 +3,15 @@
 import re
 from typing import NamedTuple
 
-from gpudoctor.facts import Cuda, Facts, Library, Nvml
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.facts import Cuda, DriverLibrary, Facts, Nvml
+from gpudoctor.fixes import driver, module, system
+from gpudoctor.fixes.verify_commands import cuda_proof
 from gpudoctor.maybe import known_or
-from gpudoctor.remedies import driver, module, system
-from gpudoctor.remedies.proofs import cuda_proof
-from gpudoctor.subjects import in_container, nvidia_machine
+from gpudoctor.queries.cause_groups import SURROUNDINGS, VERSIONS
+from gpudoctor.queries.driver import OFF_PATH
+from gpudoctor.targets import in_container, nvidia_machine
 from gpudoctor.tasks import Shell, Task, export, query, unset
-from gpudoctor.views.driver import OFF_PATH
-from gpudoctor.views.reasons import SURROUNDINGS, VERSIONS
 
 _ABSENT = "cannot open shared object file: No such file or directory"
 _WHAT = {"libcuda.so.1": "no program can use CUDA", "libnvidia-ml.so.1": "nvidia-smi fails, and so do NCCL and vLLM"}
@@ -42,7 +42,7 @@ class Broken(NamedTuple):
 
     soname: str
     words: str
-    copy: Library | None
+    copy: DriverLibrary | None
 
 
 def _broken(facts: Facts) -> list[Broken]:

@@ -1,14 +1,21 @@
 """Driver libraries of another version than the loaded kernel module, where the module on disk is right or unknown."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes import module
 from gpudoctor.maybe import Unknown, known, known_or, phrase, present
-from gpudoctor.remedies import module
-from gpudoctor.subjects import in_container
+from gpudoctor.queries.cause_groups import BUILD, SURROUNDINGS
+from gpudoctor.queries.driver import (
+    CUDA_MISMATCH,
+    NVML_MISMATCH,
+    disk_version,
+    library_version,
+    loaded_libcuda,
+    not_wsl,
+)
+from gpudoctor.queries.kernel_log import events, texts
+from gpudoctor.targets import in_container
 from gpudoctor.tasks import query
-from gpudoctor.views.driver import CUDA_MISMATCH, NVML_MISMATCH, disk_version, library_version, loaded_libcuda, not_wsl
-from gpudoctor.views.log import events, texts
-from gpudoctor.views.reasons import BUILD, SURROUNDINGS
 
 
 def _versions(facts: Facts) -> tuple[str | None, str | None]:

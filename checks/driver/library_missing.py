@@ -1,14 +1,14 @@
 """The kernel module runs and a library of the driver is not there."""
 
-from gpudoctor.facts import Facts, Library
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.facts import DriverLibrary, Facts
+from gpudoctor.fixes import system
+from gpudoctor.fixes.driver import flavour_for, install_driver, library_packages
 from gpudoctor.maybe import known, known_or
-from gpudoctor.remedies import system
-from gpudoctor.remedies.driver import flavour_for, install_driver, library_packages
+from gpudoctor.queries.cause_groups import SURROUNDINGS
+from gpudoctor.queries.clusters import is_for_pods
+from gpudoctor.queries.driver import OFF_PATH, branch, own_kernel
 from gpudoctor.tasks import Edit, as_root, export, filtered, query, unset
-from gpudoctor.views.clusters import is_for_pods
-from gpudoctor.views.driver import OFF_PATH, branch, own_kernel
-from gpudoctor.views.reasons import SURROUNDINGS
 
 _WHAT = {"libcuda.so.1": "without it no program can use CUDA", "libnvidia-ml.so.1": "without it nvidia-smi fails"}
 
@@ -87,10 +87,10 @@ def library_missing(facts: Facts) -> Problem | None:
     return Problem(says, tuple(f"{one.path} ({one.why})" for one in _copies(facts)))
 
 
-def _counts(one: Library) -> bool:
+def _counts(one: DriverLibrary) -> bool:
     return one.kind != "stub" and one.why != OFF_PATH and one.size != 0
 
 
-def _copies(facts: Facts) -> tuple[Library, ...]:
+def _copies(facts: Facts) -> tuple[DriverLibrary, ...]:
     both = (*known_or(facts.nvidia.cuda.libraries, ()), *known_or(facts.nvidia.nvml.libraries, ()))
     return tuple(one for one in both if one.kind != "stub")

@@ -1,13 +1,13 @@
 """Two installations of the driver lie over each other."""
 
-from gpudoctor.facts import Facts, Library
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.facts import DriverLibrary, Facts
+from gpudoctor.fixes import module, system
 from gpudoctor.maybe import known, known_or
-from gpudoctor.remedies import module, system
-from gpudoctor.subjects import in_container
+from gpudoctor.queries.cause_groups import SURROUNDINGS
+from gpudoctor.queries.driver import OFF_PATH, not_wsl
+from gpudoctor.targets import in_container
 from gpudoctor.tasks import Tasks, as_root, filtered, query
-from gpudoctor.views.driver import OFF_PATH, not_wsl
-from gpudoctor.views.reasons import SURROUNDINGS
 
 _PLACES = ("/usr/lib/", "/usr/lib64/", "/lib/", "/lib64/")
 
@@ -68,11 +68,11 @@ def mixed_installation(facts: Facts) -> Problem | None:
     return Problem(f"libcuda is {first} ({cuda.real}), libnvidia-ml is {second} ({nvml.real}).", _lines(facts))
 
 
-def _first(found: tuple[Library, ...]) -> Library | None:
+def _first(found: tuple[DriverLibrary, ...]) -> DriverLibrary | None:
     return next((one for one in found if one.why != OFF_PATH), None)
 
 
-def _system(one: Library) -> bool:
+def _system(one: DriverLibrary) -> bool:
     return one.real.startswith(_PLACES) and "compat/" not in one.real and one.why != "LD_LIBRARY_PATH"
 
 

@@ -1,13 +1,13 @@
 """CUDA is to share the GPU through MPS, and MPS does not answer."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes.container import again
 from gpudoctor.knowledge.errors import cuda_error as meaning_of
 from gpudoctor.maybe import known, known_or
-from gpudoctor.remedies.container import again
-from gpudoctor.subjects import in_container, nvidia_machine
+from gpudoctor.targets import in_container, nvidia_machine
 from gpudoctor.tasks import cmd, export, pipe, query
-from gpudoctor.tasks.blanks import REST
+from gpudoctor.tasks.placeholders import REST
 
 VARIABLE = "CUDA_MPS_PIPE_DIRECTORY"
 DEFAULT = "/tmp/nvidia-mps"

@@ -1,15 +1,15 @@
 """The module is loaded and lists no GPU although the PCI bus shows one."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes import module
 from gpudoctor.maybe import known
-from gpudoctor.remedies import module
-from gpudoctor.subjects import cards_of, in_container
+from gpudoctor.queries.cards import owned_by
+from gpudoctor.queries.cause_groups import DEAD, NODES, OTHER_DRIVERS, SURROUNDINGS, UNFIT, VERSIONS
+from gpudoctor.queries.driver import not_wsl
+from gpudoctor.queries.kernel_log import events, texts
+from gpudoctor.targets import cards_of, in_container
 from gpudoctor.tasks import as_root, filtered, query
-from gpudoctor.views.cards import owned_by
-from gpudoctor.views.driver import not_wsl
-from gpudoctor.views.log import events, texts
-from gpudoctor.views.reasons import DEAD, NODES, OTHER_DRIVERS, SURROUNDINGS, UNFIT, VERSIONS
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:

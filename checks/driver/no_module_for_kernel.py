@@ -1,15 +1,15 @@
 """NVIDIA's libraries without a kernel module for any kernel."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes import module, system
+from gpudoctor.fixes.driver import branch_of, flavour_for, install_driver
 from gpudoctor.knowledge import packages
 from gpudoctor.maybe import known, known_or
-from gpudoctor.remedies import module, system
-from gpudoctor.remedies.driver import branch_of, flavour_for, install_driver
-from gpudoctor.subjects import cards_of
+from gpudoctor.queries.cause_groups import DEAD, OTHER_DRIVERS, REFUSED
+from gpudoctor.queries.driver import library_version, own_kernel
+from gpudoctor.targets import cards_of
 from gpudoctor.tasks import as_root, query
-from gpudoctor.views.driver import library_version, own_kernel
-from gpudoctor.views.reasons import DEAD, OTHER_DRIVERS, REFUSED
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:

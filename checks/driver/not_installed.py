@@ -1,14 +1,14 @@
 """An NVIDIA GPU without any trace of NVIDIA's driver."""
 
+from gpudoctor.check_engine import Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Problem, Severity, check
+from gpudoctor.fixes import cloud
+from gpudoctor.fixes.driver import install_driver
 from gpudoctor.maybe import known
-from gpudoctor.remedies import cloud
-from gpudoctor.remedies.driver import install_driver
-from gpudoctor.subjects import cards_of
-from gpudoctor.views.cards import card_name, computes_elsewhere, owned_by
-from gpudoctor.views.driver import own_kernel
-from gpudoctor.views.reasons import DEAD
+from gpudoctor.queries.cards import card_name, computes_elsewhere, owned_by
+from gpudoctor.queries.cause_groups import DEAD
+from gpudoctor.queries.driver import own_kernel
+from gpudoctor.targets import cards_of
 
 
 @check(

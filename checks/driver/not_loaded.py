@@ -1,14 +1,14 @@
 """The module is there for the running kernel and nothing is known to hold it back, but it is not loaded."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes import module
 from gpudoctor.maybe import Unknown, known
-from gpudoctor.remedies import module
-from gpudoctor.subjects import cards_of, in_container
+from gpudoctor.queries.cause_groups import NOT_LOADED, SURROUNDINGS
+from gpudoctor.queries.driver import module_version, not_wsl
+from gpudoctor.queries.kernel_log import events, texts
+from gpudoctor.targets import cards_of, in_container
 from gpudoctor.tasks import as_root, filtered, query
-from gpudoctor.views.driver import module_version, not_wsl
-from gpudoctor.views.log import events, texts
-from gpudoctor.views.reasons import NOT_LOADED, SURROUNDINGS
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:

@@ -1,15 +1,15 @@
 """The kernel's new Rust driver nova_core holds the GPU although NVIDIA's driver is installed."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes import module, system
 from gpudoctor.maybe import present
-from gpudoctor.remedies import module, system
-from gpudoctor.subjects import in_container, nvidia_host
+from gpudoctor.queries.cards import card_name, owned_by
+from gpudoctor.queries.cause_groups import BUILD, DEAD
+from gpudoctor.queries.driver import module_at_hand
+from gpudoctor.queries.kernel_log import events, texts
+from gpudoctor.targets import in_container, nvidia_host
 from gpudoctor.tasks import Edit, Tasks, as_root, query
-from gpudoctor.views.cards import card_name, owned_by
-from gpudoctor.views.driver import module_at_hand
-from gpudoctor.views.log import events, texts
-from gpudoctor.views.reasons import BUILD, DEAD
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:

@@ -1,12 +1,12 @@
 """NVML answers with an error that nothing else explains."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge.errors import nvml_error as meaning_of
 from gpudoctor.maybe import known, known_or
-from gpudoctor.subjects import nvidia_machine
+from gpudoctor.queries.cause_groups import HANGS, NODES, NOT_LOADED, SURROUNDINGS, VERSIONS
+from gpudoctor.targets import nvidia_machine
 from gpudoctor.tasks import filtered, query
-from gpudoctor.views.reasons import HANGS, NODES, NOT_LOADED, SURROUNDINGS, VERSIONS
 
 _FIX = Fix(
     "Read what the driver says in the kernel's log.",

@@ -1,11 +1,11 @@
 """NVML, and with it nvidia-smi, does not answer at all."""
 
+from gpudoctor.check_engine import Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Problem, Severity, check
+from gpudoctor.fixes.module import hang_fixes
 from gpudoctor.maybe import Unknown, known
-from gpudoctor.remedies.module import hang_fixes
-from gpudoctor.subjects import nvidia_machine
-from gpudoctor.views.reasons import DEAD, SURROUNDINGS
+from gpudoctor.queries.cause_groups import DEAD, SURROUNDINGS
+from gpudoctor.targets import nvidia_machine
 
 
 @check(

@@ -1,13 +1,13 @@
 """The open kernel modules on a GPU without GPU System Processor."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes import module
+from gpudoctor.fixes.driver import install_driver
 from gpudoctor.maybe import Unknown
-from gpudoctor.remedies import module
-from gpudoctor.remedies.driver import install_driver
-from gpudoctor.subjects import OnCard, gpus_of, in_container
-from gpudoctor.views.cards import alike_cards, any_works, generation_of, model_name, works
-from gpudoctor.views.driver import branch, library_version, module_flavour, module_version
-from gpudoctor.views.log import events, texts
+from gpudoctor.queries.cards import alike_cards, any_works, generation_of, model_name, works
+from gpudoctor.queries.driver import branch, library_version, module_flavour, module_version
+from gpudoctor.queries.kernel_log import events, texts
+from gpudoctor.targets import OnCard, gpus_of, in_container
 
 
 def _fixes(on: OnCard) -> tuple[Fix, ...]:

@@ -1,13 +1,13 @@
 """Kernel lockdown or enforced signatures refuse NVIDIA's unsigned module, without Secure Boot having a say."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or
-from gpudoctor.subjects import cards_of
+from gpudoctor.queries.cause_groups import BUILD, DEAD, OTHER_DRIVERS
+from gpudoctor.queries.driver import STRICT, first_module, not_wsl
+from gpudoctor.queries.kernel_log import events, texts
+from gpudoctor.targets import cards_of
 from gpudoctor.tasks import cmd, query, sentence
-from gpudoctor.views.driver import STRICT, first_module, not_wsl
-from gpudoctor.views.log import events, texts
-from gpudoctor.views.reasons import BUILD, DEAD, OTHER_DRIVERS
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:

@@ -1,15 +1,15 @@
 """Secure Boot refuses NVIDIA's module because nobody signed it with a key that the firmware trusts."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes import module, prebuilt, system
 from gpudoctor.maybe import Unknown, known, known_or
-from gpudoctor.remedies import module, prebuilt, system
-from gpudoctor.subjects import cards_of, in_container
+from gpudoctor.queries.cause_groups import BUILD, DEAD, OTHER_DRIVERS
+from gpudoctor.queries.driver import STRICT, first_module, not_wsl
+from gpudoctor.queries.kernel_log import events, texts
+from gpudoctor.targets import cards_of, in_container
 from gpudoctor.tasks import Tasks, as_root, query, sentence
-from gpudoctor.tasks.blanks import CERTIFICATE, KEY
-from gpudoctor.views.driver import STRICT, first_module, not_wsl
-from gpudoctor.views.log import events, texts
-from gpudoctor.views.reasons import BUILD, DEAD, OTHER_DRIVERS
+from gpudoctor.tasks.placeholders import CERTIFICATE, KEY
 
 _MOK = (
     "Enrol the key (MOK) with which the module is signed: set a password, restart, choose Enroll MOK in the blue menu."

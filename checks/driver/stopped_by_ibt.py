@@ -2,19 +2,19 @@
 
 import re
 
-from gpudoctor.facts import Event, Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.remedies.boot import kernel_parameter
-from gpudoctor.remedies.system import NVIDIA_SMI
-from gpudoctor.views.cards import any_works
-from gpudoctor.views.driver import own_kernel
-from gpudoctor.views.log import events, texts
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.facts import Facts, LogEvent
+from gpudoctor.fixes.boot import kernel_parameter
+from gpudoctor.fixes.system import NVIDIA_SMI
+from gpudoctor.queries.cards import any_works
+from gpudoctor.queries.driver import own_kernel
+from gpudoctor.queries.kernel_log import events, texts
 
 # Names of the module's own functions, where the kernel does not name the module.
 _OURS = re.compile(r"_nv\d+rm|_?port[A-Z]\w+|nvidia_\w+")
 
 
-def _ours(event: Event) -> bool:
+def _ours(event: LogEvent) -> bool:
     module, symbol = event.what.get("module", ""), event.what.get("text", "")
     return module.startswith("nvidia") or (not module and bool(_OURS.match(symbol)))
 

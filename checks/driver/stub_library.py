@@ -1,12 +1,12 @@
 """Programs load the toolkit's link stub in place of the driver's libcuda."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or, phrase, phrases
-from gpudoctor.subjects import nvidia_machine
+from gpudoctor.queries.cause_groups import SURROUNDINGS
+from gpudoctor.queries.driver import CUDA_STUB, OFF_PATH, loaded_libcuda
+from gpudoctor.targets import nvidia_machine
 from gpudoctor.tasks import as_root, export, filtered, query, unset
-from gpudoctor.views.driver import CUDA_STUB, OFF_PATH, loaded_libcuda
-from gpudoctor.views.reasons import SURROUNDINGS
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:

@@ -1,10 +1,10 @@
 """The driver keeps the computer from suspending, because nobody tells it in time."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.queries.driver import own_kernel
+from gpudoctor.queries.kernel_log import events, of_this_week, texts
 from gpudoctor.tasks import as_root, cmd
-from gpudoctor.views.driver import own_kernel
-from gpudoctor.views.log import events, of_this_week, texts
 
 _UNITS = ("nvidia-suspend.service", "nvidia-hibernate.service", "nvidia-resume.service")
 

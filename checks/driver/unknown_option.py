@@ -1,11 +1,11 @@
 """The driver does not know an option that was set for it."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.formats.spelling import nearest
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.parsers.spelling import nearest
+from gpudoctor.queries.driver import own_kernel
+from gpudoctor.queries.kernel_log import events, texts
 from gpudoctor.tasks import query
-from gpudoctor.views.driver import own_kernel
-from gpudoctor.views.log import events, texts
 
 
 def _unknown(facts: Facts) -> list[str]:

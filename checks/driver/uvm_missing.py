@@ -1,14 +1,22 @@
 """The driver runs and its unified-memory half, nvidia-uvm, is not there: nvidia-smi works, CUDA does not."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes import module
+from gpudoctor.fixes.container import engine, pass_gpus
 from gpudoctor.maybe import known, present
-from gpudoctor.remedies import module
-from gpudoctor.remedies.container import engine, pass_gpus
-from gpudoctor.subjects import in_container
+from gpudoctor.queries.cause_groups import DEAD, SURROUNDINGS, VERSIONS
+from gpudoctor.queries.driver import (
+    CUDA_BUSY,
+    CUDA_COMPAT,
+    CUDA_MISMATCH,
+    CUDA_NOT_READY,
+    CUDA_STUB,
+    cuda_fails,
+    not_wsl,
+)
+from gpudoctor.targets import in_container
 from gpudoctor.tasks import Edit, as_root, query
-from gpudoctor.views.driver import CUDA_BUSY, CUDA_COMPAT, CUDA_MISMATCH, CUDA_NOT_READY, CUDA_STUB, cuda_fails, not_wsl
-from gpudoctor.views.reasons import DEAD, SURROUNDINGS, VERSIONS
 
 _NODE = "/dev/nvidia-uvm"
 # Answers with reasons of their own: stub, busy, fabric, versions.

@@ -1,15 +1,15 @@
 """nvidia_uvm did not survive suspend and resume: nvidia-smi works, cuInit says 999."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes import module
+from gpudoctor.fixes.verify_commands import cuda_proof
 from gpudoctor.maybe import known, known_or
-from gpudoctor.remedies import module
-from gpudoctor.remedies.proofs import cuda_proof
-from gpudoctor.subjects import gpus_of, in_container
+from gpudoctor.queries.cause_groups import DEAD, SURROUNDINGS, VERSIONS
+from gpudoctor.queries.driver import CUDA_UNKNOWN, not_wsl
+from gpudoctor.queries.kernel_log import events, texts
+from gpudoctor.targets import gpus_of, in_container
 from gpudoctor.tasks import Edit, as_root, query
-from gpudoctor.views.driver import CUDA_UNKNOWN, not_wsl
-from gpudoctor.views.log import events, texts
-from gpudoctor.views.reasons import DEAD, SURROUNDINGS, VERSIONS
 
 _AGAIN = (as_root("rmmod", "nvidia_uvm"), as_root("modprobe", "nvidia_uvm"))
 _KEEP = "https://download.nvidia.com/XFree86/Linux-x86_64/580.95.05/README/powermanagement.html"

@@ -1,15 +1,15 @@
 """vfio-pci holds the GPU for a virtual machine."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts, PciDevice
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes import module, system
 from gpudoctor.maybe import present
-from gpudoctor.remedies import module, system
-from gpudoctor.subjects import cards_of, in_container, nvidia_host
+from gpudoctor.queries.cards import LENDERS, any_works, card_name, computes_elsewhere, owned_by
+from gpudoctor.queries.cause_groups import DEAD
+from gpudoctor.queries.kernel_log import events, texts
+from gpudoctor.targets import cards_of, in_container, nvidia_host
 from gpudoctor.tasks import Edit, Task, as_root, cmd, query
-from gpudoctor.tasks.blanks import FILE
-from gpudoctor.views.cards import LENDERS, any_works, card_name, computes_elsewhere, owned_by
-from gpudoctor.views.log import events, texts
-from gpudoctor.views.reasons import DEAD
+from gpudoctor.tasks.placeholders import FILE
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:

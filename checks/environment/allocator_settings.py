@@ -1,15 +1,15 @@
 """PyTorch's allocator does not understand PYTORCH_CUDA_ALLOC_CONF."""
 
-from gpudoctor.formats.allocator_settings import Setting, settings
-from gpudoctor.formats.spelling import nearest
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.python import torch_verify
+from gpudoctor.fixes.variables import assign, unset
 from gpudoctor.knowledge.variables import allocator_option, variables
 from gpudoctor.maybe import known, present, text_of
-from gpudoctor.remedies.python import torch_verify
-from gpudoctor.remedies.variables import assign, unset
-from gpudoctor.subjects import OnFramework, torches
-from gpudoctor.views.gpus import visible_gpus
-from gpudoctor.views.packages import numbers
+from gpudoctor.parsers.allocator_settings import Setting, settings
+from gpudoctor.parsers.spelling import nearest
+from gpudoctor.queries.gpus import visible_gpus
+from gpudoctor.queries.packages import numbers
+from gpudoctor.targets import OnFramework, torches
 
 VARIABLE, NEWER = "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"
 # The release from which PyTorch reads the newer name for CUDA, and prefers it.

@@ -1,12 +1,12 @@
 """The variable with the allocator's settings has a name that this PyTorch does not read."""
 
-from gpudoctor.judge import Fix, Severity, check
+from gpudoctor.check_engine import Fix, Severity, check
+from gpudoctor.fixes.variables import assign
 from gpudoctor.maybe import known
-from gpudoctor.remedies.variables import assign
-from gpudoctor.subjects import OnFramework, torches
+from gpudoctor.queries.gpus import visible_gpus
+from gpudoctor.queries.packages import numbers
+from gpudoctor.targets import OnFramework, torches
 from gpudoctor.tasks import filtered, query
-from gpudoctor.views.gpus import visible_gpus
-from gpudoctor.views.packages import numbers
 
 OLDER, NEWER = "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"
 # The first release with the newer name; it left options that are CUDA's own aside there.

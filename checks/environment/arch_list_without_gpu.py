@@ -2,13 +2,13 @@
 
 import re
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.variables import assign, unset
 from gpudoctor.knowledge.kernels import coverage
 from gpudoctor.maybe import known, present
-from gpudoctor.remedies.variables import assign, unset
-from gpudoctor.subjects import OnFramework, torches
-from gpudoctor.views.capability import gpu_words
-from gpudoctor.views.gpus import visible_gpus
+from gpudoctor.queries.capability import gpu_words
+from gpudoctor.queries.gpus import visible_gpus
+from gpudoctor.targets import OnFramework, torches
 
 VARIABLE = "TORCH_CUDA_ARCH_LIST"
 # Names that PyTorch takes for numbers (torch/utils/cpp_extension.py).

@@ -1,12 +1,12 @@
 """A variable keeps the driver from the machine code, or from the PTX, that programs bring."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.digits import number_of
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes.variables import unset
+from gpudoctor.fixes.verify_commands import framework_proof
 from gpudoctor.knowledge.variables import variables
-from gpudoctor.remedies.proofs import framework_proof
-from gpudoctor.remedies.variables import unset
-from gpudoctor.subjects import nvidia_machine
+from gpudoctor.targets import nvidia_machine
 
 
 def _set(facts: Facts) -> list[str]:

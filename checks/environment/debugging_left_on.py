@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from gpudoctor.check_engine import MACHINE, About, Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import MACHINE, About, Fix, Problem, Severity, check
+from gpudoctor.fixes.variables import unset
 from gpudoctor.knowledge.variables import Debugging, debugging
 from gpudoctor.maybe import Unknown
-from gpudoctor.remedies.variables import unset
-from gpudoctor.subjects import cards_of, gpus_of
+from gpudoctor.targets import cards_of, gpus_of
 
 
 class OnVariable(NamedTuple):

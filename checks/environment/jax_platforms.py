@@ -1,11 +1,11 @@
 """A variable keeps JAX from the GPU."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.frameworks import jax_verify
+from gpudoctor.fixes.variables import assign, unset
 from gpudoctor.maybe import known, present
-from gpudoctor.remedies.frameworks import jax_verify
-from gpudoctor.remedies.variables import assign, unset
-from gpudoctor.subjects import OnFramework, jaxes
-from gpudoctor.views.gpus import nvidia_gpus
+from gpudoctor.queries.gpus import nvidia_gpus
+from gpudoctor.targets import OnFramework, jaxes
 
 # JAX reads the first of these that is set; the second is the older name.
 VARIABLES = ("JAX_PLATFORMS", "JAX_PLATFORM_NAME")

@@ -1,11 +1,11 @@
 """A variable keeps NCCL from the NVLinks, or from shared memory."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.digits import number_of
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.remedies.variables import unset
-from gpudoctor.subjects import gpus_of
-from gpudoctor.views.driver import several_gpus
+from gpudoctor.fixes.variables import unset
+from gpudoctor.queries.driver import several_gpus
+from gpudoctor.targets import gpus_of
 
 P2P, SHM = "NCCL_P2P_DISABLE", "NCCL_SHM_DISABLE"
 

@@ -2,10 +2,10 @@
 
 import re
 
-from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.remedies.proofs import framework_proof
-from gpudoctor.remedies.variables import assign, unset
-from gpudoctor.subjects import OnLive, lives
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.variables import assign, unset
+from gpudoctor.fixes.verify_commands import framework_proof
+from gpudoctor.targets import OnLive, lives
 
 VARIABLE = "XLA_FLAGS"
 _UNKNOWN = re.compile(r"Unknown flags? in XLA_FLAGS: ([^\n]*)")  # xla/parse_flags_from_env.cc

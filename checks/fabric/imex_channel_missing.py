@@ -1,11 +1,11 @@
 """The IMEX service runs, and no channel is there through which programs could use it."""
 
+from gpudoctor.check_engine import Fix, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Severity, check
+from gpudoctor.fixes import fabric, system
 from gpudoctor.maybe import known
-from gpudoctor.remedies import fabric, system
+from gpudoctor.queries.driver import own_kernel
 from gpudoctor.tasks import Edit, Shell, as_root, query
-from gpudoctor.views.driver import own_kernel
 
 _FOLDER = "/dev/nvidia-caps-imex-channels"
 _CONF = "/etc/modprobe.d/nvidia-imex.conf"

@@ -1,12 +1,12 @@
 """The daemon that lets machines of one NVLink rack share memory has failed."""
 
+from gpudoctor.check_engine import Fix, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Severity, check
+from gpudoctor.fixes import fabric
 from gpudoctor.maybe import known
-from gpudoctor.remedies import fabric
+from gpudoctor.queries.cause_groups import DEAD
+from gpudoctor.queries.driver import own_kernel
 from gpudoctor.tasks import as_root, query
-from gpudoctor.views.driver import own_kernel
-from gpudoctor.views.reasons import DEAD
 
 _FIXES = (
     Fix(

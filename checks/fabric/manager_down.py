@@ -1,12 +1,12 @@
 """A board with NVSwitch and no fabric manager that has set the switches up."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes import fabric
 from gpudoctor.maybe import Unknown, known, phrase
-from gpudoctor.remedies import fabric
-from gpudoctor.subjects import in_container
-from gpudoctor.views.driver import CUDA_NOT_READY, not_wsl
-from gpudoctor.views.reasons import DEAD, VERSIONS
+from gpudoctor.queries.cause_groups import DEAD, VERSIONS
+from gpudoctor.queries.driver import CUDA_NOT_READY, not_wsl
+from gpudoctor.targets import in_container
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:

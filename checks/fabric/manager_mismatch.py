@@ -1,11 +1,11 @@
 """A fabric manager of another version than the driver."""
 
+from gpudoctor.check_engine import Fix, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Severity, check
+from gpudoctor.fixes import fabric
 from gpudoctor.maybe import known, known_or
-from gpudoctor.remedies import fabric
+from gpudoctor.queries.driver import not_wsl
 from gpudoctor.tasks import as_root, query
-from gpudoctor.views.driver import not_wsl
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:

@@ -1,13 +1,13 @@
 """The fabric manager runs, or nobody here can see it, and CUDA still says that the system is not ready."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes import fabric
 from gpudoctor.maybe import known, phrase, phrases
-from gpudoctor.remedies import fabric
-from gpudoctor.subjects import in_container
+from gpudoctor.queries.cause_groups import DEAD
+from gpudoctor.queries.driver import CUDA_NOT_READY, not_wsl
+from gpudoctor.targets import in_container
 from gpudoctor.tasks import as_root, filtered, query
-from gpudoctor.views.driver import CUDA_NOT_READY, not_wsl
-from gpudoctor.views.reasons import DEAD
 
 _RACK = (
     Fix(

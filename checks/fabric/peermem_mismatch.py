@@ -1,12 +1,12 @@
 """nvidia_peermem was built against another InfiniBand core than the loaded one."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes import module, system
 from gpudoctor.maybe import known
-from gpudoctor.remedies import module, system
+from gpudoctor.queries.driver import not_wsl
+from gpudoctor.queries.kernel_log import events, texts
 from gpudoctor.tasks import as_root, filtered, query
-from gpudoctor.views.driver import not_wsl
-from gpudoctor.views.log import events, texts
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:

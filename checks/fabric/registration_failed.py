@@ -1,14 +1,14 @@
 """GPUs asked to join the NVLink fabric, and were refused."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes import fabric
 from gpudoctor.knowledge.errors import nvml_error
 from gpudoctor.maybe import known, known_or
-from gpudoctor.remedies import fabric
-from gpudoctor.subjects import gpus_of
+from gpudoctor.queries.cause_groups import DEAD
+from gpudoctor.queries.driver import not_wsl
+from gpudoctor.targets import gpus_of
 from gpudoctor.tasks import as_root, filtered, query
-from gpudoctor.views.driver import not_wsl
-from gpudoctor.views.reasons import DEAD
 
 _FIXES = (
     Fix(

@@ -1,12 +1,12 @@
 """The fabric manager's helper on HGX B200 and newer is not installed."""
 
+from gpudoctor.check_engine import Fix, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Severity, check
+from gpudoctor.fixes import fabric, system
 from gpudoctor.maybe import known
-from gpudoctor.remedies import fabric, system
+from gpudoctor.queries.cause_groups import DEAD, VERSIONS
+from gpudoctor.queries.driver import own_kernel
 from gpudoctor.tasks import as_root, filtered, query
-from gpudoctor.views.driver import own_kernel
-from gpudoctor.views.reasons import DEAD, VERSIONS
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:

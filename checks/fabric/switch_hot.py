@@ -1,11 +1,11 @@
 """An NVSwitch is too hot."""
 
-from gpudoctor.facts import Event, Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.facts import Facts, LogEvent
 from gpudoctor.maybe import phrase
+from gpudoctor.queries.driver import not_wsl
+from gpudoctor.queries.kernel_log import ago, events, texts
 from gpudoctor.tasks import filtered, query
-from gpudoctor.views.driver import not_wsl
-from gpudoctor.views.log import ago, events, texts
 
 _BEGIN, _END = 10004, 10005
 _FIXES = (
@@ -37,7 +37,7 @@ _FIXES = (
 )
 def switch_hot(facts: Facts) -> Problem | None:
     """Of each switch the last of the two messages since the driver was loaded."""
-    last: dict[str | None, Event] = {e.gpu: e for e in events(facts, "sxid") if e.code in (_BEGIN, _END)}
+    last: dict[str | None, LogEvent] = {e.gpu: e for e in events(facts, "sxid") if e.code in (_BEGIN, _END)}
     hot = [event for event in last.values() if event.code == _BEGIN]
     if not hot:
         return None

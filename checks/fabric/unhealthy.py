@@ -1,9 +1,9 @@
 """A GPU has joined the NVLink fabric, and the fabric is not well."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes import fabric
 from gpudoctor.maybe import known
-from gpudoctor.remedies import fabric
-from gpudoctor.subjects import OnGpu, gpu_name, nvidia_gpus
+from gpudoctor.targets import OnGpu, gpu_name, nvidia_gpus
 from gpudoctor.tasks import as_root, filtered, query
 
 # What the mask of NVML's fabric health says, in words. A recovery that runs, a manager that is away for a moment and a

@@ -1,10 +1,10 @@
 """Somebody set a GPU's clocks low and did not take it back."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
-from gpudoctor.subjects import OnGpu, gpu_name, nvidia_gpus
+from gpudoctor.queries.gpus import busy, mobile, virtual
+from gpudoctor.targets import OnGpu, gpu_name, nvidia_gpus
 from gpudoctor.tasks import as_root, query
-from gpudoctor.views.gpus import busy, mobile, virtual
 
 # Clocks move in steps; what is set further below its default was set by somebody.
 _BELOW = 0.95

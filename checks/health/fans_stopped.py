@@ -1,10 +1,10 @@
 """A hot GPU whose fans are meant to stand still."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
-from gpudoctor.subjects import OnGpu, gpu_name, nvidia_gpus
+from gpudoctor.queries.gpus import mobile
+from gpudoctor.targets import OnGpu, gpu_name, nvidia_gpus
 from gpudoctor.tasks import cmd, query
-from gpudoctor.views.gpus import mobile
 
 # Cards let their fans stand still up to some 60 degrees C on purpose (zero RPM); at this heat all of them turn.
 _HOT = 78

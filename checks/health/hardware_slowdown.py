@@ -1,10 +1,10 @@
 """The board slows a GPU down, and it is neither heat nor the power brake."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or
-from gpudoctor.subjects import OnGpu, gpu_name, nvidia_gpus
+from gpudoctor.queries.gpus import busy
+from gpudoctor.targets import OnGpu, gpu_name, nvidia_gpus
 from gpudoctor.tasks import query
-from gpudoctor.views.gpus import busy
 
 # The slowdown divides the clocks by two or more (nvmlClocksEventReasons); a moment of it between two clocks is normal.
 _HALF = 0.55

@@ -1,12 +1,12 @@
 """Another process holds nearly all of a GPU's memory."""
 
-from gpudoctor.facts import Process
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.facts import GpuProcess
+from gpudoctor.fixes.holders import stop_holders
 from gpudoctor.maybe import known, known_or
-from gpudoctor.remedies.holders import stop_holders
-from gpudoctor.subjects import OnGpu, gpu_name, gpus_of, nvidia_gpus
+from gpudoctor.queries.gpus import BUSY
+from gpudoctor.targets import OnGpu, gpu_name, gpus_of, nvidia_gpus
 from gpudoctor.tasks import export
-from gpudoctor.views.gpus import BUSY
 
 # With less than that free hardly a model fits, and frameworks fail to make their context.
 _FREE = 0.1
@@ -32,7 +32,7 @@ def _part_free(total: object, used: object) -> float:
     return 1 - used / total if isinstance(total, int) and isinstance(used, int) and total else 0.0
 
 
-def _holders(on: OnGpu) -> tuple[Process, ...]:
+def _holders(on: OnGpu) -> tuple[GpuProcess, ...]:
     found = on.gpu.processes if isinstance(on.gpu.processes, tuple) else ()
     return tuple(sorted(found, key=lambda p: -(known_or(p.memory, None) or 0)))
 
@@ -71,13 +71,13 @@ def _at_work(on: OnGpu) -> bool:
     return used is not None and used >= BUSY
 
 
-def _own(on: OnGpu, holders: tuple[Process, ...]) -> bool:
+def _own(on: OnGpu, holders: tuple[GpuProcess, ...]) -> bool:
     """Whether all holders are the asking user's own programs; root's are nobody's in particular."""
     uid = known_or(on.facts.host.user.uid, None)
     return bool(holders) and bool(uid) and all(p.user == uid for p in holders)
 
 
-def _words(process: Process) -> str:
+def _words(process: GpuProcess) -> str:
     memory = known_or(process.memory, None)
     size = f" {memory >> 20} MiB" if memory else ""
     name = known_or(process.name, None) or "a process of another container"

@@ -1,9 +1,9 @@
 """A GPU is so hot that its clocks are lowered."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.limits import lower
 from gpudoctor.maybe import known, known_or
-from gpudoctor.remedies.limits import lower
-from gpudoctor.subjects import OnGpu, gpu_name, nvidia_gpus
+from gpudoctor.targets import OnGpu, gpu_name, nvidia_gpus
 from gpudoctor.tasks import query
 
 _LOOK = query("nvidia-smi", "-q", "-d", "TEMPERATURE,PERFORMANCE")

@@ -1,12 +1,12 @@
 """A server's driver forgets its GPUs whenever no program uses them."""
 
+from gpudoctor.check_engine import Fix, Severity, check
 from gpudoctor.facts import Facts, Gpu
-from gpudoctor.judge import Fix, Severity, check
 from gpudoctor.maybe import Unknown, known, known_or
-from gpudoctor.subjects import gpus_of
+from gpudoctor.queries.driver import own_kernel
+from gpudoctor.queries.gpus import is_data_centre
+from gpudoctor.targets import gpus_of
 from gpudoctor.tasks import as_root, query
-from gpudoctor.views.driver import own_kernel
-from gpudoctor.views.gpus import is_data_centre
 
 _UNIT = "nvidia-persistenced"
 

@@ -1,8 +1,8 @@
 """An outside signal makes the GPU brake."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, phrase
-from gpudoctor.subjects import OnGpu, gpu_name, nvidia_gpus
+from gpudoctor.targets import OnGpu, gpu_name, nvidia_gpus
 from gpudoctor.tasks import query
 
 _FIXES = (

@@ -1,10 +1,10 @@
 """A power cap holds the clocks far below what the GPU could do."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or, phrase
-from gpudoctor.subjects import OnGpu, gpu_name, nvidia_gpus
+from gpudoctor.queries.gpus import busy
+from gpudoctor.targets import OnGpu, gpu_name, nvidia_gpus
 from gpudoctor.tasks import as_root, query
-from gpudoctor.views.gpus import busy
 
 # A GPU that holds 70 per cent of its highest clock in dense matrix products is well (H100 at 700 W: about 1400 of
 # 1980 MHz).

@@ -1,10 +1,10 @@
 """A GPU's power limit is far below its default."""
 
-from gpudoctor.judge import Fix, Severity, check
+from gpudoctor.check_engine import Fix, Severity, check
 from gpudoctor.maybe import known, known_or
-from gpudoctor.subjects import OnGpu, gpu_name, nvidia_gpus
+from gpudoctor.queries.gpus import mobile, virtual
+from gpudoctor.targets import OnGpu, gpu_name, nvidia_gpus
 from gpudoctor.tasks import as_root, query
-from gpudoctor.views.gpus import mobile, virtual
 
 # Limits of 70 to 90 per cent are a common choice, which costs a few per cent of speed; below that it is much.
 _FAR_BELOW = 0.65

@@ -1,10 +1,10 @@
 """A GB10 works at a fraction of its clock, and nothing says why."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or
-from gpudoctor.subjects import OnGpu, gpu_name, nvidia_gpus
+from gpudoctor.queries.gpus import busy
+from gpudoctor.targets import OnGpu, gpu_name, nvidia_gpus
 from gpudoctor.tasks import as_root, query
-from gpudoctor.views.gpus import busy
 
 # Under load GB10 runs at about 2.4 of its 3.0 GHz; held down it stays near 0.5 GHz.
 _LOW = 1 / 3

@@ -1,15 +1,15 @@
 """A process that cannot end holds a GPU."""
 
-from gpudoctor.facts import Process
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.facts import GpuProcess
 from gpudoctor.maybe import known, known_or, phrase, present
-from gpudoctor.subjects import OnGpu, gpu_name, nvidia_gpus
+from gpudoctor.targets import OnGpu, gpu_name, nvidia_gpus
 from gpudoctor.tasks import as_root, query
 
 _WORDS = {"D": "sleeps uninterruptibly in the kernel (state D)", "Z": "is a zombie (state Z)"}
 
 
-def _stuck(on: OnGpu) -> tuple[Process, ...]:
+def _stuck(on: OnGpu) -> tuple[GpuProcess, ...]:
     found = on.gpu.processes if isinstance(on.gpu.processes, tuple) else ()
     # What reads a disk is in state D as well, for moments: while the GPU computes, nobody is stuck.
     if known_or(on.gpu.utilisation, None):

@@ -1,12 +1,12 @@
 """The driver found no memory on a machine whose GPU has none of its own."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known_or
-from gpudoctor.subjects import nvidia_hardware
+from gpudoctor.queries.gpus import COHERENT
+from gpudoctor.queries.kernel_log import events, of_this_week, texts
+from gpudoctor.targets import nvidia_hardware
 from gpudoctor.tasks import as_root, query
-from gpudoctor.views.gpus import COHERENT
-from gpudoctor.views.log import events, of_this_week, texts
 
 _FIXES = (
     Fix(

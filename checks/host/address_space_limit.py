@@ -1,11 +1,11 @@
 """A limit of the address space is too small for CUDA."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
-from gpudoctor.subjects import gpus_of, machine
+from gpudoctor.queries.containers import size
+from gpudoctor.targets import gpus_of, machine
 from gpudoctor.tasks import Shell, query
-from gpudoctor.views.containers import size
 
 # CUDA_ERROR_OUT_OF_MEMORY
 OUT_OF_MEMORY = 2

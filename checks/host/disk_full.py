@@ -1,11 +1,11 @@
 """A folder in which frameworks keep files is full or closed."""
 
-from gpudoctor.facts import Facts, Folder
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.facts import Facts, WritableDirectory
 from gpudoctor.maybe import known, known_or
-from gpudoctor.subjects import gpus_of, machine
+from gpudoctor.queries.containers import has_framework, size
+from gpudoctor.targets import gpus_of, machine
 from gpudoctor.tasks import export, filtered, query
-from gpudoctor.views.containers import has_framework, size
 
 # A single compiled kernel cache or model part needs some hundred MiB.
 LITTLE = 1 << 30
@@ -23,15 +23,15 @@ VARIABLES = {
 }
 
 
-def _concerned(facts: Facts) -> tuple[Folder, ...]:
+def _concerned(facts: Facts) -> tuple[WritableDirectory, ...]:
     return tuple(f for f in facts.host.folders if (o := OWNERS.get(f.purpose)) is None or has_framework(facts, o))
 
 
-def _full(facts: Facts) -> list[Folder]:
+def _full(facts: Facts) -> list[WritableDirectory]:
     return [f for f in _concerned(facts) if known_or(f.free, LITTLE) < LITTLE]
 
 
-def _closed(facts: Facts) -> list[Folder]:
+def _closed(facts: Facts) -> list[WritableDirectory]:
     return [f for f in _concerned(facts) if f.writable is False and f.purpose in NEEDED]
 
 

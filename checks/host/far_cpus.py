@@ -1,13 +1,13 @@
 """The process may run only on processors that are far from the GPU."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.formats.cpu_list import processors
-from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
-from gpudoctor.subjects import cards_of, machine
+from gpudoctor.parsers.cpu_list import processors
+from gpudoctor.queries.gpus import visible_gpus
+from gpudoctor.targets import cards_of, machine
 from gpudoctor.tasks import cmd, query
-from gpudoctor.tasks.blanks import COMMAND
-from gpudoctor.views.gpus import visible_gpus
+from gpudoctor.tasks.placeholders import COMMAND
 
 
 def _local(facts: Facts) -> list[str | None]:

@@ -1,13 +1,13 @@
 """The limit of locked memory is too small for RDMA."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes.container import again, engine
 from gpudoctor.maybe import known
-from gpudoctor.remedies.container import again, engine
-from gpudoctor.subjects import gpus_of, in_container, machine
+from gpudoctor.queries.containers import size
+from gpudoctor.targets import gpus_of, in_container, machine
 from gpudoctor.tasks import Edit, Shell, cmd, query
-from gpudoctor.tasks.blanks import REST
-from gpudoctor.views.containers import size
+from gpudoctor.tasks.placeholders import REST
 
 # NCCL registers several buffers of 4 MiB with each peer; systems default to 64 KiB or 8 MiB.
 LITTLE = 64 << 20

@@ -1,13 +1,13 @@
 """A cgroup gives far less main memory than the GPU has."""
 
+from gpudoctor.check_engine import Fix, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Severity, check
+from gpudoctor.fixes.container import again, engine
 from gpudoctor.maybe import known
-from gpudoctor.remedies.container import again, engine
-from gpudoctor.subjects import gpus_of, in_container, machine
+from gpudoctor.queries.containers import size
+from gpudoctor.targets import gpus_of, in_container, machine
 from gpudoctor.tasks import cmd, query
-from gpudoctor.tasks.blanks import REST
-from gpudoctor.views.containers import size
+from gpudoctor.tasks.placeholders import REST
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:

@@ -1,9 +1,9 @@
 """The kernel moves pages between nodes on a machine whose GPU memory is a node."""
 
+from gpudoctor.check_engine import Fix, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Severity, check
 from gpudoctor.maybe import known
-from gpudoctor.subjects import gpus_of, in_container, machine
+from gpudoctor.targets import gpus_of, in_container, machine
 from gpudoctor.tasks import Edit, as_root, query
 
 _OFF = as_root("sysctl", "-w", "kernel.numa_balancing=0")

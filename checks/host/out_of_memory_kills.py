@@ -1,13 +1,13 @@
 """The kernel ended programs because memory ran out."""
 
-from gpudoctor.facts import Event, Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.facts import Facts, LogEvent
 from gpudoctor.maybe import known, known_or
-from gpudoctor.subjects import gpus_of, in_container, machine
+from gpudoctor.queries.containers import size
+from gpudoctor.queries.gpus import COHERENT
+from gpudoctor.queries.kernel_log import WEEK, of_this_week
+from gpudoctor.targets import gpus_of, in_container, machine
 from gpudoctor.tasks import filtered, query
-from gpudoctor.views.containers import size
-from gpudoctor.views.gpus import COHERENT
-from gpudoctor.views.log import WEEK, of_this_week
 
 # What computes: names as the kernel cuts them (15 characters).
 COMPUTES = ("python", "pt_", "vllm", "ray", "torchrun", "jupyter", "ipython", "ollama", "llama", "text-generation")
@@ -18,7 +18,7 @@ _UNIFIED = (
 )
 
 
-def _kills(facts: Facts) -> list[Event]:
+def _kills(facts: Facts) -> list[LogEvent]:
     kills = of_this_week(facts, tuple(e for e in known(facts.log.events) if e.kind == "oom-kill"))
     return [e for e in kills if e.what.get("process", "").lower().startswith(COMPUTES)]
 

@@ -1,11 +1,11 @@
 """A /dev/shm into which ordinary users may not write."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or
-from gpudoctor.subjects import gpus_of, in_container, machine
+from gpudoctor.queries.containers import has_framework
+from gpudoctor.targets import gpus_of, in_container, machine
 from gpudoctor.tasks import as_root, query
-from gpudoctor.views.containers import has_framework
 
 WORLD_WRITABLE = "1777"
 

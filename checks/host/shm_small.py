@@ -1,11 +1,11 @@
 """Little shared memory, or none, outside of containers."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
-from gpudoctor.subjects import gpus_of, in_container, machine
+from gpudoctor.queries.containers import has_framework, size
+from gpudoctor.targets import gpus_of, in_container, machine
 from gpudoctor.tasks import as_root, query
-from gpudoctor.views.containers import has_framework, size
 
 # Linux mounts half of the memory by default; what is below this was made small by somebody.
 LITTLE = 256 << 20

@@ -1,12 +1,12 @@
 """Intel's extension for PyTorch of another release than PyTorch."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.intel import verify
+from gpudoctor.fixes.python import install, uninstall, version_of
 from gpudoctor.maybe import known, present
-from gpudoctor.remedies.intel import verify
-from gpudoctor.remedies.python import install, uninstall, version_of
-from gpudoctor.subjects import OnFramework
-from gpudoctor.views.intel import extended_torches
-from gpudoctor.views.packages import numbers
+from gpudoctor.queries.intel import extended_torches
+from gpudoctor.queries.packages import numbers
+from gpudoctor.targets import OnFramework
 
 _NAME = "intel-extension-for-pytorch"
 _WITHOUT = (2, 5)  # the first PyTorch with XPU builds for all of Intel's GPUs

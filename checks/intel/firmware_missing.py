@@ -1,11 +1,11 @@
 """The GuC firmware, without which an Intel card runs nothing, did not load."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.remedies import system
-from gpudoctor.subjects import OnCard
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes import system
+from gpudoctor.queries.intel import card_name, intel_cards, xpu_builds
+from gpudoctor.queries.kernel_log import events, texts
+from gpudoctor.targets import OnCard
 from gpudoctor.tasks import as_root, filtered, query
-from gpudoctor.views.intel import card_name, intel_cards, xpu_builds
-from gpudoctor.views.log import events, texts
 
 
 def _fixes(on: OnCard) -> tuple[Fix, ...]:

@@ -1,10 +1,10 @@
 """PyTorch for Intel's GPUs, and no Level Zero on the machine."""
 
-from gpudoctor.judge import Problem, Severity, check
+from gpudoctor.check_engine import Problem, Severity, check
+from gpudoctor.fixes import intel
 from gpudoctor.maybe import known
-from gpudoctor.remedies import intel
-from gpudoctor.subjects import OnLive
-from gpudoctor.views.intel import sees_none, xpu_torches
+from gpudoctor.queries.intel import sees_none, xpu_torches
+from gpudoctor.targets import OnLive
 
 
 @check(

@@ -2,12 +2,12 @@
 
 import msgspec
 
-from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.remedies import intel
-from gpudoctor.subjects import OnLive
-from gpudoctor.views.frameworks import last_words
-from gpudoctor.views.intel import card_name, discrete, sees_none, xpu_torches
-from gpudoctor.views.reasons import ENVIRONMENT
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes import intel
+from gpudoctor.queries.cause_groups import ENVIRONMENT
+from gpudoctor.queries.frameworks import last_words
+from gpudoctor.queries.intel import card_name, discrete, sees_none, xpu_torches
+from gpudoctor.targets import OnLive
 
 
 def _fixes(on: OnLive) -> tuple[Fix, ...]:

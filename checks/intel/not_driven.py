@@ -1,16 +1,16 @@
 """An Intel card that no kernel driver has taken."""
 
-from gpudoctor.facts import Event
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.facts import LogEvent
+from gpudoctor.fixes import system
+from gpudoctor.fixes.intel import KERNELS
 from gpudoctor.knowledge import intel
 from gpudoctor.knowledge.kernels import version
 from gpudoctor.maybe import known, phrase
-from gpudoctor.remedies import system
-from gpudoctor.remedies.intel import KERNELS
-from gpudoctor.subjects import OnCard
+from gpudoctor.queries.intel import card_name, intel_cards
+from gpudoctor.queries.kernel_log import events, texts
+from gpudoctor.targets import OnCard
 from gpudoctor.tasks import as_root, filtered, query
-from gpudoctor.views.intel import card_name, intel_cards
-from gpudoctor.views.log import events, texts
 
 
 def _first_kernel(on: OnCard) -> str:
@@ -23,7 +23,7 @@ def _is_too_old(on: OnCard) -> bool:
     return bool(first) and release[:1].isdigit() and version(release)[:2] < version(first)
 
 
-def _said(on: OnCard) -> tuple[Event, ...]:
+def _said(on: OnCard) -> tuple[LogEvent, ...]:
     found = events(on.facts, "intel-unsupported", "intel-firmware", "probe-failed")
     return tuple(event for event in found if event.gpu in (None, on.card.address))
 

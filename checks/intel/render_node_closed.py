@@ -1,10 +1,10 @@
 """The render nodes of Intel's GPUs are closed to this user."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes import amd, intel
 from gpudoctor.maybe import Unknown, known, known_or, present
-from gpudoctor.remedies import amd, intel
-from gpudoctor.views.intel import discrete, intel_computers, xpu_builds
+from gpudoctor.queries.intel import discrete, intel_computers, xpu_builds
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:

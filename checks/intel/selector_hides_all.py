@@ -1,11 +1,11 @@
 """ONEAPI_DEVICE_SELECTOR or ZE_AFFINITY_MASK hides every GPU of Level Zero."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.digits import number_of
-from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.remedies.intel import verify
-from gpudoctor.subjects import OnLive, cards_of
+from gpudoctor.fixes.intel import verify
+from gpudoctor.queries.intel import sees_none, xpu_torches
+from gpudoctor.targets import OnLive, cards_of
 from gpudoctor.tasks import unset
-from gpudoctor.views.intel import sees_none, xpu_torches
 
 _SELECTOR, _MASK = "ONEAPI_DEVICE_SELECTOR", "ZE_AFFINITY_MASK"
 _TILES = 2  # the most that a card of Intel's has; each counts as a device by default (ZE_FLAT_DEVICE_HIERARCHY)

@@ -1,11 +1,11 @@
 """The processor sees an Intel card's memory through a window of 256 MiB."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
-from gpudoctor.subjects import OnCard
+from gpudoctor.queries.gpus import hypervisor
+from gpudoctor.queries.intel import card_name, intel_cards
+from gpudoctor.targets import OnCard
 from gpudoctor.tasks import filtered, query, sentence
-from gpudoctor.views.gpus import hypervisor
-from gpudoctor.views.intel import card_name, intel_cards
 
 _OLD_WINDOW = 256 << 20
 

@@ -1,11 +1,11 @@
 """PyTorch for other GPUs, or for none, where Intel's is the only one."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes import intel
+from gpudoctor.fixes.python import has
 from gpudoctor.maybe import known
-from gpudoctor.remedies import intel
-from gpudoctor.remedies.python import has
-from gpudoctor.subjects import OnFramework
-from gpudoctor.views.intel import alone, card_name, plain_torches
+from gpudoctor.queries.intel import alone, card_name, plain_torches
+from gpudoctor.targets import OnFramework
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:

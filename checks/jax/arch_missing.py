@@ -1,13 +1,13 @@
 """A JAX plugin without code for a GPU's compute capability."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.frameworks import jax_with_plugin
 from gpudoctor.knowledge import jax
 from gpudoctor.knowledge.kernels import version
 from gpudoctor.maybe import known, present
-from gpudoctor.remedies.frameworks import jax_with_plugin
-from gpudoctor.subjects import OnFramework, jaxes
-from gpudoctor.views.capability import gpu_words, severity_of
-from gpudoctor.views.gpus import visible_gpus
+from gpudoctor.queries.capability import gpu_words, severity_of
+from gpudoctor.queries.gpus import visible_gpus
+from gpudoctor.targets import OnFramework, jaxes
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:

@@ -1,17 +1,17 @@
 """JAX without its plugin beside a GPU."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Gpu
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes.frameworks import jax_verify, jax_with_plugin
+from gpudoctor.fixes.python import install, lasting
 from gpudoctor.knowledge.jax import jax
 from gpudoctor.knowledge.python_rules import computes_with_jax
 from gpudoctor.maybe import known
-from gpudoctor.remedies.frameworks import jax_verify, jax_with_plugin
-from gpudoctor.remedies.python import install, lasting
-from gpudoctor.subjects import OnFramework, gpu_name, has_rocm, jaxes
+from gpudoctor.queries.frameworks import is_sole
+from gpudoctor.queries.gpus import amd_gpus, nvidia_gpus
+from gpudoctor.queries.packages import packages_of, release
+from gpudoctor.targets import OnFramework, gpu_name, has_rocm, jaxes
 from gpudoctor.tasks import cmd, query
-from gpudoctor.views.frameworks import is_sole
-from gpudoctor.views.gpus import amd_gpus, nvidia_gpus
-from gpudoctor.views.packages import packages_of, release
 
 
 def _users(on: OnFramework) -> list[str]:

@@ -1,14 +1,14 @@
 """JAX with a cuDNN older than its plugin loads."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.frameworks import jax_verify
+from gpudoctor.fixes.python import install
 from gpudoctor.knowledge import jax
 from gpudoctor.maybe import known, present
-from gpudoctor.remedies.frameworks import jax_verify
-from gpudoctor.remedies.python import install
-from gpudoctor.subjects import OnFramework, jaxes
-from gpudoctor.views.gpus import nvidia_gpus
-from gpudoctor.views.libraries import family
-from gpudoctor.views.packages import major, numbers, wheels
+from gpudoctor.queries.gpus import nvidia_gpus
+from gpudoctor.queries.libraries import family
+from gpudoctor.queries.packages import major, numbers, wheels
+from gpudoctor.targets import OnFramework, jaxes
 
 
 def _lowest(on: OnFramework) -> str | None:

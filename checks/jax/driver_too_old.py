@@ -1,14 +1,14 @@
 """A JAX plugin for a CUDA major that the driver does not run."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.cuda import newer_driver
+from gpudoctor.fixes.frameworks import jax_with_plugin
+from gpudoctor.fixes.python import uninstall
 from gpudoctor.maybe import phrase, present, text_of
-from gpudoctor.remedies.cuda import newer_driver
-from gpudoctor.remedies.frameworks import jax_with_plugin
-from gpudoctor.remedies.python import uninstall
-from gpudoctor.subjects import OnFramework, jaxes
-from gpudoctor.views.driver_age import behind_framework
-from gpudoctor.views.packages import packages_of
-from gpudoctor.views.reasons import CUDA_SYSTEM
+from gpudoctor.queries.cause_groups import CUDA_SYSTEM
+from gpudoctor.queries.driver_floor import behind_framework
+from gpudoctor.queries.packages import packages_of
+from gpudoctor.targets import OnFramework, jaxes
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:

@@ -2,11 +2,11 @@
 
 from functools import partial
 
-from gpudoctor.judge import Severity, check
-from gpudoctor.remedies.frameworks import where_it_hangs
-from gpudoctor.subjects import OnLive, lives
-from gpudoctor.views.frameworks import hang
-from gpudoctor.views.reasons import SYSTEM
+from gpudoctor.check_engine import Severity, check
+from gpudoctor.fixes.frameworks import where_it_hangs
+from gpudoctor.queries.cause_groups import SYSTEM
+from gpudoctor.queries.frameworks import hang
+from gpudoctor.targets import OnLive, lives
 
 
 @check(

@@ -2,13 +2,13 @@
 
 from functools import partial
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.frameworks import jax_verify
 from gpudoctor.maybe import known
-from gpudoctor.remedies.frameworks import jax_verify
-from gpudoctor.subjects import OnLive, lives
-from gpudoctor.views.frameworks import refusal
-from gpudoctor.views.gpus import nvidia_gpus
-from gpudoctor.views.reasons import ENVIRONMENT, SYSTEM
+from gpudoctor.queries.cause_groups import ENVIRONMENT, SYSTEM
+from gpudoctor.queries.frameworks import refusal
+from gpudoctor.queries.gpus import nvidia_gpus
+from gpudoctor.targets import OnLive, lives
 
 
 def _fixes(on: OnLive) -> tuple[Fix, ...]:

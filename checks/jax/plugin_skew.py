@@ -1,12 +1,12 @@
 """JAX, jaxlib and the plugin of different versions."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.frameworks import jax_with_plugin
+from gpudoctor.fixes.python import uninstall
 from gpudoctor.maybe import known, phrase, present
-from gpudoctor.remedies.frameworks import jax_with_plugin
-from gpudoctor.remedies.python import uninstall
-from gpudoctor.subjects import OnFramework, jaxes
-from gpudoctor.views.gpus import nvidia_gpus
-from gpudoctor.views.packages import numbers, packages_of
+from gpudoctor.queries.gpus import nvidia_gpus
+from gpudoctor.queries.packages import numbers, packages_of
+from gpudoctor.targets import OnFramework, jaxes
 
 
 def _parts(on: OnFramework) -> dict[str, str]:

@@ -1,14 +1,14 @@
 """JAX with a ptxas that does not know the GPU."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.frameworks import jax_verify, jax_with_plugin
+from gpudoctor.fixes.python import install
 from gpudoctor.knowledge.generations import toolkits_of
 from gpudoctor.maybe import known
-from gpudoctor.remedies.frameworks import jax_verify, jax_with_plugin
-from gpudoctor.remedies.python import install
-from gpudoctor.subjects import OnFramework, jaxes
-from gpudoctor.views.capability import gpu_words, sm
-from gpudoctor.views.gpus import visible_gpus
-from gpudoctor.views.packages import numbers, wheels
+from gpudoctor.queries.capability import gpu_words, sm
+from gpudoctor.queries.gpus import visible_gpus
+from gpudoctor.queries.packages import numbers, wheels
+from gpudoctor.targets import OnFramework, jaxes
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:

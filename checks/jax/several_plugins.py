@@ -2,14 +2,14 @@
 
 import re
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Package
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes.frameworks import jax_extra, jax_with_plugin
+from gpudoctor.fixes.python import uninstall
 from gpudoctor.maybe import known
-from gpudoctor.remedies.frameworks import jax_extra, jax_with_plugin
-from gpudoctor.remedies.python import uninstall
-from gpudoctor.subjects import OnFramework, jaxes
-from gpudoctor.views.gpus import nvidia_gpus
-from gpudoctor.views.packages import packages_of
+from gpudoctor.queries.gpus import nvidia_gpus
+from gpudoctor.queries.packages import packages_of
+from gpudoctor.targets import OnFramework, jaxes
 
 
 def _plugins(on: OnFramework) -> list[Package]:

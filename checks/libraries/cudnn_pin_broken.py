@@ -2,23 +2,23 @@
 
 import msgspec
 
-from gpudoctor.facts import Package, Unmet
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.facts import Package, UnmetRequirement
+from gpudoctor.fixes.environment import own_environment
+from gpudoctor.fixes.python import install, reinstall_torch, torch_choice
+from gpudoctor.fixes.verify_commands import framework_proof
 from gpudoctor.maybe import present
-from gpudoctor.remedies.environment import own_environment
-from gpudoctor.remedies.proofs import framework_proof
-from gpudoctor.remedies.python import install, reinstall_torch, torch_choice
-from gpudoctor.subjects import NAMES, OnPython, pythons
-from gpudoctor.views.frameworks import one_of
-from gpudoctor.views.packages import numbers, packages_of, release
+from gpudoctor.queries.frameworks import one_of
+from gpudoctor.queries.packages import numbers, packages_of, release
+from gpudoctor.targets import NAMES, OnPython, pythons
 
 
-def _broken(on: OnPython) -> Unmet | None:
+def _broken(on: OnPython) -> UnmetRequirement | None:
     pins = (u for u in on.python.unmet if u.requires.startswith("nvidia-cudnn") and u.found is not None)
     return next((u for u in pins if "==" in u.requires), None)
 
 
-def _bringer(on: OnPython, broken: Unmet) -> Package | None:
+def _bringer(on: OnPython, broken: UnmetRequirement) -> Package | None:
     """Another package that asks for cuDNN too, and most likely brought this version."""
     others = (p for p in packages_of(on.python) if p.name != broken.package)
     return next((p for p in others if any(line.startswith("nvidia-cudnn") for line in p.requires)), None)
@@ -101,7 +101,7 @@ def cudnn_pin_broken(on: OnPython) -> Problem | None:
     return Problem(says, (f"{broken.package} requires {broken.requires}", *evidence), severity=_severity(on, broken))
 
 
-def _severity(on: OnPython, broken: Unmet) -> Severity:
+def _severity(on: OnPython, broken: UnmetRequirement) -> Severity:
     """Another major cannot be loaded, an older minor is refused, a newer minor works."""
     torch = one_of(on.python, "torch")
     found, pinned = numbers(broken.found or ""), numbers(broken.requires.partition("==")[2])

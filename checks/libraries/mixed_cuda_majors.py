@@ -1,10 +1,10 @@
 """NVIDIA wheels of a CUDA major that nothing in the environment needs."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Package
-from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.remedies.python import uninstall
-from gpudoctor.subjects import OnPython, pythons
-from gpudoctor.views.packages import packages_of, wheels
+from gpudoctor.fixes.python import uninstall
+from gpudoctor.queries.packages import packages_of, wheels
+from gpudoctor.targets import OnPython, pythons
 
 
 def _leftovers(on: OnPython) -> list[Package]:

@@ -1,20 +1,20 @@
 """Two NVIDIA wheels that own the same files."""
 
-from gpudoctor.facts import Overlap, Python
-from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.remedies.proofs import framework_proof
-from gpudoctor.remedies.python import install, uninstall
-from gpudoctor.subjects import OnPython, pythons
-from gpudoctor.views.packages import packages_of, stem
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.facts import FileOverlap, Python
+from gpudoctor.fixes.python import install, uninstall
+from gpudoctor.fixes.verify_commands import framework_proof
+from gpudoctor.queries.packages import packages_of, stem
+from gpudoctor.targets import OnPython, pythons
 
 
-def _overlaps(python: Python) -> list[Overlap]:
+def _overlaps(python: Python) -> list[FileOverlap]:
     """The files that two majors of one NVIDIA wheel both claim."""
     found = ((o, {stem(name) for name in o.packages}) for o in python.overlaps if o.files)
     return [o for o, stems in found if len(stems) == 1 and next(iter(stems)).startswith("nvidia-")]
 
 
-def _wanted(python: Python, overlap: Overlap) -> tuple[str, str]:
+def _wanted(python: Python, overlap: FileOverlap) -> tuple[str, str]:
     """The wheel that a framework pins, as a requirement; else the newest of them."""
     for package in packages_of(python):
         for line in package.requires:

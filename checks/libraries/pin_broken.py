@@ -1,16 +1,16 @@
 """A CUDA library that is older than the one that a framework pins."""
 
-from gpudoctor.facts import Unmet
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.facts import UnmetRequirement
+from gpudoctor.fixes.python import install, lasting
+from gpudoctor.fixes.verify_commands import framework_proof
 from gpudoctor.maybe import phrase, present
-from gpudoctor.remedies.proofs import framework_proof
-from gpudoctor.remedies.python import install, lasting
-from gpudoctor.subjects import NAMES, OnPython, pythons
-from gpudoctor.views.frameworks import one_of
-from gpudoctor.views.packages import numbers, packages_of
+from gpudoctor.queries.frameworks import one_of
+from gpudoctor.queries.packages import numbers, packages_of
+from gpudoctor.targets import NAMES, OnPython, pythons
 
 
-def _broken(on: OnPython) -> list[tuple[Unmet, str, str]]:
+def _broken(on: OnPython) -> list[tuple[UnmetRequirement, str, str]]:
     """Each pin of a framework on a library other than cuDNN, its wheel and version, where an older one is there."""
     found = []
     for unmet in on.python.unmet:

@@ -2,12 +2,12 @@
 
 import re
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Framework, Need
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes.environment import without_library_path
+from gpudoctor.fixes.verify_commands import framework_proof
 from gpudoctor.maybe import known, known_or, phrase, phrases
-from gpudoctor.remedies.environment import without_library_path
-from gpudoctor.remedies.proofs import framework_proof
-from gpudoctor.subjects import OnFramework, on_wsl, torches
+from gpudoctor.targets import OnFramework, on_wsl, torches
 
 _NAMED = re.compile(r"rocm(?:-|/core-)(\d+\.\d+)")
 

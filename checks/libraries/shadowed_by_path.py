@@ -4,14 +4,14 @@ from collections.abc import Iterator
 
 import msgspec
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Framework, Need
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes.environment import without_library_path
+from gpudoctor.fixes.verify_commands import framework_proof
 from gpudoctor.maybe import Unknown, known, present
-from gpudoctor.remedies.environment import without_library_path
-from gpudoctor.remedies.proofs import framework_proof
-from gpudoctor.subjects import OnPython, framework_name, pythons
-from gpudoctor.views.libraries import family, needs_of
-from gpudoctor.views.packages import numbers
+from gpudoctor.queries.libraries import family, needs_of
+from gpudoctor.queries.packages import numbers
+from gpudoctor.targets import OnPython, framework_name, pythons
 
 
 def _shadowed(framework: Framework) -> Iterator[Need]:

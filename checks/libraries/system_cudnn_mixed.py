@@ -2,16 +2,16 @@
 
 from collections.abc import Iterator
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Framework, Need
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes import system
+from gpudoctor.fixes.python import install
+from gpudoctor.fixes.verify_commands import framework_proof
 from gpudoctor.maybe import known, phrase, phrases, present
-from gpudoctor.remedies import system
-from gpudoctor.remedies.proofs import framework_proof
-from gpudoctor.remedies.python import install
-from gpudoctor.subjects import OnPython, framework_name, pythons
+from gpudoctor.queries.libraries import family, needs_of
+from gpudoctor.queries.packages import numbers, wheels
+from gpudoctor.targets import OnPython, framework_name, pythons
 from gpudoctor.tasks import Tasks, as_root
-from gpudoctor.views.libraries import family, needs_of
-from gpudoctor.views.packages import numbers, wheels
 
 
 def _mixed(framework: Framework) -> Iterator[tuple[Need, Need]]:

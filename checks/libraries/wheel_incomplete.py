@@ -1,11 +1,11 @@
 """Installed packages whose library files are gone."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Package
-from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.remedies.proofs import framework_proof
-from gpudoctor.remedies.python import install
-from gpudoctor.subjects import OnPython, pythons
-from gpudoctor.views.packages import packages_of, release
+from gpudoctor.fixes.python import install
+from gpudoctor.fixes.verify_commands import framework_proof
+from gpudoctor.queries.packages import packages_of, release
+from gpudoctor.targets import OnPython, pythons
 
 _OURS = ("nvidia-", "torch", "tensorflow", "cupy", "jax", "onnxruntime", "triton")
 

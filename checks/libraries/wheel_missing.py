@@ -1,15 +1,15 @@
 """NVIDIA wheels that a framework requires and that are not installed."""
 
-from gpudoctor.facts import Framework, Unmet
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.facts import Framework, UnmetRequirement
+from gpudoctor.fixes.python import install
+from gpudoctor.fixes.verify_commands import framework_proof
 from gpudoctor.maybe import Unknown
-from gpudoctor.remedies.proofs import framework_proof
-from gpudoctor.remedies.python import install
-from gpudoctor.subjects import NAMES, OnPython, pythons
-from gpudoctor.views.libraries import needs_of
+from gpudoctor.queries.libraries import needs_of
+from gpudoctor.targets import NAMES, OnPython, pythons
 
 
-def _lacking(on: OnPython) -> list[Unmet]:
+def _lacking(on: OnPython) -> list[UnmetRequirement]:
     return [u for u in on.python.unmet if u.found is None and u.requires.startswith("nvidia-")]
 
 

@@ -1,10 +1,10 @@
 """A GPU's PCIe link is narrower than card and slot allow."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
-from gpudoctor.subjects import OnGpu, gpu_name, nvidia_gpus
+from gpudoctor.queries.gpus import busy, has_slot, possible, virtual
+from gpudoctor.targets import OnGpu, gpu_name, nvidia_gpus
 from gpudoctor.tasks import filtered, query
-from gpudoctor.views.gpus import busy, has_slot, possible, virtual
 
 _FIXES = (
     Fix(

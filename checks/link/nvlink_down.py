@@ -1,10 +1,10 @@
 """NVLinks are down that should be up, by the measure of their neighbours."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
-from gpudoctor.subjects import OnGpu, gpu_name, gpus_of, nvidia_gpus, switches_of
+from gpudoctor.queries.cause_groups import FABRIC
+from gpudoctor.targets import OnGpu, gpu_name, gpus_of, nvidia_gpus, switches_of
 from gpudoctor.tasks import query
-from gpudoctor.views.reasons import FABRIC
 
 _FIXES = (
     Fix(

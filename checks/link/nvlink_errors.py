@@ -1,10 +1,10 @@
 """NVLinks of one GPU had to be recovered again and again."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
-from gpudoctor.subjects import OnGpu, gpu_name, gpus_of, nvidia_gpus
+from gpudoctor.queries.cause_groups import FABRIC
+from gpudoctor.targets import OnGpu, gpu_name, gpus_of, nvidia_gpus
 from gpudoctor.tasks import query
-from gpudoctor.views.reasons import FABRIC
 
 # A recovery is a rare event; a handful may come from a reset or a restart of the fabric manager, on all GPUs alike.
 _MANY = 10

@@ -1,11 +1,11 @@
 """Packets between a GPU and the board arrive broken, again and again."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.knowledge.pcie import replays_a_minute
 from gpudoctor.maybe import Maybe, Unknown, known, known_or, present
-from gpudoctor.subjects import OnGpu, cards_of, gpu_name, nvidia_gpus
+from gpudoctor.queries.gpus import has_slot
+from gpudoctor.targets import OnGpu, cards_of, gpu_name, nvidia_gpus
 from gpudoctor.tasks import query
-from gpudoctor.views.gpus import has_slot
 
 # Fewer come up while a link is trained, and prove nothing over a short time.
 _LEAST = 1000

@@ -1,13 +1,13 @@
 """The IOMMU or ACS stands between GPUs that write to one another."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts, Gpu, PciDevice
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes.boot import kernel_parameter
 from gpudoctor.maybe import known, known_or, phrase, phrases
-from gpudoctor.remedies.boot import kernel_parameter
-from gpudoctor.subjects import gpu_name
+from gpudoctor.queries.driver import several_gpus
+from gpudoctor.queries.peers import behind_one_switch, pcie_peers
+from gpudoctor.targets import gpu_name
 from gpudoctor.tasks import Shell, as_root, filtered, query, sentence
-from gpudoctor.views.driver import several_gpus
-from gpudoctor.views.peers import behind_one_switch, pcie_peers
 
 TRANSLATED = ("DMA", "DMA-FQ")
 _SEE = Fix(

@@ -1,11 +1,11 @@
 """MIG is on for some GPUs and off for others."""
 
+from gpudoctor.check_engine import Fix, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Severity, check
 from gpudoctor.maybe import known
-from gpudoctor.subjects import gpus_of
+from gpudoctor.queries.driver import several_gpus
+from gpudoctor.targets import gpus_of
 from gpudoctor.tasks import as_root, query
-from gpudoctor.views.driver import several_gpus
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:

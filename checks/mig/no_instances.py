@@ -1,12 +1,12 @@
 """MIG is on and nobody made instances, so CUDA has nothing to run on."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts, Gpu
-from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or
-from gpudoctor.subjects import gpus_of, in_container, nvidia_hardware
+from gpudoctor.queries.cause_groups import HANGS, NODES, NOT_LOADED, SURROUNDINGS, VERSIONS
+from gpudoctor.queries.driver import CUDA_NO_DEVICE
+from gpudoctor.targets import gpus_of, in_container, nvidia_hardware
 from gpudoctor.tasks import as_root, query
-from gpudoctor.views.driver import CUDA_NO_DEVICE
-from gpudoctor.views.reasons import HANGS, NODES, NOT_LOADED, SURROUNDINGS, VERSIONS
 
 
 def _empty(facts: Facts) -> tuple[Gpu, ...]:

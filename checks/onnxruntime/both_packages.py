@@ -1,13 +1,13 @@
 """onnxruntime and onnxruntime-gpu in one environment."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.frameworks import onnxruntime_spec, onnxruntime_verify
+from gpudoctor.fixes.python import install, lasting, uninstall
 from gpudoctor.maybe import text_of
-from gpudoctor.remedies.frameworks import onnxruntime_spec, onnxruntime_verify
-from gpudoctor.remedies.python import install, lasting, uninstall
-from gpudoctor.subjects import OnFramework, onnxruntimes
-from gpudoctor.views.gpus import nvidia_gpus
-from gpudoctor.views.onnxruntime import packages
-from gpudoctor.views.packages import release
+from gpudoctor.queries.gpus import nvidia_gpus
+from gpudoctor.queries.onnxruntime import packages
+from gpudoctor.queries.packages import release
+from gpudoctor.targets import OnFramework, onnxruntimes
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:

@@ -1,12 +1,12 @@
 """The CPU package of ONNX Runtime beside a GPU."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.frameworks import onnxruntime_spec, onnxruntime_verify
+from gpudoctor.fixes.python import install, uninstall
 from gpudoctor.maybe import known
-from gpudoctor.remedies.frameworks import onnxruntime_spec, onnxruntime_verify
-from gpudoctor.remedies.python import install, uninstall
-from gpudoctor.subjects import OnFramework, gpu_name, onnxruntimes
-from gpudoctor.views.frameworks import is_sole
-from gpudoctor.views.gpus import nvidia_gpus
+from gpudoctor.queries.frameworks import is_sole
+from gpudoctor.queries.gpus import nvidia_gpus
+from gpudoctor.targets import OnFramework, gpu_name, onnxruntimes
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:

@@ -1,16 +1,16 @@
 """ONNX Runtime for a CUDA major that the driver does not run."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.cuda import newer_driver
+from gpudoctor.fixes.frameworks import onnxruntime_verify
+from gpudoctor.fixes.python import install, lasting
 from gpudoctor.knowledge import onnxruntime
 from gpudoctor.maybe import present
-from gpudoctor.remedies.cuda import newer_driver
-from gpudoctor.remedies.frameworks import onnxruntime_verify
-from gpudoctor.remedies.python import install, lasting
-from gpudoctor.subjects import OnFramework, onnxruntimes
-from gpudoctor.views.driver import driver_cuda
-from gpudoctor.views.driver_age import behind_framework
-from gpudoctor.views.packages import major
-from gpudoctor.views.reasons import CUDA_SYSTEM
+from gpudoctor.queries.cause_groups import CUDA_SYSTEM
+from gpudoctor.queries.driver import driver_cuda
+from gpudoctor.queries.driver_floor import behind_framework
+from gpudoctor.queries.packages import major
+from gpudoctor.targets import OnFramework, onnxruntimes
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:

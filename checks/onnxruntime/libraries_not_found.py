@@ -1,17 +1,17 @@
 """ONNX Runtime that does not find CUDA's libraries."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Need
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes.frameworks import onnxruntime_verify
+from gpudoctor.fixes.python import install, lasting
 from gpudoctor.knowledge import onnxruntime
 from gpudoctor.maybe import phrase, text_of
-from gpudoctor.remedies.frameworks import onnxruntime_verify
-from gpudoctor.remedies.python import install, lasting
-from gpudoctor.subjects import OnFramework, onnxruntimes
+from gpudoctor.queries.frameworks import one_of
+from gpudoctor.queries.libraries import other_majors
+from gpudoctor.queries.onnxruntime import missing, words
+from gpudoctor.queries.packages import major
+from gpudoctor.targets import OnFramework, onnxruntimes
 from gpudoctor.tasks import Task, export, query, unset
-from gpudoctor.views.frameworks import one_of
-from gpudoctor.views.libraries import other_majors
-from gpudoctor.views.onnxruntime import missing, words
-from gpudoctor.views.packages import major
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:

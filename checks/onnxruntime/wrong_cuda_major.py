@@ -1,13 +1,13 @@
 """ONNX Runtime for one CUDA major beside the libraries of another."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.frameworks import onnxruntime_spec, onnxruntime_verify
+from gpudoctor.fixes.python import install, lasting
 from gpudoctor.maybe import phrase, text_of
-from gpudoctor.remedies.frameworks import onnxruntime_spec, onnxruntime_verify
-from gpudoctor.remedies.python import install, lasting
-from gpudoctor.subjects import OnFramework, onnxruntimes
-from gpudoctor.views.libraries import other_majors
-from gpudoctor.views.onnxruntime import missing, words
-from gpudoctor.views.packages import major
+from gpudoctor.queries.libraries import other_majors
+from gpudoctor.queries.onnxruntime import missing, words
+from gpudoctor.queries.packages import major
+from gpudoctor.targets import OnFramework, onnxruntimes
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:

@@ -2,13 +2,13 @@
 
 import re
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.python import install, lasting
 from gpudoctor.maybe import known, present
-from gpudoctor.remedies.python import install, lasting
-from gpudoctor.subjects import OnFramework, torches
+from gpudoctor.queries.gpus import nvidia_gpus
+from gpudoctor.queries.packages import package
+from gpudoctor.targets import OnFramework, torches
 from gpudoctor.tasks import export, query, unset
-from gpudoctor.views.gpus import nvidia_gpus
-from gpudoctor.views.packages import package
 
 
 def _binaries(on: OnFramework) -> list[str]:

@@ -1,16 +1,16 @@
 """Two builds of one package in one folder."""
 
-from gpudoctor.facts import Overlap
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.facts import FileOverlap
+from gpudoctor.fixes.python import install, lasting, uninstall
 from gpudoctor.knowledge.python_rules import python_rules
 from gpudoctor.maybe import known
-from gpudoctor.remedies.python import install, lasting, uninstall
-from gpudoctor.subjects import OnPython, pythons
-from gpudoctor.views.gpus import amd_gpus, nvidia_gpus
-from gpudoctor.views.packages import packages_of
+from gpudoctor.queries.gpus import amd_gpus, nvidia_gpus
+from gpudoctor.queries.packages import packages_of
+from gpudoctor.targets import OnPython, pythons
 
 
-def _overlap(on: OnPython) -> tuple[Overlap, list[str]] | None:
+def _overlap(on: OnPython) -> tuple[FileOverlap, list[str]] | None:
     """Builds of one package that claim the same files."""
     for names in python_rules().builds.values():
         for overlap in on.python.overlaps:

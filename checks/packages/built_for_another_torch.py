@@ -1,19 +1,19 @@
 """Packages that were built for exactly another PyTorch."""
 
-from gpudoctor.facts import Package, Unmet
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.facts import Package, UnmetRequirement
+from gpudoctor.fixes.extensions import rebuild
 from gpudoctor.knowledge.wanted import is_extension
 from gpudoctor.maybe import phrase, present
-from gpudoctor.remedies.extensions import rebuild
-from gpudoctor.subjects import OnPython, pythons
-from gpudoctor.views.extensions import built_for, loads
-from gpudoctor.views.frameworks import one_of
-from gpudoctor.views.packages import numbers, packages_of
+from gpudoctor.queries.extensions import built_for, loads
+from gpudoctor.queries.frameworks import one_of
+from gpudoctor.queries.packages import numbers, packages_of
+from gpudoctor.targets import OnPython, pythons
 
 _OTHERS = ("torchvision", "torchaudio")  # they have a check of their own
 
 
-def _unmet(on: OnPython) -> list[Unmet]:
+def _unmet(on: OnPython) -> list[UnmetRequirement]:
     pins = (u for u in on.python.unmet if u.requires.replace(" ", "").startswith("torch==") and u.found is not None)
     return [u for u in pins if is_extension(u.package) and u.package not in _OTHERS]
 

@@ -1,15 +1,15 @@
 """CTranslate2 for another cuDNN major than the one that is there."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.environment import own_environment
+from gpudoctor.fixes.python import install, lasting, reinstall_torch
 from gpudoctor.knowledge import python_rules
 from gpudoctor.maybe import phrase
-from gpudoctor.remedies.environment import own_environment
-from gpudoctor.remedies.python import install, lasting, reinstall_torch
-from gpudoctor.subjects import OnPython, pythons
-from gpudoctor.views.frameworks import one_of
-from gpudoctor.views.gpus import nvidia_gpus
-from gpudoctor.views.libraries import family, system_libraries
-from gpudoctor.views.packages import major, numbers, package, packages_of, wheels
+from gpudoctor.queries.frameworks import one_of
+from gpudoctor.queries.gpus import nvidia_gpus
+from gpudoctor.queries.libraries import family, system_libraries
+from gpudoctor.queries.packages import major, numbers, package, packages_of, wheels
+from gpudoctor.targets import OnPython, pythons
 
 
 def _there(on: OnPython) -> tuple[dict[int, str], bool]:

@@ -1,16 +1,16 @@
 """Packages built for a CUDA major that the driver does not run."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Package
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes.cuda import newer_driver
+from gpudoctor.fixes.python import install, lasting, uninstall
 from gpudoctor.knowledge.python_rules import cuda_in_name
 from gpudoctor.maybe import known, present
-from gpudoctor.remedies.cuda import newer_driver
-from gpudoctor.remedies.python import install, lasting, uninstall
-from gpudoctor.subjects import OnPython, pythons
-from gpudoctor.views.driver import driver_cuda, driver_runs, driver_words
-from gpudoctor.views.gpus import nvidia_gpus
-from gpudoctor.views.packages import major, packages_of
-from gpudoctor.views.reasons import CUDA_SYSTEM
+from gpudoctor.queries.cause_groups import CUDA_SYSTEM
+from gpudoctor.queries.driver import driver_cuda, driver_runs, driver_words
+from gpudoctor.queries.gpus import nvidia_gpus
+from gpudoctor.queries.packages import major, packages_of
+from gpudoctor.targets import OnPython, pythons
 
 
 def _ill(on: OnPython) -> list[tuple[Package, str, str]]:

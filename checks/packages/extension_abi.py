@@ -1,13 +1,13 @@
 """Compiled extensions that lack symbols of the installed PyTorch."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Extension, Framework
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes.extensions import rebuild
 from gpudoctor.maybe import phrase
-from gpudoctor.remedies.extensions import rebuild
-from gpudoctor.subjects import OnPython, pythons
-from gpudoctor.views.extensions import abi, pin, runtime_of, strangers, unfit
-from gpudoctor.views.frameworks import one_of
-from gpudoctor.views.packages import major
+from gpudoctor.queries.extensions import abi, pin, runtime_of, strangers, unfit
+from gpudoctor.queries.frameworks import one_of
+from gpudoctor.queries.packages import major
+from gpudoctor.targets import OnPython, pythons
 
 _ABI = {
     "old": "It was compiled with the old C++ ABI (pre-C++11), the installed PyTorch with the new one.",

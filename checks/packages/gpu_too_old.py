@@ -1,15 +1,15 @@
 """Packages without code for GPUs as old as these."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Package
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes.python import install, uninstall
 from gpudoctor.knowledge.kernels import version
 from gpudoctor.knowledge.python_rules import cuda_in_name, has_floor, lowest_capability
 from gpudoctor.maybe import known, present
-from gpudoctor.remedies.python import install, uninstall
-from gpudoctor.subjects import OnPython, pythons
-from gpudoctor.views.capability import gpu_words
-from gpudoctor.views.gpus import visible_gpus
-from gpudoctor.views.packages import numbers, packages_of
+from gpudoctor.queries.capability import gpu_words
+from gpudoctor.queries.gpus import visible_gpus
+from gpudoctor.queries.packages import numbers, packages_of
+from gpudoctor.targets import OnPython, pythons
 
 _INSTEAD = {
     "flash-attn": "Let the model use PyTorch's own attention, which runs on this GPU: "

@@ -1,12 +1,12 @@
 """transformers that imports TensorFlow's models, and Keras 3 without tf-keras."""
 
-from gpudoctor.judge import Fix, Severity, check
+from gpudoctor.check_engine import Fix, Severity, check
+from gpudoctor.fixes.python import install, lasting
 from gpudoctor.knowledge.python_rules import python_rules
-from gpudoctor.remedies.python import install, lasting
-from gpudoctor.subjects import OnPython, pythons
+from gpudoctor.queries.frameworks import one_of
+from gpudoctor.queries.packages import numbers, package, release
+from gpudoctor.targets import OnPython, pythons
 from gpudoctor.tasks import Task, export, query, unset
-from gpudoctor.views.frameworks import one_of
-from gpudoctor.views.packages import numbers, package, release
 
 # transformers/utils/import_utils.py: TensorFlow is taken unless USE_TF is something else, or USE_TORCH is one of these.
 _ON = ("1", "ON", "YES", "TRUE", "AUTO")

@@ -1,15 +1,15 @@
 """Keras 3 on a backend without GPU support, although another one that has it is installed."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Framework
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes.frameworks import verify
 from gpudoctor.knowledge.python_rules import python_rules
 from gpudoctor.maybe import known, text_of
-from gpudoctor.remedies.frameworks import verify
-from gpudoctor.subjects import OnPython, framework_name, gpu_name, pythons
+from gpudoctor.queries.frameworks import one_of, uses_gpu
+from gpudoctor.queries.gpus import amd_gpus, nvidia_gpus
+from gpudoctor.queries.packages import package
+from gpudoctor.targets import OnPython, framework_name, gpu_name, pythons
 from gpudoctor.tasks import export, unset
-from gpudoctor.views.frameworks import one_of, uses_gpu
-from gpudoctor.views.gpus import amd_gpus, nvidia_gpus
-from gpudoctor.views.packages import package
 
 
 def _better(on: OnPython) -> Framework | None:

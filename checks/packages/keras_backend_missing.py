@@ -1,15 +1,15 @@
 """Keras 3 whose backend is not installed."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.frameworks import jax_extra, verify
+from gpudoctor.fixes.python import install, lasting, torch_choice
 from gpudoctor.knowledge.python_rules import python_rules
 from gpudoctor.maybe import known, present
-from gpudoctor.remedies.frameworks import jax_extra, verify
-from gpudoctor.remedies.python import install, lasting, torch_choice
-from gpudoctor.subjects import NAMES, OnPython, pythons
+from gpudoctor.queries.frameworks import one_of
+from gpudoctor.queries.gpus import amd_gpus, nvidia_gpus
+from gpudoctor.queries.packages import package
+from gpudoctor.targets import NAMES, OnPython, pythons
 from gpudoctor.tasks import Task, export, unset
-from gpudoctor.views.frameworks import one_of
-from gpudoctor.views.gpus import amd_gpus, nvidia_gpus
-from gpudoctor.views.packages import package
 
 
 def _there(on: OnPython) -> list[str]:

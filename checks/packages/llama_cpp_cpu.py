@@ -2,13 +2,13 @@
 
 import msgspec
 
-from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.remedies.frameworks import verify
-from gpudoctor.remedies.python import install, lasting
-from gpudoctor.subjects import OnPython, gpu_name, pythons
-from gpudoctor.views.frameworks import uses_gpu
-from gpudoctor.views.gpus import nvidia_gpus
-from gpudoctor.views.packages import package
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.frameworks import verify
+from gpudoctor.fixes.python import install, lasting
+from gpudoctor.queries.frameworks import uses_gpu
+from gpudoctor.queries.gpus import nvidia_gpus
+from gpudoctor.queries.packages import package
+from gpudoctor.targets import OnPython, gpu_name, pythons
 
 _BASE = "libggml-base.so"
 _OTHER = "LLAMA_CPP_LIB_PATH"  # names a folder with another build of the library

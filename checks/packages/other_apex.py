@@ -1,10 +1,10 @@
 """The package apex of PyPI, which is not NVIDIA's."""
 
-from gpudoctor.judge import Fix, Severity, check
-from gpudoctor.remedies.python import uninstall
-from gpudoctor.subjects import OnPython, pythons
-from gpudoctor.views.frameworks import one_of
-from gpudoctor.views.packages import package
+from gpudoctor.check_engine import Fix, Severity, check
+from gpudoctor.fixes.python import uninstall
+from gpudoctor.queries.frameworks import one_of
+from gpudoctor.queries.packages import package
+from gpudoctor.targets import OnPython, pythons
 
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:

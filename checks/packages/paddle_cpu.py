@@ -1,14 +1,14 @@
 """PaddlePaddle's CPU package beside an NVIDIA GPU."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.frameworks import verify
+from gpudoctor.fixes.python import install, lasting, uninstall
 from gpudoctor.maybe import text_of
-from gpudoctor.remedies.frameworks import verify
-from gpudoctor.remedies.python import install, lasting, uninstall
-from gpudoctor.subjects import OnPython, gpu_name, pythons
-from gpudoctor.views.driver import driver_cuda
-from gpudoctor.views.frameworks import uses_gpu
-from gpudoctor.views.gpus import nvidia_gpus
-from gpudoctor.views.packages import major, package
+from gpudoctor.queries.driver import driver_cuda
+from gpudoctor.queries.frameworks import uses_gpu
+from gpudoctor.queries.gpus import nvidia_gpus
+from gpudoctor.queries.packages import major, package
+from gpudoctor.targets import OnPython, gpu_name, pythons
 
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:

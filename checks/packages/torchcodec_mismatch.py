@@ -1,12 +1,12 @@
 """torchcodec built for another PyTorch."""
 
-from gpudoctor.judge import Fix, Severity, check
+from gpudoctor.check_engine import Fix, Severity, check
+from gpudoctor.fixes.frameworks import verify
+from gpudoctor.fixes.python import install, lasting
 from gpudoctor.knowledge.python_rules import python_rules, torch_of_torchcodec
 from gpudoctor.maybe import known, present
-from gpudoctor.remedies.frameworks import verify
-from gpudoctor.remedies.python import install, lasting
-from gpudoctor.subjects import OnFramework, torches
-from gpudoctor.views.packages import is_own_build, numbers, package
+from gpudoctor.queries.packages import is_own_build, numbers, package
+from gpudoctor.targets import OnFramework, torches
 
 
 def _minor(on: OnFramework) -> str:

@@ -1,15 +1,15 @@
 """torchvision or torchaudio compiled for another PyTorch."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Package
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes.frameworks import verify
+from gpudoctor.fixes.python import install, lasting, uninstall
 from gpudoctor.knowledge.python_rules import torchvision_for, wants_cuda_minor
 from gpudoctor.knowledge.torch import cuda_of_variant, index_of
 from gpudoctor.knowledge.torch import release as torch_release
 from gpudoctor.maybe import known, phrase, present, text_of
-from gpudoctor.remedies.frameworks import verify
-from gpudoctor.remedies.python import install, lasting, uninstall
-from gpudoctor.subjects import OnFramework, torches
-from gpudoctor.views.packages import is_own_build, numbers, packages_of, release
+from gpudoctor.queries.packages import is_own_build, numbers, packages_of, release
+from gpudoctor.targets import OnFramework, torches
 
 _NAMES = ("torchvision", "torchaudio")
 

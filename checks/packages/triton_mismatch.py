@@ -1,21 +1,21 @@
 """Another Triton than the one that PyTorch pins."""
 
-from gpudoctor.facts import Unmet
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.facts import UnmetRequirement
+from gpudoctor.fixes.frameworks import verify
+from gpudoctor.fixes.python import install, lasting
 from gpudoctor.maybe import present
-from gpudoctor.remedies.frameworks import verify
-from gpudoctor.remedies.python import install, lasting
-from gpudoctor.subjects import OnPython, pythons
-from gpudoctor.views.frameworks import compiles_kernels
-from gpudoctor.views.packages import numbers
+from gpudoctor.queries.frameworks import compiles_kernels
+from gpudoctor.queries.packages import numbers
+from gpudoctor.targets import OnPython, pythons
 
 
-def _broken(on: OnPython) -> Unmet | None:
+def _broken(on: OnPython) -> UnmetRequirement | None:
     pins = (u for u in on.python.unmet if u.package == "torch" and "triton==" in u.requires.replace(" ", ""))
     return next((u for u in pins if u.found is not None and _differs(u)), None)
 
 
-def _differs(unmet: Unmet) -> bool:
+def _differs(unmet: UnmetRequirement) -> bool:
     """Triton's Python interface, which torch.compile uses, changes with each minor release."""
     return numbers(unmet.found or "")[:2] != numbers(unmet.requires.partition("==")[2].strip())[:2]
 

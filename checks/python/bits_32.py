@@ -1,10 +1,10 @@
 """A 32-bit Python on a machine with a GPU."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
-from gpudoctor.subjects import OnPython, pythons
+from gpudoctor.queries.gpus import amd_gpus, nvidia_gpus
+from gpudoctor.targets import OnPython, pythons
 from gpudoctor.tasks import cmd
-from gpudoctor.views.gpus import amd_gpus, nvidia_gpus
 
 
 @check(

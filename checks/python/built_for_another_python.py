@@ -2,13 +2,13 @@
 
 import re
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Package
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes.python import install, python_minor
+from gpudoctor.fixes.verify_commands import framework_proof
 from gpudoctor.maybe import known, phrase
-from gpudoctor.remedies.proofs import framework_proof
-from gpudoctor.remedies.python import install, python_minor
-from gpudoctor.subjects import OnPython, pythons
-from gpudoctor.views.packages import packages_of, release
+from gpudoctor.queries.packages import packages_of, release
+from gpudoctor.targets import OnPython, pythons
 
 # The tag of an extension module, which the import system demands to be its own: PEP 3149.
 _TAG = re.compile(r"\.cpython-(\d)(\d+)[a-z]*-")

@@ -1,14 +1,14 @@
 """A framework of pip over conda's own."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import CondaPackage, Package
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes.python import conda_of, install, manager_of, manifest_of, prefix_of
+from gpudoctor.fixes.verify_commands import framework_proof
 from gpudoctor.maybe import known
-from gpudoctor.remedies.proofs import framework_proof
-from gpudoctor.remedies.python import conda_of, install, manager_of, manifest_of, prefix_of
-from gpudoctor.subjects import OnPython, pythons
+from gpudoctor.queries.frameworks import one_of
+from gpudoctor.queries.packages import numbers, packages_of, release
+from gpudoctor.targets import OnPython, pythons
 from gpudoctor.tasks import cmd
-from gpudoctor.views.frameworks import one_of
-from gpudoctor.views.packages import numbers, packages_of, release
 
 # conda's record, pip's distribution, import name.
 _PAIRS = (

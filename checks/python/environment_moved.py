@@ -1,10 +1,10 @@
 """A virtual environment that was copied or moved: its pip is another environment's."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or, present
-from gpudoctor.subjects import OnPython, in_container, pythons
+from gpudoctor.targets import OnPython, in_container, pythons
 from gpudoctor.tasks import cmd, pipe, query
-from gpudoctor.tasks.blanks import REST
+from gpudoctor.tasks.placeholders import REST
 
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:

@@ -1,7 +1,7 @@
 """The environment of the working directory belongs to somebody else, so another Python was examined."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.subjects import NAMES, OnPython, pythons
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.targets import NAMES, OnPython, pythons
 from gpudoctor.tasks import query
 
 

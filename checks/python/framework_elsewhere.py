@@ -2,14 +2,14 @@
 
 import msgspec
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes.python import NEW, REMOVE_NEW, install
 from gpudoctor.maybe import known
-from gpudoctor.remedies.python import NEW, REMOVE_NEW, install
-from gpudoctor.subjects import NAMES, OnPython, pythons
+from gpudoctor.queries.gpus import amd_gpus, nvidia_gpus
+from gpudoctor.targets import NAMES, OnPython, pythons
 from gpudoctor.tasks import cmd, query
-from gpudoctor.tasks.blanks import REST
-from gpudoctor.views.gpus import amd_gpus, nvidia_gpus
+from gpudoctor.tasks.placeholders import REST
 
 
 def _gpu(facts: Facts) -> bool:
@@ -28,7 +28,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     says = "To have a framework in this one, install it with this very interpreter's pip."
     return (
         *fixes,
-        Fix(says, (msgspec.structs.replace(install(on.python, REST.name), blanks=(REST,)),), "reinstall-package"),
+        Fix(says, (msgspec.structs.replace(install(on.python, REST.name), placeholders=(REST,)),), "reinstall-package"),
     )
 
 

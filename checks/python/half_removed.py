@@ -2,15 +2,15 @@
 
 from collections.abc import Iterator
 
+from gpudoctor.check_engine import About, Fix, Problem, Severity, check
 from gpudoctor.facts import Facts, Remnant
-from gpudoctor.judge import About, Fix, Problem, Severity, check
+from gpudoctor.fixes.python import install, reinstall_torch
+from gpudoctor.fixes.reinstall import remove, same_again
 from gpudoctor.knowledge.wanted import is_framework, module_of
-from gpudoctor.remedies.again import remove, same_again
-from gpudoctor.remedies.python import install, reinstall_torch
-from gpudoctor.subjects import NAMES, OnPython, about_modules, pythons
+from gpudoctor.queries.frameworks import one_of
+from gpudoctor.queries.packages import packages_of, release
+from gpudoctor.targets import NAMES, OnPython, about_modules, pythons
 from gpudoctor.tasks import Tasks, query
-from gpudoctor.views.frameworks import one_of
-from gpudoctor.views.packages import packages_of, release
 
 _PLACEHOLDERS = ("/tensorflow_gpu-", "/tf_nightly_gpu-")
 _OTHER = "other release"  # of which python.metadata-twice tells

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
+from gpudoctor.check_engine import About, Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import About, Fix, Problem, Severity, check
 from gpudoctor.maybe import Unknown, known
-from gpudoctor.subjects import OnPython
+from gpudoctor.targets import OnPython
 from gpudoctor.tasks import query
 
 # How the probe's sentence ends where nobody had time to ask.

@@ -1,12 +1,12 @@
 """METADATA or RECORD of an installed package is gone."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Package
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes.frameworks import verify
+from gpudoctor.fixes.reinstall import same_again
 from gpudoctor.knowledge.wanted import is_framework, module_of
 from gpudoctor.maybe import known
-from gpudoctor.remedies.again import same_again
-from gpudoctor.remedies.frameworks import verify
-from gpudoctor.subjects import OnPython, pythons
+from gpudoctor.targets import OnPython, pythons
 
 _EFFECTS = {
     "METADATA": "importlib.metadata knows no version of it, so that packages that ask for one (transformers, "

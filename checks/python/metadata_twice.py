@@ -2,14 +2,14 @@
 
 from collections import Counter
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Remnant
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes.reinstall import remove, same_again
+from gpudoctor.fixes.verify_commands import framework_proof
 from gpudoctor.knowledge.wanted import matters
 from gpudoctor.maybe import known, phrase
-from gpudoctor.remedies.again import remove, same_again
-from gpudoctor.remedies.proofs import framework_proof
-from gpudoctor.subjects import OnPython, pythons
-from gpudoctor.views.packages import package
+from gpudoctor.queries.packages import package
+from gpudoctor.targets import OnPython, pythons
 
 
 def _stale(on: OnPython) -> list[Remnant]:

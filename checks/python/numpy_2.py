@@ -1,12 +1,12 @@
 """Packages compiled against NumPy 1 beside NumPy 2."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Package
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes.python import install, reinstall_torch
 from gpudoctor.knowledge.python_rules import first_for_numpy2
 from gpudoctor.maybe import known
-from gpudoctor.remedies.python import install, reinstall_torch
-from gpudoctor.subjects import OnPython, pythons
-from gpudoctor.views.packages import numbers, package, packages_of
+from gpudoctor.queries.packages import numbers, package, packages_of
+from gpudoctor.targets import OnPython, pythons
 
 _TORCH = (
     "NumPy 2 changed its binary interface (ABI), and this PyTorch was compiled against NumPy 1: torch.from_numpy() and "

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
+from gpudoctor.check_engine import About, Fix, Problem, Severity, check
 from gpudoctor.facts import Facts, Shadow
-from gpudoctor.judge import About, Fix, Problem, Severity, check
+from gpudoctor.fixes.shadows import rename, without_python_path
 from gpudoctor.knowledge.wanted import is_framework
-from gpudoctor.remedies.shadows import rename, without_python_path
-from gpudoctor.subjects import OnPython, about_modules, pythons
+from gpudoctor.targets import OnPython, about_modules, pythons
 from gpudoctor.tasks import Manual, query
 
 _WHERE = {"PYTHONPATH": "PYTHONPATH", "working directory": "the working directory", ".pth": "a .pth file"}

@@ -1,9 +1,9 @@
 """A file of somebody's own is imported in place of a module of the standard library."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Framework, Shadow
-from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.remedies.shadows import rename, without_python_path
-from gpudoctor.subjects import NAMES, OnPython, framework_name, pythons
+from gpudoctor.fixes.shadows import rename, without_python_path
+from gpudoctor.targets import NAMES, OnPython, framework_name, pythons
 from gpudoctor.tasks import Manual, query
 
 _HERE = "working directory"

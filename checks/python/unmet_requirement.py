@@ -2,31 +2,31 @@
 
 import re
 
-from gpudoctor.facts import Framework, Unmet
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.facts import Framework, UnmetRequirement
+from gpudoctor.fixes.python import install
+from gpudoctor.fixes.reinstall import same_again
+from gpudoctor.fixes.verify_commands import framework_proof
 from gpudoctor.knowledge.wanted import is_extension, is_framework, module_of
-from gpudoctor.remedies.again import same_again
-from gpudoctor.remedies.proofs import framework_proof
-from gpudoctor.remedies.python import install
-from gpudoctor.subjects import NAMES, OnPython, pythons
-from gpudoctor.views.frameworks import first_line, one_of
+from gpudoctor.queries.frameworks import first_line, one_of
+from gpudoctor.targets import NAMES, OnPython, pythons
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
-def _name(unmet: Unmet) -> str:
+def _name(unmet: UnmetRequirement) -> str:
     """What is required: "triton" of "triton==3.3.1"."""
     found = _NAME.match(unmet.requires)
     return found[0] if found else unmet.requires
 
 
-def _left(on: OnPython) -> list[Unmet]:
+def _left(on: OnPython) -> list[UnmetRequirement]:
     """Those that no other check tells of, the gravest first."""
     left = [u for u in on.python.unmet if not _told_elsewhere(on, u)]
     return sorted(left, key=lambda u: (_victim(on, u) is None, u.found is not None, not _is_close(u)))
 
 
-def _told_elsewhere(on: OnPython, unmet: Unmet) -> bool:
+def _told_elsewhere(on: OnPython, unmet: UnmetRequirement) -> bool:
     """NVIDIA's wheels, Triton, extensions of torch, and JAX's parts have checks of their own for other releases.
 
     Of what is not there at all, only the libraries that a framework may get from elsewhere have one.
@@ -40,17 +40,17 @@ def _told_elsewhere(on: OnPython, unmet: Unmet) -> bool:
     return unmet.found is not None and (name.startswith("jax") or about_torch or name in ("numpy", "triton"))
 
 
-def _is_close(unmet: Unmet) -> bool:
+def _is_close(unmet: UnmetRequirement) -> bool:
     """Whether a framework itself requires it."""
     return is_framework(module_of(unmet.package) or "") or unmet.package.startswith("jax")
 
 
-def _victim(on: OnPython, unmet: Unmet) -> Framework | None:
+def _victim(on: OnPython, unmet: UnmetRequirement) -> Framework | None:
     """The framework that fails for the want of it."""
     return next((f for f in on.python.frameworks if _fails(f, unmet)), None)
 
 
-def _fails(framework: Framework, unmet: Unmet) -> bool:
+def _fails(framework: Framework, unmet: UnmetRequirement) -> bool:
     """Whether a framework's import names it, or a part of the framework without which it finds no GPU is missing."""
     live, name = framework.live, _name(unmet).lower()
     if live is None:

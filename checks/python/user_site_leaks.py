@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
+from gpudoctor.check_engine import About, Fix, Problem, Severity, check
 from gpudoctor.facts import Facts, Shadow
-from gpudoctor.judge import About, Fix, Problem, Severity, check
+from gpudoctor.fixes.python import uninstall
 from gpudoctor.knowledge.wanted import is_framework
-from gpudoctor.remedies.python import uninstall
-from gpudoctor.subjects import OnPython, about_modules, in_container, pythons
+from gpudoctor.targets import OnPython, about_modules, in_container, pythons
 from gpudoctor.tasks import export, query, unset
 
 

@@ -1,13 +1,13 @@
 """PyTorch without code for a GPU's compute capability."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Gpu
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes.cuda import newer_driver
+from gpudoctor.fixes.python import reinstall_torch
 from gpudoctor.maybe import known, present
-from gpudoctor.remedies.cuda import newer_driver
-from gpudoctor.remedies.python import reinstall_torch
-from gpudoctor.subjects import OnFramework, torches
-from gpudoctor.views.capability import compiled_for, covers, gpu_words, severity_of, side, words
-from gpudoctor.views.gpus import visible_gpus
+from gpudoctor.queries.capability import compiled_for, covers, gpu_words, severity_of, side, words
+from gpudoctor.queries.gpus import visible_gpus
+from gpudoctor.targets import OnFramework, torches
 
 
 def _archs(on: OnFramework) -> tuple[str, ...]:

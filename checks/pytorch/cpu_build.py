@@ -2,14 +2,14 @@
 
 import msgspec
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts, Gpu, Python
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes.python import conda_of, manager_of, reinstall_torch
 from gpudoctor.knowledge import torch
 from gpudoctor.maybe import known, phrase, phrases
-from gpudoctor.remedies.python import conda_of, manager_of, reinstall_torch
-from gpudoctor.subjects import OnFramework, gpu_name, gpus_of, torches
+from gpudoctor.queries.gpus import amd_gpus, nvidia_gpus
+from gpudoctor.targets import OnFramework, gpu_name, gpus_of, torches
 from gpudoctor.tasks import unset
-from gpudoctor.views.gpus import amd_gpus, nvidia_gpus
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:

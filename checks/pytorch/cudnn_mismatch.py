@@ -2,11 +2,11 @@
 
 from functools import partial
 
-from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.remedies.python import install, reinstall_torch, torch_verify
-from gpudoctor.subjects import OnLive, lives
-from gpudoctor.views.frameworks import first_line
-from gpudoctor.views.packages import wheels
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.python import install, reinstall_torch, torch_verify
+from gpudoctor.queries.frameworks import first_line
+from gpudoctor.queries.packages import wheels
+from gpudoctor.targets import OnLive, lives
 
 # cuDNN 9.11 dropped the GPUs before Turing, and PyTorch says so itself (pytorch/pytorch#162574).
 _TOO_OLD = "devices with SM"

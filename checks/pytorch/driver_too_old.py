@@ -1,13 +1,13 @@
 """PyTorch built for a CUDA major that the driver does not run."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.cuda import newer_driver
+from gpudoctor.fixes.python import reinstall_torch
 from gpudoctor.maybe import present
-from gpudoctor.remedies.cuda import newer_driver
-from gpudoctor.remedies.python import reinstall_torch
-from gpudoctor.subjects import OnFramework, torches
-from gpudoctor.views.driver_age import behind_framework
-from gpudoctor.views.gpus import visible_gpus
-from gpudoctor.views.reasons import CUDA_SYSTEM
+from gpudoctor.queries.cause_groups import CUDA_SYSTEM
+from gpudoctor.queries.driver_floor import behind_framework
+from gpudoctor.queries.gpus import visible_gpus
+from gpudoctor.targets import OnFramework, torches
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:

@@ -2,11 +2,11 @@
 
 from functools import partial
 
-from gpudoctor.judge import Fix, Severity, check
+from gpudoctor.check_engine import Fix, Severity, check
 from gpudoctor.maybe import known
-from gpudoctor.subjects import OnLive, lives
+from gpudoctor.queries.cause_groups import SYSTEM
+from gpudoctor.targets import OnLive, lives
 from gpudoctor.tasks import cmd
-from gpudoctor.views.reasons import SYSTEM
 
 
 @check(

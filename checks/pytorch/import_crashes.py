@@ -2,12 +2,12 @@
 
 from functools import partial
 
-from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.remedies.imports import outside
-from gpudoctor.remedies.python import reinstall_torch
-from gpudoctor.subjects import OnLive, lives
-from gpudoctor.views.frameworks import crash
-from gpudoctor.views.reasons import SYSTEM
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.imports import outside
+from gpudoctor.fixes.python import reinstall_torch
+from gpudoctor.queries.cause_groups import SYSTEM
+from gpudoctor.queries.frameworks import crash
+from gpudoctor.targets import OnLive, lives
 
 
 def _fixes(on: OnLive) -> tuple[Fix, ...]:

@@ -2,11 +2,11 @@
 
 from functools import partial
 
-from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.remedies.imports import hinted, torch_again
-from gpudoctor.remedies.python import conda_of, from_distribution, manager_of, reinstall_torch
-from gpudoctor.subjects import OnLive, lives
-from gpudoctor.views.frameworks import import_problem
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.imports import hinted, torch_again
+from gpudoctor.fixes.python import conda_of, from_distribution, manager_of, reinstall_torch
+from gpudoctor.queries.frameworks import import_problem
+from gpudoctor.targets import OnLive, lives
 
 
 def _fixes(on: OnLive) -> tuple[Fix, ...]:

@@ -2,15 +2,15 @@
 
 from functools import partial
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Gpu
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes.python import torch_verify
 from gpudoctor.maybe import known, text_of
-from gpudoctor.remedies.python import torch_verify
-from gpudoctor.subjects import OnLive, lives
+from gpudoctor.queries.cause_groups import ENVIRONMENT, SYSTEM
+from gpudoctor.queries.frameworks import refusal
+from gpudoctor.queries.gpus import amd_gpus, nvidia_gpus
+from gpudoctor.targets import OnLive, lives
 from gpudoctor.tasks import query
-from gpudoctor.views.frameworks import refusal
-from gpudoctor.views.gpus import amd_gpus, nvidia_gpus
-from gpudoctor.views.reasons import ENVIRONMENT, SYSTEM
 
 
 def _fixes(on: OnLive) -> tuple[Fix, ...]:

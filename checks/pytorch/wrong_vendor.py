@@ -1,13 +1,13 @@
 """PyTorch built for another vendor's GPUs."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Gpu
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes.python import reinstall_torch
 from gpudoctor.knowledge import rocm
 from gpudoctor.maybe import known, phrase, phrases, present
-from gpudoctor.remedies.python import reinstall_torch
-from gpudoctor.subjects import OnFramework, gpu_name, has_nvidia, torches
+from gpudoctor.queries.gpus import amd_gpus, nvidia_gpus, torch_gfx
+from gpudoctor.targets import OnFramework, gpu_name, has_nvidia, torches
 from gpudoctor.tasks import export
-from gpudoctor.views.gpus import amd_gpus, nvidia_gpus, torch_gfx
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:

@@ -1,10 +1,10 @@
 """A GPU of AMD's has more bad pages of memory than it may have, or some that could not be taken out of use."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or
+from gpudoctor.queries.amd_boards import OnBoard, boards, since_loaded
+from gpudoctor.queries.kernel_log import texts
 from gpudoctor.tasks import as_root, filtered, query
-from gpudoctor.views.amd_boards import OnBoard, boards, since_loaded
-from gpudoctor.views.log import texts
 
 
 def _fixes(on: OnBoard) -> tuple[Fix, ...]:

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from gpudoctor.check_engine import MACHINE, About, Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import MACHINE, About, Fix, Problem, Severity, check
+from gpudoctor.fixes.variables import unset
 from gpudoctor.knowledge import rocm
-from gpudoctor.remedies.variables import unset
-from gpudoctor.subjects import amd_compute
+from gpudoctor.targets import amd_compute
 
 
 class OnVariable(NamedTuple):

@@ -1,11 +1,11 @@
 """DKMS did not build AMD's module for the running kernel."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Dkms, Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes import amd, system
 from gpudoctor.knowledge import packages
 from gpudoctor.maybe import known, known_or
-from gpudoctor.remedies import amd, system
-from gpudoctor.subjects import amd_compute, in_container
+from gpudoctor.targets import amd_compute, in_container
 from gpudoctor.tasks import Shell, as_root, query
 
 

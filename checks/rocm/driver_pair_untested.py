@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
+from gpudoctor.check_engine import About, Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import About, Fix, Problem, Severity, check
+from gpudoctor.fixes import amd
 from gpudoctor.knowledge import rocm
 from gpudoctor.maybe import known
-from gpudoctor.remedies import amd
-from gpudoctor.subjects import OnFramework, amd_compute, frameworks, in_container
+from gpudoctor.targets import OnFramework, amd_compute, frameworks, in_container
 from gpudoctor.tasks import query
 
 # AMD keeps driver and libraries compatible two releases up and down.

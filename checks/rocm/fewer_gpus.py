@@ -2,12 +2,12 @@
 
 from functools import partial
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Gpu
-from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or
-from gpudoctor.subjects import OnLive, gpu_name, lives
+from gpudoctor.queries.visibility import visible_amd
+from gpudoctor.targets import OnLive, gpu_name, lives
 from gpudoctor.tasks import Shell, cmd, filtered, pipe, query
-from gpudoctor.views.visibility import visible_amd
 
 
 def _cards(on: OnLive) -> tuple[Gpu, ...]:

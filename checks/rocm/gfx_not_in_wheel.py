@@ -1,15 +1,15 @@
 """A framework for ROCm without kernels for the GPU."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Gpu
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes.python import python_minor, reinstall_torch
 from gpudoctor.knowledge import rocm, torch
 from gpudoctor.maybe import known, known_or, present, text_of
-from gpudoctor.remedies.python import python_minor, reinstall_torch
-from gpudoctor.subjects import OnPair, gpu_name
+from gpudoctor.queries.capability import compiled_for
+from gpudoctor.queries.gfx import OVERRIDE, amd_pairs, bare, covers, effective, override_text, same_isa
+from gpudoctor.queries.visibility import HIP, hip_numbers, visible_amd
+from gpudoctor.targets import OnPair, gpu_name
 from gpudoctor.tasks import cmd, export, unset
-from gpudoctor.views.capability import compiled_for
-from gpudoctor.views.gfx import OVERRIDE, amd_pairs, bare, covers, effective, override_text, same_isa
-from gpudoctor.views.visibility import HIP, hip_numbers, visible_amd
 
 
 def _sibling(on: OnPair) -> str | None:

@@ -1,10 +1,10 @@
 """AMD's packages are installed by half."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes import amd
 from gpudoctor.maybe import known, known_or
-from gpudoctor.remedies import amd
-from gpudoctor.subjects import amd_compute
+from gpudoctor.targets import amd_compute
 
 # dpkg-query(1), second letter of db:Status-Abbrev: half-installed, unpacked, half-configured.
 WORDS = {"H": "half-installed", "U": "unpacked but not configured", "F": "half-configured (its set-up script failed)"}

@@ -1,16 +1,16 @@
 """A GPU hung and was reset since amdgpu was loaded."""
 
-from gpudoctor.facts import Event
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.facts import LogEvent
+from gpudoctor.queries.amd_boards import OnBoard, logged_boards, since_loaded
+from gpudoctor.queries.kernel_log import ago, texts
 from gpudoctor.tasks import query
-from gpudoctor.views.amd_boards import OnBoard, logged_boards, since_loaded
-from gpudoctor.views.log import ago, texts
 
 # Rings of the video engines: decoding a film hung, which is no matter of computing.
 _VIDEO = ("vcn", "jpeg", "uvd", "vce", "vpe")
 
 
-def _hangs(on: OnBoard) -> tuple[Event, ...]:
+def _hangs(on: OnBoard) -> tuple[LogEvent, ...]:
     told = since_loaded(on, "amdgpu-ring-timeout", "kfd-hang")
     return tuple(e for e in told if not e.what.get("text", "").startswith(_VIDEO))
 

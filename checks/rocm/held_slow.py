@@ -1,9 +1,9 @@
 """A GPU of AMD's is held at its lowest clocks by hand."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, text_of
+from gpudoctor.queries.amd_boards import OnBoard, boards
 from gpudoctor.tasks import Edit, query
-from gpudoctor.views.amd_boards import OnBoard, boards
 
 # power_dpm_force_performance_level, https://docs.kernel.org/gpu/amdgpu/thermal.html
 _SLOW = {

@@ -1,11 +1,11 @@
 """A card of an Instinct node is not in the group that XGMI links join."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
-from gpudoctor.subjects import amd_compute
+from gpudoctor.queries.amd_boards import WHOLE_HIVES, all_boards
+from gpudoctor.targets import amd_compute
 from gpudoctor.tasks import Shell, as_root, filtered, query
-from gpudoctor.views.amd_boards import WHOLE_HIVES, all_boards
 
 
 @check(

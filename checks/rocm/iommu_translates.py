@@ -1,11 +1,11 @@
 """The IOMMU translates every access between Instinct cards."""
 
+from gpudoctor.check_engine import Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Problem, Severity, check
+from gpudoctor.fixes.amd import passthrough
 from gpudoctor.maybe import known, phrase, phrases
-from gpudoctor.remedies.amd import passthrough
-from gpudoctor.subjects import amd_compute, in_container
-from gpudoctor.views.amd_boards import INSTINCT, discrete
+from gpudoctor.queries.amd_boards import INSTINCT, discrete
+from gpudoctor.targets import amd_compute, in_container
 
 
 @check(

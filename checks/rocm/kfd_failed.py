@@ -1,10 +1,10 @@
 """Opening /dev/kfd fails for another reason than permission."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes import amd, system
 from gpudoctor.maybe import known, known_or, present
-from gpudoctor.remedies import amd, system
-from gpudoctor.subjects import amd_compute, amd_gpus
+from gpudoctor.targets import amd_compute, amd_gpus
 from gpudoctor.tasks import Shell, filtered, query
 
 PERMISSION = (None, "EACCES", "EPERM", "ENOENT")

@@ -1,10 +1,10 @@
 """There is no /dev/kfd."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes import amd
 from gpudoctor.maybe import known
-from gpudoctor.remedies import amd
-from gpudoctor.subjects import amd_compute, in_container
+from gpudoctor.targets import amd_compute, in_container
 from gpudoctor.tasks import Shell, as_root, filtered, query
 
 

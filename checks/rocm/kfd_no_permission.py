@@ -1,13 +1,13 @@
 """The user may not open /dev/kfd."""
 
-from gpudoctor.facts import Facts, Node
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.facts import DeviceNode, Facts
+from gpudoctor.fixes import amd
 from gpudoctor.maybe import known, known_or
-from gpudoctor.remedies import amd
-from gpudoctor.subjects import amd_compute
+from gpudoctor.targets import amd_compute
 
 
-def _closed(facts: Facts) -> Node | None:
+def _closed(facts: Facts) -> DeviceNode | None:
     return next((n for n in known(facts.amd.kfd) if known(n.error) == "EACCES"), None)
 
 

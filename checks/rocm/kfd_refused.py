@@ -1,11 +1,11 @@
 """The kernel refuses to open /dev/kfd: EPERM."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes import amd
+from gpudoctor.fixes.container import engine
 from gpudoctor.maybe import known, known_or
-from gpudoctor.remedies import amd
-from gpudoctor.remedies.container import engine
-from gpudoctor.subjects import amd_compute, in_container
+from gpudoctor.targets import amd_compute, in_container
 from gpudoctor.tasks import Shell, filtered, query
 
 

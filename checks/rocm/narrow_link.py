@@ -1,9 +1,9 @@
 """An AMD card's PCIe link trained with a quarter of its lanes or fewer."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or
+from gpudoctor.queries.amd_boards import OnBoard, boards
 from gpudoctor.tasks import filtered, query
-from gpudoctor.views.amd_boards import OnBoard, boards
 
 _LOAD = 50  # per cent: a link at work is in no saving state
 

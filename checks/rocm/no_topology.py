@@ -1,10 +1,10 @@
 """KFD lists no GPU."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes import amd
 from gpudoctor.maybe import known, known_or
-from gpudoctor.remedies import amd
-from gpudoctor.subjects import amd_compute, cards_of, gpus_of, in_container
+from gpudoctor.targets import amd_compute, cards_of, gpus_of, in_container
 from gpudoctor.tasks import filtered, query
 
 

@@ -2,16 +2,16 @@
 
 from collections.abc import Iterator
 
+from gpudoctor.check_engine import About, Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import About, Fix, Problem, Severity, check
+from gpudoctor.fixes import amd
 from gpudoctor.knowledge import rocm
 from gpudoctor.knowledge.kernels import version
 from gpudoctor.maybe import known, known_or, phrase, text_of
-from gpudoctor.remedies import amd
-from gpudoctor.subjects import OnCard, amd_compute, cards_of, gpus_of, in_container
+from gpudoctor.queries.cards import card_name
+from gpudoctor.queries.kernel_log import events, texts
+from gpudoctor.targets import OnCard, amd_compute, cards_of, gpus_of, in_container
 from gpudoctor.tasks import as_root, filtered, query, sentence
-from gpudoctor.views.cards import card_name
-from gpudoctor.views.log import events, texts
 
 # Before GCN 3 amdgpu leaves cards to the older driver radeon, and ROCm never knew them.
 _TOO_OLD = ("gfx6", "gfx7")

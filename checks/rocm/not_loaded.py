@@ -1,13 +1,13 @@
 """An AMD GPU whose kernel driver is not loaded."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes import amd, system
 from gpudoctor.knowledge import packages
 from gpudoctor.maybe import known, known_or
-from gpudoctor.remedies import amd, system
-from gpudoctor.subjects import amd_compute, cards_of, in_container
+from gpudoctor.queries.kernel_log import events
+from gpudoctor.targets import amd_compute, cards_of, in_container
 from gpudoctor.tasks import Shell, Task, as_root, filtered, query
-from gpudoctor.views.log import events
 
 GRAPHICS_OFF = "nomodeset"
 SECURE_BOOT = "secure boot"

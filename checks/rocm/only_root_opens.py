@@ -1,10 +1,10 @@
 """Root opens /dev/kfd, and the user who called sudo could not."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes import amd, system
 from gpudoctor.maybe import known
-from gpudoctor.remedies import amd, system
-from gpudoctor.subjects import amd_compute
+from gpudoctor.targets import amd_compute
 from gpudoctor.tasks import Shell
 
 _WHO = "${SUDO_USER:-$USER}"  # typed in the root shell that sudo opened, or in the user's own

@@ -1,8 +1,8 @@
 """An AMD GPU is at its critical temperature."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
-from gpudoctor.subjects import OnGpu, amd_gpus, gpu_name
+from gpudoctor.targets import OnGpu, amd_gpus, gpu_name
 from gpudoctor.tasks import Shell
 
 

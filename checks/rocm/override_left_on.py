@@ -1,13 +1,13 @@
 """HSA_OVERRIDE_GFX_VERSION is set though it is not needed, or fits only one of the GPUs."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge import rocm
 from gpudoctor.maybe import known, known_or, present, text_of
-from gpudoctor.subjects import amd_compute
+from gpudoctor.queries.gfx import OVERRIDE, covers, override_text, same_isa
+from gpudoctor.queries.visibility import visible_amd
+from gpudoctor.targets import amd_compute
 from gpudoctor.tasks import export, unset
-from gpudoctor.views.gfx import OVERRIDE, covers, override_text, same_isa
-from gpudoctor.views.visibility import visible_amd
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:

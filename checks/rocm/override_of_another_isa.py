@@ -1,14 +1,14 @@
 """HSA_OVERRIDE_GFX_VERSION names an instruction set that the GPU does not have."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts, Gpu
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes.python import reinstall_torch
 from gpudoctor.knowledge import rocm, torch
 from gpudoctor.maybe import known, known_or, present
-from gpudoctor.remedies.python import reinstall_torch
-from gpudoctor.subjects import amd_compute
+from gpudoctor.queries.gfx import OVERRIDE, both_old, override_text, same_isa
+from gpudoctor.queries.visibility import visible_amd
+from gpudoctor.targets import amd_compute
 from gpudoctor.tasks import export, filtered, query, unset
-from gpudoctor.views.gfx import OVERRIDE, both_old, override_text, same_isa
-from gpudoctor.views.visibility import visible_amd
 
 
 def computing(facts: Facts) -> tuple[Gpu, ...]:

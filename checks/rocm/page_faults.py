@@ -1,10 +1,10 @@
 """Programs reached for memory on the GPU that is not theirs."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.queries.amd_boards import OnBoard, logged_boards, since_loaded
+from gpudoctor.queries.kernel_log import ago, texts
 from gpudoctor.tasks import cmd
-from gpudoctor.tasks.blanks import REST
-from gpudoctor.views.amd_boards import OnBoard, logged_boards, since_loaded
-from gpudoctor.views.log import ago, texts
+from gpudoctor.tasks.placeholders import REST
 
 
 @check(

@@ -2,12 +2,12 @@
 
 from collections import Counter
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.subjects import amd_compute, in_container
+from gpudoctor.queries.amd_boards import divided
+from gpudoctor.targets import amd_compute, in_container
 from gpudoctor.tasks import as_root, query
-from gpudoctor.tasks.blanks import INDEX
-from gpudoctor.views.amd_boards import divided
+from gpudoctor.tasks.placeholders import INDEX
 
 
 @check(

@@ -1,11 +1,11 @@
 """KFD shows fewer GPUs of a divided card than of its equals."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
-from gpudoctor.subjects import amd_compute, in_container
+from gpudoctor.queries.amd_boards import divided
+from gpudoctor.targets import amd_compute, in_container
 from gpudoctor.tasks import Edit, Shell, as_root
-from gpudoctor.views.amd_boards import divided
 
 
 @check(

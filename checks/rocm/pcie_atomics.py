@@ -2,15 +2,15 @@
 
 import re
 
-from gpudoctor.facts import Event, Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.facts import Facts, LogEvent
+from gpudoctor.fixes import amd
 from gpudoctor.maybe import known
-from gpudoctor.remedies import amd
-from gpudoctor.subjects import amd_compute
+from gpudoctor.targets import amd_compute
 from gpudoctor.tasks import filtered, query
 
 
-def _refusals(facts: Facts) -> list[Event]:
+def _refusals(facts: Facts) -> list[LogEvent]:
     return [event for event in known(facts.log.events) if event.kind == "amdgpu-atomics"]
 
 
@@ -31,12 +31,12 @@ _HARDWARE = (
 )
 
 
-def _device(event: Event) -> str | None:
+def _device(event: LogEvent) -> str | None:
     """The card's device id; one of digits alone was read as a number."""
     return event.what.get("code") or (f"{event.code:04d}" if event.code is not None else None)
 
 
-def _newer_firmware(event: Event) -> bool:
+def _newer_firmware(event: LogEvent) -> bool:
     """The refusal names two versions of the card's firmware: the one that runs and the first that needs no atomics."""
     found = re.search(r"[0-9]<([0-9]{1,18})", event.text)
     return found is not None and int(found[1]) > 0

@@ -1,13 +1,13 @@
 """The render nodes of AMD's GPUs are missing or closed, though /dev/kfd opens."""
 
-from gpudoctor.facts import Facts, Node
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.facts import DeviceNode, Facts
+from gpudoctor.fixes import amd
 from gpudoctor.maybe import Unknown, known, known_or, present
-from gpudoctor.remedies import amd
-from gpudoctor.subjects import amd_compute, in_container
+from gpudoctor.targets import amd_compute, in_container
 
 
-def _closed(facts: Facts) -> tuple[Node, ...]:
+def _closed(facts: Facts) -> tuple[DeviceNode, ...]:
     """The closed nodes, where none opens: one that opens is enough for its GPU."""
     nodes = known(facts.amd.render)
     some_open = any(n.error is None or isinstance(n.error, Unknown) for n in nodes)

@@ -2,12 +2,12 @@
 
 import re
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.digits import number_of
-from gpudoctor.facts import Facts, Repository
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.facts import AmdRepository, Facts
+from gpudoctor.fixes import amd
 from gpudoctor.maybe import known, known_or, phrase
-from gpudoctor.remedies import amd
-from gpudoctor.subjects import amd_compute
+from gpudoctor.targets import amd_compute
 from gpudoctor.tasks import as_root, query
 
 # AMD's folders for RPM: rocm/rhel9/6.3.4, amdgpu/6.3.4/el/9.5, amdgpu/6.3.4/rhel/9.5.
@@ -15,7 +15,7 @@ _RHEL = r"/(?:rhel/?|el/)(\d+)"
 _REBUILDS = ("rhel", "rocky", "almalinux", "ol", "centos")
 
 
-def _wrong(facts: Facts) -> tuple[Repository, ...]:
+def _wrong(facts: Facts) -> tuple[AmdRepository, ...]:
     """Only where names of releases can be compared: AMD's Debian packages are in part those of Ubuntu."""
     distribution = facts.host.distribution
     identity = known(distribution.id)
@@ -37,7 +37,7 @@ def _is_lts(version: str) -> bool:
     return month[:2] == "04" and (number_of(year) or 1) % 2 == 0
 
 
-def _ubuntu(repository: Repository) -> str:
+def _ubuntu(repository: AmdRepository) -> str:
     """The release that a suite names; some suites of AMD's name none."""
     suite = repository.suite or ""
     return suite if suite.isalpha() and suite not in ("stable", "main", "proprietary") else ""

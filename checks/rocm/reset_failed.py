@@ -1,12 +1,12 @@
 """Amdgpu tried to reset a GPU that hung, and failed."""
 
-from gpudoctor.facts import Event
-from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.remedies import amd
-from gpudoctor.subjects import in_container
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.facts import LogEvent
+from gpudoctor.fixes import amd
+from gpudoctor.queries.amd_boards import OnBoard, logged_boards, since_loaded
+from gpudoctor.queries.kernel_log import ago, texts
+from gpudoctor.targets import in_container
 from gpudoctor.tasks import as_root, filtered, query
-from gpudoctor.views.amd_boards import OnBoard, logged_boards, since_loaded
-from gpudoctor.views.log import ago, texts
 
 _COMES_BACK = Fix(
     "If it comes back: take away overclocking and undervolting, check power cables and riser, and try another "
@@ -18,7 +18,7 @@ _COMES_BACK = Fix(
 )
 
 
-def failure(on: OnBoard) -> Event | None:
+def failure(on: OnBoard) -> LogEvent | None:
     """The last attempt, where it failed or the card left the bus; None where the last one succeeded."""
     told = since_loaded(on, "amdgpu-reset", "amdgpu-lost")
     decided = [event for event in told if "reset begin" not in event.text]

@@ -1,11 +1,11 @@
 """Several cards, and the processor's window into one's memory is small: they cannot reach one another."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
-from gpudoctor.subjects import amd_compute, in_container
+from gpudoctor.queries.amd_boards import OnBoard, discrete
+from gpudoctor.targets import amd_compute, in_container
 from gpudoctor.tasks import filtered, query, sentence
-from gpudoctor.views.amd_boards import OnBoard, discrete
 
 _OLD_WINDOW = 256 << 20  # what a card shows where the firmware does not resize its BAR
 

@@ -1,14 +1,14 @@
 """A GPU of AMD's met errors that its error correction could not mend."""
 
-from gpudoctor.facts import Event
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.facts import LogEvent
 from gpudoctor.maybe import known
+from gpudoctor.queries.amd_boards import OnBoard, boards, since_loaded
+from gpudoctor.queries.kernel_log import texts
 from gpudoctor.tasks import Shell, as_root, filtered, query
-from gpudoctor.views.amd_boards import OnBoard, boards, since_loaded
-from gpudoctor.views.log import texts
 
 
-def _told(on: OnBoard) -> tuple[Event, ...]:
+def _told(on: OnBoard) -> tuple[LogEvent, ...]:
     """Messages of errors that were not mended; those of a block that counts none say 0."""
     return tuple(e for e in since_loaded(on, "amdgpu-ras") if e.code and "uncorrectable" in e.what.get("text", ""))
 

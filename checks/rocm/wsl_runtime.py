@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
+from gpudoctor.check_engine import About, Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import About, Fix, Problem, Severity, check
 from gpudoctor.knowledge.kernels import version
 from gpudoctor.maybe import known, known_or
-from gpudoctor.subjects import OnLive, asked_for_nvidia, lives, on_wsl
+from gpudoctor.targets import OnLive, asked_for_nvidia, lives, on_wsl
 from gpudoctor.tasks import Shell, as_root, cmd, export, filtered, query, unset
 
 _DETECT = "HSA_ENABLE_DXG_DETECTION"

@@ -1,10 +1,10 @@
 """HSA_XNACK asks for a mode for which the framework has no kernels."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, present
-from gpudoctor.subjects import OnPair
+from gpudoctor.queries.gfx import amd_pairs, bare
+from gpudoctor.targets import OnPair
 from gpudoctor.tasks import unset
-from gpudoctor.views.gfx import amd_pairs, bare
 
 _VARIABLE = "HSA_XNACK"
 

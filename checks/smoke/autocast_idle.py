@@ -2,10 +2,10 @@
 
 from functools import partial
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import SmokeTest
-from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.remedies.smoke import again
-from gpudoctor.views.smoke import OnTests, dtype_of, each, sentence, smoke_tests
+from gpudoctor.fixes.smoke import again
+from gpudoctor.queries.smoke import OnTests, dtype_of, each, sentence, smoke_tests
 
 # bf16 and fp16 change gradients by 1e-3 and more; float32 alone, computed twice, by 1e-6.
 _NOTHING = 1e-5

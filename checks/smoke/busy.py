@@ -1,11 +1,11 @@
 """Others used the GPU, so speeds were not judged."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.smoke import on_gpu
 from gpudoctor.maybe import known, known_or
-from gpudoctor.remedies.smoke import on_gpu
+from gpudoctor.queries.smoke import OnDevice, smoke_gpus
+from gpudoctor.queries.smoke_speed import busy as is_busy
 from gpudoctor.tasks import cmd
-from gpudoctor.views.smoke import OnDevice, smoke_gpus
-from gpudoctor.views.smoke_speed import busy as is_busy
 
 
 def _fixes(on: OnDevice) -> tuple[Fix, ...]:

@@ -1,10 +1,10 @@
 """Memory errors came up during the tests that ECC corrected."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.remedies.smoke import on_gpu
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.smoke import on_gpu
+from gpudoctor.queries.smoke import OnDevice, called, growth, many, smoke_gpus
+from gpudoctor.queries.smoke_cause_groups import MEMORY
 from gpudoctor.tasks import query
-from gpudoctor.views.smoke import OnDevice, called, growth, many, smoke_gpus
-from gpudoctor.views.smoke_reasons import MEMORY
 
 
 def _fixes(on: OnDevice) -> tuple[Fix, ...]:

@@ -2,12 +2,12 @@
 
 from functools import partial
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import SmokeTest
-from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.remedies.smoke import again, hardware
+from gpudoctor.fixes.smoke import again, hardware
+from gpudoctor.queries.smoke import OnTests, count, each, many, sentence, smoke_tests
+from gpudoctor.queries.smoke_cause_groups import wrong_before
 from gpudoctor.tasks import filtered, query
-from gpudoctor.views.smoke import OnTests, count, each, many, sentence, smoke_tests
-from gpudoctor.views.smoke_reasons import wrong_before
 
 
 def _fixes(on: OnTests) -> tuple[Fix, ...]:

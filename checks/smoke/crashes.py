@@ -1,10 +1,10 @@
 """A test's process died."""
 
-from gpudoctor.formats.dying_words import dying_words
-from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.remedies.smoke import again, updated
-from gpudoctor.views.smoke import OnRun, called, ended, sentence, smoke_runs
-from gpudoctor.views.smoke_reasons import MEMORY, NOT_RUNNING
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.smoke import again, updated
+from gpudoctor.parsers.crash_output import dying_words
+from gpudoctor.queries.smoke import OnRun, called, ended, sentence, smoke_runs
+from gpudoctor.queries.smoke_cause_groups import MEMORY, NOT_RUNNING
 
 
 def _fixes(on: OnRun) -> tuple[Fix, ...]:

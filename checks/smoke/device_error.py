@@ -1,10 +1,10 @@
 """The GPU's context died under a test."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.remedies.smoke import hardware
-from gpudoctor.views.reasons import SYSTEM
-from gpudoctor.views.smoke import OnRun, called, ended, quoted, sentence, smoke_runs
-from gpudoctor.views.smoke_reasons import MEMORY
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.smoke import hardware
+from gpudoctor.queries.cause_groups import SYSTEM
+from gpudoctor.queries.smoke import OnRun, called, ended, quoted, sentence, smoke_runs
+from gpudoctor.queries.smoke_cause_groups import MEMORY
 
 
 def _fixes(on: OnRun) -> tuple[Fix, ...]:

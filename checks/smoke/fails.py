@@ -1,10 +1,10 @@
 """A test raised an error."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import SmokeRun
-from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.remedies.smoke import again, updated
-from gpudoctor.views.smoke import OnRun, called, ended, quoted, sentence, smoke_runs
-from gpudoctor.views.smoke_reasons import MEMORY, NOT_RUNNING
+from gpudoctor.fixes.smoke import again, updated
+from gpudoctor.queries.smoke import OnRun, called, ended, quoted, sentence, smoke_runs
+from gpudoctor.queries.smoke_cause_groups import MEMORY, NOT_RUNNING
 
 
 def _fixes(on: OnRun) -> tuple[Fix, ...]:

@@ -1,10 +1,10 @@
 """Kernels cannot be compiled for the occasion."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.remedies.environment import install_system
-from gpudoctor.remedies.smoke import again, updated
-from gpudoctor.views.smoke import OnRun, called, ended, quoted, sentence, smoke_runs
-from gpudoctor.views.smoke_reasons import NOT_RUNNING
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.environment import install_system
+from gpudoctor.fixes.smoke import again, updated
+from gpudoctor.queries.smoke import OnRun, called, ended, quoted, sentence, smoke_runs
+from gpudoctor.queries.smoke_cause_groups import NOT_RUNNING
 
 _COMPILER = ("C compiler", "gcc", "Python.h", "g++", "cc1plus")
 

@@ -4,12 +4,12 @@ from functools import partial
 
 import msgspec
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import SmokeTest
-from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.remedies.smoke import again
-from gpudoctor.views.smoke import OnTests, dtype_of, each, gpu_tests, sentence
-from gpudoctor.views.smoke_reasons import SLOW
-from gpudoctor.views.smoke_speed import idle
+from gpudoctor.fixes.smoke import again
+from gpudoctor.queries.smoke import OnTests, dtype_of, each, gpu_tests, sentence
+from gpudoctor.queries.smoke_cause_groups import SLOW
+from gpudoctor.queries.smoke_speed import idle
 
 # One by one the operations move four times the bytes; a compiled kernel that brings less than that by far does not
 # fuse them.

@@ -2,12 +2,12 @@
 
 from functools import partial
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import SmokeTest
-from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.remedies.smoke import again, updated
+from gpudoctor.fixes.smoke import again, updated
+from gpudoctor.queries.smoke import OnTests, dtype_of, each, sentence, smoke_tests
+from gpudoctor.queries.smoke_cause_groups import wrong_before
 from gpudoctor.tasks import Shell, cmd
-from gpudoctor.views.smoke import OnTests, dtype_of, each, sentence, smoke_tests
-from gpudoctor.views.smoke_reasons import wrong_before
 
 # Elementwise in float32, kept away from zero: rounding makes 1e-7, an approximated error function some 1e-6.
 _MOST = 1e-5

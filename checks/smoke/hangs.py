@@ -1,13 +1,13 @@
 """A test did not end."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import SmokeRun
-from gpudoctor.formats.dying_words import dying_words
-from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.remedies.smoke import again
+from gpudoctor.fixes.smoke import again
+from gpudoctor.parsers.crash_output import dying_words
+from gpudoctor.queries.smoke import OnRun, called, ended, sentence, smoke_runs
+from gpudoctor.queries.smoke_cause_groups import MEMORY, NOT_RUNNING
 from gpudoctor.tasks import Shell, as_root, filtered, query
-from gpudoctor.tasks.blanks import PID
-from gpudoctor.views.smoke import OnRun, called, ended, sentence, smoke_runs
-from gpudoctor.views.smoke_reasons import MEMORY, NOT_RUNNING
+from gpudoctor.tasks.placeholders import PID
 
 
 def _fixes(on: OnRun) -> tuple[Fix, ...]:

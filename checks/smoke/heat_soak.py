@@ -2,14 +2,14 @@
 
 from functools import partial
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import SmokeTest
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes.smoke import LONG, again, clocks
 from gpudoctor.maybe import known_or
-from gpudoctor.remedies.smoke import LONG, again, clocks
+from gpudoctor.queries.smoke import OnTests, each, gpu_tests, sentence
+from gpudoctor.queries.smoke_cause_groups import SLOW
+from gpudoctor.queries.smoke_speed import idle
 from gpudoctor.tasks import query
-from gpudoctor.views.smoke import OnTests, each, gpu_tests, sentence
-from gpudoctor.views.smoke_reasons import SLOW
-from gpudoctor.views.smoke_speed import idle
 
 _LESS = 0.90
 

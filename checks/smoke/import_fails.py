@@ -1,10 +1,10 @@
 """A framework that was to be tested does not import."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.smoke import again, updated
 from gpudoctor.knowledge import import_errors
-from gpudoctor.remedies.smoke import again, updated
-from gpudoctor.views.smoke import OnRun, backend_name, quoted, sentence, smoke_runs
-from gpudoctor.views.smoke_reasons import NOT_RUNNING
+from gpudoctor.queries.smoke import OnRun, backend_name, quoted, sentence, smoke_runs
+from gpudoctor.queries.smoke_cause_groups import NOT_RUNNING
 
 
 def _fixes(on: OnRun) -> tuple[Fix, ...]:

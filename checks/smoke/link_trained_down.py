@@ -1,12 +1,12 @@
 """Under load the PCIe link is slower than card and slot allow."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import SmokeTest
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes.smoke import on_gpu
 from gpudoctor.maybe import known
-from gpudoctor.remedies.smoke import on_gpu
+from gpudoctor.queries.gpus import has_slot, possible, virtual
+from gpudoctor.queries.smoke import TOLD, OnDevice, each, smoke_gpus
 from gpudoctor.tasks import filtered, query
-from gpudoctor.views.gpus import has_slot, possible, virtual
-from gpudoctor.views.smoke import TOLD, OnDevice, each, smoke_gpus
 
 # Links sleep in a low generation and train up under load: only a test that copies shows what they can do.
 _COPIES = ("transfer", "overlap")

@@ -2,12 +2,12 @@
 
 from functools import partial
 
-from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.remedies.smoke import again
-from gpudoctor.subjects import on_wsl
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.smoke import again
+from gpudoctor.queries.smoke import OnTests, gpu_tests, sentence
+from gpudoctor.targets import on_wsl
 from gpudoctor.tasks import Shell, cmd
-from gpudoctor.tasks.blanks import REST
-from gpudoctor.views.smoke import OnTests, gpu_tests, sentence
+from gpudoctor.tasks.placeholders import REST
 
 
 def _fixes(on: OnTests) -> tuple[Fix, ...]:

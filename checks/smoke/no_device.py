@@ -1,12 +1,12 @@
 """A backend reached no GPU although the machine has one."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.remedies.smoke import again, updated
-from gpudoctor.subjects import cards_of, gpus_of
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.smoke import again, updated
+from gpudoctor.queries.gpus import amd_gpus, nvidia_gpus
+from gpudoctor.queries.smoke import OnRun, gpu_runs, quoted, sentence
+from gpudoctor.queries.smoke_cause_groups import NOT_RUNNING
+from gpudoctor.targets import cards_of, gpus_of
 from gpudoctor.tasks import query
-from gpudoctor.views.gpus import amd_gpus, nvidia_gpus
-from gpudoctor.views.smoke import OnRun, gpu_runs, quoted, sentence
-from gpudoctor.views.smoke_reasons import NOT_RUNNING
 
 
 def _fixes(on: OnRun) -> tuple[Fix, ...]:

@@ -2,13 +2,13 @@
 
 from functools import partial
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.smoke import again, unset
 from gpudoctor.maybe import UnknownFactError
-from gpudoctor.remedies.smoke import again, unset
-from gpudoctor.subjects import on_wsl
+from gpudoctor.queries.smoke import OnTests, gpu_tests, noted, sentence
+from gpudoctor.queries.smoke_speed import idle
+from gpudoctor.targets import on_wsl
 from gpudoctor.tasks import filtered, query
-from gpudoctor.views.smoke import OnTests, gpu_tests, noted, sentence
-from gpudoctor.views.smoke_speed import idle
 
 _WELL, _NONE = 0.80, 0.40
 _BLOCKING = ("CUDA_LAUNCH_BLOCKING", "HIP_LAUNCH_BLOCKING", "AMD_SERIALIZE_KERNEL", "AMD_SERIALIZE_COPY")

@@ -2,11 +2,11 @@
 
 from functools import partial
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import SmokeTest
-from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.remedies.smoke import hardware
-from gpudoctor.views.smoke import OnTests, count, dtype_of, each, gpu_tests, many, sentence
-from gpudoctor.views.smoke_reasons import wrong_before
+from gpudoctor.fixes.smoke import hardware
+from gpudoctor.queries.smoke import OnTests, count, dtype_of, each, gpu_tests, many, sentence
+from gpudoctor.queries.smoke_cause_groups import wrong_before
 
 # These call cuBLAS with one stream, for which it promises the same bits. Compilers (XLA) and rocBLAS, which may sum
 # by atomic additions, promise less.

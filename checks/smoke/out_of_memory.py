@@ -1,9 +1,9 @@
 """A test did not get the memory that it needs."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.remedies.smoke import again
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.smoke import again
+from gpudoctor.queries.smoke import OnRun, called, ended, quoted, sentence, smoke_runs
 from gpudoctor.tasks import filtered, query
-from gpudoctor.views.smoke import OnRun, called, ended, quoted, sentence, smoke_runs
 
 
 def _fixes(on: OnRun) -> tuple[Fix, ...]:

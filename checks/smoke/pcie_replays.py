@@ -1,9 +1,9 @@
 """Packets had to be sent again over the PCIe link."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.remedies.smoke import on_gpu
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.smoke import on_gpu
+from gpudoctor.queries.smoke import OnDevice, called, growth, smoke_gpus
 from gpudoctor.tasks import filtered, query
-from gpudoctor.views.smoke import OnDevice, called, growth, smoke_gpus
 
 # DCGM fails a GPU above 80 a minute. A few come with every change of the link's generation, in however short a test.
 _A_MINUTE, _FEW = 80.0, 8

@@ -2,12 +2,12 @@
 
 from functools import partial
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import SmokeTest
-from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.remedies.smoke import again
+from gpudoctor.fixes.smoke import again
+from gpudoctor.queries.smoke import OnTests, dtype_of, each, gpu_tests, sentence
+from gpudoctor.queries.smoke_errors import BOUNDS, errors, kinds
 from gpudoctor.tasks import code
-from gpudoctor.views.smoke import OnTests, dtype_of, each, gpu_tests, sentence
-from gpudoctor.views.smoke_errors import BOUNDS, errors, kinds
 
 
 def _fixes(on: OnTests) -> tuple[Fix, ...]:

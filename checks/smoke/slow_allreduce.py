@@ -4,13 +4,13 @@ from functools import partial
 
 import msgspec
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import SmokeTest
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes.smoke import again
 from gpudoctor.maybe import UnknownFactError
-from gpudoctor.remedies.smoke import again
+from gpudoctor.queries.smoke import OnTests, each, gpu_tests, sentence
+from gpudoctor.queries.smoke_speed import ALLREDUCE, share
 from gpudoctor.tasks import filtered, query
-from gpudoctor.views.smoke import OnTests, each, gpu_tests, sentence
-from gpudoctor.views.smoke_speed import ALLREDUCE, share
 
 _OVER_LINKS = ("nccl", "rccl")  # transports that take the links between GPUs
 

@@ -2,11 +2,11 @@
 
 from functools import partial
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import SmokeTest
-from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.remedies.smoke import again, updated
+from gpudoctor.fixes.smoke import again, updated
+from gpudoctor.queries.smoke import OnTests, cuda_tests, dtype_of, each, sentence
 from gpudoctor.tasks import export, unset
-from gpudoctor.views.smoke import OnTests, cuda_tests, dtype_of, each, sentence
 
 # Loading the library and its kernel takes 0.05 to 0.5 s; compiling a library's kernels from PTX takes many seconds.
 _LONG = 10.0

@@ -2,16 +2,16 @@
 
 from functools import partial
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.smoke import again
 from gpudoctor.knowledge import pcie
 from gpudoctor.maybe import known_or
-from gpudoctor.remedies.smoke import again
+from gpudoctor.queries.gpus import hypervisor
+from gpudoctor.queries.smoke import OnTests, gpu_tests, sentence
+from gpudoctor.queries.smoke_cause_groups import LINK
+from gpudoctor.queries.smoke_speed import Share, share
 from gpudoctor.tasks import cmd, filtered, query
-from gpudoctor.tasks.blanks import PROGRAM
-from gpudoctor.views.gpus import hypervisor
-from gpudoctor.views.smoke import OnTests, gpu_tests, sentence
-from gpudoctor.views.smoke_reasons import LINK
-from gpudoctor.views.smoke_speed import Share, share
+from gpudoctor.tasks.placeholders import PROGRAM
 
 # Healthy links carry 0.79 to 0.88 of their rate (nvbandwidth, ml-engineering); Azure takes out H100 nodes under 0.76,
 # A100 nodes under 0.67, V100 nodes under 0.60.

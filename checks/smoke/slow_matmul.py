@@ -2,14 +2,14 @@
 
 from functools import partial
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import SmokeTest
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes.smoke import again, clocks, updated
 from gpudoctor.maybe import UnknownFactError
-from gpudoctor.remedies.smoke import again, clocks, updated
-from gpudoctor.views.smoke import OnTests, dtype_of, each, gpu_tests, sentence
-from gpudoctor.views.smoke_limits import FEWEST_WAVES, waves
-from gpudoctor.views.smoke_reasons import SLOW
-from gpudoctor.views.smoke_speed import product_lines, share
+from gpudoctor.queries.smoke import OnTests, dtype_of, each, gpu_tests, sentence
+from gpudoctor.queries.smoke_cause_groups import SLOW
+from gpudoctor.queries.smoke_limits import FEWEST_WAVES, waves
+from gpudoctor.queries.smoke_speed import product_lines, share
 
 
 def _fixes(on: OnTests) -> tuple[Fix, ...]:

@@ -2,11 +2,11 @@
 
 from functools import partial
 
-from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.remedies.smoke import again, clocks
-from gpudoctor.views.smoke import OnTests, gpu_tests, sentence
-from gpudoctor.views.smoke_reasons import SLOW
-from gpudoctor.views.smoke_speed import memory_lines, share
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.smoke import again, clocks
+from gpudoctor.queries.smoke import OnTests, gpu_tests, sentence
+from gpudoctor.queries.smoke_cause_groups import SLOW
+from gpudoctor.queries.smoke_speed import memory_lines, share
 
 
 def _fixes(on: OnTests) -> tuple[Fix, ...]:

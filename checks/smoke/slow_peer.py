@@ -2,12 +2,12 @@
 
 from functools import partial
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import SmokeTest
-from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.remedies.smoke import again
+from gpudoctor.fixes.smoke import again
+from gpudoctor.queries.smoke import OnTests, each, gpu_tests, sentence
+from gpudoctor.queries.smoke_speed import PEER, share
 from gpudoctor.tasks import query
-from gpudoctor.views.smoke import OnTests, each, gpu_tests, sentence
-from gpudoctor.views.smoke_speed import PEER, share
 
 _SHOWN = 4  # pairs that a sentence names
 

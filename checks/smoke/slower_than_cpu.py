@@ -2,12 +2,12 @@
 
 from functools import partial
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import SmokeTest
-from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.remedies.smoke import again, clocks
-from gpudoctor.views.smoke import OnTests, dtype_of, each, gpu_tests, sentence
-from gpudoctor.views.smoke_reasons import SLOW
-from gpudoctor.views.smoke_speed import idle
+from gpudoctor.fixes.smoke import again, clocks
+from gpudoctor.queries.smoke import OnTests, dtype_of, each, gpu_tests, sentence
+from gpudoctor.queries.smoke_cause_groups import SLOW
+from gpudoctor.queries.smoke_speed import idle
 
 _LARGE = "speed-up 256"  # a small batch waits for its kernels to start, on the fastest GPU too
 

@@ -1,10 +1,10 @@
 """One GPU is slower than the others of its kind."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.remedies.smoke import again, clocks
-from gpudoctor.views.smoke import OnRun, sentence
-from gpudoctor.views.smoke_equals import behind, sisters
-from gpudoctor.views.smoke_reasons import SLOW
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.smoke import again, clocks
+from gpudoctor.queries.smoke import OnRun, sentence
+from gpudoctor.queries.smoke_cause_groups import SLOW
+from gpudoctor.queries.smoke_peers import behind, sisters
 
 # Between equal GPUs of one node 5 per cent are normal (stas00/ml-engineering).
 _LEAST = 0.92

@@ -2,12 +2,12 @@
 
 from functools import partial
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import SmokeTest
-from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.remedies.smoke import again, clocks, updated
-from gpudoctor.views.smoke import OnTests, dtype_of, each, gpu_tests, sentence
-from gpudoctor.views.smoke_reasons import SLOW
-from gpudoctor.views.smoke_speed import product_lines, share
+from gpudoctor.fixes.smoke import again, clocks, updated
+from gpudoctor.queries.smoke import OnTests, dtype_of, each, gpu_tests, sentence
+from gpudoctor.queries.smoke_cause_groups import SLOW
+from gpudoctor.queries.smoke_speed import product_lines, share
 
 # The CUDA cores' own rate in 16 bits is 0.14 of the tensor cores' on an H100, 0.25 on an A100; a library that falls
 # back on them reaches part of that.

@@ -2,14 +2,14 @@
 
 from functools import partial
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import SmokeTest
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes.smoke import again, unset
 from gpudoctor.maybe import phrase
-from gpudoctor.remedies.smoke import again, unset
+from gpudoctor.queries.smoke import OnTests, dtype_of, sentence, smoke_tests
+from gpudoctor.queries.smoke_errors import kinds, wrong
+from gpudoctor.queries.smoke_training import OVERRIDE, is_tf32
 from gpudoctor.tasks import Task, Variable, code
-from gpudoctor.views.smoke import OnTests, dtype_of, sentence, smoke_tests
-from gpudoctor.views.smoke_errors import kinds, wrong
-from gpudoctor.views.smoke_training import OVERRIDE, is_tf32
 
 _SWITCHES: dict[str, Task] = {
     "pytorch": code("torch.backends.cuda.matmul.allow_tf32 = False; torch.backends.cudnn.allow_tf32 = False"),

@@ -1,12 +1,12 @@
 """The GPU slowed down under load."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import SmokeTest
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes.limits import lower
+from gpudoctor.fixes.smoke import on_gpu
 from gpudoctor.maybe import known, known_or
-from gpudoctor.remedies.limits import lower
-from gpudoctor.remedies.smoke import on_gpu
+from gpudoctor.queries.smoke import TOLD, OnDevice, each, smoke_gpus
 from gpudoctor.tasks import query
-from gpudoctor.views.smoke import TOLD, OnDevice, each, smoke_gpus
 
 _LOADS = ("matmul", "stress")  # the tests that keep the processors busy
 # Reasons by NVML: what protects the hardware, and what only keeps it at its target.

@@ -2,13 +2,13 @@
 
 from functools import partial
 
-from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.remedies.smoke import again
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.smoke import again
+from gpudoctor.queries.gpus import has_slot
+from gpudoctor.queries.smoke import OnTests, gpu_tests, sentence
+from gpudoctor.queries.smoke_cause_groups import LINK
+from gpudoctor.queries.smoke_speed import idle
 from gpudoctor.tasks import query
-from gpudoctor.views.gpus import has_slot
-from gpudoctor.views.smoke import OnTests, gpu_tests, sentence
-from gpudoctor.views.smoke_reasons import LINK
-from gpudoctor.views.smoke_speed import idle
 
 # nvbandwidth's and others' results differ by 1 to 6 per cent between the ways.
 _UNEVEN, _VERY = 0.15, 0.50

@@ -2,13 +2,13 @@
 
 from functools import partial
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import SmokeTest
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes.smoke import hardware
 from gpudoctor.maybe import known_or
-from gpudoctor.remedies.smoke import hardware
-from gpudoctor.views.smoke import OnTests, count, dtype_of, each, many, sentence, smoke_tests
-from gpudoctor.views.smoke_errors import kind_of
-from gpudoctor.views.smoke_reasons import wrong_before
+from gpudoctor.queries.smoke import OnTests, count, dtype_of, each, many, sentence, smoke_tests
+from gpudoctor.queries.smoke_cause_groups import wrong_before
+from gpudoctor.queries.smoke_errors import kind_of
 
 
 def _fixes(on: OnTests) -> tuple[Fix, ...]:

@@ -2,11 +2,11 @@
 
 from functools import partial
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import SmokeTest
-from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.remedies.smoke import hardware
-from gpudoctor.views.smoke import OnTests, count, each, many, sentence, smoke_tests
-from gpudoctor.views.smoke_reasons import wrong_before
+from gpudoctor.fixes.smoke import hardware
+from gpudoctor.queries.smoke import OnTests, count, each, many, sentence, smoke_tests
+from gpudoctor.queries.smoke_cause_groups import wrong_before
 
 
 def _fixes(on: OnTests) -> tuple[Fix, ...]:

@@ -2,11 +2,11 @@
 
 from functools import partial
 
-from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.remedies.smoke import hardware
-from gpudoctor.views.smoke import OnTests, each, sentence, smoke_tests
-from gpudoctor.views.smoke_errors import wrong
-from gpudoctor.views.smoke_reasons import wrong_before
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.smoke import hardware
+from gpudoctor.queries.smoke import OnTests, each, sentence, smoke_tests
+from gpudoctor.queries.smoke_cause_groups import wrong_before
+from gpudoctor.queries.smoke_errors import wrong
 
 
 def _fixes(on: OnTests) -> tuple[Fix, ...]:

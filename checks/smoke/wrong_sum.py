@@ -4,11 +4,11 @@ from functools import partial
 
 import msgspec
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import SmokeTest
-from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.remedies.smoke import again
-from gpudoctor.views.smoke import OnTests, count, each, many, sentence, smoke_tests
-from gpudoctor.views.smoke_reasons import MEMORY
+from gpudoctor.fixes.smoke import again
+from gpudoctor.queries.smoke import OnTests, count, each, many, sentence, smoke_tests
+from gpudoctor.queries.smoke_cause_groups import MEMORY
 
 
 def _fixes(on: OnTests) -> tuple[Fix, ...]:

@@ -2,11 +2,11 @@
 
 from functools import partial
 
-from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.remedies.smoke import again, hardware, updated
-from gpudoctor.views.smoke import OnTests, sentence, smoke_tests
-from gpudoctor.views.smoke_reasons import wrong_before
-from gpudoctor.views.smoke_training import faults, inexact, is_tf32, may_be_tf32
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.smoke import again, hardware, updated
+from gpudoctor.queries.smoke import OnTests, sentence, smoke_tests
+from gpudoctor.queries.smoke_cause_groups import wrong_before
+from gpudoctor.queries.smoke_training import faults, inexact, is_tf32, may_be_tf32
 
 _EITHER = (
     "Every gradient is a little off. Convolutions in TF32 do that although it was switched off for them, and so does a "

@@ -2,16 +2,16 @@
 
 import re
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.digits import number_of
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.knowledge.drivers import drivers, newest_branch
 from gpudoctor.knowledge.kernels import version
 from gpudoctor.knowledge.newest import newest
 from gpudoctor.maybe import Maybe, known_or, present, text_of
-from gpudoctor.subjects import NAMES, machine
+from gpudoctor.queries.driver import driver_version
+from gpudoctor.targets import NAMES, machine
 from gpudoctor.tasks import cmd, query
-from gpudoctor.views.driver import driver_version
 
 
 def _fixes(_: Facts) -> tuple[Fix, ...]:

@@ -1,14 +1,14 @@
 """TensorFlow without code for a GPU's compute capability."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Gpu
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes.frameworks import newer_tensorflow, tensorflow_image, tensorflow_verify
+from gpudoctor.fixes.python import install, python_minor
 from gpudoctor.knowledge import tensorflow
 from gpudoctor.maybe import known, present, text_of
-from gpudoctor.remedies.frameworks import newer_tensorflow, tensorflow_image, tensorflow_verify
-from gpudoctor.remedies.python import install, python_minor
-from gpudoctor.subjects import OnFramework, tensorflows
-from gpudoctor.views.capability import compiled_for, covers, gpu_words, severity_of, side, words
-from gpudoctor.views.gpus import visible_gpus
+from gpudoctor.queries.capability import compiled_for, covers, gpu_words, severity_of, side, words
+from gpudoctor.queries.gpus import visible_gpus
+from gpudoctor.targets import OnFramework, tensorflows
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:

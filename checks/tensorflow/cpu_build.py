@@ -1,14 +1,14 @@
 """TensorFlow without GPU support beside an NVIDIA GPU."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.frameworks import newer_tensorflow, tensorflow_image
+from gpudoctor.fixes.python import conda_install, conda_of, uninstall
 from gpudoctor.knowledge import tensorflow
 from gpudoctor.maybe import known, phrase, present, text_of
-from gpudoctor.remedies.frameworks import newer_tensorflow, tensorflow_image
-from gpudoctor.remedies.python import conda_install, conda_of, uninstall
-from gpudoctor.subjects import OnFramework, gpu_name, tensorflows
-from gpudoctor.views.frameworks import is_sole
-from gpudoctor.views.gpus import nvidia_gpus
-from gpudoctor.views.packages import numbers
+from gpudoctor.queries.frameworks import is_sole
+from gpudoctor.queries.gpus import nvidia_gpus
+from gpudoctor.queries.packages import numbers
+from gpudoctor.targets import OnFramework, gpu_name, tensorflows
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:

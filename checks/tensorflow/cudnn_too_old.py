@@ -1,14 +1,14 @@
 """TensorFlow with a cuDNN older than the one it was compiled with."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Need
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes.frameworks import tensorflow_verify
+from gpudoctor.fixes.python import install
 from gpudoctor.maybe import known, present, text_of
-from gpudoctor.remedies.frameworks import tensorflow_verify
-from gpudoctor.remedies.python import install
-from gpudoctor.subjects import OnFramework, tensorflows
-from gpudoctor.views.gpus import nvidia_gpus
-from gpudoctor.views.libraries import family, needs_of
-from gpudoctor.views.packages import major, numbers, wheels
+from gpudoctor.queries.gpus import nvidia_gpus
+from gpudoctor.queries.libraries import family, needs_of
+from gpudoctor.queries.packages import major, numbers, wheels
+from gpudoctor.targets import OnFramework, tensorflows
 
 
 def _cudnn(on: OnFramework) -> Need | None:

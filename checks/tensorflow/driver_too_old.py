@@ -1,13 +1,13 @@
 """TensorFlow for a CUDA major that the driver does not run."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.cuda import newer_driver
+from gpudoctor.fixes.frameworks import newer_tensorflow
 from gpudoctor.maybe import present
-from gpudoctor.remedies.cuda import newer_driver
-from gpudoctor.remedies.frameworks import newer_tensorflow
-from gpudoctor.subjects import OnFramework, tensorflows
-from gpudoctor.views.driver_age import behind_framework
-from gpudoctor.views.reasons import CUDA_SYSTEM
-from gpudoctor.views.tensorflow import severity_of
+from gpudoctor.queries.cause_groups import CUDA_SYSTEM
+from gpudoctor.queries.driver_floor import behind_framework
+from gpudoctor.queries.tensorflow import severity_of
+from gpudoctor.targets import OnFramework, tensorflows
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:

@@ -1,13 +1,13 @@
 """TF_USE_LEGACY_KERAS without tf-keras."""
 
-from gpudoctor.judge import Fix, Severity, check
+from gpudoctor.check_engine import Fix, Severity, check
+from gpudoctor.fixes.frameworks import verify
+from gpudoctor.fixes.python import install
 from gpudoctor.knowledge.python_rules import python_rules
 from gpudoctor.maybe import known, present
-from gpudoctor.remedies.frameworks import verify
-from gpudoctor.remedies.python import install
-from gpudoctor.subjects import OnFramework, tensorflows
+from gpudoctor.queries.packages import numbers, package
+from gpudoctor.targets import OnFramework, tensorflows
 from gpudoctor.tasks import export, unset
-from gpudoctor.views.packages import numbers, package
 
 _ON = ("1", "true", "True")
 

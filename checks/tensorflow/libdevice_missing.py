@@ -1,12 +1,12 @@
 """TensorFlow without libdevice, which XLA needs to compile."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.python import conda_install, conda_of, install, lasting
 from gpudoctor.maybe import known, present
-from gpudoctor.remedies.python import conda_install, conda_of, install, lasting
-from gpudoctor.subjects import OnFramework, tensorflows
+from gpudoctor.queries.gpus import nvidia_gpus
+from gpudoctor.queries.packages import major, wheels
+from gpudoctor.targets import OnFramework, tensorflows
 from gpudoctor.tasks import export, unset
-from gpudoctor.views.gpus import nvidia_gpus
-from gpudoctor.views.packages import major, wheels
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:

@@ -1,11 +1,11 @@
 """TensorFlow without the CUDA libraries that it opens."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.remedies.frameworks import tensorflow_with_cuda
-from gpudoctor.subjects import OnFramework, tensorflows
-from gpudoctor.views.libraries import other_majors
-from gpudoctor.views.packages import wheels
-from gpudoctor.views.tensorflow import cuda_of, in_wheels, missing, severity_of, words_of_dlopen
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.frameworks import tensorflow_with_cuda
+from gpudoctor.queries.libraries import other_majors
+from gpudoctor.queries.packages import wheels
+from gpudoctor.queries.tensorflow import cuda_of, in_wheels, missing, severity_of, words_of_dlopen
+from gpudoctor.targets import OnFramework, tensorflows
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:

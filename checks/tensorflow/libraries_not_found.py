@@ -1,11 +1,11 @@
 """TensorFlow that does not look into the wheels that it brought."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.frameworks import newer_tensorflow, tensorflow_verify
 from gpudoctor.maybe import present
-from gpudoctor.remedies.frameworks import newer_tensorflow, tensorflow_verify
-from gpudoctor.subjects import OnFramework, tensorflows
+from gpudoctor.queries.tensorflow import in_wheels, missing, severity_of, words_of_dlopen
+from gpudoctor.targets import OnFramework, tensorflows
 from gpudoctor.tasks import export, unset
-from gpudoctor.views.tensorflow import in_wheels, missing, severity_of, words_of_dlopen
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:

@@ -1,10 +1,10 @@
 """The package tensorflow-gpu, which no longer contains TensorFlow."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.frameworks import newer_tensorflow, tensorflow_verify
+from gpudoctor.fixes.python import install, uninstall
 from gpudoctor.maybe import phrase, present
-from gpudoctor.remedies.frameworks import newer_tensorflow, tensorflow_verify
-from gpudoctor.remedies.python import install, uninstall
-from gpudoctor.subjects import OnFramework, tensorflows
+from gpudoctor.targets import OnFramework, tensorflows
 
 _DEAD = ("tensorflow-gpu", "tf-nightly-gpu")
 

@@ -1,13 +1,13 @@
 """Two TensorFlow packages in one folder."""
 
-from gpudoctor.facts import Overlap
-from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.remedies.frameworks import newer_tensorflow
-from gpudoctor.remedies.python import uninstall
-from gpudoctor.subjects import OnFramework, has_nvidia, tensorflows
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.facts import FileOverlap
+from gpudoctor.fixes.frameworks import newer_tensorflow
+from gpudoctor.fixes.python import uninstall
+from gpudoctor.targets import OnFramework, has_nvidia, tensorflows
 
 
-def _overlap(on: OnFramework) -> Overlap | None:
+def _overlap(on: OnFramework) -> FileOverlap | None:
     names = {on.framework.distribution, *(name for name, _ in on.framework.others)}
     return next((o for o in on.python.overlaps if len(names & set(o.packages)) > 1), None)
 

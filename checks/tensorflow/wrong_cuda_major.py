@@ -1,12 +1,12 @@
 """TensorFlow for one CUDA major beside the libraries of another."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.environment import own_environment
+from gpudoctor.fixes.frameworks import newer_tensorflow, tensorflow_with_cuda
 from gpudoctor.maybe import phrase
-from gpudoctor.remedies.environment import own_environment
-from gpudoctor.remedies.frameworks import newer_tensorflow, tensorflow_with_cuda
-from gpudoctor.subjects import OnFramework, tensorflows
-from gpudoctor.views.libraries import family, other_majors
-from gpudoctor.views.tensorflow import cuda_of, in_wheels, missing, severity_of, words_of_dlopen
+from gpudoctor.queries.libraries import family, other_majors
+from gpudoctor.queries.tensorflow import cuda_of, in_wheels, missing, severity_of, words_of_dlopen
+from gpudoctor.targets import OnFramework, tensorflows
 
 _CUDNN = (
     "cuDNN's major version is part of its file name. TensorFlow up to 2.17 is built with cuDNN 8, from 2.18 on with 9; "

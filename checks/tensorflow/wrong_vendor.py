@@ -1,13 +1,13 @@
 """TensorFlow built for CUDA beside AMD GPUs."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.frameworks import tensorflow_verify
+from gpudoctor.fixes.python import install, lasting, uninstall
 from gpudoctor.maybe import known
-from gpudoctor.remedies.frameworks import tensorflow_verify
-from gpudoctor.remedies.python import install, lasting, uninstall
-from gpudoctor.subjects import OnFramework, gpu_name, tensorflows
-from gpudoctor.views.frameworks import is_sole
-from gpudoctor.views.gpus import amd_alone
-from gpudoctor.views.packages import numbers
+from gpudoctor.queries.frameworks import is_sole
+from gpudoctor.queries.gpus import amd_alone
+from gpudoctor.queries.packages import numbers
+from gpudoctor.targets import OnFramework, gpu_name, tensorflows
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:

@@ -1,13 +1,13 @@
 """A variable is named nearly like CUDA_VISIBLE_DEVICES."""
 
+from gpudoctor.check_engine import Fix, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.formats.spelling import nearest
-from gpudoctor.judge import Fix, Severity, check
+from gpudoctor.fixes.variables import assign, unset
 from gpudoctor.maybe import present
-from gpudoctor.remedies.variables import assign, unset
-from gpudoctor.subjects import nvidia_machine
+from gpudoctor.parsers.spelling import nearest
+from gpudoctor.queries.visibility import CUDA
+from gpudoctor.targets import nvidia_machine
 from gpudoctor.tasks import filtered, query
-from gpudoctor.views.visibility import CUDA
 
 
 def _misspelt(facts: Facts) -> str | None:

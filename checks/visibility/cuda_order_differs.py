@@ -1,14 +1,14 @@
 """CUDA counts the GPUs in another order than nvidia-smi, so a mask takes another GPU than was meant."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.digits import number_of
 from gpudoctor.facts import Facts, Gpu
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes.variables import assign
 from gpudoctor.maybe import known
-from gpudoctor.remedies.variables import assign
-from gpudoctor.subjects import gpu_name, gpus_of
+from gpudoctor.queries.driver import several_gpus
+from gpudoctor.queries.visibility import CUDA
+from gpudoctor.targets import gpu_name, gpus_of
 from gpudoctor.tasks import filtered, query
-from gpudoctor.views.driver import several_gpus
-from gpudoctor.views.visibility import CUDA
 
 ORDER = "CUDA_DEVICE_ORDER"
 

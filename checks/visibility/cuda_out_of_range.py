@@ -1,10 +1,10 @@
 """CUDA_VISIBLE_DEVICES names a GPU that is not there."""
 
+from gpudoctor.check_engine import Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Problem, Severity, check
-from gpudoctor.remedies.visibility import cuda_fixes
-from gpudoctor.subjects import nvidia_machine
-from gpudoctor.views.visibility import cuda_problem
+from gpudoctor.fixes.visibility import cuda_fixes
+from gpudoctor.queries.visibility import cuda_problem
+from gpudoctor.targets import nvidia_machine
 
 
 @check(

@@ -1,11 +1,11 @@
 """A mask hides every AMD GPU."""
 
+from gpudoctor.check_engine import Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Problem, Severity, check
+from gpudoctor.fixes.visibility import amd_fixes
 from gpudoctor.maybe import present
-from gpudoctor.remedies.visibility import amd_fixes
-from gpudoctor.subjects import amd_compute
-from gpudoctor.views.visibility import amd_masks, amd_wrong, is_multiplied
+from gpudoctor.queries.visibility import amd_masks, amd_wrong, is_multiplied
+from gpudoctor.targets import amd_compute
 
 
 @check(

@@ -1,12 +1,12 @@
 """A mask names an AMD GPU that is not there."""
 
+from gpudoctor.check_engine import Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.formats.visible_devices import Mask
-from gpudoctor.judge import Problem, Severity, check
+from gpudoctor.fixes.visibility import amd_fixes
 from gpudoctor.maybe import present
-from gpudoctor.remedies.visibility import amd_fixes
-from gpudoctor.subjects import amd_compute
-from gpudoctor.views.visibility import ROCR, amd_masks, amd_wrong, is_multiplied
+from gpudoctor.parsers.visible_devices import Mask
+from gpudoctor.queries.visibility import ROCR, amd_masks, amd_wrong, is_multiplied
+from gpudoctor.targets import amd_compute
 
 
 @check(

@@ -1,11 +1,11 @@
 """A mask leaves only the integrated GPU."""
 
+from gpudoctor.check_engine import Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Problem, Severity, check
+from gpudoctor.fixes.visibility import amd_fixes
 from gpudoctor.maybe import known, known_or
-from gpudoctor.remedies.visibility import amd_fixes
-from gpudoctor.subjects import amd_compute
-from gpudoctor.views.visibility import amd_masks
+from gpudoctor.queries.visibility import amd_masks
+from gpudoctor.targets import amd_compute
 
 
 @check(

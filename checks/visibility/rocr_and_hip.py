@@ -1,11 +1,11 @@
 """ROCR_VISIBLE_DEVICES and HIP_VISIBLE_DEVICES set together leave too few GPUs."""
 
+from gpudoctor.check_engine import Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Problem, Severity, check
+from gpudoctor.fixes.visibility import amd_fixes
 from gpudoctor.maybe import present
-from gpudoctor.remedies.visibility import amd_fixes
-from gpudoctor.subjects import amd_compute
-from gpudoctor.views.visibility import amd_masks, is_multiplied
+from gpudoctor.queries.visibility import amd_masks, is_multiplied
+from gpudoctor.targets import amd_compute
 
 
 @check(

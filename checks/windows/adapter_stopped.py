@@ -1,10 +1,10 @@
 """A graphics adapter that the Device Manager shows with an error."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.knowledge import nt
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.knowledge import windows
 from gpudoctor.maybe import present
+from gpudoctor.queries.windows import OnAdapter, windows_adapters
 from gpudoctor.tasks import query, sentence
-from gpudoctor.views.nt import OnAdapter, windows_adapters
 
 _DRIVERS = {
     "NVIDIA": "https://www.nvidia.com/en-us/drivers/",
@@ -14,7 +14,7 @@ _DRIVERS = {
 
 
 def _fixes(on: OnAdapter) -> tuple[Fix, ...]:
-    kind = (nt.meaning(on.adapter.problem or 0) or ("", ""))[1]
+    kind = (windows.meaning(on.adapter.problem or 0) or ("", ""))[1]
     look = (query("devmgmt.msc"),)
     if kind == "enable":
         says = f"Enable {on.adapter.name} in the Device Manager, under Display adapters."
@@ -47,7 +47,7 @@ def _fixes(on: OnAdapter) -> tuple[Fix, ...]:
 def adapter_stopped(on: OnAdapter) -> Problem | None:
     """It has a code; graphics in the processor that somebody disabled is no problem, nor is a missing driver here."""
     code = on.adapter.problem
-    found = nt.meaning(code) if code else None
+    found = windows.meaning(code) if code else None
     if found is None or code == 28 or (code == 22 and on.maker == "Intel"):
         return None
     severity = None if on.maker == "NVIDIA" and code != 22 else Severity.WARNING

@@ -2,14 +2,14 @@
 
 import re
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.python import install
 from gpudoctor.knowledge.kernels import version
 from gpudoctor.maybe import known_or
-from gpudoctor.remedies.python import install
-from gpudoctor.subjects import OnLive
+from gpudoctor.queries.frameworks import first_line
+from gpudoctor.queries.windows import windows_frameworks
+from gpudoctor.targets import OnLive
 from gpudoctor.tasks import cmd, query
-from gpudoctor.views.frameworks import first_line
-from gpudoctor.views.nt import windows_frameworks
 
 RUNTIME = "https://aka.ms/vs/17/release/vc_redist.x64.exe"
 _SAYS = re.compile(r"\[WinError (?:126|127|1114)\]|DLL load failed")

@@ -1,9 +1,9 @@
 """A GPU that runs with Microsoft's basic driver, or with none."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.maybe import present
+from gpudoctor.queries.windows import OnAdapter, windows_adapters
 from gpudoctor.tasks import query
-from gpudoctor.views.nt import OnAdapter, windows_adapters
 
 _PAGES = {
     "NVIDIA": "https://www.nvidia.com/en-us/drivers/",

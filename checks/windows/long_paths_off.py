@@ -1,10 +1,10 @@
 """Paths are cut at 260 characters, and the packages lie deep."""
 
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
-from gpudoctor.subjects import OnPython
+from gpudoctor.queries.windows import windows_pythons
+from gpudoctor.targets import OnPython
 from gpudoctor.tasks import Manual, cmd, sentence
-from gpudoctor.views.nt import windows_pythons
 
 # The longest paths in PyTorch's wheel have some 150 characters; beyond 260 Windows refuses a file.
 _DEEP = 110

@@ -1,19 +1,19 @@
 """PyTorch without GPU support beside a Radeon that AMD's wheels serve."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts, PciDevice
-from gpudoctor.judge import Fix, Problem, Severity, check
-from gpudoctor.knowledge import nt
+from gpudoctor.fixes.python import version_of
+from gpudoctor.knowledge import windows
 from gpudoctor.maybe import known, known_or
-from gpudoctor.remedies.python import version_of
-from gpudoctor.subjects import OnFramework, cards_of, has_nvidia
-from gpudoctor.views.nt import windows_torches
+from gpudoctor.queries.windows import windows_torches
+from gpudoctor.targets import OnFramework, cards_of, has_nvidia
 
 _PAGE = "https://rocm.docs.amd.com/projects/radeon-ryzen/en/latest/docs/install/installrad/windows/install-pytorch.html"
 
 
 def _served(facts: Facts) -> PciDevice | None:
     cards = cards_of(facts, "amd")
-    return next((card for card in cards if isinstance(card.gfx, str) and nt.rocm_serves(card.gfx)), None)
+    return next((card for card in cards if isinstance(card.gfx, str) and windows.rocm_serves(card.gfx)), None)
 
 
 @check(

@@ -1,13 +1,13 @@
 """NVML says that the operating system blocks the GPU."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes import wsl
+from gpudoctor.fixes.container import again
 from gpudoctor.maybe import known, known_or, phrase, phrases
-from gpudoctor.remedies import wsl
-from gpudoctor.remedies.container import again
-from gpudoctor.subjects import in_container
+from gpudoctor.queries.containers import windows_gpu
+from gpudoctor.targets import in_container
 from gpudoctor.tasks import as_root, cmd, query
-from gpudoctor.views.containers import windows_gpu
 
 BLOCKED = 17  # NVML_ERROR_OPERATING_SYSTEM
 

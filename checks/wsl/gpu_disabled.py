@@ -1,10 +1,10 @@
 """The GPU is switched off for this WSL distribution."""
 
+from gpudoctor.check_engine import Fix, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Severity, check
+from gpudoctor.fixes import wsl
 from gpudoctor.maybe import known
-from gpudoctor.remedies import wsl
-from gpudoctor.subjects import wsl_machine
+from gpudoctor.targets import wsl_machine
 from gpudoctor.tasks import as_root, query
 
 _FIX = Fix(

@@ -1,11 +1,11 @@
 """The files of the Windows host's driver are not all there."""
 
+from gpudoctor.check_engine import Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Problem, Severity, check
+from gpudoctor.fixes import wsl
 from gpudoctor.maybe import known, phrase, phrases
-from gpudoctor.remedies import wsl
-from gpudoctor.subjects import asked_for_nvidia, in_container
-from gpudoctor.views.containers import windows_gpu
+from gpudoctor.queries.containers import windows_gpu
+from gpudoctor.targets import asked_for_nvidia, in_container
 
 
 @check(

@@ -2,11 +2,11 @@
 
 import re
 
+from gpudoctor.check_engine import Fix, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Severity, check
+from gpudoctor.fixes import wsl
 from gpudoctor.maybe import known
-from gpudoctor.remedies import wsl
-from gpudoctor.subjects import in_container, wsl_machine
+from gpudoctor.targets import in_container, wsl_machine
 
 # The oldest kernel that Microsoft's guide to CUDA in WSL names.
 FIRST = (5, 10, 43)

@@ -1,17 +1,17 @@
 """The Windows driver's libraries lie where the loader does not look."""
 
-from gpudoctor.facts import Facts, Library
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.facts import DriverLibrary, Facts
+from gpudoctor.fixes import wsl
 from gpudoctor.maybe import known
-from gpudoctor.remedies import wsl
-from gpudoctor.subjects import in_container, wsl_machine
+from gpudoctor.queries.driver import OFF_PATH
+from gpudoctor.targets import in_container, wsl_machine
 from gpudoctor.tasks import Edit, Tasks, as_root, filtered, query
-from gpudoctor.views.driver import OFF_PATH
 
 _FILE = "/etc/ld.so.conf.d/ld.wsl.conf"
 
 
-def _off(facts: Facts) -> tuple[Library, ...]:
+def _off(facts: Facts) -> tuple[DriverLibrary, ...]:
     """The Windows driver's copies of libcuda; none where the loader finds any libcuda."""
     copies = known(facts.nvidia.cuda.libraries)
     if any(one.why != OFF_PATH and one.kind != "stub" for one in copies):

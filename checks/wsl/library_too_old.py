@@ -1,13 +1,13 @@
 """A library that WSL's libcuda needs is missing: cuInit 500."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes import wsl
+from gpudoctor.fixes.container import again
 from gpudoctor.maybe import known, phrase, phrases
-from gpudoctor.remedies import wsl
-from gpudoctor.remedies.container import again
-from gpudoctor.subjects import in_container
+from gpudoctor.queries.containers import windows_gpu
+from gpudoctor.targets import in_container
 from gpudoctor.tasks import as_root
-from gpudoctor.views.containers import windows_gpu
 
 NOT_FOUND = 500  # CUDA_ERROR_NOT_FOUND, "named symbol not found"
 

@@ -1,11 +1,11 @@
 """A Linux driver installed inside WSL."""
 
-from gpudoctor.facts import Facts, Library
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.facts import DriverLibrary, Facts
+from gpudoctor.fixes import wsl
+from gpudoctor.fixes.system import family_of, remove
 from gpudoctor.maybe import Unknown, known, known_or
-from gpudoctor.remedies import wsl
-from gpudoctor.remedies.system import family_of, remove
-from gpudoctor.subjects import in_container, wsl_machine
+from gpudoctor.targets import in_container, wsl_machine
 from gpudoctor.tasks import Tasks, as_root, query
 
 # What brings driver files that stand beside or before the Windows driver's.
@@ -29,9 +29,9 @@ def _packages(facts: Facts) -> tuple[tuple[str, str], ...]:
     return tuple(p for p in names if p[0].startswith((*DRIVER, *MORE)) and not p[0].startswith(HARMLESS))
 
 
-def _files(facts: Facts) -> tuple[Library, ...]:
+def _files(facts: Facts) -> tuple[DriverLibrary, ...]:
     """Libraries of a Linux driver; CUDA's compatibility package and its stubs are no driver."""
-    found: list[Library] = []
+    found: list[DriverLibrary] = []
     for copies in (facts.nvidia.cuda.libraries, facts.nvidia.nvml.libraries):
         found += [] if isinstance(copies, Unknown) else copies
     return tuple(one for one in found if one.kind in ("driver", "other") and not one.real.startswith("/usr/lib/wsl/"))

@@ -1,12 +1,12 @@
 """WSL has far less main memory than the GPU has of its own."""
 
+from gpudoctor.check_engine import Fix, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Severity, check
+from gpudoctor.fixes import wsl
 from gpudoctor.maybe import known
-from gpudoctor.remedies import wsl
-from gpudoctor.subjects import gpus_of, wsl_machine
+from gpudoctor.queries.containers import size
+from gpudoctor.targets import gpus_of, wsl_machine
 from gpudoctor.tasks import cmd, query
-from gpudoctor.views.containers import size
 
 _FIX = Fix(
     "Where Windows has more memory, give WSL a larger part of it: in %UserProfile%\\.wslconfig on Windows write "

@@ -1,9 +1,9 @@
 """no-cgroups = true under a Docker in WSL."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
-from gpudoctor.subjects import in_container, wsl_machine
+from gpudoctor.targets import in_container, wsl_machine
 from gpudoctor.tasks import as_root, query
 
 

@@ -1,11 +1,11 @@
 """WSL 2 without /dev/dxg."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes import wsl
 from gpudoctor.maybe import known, known_or
-from gpudoctor.remedies import wsl
-from gpudoctor.subjects import asked_for_nvidia, in_container, wsl_machine
-from gpudoctor.views.containers import has_cuda_wheel
+from gpudoctor.queries.containers import has_cuda_wheel
+from gpudoctor.targets import asked_for_nvidia, in_container, wsl_machine
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:

@@ -1,9 +1,9 @@
 """nvidia-smi lies in WSL's folder, and PATH does not name it."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
-from gpudoctor.subjects import in_container, wsl_machine
+from gpudoctor.targets import in_container, wsl_machine
 from gpudoctor.tasks import Edit, as_root, export, query, sentence
 
 FOLDER = "/usr/lib/wsl/lib"

@@ -1,10 +1,10 @@
 """WSL 1, which has no GPU for computing."""
 
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix, Problem, Severity, check
+from gpudoctor.fixes import wsl
 from gpudoctor.maybe import known, known_or
-from gpudoctor.remedies import wsl
-from gpudoctor.subjects import wsl_machine
+from gpudoctor.targets import wsl_machine
 from gpudoctor.tasks import Shell, cmd
 
 

@@ -30,7 +30,7 @@ class Kept:
         return (head + tail).decode(errors="replace")
 
 
-class Lines:
+class LineSplitter:
     """Hands on each line of a stream, without its newline, as soon as it is whole."""
 
     def __init__(self, tell: Callable[[str], object]) -> None:

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from gpudoctor.children.output import Kept, Lines
+from gpudoctor.children.output import Kept, LineSplitter
 
 if sys.platform != "win32":
     import fcntl
@@ -44,7 +44,7 @@ class Child:
 
         self.argv = argv
         self.out, self.err = Kept(), Kept()
-        self.lines = Lines(on_line) if on_line else None
+        self.lines = LineSplitter(on_line) if on_line else None
         self.failure: Exception | None = None
         self.status: os.waitid_result | None = None
         self.cancelled = self.timed_out = False

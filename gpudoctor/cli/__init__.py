@@ -117,7 +117,7 @@ def _with_command(words: list[str]) -> list[str]:
 
 def _complain(argv: Sequence[str] | None, sentence: str) -> int:
     from gpudoctor.cli import output
-    from gpudoctor.cli.forms import of_wrong_usage
+    from gpudoctor.cli.output_options import of_wrong_usage
 
     output.complain(sentence)
     return _end(of_wrong_usage(list(sys.argv[1:] if argv is None else argv), sentence))

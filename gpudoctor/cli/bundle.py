@@ -34,12 +34,12 @@ def run(arguments: argparse.Namespace) -> int:
     facts = facts_of(arguments)
     wishes = wishes_of(arguments, [], [])
     report, facts = told(None if facts else machine_of(arguments, arguments.smoke), wishes, facts)
-    from gpudoctor.cli.bundling import FOLDER, archive, parts
-    from gpudoctor.cli.forms import Form, leaving
-    from gpudoctor.facts.file import write
+    from gpudoctor.cli.bundle_archive import FOLDER, archive, parts
+    from gpudoctor.cli.output_options import ReportOutput, leaving
+    from gpudoctor.facts.facts_file import write
     from gpudoctor.privacy import harmless
 
-    report, facts, _ = leaving(report, facts, wishes, Form("json", not arguments.no_mask))
+    report, facts, _ = leaving(report, facts, wishes, ReportOutput("json", not arguments.no_mask))
     packed = parts(harmless(facts), report)
     data = archive(packed, facts.created)
     _must_be_free(arguments.file, arguments.force)  # again: the examination took its time

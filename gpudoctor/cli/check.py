@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from gpudoctor.cli import UsageError
 from gpudoctor.cli.arguments import Parser
-from gpudoctor.cli.expecting import expect_options, expecting
-from gpudoctor.cli.forms import chosen, deliver, exit_code, leaving, options
+from gpudoctor.cli.expect_options import expect_options, expecting
+from gpudoctor.cli.output_options import chosen, deliver, exit_code, leaving, options
 
 if TYPE_CHECKING:
-    from gpudoctor.examine import Wishes
+    from gpudoctor.check_engine import Verdict
     from gpudoctor.facts import Facts
-    from gpudoctor.judge import Verdict
     from gpudoctor.machine import Machine
+    from gpudoctor.pipeline import CheckOptions
     from gpudoctor.report.model import Report
 
 DESCRIPTION = """Examine this machine and say what is wrong, why, and what to type.
@@ -104,7 +104,7 @@ def run(arguments: argparse.Namespace) -> int:
     return exit_code(report, form, arguments.fail_on)
 
 
-def told(machine: "Machine | None", wishes: "Wishes", facts: "Facts | None" = None) -> "tuple[Report, Facts]":
+def told(machine: "Machine | None", wishes: "CheckOptions", facts: "Facts | None" = None) -> "tuple[Report, Facts]":
     """The report and what it is about, with the progress on standard error while it is made.
 
     Raises:
@@ -115,7 +115,7 @@ def told(machine: "Machine | None", wishes: "Wishes", facts: "Facts | None" = No
 
 
 def judged(
-    machine: "Machine | None", wishes: "Wishes", facts: "Facts | None" = None
+    machine: "Machine | None", wishes: "CheckOptions", facts: "Facts | None" = None
 ) -> "tuple[Report, Facts, tuple[Verdict, ...]]":
     """The report, the facts that it is about, and what each check said.
 
@@ -123,10 +123,10 @@ def judged(
         UsageError: a given interpreter does not answer, or what was chosen for the smoke tests is not there.
         SelectionError: --only or --skip matches nothing.
     """
-    from gpudoctor.cli.progress import Progress
-    from gpudoctor.examine import Done, Gathered, Judged, examine
+    from gpudoctor.cli.progress import CheckProgress
+    from gpudoctor.pipeline import Done, Gathered, Judged, examine
 
-    with Progress() as progress:
+    with CheckProgress() as progress:
         try:
             for event in examine(machine, wishes, facts):
                 progress.tell(event)
@@ -141,26 +141,26 @@ def judged(
     return *found, verdicts
 
 
-def _choice_errors(wishes: "Wishes") -> tuple[type[Exception], ...]:
+def _choice_errors(wishes: "CheckOptions") -> tuple[type[Exception], ...]:
     """What can be wrong with the choice of smoke tests; their modules are loaded for those who want them."""
     if wishes.smoke is None:
         return ()
-    from gpudoctor.smoketests.wishes import ChoiceError
+    from gpudoctor.smoketests.options import ChoiceError
 
     return (ChoiceError,)
 
 
-def wishes_of(arguments: argparse.Namespace, only: list[str], skip: list[str]) -> "Wishes":
+def wishes_of(arguments: argparse.Namespace, only: list[str], skip: list[str]) -> "CheckOptions":
     """What the arguments wish for.
 
     Raises:
         UsageError: an interpreter is missing or is none.
     """
-    from gpudoctor.examine import Wishes
+    from gpudoctor.pipeline import CheckOptions
     from gpudoctor.smoketests import quick_suite
 
     smoke = quick_suite() if getattr(arguments, "smoke", False) else None
-    return Wishes(
+    return CheckOptions(
         pythons=tuple(arguments.python), quick=arguments.quick, only=tuple(only), skip=tuple(skip), smoke=smoke
     )
 
@@ -180,7 +180,7 @@ def facts_of(arguments: argparse.Namespace) -> "Facts | None":
         raise UsageError("--smoke has no meaning with --facts: the file says what was measured where it was written.")
     if arguments.facts == "-" and sys.stdin is None:
         raise UsageError("Standard input is closed, so there are no facts to read.")
-    from gpudoctor.facts.file import FactsFileError, read
+    from gpudoctor.facts.facts_file import FactsFileError, read
 
     try:
         return read(arguments.facts)

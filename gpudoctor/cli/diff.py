@@ -12,7 +12,7 @@ from gpudoctor.cli.arguments import Parser
 from gpudoctor.cli.output import out, out_json
 
 if TYPE_CHECKING:
-    from gpudoctor.comparison import Comparison, Side
+    from gpudoctor.comparison import ComparedMachine, Comparison
 
 DESCRIPTION = """Compare two machines, or one before and after: files that `gpudoctor facts` or `gpudoctor check --json`
 wrote. What differs by nature (time, load, heat, processes, serial numbers) is no difference. Exit codes: 0 nothing that
@@ -20,7 +20,7 @@ matters differs, 1 something does, 2 a file cannot be read."""
 SCHEMA = "gpudoctor.diff/1"
 
 
-class Difference(msgspec.Struct, frozen=True, kw_only=True):
+class DiffEntry(msgspec.Struct, frozen=True, kw_only=True):
     """One difference, for machines."""
 
     path: str
@@ -40,7 +40,7 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     there: str
     whole: bool
     matters: int
-    differences: tuple[Difference, ...]
+    differences: tuple[DiffEntry, ...]
 
 
 def add(commands: "argparse._SubParsersAction[Parser]") -> None:
@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
         sides = [msgspec.structs.replace(side, title=name) for side, name in zip(sides, names, strict=True)]
     comparison = compare(*sides)
     if arguments.json:
-        from gpudoctor.report.clean import document
+        from gpudoctor.report.sanitize import document
 
         out_json(document(document_of(comparison)))
     else:
@@ -78,14 +78,14 @@ def run(arguments: argparse.Namespace) -> int:
     return FAILED if comparison.matters else OK
 
 
-def _side(path: str) -> "Side":
+def _side(path: str) -> "ComparedMachine":
     """A side out of a file, a pipe or standard input.
 
     Raises:
         UsageError: it cannot be read, or is neither facts nor a report.
     """
     from gpudoctor.comparison import loaded, read
-    from gpudoctor.facts.file import LIMIT, FactsFileError
+    from gpudoctor.facts.facts_file import LIMIT, FactsFileError
 
     if path == "-" and sys.stdin is None:
         raise UsageError("Standard input is closed, so there is nothing to compare.")
@@ -111,7 +111,7 @@ def document_of(comparison: "Comparison") -> Document:
         whole=comparison.whole,
         matters=len(matters),
         differences=tuple(
-            Difference(
+            DiffEntry(
                 path=row.path, group=row.group.value, state=row.state.value, matters=row in matters, here=row.here,
                 there=row.there, change=row.change,
             )

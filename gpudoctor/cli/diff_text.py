@@ -5,9 +5,9 @@ from itertools import groupby
 
 from rich.cells import cell_len
 
-from gpudoctor.comparison import Comparison, Group, Row
+from gpudoctor.comparison import Comparison, Difference, DifferenceGroup
 from gpudoctor.comparison.model import TITLES
-from gpudoctor.report.clean import clean, wrapped
+from gpudoctor.report.sanitize import clean, wrapped
 
 ABSENT = "-"
 GAP, INDENT = 2, 2
@@ -36,7 +36,7 @@ def _sides(comparison: Comparison, width: int) -> Iterator[str]:
         yield from _hanging(f"{mark}  ", clean(title), width)
 
 
-def _table(rows: Sequence[Row], width: int) -> Iterator[str]:
+def _table(rows: Sequence[Difference], width: int) -> Iterator[str]:
     """The rows of a group: those that fit on a line in columns, the others on lines of their own, in their order."""
     path = max((cell_len(row.path) for row in rows if cell_len(row.path) <= width * 2 // 5), default=0)
     side = (width - INDENT - path - 2 * GAP) // 2
@@ -51,7 +51,7 @@ def _table(rows: Sequence[Row], width: int) -> Iterator[str]:
         yield from _hanging(" " * 2 * INDENT + "B  ", there, width)
 
 
-def more(row: Row) -> str:
+def more(row: Difference) -> str:
     """How much more there is on the other side, for a number."""
     if row.change is None:
         return ""
@@ -62,7 +62,7 @@ def _summary(comparison: Comparison, shown: int) -> str:
     if not comparison.rows:
         return NOTHING
     unknown = sum(row.state.unknown for row in comparison.rows)
-    others = sum(row.group is Group.REST and not row.state.unknown for row in comparison.rows)
+    others = sum(row.group is DifferenceGroup.REST and not row.state.unknown for row in comparison.rows)
     parts = [_many(len(comparison.matters), "difference that matters", "differences that matter")]
     parts += [_many(others, "other", "others")] * bool(others)
     parts += [f"{unknown} unknown on one side"] * bool(unknown)

@@ -54,8 +54,8 @@ def run(arguments: argparse.Namespace) -> int:
 def _check(id_: str) -> int:
     """Print one check's page."""
     from gpudoctor import catalogue
+    from gpudoctor.check_pages import check_page
     from gpudoctor.cli.terminal import columns
-    from gpudoctor.pages import check_page
 
     every = catalogue.ids()
     wanted = [id_] if id_ in every else catalogue.renamed(id_)
@@ -89,12 +89,12 @@ def _log(arguments: argparse.Namespace) -> int:
 def show(report: "Report", json: bool, verbose: bool) -> None:
     """Write the report in the form that was asked for."""
     if json:
-        from gpudoctor.report.json import render as as_json
+        from gpudoctor.report.renderers.json import render as as_json
 
         out_json(as_json(report))
         return
     from gpudoctor.cli.terminal import colours, columns
-    from gpudoctor.report.symptom_text import render
+    from gpudoctor.report.renderers.symptom_text import render
 
     out(render(report, columns(), colours(sys.stdout), verbose))
 

@@ -28,14 +28,14 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.schema:
         out_json(schema())
         return OK
-    from gpudoctor.examine import gather
+    from gpudoctor.pipeline import gather
     from gpudoctor.privacy import harmless, masked
-    from gpudoctor.report.clean import document
+    from gpudoctor.report.sanitize import document
 
     facts = answered(gather(machine_of(arguments), wishes_of(arguments, [], [])))
     text = document(harmless(facts) if arguments.no_mask else masked(facts))
     if arguments.output not in (None, "-"):
-        from gpudoctor.facts.file import write
+        from gpudoctor.facts.facts_file import write
 
         try:
             write(arguments.output, text.encode())

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from gpudoctor.cli import OK, UsageError
 from gpudoctor.cli.arguments import Parser
-from gpudoctor.cli.carrying import DECLINED, NOT_HERE, STEP_FAILED
+from gpudoctor.cli.confirm import DECLINED, NOT_HERE, STEP_FAILED
 from gpudoctor.cli.output import complain, out
 
 if TYPE_CHECKING:
     from gpudoctor.report.model import FindingEntry, FixEntry, Report
     from gpudoctor.setup.journal import Journal
-    from gpudoctor.setup.plan import Step
+    from gpudoctor.setup.plan import SetupStep
 
 DESCRIPTION = """Mend a finding of `gpudoctor check`: show its fix, run it after a yes, and ask the check again. Without
 an ID the first finding is meant. What needs root is run only with --with-root, and what needs a shell or a person is
@@ -49,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _fix(arguments: argparse.Namespace) -> int:
-    from gpudoctor.setup.mending import cause_of, finding
+    from gpudoctor.setup.fix_steps import cause_of, finding
 
     id_ = _known(arguments.id) if arguments.id else None
     report = _examined(arguments)
@@ -90,11 +90,11 @@ def _examined(arguments: argparse.Namespace, only: tuple[str, ...] = ()) -> "Rep
 
 
 def _carried_out(arguments: argparse.Namespace, entry: "FindingEntry", fix: "FixEntry") -> int:
-    from gpudoctor.cli import carrying
-    from gpudoctor.setup.carry import carry, runnable
-    from gpudoctor.setup.forms.parts import quiet
+    from gpudoctor.cli import confirm
+    from gpudoctor.setup.executor import carry, runnable
+    from gpudoctor.setup.exporters.common import quiet
+    from gpudoctor.setup.fix_steps import step
     from gpudoctor.setup.journal import Journal, place
-    from gpudoctor.setup.mending import step
     from gpudoctor.setup.plan import Plan
 
     made = step(entry, fix)
@@ -106,13 +106,13 @@ def _carried_out(arguments: argparse.Namespace, entry: "FindingEntry", fix: "Fix
         made = quiet(Plan(steps=(made,))).steps[0]
     if fix.impact in ("irreversible", "data loss"):
         complain(f"Careful: {fix.impact}.")
-    if not carrying.agreed("Run these commands now?", arguments.yes):
+    if not confirm.agreed("Run these commands now?", arguments.yes):
         return DECLINED
     journal = Journal(place(os.environ))
-    ask = carrying.installed
-    ended = carry((made,), carrying.run, journal, carrying.tell, f"fix {entry.check}", verify=False, ask=ask)
+    ask = confirm.installed
+    ended = carry((made,), confirm.run, journal, confirm.tell, f"fix {entry.check}", verify=False, ask=ask)
     if ended.failed:
-        carrying.failed(ended)
+        confirm.failed(ended)
         if ended.changed:
             _asked_again(arguments, entry, fix)
         return STEP_FAILED
@@ -121,7 +121,7 @@ def _carried_out(arguments: argparse.Namespace, entry: "FindingEntry", fix: "Fix
 
 def _why_not(entry: "FindingEntry", fix: "FixEntry", runs: bool) -> str:
     """Why a fix cannot be carried out from here, in a sentence; empty: it can."""
-    from gpudoctor.cli import carrying
+    from gpudoctor.cli import confirm
     from gpudoctor.report.fixes import can_carry
     from gpudoctor.tasks import is_lookup
 
@@ -134,14 +134,14 @@ def _why_not(entry: "FindingEntry", fix: "FixEntry", runs: bool) -> str:
         if all(map(is_lookup, fix.tasks)):
             return f"Nothing was run: the commands only look, and mend nothing. {shows}"
         return f"Nothing was run: the commands need your shell, or words that only you know. {shows}"
-    if fix.root and carrying.lacks_sudo():
+    if fix.root and confirm.lacks_sudo():
         return "Nothing was run: it needs root, and there is no sudo here to ask for it. Run gpudoctor as root."
     return "" if runs else f"Nothing was run: it needs root. Ask again with --with-root: {entry.run}"
 
 
 def _asked_again(arguments: argparse.Namespace, entry: "FindingEntry", fix: "FixEntry") -> int:
     """Mended is what the check says, not what the command says."""
-    from gpudoctor.setup.mending import is_mended
+    from gpudoctor.setup.fix_steps import is_mended
 
     mended = is_mended(_examined(arguments), entry.check)
     if mended:
@@ -162,7 +162,7 @@ def _show(entry: "FindingEntry", fix: "FixEntry") -> None:
     import msgspec
 
     from gpudoctor.cli.terminal import colours, columns
-    from gpudoctor.report.text import console, finding, written
+    from gpudoctor.report.renderers.text import console, finding, written
 
     shown = msgspec.structs.replace(entry, fixes=(fix,))
     page = console(columns(), colours(sys.stdout))
@@ -173,9 +173,9 @@ def _show(entry: "FindingEntry", fix: "FixEntry") -> None:
 
 def _undo(arguments: argparse.Namespace) -> int:
     """Take back the last run, its last step first."""
-    from gpudoctor.cli import carrying
-    from gpudoctor.setup import undoing
-    from gpudoctor.setup.carry import runnable
+    from gpudoctor.cli import confirm
+    from gpudoctor.setup import undo
+    from gpudoctor.setup.executor import runnable
     from gpudoctor.setup.journal import Journal, place
 
     if arguments.id:
@@ -186,23 +186,23 @@ def _undo(arguments: argparse.Namespace) -> int:
         complain("There is nothing to take back: the journal holds no run that was not taken back.")
         return NOT_HERE
     run_, what, entries = last
-    step, by_hand = undoing.step(entries, carrying.installed)
+    step, by_hand = undo.step(entries, confirm.installed)
     _say_undo(what, step, by_hand)
     if not step.commands:
         journal.write("left", what=run_)
         return DECLINED
-    if not runnable(step, arguments.with_root) or (step.asks_root and carrying.lacks_sudo()):
+    if not runnable(step, arguments.with_root) or (step.asks_root and confirm.lacks_sudo()):
         complain("Nothing was run: it needs root. Type the commands, or give --with-root.")
         return DECLINED
-    if not carrying.agreed("Take it back now?", arguments.yes):
+    if not confirm.agreed("Take it back now?", arguments.yes):
         return DECLINED
     return _taken_back(journal, run_, step)
 
 
-def _say_undo(what: str, step: "Step", by_hand: tuple[str, ...]) -> None:
-    from gpudoctor.report.clean import clean
-    from gpudoctor.setup.carry import is_root
-    from gpudoctor.tasks.shown import typed
+def _say_undo(what: str, step: "SetupStep", by_hand: tuple[str, ...]) -> None:
+    from gpudoctor.report.sanitize import clean
+    from gpudoctor.setup.executor import is_root
+    from gpudoctor.tasks.as_typed import typed
 
     out(f"The last run: {clean(what)}\n")
     for text in typed(step.commands, sudo=not is_root()):
@@ -215,13 +215,13 @@ def _say_undo(what: str, step: "Step", by_hand: tuple[str, ...]) -> None:
         )
 
 
-def _taken_back(journal: "Journal", run_: str, step: "Step") -> int:
-    from gpudoctor.cli import carrying
-    from gpudoctor.setup.carry import carry
+def _taken_back(journal: "Journal", run_: str, step: "SetupStep") -> int:
+    from gpudoctor.cli import confirm
+    from gpudoctor.setup.executor import carry
 
-    ended = carry((step,), carrying.run, journal, carrying.tell, "undo", verify=False, ask=carrying.installed)
+    ended = carry((step,), confirm.run, journal, confirm.tell, "undo", verify=False, ask=confirm.installed)
     if ended.failed:
-        carrying.failed(ended)
+        confirm.failed(ended)
         return STEP_FAILED
     journal.write("undone", what=run_)
     out("Taken back.\n")

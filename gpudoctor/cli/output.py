@@ -60,7 +60,7 @@ def complain(sentence: str) -> None:
 def _say(text: str) -> None:
     from contextlib import suppress
 
-    from gpudoctor.report.clean import clean
+    from gpudoctor.report.sanitize import clean
 
     if sys.stderr:  # print would take standard output instead
         with suppress(OSError):

@@ -4,14 +4,14 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from gpudoctor.cli.status_line import StatusLine
-from gpudoctor.examine import Event
-from gpudoctor.steps import StepEnded, StepStarted
+from gpudoctor.parallel import StepEnded, StepStarted
+from gpudoctor.pipeline import Event
 
 if TYPE_CHECKING:
     from gpudoctor.smoketests.events import SmokeStage
 
 
-class Progress:
+class CheckProgress:
     """One line that names the steps still running; gone when the report is written."""
 
     def __init__(self) -> None:
@@ -19,7 +19,7 @@ class Progress:
         self._running: dict[str, str] = {}
         self._smoke = ""
 
-    def __enter__(self) -> "Progress":
+    def __enter__(self) -> "CheckProgress":
         return self
 
     def __exit__(

@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.output in (None, "-"):
         out(text)
         return OK
-    from gpudoctor.facts.file import write
+    from gpudoctor.facts.facts_file import write
 
     try:
         if folder := os.path.dirname(arguments.output):

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from gpudoctor.cli import UsageError
 from gpudoctor.cli.arguments import Parser
 from gpudoctor.cli.output import complain, complain_of_ourselves
-from gpudoctor.ending import leaving_otherwise
+from gpudoctor.process_cleanup import leaving_otherwise
 
 if TYPE_CHECKING:
-    from gpudoctor.cli.program import Ended
+    from gpudoctor.cli.run_program.process import ProgramResult
     from gpudoctor.report.model import Report
     from gpudoctor.symptoms import Log
 
@@ -55,34 +55,34 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("There is no command after --.")
     if sys.platform != "linux":
         raise UsageError(ELSEWHERE)
-    from gpudoctor.cli import program
-    from gpudoctor.cli.start import NotRunError
+    from gpudoctor.cli.run_program import process
+    from gpudoctor.cli.run_program.spawn import NotRunError
 
     try:
-        ended = program.run(argv, os.environ)
+        ended = process.run(argv, os.environ)
     except NotRunError as error:
         complain(str(error))
         return error.code
     if (ended.code or ended.signal) and not ended.asked:
         try:
             # who does not want to wait for the diagnosis gets the exit code at once
-            with leaving_otherwise(signal.SIGINT, lambda _: program.leave(ended)):
+            with leaving_otherwise(signal.SIGINT, lambda _: process.leave(ended)):
                 _explain(arguments, argv, ended)
         except Exception:  # a fault of ours is no reason to change the program's exit code
             complain_of_ourselves()
     if ended.signal:
-        program.die_by(ended.signal)
+        process.die_by(ended.signal)
         return 128 + ended.signal
     return ended.code
 
 
-def _explain(arguments: argparse.Namespace, argv: list[str], ended: "Ended") -> None:
+def _explain(arguments: argparse.Namespace, argv: list[str], ended: "ProgramResult") -> None:
     """Say on standard error why it failed."""
     log = ended.tail.log()
     _ending(log, ended)
     report = _report(arguments, argv, log)
     from gpudoctor.cli.terminal import colours, columns
-    from gpudoctor.report.symptom_text import render
+    from gpudoctor.report.renderers.symptom_text import render
 
     how = f"was ended by {_name(ended.signal)}" if ended.signal else f"ended with exit code {ended.code}"
     text = render(report, columns(sys.stderr), colours(sys.stderr))
@@ -93,7 +93,7 @@ def _explain(arguments: argparse.Namespace, argv: list[str], ended: "Ended") -> 
         _write(arguments.output, report)
 
 
-def _ending(log: "Log", ended: "Ended") -> None:
+def _ending(log: "Log", ended: "ProgramResult") -> None:
     """Add how it ended to what it said: a program that is killed says nothing itself."""
     from gpudoctor.symptoms import Scanner
 
@@ -113,10 +113,10 @@ def _ending(log: "Log", ended: "Ended") -> None:
 
 def _report(arguments: argparse.Namespace, argv: list[str], log: "Log") -> "Report":
     """The diagnosis in the command's own environment."""
-    from gpudoctor.cli.command import command_of
-    from gpudoctor.cli.progress import Progress
-    from gpudoctor.examine import Done, Judged, Wishes, examine
+    from gpudoctor.cli.progress import CheckProgress
+    from gpudoctor.cli.run_program.interpreter import command_of
     from gpudoctor.machine import TOTAL_SECONDS, Machine
+    from gpudoctor.pipeline import CheckOptions, Done, Judged, examine
     from gpudoctor.privacy import harmless
     from gpudoctor.probes.python import InterpreterError, choose
     from gpudoctor.symptoms import explained
@@ -128,8 +128,8 @@ def _report(arguments: argparse.Namespace, argv: list[str], log: "Log") -> "Repo
         choose(machine, pythons)
     except InterpreterError:
         pythons = ()
-    with Progress() as progress:
-        for event in examine(machine, Wishes(pythons=pythons, quick=arguments.quick)):
+    with CheckProgress() as progress:
+        for event in examine(machine, CheckOptions(pythons=pythons, quick=arguments.quick)):
             progress.tell(event)
             if isinstance(event, Judged):
                 verdicts = event.verdicts
@@ -140,8 +140,8 @@ def _report(arguments: argparse.Namespace, argv: list[str], log: "Log") -> "Repo
 
 def _write(path: str, report: "Report") -> None:
     """Write the report to a file; the program's exit code stays, whatever comes of it."""
-    from gpudoctor.facts.file import write
-    from gpudoctor.report.json import render
+    from gpudoctor.facts.facts_file import write
+    from gpudoctor.report.renderers.json import render
 
     try:
         write(path, render(report).encode())
@@ -151,7 +151,7 @@ def _write(path: str, report: "Report") -> None:
 
 def _shown(argv: list[str]) -> str:
     """The command, on one line and not too long."""
-    from gpudoctor.report.clean import clean
+    from gpudoctor.report.sanitize import clean
 
     text = clean(shlex.join(argv))
     return text if len(text) <= 100 else f"{text[:99]}…"

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from gpudoctor.cli import OK, UsageError
 from gpudoctor.cli.arguments import Parser
 from gpudoctor.cli.check import source
-from gpudoctor.cli.start import ourselves
+from gpudoctor.cli.run_program.spawn import ourselves
 from gpudoctor.cli.tui import fleet_of, recorded, source_of
 
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from gpudoctor.tui.session import Source
+    from gpudoctor.tui.session import SessionSource
 
 DESCRIPTION = """Show the application in a browser. Each visitor gets a process of its own, which ends when the page is
 closed. Only this machine can reach it, unless --host names another address, and only who has the printed address, with
@@ -59,10 +59,10 @@ def run(arguments: argparse.Namespace) -> int:
     return OK
 
 
-def shown(chosen: Source, fleet: tuple[str, ...]) -> str:
+def shown(chosen: SessionSource, fleet: tuple[str, ...]) -> str:
     """What the page is about, for its title: the name of this machine, or of what was opened instead."""
     if fleet:
-        from gpudoctor.tui.fleet.opened import Opened
+        from gpudoctor.tui.fleet.model import Opened
 
         return Opened(fleet).title
     return chosen.title if chosen.title != "this machine" else platform.node() or chosen.title
@@ -76,12 +76,12 @@ def _why(error: OSError) -> str:
 def _serving() -> ModuleType:
     """The module that serves; loaded here, because it needs the extra."""
     try:
-        from gpudoctor.cli import serving
+        from gpudoctor.cli import web_server
     except ImportError as error:
         if (error.name or "").partition(".")[0] == "gpudoctor":
             raise
         raise UsageError("Serving needs the extra web: `pip install 'gpudoctor-cli[web]'` installs it.") from None
-    return serving
+    return web_server
 
 
 def command(arguments: argparse.Namespace) -> list[str]:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from gpudoctor.cli import OK, UsageError
 from gpudoctor.cli.arguments import Parser
-from gpudoctor.cli.carrying import NOT_HERE
+from gpudoctor.cli.confirm import NOT_HERE
 from gpudoctor.cli.output import complain, out, out_json
 
 if TYPE_CHECKING:
     from gpudoctor.facts import Facts
-    from gpudoctor.setup.plan import Plan, Step
-    from gpudoctor.setup.wishes import Wishes
+    from gpudoctor.setup.plan import Plan, SetupStep
+    from gpudoctor.setup.request import SetupRequest
 
 DESCRIPTION = """Plan the way from this machine as it is to frameworks that compute on its GPU: driver, container
 toolkit, the wheels that fit together, and how to prove it. The plan is printed, and nothing is changed; --run carries
@@ -82,21 +82,21 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _carried(arguments: argparse.Namespace, plan: "Plan") -> int:
     """Carry the plan out, as far as its journal can be written."""
-    from gpudoctor.cli import carrying
+    from gpudoctor.cli import confirm
     from gpudoctor.setup.journal import JournalError
 
     try:
         return _carry(arguments, plan)
     except JournalError as error:
         complain(str(error))
-        return carrying.STEP_FAILED
+        return confirm.STEP_FAILED
 
 
 def _carry(arguments: argparse.Namespace, plan: "Plan") -> int:
     """Show the plan, ask, and carry out what may be; gives the exit code."""
-    from gpudoctor.cli import carrying
-    from gpudoctor.setup.carry import carry, sorted_out
-    from gpudoctor.setup.forms.parts import quiet
+    from gpudoctor.cli import confirm
+    from gpudoctor.setup.executor import carry, sorted_out
+    from gpudoctor.setup.exporters.common import quiet
     from gpudoctor.setup.journal import Journal, place
 
     if arguments.facts:
@@ -111,23 +111,23 @@ def _carry(arguments: argparse.Namespace, plan: "Plan") -> int:
     mine, theirs = sorted_out(plan, arguments.with_root)
     if not mine:
         complain("There is nothing that could be run from here.")
-        return NOT_HERE if plan.refused else carrying.DECLINED
+        return NOT_HERE if plan.refused else confirm.DECLINED
     numbers = [str(n) for n, step in enumerate(plan.steps, 1) if step in mine]
     for step in theirs:
         complain(f"Not run from here: {step.title}")
-    if not carrying.agreed(f"Run step{'s' if len(mine) > 1 else ''} {', '.join(numbers)} now?", arguments.yes):
-        return carrying.DECLINED
+    if not confirm.agreed(f"Run step{'s' if len(mine) > 1 else ''} {', '.join(numbers)} now?", arguments.yes):
+        return confirm.DECLINED
     _must_have_programs(mine)
     journal = Journal(place(os.environ))
-    ended = carry(mine, carrying.run, journal, carrying.tell, "setup", ask=carrying.installed)
+    ended = carry(mine, confirm.run, journal, confirm.tell, "setup", ask=confirm.installed)
     if ended.failed:
-        carrying.failed(ended)
-        return carrying.STEP_FAILED
+        confirm.failed(ended)
+        return confirm.STEP_FAILED
     complain(f"Done: {', '.join(ended.done)}. The journal is {journal.path}.")
     return NOT_HERE if plan.refused else OK
 
 
-def _must_have_programs(steps: "tuple[Step, ...]") -> None:
+def _must_have_programs(steps: "tuple[SetupStep, ...]") -> None:
     """Hold that what the steps run is installed, before the first of them changes anything.
 
     Raises:
@@ -135,7 +135,7 @@ def _must_have_programs(steps: "tuple[Step, ...]") -> None:
     """
     import shutil
 
-    from gpudoctor.cli.carrying import lacks_sudo
+    from gpudoctor.cli.confirm import lacks_sudo
     from gpudoctor.tasks import Command
 
     programs = [c.argv[0] for step in steps for c in step.commands if isinstance(c, Command)]
@@ -149,14 +149,14 @@ def _must_have_programs(steps: "tuple[Step, ...]") -> None:
 def show(arguments: argparse.Namespace, plan: "Plan") -> None:
     """Write the plan in the form that was asked for."""
     if arguments.json:
-        from gpudoctor.report.clean import document
+        from gpudoctor.report.sanitize import document
         from gpudoctor.setup.plan import as_data
 
         out_json(document(as_data(plan)))
         return
     if arguments.form:
-        from gpudoctor.report.clean import clean
-        from gpudoctor.setup.forms import render as as_form
+        from gpudoctor.report.sanitize import clean
+        from gpudoctor.setup.exporters import render as as_form
 
         out(clean(as_form(arguments.form, plan)))
         return
@@ -181,19 +181,19 @@ def found(arguments: argparse.Namespace) -> "Facts":
     read = facts_of(arguments)
     if read is not None:
         return read
-    from gpudoctor.cli.progress import Progress
-    from gpudoctor.examine import Gathered, Wishes, examine
+    from gpudoctor.cli.progress import CheckProgress
+    from gpudoctor.pipeline import CheckOptions, Gathered, examine
 
     machine = machine_of(arguments)
-    with Progress() as progress:
-        for event in examine(machine, Wishes(pythons=tuple(arguments.python), quick=True, only=("driver",))):
+    with CheckProgress() as progress:
+        for event in examine(machine, CheckOptions(pythons=tuple(arguments.python), quick=True, only=("driver",))):
             progress.tell(event)
             if isinstance(event, Gathered):
                 return answered(event.facts)
     raise UsageError("This machine could not be examined.")
 
 
-def wishes(arguments: argparse.Namespace, facts: "Facts") -> "Wishes":
+def wishes(arguments: argparse.Namespace, facts: "Facts") -> "SetupRequest":
     """What the arguments wish for.
 
     Raises:
@@ -201,8 +201,8 @@ def wishes(arguments: argparse.Namespace, facts: "Facts") -> "Wishes":
     """
     import shutil
 
-    from gpudoctor.setup.forms import ELSEWHERE
-    from gpudoctor.setup.wishes import WishError, Wishes, frameworks, place, python
+    from gpudoctor.setup.exporters import ELSEWHERE
+    from gpudoctor.setup.request import RequestError, SetupRequest, frameworks, place, python
 
     elsewhere = arguments.form in ELSEWHERE
     if arguments.into and arguments.form:
@@ -210,7 +210,7 @@ def wishes(arguments: argparse.Namespace, facts: "Facts") -> "Wishes":
     default = "/opt/gpu-env" if elsewhere else "gpu-env"
     folder = default if arguments.env is None else arguments.env
     try:
-        return Wishes(
+        return SetupRequest(
             frameworks=frameworks(arguments.frameworks),
             manager=_manager(arguments, elsewhere),
             place=place(folder, os.path.expanduser("~"), None if arguments.facts else os.getcwd()),
@@ -222,7 +222,7 @@ def wishes(arguments: argparse.Namespace, facts: "Facts") -> "Wishes":
             uv=elsewhere or shutil.which("uv") is not None,
             base="python3" if elsewhere else None,
         )
-    except WishError as error:
+    except RequestError as error:
         raise UsageError(str(error)) from None
 
 

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 from gpudoctor.cli import OK, UsageError
 from gpudoctor.cli.arguments import Parser
 from gpudoctor.cli.check import FAIL_ON, machine_of, python_option, timeout_option, told
-from gpudoctor.cli.forms import chosen, deliver, exit_code, leaving, options
 from gpudoctor.cli.output import out
+from gpudoctor.cli.output_options import chosen, deliver, exit_code, leaving, options
 
 if TYPE_CHECKING:
-    from gpudoctor.smoketests.wishes import Choice
+    from gpudoctor.smoketests.options import SmokeOptions
 
 DESCRIPTION = """Run small tests on each GPU, and say whether the numbers are right and how fast it is. Without a GPU
 nothing is run, and the exit code is 3; --device cpu tests the CPU. Each backend runs in a process of its own: one that
@@ -63,29 +63,29 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.list:
         out(_listed())
         return OK
-    from gpudoctor.examine import Wishes
+    from gpudoctor.pipeline import CheckOptions
 
     form = chosen(arguments)
-    wishes = Wishes(pythons=tuple(arguments.python), quick=True, smoke=choice(arguments), area="smoke")
+    wishes = CheckOptions(pythons=tuple(arguments.python), quick=True, smoke=choice(arguments), area="smoke")
     report, facts, _ = leaving(*told(machine_of(arguments, smoke=True), wishes), wishes, form)
     deliver(report, facts, form)
     return exit_code(report, form, arguments.fail_on)
 
 
-def choice(arguments: argparse.Namespace) -> "Choice":
+def choice(arguments: argparse.Namespace) -> "SmokeOptions":
     """What the arguments choose.
 
     Raises:
         UsageError: a name is not known.
     """
+    from gpudoctor.smoketests.options import ChoiceError, SmokeOptions, validated
     from gpudoctor.smoketests.suite import STRESS_SECONDS
-    from gpudoctor.smoketests.wishes import Choice, ChoiceError, validated
 
     if arguments.mnist == "":
         raise UsageError(EMPTY)
     try:
         return validated(
-            Choice(
+            SmokeOptions(
                 tests=_words(arguments.tests),
                 everything=arguments.all,
                 devices=_words(arguments.device),
@@ -111,8 +111,8 @@ def _words(given: list[str]) -> tuple[str, ...]:
 
 
 def _listed() -> str:
+    from gpudoctor.smoketests.options import BACKENDS
     from gpudoctor.smoketests.suite import TESTS
-    from gpudoctor.smoketests.wishes import BACKENDS
 
     lines = [f"{'' if test.quick else '*':<2}{test.name:<17}{test.shows}" for test in TESTS]
     return "\n".join(

@@ -4,7 +4,7 @@ import os
 import sys
 
 from gpudoctor.cli.terminal import columns, is_terminal, write_last
-from gpudoctor.ending import at_end, not_at_end
+from gpudoctor.process_cleanup import at_end, not_at_end
 
 TAKEN_AWAY = "\r\x1b[K"
 
@@ -23,7 +23,7 @@ class StatusLine:
     def tell(self, text: str) -> None:
         """Show a text in the place of the one before."""
         if self.shown:
-            from gpudoctor.report.clean import clean
+            from gpudoctor.report.sanitize import clean
 
             if not self._there:
                 self._there = True

@@ -13,8 +13,8 @@ from gpudoctor.cli.check import facts_of, machine_of, source
 
 if TYPE_CHECKING:
     from gpudoctor.facts import Facts
-    from gpudoctor.monitor.samples import Line
-    from gpudoctor.tui.session import Source
+    from gpudoctor.monitor.samples import SampleLine
+    from gpudoctor.tui.session import SessionSource
 
 DESCRIPTION = """Open an application in the terminal: see what is wrong and why, copy the commands that mend it, try
 again, watch the GPUs, run the smoke tests, and compare this machine with another. `gpudoctor` without a command opens
@@ -53,10 +53,10 @@ def run(arguments: argparse.Namespace) -> int:
     if not served:
         must_be_a_terminal(f"The application needs a terminal. {INSTEAD}")
     chosen, fleet = source_of(arguments), fleet_of(arguments)
-    from gpudoctor.cli import leaving
+    from gpudoctor.cli import terminal_restore
     from gpudoctor.cli.terminal import colours
 
-    with leaving.cleanly(served):
+    with terminal_restore.cleanly(served):
         from asyncio import new_event_loop
 
         from gpudoctor.tui.app import Doctor
@@ -96,7 +96,7 @@ def must_be_a_terminal(sentence: str) -> None:
         raise UsageError(f"The application cannot draw on this terminal (TERM is {kind}). {INSTEAD}")
 
 
-def source_of(arguments: argparse.Namespace) -> Source:
+def source_of(arguments: argparse.Namespace) -> SessionSource:
     """What the arguments open.
 
     Raises:
@@ -106,20 +106,20 @@ def source_of(arguments: argparse.Namespace) -> Source:
         raise UsageError("--facts - has no meaning here: the application reads its keys from standard input.")
     facts = facts_of(arguments) if arguments.demo is None else _demo(arguments)
     samples = _samples(arguments.samples)
-    from gpudoctor.examine import Wishes
-    from gpudoctor.tui.session import Source
+    from gpudoctor.pipeline import CheckOptions
+    from gpudoctor.tui.session import SessionSource
 
     if arguments.demo is not None:
-        return Source(title=f"demo: {arguments.demo}", facts=facts, demo=arguments.demo, samples=samples)
+        return SessionSource(title=f"demo: {arguments.demo}", facts=facts, demo=arguments.demo, samples=samples)
     if facts is not None:
-        return Source(title=os.path.basename(arguments.facts), facts=facts, samples=samples)
+        return SessionSource(title=os.path.basename(arguments.facts), facts=facts, samples=samples)
     machine_of(arguments)  # tells what cannot be used before the screen is taken
     title = "this machine" if arguments.root == "/" else arguments.root
-    wishes = Wishes(pythons=tuple(arguments.python), quick=arguments.quick, glimpses=True)
-    return Source(title=title, wishes=wishes, make=lambda: machine_of(arguments), samples=samples)
+    wishes = CheckOptions(pythons=tuple(arguments.python), quick=arguments.quick, glimpses=True)
+    return SessionSource(title=title, wishes=wishes, make=lambda: machine_of(arguments), samples=samples)
 
 
-def _samples(path: str | None) -> tuple[Line, ...]:
+def _samples(path: str | None) -> tuple[SampleLine, ...]:
     """The lines of the recording; none where none was given."""
     if path is None:
         return ()

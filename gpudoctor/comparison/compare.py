@@ -5,17 +5,17 @@ from typing import Any
 
 import msgspec
 
-from gpudoctor.comparison.aligned import align
 from gpudoctor.comparison.findings import findings
 from gpudoctor.comparison.folding import folded
-from gpudoctor.comparison.keyed import Measured, keyed
-from gpudoctor.comparison.model import ORDER, Comparison, Group, Row, State
-from gpudoctor.comparison.rules import FACTS, REPORT, Rule, rule_of
-from gpudoctor.comparison.sides import Side
-from gpudoctor.comparison.words import is_unknown, text
+from gpudoctor.comparison.gpu_pairs import align
+from gpudoctor.comparison.keyed import KeyedFigure, keyed
+from gpudoctor.comparison.model import ORDER, Comparison, Difference, DifferenceGroup, DifferenceState
+from gpudoctor.comparison.rules import FACTS, REPORT, ComparisonRule, rule_of
+from gpudoctor.comparison.sides import ComparedMachine
+from gpudoctor.comparison.value_text import is_unknown, text
 from gpudoctor.facts import Facts
-from gpudoctor.report.clean import clean
 from gpudoctor.report.model import Report
+from gpudoctor.report.sanitize import clean
 
 Path = tuple[str, ...]
 ABSENT = object()  # one side has no entry of this name
@@ -24,7 +24,7 @@ ORDERED = ("sys_path", "providers", "copies")
 SILENT = {"unknown": "the report does not tell it"}
 
 
-def compare(here: Side, there: Side) -> Comparison:
+def compare(here: ComparedMachine, there: ComparedMachine) -> Comparison:
     """What differs between two machines, what matters first."""
     whole = here.facts is not None and there.facts is not None
     if here.facts is not None and there.facts is not None:
@@ -75,11 +75,11 @@ def _silent(node: Any) -> Any:
     return SILENT if node is None else node
 
 
-def _walk(path: Path, here: Any, there: Any, rules: tuple[Rule, ...]) -> Iterator[tuple[int, Row]]:
+def _walk(path: Path, here: Any, there: Any, rules: tuple[ComparisonRule, ...]) -> Iterator[tuple[int, Difference]]:
     """The differences below a place, each with the number of its rule."""
     if _equal(path, here, there):
         return
-    rule = rule_of(rules, path) if path else Rule("**", Group.REST)
+    rule = rule_of(rules, path) if path else ComparisonRule("**", DifferenceGroup.REST)
     if rule.group is None:
         return
     unknown = is_unknown(here), is_unknown(there)
@@ -117,20 +117,20 @@ def _within(here: Any, there: Any, most: float) -> bool:
 
 def _change(here: Any, there: Any) -> float | None:
     """How much more there is than here."""
-    if isinstance(here, Measured) and isinstance(there, Measured):
+    if isinstance(here, KeyedFigure) and isinstance(there, KeyedFigure):
         return _change(here.value, there.value) if here.unit == there.unit else None
     numbers = all(isinstance(one, (int, float)) and not isinstance(one, bool) for one in (here, there))
     return (there - here) / abs(here) if numbers and here else None
 
 
-def _row(path: Path, here: Any, there: Any, rule: Rule) -> Row:
-    return Row(
+def _row(path: Path, here: Any, there: Any, rule: ComparisonRule) -> Difference:
+    return Difference(
         path=clean(".".join(path)),
-        group=rule.group or Group.REST,
+        group=rule.group or DifferenceGroup.REST,
         state=_state(here, there),
         here=_text(path, here, rule.unit),
         there=_text(path, there, rule.unit),
-        change=_change(here, there) if rule.unit or isinstance(here, Measured) else None,
+        change=_change(here, there) if rule.unit or isinstance(here, KeyedFigure) else None,
     )
 
 
@@ -143,11 +143,11 @@ def _text(path: Path, value: Any, unit: str) -> str:
     return text(value, unit)
 
 
-def _state(here: Any, there: Any) -> State:
+def _state(here: Any, there: Any) -> DifferenceState:
     if is_unknown(here):
-        return State.UNKNOWN_HERE
+        return DifferenceState.UNKNOWN_HERE
     if is_unknown(there):
-        return State.UNKNOWN_THERE
+        return DifferenceState.UNKNOWN_THERE
     if here is ABSENT:
-        return State.ONLY_THERE
-    return State.ONLY_HERE if there is ABSENT else State.DIFFERS
+        return DifferenceState.ONLY_THERE
+    return DifferenceState.ONLY_HERE if there is ABSENT else DifferenceState.DIFFERS

@@ -4,15 +4,15 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from gpudoctor.comparison.aligned import called
-from gpudoctor.comparison.model import Group, Row, State
-from gpudoctor.report.clean import clean
+from gpudoctor.comparison.gpu_pairs import called
+from gpudoctor.comparison.model import Difference, DifferenceGroup, DifferenceState
 from gpudoctor.report.model import Report
+from gpudoctor.report.sanitize import clean
 
 NOT_FOUND = "not found"
 
 
-class Problem(NamedTuple):
+class SideProblem(NamedTuple):
     """A finding, or what follows from one."""
 
     check: str
@@ -27,7 +27,7 @@ class Problem(NamedTuple):
         return clean(f"{self.status.upper()}: {self.says}" + (" (a consequence)" if self.consequence else ""))
 
 
-def findings(here: Report, there: Report, renamed: Mapping[str, str] = MappingProxyType({})) -> list[Row]:
+def findings(here: Report, there: Report, renamed: Mapping[str, str] = MappingProxyType({})) -> list[Difference]:
     """A row for each problem that only one side has, or that is another problem there: worst first.
 
     Args:
@@ -43,9 +43,9 @@ def findings(here: Report, there: Report, renamed: Mapping[str, str] = MappingPr
     return [row for one, other in pairs if (row := _row(one, other, *unanswered))]
 
 
-def _problems(report: Report, renamed: Mapping[str, str]) -> dict[tuple[str, str], Problem]:
-    found = [Problem(f.check, f.subject, f.status, f.says, False) for f in report.findings]
-    found += [Problem(c.check, c.subject, c.status, c.says, True) for f in report.findings for c in f.consequences]
+def _problems(report: Report, renamed: Mapping[str, str]) -> dict[tuple[str, str], SideProblem]:
+    found = [SideProblem(f.check, f.subject, f.status, f.says, False) for f in report.findings]
+    found += [SideProblem(c.check, c.subject, c.status, c.says, True) for f in report.findings for c in f.consequences]
     found = [problem._replace(subject=called(problem.subject, renamed)) for problem in found]
     return {(p.check, p.subject): p for p in found}
 
@@ -62,7 +62,7 @@ def _unanswered(report: Report, renamed: Mapping[str, str]) -> list[Unanswered]:
     return [Unanswered(u.check, called(u.subject, renamed), u.why) for u in report.unknown]
 
 
-def _why_unknown(problem: Problem, unanswered: list[Unanswered]) -> str | None:
+def _why_unknown(problem: SideProblem, unanswered: list[Unanswered]) -> str | None:
     """Why a side does not know whether it has a problem; that of one GPU says nothing of another one's."""
     for one in unanswered:
         if one.check == problem.check and (one.subject == problem.subject or not (_of_gpu(one) and _of_gpu(problem))):
@@ -70,7 +70,7 @@ def _why_unknown(problem: Problem, unanswered: list[Unanswered]) -> str | None:
     return None
 
 
-Pair = tuple[Problem | None, Problem | None]
+Pair = tuple[SideProblem | None, SideProblem | None]
 
 
 def _paired(pairs: list[Pair]) -> Iterator[Pair]:
@@ -90,7 +90,7 @@ def _paired(pairs: list[Pair]) -> Iterator[Pair]:
     yield from ((None, p) for one, p in pairs if one is None and p and (p.check, p.subject) not in taken)
 
 
-def _of_gpu(problem: Problem | Unanswered) -> bool:
+def _of_gpu(problem: SideProblem | Unanswered) -> bool:
     return problem.subject.startswith(("GPU ", "the GPU at "))
 
 
@@ -101,28 +101,30 @@ def _rank(pair: Pair) -> tuple[bool, int]:
     return all(p.consequence for p in problems), worst
 
 
-def _row(one: Problem | None, other: Problem | None, here: list[Unanswered], there: list[Unanswered]) -> Row | None:
+def _row(
+    one: SideProblem | None, other: SideProblem | None, here: list[Unanswered], there: list[Unanswered]
+) -> Difference | None:
     """The row of a pair; None where both sides have the same problem."""
     problem = one or other
     if problem is None or (one and other and one.status == other.status):
         return None
     name = f"{problem.check} {problem.subject}" if problem.subject not in ("", "this machine") else problem.check
     blind = [None if side else _why_unknown(problem, questions) for side, questions in ((one, here), (other, there))]
-    return Row(
+    return Difference(
         path=clean(name),
-        group=Group.FINDINGS,
+        group=DifferenceGroup.FINDINGS,
         state=_state(one, other, blind),
         here=one.text if one else _without(blind[0]),
         there=other.text if other else _without(blind[1]),
     )
 
 
-def _state(one: Problem | None, other: Problem | None, blind: list[str | None]) -> State:
+def _state(one: SideProblem | None, other: SideProblem | None, blind: list[str | None]) -> DifferenceState:
     if one and other:
-        return State.DIFFERS
+        return DifferenceState.DIFFERS
     if one:
-        return State.ONLY_HERE if blind[1] is None else State.UNKNOWN_THERE
-    return State.ONLY_THERE if blind[0] is None else State.UNKNOWN_HERE
+        return DifferenceState.ONLY_HERE if blind[1] is None else DifferenceState.UNKNOWN_THERE
+    return DifferenceState.ONLY_THERE if blind[0] is None else DifferenceState.UNKNOWN_HERE
 
 
 def _without(why: str | None) -> str:

@@ -5,14 +5,14 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from gpudoctor.comparison.model import Row
+from gpudoctor.comparison.model import Difference
 
 _NUMBERED = re.compile(r"(gpus\.|pci\.\w+ |nvidia\.cuda\.devices\.|nvidia\.kernel\.nodes\./dev/nvidia)(\d+)(.*)")
 
 
-def folded(rows: Iterable[Row]) -> list[Row]:
+def folded(rows: Iterable[Difference]) -> list[Difference]:
     """The rows, those of several GPUs that say the same as one: "gpus.0-3,6.persistence"."""
-    groups: dict[tuple[object, ...], list[Row]] = {}
+    groups: dict[tuple[object, ...], list[Difference]] = {}
     for row in rows:
         match = _NUMBERED.fullmatch(row.path)
         name = (match[1], match[3]) if match else (row.path,)
@@ -20,7 +20,7 @@ def folded(rows: Iterable[Row]) -> list[Row]:
     return [_one(same) for same in groups.values()]
 
 
-def _one(rows: Sequence[Row]) -> Row:
+def _one(rows: Sequence[Difference]) -> Difference:
     matches = [_NUMBERED.fullmatch(row.path) for row in rows]
     numbers = [int(match[2]) for match in matches if match]
     if len(numbers) < 2 or matches[0] is None:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 Node = Any  # what msgspec.to_builtins gives, with dictionaries in place of lists of entries
 
 
-class Measured(NamedTuple):
+class KeyedFigure(NamedTuple):
     """A figure of a smoke test."""
 
     value: float
@@ -99,8 +99,8 @@ def _events(events: Iterable[Any]) -> dict[str, int]:
     return dict(sorted(Counter(map(str, kinds)).items()))
 
 
-def _figures(figures: Iterable[Any]) -> dict[str, Measured]:
-    return {str(one["name"]): Measured(float(one["value"]), str(one["unit"])) for one in figures}
+def _figures(figures: Iterable[Any]) -> dict[str, KeyedFigure]:
+    return {str(one["name"]): KeyedFigure(float(one["value"]), str(one["unit"])) for one in figures}
 
 
 # mig_devices holds UUIDs: how many there are is what two machines can have in common.

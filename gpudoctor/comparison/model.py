@@ -5,7 +5,7 @@ from enum import Enum
 import msgspec
 
 
-class Group(Enum):
+class DifferenceGroup(Enum):
     """How much a difference matters, in this order."""
 
     FINDINGS = "findings"
@@ -20,20 +20,20 @@ class Group(Enum):
 
 
 TITLES = {
-    Group.FINDINGS: "What is wrong",
-    Group.DRIVER: "Driver and kernel",
-    Group.FIRMWARE: "Firmware",
-    Group.VERSIONS: "CUDA, cuDNN and frameworks",
-    Group.GPUS: "GPUs, links and memory",
-    Group.SETTINGS: "Clocks, ECC and settings",
-    Group.ENVIRONMENT: "Environment variables",
-    Group.MEASURED: "Measured",
-    Group.REST: "Everything else",
+    DifferenceGroup.FINDINGS: "What is wrong",
+    DifferenceGroup.DRIVER: "Driver and kernel",
+    DifferenceGroup.FIRMWARE: "Firmware",
+    DifferenceGroup.VERSIONS: "CUDA, cuDNN and frameworks",
+    DifferenceGroup.GPUS: "GPUs, links and memory",
+    DifferenceGroup.SETTINGS: "Clocks, ECC and settings",
+    DifferenceGroup.ENVIRONMENT: "Environment variables",
+    DifferenceGroup.MEASURED: "Measured",
+    DifferenceGroup.REST: "Everything else",
 }
-ORDER = {group: number for number, group in enumerate(Group)}
+ORDER = {group: number for number, group in enumerate(DifferenceGroup)}
 
 
-class State(Enum):
+class DifferenceState(Enum):
     """How the two sides stand to each other."""
 
     DIFFERS = "differs"
@@ -45,10 +45,10 @@ class State(Enum):
     @property
     def unknown(self) -> bool:
         """Whether one side does not know."""
-        return self in (State.UNKNOWN_HERE, State.UNKNOWN_THERE)
+        return self in (DifferenceState.UNKNOWN_HERE, DifferenceState.UNKNOWN_THERE)
 
 
-class Row(msgspec.Struct, frozen=True, kw_only=True):
+class Difference(msgspec.Struct, frozen=True, kw_only=True):
     """One difference.
 
     Attributes:
@@ -60,8 +60,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     path: str
-    group: Group
-    state: State = State.DIFFERS
+    group: DifferenceGroup
+    state: DifferenceState = DifferenceState.DIFFERS
     here: str = ""
     there: str = ""
     change: float | None = None
@@ -78,10 +78,10 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
 
     here: str
     there: str
-    rows: tuple[Row, ...] = ()
+    rows: tuple[Difference, ...] = ()
     whole: bool = True
 
     @property
-    def matters(self) -> tuple[Row, ...]:
+    def matters(self) -> tuple[Difference, ...]:
         """The real differences that matter."""
-        return tuple(row for row in self.rows if row.group is not Group.REST and not row.state.unknown)
+        return tuple(row for row in self.rows if row.group is not DifferenceGroup.REST and not row.state.unknown)

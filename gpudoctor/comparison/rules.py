@@ -4,10 +4,10 @@ from fnmatch import fnmatchcase
 from functools import cache
 from typing import NamedTuple
 
-from gpudoctor.comparison.model import Group
+from gpudoctor.comparison.model import DifferenceGroup
 
 
-class Rule(NamedTuple):
+class ComparisonRule(NamedTuple):
     """What a place in the tree means.
 
     Attributes:
@@ -18,13 +18,13 @@ class Rule(NamedTuple):
     """
 
     path: str
-    group: Group | None
+    group: DifferenceGroup | None
     within: float = 0.0
     unit: str = ""
 
 
-def _all(group: Group | None, *paths: str, within: float = 0.0, unit: str = "") -> tuple[Rule, ...]:
-    return tuple(Rule(path, group, within, unit) for path in paths)
+def _all(group: DifferenceGroup | None, *paths: str, within: float = 0.0, unit: str = "") -> tuple[ComparisonRule, ...]:
+    return tuple(ComparisonRule(path, group, within, unit) for path in paths)
 
 
 # Rates vary by some per cent from run to run (docs/measurements.md); errors by their magnitude, because they depend on
@@ -34,7 +34,7 @@ NOISE, COLD = 0.05, 0.5
 KEPT = 0.02
 
 # The first that fits holds; what none fits is the rest.
-FACTS: tuple[Rule, ...] = (
+FACTS: tuple[ComparisonRule, ...] = (
     # -- by nature: time, load, heat, and what names one machine or one process ----------------------------
     *_all(None, "schema", "created", "seconds", "log.first", "host.hostname", "host.user.name", "host.user.uid"),
     *_all(None, "host.user.sudo"),
@@ -66,88 +66,142 @@ FACTS: tuple[Rule, ...] = (
     *_all(None, "smoke.runs.*.tests.*.during.samples", "smoke.runs.*.tests.*.during.temperature"),
     *_all(None, "smoke.runs.*.tests.*.during.power", "smoke.runs.*.tests.*.during.sm_clock_min"),
     # -- driver and kernel ---------------------------------------------------------------------------------
-    *_all(Group.DRIVER, "nvidia.kernel.loaded", "nvidia.kernel.flavour", "nvidia.nvml.driver_version"),
-    *_all(Group.DRIVER, "nvidia.kernel.installer", "nvidia.kernel.modules", "nvidia.kernel.blacklists"),
-    *_all(Group.DRIVER, "nvidia.kernel.options", "nvidia.kernel.options.*"),
-    *_all(Group.DRIVER, "nvidia.kernel.parameters", "nvidia.kernel.parameters.*"),
-    *_all(Group.DRIVER, "nvidia.kernel.nodes.*", "nvidia.kernel.nodes.*.error", "nvidia.kernel.nodes.*.mode"),
-    *_all(Group.DRIVER, "nvidia.kernel.fabric_manager*", "nvidia.kernel.persistence_daemon", "nvidia.kernel.gridd"),
-    *_all(Group.DRIVER, "nvidia.kernel.prime", "nvidia.kernel.switch", "nvidia.kernel.bbswitch"),
-    *_all(Group.DRIVER, "nvidia.kernel.on_disk.*", "nvidia.kernel.on_disk.*.version", "nvidia.kernel.dkms.*.**"),
-    *_all(Group.DRIVER, "nvidia.nvml.code", "nvidia.nvml.text", "nvidia.nvml.hung", "nvidia.nvml.died"),
-    *_all(Group.DRIVER, "nvidia.cuda.code", "nvidia.cuda.name", "nvidia.cuda.hung", "nvidia.cuda.died"),
-    *_all(Group.DRIVER, "nvidia.cuda.libraries.*", "nvidia.cuda.libraries.*.version", "nvidia.cuda.unmasked_code"),
-    *_all(Group.DRIVER, "nvidia.nvml.libraries.*", "nvidia.nvml.libraries.*.version", "nvidia.cuda.loaded"),
-    *_all(Group.DRIVER, "nvidia.cuda.libraries", "nvidia.nvml.libraries", "nvidia.cuda.libraries.*.kind"),
-    *_all(Group.DRIVER, "amd.loaded", "amd.version", "amd.kfd.*", "amd.kfd.*.error", "amd.render.*.error"),
-    *_all(Group.DRIVER, "amd.topology", "amd.blacklisted", "amd.dkms.*.**", "pci.*.driver"),
-    *_all(Group.DRIVER, "amd.boards.*.*_partition", "amd.boards.*.performance_level", "amd.rocdxg"),
-    *_all(Group.DRIVER, "host.kernel.release", "host.kernel.command_line", "host.kernel.secure_boot"),
-    *_all(Group.DRIVER, "host.kernel.lockdown", "host.kernel.reboot_required", "host.distribution.name"),
-    *_all(Group.DRIVER, "host.architecture", "host.platform", "host.virtual", "host.container", "host.wsl"),
-    *_all(Group.DRIVER, "windows.gpu", "windows.ldconfig", "cluster.runtime_configured", "containers.no_cgroups"),
-    *_all(Group.DRIVER, "log.events", "log.events.*", "host.l4t"),
+    *_all(DifferenceGroup.DRIVER, "nvidia.kernel.loaded", "nvidia.kernel.flavour", "nvidia.nvml.driver_version"),
+    *_all(DifferenceGroup.DRIVER, "nvidia.kernel.installer", "nvidia.kernel.modules", "nvidia.kernel.blacklists"),
+    *_all(DifferenceGroup.DRIVER, "nvidia.kernel.options", "nvidia.kernel.options.*"),
+    *_all(DifferenceGroup.DRIVER, "nvidia.kernel.parameters", "nvidia.kernel.parameters.*"),
+    *_all(DifferenceGroup.DRIVER, "nvidia.kernel.nodes.*", "nvidia.kernel.nodes.*.error", "nvidia.kernel.nodes.*.mode"),
+    *_all(
+        DifferenceGroup.DRIVER,
+        "nvidia.kernel.fabric_manager*",
+        "nvidia.kernel.persistence_daemon",
+        "nvidia.kernel.gridd",
+    ),
+    *_all(DifferenceGroup.DRIVER, "nvidia.kernel.prime", "nvidia.kernel.switch", "nvidia.kernel.bbswitch"),
+    *_all(
+        DifferenceGroup.DRIVER, "nvidia.kernel.on_disk.*", "nvidia.kernel.on_disk.*.version", "nvidia.kernel.dkms.*.**"
+    ),
+    *_all(DifferenceGroup.DRIVER, "nvidia.nvml.code", "nvidia.nvml.text", "nvidia.nvml.hung", "nvidia.nvml.died"),
+    *_all(DifferenceGroup.DRIVER, "nvidia.cuda.code", "nvidia.cuda.name", "nvidia.cuda.hung", "nvidia.cuda.died"),
+    *_all(
+        DifferenceGroup.DRIVER,
+        "nvidia.cuda.libraries.*",
+        "nvidia.cuda.libraries.*.version",
+        "nvidia.cuda.unmasked_code",
+    ),
+    *_all(DifferenceGroup.DRIVER, "nvidia.nvml.libraries.*", "nvidia.nvml.libraries.*.version", "nvidia.cuda.loaded"),
+    *_all(DifferenceGroup.DRIVER, "nvidia.cuda.libraries", "nvidia.nvml.libraries", "nvidia.cuda.libraries.*.kind"),
+    *_all(DifferenceGroup.DRIVER, "amd.loaded", "amd.version", "amd.kfd.*", "amd.kfd.*.error", "amd.render.*.error"),
+    *_all(DifferenceGroup.DRIVER, "amd.topology", "amd.blacklisted", "amd.dkms.*.**", "pci.*.driver"),
+    *_all(DifferenceGroup.DRIVER, "amd.boards.*.*_partition", "amd.boards.*.performance_level", "amd.rocdxg"),
+    *_all(DifferenceGroup.DRIVER, "host.kernel.release", "host.kernel.command_line", "host.kernel.secure_boot"),
+    *_all(DifferenceGroup.DRIVER, "host.kernel.lockdown", "host.kernel.reboot_required", "host.distribution.name"),
+    *_all(DifferenceGroup.DRIVER, "host.architecture", "host.platform", "host.virtual", "host.container", "host.wsl"),
+    *_all(
+        DifferenceGroup.DRIVER, "windows.gpu", "windows.ldconfig", "cluster.runtime_configured", "containers.no_cgroups"
+    ),
+    *_all(DifferenceGroup.DRIVER, "log.events", "log.events.*", "host.l4t"),
     # -- firmware ------------------------------------------------------------------------------------------
-    *_all(Group.FIRMWARE, "gpus.*.vbios", "pci.*.revision", "pci.*.subsystem"),
-    *_all(Group.FIRMWARE, "pci.*.bar1", unit="bytes"),
+    *_all(DifferenceGroup.FIRMWARE, "gpus.*.vbios", "pci.*.revision", "pci.*.subsystem"),
+    *_all(DifferenceGroup.FIRMWARE, "pci.*.bar1", unit="bytes"),
     # -- versions ------------------------------------------------------------------------------------------
-    *_all(Group.VERSIONS, "nvidia.cuda.version", "nvidia.nvml.cuda_version", "amd.rocm"),
-    *_all(Group.VERSIONS, "toolkits.home.nvcc", "toolkits.installed.*", "toolkits.libraries.*"),
-    *_all(Group.VERSIONS, "toolkits.libraries.*.version", "toolkits.cxx_version", "toolkits.nvccs.*.version"),
-    *_all(Group.VERSIONS, "containers.toolkit", "containers.docker_version", "containers.cdi_driver"),
-    *_all(Group.VERSIONS, "pythons.*", "pythons.*.version", "pythons.*.error", "pythons.*.frameworks.*"),
-    *_all(Group.VERSIONS, *(f"pythons.*.frameworks.*.{name}" for name in ("version", "distribution", "cuda", "hip"))),
-    *_all(Group.VERSIONS, *(f"pythons.*.frameworks.*.{name}" for name in ("variant", "archs", "kernels", "cudnn"))),
-    *_all(Group.VERSIONS, *(f"pythons.*.frameworks.*.{name}" for name in ("plugin", "plugin_version"))),
-    *_all(Group.VERSIONS, *(f"pythons.*.frameworks.*.{name}" for name in ("backend_version", "live"))),
-    *_all(Group.VERSIONS, *(f"pythons.*.frameworks.*.live.{name}" for name in ("stage", "hung", "died", "error"))),
-    *_all(Group.VERSIONS, *(f"pythons.*.frameworks.*.live.{name}" for name in ("import_error", "available", "count"))),
-    *_all(Group.VERSIONS, *(f"pythons.*.frameworks.*.live.{name}" for name in ("cudnn", "cudnn_error", "providers"))),
-    *_all(Group.VERSIONS, *(f"pythons.*.frameworks.*.live.{name}" for name in ("nvrtc", "nvrtc_error", "built_for"))),
-    *_all(Group.VERSIONS, "pythons.*.frameworks.*.needs.*", "pythons.*.frameworks.*.needs.*.version"),
-    *_all(Group.VERSIONS, *(f"pythons.*.packages.{name}" for name in ("nvidia-*", "torch*", "triton*", "jax*"))),
-    *_all(Group.VERSIONS, *(f"pythons.*.packages.{n}.version" for n in ("nvidia-*", "torch*", "triton*", "jax*"))),
+    *_all(DifferenceGroup.VERSIONS, "nvidia.cuda.version", "nvidia.nvml.cuda_version", "amd.rocm"),
+    *_all(DifferenceGroup.VERSIONS, "toolkits.home.nvcc", "toolkits.installed.*", "toolkits.libraries.*"),
+    *_all(DifferenceGroup.VERSIONS, "toolkits.libraries.*.version", "toolkits.cxx_version", "toolkits.nvccs.*.version"),
+    *_all(DifferenceGroup.VERSIONS, "containers.toolkit", "containers.docker_version", "containers.cdi_driver"),
+    *_all(DifferenceGroup.VERSIONS, "pythons.*", "pythons.*.version", "pythons.*.error", "pythons.*.frameworks.*"),
+    *_all(
+        DifferenceGroup.VERSIONS,
+        *(f"pythons.*.frameworks.*.{name}" for name in ("version", "distribution", "cuda", "hip")),
+    ),
+    *_all(
+        DifferenceGroup.VERSIONS,
+        *(f"pythons.*.frameworks.*.{name}" for name in ("variant", "archs", "kernels", "cudnn")),
+    ),
+    *_all(DifferenceGroup.VERSIONS, *(f"pythons.*.frameworks.*.{name}" for name in ("plugin", "plugin_version"))),
+    *_all(DifferenceGroup.VERSIONS, *(f"pythons.*.frameworks.*.{name}" for name in ("backend_version", "live"))),
+    *_all(
+        DifferenceGroup.VERSIONS,
+        *(f"pythons.*.frameworks.*.live.{name}" for name in ("stage", "hung", "died", "error")),
+    ),
+    *_all(
+        DifferenceGroup.VERSIONS,
+        *(f"pythons.*.frameworks.*.live.{name}" for name in ("import_error", "available", "count")),
+    ),
+    *_all(
+        DifferenceGroup.VERSIONS,
+        *(f"pythons.*.frameworks.*.live.{name}" for name in ("cudnn", "cudnn_error", "providers")),
+    ),
+    *_all(
+        DifferenceGroup.VERSIONS,
+        *(f"pythons.*.frameworks.*.live.{name}" for name in ("nvrtc", "nvrtc_error", "built_for")),
+    ),
+    *_all(DifferenceGroup.VERSIONS, "pythons.*.frameworks.*.needs.*", "pythons.*.frameworks.*.needs.*.version"),
+    *_all(
+        DifferenceGroup.VERSIONS, *(f"pythons.*.packages.{name}" for name in ("nvidia-*", "torch*", "triton*", "jax*"))
+    ),
+    *_all(
+        DifferenceGroup.VERSIONS,
+        *(f"pythons.*.packages.{n}.version" for n in ("nvidia-*", "torch*", "triton*", "jax*")),
+    ),
     # -- GPUs ----------------------------------------------------------------------------------------------
-    *_all(Group.GPUS, "gpus", "nvidia.nvml.count", "gpus.*", "gpus.*.name", "gpus.*.status"),
-    *_all(Group.GPUS, "gpus.*.link_width*", "gpus.*.link_generation*", "gpus.*.nvlinks", "gpus.*.fabric_*"),
-    *_all(Group.GPUS, "cloud.instance", "cluster.granted"),
-    *_all(Group.GPUS, "gpus.*.memory", unit="bytes"),
-    *_all(Group.GPUS, "gpus.*.capability", "gpus.*.gfx", "gpus.*.numa_node", "pci.*", "nvidia.cuda.devices.*"),
-    *_all(Group.GPUS, "pci.*.link_width", "pci.*.link_width_max", "pci.*.link_generation_max"),
-    *_all(Group.GPUS, "nvidia.cuda.devices.*.memory", unit="bytes"),
-    *_all(Group.GPUS, "host.memory", within=KEPT, unit="bytes"),
-    *_all(Group.GPUS, "host.memory_limit", "host.memlock", "host.shm.size", unit="bytes"),
-    *_all(Group.GPUS, "host.cpus", "pci.*.iommu", "pci.*.acs", "host.numa_balancing"),
+    *_all(DifferenceGroup.GPUS, "gpus", "nvidia.nvml.count", "gpus.*", "gpus.*.name", "gpus.*.status"),
+    *_all(DifferenceGroup.GPUS, "gpus.*.link_width*", "gpus.*.link_generation*", "gpus.*.nvlinks", "gpus.*.fabric_*"),
+    *_all(DifferenceGroup.GPUS, "cloud.instance", "cluster.granted"),
+    *_all(DifferenceGroup.GPUS, "gpus.*.memory", unit="bytes"),
+    *_all(
+        DifferenceGroup.GPUS, "gpus.*.capability", "gpus.*.gfx", "gpus.*.numa_node", "pci.*", "nvidia.cuda.devices.*"
+    ),
+    *_all(DifferenceGroup.GPUS, "pci.*.link_width", "pci.*.link_width_max", "pci.*.link_generation_max"),
+    *_all(DifferenceGroup.GPUS, "nvidia.cuda.devices.*.memory", unit="bytes"),
+    *_all(DifferenceGroup.GPUS, "host.memory", within=KEPT, unit="bytes"),
+    *_all(DifferenceGroup.GPUS, "host.memory_limit", "host.memlock", "host.shm.size", unit="bytes"),
+    *_all(DifferenceGroup.GPUS, "host.cpus", "pci.*.iommu", "pci.*.acs", "host.numa_balancing"),
     # -- settings ------------------------------------------------------------------------------------------
-    *_all(Group.SETTINGS, "gpus.*.sm_clock_max", unit="MHz"),
-    *_all(Group.SETTINGS, "gpus.*.power_limit", "gpus.*.power_default", unit="W"),
-    *_all(Group.SETTINGS, "gpus.*.temperature_slowdown", unit="°C"),
-    *_all(Group.SETTINGS, "gpus.*.ecc", "gpus.*.ecc_pending", "gpus.*.ecc_uncorrected", "gpus.*.remap*"),
-    *_all(Group.SETTINGS, "gpus.*.retired_pending", "gpus.*.compute_mode", "gpus.*.mig", "gpus.*.mig_*"),
-    *_all(Group.SETTINGS, "gpus.*.persistence", "gpus.*.recovery_action", "gpus.*.virtualization"),
+    *_all(DifferenceGroup.SETTINGS, "gpus.*.sm_clock_max", unit="MHz"),
+    *_all(DifferenceGroup.SETTINGS, "gpus.*.power_limit", "gpus.*.power_default", unit="W"),
+    *_all(DifferenceGroup.SETTINGS, "gpus.*.temperature_slowdown", unit="°C"),
+    *_all(DifferenceGroup.SETTINGS, "gpus.*.ecc", "gpus.*.ecc_pending", "gpus.*.ecc_uncorrected", "gpus.*.remap*"),
+    *_all(DifferenceGroup.SETTINGS, "gpus.*.retired_pending", "gpus.*.compute_mode", "gpus.*.mig", "gpus.*.mig_*"),
+    *_all(DifferenceGroup.SETTINGS, "gpus.*.persistence", "gpus.*.recovery_action", "gpus.*.virtualization"),
     # -- environment variables -----------------------------------------------------------------------------
-    *_all(Group.REST, "host.environment.PATH", "host.environment.VIRTUAL_ENV*", "host.environment.CONDA_*"),
-    *_all(Group.REST, "host.environment.TMPDIR", "host.environment.XDG_CACHE_HOME", "host.environment.HF_HOME"),
-    *_all(Group.ENVIRONMENT, "host.environment", "host.environment.*"),
+    *_all(DifferenceGroup.REST, "host.environment.PATH", "host.environment.VIRTUAL_ENV*", "host.environment.CONDA_*"),
+    *_all(
+        DifferenceGroup.REST, "host.environment.TMPDIR", "host.environment.XDG_CACHE_HOME", "host.environment.HF_HOME"
+    ),
+    *_all(DifferenceGroup.ENVIRONMENT, "host.environment", "host.environment.*"),
     # -- measured ------------------------------------------------------------------------------------------
-    *_all(Group.MEASURED, "smoke.runs.*", "smoke.runs.*.outcome", "smoke.runs.*.version"),
-    *_all(Group.MEASURED, "smoke.runs.*.tests.*", "smoke.runs.*.tests.*.outcome", "smoke.runs.*.tests.*.error"),
-    *_all(Group.MEASURED, "smoke.runs.*.tests.*.figures.*error*", within=9.0),
-    *_all(Group.MEASURED, "smoke.runs.*.tests.*.figures.first call", within=COLD),
-    *_all(Group.MEASURED, "smoke.runs.*.tests.*.figures.compile", within=COLD),
-    *_all(Group.MEASURED, "smoke.runs.*.tests.*.figures.*", within=NOISE),
-    *_all(Group.MEASURED, *(f"smoke.runs.*.tests.*.notes.{n}" for n in ("pinned", "can_access", "transport", "ranks"))),
-    *_all(Group.MEASURED, *(f"smoke.runs.*.tests.*.notes.{n}" for n in ("wrong", "differing", "not_finite", "size"))),
+    *_all(DifferenceGroup.MEASURED, "smoke.runs.*", "smoke.runs.*.outcome", "smoke.runs.*.version"),
+    *_all(
+        DifferenceGroup.MEASURED, "smoke.runs.*.tests.*", "smoke.runs.*.tests.*.outcome", "smoke.runs.*.tests.*.error"
+    ),
+    *_all(DifferenceGroup.MEASURED, "smoke.runs.*.tests.*.figures.*error*", within=9.0),
+    *_all(DifferenceGroup.MEASURED, "smoke.runs.*.tests.*.figures.first call", within=COLD),
+    *_all(DifferenceGroup.MEASURED, "smoke.runs.*.tests.*.figures.compile", within=COLD),
+    *_all(DifferenceGroup.MEASURED, "smoke.runs.*.tests.*.figures.*", within=NOISE),
+    *_all(
+        DifferenceGroup.MEASURED,
+        *(f"smoke.runs.*.tests.*.notes.{n}" for n in ("pinned", "can_access", "transport", "ranks")),
+    ),
+    *_all(
+        DifferenceGroup.MEASURED,
+        *(f"smoke.runs.*.tests.*.notes.{n}" for n in ("wrong", "differing", "not_finite", "size")),
+    ),
     *_all(None, "smoke.runs.*.tests.*.notes.*"),
-    *_all(Group.MEASURED, "smoke.runs.*.tests.*.during.reasons", "smoke.runs.*.tests.*.during.link_*"),
-    *_all(Group.MEASURED, "smoke.runs.*.tests.*.during.ecc_uncorrected"),
-    *_all(Group.MEASURED, "smoke.runs.*.tests.*.during.*_clock", within=NOISE, unit="MHz"),
+    *_all(DifferenceGroup.MEASURED, "smoke.runs.*.tests.*.during.reasons", "smoke.runs.*.tests.*.during.link_*"),
+    *_all(DifferenceGroup.MEASURED, "smoke.runs.*.tests.*.during.ecc_uncorrected"),
+    *_all(DifferenceGroup.MEASURED, "smoke.runs.*.tests.*.during.*_clock", within=NOISE, unit="MHz"),
     # -- the rest, of which the unit is known --------------------------------------------------------------
-    *_all(Group.REST, "nvidia.cuda.libraries.*.size", "pythons.*.frameworks.*.live.devices.*.memory", unit="bytes"),
+    *_all(
+        DifferenceGroup.REST,
+        "nvidia.cuda.libraries.*.size",
+        "pythons.*.frameworks.*.live.devices.*.memory",
+        unit="bytes",
+    ),
 )
 
 # A report tells less, and has its findings compared apart.
-REPORT: tuple[Rule, ...] = (
+REPORT: tuple[ComparisonRule, ...] = (
     *_all(
         None,
         "schema",
@@ -162,29 +216,36 @@ REPORT: tuple[Rule, ...] = (
         "symptoms",
     ),
     *_all(None, "summary", "findings", "unknown", "next", "python", "python.**", "pythons.*.why"),
-    *_all(Group.DRIVER, "machine.driver", "machine.driver_flavour", "machine.driver_libraries", "machine.kernel"),
-    *_all(Group.DRIVER, "machine.architecture", "machine.platform", "machine.container", "machine.distribution"),
-    *_all(Group.VERSIONS, "machine.driver_cuda", "machine.rocm", "machine.toolkit", "pythons.*.version"),
-    *_all(Group.VERSIONS, *(f"frameworks.*.{name}" for name in ("version", "variant", "built_for", "sees", "error"))),
-    *_all(Group.VERSIONS, "frameworks.*", "pythons.*", "pythons.*.error"),
-    *_all(Group.GPUS, "gpus.*.memory", unit="bytes"),
-    *_all(Group.GPUS, "gpus.*", "gpus.*.name", "gpus.*.status", "gpus.*.capability", "gpus.*.gfx"),
+    *_all(
+        DifferenceGroup.DRIVER, "machine.driver", "machine.driver_flavour", "machine.driver_libraries", "machine.kernel"
+    ),
+    *_all(
+        DifferenceGroup.DRIVER, "machine.architecture", "machine.platform", "machine.container", "machine.distribution"
+    ),
+    *_all(DifferenceGroup.VERSIONS, "machine.driver_cuda", "machine.rocm", "machine.toolkit", "pythons.*.version"),
+    *_all(
+        DifferenceGroup.VERSIONS,
+        *(f"frameworks.*.{name}" for name in ("version", "variant", "built_for", "sees", "error")),
+    ),
+    *_all(DifferenceGroup.VERSIONS, "frameworks.*", "pythons.*", "pythons.*.error"),
+    *_all(DifferenceGroup.GPUS, "gpus.*.memory", unit="bytes"),
+    *_all(DifferenceGroup.GPUS, "gpus.*", "gpus.*.name", "gpus.*.status", "gpus.*.capability", "gpus.*.gfx"),
     *_all(None, "inventory.machine.**"),  # said above already
-    *_all(Group.GPUS, "inventory.gpus.*", "inventory.gpus.*.*"),
-    *_all(Group.VERSIONS, "inventory.packages.*", "inventory.packages.*.*"),
+    *_all(DifferenceGroup.GPUS, "inventory.gpus.*", "inventory.gpus.*.*"),
+    *_all(DifferenceGroup.VERSIONS, "inventory.packages.*", "inventory.packages.*.*"),
     *_all(None, "smoke.*.python", "smoke.*.gpu", "smoke.*.busy", "smoke.*.import_seconds", "smoke.*.start_seconds"),
     *_all(None, "smoke.*.digits", "smoke.*.tests.*.seconds", "smoke.*.tests.*.notes", "smoke.*.tests.*.notes.**"),
     *_all(None, "smoke.*.tests.*.during", "smoke.*.tests.*.during.**"),
-    *_all(Group.MEASURED, "smoke.*", "smoke.*.outcome", "smoke.*.version", "smoke.*.tests.*"),
-    *_all(Group.MEASURED, "smoke.*.tests.*.outcome"),
-    *_all(Group.MEASURED, "smoke.*.tests.*.figures.*error*", within=9.0),
-    *_all(Group.MEASURED, "smoke.*.tests.*.figures.first call", within=COLD),
-    *_all(Group.MEASURED, "smoke.*.tests.*.figures.compile", within=COLD),
-    *_all(Group.MEASURED, "smoke.*.tests.*.figures.*", within=NOISE),
+    *_all(DifferenceGroup.MEASURED, "smoke.*", "smoke.*.outcome", "smoke.*.version", "smoke.*.tests.*"),
+    *_all(DifferenceGroup.MEASURED, "smoke.*.tests.*.outcome"),
+    *_all(DifferenceGroup.MEASURED, "smoke.*.tests.*.figures.*error*", within=9.0),
+    *_all(DifferenceGroup.MEASURED, "smoke.*.tests.*.figures.first call", within=COLD),
+    *_all(DifferenceGroup.MEASURED, "smoke.*.tests.*.figures.compile", within=COLD),
+    *_all(DifferenceGroup.MEASURED, "smoke.*.tests.*.figures.*", within=NOISE),
 )
 
 
-def fits(rule: Rule, path: tuple[str, ...]) -> bool:
+def fits(rule: ComparisonRule, path: tuple[str, ...]) -> bool:
     """Whether a rule is about a place."""
     names = _split(rule.path)
     if names[-1] == "**":
@@ -200,6 +261,6 @@ def _split(path: str) -> tuple[str, ...]:
     return tuple(path.split("."))
 
 
-def rule_of(table: tuple[Rule, ...], path: tuple[str, ...]) -> Rule:
+def rule_of(table: tuple[ComparisonRule, ...], path: tuple[str, ...]) -> ComparisonRule:
     """The first rule of a table that is about a place; without one it belongs to the rest."""
-    return next((rule for rule in table if fits(rule, path)), Rule("**", Group.REST))
+    return next((rule for rule in table if fits(rule, path)), ComparisonRule("**", DifferenceGroup.REST))

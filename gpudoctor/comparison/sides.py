@@ -4,13 +4,12 @@ import os
 
 import msgspec
 
-from gpudoctor.facts import Facts
-from gpudoctor.facts import file as facts_file
-from gpudoctor.facts.file import LIMIT, FactsFileError
+from gpudoctor.facts import Facts, facts_file
+from gpudoctor.facts.facts_file import LIMIT, FactsFileError
 from gpudoctor.report.model import SCHEMA, Report
 
 
-class Side(msgspec.Struct, frozen=True, kw_only=True):
+class ComparedMachine(msgspec.Struct, frozen=True, kw_only=True):
     """One machine.
 
     Attributes:
@@ -25,19 +24,19 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     facts: Facts | None = None
 
 
-def side(title: str, facts: Facts) -> Side:
+def side(title: str, facts: Facts) -> ComparedMachine:
     """A side out of facts; they are masked before they are judged, so that both sides name things alike.
 
     UUIDs stay: nothing leaves the machine here, and they tell which card is which.
     """
-    from gpudoctor.examine import check
+    from gpudoctor.pipeline import check
     from gpudoctor.privacy import masked
 
     hidden = masked(facts, uuids=False)
-    return Side(title=title, facts=hidden, report=check(facts=hidden))
+    return ComparedMachine(title=title, facts=hidden, report=check(facts=hidden))
 
 
-def read(path: str) -> Side:
+def read(path: str) -> ComparedMachine:
     """A side out of a facts file or a report file.
 
     Raises:
@@ -52,10 +51,10 @@ def read(path: str) -> Side:
         report = _report(path)
         if report is None:
             raise
-        return Side(title=name, report=report)
+        return ComparedMachine(title=name, report=report)
 
 
-def loaded(data: bytes, title: str) -> Side:
+def loaded(data: bytes, title: str) -> ComparedMachine:
     """A side out of the bytes of a facts file or a report file.
 
     Raises:
@@ -69,10 +68,10 @@ def loaded(data: bytes, title: str) -> Side:
         report = _decoded(data, title)
         if report is None:
             raise
-        return Side(title=title, report=report)
+        return ComparedMachine(title=title, report=report)
 
 
-class _Head(msgspec.Struct):
+class _ReportVersion(msgspec.Struct):
     schema: str = ""
 
 
@@ -96,7 +95,7 @@ def _decoded(data: bytes, name: str) -> Report | None:
         FactsFileError: they say that they are a report, and are none.
     """
     try:
-        if len(data) > LIMIT or msgspec.json.decode(data, type=_Head).schema != SCHEMA:
+        if len(data) > LIMIT or msgspec.json.decode(data, type=_ReportVersion).schema != SCHEMA:
             return None
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError):
         return None

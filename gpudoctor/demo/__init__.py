@@ -20,7 +20,7 @@ def load(name: str) -> Facts:
     Raises:
         KeyError: there is no demo of that name.
     """
-    from gpudoctor.facts.file import read
+    from gpudoctor.facts.facts_file import read
 
     if name not in DEMOS:
         raise KeyError(name)

@@ -5,11 +5,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from gpudoctor.catalogue import broken
-from gpudoctor.expect.explained import because
+from gpudoctor.check_engine import About, Check, Fix, Problem, Severity
+from gpudoctor.expect.causes import because
 from gpudoctor.expect.operators import OPERATORS, WITHOUT, shown
-from gpudoctor.expect.values import Found, found
+from gpudoctor.expect.values import FoundValue, found
 from gpudoctor.facts import Facts
-from gpudoctor.judge import About, Check, Fix, Problem, Severity
 from gpudoctor.maybe import Unknown, UnknownFactError
 
 MOST = 8  # lines of evidence
@@ -47,7 +47,7 @@ class Expectation(NamedTuple):
         except Exception as error:  # a fault of ours is one check that is broken
             return broken(self.id, f"{type(error).__name__}: {error}")
 
-    def told(self, judged: Sequence[tuple[Found, str | None]]) -> Check[Any]:
+    def told(self, judged: Sequence[tuple[FoundValue, str | None]]) -> Check[Any]:
         """The check that says what was judged."""
         wrong = [one for one, why in judged if why == ""]
         unknown = [(one, why) for one, why in judged if why]
@@ -77,7 +77,7 @@ class Expectation(NamedTuple):
         made.id, made.area = self.id, "expect"
         return made
 
-    def judged(self, one: Found) -> tuple[Found, str | None]:
+    def judged(self, one: FoundValue) -> tuple[FoundValue, str | None]:
         """The value with None where all holds, "" where something does not, and why where nobody can say."""
         if isinstance(one.value, Unknown):
             return one, one.value.unknown
@@ -91,7 +91,7 @@ class Expectation(NamedTuple):
         """What is wanted, for people."""
         return self.shown or " and ".join(OPERATORS[name].words(wanted) for name, wanted in self.wanted)
 
-    def _sentence(self, wrong: list[Found]) -> str:
+    def _sentence(self, wrong: list[FoundValue]) -> str:
         """What was wanted and what was found; equal values of several GPUs once."""
         by_value: dict[str, list[str]] = {}
         several = "*" in self.steps or len(wrong) > 1 or self.steps[0] == "smoke"
@@ -110,7 +110,7 @@ class Expectation(NamedTuple):
             return str(len(value)) if counted else shown([str(one) for one in value][:MOST])
         return shown(value) if isinstance(value, str | int | float) else "one"
 
-    def _evidence(self, wrong: list[Found]) -> tuple[str, ...]:
+    def _evidence(self, wrong: list[FoundValue]) -> tuple[str, ...]:
         lines = [f"{one.path} = {self._shown(one.value)}" for one in wrong[:MOST]]
         more = [f"and {len(wrong) - MOST} more"] if len(wrong) > MOST else []
         return (f"{self.place}: wanted {self.wanted_words}", *lines, *more)
@@ -127,18 +127,18 @@ def _holds(name: str, wanted: Any, value: Any) -> bool:
     return (value is None and name == "lacks") or OPERATORS[name].holds(wanted, value)
 
 
-def _ends(one: Found) -> str:
+def _ends(one: FoundValue) -> str:
     """Where a path ends before its last step, for a sentence; empty where it does not."""
     if one.value is not None or not (one.left or one.path.endswith(".*")):
         return ""
     return f"none: {one.path[:-2]} is empty" if one.path.endswith(".*") else f"none: there is no {one.path}"
 
 
-def _missing(one: Found) -> bool:
+def _missing(one: FoundValue) -> bool:
     return one.value is None or one.value is False or one.value in ((), {}, 0)
 
 
-def _about(place: str, founds: list[Found]) -> About:
+def _about(place: str, founds: list[FoundValue]) -> About:
     """The line, and the GPU, interpreter and framework where all that is wrong belongs to one."""
 
     def only(field: str) -> str | None:

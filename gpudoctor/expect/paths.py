@@ -7,26 +7,26 @@ from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_ori
 
 import msgspec
 
-from gpudoctor.expect.measured import smoke_path
+from gpudoctor.expect.smoke_paths import smoke_path
 from gpudoctor.facts import (
     Board,
     CondaPackage,
+    DeviceNode,
     DiskModule,
     Dkms,
+    DriverLibrary,
     Facts,
     Figure,
     Framework,
     Gpu,
-    Library,
     Need,
-    Node,
     Package,
     PciDevice,
     Python,
     Smoke,
 )
 from gpudoctor.maybe import Unknown
-from gpudoctor.subjects import NAMES
+from gpudoctor.targets import NAMES
 
 # The field by which an element of a list is found where a step is no number.
 KEYS: dict[type, str] = {
@@ -37,9 +37,9 @@ KEYS: dict[type, str] = {
     Figure: "name",
     Framework: "name",
     Gpu: "address",
-    Library: "soname",
+    DriverLibrary: "soname",
     Need: "soname",
-    Node: "path",
+    DeviceNode: "path",
     Package: "name",
     PciDevice: "address",
     Python: "path",

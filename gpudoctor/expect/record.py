@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from gpudoctor.expect.measured_well import measured_entries
-from gpudoctor.expect.toml import Entry, written
+from gpudoctor.expect.smoke_tolerances import measured_entries
+from gpudoctor.expect.toml_writer import TomlEntry, written
 from gpudoctor.facts import Facts, Framework, Gpu
 from gpudoctor.report.model import Report
-from gpudoctor.subjects import framework_name, gpus_of
+from gpudoctor.targets import framework_name, gpus_of
 
 # Releases of a driver keep different amounts of the memory for themselves, some per cent at most.
 MEMORY = 0.97
@@ -84,11 +84,11 @@ def _not_good(report: Report) -> str:
     return ""
 
 
-def _entries(facts: Facts) -> Iterator[Entry]:
+def _entries(facts: Facts) -> Iterator[TomlEntry]:
     yield from _system(facts)
     gpus = gpus_of(facts)
     if gpus:
-        yield Entry("gpus", "count", len(gpus), "GPUs that a driver lists.")
+        yield TomlEntry("gpus", "count", len(gpus), "GPUs that a driver lists.")
         for one in GPU:
             yield from _of_gpus(gpus, one)
         yield from _nvlinks(gpus)
@@ -98,7 +98,7 @@ def _entries(facts: Facts) -> Iterator[Entry]:
     yield from measured_entries(facts)
 
 
-def _system(facts: Facts) -> Iterator[Entry]:
+def _system(facts: Facts) -> Iterator[TomlEntry]:
     kernel, nvidia = facts.nvidia.kernel, facts.nvidia
     if isinstance(kernel.loaded, str):
         yield _version("nvidia.kernel.loaded", kernel.loaded, "NVIDIA's driver, this release or a newer one.")
@@ -107,53 +107,55 @@ def _system(facts: Facts) -> Iterator[Entry]:
     if isinstance(nvidia.cuda.version, str):
         yield _version("nvidia.cuda.version", nvidia.cuda.version, "The newest CUDA that the driver runs.")
     if kernel.fabric_manager == "active":
-        yield Entry("nvidia.kernel.fabric_manager", "is", "active", "What joins the GPUs through NVSwitches runs.")
+        yield TomlEntry("nvidia.kernel.fabric_manager", "is", "active", "What joins the GPUs through NVSwitches runs.")
     if facts.amd.loaded is True and gpus_of(facts, "amd"):
-        yield Entry("amd.loaded", "is", True, "AMD's driver is loaded.")
+        yield TomlEntry("amd.loaded", "is", True, "AMD's driver is loaded.")
     if isinstance(facts.amd.rocm, str):
         yield _version("amd.rocm", facts.amd.rocm, "ROCm, this release or a newer one.")
     if isinstance(facts.host.kernel.release, str):
         says = "The kernel. Updates change it, so it is not held; without the # it is."
-        yield Entry("host.kernel.release", "is", facts.host.kernel.release, says, off=True)
+        yield TomlEntry("host.kernel.release", "is", facts.host.kernel.release, says, off=True)
 
 
-def _version(path: str, version: str, comment: str) -> Entry:
+def _version(path: str, version: str, comment: str) -> TomlEntry:
     """At least this version; of one that cannot be compared, this one."""
     from packaging.version import InvalidVersion, Version
 
     try:
-        return Entry(path, "version", f">={Version(version).public}", comment)
+        return TomlEntry(path, "version", f">={Version(version).public}", comment)
     except InvalidVersion:
-        return Entry(path, "is", version, comment)
+        return TomlEntry(path, "is", version, comment)
 
 
-def _of_gpus(gpus: tuple[Gpu, ...], one: PerGpu) -> Iterator[Entry]:
+def _of_gpus(gpus: tuple[Gpu, ...], one: PerGpu) -> Iterator[TomlEntry]:
     """One entry for all GPUs where they are alike, else one each; what a GPU has not, or nobody knows, is left out."""
     values = [getattr(gpu, one.field) for gpu in gpus]
     there = [isinstance(value, str | int | float) for value in values]
     if all(there) and len(set(values)) == 1:
-        yield Entry(f"gpus.*.{one.field}", one.operator, one.of(values[0]), one.comment)
+        yield TomlEntry(f"gpus.*.{one.field}", one.operator, one.of(values[0]), one.comment)
         return
     for number, value in enumerate(values):
         if there[number]:
             comment = one.comment if number == there.index(True) else ""
-            yield Entry(f"gpus.{number}.{one.field}", one.operator, one.of(value), comment)
+            yield TomlEntry(f"gpus.{number}.{one.field}", one.operator, one.of(value), comment)
 
 
-def _nvlinks(gpus: tuple[Gpu, ...]) -> Iterator[Entry]:
+def _nvlinks(gpus: tuple[Gpu, ...]) -> Iterator[TomlEntry]:
     links = [gpu.nvlinks for gpu in gpus]
     if all(isinstance(one, tuple) and one and all(one) for one in links) and len(set(map(len, links))) == 1:  # type: ignore[arg-type]
-        yield Entry("gpus.*.nvlinks", "count", len(links[0]), "NVLinks of each GPU.")  # type: ignore[arg-type]
-        yield Entry("gpus.*.nvlinks.*", "is", True, "All of them are up.")
+        yield TomlEntry("gpus.*.nvlinks", "count", len(links[0]), "NVLinks of each GPU.")  # type: ignore[arg-type]
+        yield TomlEntry("gpus.*.nvlinks.*", "is", True, "All of them are up.")
 
 
-def _framework(path: str, framework: Framework) -> Iterator[Entry]:
+def _framework(path: str, framework: Framework) -> Iterator[TomlEntry]:
     name = framework_name(framework)
     if isinstance(framework.version, str):
         yield _version(f"{path}.version", framework.version, f"{name}, or a newer one.")
     for field, of in (("cuda", "CUDA"), ("hip", "ROCm")):
         if isinstance(getattr(framework, field), str):
-            yield Entry(f"{path}.{field}", "present", True, f"It is a build for {of}.")
+            yield TomlEntry(f"{path}.{field}", "present", True, f"It is a build for {of}.")
     live = framework.live
     if live is not None and live.available is True and isinstance(live.count, int) and live.count:
-        yield Entry(f"{path}.live.count", "at_least", live.count, "GPUs that it sees (needs a check without --quick).")
+        yield TomlEntry(
+            f"{path}.live.count", "at_least", live.count, "GPUs that it sees (needs a check without --quick)."
+        )

@@ -5,16 +5,16 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from gpudoctor.expect.measured import Measured, smoke_path
 from gpudoctor.expect.paths import KEYS, joined
+from gpudoctor.expect.smoke_paths import FigurePath, smoke_path
 from gpudoctor.facts import Facts, Framework, Gpu, Python, Smoke, SmokeRun, SmokeTest
 from gpudoctor.maybe import Unknown
-from gpudoctor.subjects import gpu_key
+from gpudoctor.targets import gpu_key
 
 OF_ITSELF = ("path", "why", "error")  # of an interpreter that does not answer
 
 
-class Found(NamedTuple):
+class FoundValue(NamedTuple):
     """One value.
 
     Attributes:
@@ -36,14 +36,14 @@ class Found(NamedTuple):
     left: int = 0
 
 
-def found(facts: Facts, steps: Sequence[str]) -> tuple[Found, ...]:
+def found(facts: Facts, steps: Sequence[str]) -> tuple[FoundValue, ...]:
     """Everything that a path leads to; a "*" over nothing leads to one value that is None."""
     if steps[0] == "smoke" and len(steps) > 1 and steps[1] not in Smoke.__struct_fields__:
         return tuple(_measured(facts.smoke, smoke_path(steps[1:]), joined(steps)))
-    return tuple(_walk(facts, tuple(steps), Found("", None)))
+    return tuple(_walk(facts, tuple(steps), FoundValue("", None)))
 
 
-def _walk(node: Any, steps: tuple[str, ...], at: Found) -> Iterator[Found]:
+def _walk(node: Any, steps: tuple[str, ...], at: FoundValue) -> Iterator[FoundValue]:
     at = _belongs(node, at)
     if not steps or node is None or isinstance(node, Unknown):
         yield at._replace(value=node, path=at.path or "facts", left=len(steps))
@@ -53,7 +53,7 @@ def _walk(node: Any, steps: tuple[str, ...], at: Found) -> Iterator[Found]:
         yield from _walk(one, rest, at._replace(path=f"{at.path}.{joined([name])}".removeprefix(".")))
 
 
-def _belongs(node: Any, at: Found) -> Found:
+def _belongs(node: Any, at: FoundValue) -> FoundValue:
     if isinstance(node, Gpu):
         return at._replace(label=f"GPU {node.index}", gpu=gpu_key(node))
     if isinstance(node, Python):
@@ -108,7 +108,7 @@ def _is(one: Any, name: str) -> bool:
 # -- what was measured ---------------------------------------------------------------------------------------
 
 
-def _measured(smoke: Smoke, wanted: Measured, path: str) -> Iterator[Found]:
+def _measured(smoke: Smoke, wanted: FigurePath, path: str) -> Iterator[FoundValue]:
     """The figure of each device and variant that is meant; what was not measured is unknown, with why."""
     runs = [run for run in smoke.runs if _meant(run, wanted)]
     tests = [(run, test) for run in runs for test in run.tests if _is_test(test, wanted)]
@@ -116,17 +116,17 @@ def _measured(smoke: Smoke, wanted: Measured, path: str) -> Iterator[Found]:
         label = f"{run.label}{f' {test.variant}' if test.variant else ''}"
         value = test.figure(wanted.figure)
         why = Unknown(test.says or run.says or f"{wanted.test} did not measure it ({test.outcome})")
-        yield Found(path, why if value is None else value, label, run.gpu, run.python or None, _package(run))
+        yield FoundValue(path, why if value is None else value, label, run.gpu, run.python or None, _package(run))
     if not tests:
         said = next((run.says for run in runs if run.says), f"the smoke test {wanted.test} was not run")
-        yield Found(path, Unknown(said if smoke.runs else "no smoke test was run: add --smoke"))
+        yield FoundValue(path, Unknown(said if smoke.runs else "no smoke test was run: add --smoke"))
 
 
-def _meant(run: SmokeRun, wanted: Measured) -> bool:
+def _meant(run: SmokeRun, wanted: FigurePath) -> bool:
     return wanted.backend in (None, run.backend) and wanted.device in (None, run.label)
 
 
-def _is_test(test: SmokeTest, wanted: Measured) -> bool:
+def _is_test(test: SmokeTest, wanted: FigurePath) -> bool:
     return test.name == wanted.test and wanted.variant in (None, test.variant)
 
 

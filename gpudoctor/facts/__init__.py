@@ -1,40 +1,41 @@
 """The typed tree of facts: everything a check may judge, and nothing else."""
 
-from gpudoctor.facts.amd import Amd, Board, Repository
-from gpudoctor.facts.apple import Apple
+from gpudoctor.facts.amd import Amd, AmdRepository, Board
+from gpudoctor.facts.apple import AppleFacts
 from gpudoctor.facts.cloud import Cloud
 from gpudoctor.facts.cluster import Cluster
-from gpudoctor.facts.docker import ContainerHost
-from gpudoctor.facts.framework import Device, Framework, Live, Need
-from gpudoctor.facts.gpu import Gpu, Process
-from gpudoctor.facts.host import Distribution, Folder, Group, Host, Kernel, Shm, Thunderbolt, User
-from gpudoctor.facts.intel import Intel
-from gpudoctor.facts.log import Event, KernelLog
-from gpudoctor.facts.node import Node
-from gpudoctor.facts.nt import Adapter, Nt
-from gpudoctor.facts.nvidia import Cuda, CudaDevice, DiskModule, Dkms, Library, Nvidia, NvidiaKernel, Nvml
+from gpudoctor.facts.container_host import ContainerHost
+from gpudoctor.facts.device_node import DeviceNode
+from gpudoctor.facts.framework import Framework, FrameworkDevice, LiveFramework, Need
+from gpudoctor.facts.gpu import Gpu, GpuProcess
+from gpudoctor.facts.host import Distribution, Host, Kernel, Shm, Thunderbolt, User, UserGroup, WritableDirectory
+from gpudoctor.facts.intel import IntelFacts
+from gpudoctor.facts.kernel_log import KernelLog, LogEvent
+from gpudoctor.facts.nvidia import Cuda, CudaDevice, DiskModule, Dkms, DriverLibrary, Nvidia, NvidiaKernel, Nvml
 from gpudoctor.facts.pci import PciDevice
 from gpudoctor.facts.python import (
     CondaPackage,
     Extension,
+    FileOverlap,
     NotRun,
-    Overlap,
     Package,
     Python,
     Remnant,
     Shadow,
-    Unmet,
+    UnmetRequirement,
 )
 from gpudoctor.facts.smoke import During, Figure, Smoke, SmokeRun, SmokeTest
 from gpudoctor.facts.toolkit import CudaHome, Nvcc, Toolkits
 from gpudoctor.facts.tree import SCHEMA, Facts
-from gpudoctor.facts.windows import Windows
+from gpudoctor.facts.windows import Adapter, Windows
+from gpudoctor.facts.wsl import Wsl
 
 __all__ = [
     "SCHEMA",
     "Adapter",
     "Amd",
-    "Apple",
+    "AmdRepository",
+    "AppleFacts",
     "Board",
     "Cloud",
     "Cluster",
@@ -43,40 +44,36 @@ __all__ = [
     "Cuda",
     "CudaDevice",
     "CudaHome",
-    "Device",
+    "DeviceNode",
     "DiskModule",
     "Distribution",
     "Dkms",
+    "DriverLibrary",
     "During",
-    "Event",
     "Extension",
     "Facts",
     "Figure",
-    "Folder",
+    "FileOverlap",
     "Framework",
+    "FrameworkDevice",
     "Gpu",
-    "Group",
+    "GpuProcess",
     "Host",
-    "Intel",
+    "IntelFacts",
     "Kernel",
     "KernelLog",
-    "Library",
-    "Live",
+    "LiveFramework",
+    "LogEvent",
     "Need",
-    "Node",
     "NotRun",
-    "Nt",
     "Nvcc",
     "Nvidia",
     "NvidiaKernel",
     "Nvml",
-    "Overlap",
     "Package",
     "PciDevice",
-    "Process",
     "Python",
     "Remnant",
-    "Repository",
     "Shadow",
     "Shm",
     "Smoke",
@@ -84,7 +81,10 @@ __all__ = [
     "SmokeTest",
     "Thunderbolt",
     "Toolkits",
-    "Unmet",
+    "UnmetRequirement",
     "User",
+    "UserGroup",
     "Windows",
+    "WritableDirectory",
+    "Wsl",
 ]

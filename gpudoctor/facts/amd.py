@@ -2,9 +2,9 @@
 
 import msgspec
 
-from gpudoctor.facts.node import Node
+from gpudoctor.facts.device_node import DeviceNode
 from gpudoctor.facts.nvidia import Dkms
-from gpudoctor.facts.words import Count, Small, Version
+from gpudoctor.facts.text_types import Count, Small, Version
 from gpudoctor.maybe import Maybe, Unknown
 
 NOT = Unknown()
@@ -25,7 +25,7 @@ class Board(msgspec.Struct, frozen=True, kw_only=True):
     performance_level: Maybe[str | None] = NOT  # "auto", "low", "high", "manual", "profile_min_sclk" ...
 
 
-class Repository(msgspec.Struct, frozen=True, kw_only=True):
+class AmdRepository(msgspec.Struct, frozen=True, kw_only=True):
     """A line of the package manager's configuration that names AMD's server."""
 
     path: str  # of the file
@@ -38,8 +38,8 @@ class Amd(msgspec.Struct, frozen=True, kw_only=True):
 
     loaded: Maybe[bool] = NOT  # /sys/module/amdgpu
     version: Maybe[Version | None] = NOT  # /sys/module/amdgpu/version; None: the in-tree driver has none
-    kfd: Maybe[tuple[Node, ...]] = NOT  # /dev/kfd: empty where it is missing
-    render: Maybe[tuple[Node, ...]] = NOT  # /dev/dri/renderD*
+    kfd: Maybe[tuple[DeviceNode, ...]] = NOT  # /dev/kfd: empty where it is missing
+    render: Maybe[tuple[DeviceNode, ...]] = NOT  # /dev/dri/renderD*
     topology: Maybe[bool] = NOT  # /sys/class/kfd shows nodes
     dkms: Maybe[tuple[Dkms, ...] | None] = NOT  # of amdgpu; None: dkms is not installed
     packages: Maybe[tuple[tuple[str, str, str], ...]] = NOT  # amdgpu-dkms, rock-dkms ...: (name, version, state)
@@ -49,6 +49,6 @@ class Amd(msgspec.Struct, frozen=True, kw_only=True):
     dxg: Maybe[bool] = NOT  # /dev/dxg: WSL's door
     rocdxg: Maybe[bool | None] = NOT  # librocdxg.so, ROCm's way through /dev/dxg, is there; None: no /dev/dxg
     boards: Maybe[tuple[Board, ...]] = NOT  # the cards that amdgpu drives
-    repositories: Maybe[tuple[Repository, ...]] = NOT  # AMD's, as apt, dnf or zypper know them
+    repositories: Maybe[tuple[AmdRepository, ...]] = NOT  # AMD's, as apt, dnf or zypper know them
     opens_for_caller: Maybe[bool | None] = NOT  # whether who called sudo may open /dev/kfd; None: nobody did
     closed_nodes: Maybe[Small] = NOT  # nodes of KFD that this process may not read: a group of devices hides their GPUs

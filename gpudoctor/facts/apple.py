@@ -2,13 +2,13 @@
 
 import msgspec
 
-from gpudoctor.facts.words import Version
+from gpudoctor.facts.text_types import Version
 from gpudoctor.maybe import Maybe, Unknown
 
 NOT = Unknown()
 
 
-class Apple(msgspec.Struct, frozen=True, kw_only=True):
+class AppleFacts(msgspec.Struct, frozen=True, kw_only=True):
     """The Mac; each is None where this is none."""
 
     silicon: Maybe[bool | None] = NOT  # its processor is Apple's own (arm64), whatever a program under Rosetta is told

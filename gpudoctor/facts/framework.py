@@ -2,7 +2,7 @@
 
 import msgspec
 
-from gpudoctor.facts.words import Capability, Count, Duration, Gpus, Small, Version, Whole
+from gpudoctor.facts.text_types import Capability, Count, Duration, Gpus, Small, Version, Whole
 from gpudoctor.maybe import Maybe, Unknown
 
 NOT = Unknown()
@@ -25,7 +25,7 @@ class Need(msgspec.Struct, frozen=True, kw_only=True):
     wheel_version: str | None = None
 
 
-class Device(msgspec.Struct, frozen=True, kw_only=True):
+class FrameworkDevice(msgspec.Struct, frozen=True, kw_only=True):
     """A GPU as a framework lists it."""
 
     index: Small
@@ -35,7 +35,7 @@ class Device(msgspec.Struct, frozen=True, kw_only=True):
     memory: Maybe[Count | None] = NOT
 
 
-class Live(msgspec.Struct, frozen=True, kw_only=True):
+class LiveFramework(msgspec.Struct, frozen=True, kw_only=True):
     """What the framework did when a child process imported it and asked for GPUs."""
 
     stage: str = "start"  # the last stage begun: start, import, version, devices, init, libraries, done
@@ -49,7 +49,7 @@ class Live(msgspec.Struct, frozen=True, kw_only=True):
     built_for: Maybe[Version | None] = NOT  # CUDA or ROCm release, as the module says
     available: Maybe[bool] = NOT
     count: Maybe[Gpus] = NOT
-    devices: Maybe[tuple[Device, ...]] = NOT
+    devices: Maybe[tuple[FrameworkDevice, ...]] = NOT
     error: Maybe[str | None] = NOT  # the exact text with which it refuses the GPU; None: none
     error_code: Maybe[Whole | None] = NOT  # CUDA's number where the text or the exception names it
     archs: Maybe[tuple[str, ...]] = NOT
@@ -87,4 +87,4 @@ class Framework(msgspec.Struct, frozen=True, kw_only=True):
     plugin: Maybe[str | None] = NOT  # JAX: "jax-cuda12-plugin"; None: none
     plugin_version: Maybe[Version | None] = NOT
     backend_version: Maybe[Version | None] = NOT  # JAX: jaxlib
-    live: Live | None = None  # None: nobody asked for an import
+    live: LiveFramework | None = None  # None: nobody asked for an import

@@ -2,13 +2,13 @@
 
 import msgspec
 
-from gpudoctor.facts.words import Capability, Celsius, Count, Generation, Lanes, Number, Small, Whole
+from gpudoctor.facts.text_types import Capability, Celsius, Count, Generation, Lanes, Number, Small, Whole
 from gpudoctor.maybe import Maybe, Unknown
 
 NOT = Unknown()
 
 
-class Process(msgspec.Struct, frozen=True, kw_only=True):
+class GpuProcess(msgspec.Struct, frozen=True, kw_only=True):
     """A process that holds GPU memory."""
 
     pid: Small
@@ -76,7 +76,7 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
     mig_pending: Maybe[bool | None] = NOT
     mig_devices: Maybe[tuple[str, ...] | None] = NOT  # UUIDs
     persistence: Maybe[bool | None] = NOT
-    processes: Maybe[tuple[Process, ...]] = NOT
+    processes: Maybe[tuple[GpuProcess, ...]] = NOT
     nvlinks: Maybe[tuple[bool, ...] | None] = NOT  # one entry a link: up or not
     fabric_state: Maybe[str | None] = NOT  # not-supported, not-started, in-progress, completed
     fabric_status: Maybe[Whole | None] = NOT  # NVML return code of the registration

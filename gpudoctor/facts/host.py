@@ -2,7 +2,7 @@
 
 import msgspec
 
-from gpudoctor.facts.words import Count, Duration, Number, Small, Version
+from gpudoctor.facts.text_types import Count, Duration, Number, Small, Version
 from gpudoctor.maybe import Maybe, Unknown
 
 NOT = Unknown()
@@ -40,7 +40,7 @@ class Shm(msgspec.Struct, frozen=True, kw_only=True):
     writable: Maybe[bool | None] = NOT
 
 
-class Folder(msgspec.Struct, frozen=True, kw_only=True):
+class WritableDirectory(msgspec.Struct, frozen=True, kw_only=True):
     """A folder in which something has to be written, and the room left there (bytes)."""
 
     path: str
@@ -49,7 +49,7 @@ class Folder(msgspec.Struct, frozen=True, kw_only=True):
     writable: Maybe[bool] = NOT
 
 
-class Group(msgspec.Struct, frozen=True, kw_only=True):
+class UserGroup(msgspec.Struct, frozen=True, kw_only=True):
     """A numeric group of the user; the name is None where /etc/group does not know the number."""
 
     gid: Small
@@ -61,8 +61,8 @@ class User(msgspec.Struct, frozen=True, kw_only=True):
 
     uid: Maybe[Small] = NOT
     name: Maybe[str | None] = NOT
-    groups: Maybe[tuple[Group, ...]] = NOT  # of this process
-    known_groups: tuple[Group, ...] = ()  # of /etc/group: those that matter for GPUs (render, video ...)
+    groups: Maybe[tuple[UserGroup, ...]] = NOT  # of this process
+    known_groups: tuple[UserGroup, ...] = ()  # of /etc/group: those that matter for GPUs (render, video ...)
     sudo: Maybe[bool] = NOT  # whether there is one to ask for root
 
 
@@ -96,7 +96,7 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
     cpus: Maybe[Number] = NOT  # usable cores, the cgroup's quota counted in
     memlock: Maybe[Count | None] = NOT  # bytes; None: unlimited
     shm: Shm = Shm()
-    folders: tuple[Folder, ...] = ()  # caches: PyTorch, Triton, CuPy, CUDA, Hugging Face, TMPDIR
+    folders: tuple[WritableDirectory, ...] = ()  # caches: PyTorch, Triton, CuPy, CUDA, Hugging Face, TMPDIR
     user: User = User()
     selinux: Maybe[str | None] = NOT  # enforcing, permissive, disabled; None: not in this kernel
     environment: dict[str, str] = {}  # the variables that matter for GPUs; tokens are masked

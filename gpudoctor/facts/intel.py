@@ -2,15 +2,15 @@
 
 import msgspec
 
-from gpudoctor.facts.node import Node
+from gpudoctor.facts.device_node import DeviceNode
 from gpudoctor.maybe import Maybe, Unknown
 
 NOT = Unknown()
 
 
-class Intel(msgspec.Struct, frozen=True, kw_only=True):
+class IntelFacts(msgspec.Struct, frozen=True, kw_only=True):
     """What stands between a framework and Intel's GPU. The GPUs themselves are on PCI."""
 
-    render: Maybe[tuple[Node, ...]] = NOT  # /dev/dri/renderD* of Intel's GPUs
+    render: Maybe[tuple[DeviceNode, ...]] = NOT  # /dev/dri/renderD* of Intel's GPUs
     loader: Maybe[str | None] = NOT  # path of libze_loader.so.1, Level Zero's loader; None: nowhere
     level_zero: Maybe[str | None] = NOT  # path of libze_intel_gpu.so.1, Intel's driver for it; None: nowhere

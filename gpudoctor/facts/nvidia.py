@@ -2,8 +2,8 @@
 
 import msgspec
 
-from gpudoctor.facts.node import Node
-from gpudoctor.facts.words import Capability, Count, Gpus, Release, Small, Version, Whole
+from gpudoctor.facts.device_node import DeviceNode
+from gpudoctor.facts.text_types import Capability, Count, Gpus, Release, Small, Version, Whole
 from gpudoctor.maybe import Maybe, Unknown
 
 NOT = Unknown()
@@ -47,7 +47,7 @@ class NvidiaKernel(msgspec.Struct, frozen=True, kw_only=True):
     options: dict[str, str] = {}  # module options in modprobe.d: {"nvidia.NVreg_OpenRmEnableUnsupportedGpus": "1"}
     parameters: dict[str, str] = {}  # /proc/driver/nvidia/params of the loaded module
     gpus: Maybe[tuple[str, ...]] = NOT  # PCI addresses under /proc/driver/nvidia/gpus
-    nodes: Maybe[tuple[Node, ...]] = NOT  # /dev/nvidia*, /dev/nvidia-caps/*, /dev/dxg
+    nodes: Maybe[tuple[DeviceNode, ...]] = NOT  # /dev/nvidia*, /dev/nvidia-caps/*, /dev/dxg
     uvm_major: Maybe[Small | None] = NOT  # of nvidia-uvm in /proc/devices; None: not registered
     fabric_manager: Maybe[str | None] = NOT  # systemd's word: active, inactive, failed; None: not installed
     fabric_manager_version: Maybe[str | None] = NOT
@@ -69,7 +69,7 @@ class NvidiaKernel(msgspec.Struct, frozen=True, kw_only=True):
     dxgdmal: Maybe[bool | None] = NOT  # libnvdxgdmal.so.1, which WSL's libcuda needs from 555 on; None: no WSL
 
 
-class Library(msgspec.Struct, frozen=True, kw_only=True):
+class DriverLibrary(msgspec.Struct, frozen=True, kw_only=True):
     """A shared library as the dynamic loader finds it."""
 
     soname: str  # "libcuda.so.1"
@@ -95,7 +95,7 @@ class CudaDevice(msgspec.Struct, frozen=True, kw_only=True):
 class Cuda(msgspec.Struct, frozen=True, kw_only=True):
     """What libcuda.so.1 answered in a child process."""
 
-    libraries: Maybe[tuple[Library, ...]] = NOT  # every libcuda.so.1 in the loader's order; empty: none
+    libraries: Maybe[tuple[DriverLibrary, ...]] = NOT  # every libcuda.so.1 in the loader's order; empty: none
     loaded: Maybe[str | None] = NOT  # the file that the child had mapped
     code: Maybe[Whole | None] = NOT  # cuInit's result; None: there is no library to ask
     name: Maybe[str | None] = NOT  # CUDA_ERROR_NO_DEVICE
@@ -110,7 +110,7 @@ class Cuda(msgspec.Struct, frozen=True, kw_only=True):
 class Nvml(msgspec.Struct, frozen=True, kw_only=True):
     """What libnvidia-ml.so.1 answered in a child process."""
 
-    libraries: Maybe[tuple[Library, ...]] = NOT
+    libraries: Maybe[tuple[DriverLibrary, ...]] = NOT
     loaded: Maybe[str | None] = NOT
     code: Maybe[Whole | None] = NOT  # nvmlInit's result; None: there is no library to ask
     text: Maybe[str | None] = NOT
@@ -131,5 +131,5 @@ class Nvidia(msgspec.Struct, frozen=True, kw_only=True):
     kernel: NvidiaKernel = NvidiaKernel()
     cuda: Cuda = Cuda()
     nvml: Nvml = Nvml()
-    other_libraries: tuple[Library, ...] = ()  # libnvidia-ptxjitcompiler.so.1, libnvidia-nvvm.so.4 ... as found
-    link_libraries: Maybe[tuple[Library, ...]] = NOT  # copies of libcuda.so, which a linker takes for -lcuda
+    other_libraries: tuple[DriverLibrary, ...] = ()  # libnvidia-ptxjitcompiler.so.1, libnvidia-nvvm.so.4 ... as found
+    link_libraries: Maybe[tuple[DriverLibrary, ...]] = NOT  # copies of libcuda.so, which a linker takes for -lcuda

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from gpudoctor.facts.words import Capability, Count, Generation, Lanes, Small
+from gpudoctor.facts.text_types import Capability, Count, Generation, Lanes, Small
 from gpudoctor.maybe import Maybe, Unknown
 
 NOT = Unknown()

@@ -3,7 +3,7 @@
 import msgspec
 
 from gpudoctor.facts.framework import Framework
-from gpudoctor.facts.words import Count, Duration, Small, Version
+from gpudoctor.facts.text_types import Count, Duration, Small, Version
 from gpudoctor.maybe import Maybe, Unknown
 
 NOT = Unknown()
@@ -23,7 +23,7 @@ class Package(msgspec.Struct, frozen=True, kw_only=True):
     lost: tuple[str, ...] = ()  # METADATA, RECORD where it lacks them (only of packages that matter)
 
 
-class Overlap(msgspec.Struct, frozen=True, kw_only=True):
+class FileOverlap(msgspec.Struct, frozen=True, kw_only=True):
     """Files that several distributions claim."""
 
     packages: tuple[str, ...]
@@ -51,7 +51,7 @@ class Remnant(msgspec.Struct, frozen=True, kw_only=True):
     version: str | None = None  # likewise
 
 
-class Unmet(msgspec.Struct, frozen=True, kw_only=True):
+class UnmetRequirement(msgspec.Struct, frozen=True, kw_only=True):
     """A requirement of an installed package that does not hold."""
 
     package: str
@@ -120,8 +120,8 @@ class Python(msgspec.Struct, frozen=True, kw_only=True):
     conda: Maybe[tuple[CondaPackage, ...] | None] = NOT  # None: no conda environment
     shadows: tuple[Shadow, ...] = ()
     remnants: tuple[Remnant, ...] = ()
-    overlaps: tuple[Overlap, ...] = ()
-    unmet: tuple[Unmet, ...] = ()
+    overlaps: tuple[FileOverlap, ...] = ()
+    unmet: tuple[UnmetRequirement, ...] = ()
     extensions: Maybe[tuple[Extension, ...]] = ()  # Unknown in a quick run that finds some
     frameworks: tuple[Framework, ...] = ()
     startup: Maybe[Duration] = NOT  # seconds

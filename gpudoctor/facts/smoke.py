@@ -4,7 +4,7 @@ from typing import Literal
 
 import msgspec
 
-from gpudoctor.facts.words import Count, Duration, Generation, Lanes, Number, Small, Whole
+from gpudoctor.facts.text_types import Count, Duration, Generation, Lanes, Number, Small, Whole
 from gpudoctor.maybe import Maybe, Unknown
 
 NOT = Unknown()
@@ -81,7 +81,7 @@ class SmokeRun(msgspec.Struct, frozen=True, kw_only=True):
     kind: str  # of the device: cuda, rocm, cpu
     python: str = ""  # the interpreter's path
     version: str | None = None  # of the framework
-    gpu: str | None = None  # its key as gpudoctor.subjects.gpu_key gives it; None: the CPU, or several GPUs
+    gpu: str | None = None  # its key as gpudoctor.targets.gpu_key gives it; None: the CPU, or several GPUs
     label: str = "CPU"  # "GPU 0", "GPUs 0-7", "CPU"
     name: str | None = None  # of the device, as the backend calls it
     processors: Small | None = None  # streaming multiprocessors or compute units that the backend may use

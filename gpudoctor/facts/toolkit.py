@@ -2,8 +2,8 @@
 
 import msgspec
 
-from gpudoctor.facts.nvidia import Library
-from gpudoctor.facts.words import Version
+from gpudoctor.facts.nvidia import DriverLibrary
+from gpudoctor.facts.text_types import Version
 from gpudoctor.maybe import Maybe, Unknown
 
 NOT = Unknown()
@@ -34,6 +34,6 @@ class Toolkits(msgspec.Struct, frozen=True, kw_only=True):
     nvccs: Maybe[tuple[Nvcc, ...]] = NOT
     home: CudaHome = CudaHome()
     installed: Maybe[tuple[tuple[str, str], ...]] = NOT  # (folder, version) of /usr/local/cuda*: links resolved
-    libraries: Maybe[tuple[Library, ...]] = NOT  # cudart, cublas, cudnn*, nccl ... that the loader finds
+    libraries: Maybe[tuple[DriverLibrary, ...]] = NOT  # cudart, cublas, cudnn*, nccl ... that the loader finds
     cxx: Maybe[str | None] = NOT  # path of the host compiler (cc, gcc or clang) on PATH
     cxx_version: Maybe[str | None] = NOT  # "gcc 11.4.0"

@@ -5,22 +5,22 @@ from datetime import datetime
 import msgspec
 
 from gpudoctor.facts.amd import Amd
-from gpudoctor.facts.apple import Apple
+from gpudoctor.facts.apple import AppleFacts
 from gpudoctor.facts.cloud import Cloud
 from gpudoctor.facts.cluster import Cluster
-from gpudoctor.facts.docker import ContainerHost
+from gpudoctor.facts.container_host import ContainerHost
 from gpudoctor.facts.gpu import Gpu
 from gpudoctor.facts.host import Host
-from gpudoctor.facts.intel import Intel
-from gpudoctor.facts.log import KernelLog
-from gpudoctor.facts.nt import Nt
+from gpudoctor.facts.intel import IntelFacts
+from gpudoctor.facts.kernel_log import KernelLog
 from gpudoctor.facts.nvidia import Nvidia
 from gpudoctor.facts.pci import PciDevice
 from gpudoctor.facts.python import Python
 from gpudoctor.facts.smoke import Smoke
+from gpudoctor.facts.text_types import Duration, Moment
 from gpudoctor.facts.toolkit import Toolkits
 from gpudoctor.facts.windows import Windows
-from gpudoctor.facts.words import Duration, Moment
+from gpudoctor.facts.wsl import Wsl
 from gpudoctor.maybe import Maybe, Unknown
 
 SCHEMA = "gpudoctor.facts/1"
@@ -39,15 +39,15 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     pci: Maybe[tuple[PciDevice, ...]] = Unknown()
     nvidia: Nvidia = Nvidia()
     amd: Amd = Amd()
-    intel: Intel = Intel()
-    apple: Apple = Apple()
-    nt: Nt = Nt()
+    intel: IntelFacts = IntelFacts()
+    apple: AppleFacts = AppleFacts()
+    nt: Windows = Windows()
     gpus: Maybe[tuple[Gpu, ...]] = Unknown()  # NVML's and KFD's
     log: KernelLog = KernelLog()
     containers: ContainerHost = ContainerHost()
     cluster: Cluster = Cluster()
     cloud: Cloud = Cloud()
-    windows: Windows = Windows()
+    windows: Wsl = Wsl()
     toolkits: Toolkits = Toolkits()
     pythons: tuple[Python, ...] = ()
     smoke: Smoke = Smoke()

@@ -4,10 +4,10 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 
 import msgspec
 
+from gpudoctor.fleet.aggregate.nodeset_expansion import MOST, unfolded
+from gpudoctor.fleet.changes import change, facts, figures
 from gpudoctor.fleet.nodesets import fold
-from gpudoctor.fleet.reading.unfolding import MOST, unfolded
 from gpudoctor.fleet.summary import REPORTED, STATES, Cause, Change, Fleet
-from gpudoctor.fleet.updates import change, facts, figures
 
 ORDER = ("worse", "cause", "vanished", "figure", "fact", "appeared", "solved", "better")
 

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from gpudoctor.facts import Facts
+from gpudoctor.fleet.aggregate.nodeset_expansion import MOST, unfolded
 from gpudoctor.fleet.nodesets import fold, natural
-from gpudoctor.fleet.reading.unfolding import MOST, unfolded
 from gpudoctor.fleet.summary import Fleet
 from gpudoctor.privacy import Masks
 from gpudoctor.privacy.secrets import without_secrets

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from gpudoctor.facts.words import Count, Number
+from gpudoctor.facts.text_types import Count, Number
 from gpudoctor.report.model import FixEntry
 
 SCHEMA = "gpudoctor.fleet/1"
@@ -40,7 +40,7 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True):
     references: tuple[str, ...] = ()
 
 
-class Group(msgspec.Struct, frozen=True, kw_only=True):
+class HardwareGroup(msgspec.Struct, frozen=True, kw_only=True):
     """Nodes of like hardware."""
 
     hardware: str  # "8 x NVIDIA H100 80GB HBM3"
@@ -124,7 +124,7 @@ class Fleet(msgspec.Struct, frozen=True, kw_only=True):
     counts: dict[str, Count] = {}  # state: how many
     causes: tuple[Cause, ...] = ()  # worst first, then by how many nodes have them
     missing: tuple[Missing, ...] = ()
-    groups: tuple[Group, ...] = ()
+    groups: tuple[HardwareGroup, ...] = ()
     drifts: tuple[Drift, ...] = ()
     spreads: tuple[Spread, ...] = ()
     changes: tuple[Change, ...] = ()

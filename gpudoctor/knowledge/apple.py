@@ -5,7 +5,7 @@ from functools import cache
 import msgspec
 
 from gpudoctor.knowledge.kernels import version
-from gpudoctor.knowledge.table import Table, load
+from gpudoctor.knowledge.table import KnowledgeTable, load
 
 
 class Floors(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -20,24 +20,24 @@ class Metals(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     rows: tuple[tuple[str, str, str], ...]
 
 
-class Jax(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class JaxMetal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What is known of jax-metal."""
 
     newest: str
 
 
-class Apple(Table, frozen=True):
+class AppleTable(KnowledgeTable, frozen=True):
     """The table ``apple.toml``."""
 
     mps: Floors
     metal: Metals
-    jax: Jax
+    jax: JaxMetal
 
 
 @cache
-def apple() -> Apple:
+def apple() -> AppleTable:
     """Return the table, read once."""
-    return load("apple", Apple)
+    return load("apple", AppleTable)
 
 
 def macos_for(torch: str) -> str | None:

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import msgspec
 
-from gpudoctor.knowledge.table import Table, load
+from gpudoctor.knowledge.table import KnowledgeTable, load
 
 
-class Family(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class InstanceFamily(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Instance types of one cloud with the same GPU."""
 
     cloud: str
@@ -25,11 +25,11 @@ class Series(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     without: tuple[str, ...]
 
 
-class Clouds(Table, frozen=True):
+class Clouds(KnowledgeTable, frozen=True):
     """The table ``cloud.toml``."""
 
     series: Series
-    family: list[Family]
+    family: list[InstanceFamily]
 
 
 class Instance(NamedTuple):

@@ -6,10 +6,10 @@ from typing import Literal
 import msgspec
 
 from gpudoctor.knowledge.kernels import coverage, version
-from gpudoctor.knowledge.table import Table, load
+from gpudoctor.knowledge.table import KnowledgeTable, load
 
 
-class Package(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class CupyPackage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A package: its CUDA major and range, releases from first to last ("" is still made), capabilities."""
 
     name: str
@@ -22,18 +22,18 @@ class Package(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     numpy: str = ""
 
 
-class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class CupyRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The first release with the extra that brings CUDA, and packages that exclude one another."""
 
     ctk_since: str
     exclusive: tuple[str, ...]
 
 
-class Cupy(Table, frozen=True):
+class Cupy(KnowledgeTable, frozen=True):
     """The table ``cupy.toml``."""
 
-    package: tuple[Package, ...]
-    rules: Rules
+    package: tuple[CupyPackage, ...]
+    rules: CupyRules
 
 
 @cache
@@ -42,17 +42,17 @@ def cupy() -> Cupy:
     return load("cupy", Cupy)
 
 
-def package(name: str) -> Package | None:
+def package(name: str) -> CupyPackage | None:
     """Return what is known of a package such as "cupy-cuda12x", or None."""
     return next((p for p in cupy().package if p.name == name), None)
 
 
-def package_for(cuda_major: int) -> Package | None:
+def package_for(cuda_major: int) -> CupyPackage | None:
     """Return the package for a CUDA major, or None."""
     return next((p for p in cupy().package if p.major == cuda_major), None)
 
 
-def package_for_gpu(capability: str, driver_cuda: str | None = None) -> Package | None:
+def package_for_gpu(capability: str, driver_cuda: str | None = None) -> CupyPackage | None:
     """Return the newest package with code for this GPU that the driver ("12.4") can run, or None."""
     for found in reversed(cupy().package):
         runs = driver_cuda is None or version(driver_cuda)[0] >= found.major

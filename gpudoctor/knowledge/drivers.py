@@ -5,10 +5,10 @@ from functools import cache
 import msgspec
 
 from gpudoctor.knowledge.kernels import version
-from gpudoctor.knowledge.table import Table, load
+from gpudoctor.knowledge.table import KnowledgeTable, load
 
 
-class Drivers(Table, frozen=True):
+class Drivers(KnowledgeTable, frozen=True):
     """The table ``drivers.toml``."""
 
     floor: dict[str, tuple[str, str]]

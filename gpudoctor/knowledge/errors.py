@@ -6,22 +6,22 @@ from typing import Literal
 
 import msgspec
 
-from gpudoctor.knowledge.table import Table, load
+from gpudoctor.knowledge.table import KnowledgeTable, load
 
 XidClass = Literal["application", "driver", "hardware", "informational"]
 Severity = Literal["always_fatal", "fatal", "non_fatal", "other_notable"]
 
 
-class Rows(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ErrorRows(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Rows of code, name, meaning, causes."""
 
     rows: tuple[tuple[int, str, str, str], ...]
 
 
-class Errors(Table, frozen=True):
+class Errors(KnowledgeTable, frozen=True):
     """The tables ``cuda_errors.toml`` and ``nvml_errors.toml``."""
 
-    error: Rows
+    error: ErrorRows
     recovery: dict[int, str] = msgspec.field(default_factory=dict)
 
 
@@ -31,13 +31,13 @@ class XidRows(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     rows: tuple[tuple[int, str, str, XidClass, str, str], ...]
 
 
-class Xids(Table, frozen=True):
+class Xids(KnowledgeTable, frozen=True):
     """The table ``xids.toml``."""
 
     xid: XidRows
 
 
-class Sxids(Table, frozen=True):
+class Sxids(KnowledgeTable, frozen=True):
     """The table ``sxids.toml``."""
 
     sxid: dict[Severity, tuple[tuple[int, str], ...]]
@@ -49,7 +49,7 @@ class NvlinkRows(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     rows: tuple[tuple[int, str, str, str, int, str, str], ...]
 
 
-class Nvlink5(Table, frozen=True):
+class Nvlink5(KnowledgeTable, frozen=True):
     """The table ``nvlink5.toml``."""
 
     nvlink5: NvlinkRows

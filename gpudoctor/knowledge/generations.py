@@ -5,10 +5,10 @@ from typing import Literal
 
 import msgspec
 
-from gpudoctor.knowledge.table import Table, load
+from gpudoctor.knowledge.table import KnowledgeTable, load
 
 
-class Generation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class GpuGeneration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One generation of NVIDIA GPUs; None means "no end yet" (`last_*`) or "NVML has no name" (`nvml`)."""
 
     name: str
@@ -21,29 +21,29 @@ class Generation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     nvml: int | None = None
 
 
-class Generations(Table, frozen=True):
+class Generations(KnowledgeTable, frozen=True):
     """The table ``generations.toml``."""
 
-    generation: tuple[Generation, ...]
+    generation: tuple[GpuGeneration, ...]
 
 
 @cache
-def generations() -> tuple[Generation, ...]:
+def generations() -> tuple[GpuGeneration, ...]:
     """Return all generations, oldest first."""
     return load("generations", Generations).generation
 
 
-def generation_of_capability(capability: str) -> Generation | None:
+def generation_of_capability(capability: str) -> GpuGeneration | None:
     """Return the generation of a compute capability such as "8.6", or None where it is unknown."""
     return next((g for g in generations() if capability in g.capabilities), None)
 
 
-def generation_of_code(code: str) -> Generation | None:
+def generation_of_code(code: str) -> GpuGeneration | None:
     """Return the generation of a chip code name such as "GA102" or "AD104GLM", or None."""
     return next((g for g in generations() if code.upper().startswith(g.codes)), None)
 
 
-def generation_named(name: str) -> Generation | None:
+def generation_named(name: str) -> GpuGeneration | None:
     """Return the generation of this name ("Ampere"), in any case of letters, or None."""
     return next((g for g in generations() if g.name.lower() == name.lower()), None)
 

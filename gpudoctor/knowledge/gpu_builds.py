@@ -5,7 +5,7 @@ from functools import cache
 
 import msgspec
 
-from gpudoctor.knowledge.table import Table, load
+from gpudoctor.knowledge.table import KnowledgeTable, load
 
 
 class Extra(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -15,7 +15,7 @@ class Extra(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     extra: str
 
 
-class GpuBuilds(Table, frozen=True):
+class GpuBuilds(KnowledgeTable, frozen=True):
     """The table gpu_builds.toml."""
 
     names: tuple[str, ...]

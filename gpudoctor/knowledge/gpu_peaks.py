@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from gpudoctor.knowledge.table import Table, load
+from gpudoctor.knowledge.table import KnowledgeTable, load
 
 DTYPES = ("fp32", "tf32", "fp16", "bf16", "fp8")
 # NVML gives total memory a little less than the data sheet's GB, and GiB where that says GB.
@@ -94,7 +94,7 @@ class Products(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     amd: tuple[Product, ...]
 
 
-class Peaks(Table, frozen=True):
+class Peaks(KnowledgeTable, frozen=True):
     """The table ``gpu_peaks.toml``."""
 
     clock: Clock

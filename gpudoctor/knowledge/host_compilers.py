@@ -3,10 +3,10 @@
 from functools import cache
 
 from gpudoctor.knowledge.kernels import version
-from gpudoctor.knowledge.table import Table, load
+from gpudoctor.knowledge.table import KnowledgeTable, load
 
 
-class HostCompilers(Table, frozen=True):
+class HostCompilers(KnowledgeTable, frozen=True):
     """The table ``host_compilers.toml``."""
 
     gcc: dict[str, int]

@@ -5,7 +5,7 @@ from functools import cache
 
 import msgspec
 
-from gpudoctor.knowledge.table import Table, load
+from gpudoctor.knowledge.table import KnowledgeTable, load
 
 
 class Hint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -16,7 +16,7 @@ class Hint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     fix: str
 
 
-class ImportErrors(Table, frozen=True):
+class ImportErrors(KnowledgeTable, frozen=True):
     """The table ``import_errors.toml``."""
 
     hint: tuple[Hint, ...]

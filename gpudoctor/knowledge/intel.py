@@ -4,10 +4,10 @@ from functools import cache
 
 import msgspec
 
-from gpudoctor.knowledge.table import Table, load
+from gpudoctor.knowledge.table import KnowledgeTable, load
 
 
-class Family(msgspec.Struct, frozen=True, array_like=True):
+class IntelFamily(msgspec.Struct, frozen=True, array_like=True):
     """A range of device ids; an empty kernel: none drives it by itself."""
 
     name: str
@@ -17,25 +17,25 @@ class Family(msgspec.Struct, frozen=True, array_like=True):
     module: str
 
 
-class Rows(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class IntelRows(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The rows of the table."""
 
-    rows: tuple[Family, ...]
+    rows: tuple[IntelFamily, ...]
 
 
-class Intel(Table, frozen=True):
+class IntelTable(KnowledgeTable, frozen=True):
     """The table ``intel.toml``."""
 
-    cards: Rows
+    cards: IntelRows
     packages: dict[str, tuple[str, ...]]
 
 
 @cache
-def _intel() -> Intel:
-    return load("intel", Intel)
+def _intel() -> IntelTable:
+    return load("intel", IntelTable)
 
 
-def family(device: str) -> Family | None:
+def family(device: str) -> IntelFamily | None:
     """Return the family of a device id ("56a0"); None of graphics in a processor, and of what the table lacks."""
     try:
         number = int(device, 16)

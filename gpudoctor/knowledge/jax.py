@@ -6,7 +6,7 @@ from typing import Literal
 import msgspec
 
 from gpudoctor.knowledge.kernels import version
-from gpudoctor.knowledge.table import Table, load
+from gpudoctor.knowledge.table import KnowledgeTable, load
 
 Cuda = Literal["cuda12", "cuda13"]
 
@@ -34,25 +34,25 @@ class RocmPlugin(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     gfx: str
 
 
-class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class JaxRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Rules for all plugins."""
 
     skip_check_variable: str
 
 
-class Jax(Table, frozen=True):
+class JaxTable(KnowledgeTable, frozen=True):
     """The table ``jax.toml``."""
 
     plugin: dict[Cuda, Plugin]
     rocm: RocmPlugin
     python: dict[str, str]
-    rules: Rules
+    rules: JaxRules
 
 
 @cache
-def jax() -> Jax:
+def jax() -> JaxTable:
     """Return the table, read once."""
-    return load("jax", Jax)
+    return load("jax", JaxTable)
 
 
 def plugin(cuda: Cuda) -> Plugin:

@@ -6,24 +6,24 @@ from functools import cache
 import msgspec
 
 from gpudoctor.digits import number_of
-from gpudoctor.knowledge.table import Table, load
+from gpudoctor.knowledge.table import KnowledgeTable, load
 
 _ADDRESS = r"(?:[0-9a-fA-F]{4,8}:)?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}(?:\.[0-7])?"
 
 
-class Rows(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class KernelLogRows(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The rows of the table: kind, gate, needle, regular expression."""
 
     rows: tuple[tuple[str, str, str, str], ...]
 
 
-class KernelLog(Table, frozen=True):
+class KernelLogTable(KnowledgeTable, frozen=True):
     """The table ``kernel_log.toml``."""
 
-    log: Rows
+    log: KernelLogRows
 
 
-class Event(msgspec.Struct, frozen=True, omit_defaults=True):
+class RecognizedLine(msgspec.Struct, frozen=True, omit_defaults=True):
     """What one line says; a part that the line does not name is None.
 
     gpu is a PCI address such as "0000:07:00.0". code is an Xid, an error number or a device id.
@@ -54,7 +54,7 @@ def kinds() -> tuple[tuple[str, re.Pattern[str]], ...]:
     return tuple((kind, _compiled(source)) for kind, _, _, source in _rows())
 
 
-def recognise(line: str) -> Event | None:
+def recognise(line: str) -> RecognizedLine | None:
     """Return what a line of the kernel log says, or None where it says nothing about GPUs."""
     for gate, rows in _gates():
         if gate in line:
@@ -79,7 +79,7 @@ def pci_address(text: str) -> str:
 
 @cache
 def _rows() -> tuple[tuple[str, str, str, str], ...]:
-    return load("kernel_log", KernelLog).log.rows
+    return load("kernel_log", KernelLogTable).log.rows
 
 
 @cache
@@ -96,12 +96,12 @@ def _compiled(source: str) -> re.Pattern[str]:
     return re.compile(source.replace("<PCI>", _ADDRESS))
 
 
-def _event(kind: str, match: re.Match[str]) -> Event:
+def _event(kind: str, match: re.Match[str]) -> RecognizedLine:
     groups = {k: v.strip() for k, v in match.groupdict().items() if v and v.strip() != "<unknown>"}
     address = groups.pop("gpu", None) or groups.pop("gpu2", None)
     groups.pop("gpu2", None)
     branch, pid = groups.pop("branch", None), groups.pop("pid", None)
-    return Event(
+    return RecognizedLine(
         kind,
         gpu=pci_address(address) if address else None,
         branch=int(branch) if branch else None,

@@ -2,8 +2,8 @@
 
 from typing import Literal
 
+from gpudoctor.lazy_regex import pattern
 from gpudoctor.maybe import UnknownFactError
-from gpudoctor.patterns import pattern
 
 # Jetson chips run only what was compiled for exactly them (CUDA C++ programming guide, "Binary
 # compatibility": https://docs.nvidia.com/cuda/cuda-c-programming-guide/#binary-compatibility).

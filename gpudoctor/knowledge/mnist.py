@@ -5,13 +5,13 @@ from typing import Literal
 
 import msgspec
 
-from gpudoctor.knowledge.table import Table, load
+from gpudoctor.knowledge.table import KnowledgeTable, load
 
 # The formats: IDX files, NumPy's archive, and what Hugging Face (two) and TensorFlow Datasets keep.
 Format = Literal["idx", "npz", "parquet", "arrow", "tfrecord"]
 
 
-class Pair(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class IdxPair(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """SHA-256 of an IDX file of images, and of that of its labels."""
 
     images: str
@@ -24,10 +24,10 @@ class Npz(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sha256: str
 
 
-class Mnist(Table, frozen=True):
+class Mnist(KnowledgeTable, frozen=True):
     """The table ``mnist.toml``: sums, and by format the folders and the names."""
 
-    idx: tuple[Pair, ...]
+    idx: tuple[IdxPair, ...]
     npz: Npz
     usual: dict[Format, tuple[str, ...]]
     below: dict[Format, tuple[str, ...]]

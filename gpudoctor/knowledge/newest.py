@@ -2,10 +2,10 @@
 
 from functools import cache
 
-from gpudoctor.knowledge.table import Table, load
+from gpudoctor.knowledge.table import KnowledgeTable, load
 
 
-class Newest(Table, frozen=True):
+class Newest(KnowledgeTable, frozen=True):
     """The table ``newest.toml``."""
 
     framework: dict[str, str]

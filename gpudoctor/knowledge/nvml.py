@@ -4,7 +4,7 @@ from functools import cache
 
 import msgspec
 
-from gpudoctor.knowledge.table import Table, load
+from gpudoctor.knowledge.table import KnowledgeTable, load
 
 
 class HealthRows(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -13,7 +13,7 @@ class HealthRows(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     rows: tuple[tuple[int, int, int, str], ...]
 
 
-class NvmlNames(Table, frozen=True):
+class NvmlNames(KnowledgeTable, frozen=True):
     """The table ``nvml.toml``: what each number stands for; of `event_reasons` the number of the bit."""
 
     event_reasons: dict[int, str]

@@ -6,10 +6,10 @@ from typing import Literal
 import msgspec
 
 from gpudoctor.knowledge.kernels import coverage, version
-from gpudoctor.knowledge.table import Table, load
+from gpudoctor.knowledge.table import KnowledgeTable, load
 
 
-class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class OnnxruntimeRelease(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What holds from a release on: CUDA and cuDNN majors, Python range, capabilities, extras with CUDA."""
 
     first: str
@@ -20,7 +20,7 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     extras: bool
 
 
-class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class OnnxruntimeRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Rules for all releases."""
 
     preload_since: str
@@ -28,11 +28,11 @@ class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     exclusive: tuple[str, ...]
 
 
-class Onnxruntime(Table, frozen=True):
+class Onnxruntime(KnowledgeTable, frozen=True):
     """The table ``onnxruntime.toml``."""
 
-    row: tuple[Row, ...]
-    rules: Rules
+    row: tuple[OnnxruntimeRelease, ...]
+    rules: OnnxruntimeRules
 
 
 @cache
@@ -41,7 +41,7 @@ def onnxruntime() -> Onnxruntime:
     return load("onnxruntime", Onnxruntime)
 
 
-def release(number: str) -> Row | None:
+def release(number: str) -> OnnxruntimeRelease | None:
     """Return what a release of onnxruntime-gpu ("1.26.0") needs, or None where it is older than the table."""
     wanted = version(".".join(number.split(".")[:2]))
     return next((r for r in reversed(onnxruntime().row) if version(r.first) <= wanted), None)

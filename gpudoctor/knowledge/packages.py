@@ -6,9 +6,9 @@ from typing import Literal
 
 import msgspec
 
-from gpudoctor.knowledge.table import Table, load
-from gpudoctor.tasks import Blank, Command, as_root
-from gpudoctor.tasks.blanks import KERNEL, VERSION
+from gpudoctor.knowledge.table import KnowledgeTable, load
+from gpudoctor.tasks import Command, Placeholder, as_root
+from gpudoctor.tasks.placeholders import KERNEL, VERSION
 
 Family = Literal["debian", "fedora", "suse", "arch"]
 Flavour = Literal["open", "proprietary"]
@@ -47,7 +47,7 @@ class DriverRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     prebuilt: str = ""
 
 
-class Packages(Table, frozen=True):
+class Packages(KnowledgeTable, frozen=True):
     """The table ``packages.toml``."""
 
     family: dict[Family, Manager]
@@ -56,7 +56,7 @@ class Packages(Table, frozen=True):
     newest_branch: dict[str, int]
 
 
-class Driver(msgspec.Struct, frozen=True):
+class DriverPackages(msgspec.Struct, frozen=True):
     """The packages of an NVIDIA driver.
 
     names: what to install. dkms: the package that builds the module for the running kernel, or None.
@@ -108,7 +108,7 @@ def refresh_command(of: Family) -> Command:
 
 def driver_packages(
     of: Family, distro_id: str, branch: int, flavour: Flavour, kernel: str | None = None
-) -> Driver | None:
+) -> DriverPackages | None:
     """Return the packages of an NVIDIA driver, or None where this distribution has none for the branch.
 
     Args:
@@ -122,7 +122,7 @@ def driver_packages(
     if found is None:
         return None
     words = {"branch": branch, "kernel": kernel or KERNEL.name}
-    return Driver(
+    return DriverPackages(
         names=tuple(name.format(**words) for name in found.names),
         origin=found.origin,
         before=tuple(as_root(*command.format(**words).split()) for command in found.before),
@@ -191,10 +191,10 @@ def amd_firmware_package(of: Family, distro_id: str = "") -> str:
 def _command(template: str, names: Sequence[str]) -> Command:
     """The words of a command are apart by blanks; {names} stands for as many words as there are names."""
     words = (names if word == "{names}" else (word,) for word in template.split())
-    return as_root(*(word for some in words for word in some), blanks=blanks_in(*names))
+    return as_root(*(word for some in words for word in some), placeholders=blanks_in(*names))
 
 
-def blanks_in(*names: str) -> tuple[Blank, ...]:
+def blanks_in(*names: str) -> tuple[Placeholder, ...]:
     """Return what the user fills in of packages' names, where the kernel's release or a version is not known."""
     return tuple(blank for blank in (KERNEL, VERSION) if any(blank.name in name for name in names))
 

@@ -5,13 +5,13 @@ from functools import cache
 import msgspec
 
 from gpudoctor.knowledge.generations import generation_of_code
-from gpudoctor.knowledge.table import Table, load
-from gpudoctor.patterns import pattern
+from gpudoctor.knowledge.table import KnowledgeTable, load
+from gpudoctor.lazy_regex import pattern
 
 _CODE = pattern(r"(?:GF|GK|GM|GP|GV|TU|GA|AD|GH|GB|GR)\d{2}[0-9A-Bx]?|GT2\d\d|G[89]\d|MCP[78][0-9A]")
 
 
-class PciIds(Table, frozen=True):
+class PciIds(KnowledgeTable, frozen=True):
     """The table ``pci_ids.toml``."""
 
     nvidia: dict[str, str]
@@ -21,7 +21,7 @@ class PciIds(Table, frozen=True):
     amd_integrated: dict[str, tuple[str, str]]
 
 
-class Chip(msgspec.Struct, frozen=True):
+class NvidiaChip(msgspec.Struct, frozen=True):
     """An NVIDIA chip: "GA102", "Ampere", "8.6"; what is not known is None."""
 
     code: str
@@ -43,7 +43,7 @@ def pci_ids() -> PciIds:
     return load("pci_ids", PciIds)
 
 
-def nvidia_chip(device_id: str, name: str | None = None) -> Chip | None:
+def nvidia_chip(device_id: str, name: str | None = None) -> NvidiaChip | None:
     """Return the chip of an NVIDIA device id ("2204" or "0x2204"), or None where it is unknown.
 
     Args:
@@ -58,7 +58,7 @@ def nvidia_chip(device_id: str, name: str | None = None) -> Chip | None:
     if code is None:
         return None
     generation = generation_of_code(code)
-    return Chip(code, generation.name if generation else None, capability_of_code(code))
+    return NvidiaChip(code, generation.name if generation else None, capability_of_code(code))
 
 
 def capability_of_code(code: str) -> str | None:

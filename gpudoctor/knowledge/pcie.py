@@ -4,10 +4,10 @@ from functools import cache
 
 import msgspec
 
-from gpudoctor.knowledge.table import Table, load
+from gpudoctor.knowledge.table import KnowledgeTable, load
 
 
-class Generation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class PcieGeneration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A generation: GT/s, GB/s of one lane in theory, usual and alarming GB/s of pinned copies over 16 lanes.
 
     sure: the two rates of copies were measured, not estimated.
@@ -20,17 +20,17 @@ class Generation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     low: float | None = None
 
 
-class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class LinkLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What a healthy link stays below."""
 
     replays_a_minute: int
 
 
-class Pcie(Table, frozen=True):
+class Pcie(KnowledgeTable, frozen=True):
     """The table ``pcie.toml``."""
 
-    limits: Limits
-    generation: tuple[Generation, ...]
+    limits: LinkLimits
+    generation: tuple[PcieGeneration, ...]
 
 
 @cache
@@ -39,7 +39,7 @@ def _pcie() -> Pcie:
 
 
 @cache
-def generations() -> dict[int, Generation]:
+def generations() -> dict[int, PcieGeneration]:
     """Return the generations by number."""
     return {g.generation: g for g in _pcie().generation}
 

@@ -5,10 +5,10 @@ from functools import cache
 import msgspec
 
 from gpudoctor.knowledge.kernels import version
-from gpudoctor.knowledge.table import Table, load
+from gpudoctor.knowledge.table import KnowledgeTable, load
 
 
-class Jax(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class JaxUsers(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Packages that are installed to compute with JAX."""
 
     users: frozenset[str]
@@ -22,7 +22,7 @@ class Compiling(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ready: dict[str, str]
 
 
-class Triton(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class TritonFloor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The first release that needs no libcuda.so."""
 
     libcuda_link_before: str
@@ -57,20 +57,20 @@ class Floor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     cuda: str = ""
 
 
-class PythonRules(Table, frozen=True):
+class PythonRules(KnowledgeTable, frozen=True):
     """The table ``python_rules.toml``."""
 
     numpy2: dict[str, str]
     ctranslate2_cudnn: dict[str, str]
     nvcc: Compiling
-    triton: Triton
+    triton: TritonFloor
     torchaudio: Torchaudio
     torchcodec: dict[str, str]
     keras: Keras
     builds: dict[str, frozenset[str]]
     named_after_cuda: NamedAfterCuda
     floor: tuple[Floor, ...]
-    jax: Jax
+    jax: JaxUsers
 
 
 @cache

@@ -4,11 +4,11 @@ from functools import cache
 
 import msgspec
 
-from gpudoctor.knowledge.table import Table, load
+from gpudoctor.knowledge.table import KnowledgeTable, load
 from gpudoctor.tasks import Command, as_root
 
 
-class Repository(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class DriverRepository(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The repositories of some releases, and the commands that add them; commands that are repeated do no harm."""
 
     distros: tuple[str, ...]
@@ -16,14 +16,14 @@ class Repository(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     releases: tuple[str, ...] = ()
 
 
-class Repositories(Table, frozen=True):
+class Repositories(KnowledgeTable, frozen=True):
     """The table ``repositories.toml``."""
 
-    repository: tuple[Repository, ...]
+    repository: tuple[DriverRepository, ...]
 
 
 @cache
-def _rows() -> tuple[Repository, ...]:
+def _rows() -> tuple[DriverRepository, ...]:
     return load("repositories", Repositories).repository
 
 

@@ -5,19 +5,19 @@ from typing import Literal
 
 import msgspec
 
-from gpudoctor.knowledge.table import Table, load
+from gpudoctor.knowledge.table import KnowledgeTable, load
 
 Kind = Literal["power", "lost", "interrupts", "memory", "vbios", "timeout", "state", "unsupported", ""]
 
 
-class RmInit(Table, frozen=True):
+class RmInit(KnowledgeTable, frozen=True):
     """The table ``rm_init.toml``."""
 
     stage: dict[str, str]
     status: dict[str, tuple[str, Kind]]
 
 
-class Failure(msgspec.Struct, frozen=True):
+class InitFailure(msgspec.Struct, frozen=True):
     """Why the driver could not initialise a GPU: where it stopped, why, and what kind of cause that is."""
 
     stage: str | None
@@ -31,11 +31,11 @@ class Failure(msgspec.Struct, frozen=True):
         return stage + (f": {self.status}" if self.status else "")
 
 
-def failure(code: str) -> Failure:
+def failure(code: str) -> InitFailure:
     """Return what "0x24:0x1c:1603" stands for, as far as it is known."""
     stage, _, rest = code.partition(":")
     where, found = _table().stage.get(stage), _table().status.get(rest.partition(":")[0])
-    return Failure(where, *found) if found else Failure(where, None, "")
+    return InitFailure(where, *found) if found else InitFailure(where, None, "")
 
 
 @cache

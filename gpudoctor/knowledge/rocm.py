@@ -7,10 +7,10 @@ import msgspec
 
 from gpudoctor.digits import number_of
 from gpudoctor.knowledge.kernels import version
-from gpudoctor.knowledge.table import Table, load
+from gpudoctor.knowledge.table import KnowledgeTable, load
 
 
-class Release(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class RocmRelease(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A ROCm release: its official gfx targets, its amdgpu driver, and the releases tested on that driver."""
 
     version: str
@@ -19,10 +19,10 @@ class Release(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     driver: str = ""
 
 
-class Rocm(Table, frozen=True):
+class RocmTable(KnowledgeTable, frozen=True):
     """The table ``rocm.toml``."""
 
-    release: tuple[Release, ...]
+    release: tuple[RocmRelease, ...]
     override: dict[str, str]
     hangs: dict[str, str]
     generic: dict[str, str]
@@ -32,12 +32,12 @@ class Rocm(Table, frozen=True):
 
 
 @cache
-def rocm() -> Rocm:
+def rocm() -> RocmTable:
     """Return the table, read once."""
-    return load("rocm", Rocm)
+    return load("rocm", RocmTable)
 
 
-def release(number: str) -> Release | None:
+def release(number: str) -> RocmRelease | None:
     """Return the release of "6.4" or "6.4.1", or None where it is unknown."""
     minor = ".".join(number.split(".")[:2])
     return next((r for r in rocm().release if r.version == minor), None)

@@ -5,10 +5,10 @@ from functools import cache
 import msgspec
 
 from gpudoctor.knowledge.kernels import version
-from gpudoctor.knowledge.table import Table, load
+from gpudoctor.knowledge.table import KnowledgeTable, load
 
 
-class Library(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class WheelLibrary(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A library: the wheel that brings it without -cuNN, its folder under nvidia/, its soname by CUDA major."""
 
     wheel: str
@@ -23,13 +23,13 @@ class Since(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"bu
     but: tuple[str, ...] = ()
 
 
-class Sonames(Table, frozen=True):
+class Sonames(KnowledgeTable, frozen=True):
     """The table ``sonames.toml``."""
 
     opened: dict[str, tuple[str, ...]]
     tensorflow_wheels: Since
     cupy_wheels: Since
-    library: dict[str, Library]
+    library: dict[str, WheelLibrary]
 
 
 @cache
@@ -60,7 +60,7 @@ def soname_of(stem: str, cuda_major: str, cudnn_major: str | None = None) -> str
     return row.soname.get(cuda_major)
 
 
-def library_of(soname: str) -> Library | None:
+def library_of(soname: str) -> WheelLibrary | None:
     """Return the library of a soname; `libcudnn_ops.so.9` and `libcudart-d0da41ae.so.11.0` have theirs too."""
     stem = soname.partition(".so")[0].partition("-")[0]
     table = sonames().library

@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from gpudoctor.knowledge.table import Table, load
+from gpudoctor.knowledge.table import KnowledgeTable, load
 
 Kind = Literal["error", "warning", "late", "waits", "wrapper", "noise"]
 # What is harmless is asked first; in each table what is special stands before what is general.
@@ -36,7 +36,7 @@ class Symptom(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tells: str = ""
 
 
-class Symptoms(Table, frozen=True):
+class Symptoms(KnowledgeTable, frozen=True):
     """One of the tables."""
 
     row: tuple[Symptom, ...]

@@ -6,14 +6,14 @@ from typing import TypeVar
 import msgspec
 
 
-class Meta(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class TableMeta(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """When a table was collected, and how far it can be trusted."""
 
     collected: str
     confidence: str
 
 
-class Source(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class TableSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Where the entries of a table come from: a public page (url) or repository (repo)."""
 
     id: str
@@ -23,14 +23,14 @@ class Source(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     repo: str = ""
 
 
-class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class KnowledgeTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What every table has besides its own entries."""
 
-    meta: Meta
-    source: list[Source]
+    meta: TableMeta
+    source: list[TableSource]
 
 
-TableT = TypeVar("TableT", bound=Table)
+TableT = TypeVar("TableT", bound=KnowledgeTable)
 
 
 def load(name: str, kind: type[TableT]) -> TableT:

@@ -6,17 +6,17 @@ from typing import Literal
 import msgspec
 
 from gpudoctor.knowledge.kernels import coverage, version
-from gpudoctor.knowledge.table import Table, load
+from gpudoctor.knowledge.table import KnowledgeTable, load
 
 
-class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class TensorflowRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Rules for all releases."""
 
     last_windows_gpu: str
     ptx_fails_from: str
 
 
-class Release(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class TensorflowRelease(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A minor release: CUDA and cuDNN it was tested with, Python range, compiled capabilities."""
 
     version: str
@@ -27,11 +27,11 @@ class Release(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     and_cuda: bool
 
 
-class Tensorflow(Table, frozen=True):
+class Tensorflow(KnowledgeTable, frozen=True):
     """The table ``tensorflow.toml``."""
 
-    rules: Rules
-    release: tuple[Release, ...]
+    rules: TensorflowRules
+    release: tuple[TensorflowRelease, ...]
 
 
 @cache
@@ -40,13 +40,13 @@ def tensorflow() -> Tensorflow:
     return load("tensorflow", Tensorflow)
 
 
-def release(number: str) -> Release | None:
+def release(number: str) -> TensorflowRelease | None:
     """Return the release of "2.20" or "2.20.0", or None where it is unknown."""
     minor = ".".join(number.split(".")[:2])
     return next((r for r in tensorflow().release if r.version == minor), None)
 
 
-def release_for(python: str | None, driver_cuda: str | None, capability: str | None) -> Release | None:
+def release_for(python: str | None, driver_cuda: str | None, capability: str | None) -> TensorflowRelease | None:
     """Return the newest release that brings its CUDA libraries and fits, or None.
 
     Args:
@@ -73,7 +73,7 @@ def ptx_fails(capability: str) -> bool:
     return version(capability) >= version(tensorflow().rules.ptx_fails_from)
 
 
-def newest() -> Release:
+def newest() -> TensorflowRelease:
     """Return the newest release of the table."""
     return tensorflow().release[-1]
 

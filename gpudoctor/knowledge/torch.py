@@ -7,7 +7,7 @@ import msgspec
 
 from gpudoctor.knowledge.drivers import drivers
 from gpudoctor.knowledge.kernels import coverage, version
-from gpudoctor.knowledge.table import Table, load
+from gpudoctor.knowledge.table import KnowledgeTable, load
 
 
 class Index(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -17,7 +17,7 @@ class Index(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     preferred: tuple[str, ...]
 
 
-class Release(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class TorchRelease(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A minor release: its CUDA wheels with the capabilities compiled into each, and what else they need."""
 
     version: str
@@ -29,13 +29,13 @@ class Release(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     cudnn: dict[str, str] = msgspec.field(default_factory=dict)
 
 
-class Torch(Table, frozen=True):
+class TorchTable(KnowledgeTable, frozen=True):
     """The table ``torch.toml``."""
 
     index: Index
     aarch64: dict[str, str]
     rocm_gfx: dict[str, str]
-    release: tuple[Release, ...]
+    release: tuple[TorchRelease, ...]
 
 
 class TorchChoice(msgspec.Struct, frozen=True):
@@ -51,12 +51,12 @@ class TorchChoice(msgspec.Struct, frozen=True):
 
 
 @cache
-def torch() -> Torch:
+def torch() -> TorchTable:
     """Return the table, read once."""
-    return load("torch", Torch)
+    return load("torch", TorchTable)
 
 
-def release(number: str) -> Release | None:
+def release(number: str) -> TorchRelease | None:
     """Return the release of "2.9", "2.9.1" or "2.9.1+cu128", or None where it is unknown."""
     minor = ".".join(number.partition("+")[0].split(".")[:2])
     return next((r for r in torch().release if r.version == minor), None)
@@ -189,7 +189,7 @@ def _newest(choices: list[TorchChoice]) -> TorchChoice | None:
     return max(choices, key=rank, default=None)
 
 
-def _fits_python(found: Release, python: str | None) -> bool:
+def _fits_python(found: TorchRelease, python: str | None) -> bool:
     if python is None:
         return True
     lowest, highest = (version(v) for v in found.python)

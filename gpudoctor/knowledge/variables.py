@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from gpudoctor.knowledge.kernels import version
-from gpudoctor.knowledge.table import Table, load
+from gpudoctor.knowledge.table import KnowledgeTable, load
 
 
 class Debugging(msgspec.Struct, frozen=True, array_like=True):
@@ -20,7 +20,7 @@ class Debugging(msgspec.Struct, frozen=True, array_like=True):
     does: str
 
 
-class Rows(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class DebuggingRows(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The rows of the table `debugging`."""
 
     rows: tuple[Debugging, ...]
@@ -33,19 +33,19 @@ class Allocator(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     options: dict[str, tuple[str, ...]]
 
 
-class Triton(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class TritonPtxas(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Releases of Triton, newest first, with the CUDA release of their ptxas."""
 
     ptxas: tuple[tuple[str, str], ...]
 
 
-class Variables(Table, frozen=True):
+class Variables(KnowledgeTable, frozen=True):
     """The table ``variables.toml``."""
 
-    debugging: Rows
+    debugging: DebuggingRows
     code: dict[str, str]
     allocator: Allocator
-    triton: Triton
+    triton: TritonPtxas
 
 
 @cache

@@ -4,7 +4,7 @@ from functools import cache
 
 import msgspec
 
-from gpudoctor.knowledge.table import Table, load
+from gpudoctor.knowledge.table import KnowledgeTable, load
 
 
 class Module(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -14,7 +14,7 @@ class Module(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     distributions: tuple[str, ...]
 
 
-class Wanted(Table, frozen=True):
+class Wanted(KnowledgeTable, frozen=True):
     """The table wanted.toml."""
 
     prefixes: tuple[str, ...]

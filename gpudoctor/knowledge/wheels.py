@@ -4,7 +4,7 @@ from functools import cache
 
 import msgspec
 
-from gpudoctor.knowledge.table import Table, load
+from gpudoctor.knowledge.table import KnowledgeTable, load
 
 
 class Pythons(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -13,7 +13,7 @@ class Pythons(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     preferred: tuple[str, ...]
 
 
-class Wheels(Table, frozen=True):
+class Wheels(KnowledgeTable, frozen=True):
     """The table ``wheels.toml``."""
 
     torch_nccl: dict[str, str]

@@ -8,8 +8,8 @@ from threading import RLock
 import msgspec
 
 from gpudoctor.maybe import Maybe, Unknown
-from gpudoctor.monitor.look import Watched
-from gpudoctor.monitor.samples import NOT, Device, Line, Process, Sample, device
+from gpudoctor.monitor.samples import NOT, MonitorDevice, MonitorProcess, MonitorSample, SampleLine, device
+from gpudoctor.monitor.snapshot import Watched
 
 MOST = 1200  # samples of a GPU: twenty minutes; those of eight GPUs take some 8 MiB
 NUMBERS = 3  # digits: no machine has a thousand GPUs, and a recording may claim anything
@@ -20,9 +20,9 @@ class _Kept:
 
     def __init__(self, vendor: str, index: int) -> None:
         self.vendor, self.index = vendor, index
-        self.device = Device()
-        self.samples: deque[Sample] = deque(maxlen=MOST)
-        self.processes: Maybe[tuple[Process, ...]] = NOT
+        self.device = MonitorDevice()
+        self.samples: deque[MonitorSample] = deque(maxlen=MOST)
+        self.processes: Maybe[tuple[MonitorProcess, ...]] = NOT
         self.refused: str | None = None
 
 
@@ -33,7 +33,7 @@ class History:
         self._kept: dict[str, _Kept] = {}
         self._lock = RLock()
 
-    def take(self, line: Line, vendor: str, later: float = 0.0) -> None:
+    def take(self, line: SampleLine, vendor: str, later: float = 0.0) -> None:
         """Take note of a line about a GPU; others are passed over.
 
         Args:
@@ -80,7 +80,7 @@ class History:
             )
 
 
-def _told(values: dict[str, object], before: Device) -> Device:
+def _told(values: dict[str, object], before: MonitorDevice) -> MonitorDevice:
     try:
         return device(values, before)
     except msgspec.ValidationError:  # the driver told nonsense

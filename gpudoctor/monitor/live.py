@@ -7,12 +7,12 @@ from collections.abc import Callable
 
 from gpudoctor.machine import Machine
 from gpudoctor.monitor.history import History
-from gpudoctor.monitor.look import LIVE, Look
 from gpudoctor.monitor.sampler import Sampler
+from gpudoctor.monitor.snapshot import LIVE, Snapshot
 from gpudoctor.monitor.vendors import VENDORS
 
 
-class Live:
+class LiveSource:
     """The GPUs of the running machine.
 
     Args:
@@ -33,11 +33,11 @@ class Live:
         for sampler in self._samplers:
             sampler.stop()
 
-    def look(self) -> Look:
+    def look(self) -> Snapshot:
         """What there is now."""
         now = time.monotonic()
         states = [sampler.state(now) for sampler in self._samplers]
-        return Look(
+        return Snapshot(
             kind=LIVE,
             now=now,
             devices=self._history.devices(),

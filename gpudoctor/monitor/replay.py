@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from gpudoctor.monitor.history import History
-from gpudoctor.monitor.look import REPLAYED, Look
-from gpudoctor.monitor.samples import SCHEMA, Line, decode
+from gpudoctor.monitor.samples import SCHEMA, SampleLine, decode
+from gpudoctor.monitor.snapshot import REPLAYED, Snapshot
 
 LARGEST = 64 << 20  # bytes: a day of eight GPUs
 LEAD = 0.5  # share of the recording that is there at once, so that the charts are not empty
@@ -19,7 +19,7 @@ class RecordingError(Exception):
     """A recording that cannot be played, in one sentence."""
 
 
-def read(data: bytes) -> tuple[Line, ...]:
+def read(data: bytes) -> tuple[SampleLine, ...]:
     """Return the lines of a recording.
 
     Raises:
@@ -39,7 +39,7 @@ def read(data: bytes) -> tuple[Line, ...]:
     return tuple(found)
 
 
-def opened(path: str) -> tuple[Line, ...]:
+def opened(path: str) -> tuple[SampleLine, ...]:
     """Return the lines of a recording in a file.
 
     Raises:
@@ -62,7 +62,7 @@ class Replay:
         clock: the time in seconds.
     """
 
-    def __init__(self, lines: Iterable[Line], clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, lines: Iterable[SampleLine], clock: Callable[[], float] = time.monotonic) -> None:
         lines = tuple(lines)
         self._title = next((line.title for line in lines if line.title), "")
         self._lines = tuple(_timed(lines))
@@ -86,11 +86,11 @@ class Replay:
         if self._running:
             self._played, self._running = self._now(), False
 
-    def look(self) -> Look:
+    def look(self) -> Snapshot:
         """What was told up to now."""
         now = self._now()
         self._catch_up(now)
-        return Look(kind=REPLAYED, title=self._title, now=now, devices=self._history.devices())
+        return Snapshot(kind=REPLAYED, title=self._title, now=now, devices=self._history.devices())
 
     def _now(self) -> float:
         return self._played + (self._clock() - self._since if self._running else 0.0)
@@ -112,7 +112,7 @@ class Replay:
                 self._next, self._round = 0, self._round + 1
 
 
-def _timed(lines: Iterable[Line]) -> Iterable[tuple[float, Line]]:
+def _timed(lines: Iterable[SampleLine]) -> Iterable[tuple[float, SampleLine]]:
     """Lines that tell of a GPU, with their times, which never go back."""
     at: float | None = None
     for line in lines:

@@ -9,14 +9,14 @@ from threading import Event, Lock, Thread
 
 import msgspec
 
-import gpudoctor.inside
-from gpudoctor.child import Ended, reap
+import gpudoctor.workers
+from gpudoctor.child import ChildResult, reap
 from gpudoctor.machine import Machine
 from gpudoctor.monitor.history import History
-from gpudoctor.monitor.samples import Line, decode
-from gpudoctor.monitor.users import Users
-from gpudoctor.monitor.vendors import Task, Vendor, lines_before
-from gpudoctor.probes.staged import end_of, program
+from gpudoctor.monitor.samples import SampleLine, decode
+from gpudoctor.monitor.user_names import Users
+from gpudoctor.monitor.vendors import SamplerTask, Vendor, lines_before
+from gpudoctor.probes.staged_child import end_of, program
 
 FOREVER = 30 * 86_400.0  # seconds: longer than anybody looks on
 STALLED = 3.0  # seconds without a line after which the driver counts as silent: three samples
@@ -25,7 +25,7 @@ RETRY = 10.0  # seconds after which a driver that failed is asked again
 AT_ONCE = 0.3  # seconds after which a child that somebody else ended is started again
 
 
-class State(msgspec.Struct, frozen=True):
+class SamplerState(msgspec.Struct, frozen=True):
     """How a sampler does: what goes wrong, whether it waits for the first answer, why there is nothing to ask."""
 
     trouble: str | None = None
@@ -102,13 +102,13 @@ class Sampler:
             return RETRY
         machine.without_end()
         for told in lines_before(task):
-            self._history.take(msgspec.convert(told, Line), self._vendor.name)
+            self._history.take(msgspec.convert(told, SampleLine), self._vendor.name)
         self._users = Users.of(machine)
         ended = self._ask(machine, task)
         return self._judge(ended)
 
-    def _ask(self, machine: Machine, task: Task) -> Ended:
-        argv = [*program("monitor.py"), os.path.dirname(gpudoctor.inside.__file__), self._vendor.name, task.argument]
+    def _ask(self, machine: Machine, task: SamplerTask) -> ChildResult:
+        argv = [*program("monitor.py"), os.path.dirname(gpudoctor.workers.__file__), self._vendor.name, task.argument]
         return machine.run(argv, FOREVER, on_line=self._take, patient=True, late=lambda: not self._wanted)
 
     def _take(self, text: str) -> None:
@@ -134,7 +134,7 @@ class Sampler:
             line.processes = self._users.named(line.processes)
         self._history.take(line, self._vendor.name)
 
-    def _judge(self, ended: Ended) -> float:
+    def _judge(self, ended: ChildResult) -> float:
         self._ended, self._stuck = True, ended.abandoned
         if ended.cancelled:
             return AT_ONCE
@@ -146,18 +146,20 @@ class Sampler:
 
     # -- how it does -------------------------------------------------------------------------------------------
 
-    def state(self, now: float) -> State:
+    def state(self, now: float) -> SamplerState:
         """How it does at a moment (time.monotonic)."""
         if not self._wanted:
-            return State()
+            return SamplerState()
         if self._failed:
-            return State(trouble=f"{_capital(self._vendor.driver)}: {self._failed}.", absent=self._absent or None)
+            return SamplerState(
+                trouble=f"{_capital(self._vendor.driver)}: {self._failed}.", absent=self._absent or None
+            )
         if self._absent:
-            return State(absent=f"{_capital(self._vendor.driver)}: {self._absent}.")
+            return SamplerState(absent=f"{_capital(self._vendor.driver)}: {self._absent}.")
         silent = now - self._heard
         if silent > (STALLED if self._answered else PATIENT) and not self._ended:
-            return State(trouble=self._silence(silent))
-        return State(waiting=not self._answered)
+            return SamplerState(trouble=self._silence(silent))
+        return SamplerState(waiting=not self._answered)
 
     def _silence(self, seconds: float) -> str:
         asked = f"asked for the {self._stage}" if " of " in self._stage else f"in stage {self._stage}"

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from gpudoctor.facts.words import Celsius, Count, Generation, Gpus, Lanes, Number, Seconds, Small, Whole
+from gpudoctor.facts.text_types import Celsius, Count, Generation, Gpus, Lanes, Number, Seconds, Small, Whole
 from gpudoctor.knowledge.nvml import event_reasons
 from gpudoctor.maybe import Maybe, Unknown
 
@@ -14,7 +14,7 @@ NOT = Unknown("not told")
 SCHEMA = "gpudoctor.samples/1"
 
 
-class Sample(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class MonitorSample(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One look at what changes all the time.
 
     Units are those of `gpudoctor.facts.Gpu`; `fan` is per cent of its full speed, traffic is bytes a second as the
@@ -52,7 +52,7 @@ class Slice(msgspec.Struct, frozen=True, kw_only=True):
     memory_used: Maybe[Count | None] = NOT
 
 
-class Device(msgspec.Struct, frozen=True, kw_only=True):
+class MonitorDevice(msgspec.Struct, frozen=True, kw_only=True):
     """What hardly changes: who the GPU is, its limits, its links, how it is shared."""
 
     name: Maybe[str | None] = NOT
@@ -71,7 +71,7 @@ class Device(msgspec.Struct, frozen=True, kw_only=True):
     mig_devices: Maybe[tuple[Slice, ...] | None] = NOT
 
 
-class Process(msgspec.Struct, frozen=True, kw_only=True):
+class MonitorProcess(msgspec.Struct, frozen=True, kw_only=True):
     """A process that uses a GPU; `kind` is C (computing), G (graphics), or C+G; `user` a name or a number."""
 
     pid: Small
@@ -81,7 +81,7 @@ class Process(msgspec.Struct, frozen=True, kw_only=True):
     user: Maybe[Small | str | None] = NOT
 
 
-class Line(msgspec.Struct, omit_defaults=True, kw_only=True):
+class SampleLine(msgspec.Struct, omit_defaults=True, kw_only=True):
     """A line of inside/monitor.py or of a recording (docs/samples.md); of the start of NVML the last four."""
 
     schema: str | None = None
@@ -90,8 +90,8 @@ class Line(msgspec.Struct, omit_defaults=True, kw_only=True):
     gpu: str | None = None
     at: Seconds | None = None
     device: dict[str, Any] | None = None
-    sample: Sample | None = None
-    processes: tuple[Process, ...] | Unknown | None = None
+    sample: MonitorSample | None = None
+    processes: tuple[MonitorProcess, ...] | Unknown | None = None
     refused: Maybe[None] = None
     stage: str | None = None
     count: Gpus | Unknown | None = None
@@ -101,14 +101,14 @@ class Line(msgspec.Struct, omit_defaults=True, kw_only=True):
     text: Any = ""
 
 
-decode = msgspec.json.Decoder(Line).decode
+decode = msgspec.json.Decoder(SampleLine).decode
 
 
-def device(told: dict[str, Any], before: Device) -> Device:
+def device(told: dict[str, Any], before: MonitorDevice) -> MonitorDevice:
     """A device with what a line tells of it; what the line does not name stays.
 
     Raises:
         msgspec.ValidationError: the line tells something of another type.
     """
-    known = {name: value for name, value in told.items() if name in Device.__struct_fields__}
-    return msgspec.convert(msgspec.to_builtins(before) | known, Device)
+    known = {name: value for name, value in told.items() if name in MonitorDevice.__struct_fields__}
+    return msgspec.convert(msgspec.to_builtins(before) | known, MonitorDevice)

@@ -11,9 +11,9 @@ import msgspec
 
 from gpudoctor.facts import Facts, Gpu
 from gpudoctor.maybe import Maybe, Unknown
-from gpudoctor.monitor.samples import SCHEMA, Line, Process, Sample
-from gpudoctor.monitor.still import watched
-from gpudoctor.subjects import gpus_of
+from gpudoctor.monitor.facts_source import watched
+from gpudoctor.monitor.samples import SCHEMA, MonitorProcess, MonitorSample, SampleLine
+from gpudoctor.targets import gpus_of
 
 SECONDS = 400  # of one round
 EPOCH, PAUSE = 48, 7  # seconds of a training epoch, and of the evaluation at its end
@@ -24,7 +24,7 @@ MEMORY, LIMIT, CLOCK, MEMORY_CLOCK = 24 << 30, 350.0, 1980, 2619
 GIGABYTES = {1: 0.25, 2: 0.5, 3: 0.985, 4: 1.97, 5: 3.94, 6: 7.56}  # GB/s of a lane, one way, by PCIe generation
 
 
-def lines(facts: Facts, seed: int = 7, seconds: int = SECONDS) -> Iterator[Line]:
+def lines(facts: Facts, seed: int = 7, seconds: int = SECONDS) -> Iterator[SampleLine]:
     """Yield a recording: the GPUs of the facts as if they trained.
 
     Args:
@@ -32,15 +32,15 @@ def lines(facts: Facts, seed: int = 7, seconds: int = SECONDS) -> Iterator[Line]
         seed: the same seed gives the same samples.
         seconds: how many samples of each GPU.
     """
-    yield Line(schema=SCHEMA, title="invented samples, none was measured")
+    yield SampleLine(schema=SCHEMA, title="invented samples, none was measured")
     runs = [_Run(gpu, random.Random(seed * 1009 + gpu.index)) for gpu in gpus_of(facts)]  # noqa: S311 - no secret
     for run in runs:
         told = msgspec.to_builtins(watched(run.gpu).device)
-        yield Line(gpu=run.name, vendor=run.gpu.vendor, device={**told, "memory_clock_max": MEMORY_CLOCK}, at=0.0)
-        yield Line(gpu=run.name, vendor=run.gpu.vendor, processes=run.processes(), at=0.0)
+        yield SampleLine(gpu=run.name, vendor=run.gpu.vendor, device={**told, "memory_clock_max": MEMORY_CLOCK}, at=0.0)
+        yield SampleLine(gpu=run.name, vendor=run.gpu.vendor, processes=run.processes(), at=0.0)
     for second in range(seconds):
         for run in runs:
-            yield Line(gpu=run.name, vendor=run.gpu.vendor, sample=run.sample(float(second)))
+            yield SampleLine(gpu=run.name, vendor=run.gpu.vendor, sample=run.sample(float(second)))
 
 
 class _Run:
@@ -55,15 +55,17 @@ class _Run:
         self._cooling = chance.uniform(0.9, 1.06)  # a place in the rack
         self._phase = chance.uniform(0, 1.5)
 
-    def processes(self) -> tuple[Process, ...] | Unknown:
+    def processes(self) -> tuple[MonitorProcess, ...] | Unknown:
         """The training, where the facts name nobody."""
         told = watched(self.gpu).processes
         if self._ill or (isinstance(told, tuple) and told):
             return told
-        used = Process(pid=48213 + self.gpu.index, kind="C", memory=int(self._memory * 0.74), name="python", user="ml")
+        used = MonitorProcess(
+            pid=48213 + self.gpu.index, kind="C", memory=int(self._memory * 0.74), name="python", user="ml"
+        )
         return (used,)
 
-    def sample(self, at: float) -> Sample:
+    def sample(self, at: float) -> MonitorSample:
         """What it tells at a second."""
         if self._ill:
             return msgspec.structs.replace(watched(self.gpu).samples[0], at=at)
@@ -72,7 +74,7 @@ class _Run:
         power = self._limit * min(1.0, (0.17 + 0.86 * busy) * self._chance.uniform(0.97, 1.03))
         self._heat += WARMS * (AMBIENT + (HOT - AMBIENT) * self._cooling * power / self._limit - self._heat)
         capped = power >= 0.985 * self._limit
-        return Sample(
+        return MonitorSample(
             at=at,
             utilisation=round(100 * busy),
             memory_used=int(self._memory * (0.71 + 0.035 * busy + 0.004 * math.sin(at / 9))),

@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from gpudoctor.facts import Facts, Gpu, Group, Host
-from gpudoctor.privacy.names import Names
+from gpudoctor.facts import Facts, Gpu, Host, UserGroup
+from gpudoctor.privacy.names import NameMasks
 from gpudoctor.privacy.secrets import MASK, without_secrets
 from gpudoctor.privacy.tree import strings, walk
 from gpudoctor.privacy.uuids import Uuids
@@ -49,7 +49,7 @@ class Masks:
 
     def __init__(self, facts: Facts, uuids: bool = True) -> None:
         self._facts, self._also_uuids = facts, uuids
-        self._uuids, self._names = Uuids(facts), Names(facts)
+        self._uuids, self._names = Uuids(facts), NameMasks(facts)
 
     def text(self, text: str) -> str:
         """A text of this machine, masked."""
@@ -95,7 +95,7 @@ def _serial(gpu: Gpu) -> Any:
     return MASK if isinstance(gpu.serial, str) else gpu.serial
 
 
-def _group(group: Group) -> str | None:
+def _group(group: UserGroup) -> str | None:
     if group.name is None or group.name in _GROUPS or group.gid < _OWN_GROUPS:
         return group.name
     return f"group{group.gid}"

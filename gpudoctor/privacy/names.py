@@ -52,7 +52,7 @@ _ORDINARY = ("opt", "tmp", "var", "srv", "mnt", "home", "run", "env", "envs", "v
 _COMMON = 3  # a name of so many letters or fewer is a word as well
 
 
-class Names:
+class NameMasks:
     """The names of one machine, and what is said instead: `user` and `host`, `user2` for the next home folder.
 
     Args:

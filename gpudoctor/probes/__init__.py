@@ -13,15 +13,15 @@ from gpudoctor.facts import (
     ContainerHost,
     Gpu,
     Host,
-    Intel,
+    IntelFacts,
     KernelLog,
     Nvidia,
     NvidiaKernel,
     PciDevice,
     Toolkits,
-    Windows,
+    Wsl,
 )
-from gpudoctor.later import Later
+from gpudoctor.lazy import Lazy
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
 
@@ -52,22 +52,22 @@ def system_steps(machine: Machine, host: Callable[[], Host], devices: Callable[[
 
 def _nvidia(machine: Machine, host: Callable[[], Host], cards: Callable[[], tuple[PciDevice, ...]]) -> list[Named]:
     def first() -> NvidiaKernel:
-        from gpudoctor.probes import nvidia_kernel
+        from gpudoctor.probes.nvidia import kernel
 
-        return nvidia_kernel.first(machine, host(), cards())
+        return kernel.first(machine, host(), cards())
 
-    seen: Later[NvidiaKernel | None] = Later(first, None)
+    seen: Lazy[NvidiaKernel | None] = Lazy(first, None)
 
     def kernel() -> NvidiaKernel:
-        from gpudoctor.probes import nvidia_kernel
+        from gpudoctor.probes.nvidia import kernel
 
-        return nvidia_kernel.probe(machine, host(), cards(), seen.get())
+        return kernel.probe(machine, host(), cards(), seen.get())
 
     def driver() -> tuple[Nvidia, Maybe[tuple[Gpu, ...]]]:
-        from gpudoctor.probes import nvidia_user
+        from gpudoctor.probes.nvidia import user_space
 
         seen.get()  # first what the kernel says: NVML and libcuda may run nvidia-modprobe, which changes it
-        return nvidia_user.probe(machine, host())
+        return user_space.probe(machine, host())
 
     return [("nvidia", "NVIDIA's libraries and GPUs", driver), ("nvidia kernel", "NVIDIA's kernel driver", kernel)]
 
@@ -79,11 +79,11 @@ def _amd(machine: Machine, host: Callable[[], Host], cards: Callable[[], tuple[P
         return amd.probe(machine, host(), cards())
 
     def gpus() -> Maybe[tuple[Gpu, ...]]:
-        from gpudoctor.probes import nodes
+        from gpudoctor.probes import device_nodes
 
-        if not machine.names(nodes.TOPOLOGY):  # then nothing of AMD's sensors need be loaded
+        if not machine.names(device_nodes.TOPOLOGY):  # then nothing of AMD's sensors need be loaded
             return ()
-        from gpudoctor.probes import kfd
+        from gpudoctor.probes.amd import kfd
 
         return kfd.gpus(machine, cards())
 
@@ -91,11 +91,11 @@ def _amd(machine: Machine, host: Callable[[], Host], cards: Callable[[], tuple[P
 
 
 def _intel(machine: Machine, cards: Callable[[], tuple[PciDevice, ...]]) -> Named:
-    def stack() -> Intel:
+    def stack() -> IntelFacts:
         found = cards()
         if not found and not machine.exists("/dev/dxg"):  # then nothing of Intel's is looked for
             idle = Unknown("not looked for: there is no Intel GPU here")
-            return Intel(render=idle, loader=idle, level_zero=idle)
+            return IntelFacts(render=idle, loader=idle, level_zero=idle)
         from gpudoctor.probes import intel
 
         return intel.probe(machine, found)
@@ -107,7 +107,7 @@ def _around(machine: Machine, host: Callable[[], Host], devices: Callable[[], Se
     """What surrounds the drivers; tools are asked only where there is any device for them."""
 
     def log() -> KernelLog:
-        from gpudoctor.probes import log as probe
+        from gpudoctor.probes import kernel_log as probe
 
         return probe.probe(machine, host(), frozenset(d.vendor for d in devices()))
 
@@ -117,7 +117,7 @@ def _around(machine: Machine, host: Callable[[], Host], devices: Callable[[], Se
         return docker.probe(machine, host(), wanted=bool(devices()))
 
     def toolkits() -> Toolkits:
-        from gpudoctor.probes import toolkits as probe
+        from gpudoctor.probes.nvidia import toolkits as probe
 
         return probe.probe(machine, host(), wanted=bool(devices()))
 
@@ -141,10 +141,10 @@ def _rented(machine: Machine, host: Callable[[], Host]) -> list[Named]:
 
         return probe.probe(machine)
 
-    def windows() -> Windows:
-        from gpudoctor.probes import wsl_conf
+    def windows() -> Wsl:
+        from gpudoctor.probes.wsl import conf
 
-        return wsl_conf.probe(machine, host())
+        return conf.probe(machine, host())
 
     return [
         ("cluster", "the cluster and the job", cluster),

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from gpudoctor.facts import Apple, Distribution, Gpu, Host, Kernel
+from gpudoctor.facts import AppleFacts, Distribution, Gpu, Host, Kernel
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
-from gpudoctor.probes import host_environment, host_folders
+from gpudoctor.probes.host import directories, environment
 
 # The property list of every macOS; a Python that was built for an old one is told 10.16 by platform.mac_ver().
 VERSION = "/System/Library/CoreServices/SystemVersion.plist"
@@ -42,11 +42,11 @@ def _version(machine: Machine) -> Maybe[str]:
     return found[1] if found else Unknown(f"{VERSION} names no version")
 
 
-def facts(mac: Mac) -> Apple:
+def facts(mac: Mac) -> AppleFacts:
     """Return what the checks judge. Intel's Macs do not know hw.optional.arm64."""
     if mac.error:
-        return Apple(silicon=Unknown(mac.error), chip=Unknown(mac.error), macos=mac.macos)
-    return Apple(
+        return AppleFacts(silicon=Unknown(mac.error), chip=Unknown(mac.error), macos=mac.macos)
+    return AppleFacts(
         silicon=mac.values.get("hw.optional.arm64") == "1",
         chip=mac.values.get("machdep.cpu.brand_string") or Unknown("sysctl names no processor"),
         macos=mac.macos,
@@ -88,8 +88,8 @@ def host(machine: Machine, mac: Mac) -> Host:
         memory_limit=None,
         cpus=float(cores) if cores.isdigit() else why,
         selinux=None,
-        environment=host_environment.environment(machine),
-        working_directory_shadows=host_folders.shadows(machine),
+        environment=environment.environment(machine),
+        working_directory_shadows=directories.shadows(machine),
         rdma=False,
         l4t=None,
         thunderbolt=(),

@@ -3,10 +3,10 @@
 import re
 
 from gpudoctor.facts import Cloud
+from gpudoctor.lazy_regex import pattern
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
-from gpudoctor.patterns import pattern
-from gpudoctor.probes.host_platform import DMI
+from gpudoctor.probes.host.platform import DMI
 
 # cloud-init keeps there, for all to read, what the cloud's metadata service told at boot; secrets are taken out.
 INSTANCE_DATA = "/run/cloud-init/instance-data.json"

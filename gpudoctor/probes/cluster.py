@@ -3,9 +3,9 @@
 import re
 
 from gpudoctor.facts import Cluster, Host
+from gpudoctor.lazy_regex import pattern
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown, known_or
-from gpudoctor.patterns import pattern
 
 # The variable that each batch system sets in all of its jobs. JOB_ID alone is anybody's; Grid Engine has a spool too.
 _JOBS = (

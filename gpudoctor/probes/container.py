@@ -30,21 +30,21 @@ _MANAGERS = {"systemd-nspawn": "systemd-nspawn", "lxc": "lxc", "lxc-libvirt": "l
 _MANAGERS |= {"podman": "podman", "oci": "oci", "rkt": "rkt", "container-other": "container", "incus": "lxc"}
 
 
-class Seen(NamedTuple):
+class DetectedContainer(NamedTuple):
     """What was seen: the engine's name (None: no container), and whether Kubernetes started it."""
 
     name: str | None
     kubernetes: bool
 
 
-def probe(machine: Machine) -> Seen:
+def probe(machine: Machine) -> DetectedContainer:
     """Look for the marks that container engines leave; a variable alone never makes a container."""
     mounts, groups = _bound_mounts(machine), machine.line("/proc/1/cgroup") or ""
     name = _marked(machine) or _worded(groups) or _worded(mounts) or _lxc(machine)
     kubernetes = _kubernetes(machine, name, groups + mounts)
     if kubernetes and name is None:
         name = "kubernetes"
-    return Seen(name, kubernetes)
+    return DetectedContainer(name, kubernetes)
 
 
 def _marked(machine: Machine) -> str | None:

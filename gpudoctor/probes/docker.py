@@ -4,9 +4,9 @@ import re
 from typing import NamedTuple
 
 from gpudoctor.facts import ContainerHost, Host
-from gpudoctor.formats.docker_info import DockerInfo, docker_info
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown, known_or
+from gpudoctor.parsers.docker_info import DockerInfo, docker_info
 
 # `docker info` answers in a tenth of a second; a daemon that hangs must not cost more than this.
 _INFO_SECONDS = 3.0

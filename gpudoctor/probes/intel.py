@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
-from gpudoctor.facts.intel import Intel
-from gpudoctor.facts.node import Node
+from gpudoctor.facts.device_node import DeviceNode
+from gpudoctor.facts.intel import IntelFacts
 from gpudoctor.facts.pci import PciDevice
 from gpudoctor.knowledge import intel as known_cards
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Unknown
-from gpudoctor.probes import nodes
+from gpudoctor.probes import device_nodes
 
 VENDOR = "0x8086"
 LOADER, DRIVER = "libze_loader.so.1", "libze_intel_gpu.so.1"
@@ -19,7 +19,7 @@ FOLDERS = (
 )  # fmt: skip
 
 
-def probe(machine: Machine, cards: Sequence[PciDevice]) -> Intel:
+def probe(machine: Machine, cards: Sequence[PciDevice]) -> IntelFacts:
     """Look for what a framework needs, on a machine that has an Intel GPU or WSL's door to one.
 
     Args:
@@ -29,7 +29,7 @@ def probe(machine: Machine, cards: Sequence[PciDevice]) -> Intel:
     folders = _folders(machine)
     driver = _found(machine, DRIVER, folders)
     discrete = any(known_cards.family(card.device) for card in cards)
-    return Intel(
+    return IntelFacts(
         render=_render(machine, cards, wanted=discrete or driver is not None),
         loader=_found(machine, LOADER, folders),
         level_zero=driver,
@@ -46,7 +46,7 @@ def _found(machine: Machine, name: str, folders: Sequence[str]) -> str | None:
     return next((f"{folder}/{name}" for folder in folders if machine.exists(f"{folder}/{name}")), None)
 
 
-def _render(machine: Machine, cards: Sequence[PciDevice], wanted: bool) -> tuple[Node, ...]:
+def _render(machine: Machine, cards: Sequence[PciDevice], wanted: bool) -> tuple[DeviceNode, ...]:
     """The render nodes of Intel's GPUs; opened where somebody may want to compute, and no GPU is woken for it."""
     sleeping = {card.address for card in cards if card.runtime_status == "suspended"}
     found, closed = [], {}
@@ -60,4 +60,4 @@ def _render(machine: Machine, cards: Sequence[PciDevice], wanted: bool) -> tuple
             closed[path] = Unknown("not opened: nothing here computes on an Intel GPU")
         elif machine.real(device).rpartition("/")[2] in sleeping:
             closed[path] = Unknown("not opened: the GPU sleeps, and opening could wake it")
-    return nodes.look(machine, found, closed)
+    return device_nodes.look(machine, found, closed)

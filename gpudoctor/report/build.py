@@ -4,13 +4,13 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import TypeVar
 
-from gpudoctor.causes import Finding, findings
+from gpudoctor.check_engine import Outcome, Verdict
 from gpudoctor.facts import Facts, Framework, Gpu, PciDevice, Python
-from gpudoctor.facts.words import ANOTHER_ROOT
-from gpudoctor.judge import Outcome, Verdict
+from gpudoctor.facts.text_types import ANOTHER_ROOT
+from gpudoctor.fixes.driver import user_version
 from gpudoctor.maybe import Maybe, Unknown, UnknownFactError
-from gpudoctor.remedies.driver import user_version
-from gpudoctor.report.closing import closing
+from gpudoctor.queries.frameworks import not_tried
+from gpudoctor.queries.gpu_requests import without_gpu
 from gpudoctor.report.fixes import entries as fixes_of
 from gpudoctor.report.fixes import run_line
 from gpudoctor.report.inventory import inventory
@@ -26,9 +26,9 @@ from gpudoctor.report.model import (
     Summary,
     UnknownEntry,
 )
-from gpudoctor.subjects import VENDORS, has_dxg
-from gpudoctor.views.frameworks import not_tried
-from gpudoctor.views.gpu_requests import without_gpu
+from gpudoctor.report.renderers.closing import closing
+from gpudoctor.root_causes import Finding, findings
+from gpudoctor.targets import VENDORS, has_dxg
 
 T = TypeVar("T")
 

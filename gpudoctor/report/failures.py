@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from gpudoctor.report.alike import alike
+from gpudoctor.report.grouping import alike
 from gpudoctor.report.model import FindingEntry, FixEntry, Report
 
 

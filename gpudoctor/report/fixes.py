@@ -1,10 +1,10 @@
 """Fixes in the report: worded for this machine and this user, and what is noted beside them."""
 
+from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix
 from gpudoctor.report.model import FixEntry
 from gpudoctor.tasks import Task, Tasks, can_run, is_lookup
-from gpudoctor.tasks.shown import in_powershell, shown
+from gpudoctor.tasks.as_typed import in_powershell, shown
 
 
 def entry(fix: Fix, facts: Facts) -> FixEntry:

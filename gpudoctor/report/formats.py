@@ -6,7 +6,7 @@ from typing import NamedTuple
 from gpudoctor.report.model import Report
 
 
-class Format(NamedTuple):
+class ReportFormat(NamedTuple):
     """One format.
 
     Attributes:
@@ -23,23 +23,23 @@ class Format(NamedTuple):
         """What writes it."""
         from importlib import import_module
 
-        function: Callable[[Report], str] = import_module(f"gpudoctor.report.{self.name}").render
+        function: Callable[[Report], str] = import_module(f"gpudoctor.report.renderers.{self.name}").render
         return function
 
 
 FORMATS = {
     one.name: one
     for one in (
-        Format("text", "a person at a terminal"),
-        Format("json", "programs: gpudoctor.report/1"),
-        Format("markdown", "an issue tracker", leaves=True),
-        Format("html", "a person in a browser", leaves=True),
-        Format("junit", "continuous integration", leaves=True),
-        Format("sarif", "code scanning", leaves=True),
-        Format("github", "a workflow of GitHub Actions", leaves=True),
-        Format("tap", "test harnesses", leaves=True),
-        Format("nagios", "Nagios, Icinga, Naemon, Sensu"),
-        Format("npd", "Kubernetes' node-problem-detector"),
-        Format("prometheus", "node_exporter's textfile collector"),
+        ReportFormat("text", "a person at a terminal"),
+        ReportFormat("json", "programs: gpudoctor.report/1"),
+        ReportFormat("markdown", "an issue tracker", leaves=True),
+        ReportFormat("html", "a person in a browser", leaves=True),
+        ReportFormat("junit", "continuous integration", leaves=True),
+        ReportFormat("sarif", "code scanning", leaves=True),
+        ReportFormat("github", "a workflow of GitHub Actions", leaves=True),
+        ReportFormat("tap", "test harnesses", leaves=True),
+        ReportFormat("nagios", "Nagios, Icinga, Naemon, Sensu"),
+        ReportFormat("npd", "Kubernetes' node-problem-detector"),
+        ReportFormat("prometheus", "node_exporter's textfile collector"),
     )
 }

@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 
 from gpudoctor.facts import Facts, Gpu, Python
-from gpudoctor.facts.words import Number, Whole
+from gpudoctor.facts.text_types import Number, Whole
 from gpudoctor.maybe import Unknown
-from gpudoctor.subjects import gpus_of
+from gpudoctor.targets import gpus_of
 
 Scalar = str | Whole | Number | bool | None
 

@@ -4,8 +4,8 @@ from typing import Literal
 
 import msgspec
 
-from gpudoctor.facts.words import Count, Duration, Moment, Number, Small, Whole
-from gpudoctor.judge import Action, Impact
+from gpudoctor.check_engine import Action, Impact
+from gpudoctor.facts.text_types import Count, Duration, Moment, Number, Small, Whole
 from gpudoctor.report.inventory import Inventory, Scalar
 from gpudoctor.tasks import Task, Tasks
 
@@ -249,13 +249,13 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 
     def __str__(self) -> str:
         """The report as `gpudoctor check` prints it."""
-        from gpudoctor.report.text import render
+        from gpudoctor.report.renderers.text import render
 
         return render(self)
 
     def _repr_html_(self) -> str:
         """The page as a notebook shows it."""
-        from gpudoctor.report.html import framed
+        from gpudoctor.report.renderers.html import framed
 
         return framed(self)
 

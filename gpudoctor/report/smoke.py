@@ -3,9 +3,9 @@
 import msgspec
 
 from gpudoctor.facts import Facts, Figure, SmokeRun, SmokeTest
+from gpudoctor.queries.smoke_limits import limit
+from gpudoctor.queries.smoke_speed import busy
 from gpudoctor.report.model import FigureEntry, SmokeEntry, SmokeTestEntry, UnknownEntry
-from gpudoctor.views.smoke_limits import limit
-from gpudoctor.views.smoke_speed import busy
 
 # Who runs the smoke tests asks whether the GPU works: that the CPU does is no answer.
 NO_GPU = UnknownEntry(

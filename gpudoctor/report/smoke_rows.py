@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from gpudoctor.maybe import phrase
-from gpudoctor.report.amounts import amount, number
 from gpudoctor.report.model import FigureEntry, SmokeEntry, SmokeTestEntry
-from gpudoctor.subjects import NAMES
+from gpudoctor.report.numbers import amount, number
+from gpudoctor.targets import NAMES
 
 TITLES = {"driver": "CUDA driver", "cpu": "NumPy", "pytorch": NAMES["torch"]}
 OWN_DIGITS = "rendered digits"  # those that are shipped, which need no word
@@ -38,7 +38,7 @@ SHOWN: dict[str, tuple[tuple[str, str, Beside], ...]] = {
 }
 
 
-class Row(NamedTuple):
+class SmokeRow(NamedTuple):
     """One line: what, how much, which share of the limit, and what else is known."""
 
     name: str
@@ -63,7 +63,7 @@ def remarks(entry: SmokeEntry) -> list[str]:
     return parts + (["others use this GPU, so speeds are not judged"] if entry.busy else [])
 
 
-def table_rows(entry: SmokeEntry) -> Iterator[Row]:
+def table_rows(entry: SmokeEntry) -> Iterator[SmokeRow]:
     """The lines of all tests; why one test after the other was not reached is said once."""
     told = ""
     for test in entry.tests:
@@ -73,11 +73,11 @@ def table_rows(entry: SmokeEntry) -> Iterator[Row]:
             yield row._replace(remark="") if again else row
 
 
-def rows(test: SmokeTestEntry) -> Iterator[Row]:
+def rows(test: SmokeTestEntry) -> Iterator[SmokeRow]:
     """The lines of a test."""
     title = f"{test.test} {test.variant}".strip()
     if test.outcome != "done":
-        yield Row(title, WORDS.get(test.outcome, test.outcome), None, test.says)
+        yield SmokeRow(title, WORDS.get(test.outcome, test.outcome), None, test.says)
         return
     figures = {figure.name: figure for figure in test.figures}
     gpu = "gpu 1" in figures or "gpu 256" in figures
@@ -85,7 +85,7 @@ def rows(test: SmokeTestEntry) -> Iterator[Row]:
         if name in figures and not (gpu and name.startswith("cpu")):
             figure = figures[name]
             remark = _remark(test, figure, [(figures[n].value, words) for n, words in beside if n in figures])
-            yield Row(f"{title} {label}".strip(), _value(figure), _share(figure), remark)
+            yield SmokeRow(f"{title} {label}".strip(), _value(figure), _share(figure), remark)
 
 
 def _value(figure: FigureEntry) -> str:

@@ -7,7 +7,7 @@ import msgspec
 from gpudoctor.knowledge import cupy, jax, newest, onnxruntime, tensorflow, torch, wheels
 from gpudoctor.knowledge.kernels import coverage, version
 from gpudoctor.maybe import present
-from gpudoctor.setup.plan import Ground, Wheel
+from gpudoctor.setup.plan import TargetPlatform, Wheel
 
 # The CUDA majors that wheels are made for, newest first.
 MAJORS = (13, 12, 11)
@@ -19,7 +19,7 @@ LINUX_ONLY = ("tensorflow", "jax")
 class Terms(msgspec.Struct, frozen=True, kw_only=True):
     """What one choice of wheels has to hold to; None of `driver_cuda` and `python`: any."""
 
-    ground: Ground
+    ground: TargetPlatform
     major: int
     driver_cuda: str | None
     python: str | None
@@ -43,7 +43,7 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
         return all(coverage(targets, one) for one in self.ground.capabilities)
 
 
-class Choice(msgspec.Struct, frozen=True, kw_only=True):
+class WheelChoice(msgspec.Struct, frozen=True, kw_only=True):
     """The wheels of one CUDA major, and the frameworks that have none there."""
 
     major: int
@@ -52,7 +52,9 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
     missing: tuple[str, ...] = ()
 
 
-def choose(ground: Ground, names: Iterable[str], driver_cuda: str | None, pythons: Iterable[str | None]) -> Choice:
+def choose(
+    ground: TargetPlatform, names: Iterable[str], driver_cuda: str | None, pythons: Iterable[str | None]
+) -> WheelChoice:
     """The CUDA major and the Python that serve most of the frameworks; the first Python and the newest major on a tie.
 
     Args:
@@ -62,17 +64,17 @@ def choose(ground: Ground, names: Iterable[str], driver_cuda: str | None, python
         pythons: releases of Python that may be taken, the wished one first.
     """
     wanted = tuple(names)
-    best: Choice | None = None
+    best: WheelChoice | None = None
     for python in pythons:
         for major in MAJORS:
             terms = Terms(ground=ground, major=major, driver_cuda=driver_cuda, python=python)
             found = _of(terms, wanted)
             if best is None or len(found.wheels) > len(best.wheels):
                 best = found
-    return best or Choice(major=MAJORS[0], python=None, missing=wanted)
+    return best or WheelChoice(major=MAJORS[0], python=None, missing=wanted)
 
 
-def _of(terms: Terms, names: tuple[str, ...]) -> Choice:
+def _of(terms: Terms, names: tuple[str, ...]) -> WheelChoice:
     found: dict[str, Wheel] = {}
     if "torch" in names and (pick := torch_choice(terms)):
         terms = msgspec.structs.replace(terms, beside=pick)
@@ -80,7 +82,7 @@ def _of(terms: Terms, names: tuple[str, ...]) -> Choice:
     for name in names:
         if name in _WHEELS and (wheel := _WHEELS[name](terms)):
             found[name] = wheel
-    return Choice(
+    return WheelChoice(
         major=terms.major,
         python=terms.python,
         wheels=tuple(found[n] for n in names if n in found),
@@ -143,7 +145,7 @@ def _tensorflow(terms: Terms) -> Wheel | None:
     )
 
 
-def _tensorflow_fits(terms: Terms, row: tensorflow.Release) -> bool:
+def _tensorflow_fits(terms: Terms, row: tensorflow.TensorflowRelease) -> bool:
     if not row.and_cuda or int(row.cuda.partition(".")[0]) != terms.major or not terms.fits(*row.python):
         return False
     if not all(tensorflow.runs(row.version, one) for one in terms.ground.capabilities):
@@ -232,7 +234,7 @@ _WHEELS: dict[str, Callable[[Terms], Wheel | None]] = {
 }
 
 
-def libc_fits(ground: Ground, name: str, *, cpu: bool = False) -> bool:
+def libc_fits(ground: TargetPlatform, name: str, *, cpu: bool = False) -> bool:
     """Whether a framework has wheels for this processor that run on this C library."""
     if ground.kernel == "Darwin":
         return ground.architecture == "arm64" and name != "cupy"
@@ -249,7 +251,7 @@ def _major(variant: str) -> int | None:
     return int(cuda.partition(".")[0]) if cuda else None
 
 
-def _gpus(ground: Ground) -> str:
+def _gpus(ground: TargetPlatform) -> str:
     numbers = ground.capabilities
     return f"compute capability {numbers[0]}" if len(numbers) == 1 else f"compute capabilities {', '.join(numbers)}"
 

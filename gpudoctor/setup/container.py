@@ -1,15 +1,15 @@
 """The step that gives containers the GPU: NVIDIA's Container Toolkit on the host."""
 
 from gpudoctor.facts import Facts
-from gpudoctor.remedies import container
-from gpudoctor.setup.plan import Ground, Refusal, Step
-from gpudoctor.subjects import in_container
+from gpudoctor.fixes import container
+from gpudoctor.setup.plan import Refusal, SetupStep, TargetPlatform
+from gpudoctor.targets import in_container
 from gpudoctor.tasks import as_root, query
 
 AMD = "docker run --rm --device /dev/kfd --device /dev/dri rocm/rocm-terminal rocminfo"
 
 
-def decide(facts: Facts, ground: Ground) -> tuple[Step | None, Refusal | None, str | None]:
+def decide(facts: Facts, ground: TargetPlatform) -> tuple[SetupStep | None, Refusal | None, str | None]:
     """The step, or why there is none, or a note that nothing is to be done."""
     if ground.vendor not in ("nvidia", "amd"):
         why = "This machine has no GPU that containers could have."
@@ -31,13 +31,13 @@ def _knows(facts: Facts) -> bool:
     return (isinstance(runtimes, tuple) and "nvidia" in runtimes) or (isinstance(cdi, tuple) and bool(cdi))
 
 
-def _step(facts: Facts, ground: Ground) -> Step:
+def _step(facts: Facts, ground: TargetPlatform) -> SetupStep:
     if facts.containers.docker is None and isinstance(facts.containers.podman, str):
         return _for_podman(facts, ground)
     if isinstance(facts.containers.toolkit, str) and isinstance(facts.containers.docker, str):
         return _registered(facts)
     fix = container.install_toolkit(facts)
-    return Step(
+    return SetupStep(
         id="container-toolkit",
         group="container",
         title=fix.says,
@@ -48,9 +48,9 @@ def _step(facts: Facts, ground: Ground) -> Step:
     )
 
 
-def _registered(facts: Facts) -> Step:
+def _registered(facts: Facts) -> SetupStep:
     """The toolkit is there, and Docker does not know of it."""
-    return Step(
+    return SetupStep(
         id="container-toolkit",
         group="container",
         title="Tell Docker of the NVIDIA Container Toolkit's runtime, and restart Docker.",
@@ -61,10 +61,10 @@ def _registered(facts: Facts) -> Step:
     )
 
 
-def _for_podman(facts: Facts, ground: Ground) -> Step:
+def _for_podman(facts: Facts, ground: TargetPlatform) -> SetupStep:
     """Podman takes GPUs by CDI; newer toolkits write the specification at each start, by nvidia-cdi-refresh."""
     make = (as_root("nvidia-ctk", "cdi", "generate", "--output=/etc/cdi/nvidia.yaml"),) if ground.driver else ()
-    return Step(
+    return SetupStep(
         id="container-toolkit",
         group="container",
         title="Install the NVIDIA Container Toolkit, by whose CDI specification Podman hands GPUs in.",

@@ -4,20 +4,20 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
+from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix
+from gpudoctor.fixes import cloud, driver, fabric
+from gpudoctor.fixes.system import NVIDIA_SMI, family_of, install
 from gpudoctor.knowledge import drivers, packages
 from gpudoctor.knowledge.kernels import version
 from gpudoctor.maybe import known_or, phrase
-from gpudoctor.remedies import cloud, driver, fabric
-from gpudoctor.remedies.system import NVIDIA_SMI, family_of, install
+from gpudoctor.queries.clouds import needs_grid
+from gpudoctor.queries.driver import driver_version, has_nvidia_driver
 from gpudoctor.setup.choice import choose
-from gpudoctor.setup.plan import Ground, Refusal, Step
-from gpudoctor.setup.wishes import Wishes
-from gpudoctor.subjects import gpus_of, in_container, on_wsl, switches_of
+from gpudoctor.setup.plan import Refusal, SetupStep, TargetPlatform
+from gpudoctor.setup.request import SetupRequest
+from gpudoctor.targets import gpus_of, in_container, on_wsl, switches_of
 from gpudoctor.tasks import Command, Task, Tasks, as_root
-from gpudoctor.views.clouds import needs_grid
-from gpudoctor.views.driver import driver_version, has_nvidia_driver
 
 # With secure boot the kernel takes only signed modules, and those that DKMS builds are signed by a key of this machine.
 _SECURE_BOOT = (
@@ -32,7 +32,7 @@ _VGPU = (
 )
 
 
-class Driver(msgspec.Struct, frozen=True, kw_only=True):
+class DriverPlan(msgspec.Struct, frozen=True, kw_only=True):
     """What becomes of the driver.
 
     Attributes:
@@ -45,29 +45,31 @@ class Driver(msgspec.Struct, frozen=True, kw_only=True):
 
     cuda: str | None = None
     branch: int | None = None
-    step: Step | None = None
+    step: SetupStep | None = None
     refused: tuple[Refusal, ...] = ()
     notes: tuple[str, ...] = ()
 
 
-def decide(facts: Facts, ground: Ground, wishes: Wishes, pythons: Iterable[str | None]) -> Driver:
+def decide(facts: Facts, ground: TargetPlatform, wishes: SetupRequest, pythons: Iterable[str | None]) -> DriverPlan:
     """Whether the driver is good enough for the wishes, and which one is to come where it is not."""
     own = ground.driver_cuda
     if wishes.driver == "no":
         notes = () if own else ("There is no driver, and none is to be installed: what follows is for the newest one.",)
-        return Driver(cuda=own or _cuda(driver.best_branch(facts)), notes=notes)
+        return DriverPlan(cuda=own or _cuda(driver.best_branch(facts)), notes=notes)
     if any(gpu.virtualization == "vgpu" for gpu in gpus_of(facts, "nvidia")):
-        return Driver(cuda=own, notes=(_VGPU, *_state(facts)))
+        return DriverPlan(cuda=own, notes=(_VGPU, *_state(facts)))
     branch = driver.best_branch(facts)
     if branch is None or driver.flavour_for(facts) is None:
         return _none_fits(own)
     new = _cuda(branch)
     if own and not _needed(ground, wishes, tuple(pythons), own, new):
-        return Driver(cuda=own, notes=tuple(_state(facts)))
-    return Driver(cuda=new, branch=branch, step=step(facts, ground, branch, new), notes=tuple(_notes(facts)))
+        return DriverPlan(cuda=own, notes=tuple(_state(facts)))
+    return DriverPlan(cuda=new, branch=branch, step=step(facts, ground, branch, new), notes=tuple(_notes(facts)))
 
 
-def _needed(ground: Ground, wishes: Wishes, pythons: tuple[str | None, ...], own: str, new: str | None) -> bool:
+def _needed(
+    ground: TargetPlatform, wishes: SetupRequest, pythons: tuple[str | None, ...], own: str, new: str | None
+) -> bool:
     """Whether a newer driver meets more wishes, or was wished for; CUDA 11 is the past for all frameworks."""
     if new is None or version(new) <= version(own):
         return False
@@ -81,9 +83,9 @@ def _cuda(branch: int | None) -> str | None:
     return drivers.cuda_of_branch(branch) if branch else None
 
 
-def _none_fits(own: str | None) -> Driver:
+def _none_fits(own: str | None) -> DriverPlan:
     why = "No branch of NVIDIA's driver drives all GPUs of this machine: the newest ones dropped the oldest card."
-    return Driver(cuda=own, refused=(Refusal("driver", why, "Take one of the cards out, or give it to a guest."),))
+    return DriverPlan(cuda=own, refused=(Refusal("driver", why, "Take one of the cards out, or give it to a guest."),))
 
 
 def _state(facts: Facts) -> Iterator[str]:
@@ -101,7 +103,7 @@ def _notes(facts: Facts) -> Iterator[str]:
         yield _SECURE_BOOT
 
 
-def step(facts: Facts, ground: Ground, branch: int, cuda: str | None) -> Step:
+def step(facts: Facts, ground: TargetPlatform, branch: int, cuda: str | None) -> SetupStep:
     """What brings the driver of a branch.
 
     Args:
@@ -123,7 +125,7 @@ def step(facts: Facts, ground: Ground, branch: int, cuda: str | None) -> Step:
     if _has_fabric(facts):
         tasks = (*(_server(one, branch) for one in tasks), *_fabric(facts, branch))
         why += " The GPUs join their NVLink fabric by the fabric manager, which has to be of the driver's own version."
-    return Step(
+    return SetupStep(
         id="driver",
         group="driver",
         title=fix.says,

@@ -4,15 +4,15 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from gpudoctor.facts import Facts, Python
+from gpudoctor.fixes.pip import Installer, pip, replace
+from gpudoctor.fixes.python import manager_of, uv_index
+from gpudoctor.fixes.system import family_of
 from gpudoctor.knowledge import cupy, onnxruntime
-from gpudoctor.remedies.pip import Installer, pip, replace
-from gpudoctor.remedies.python import manager_of, uv_index
-from gpudoctor.remedies.system import family_of
-from gpudoctor.setup.plan import Step, Wheel
+from gpudoctor.queries.packages import packages_of
+from gpudoctor.setup.plan import SetupStep, Wheel
 from gpudoctor.setup.projects import PIXI, POETRY, entry, names, pixi, poetry, split
-from gpudoctor.setup.wishes import Wishes
-from gpudoctor.tasks import Command, Edit, Section, Task, Tasks, cmd
-from gpudoctor.views.packages import packages_of
+from gpudoctor.setup.request import SetupRequest
+from gpudoctor.tasks import Command, Edit, FileSection, Task, Tasks, cmd
 
 _CUDA = (
     "The wheels bring CUDA, cuDNN and NCCL themselves, in the versions that they were tested with; all of them share "
@@ -22,7 +22,7 @@ _CUDA = (
 NOTHING: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 
 
-def manager(wishes: Wishes, python: Python | None) -> str:
+def manager(wishes: SetupRequest, python: Python | None) -> str:
     """Who installs."""
     if wishes.manager:
         return wishes.manager
@@ -31,7 +31,7 @@ def manager(wishes: Wishes, python: Python | None) -> str:
     return "uv" if wishes.uv else "pip"
 
 
-def interpreter(wishes: Wishes, by: str) -> str:
+def interpreter(wishes: SetupRequest, by: str) -> str:
     """The Python of the environment."""
     if wishes.into:
         return wishes.into
@@ -39,7 +39,7 @@ def interpreter(wishes: Wishes, by: str) -> str:
     return f"{wishes.place}{folder}/bin/python"
 
 
-def steps(facts: Facts, wishes: Wishes, by: str, minor: str, wheels: tuple[Wheel, ...]) -> tuple[Step, ...]:
+def steps(facts: Facts, wishes: SetupRequest, by: str, minor: str, wheels: tuple[Wheel, ...]) -> tuple[SetupStep, ...]:
     """All steps of the environment.
 
     Args:
@@ -62,14 +62,14 @@ def steps(facts: Facts, wishes: Wishes, by: str, minor: str, wheels: tuple[Wheel
 # -- uv, pip, conda ------------------------------------------------------------------------------------------
 
 
-def _made(facts: Facts, wishes: Wishes, by: str, minor: str) -> Step:
+def _made(facts: Facts, wishes: SetupRequest, by: str, minor: str) -> SetupStep:
     place, own = wishes.place, _minor(facts)
     why = f"An environment of its own keeps other projects as they are; Python {minor} has wheels of what is asked."
     if own and own != minor:
         why += f" (The examined Python is {own}.)"
     if by == "pip" and _may_lack_venv(facts, wishes):
         why += " Where it says that ensurepip is not available: sudo apt-get install python3-venv."
-    return Step(
+    return SetupStep(
         id="environment",
         group="environment",
         title=f"Make an environment with Python {minor} in {place}.",
@@ -80,13 +80,13 @@ def _made(facts: Facts, wishes: Wishes, by: str, minor: str) -> Step:
     )
 
 
-def _may_lack_venv(facts: Facts, wishes: Wishes) -> bool:
+def _may_lack_venv(facts: Facts, wishes: SetupRequest) -> bool:
     """Whether the Python is Debian's or Ubuntu's own, whose module venv is a package of its own."""
     base = wishes.base or (facts.pythons[0].path if facts.pythons else "")
     return family_of(facts) == "debian" and base.startswith("/usr/bin/")
 
 
-def _make(facts: Facts, wishes: Wishes, by: str, minor: str, own: str | None) -> Tasks:
+def _make(facts: Facts, wishes: SetupRequest, by: str, minor: str, own: str | None) -> Tasks:
     place = wishes.place
     if by == "conda":
         argv = ("conda", "create", "--yes", "--prefix", place, "--channel", "conda-forge", f"python={minor}", "pip")
@@ -111,9 +111,9 @@ def _minor(facts: Facts) -> str | None:
     return ".".join(found.split(".")[:2]) if isinstance(found, str) else None
 
 
-def _filled(wishes: Wishes, by: str, wheels: tuple[Wheel, ...]) -> Step:
+def _filled(wishes: SetupRequest, by: str, wheels: tuple[Wheel, ...]) -> SetupStep:
     python = interpreter(wishes, by)
-    return Step(
+    return SetupStep(
         id="wheels",
         group="environment",
         title=f"Install {names(wheels)}.",
@@ -164,7 +164,7 @@ def _why(wheels: tuple[Wheel, ...]) -> str:
 # -- into an environment that is there -----------------------------------------------------------------------
 
 
-def _into(python: Python, by: str, wheels: tuple[Wheel, ...]) -> Step:
+def _into(python: Python, by: str, wheels: tuple[Wheel, ...]) -> SetupStep:
     project = python.project if isinstance(python.project, str) else None
     if by in ("uv", "poetry") and project:
         return _project(python, by, project, wheels)
@@ -175,7 +175,7 @@ def _into(python: Python, by: str, wheels: tuple[Wheel, ...]) -> Step:
     why = _why(wheels)
     if gone:
         why += f" {' and '.join(gone)} goes first: its files would be mixed with the new ones."
-    return Step(
+    return SetupStep(
         id="wheels",
         group="environment",
         title=f"Install {names(wheels)} into {python.path}.",
@@ -186,18 +186,18 @@ def _into(python: Python, by: str, wheels: tuple[Wheel, ...]) -> Step:
     )
 
 
-def _workspace(python: Python, project: str | None, wheels: tuple[Wheel, ...]) -> Step:
+def _workspace(python: Python, project: str | None, wheels: tuple[Wheel, ...]) -> SetupStep:
     """Pixi's file decides. What comes from an index of its own is written into it: `pixi add` would take PyPI's."""
     prefix = str(python.prefix) if isinstance(python.prefix, str) else python.path
     place = project or prefix.partition("/.pixi/")[0]
     own, rest = [w for w in wheels if w.index], [w.requirement for w in wheels if not w.index]
     found: list[Task] = []
     if own:
-        lines = Section("[pypi-dependencies]", tuple(entry(w) for w in own))
+        lines = FileSection("[pypi-dependencies]", tuple(entry(w) for w in own))
         found.append(Edit(f"{place}/pixi.toml", sections=(lines,)))
     if rest:
         found.append(cmd("pixi", "add", "--manifest-path", place, "--pypi", *rest))
-    return Step(
+    return SetupStep(
         id="wheels",
         group="environment",
         title=f"Add {names(wheels)} to the workspace in {place}.",
@@ -233,7 +233,7 @@ def _remove(by: str, python: str, names: tuple[str, ...]) -> Tasks:
     return (pip("uv", python, "uninstall", *names) if by == "uv" else pip("pip", python, "uninstall", "--yes", *names),)
 
 
-def _project(python: Python, by: str, project: str, wheels: tuple[Wheel, ...]) -> Step:
+def _project(python: Python, by: str, project: str, wheels: tuple[Wheel, ...]) -> SetupStep:
     """The project's file decides: what is installed beside its lock is undone by the next sync."""
     found: list[Task] = []
     own = [w for w in wheels if w.index]
@@ -251,7 +251,7 @@ def _project(python: Python, by: str, project: str, wheels: tuple[Wheel, ...]) -
     if rest:
         add = ("uv", "add", "--directory", project) if by == "uv" else ("poetry", "-C", project, "add")
         found.append(cmd(*add, *rest))
-    return Step(
+    return SetupStep(
         id="wheels",
         group="environment",
         title=f"Add {names(wheels)} to the project in {project}.",

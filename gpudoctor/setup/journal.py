@@ -10,7 +10,7 @@ from typing import Literal
 
 import msgspec
 
-from gpudoctor.setup.packages import Installed
+from gpudoctor.setup.installed_packages import Installed
 from gpudoctor.tasks import Tasks
 
 LIMIT = 8 << 20
@@ -23,7 +23,7 @@ class JournalError(OSError):
     """The journal cannot be written or read; the message is a sentence."""
 
 
-class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class JournalEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One line.
 
     Attributes:
@@ -87,7 +87,7 @@ class Journal:
             JournalError: it cannot be written.
         """
         at = datetime.now(UTC).isoformat(timespec="seconds")
-        entry = Entry(at=at, run=self.run, event=event, **what)  # type: ignore[arg-type]
+        entry = JournalEntry(at=at, run=self.run, event=event, **what)  # type: ignore[arg-type]
         try:
             os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)
             fd = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
@@ -116,7 +116,7 @@ class Journal:
             raise OSError(_TOO_LARGE)
         return b"\n" if size and os.pread(fd, 1, size - 1) != b"\n" else b""
 
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> Iterator[JournalEntry]:
         """All lines, oldest first; those that are none of ours are left out.
 
         Raises:
@@ -136,13 +136,13 @@ class Journal:
                 raise JournalError(f"The journal {self.path} cannot be read: {_TOO_LARGE}.")
             for line in file.read().splitlines():
                 try:
-                    yield msgspec.json.decode(line, type=Entry)
+                    yield msgspec.json.decode(line, type=JournalEntry)
                 except (msgspec.MsgspecError, ValueError, RecursionError):
                     continue
 
-    def last(self) -> tuple[str, str, tuple[Entry, ...]] | None:
+    def last(self) -> tuple[str, str, tuple[JournalEntry, ...]] | None:
         """The last run that began a step and was not taken back: its id, what it was, its lines; or None."""
-        runs: dict[str, list[Entry]] = {}
+        runs: dict[str, list[JournalEntry]] = {}
         for entry in self.entries():
             if entry.event in ("undone", "left"):
                 runs.pop(entry.what, None)

@@ -5,14 +5,14 @@ from typing import Any, Literal
 import msgspec
 
 from gpudoctor.tasks import Edit, Tasks, needs_root
-from gpudoctor.tasks.shown import shown
+from gpudoctor.tasks.as_typed import shown
 
 SCHEMA = "gpudoctor.plan/1"
 
 Group = Literal["driver", "container", "environment", "proof"]
 
 
-class Step(msgspec.Struct, frozen=True, kw_only=True):
+class SetupStep(msgspec.Struct, frozen=True, kw_only=True):
     """One step.
 
     Attributes:
@@ -71,7 +71,7 @@ class Wheel(msgspec.Struct, frozen=True, kw_only=True):
     why: str = ""
 
 
-class Ground(msgspec.Struct, frozen=True, kw_only=True):
+class TargetPlatform(msgspec.Struct, frozen=True, kw_only=True):
     """What decides, of this machine; None: not known, or not there."""
 
     kernel: str | None = None  # Linux, Windows, Darwin
@@ -113,7 +113,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     version: str = ""
     created: str = ""
     wishes: tuple[str, ...] = ()
-    machine: Ground = Ground()
+    machine: TargetPlatform = TargetPlatform()
     cuda: str | None = None
     driver_cuda: str | None = None
     driver_branch: int | None = None
@@ -122,7 +122,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     environment: str = ""
     interpreter: str = ""
     wheels: tuple[Wheel, ...] = ()
-    steps: tuple[Step, ...] = ()
+    steps: tuple[SetupStep, ...] = ()
     refused: tuple[Refusal, ...] = ()
     notes: tuple[str, ...] = ()
     sudo: bool = True

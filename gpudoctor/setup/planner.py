@@ -3,18 +3,18 @@
 from datetime import UTC, datetime
 
 from gpudoctor import __version__
-from gpudoctor.examine import Wishes as Wanted
-from gpudoctor.examine import check
 from gpudoctor.facts import Facts, Python
 from gpudoctor.knowledge import wheels as table
 from gpudoctor.maybe import present, text_of
-from gpudoctor.setup import container, driver, environment, level_zero, others, proof, windows
+from gpudoctor.pipeline import CheckOptions as Wanted
+from gpudoctor.pipeline import check
+from gpudoctor.setup import container, driver, environment, level_zero, rocm_cpu, verification, windows
 from gpudoctor.setup.choice import choose
-from gpudoctor.setup.ground import ground as read
-from gpudoctor.setup.plan import Ground, Plan, Refusal, Step, Wheel
-from gpudoctor.setup.refusing import on_amd, on_cpu, refusal
-from gpudoctor.setup.wishes import Wishes
-from gpudoctor.subjects import NAMES, on_wsl, wants_nvidia
+from gpudoctor.setup.conflicts import on_amd, on_cpu, refusal
+from gpudoctor.setup.plan import Plan, Refusal, SetupStep, TargetPlatform, Wheel
+from gpudoctor.setup.platform import ground as read
+from gpudoctor.setup.request import SetupRequest
+from gpudoctor.targets import NAMES, on_wsl, wants_nvidia
 
 JETSON = (
     "A Jetson's GPU needs the builds that NVIDIA makes for its JetPack release: those of the package index have no "
@@ -29,25 +29,25 @@ _HIDDEN = (
 _OF_WHEELS = ("rocm.gfx-not-in-wheel", "intel.torch-not-for-xpu", "intel.level-zero-missing")
 
 
-class Found:
+class PlanDraft:
     """What was chosen so far."""
 
     def __init__(self) -> None:
         self.wheels: tuple[Wheel, ...] = ()
         self.refused: list[Refusal] = []
         self.notes: list[str] = []
-        self.steps: list[Step] = []
+        self.steps: list[SetupStep] = []
         self.python: str | None = None
         self.cuda: str | None = None
         self.driver_cuda: str | None = None
         self.driver_branch: int | None = None
 
 
-def plan(facts: Facts, wishes: Wishes) -> Plan:
+def plan(facts: Facts, wishes: SetupRequest) -> Plan:
     """The plan that meets as many of the wishes as can be met on this machine."""
     ground, python = read(facts, wishes.cpu), _python(facts, wishes)
     by = environment.manager(wishes, python)
-    found = Found()
+    found = PlanDraft()
     if python and python.externally_managed is True and wishes.into:
         found.refused = [_managed(NAMES[name], wishes) for name in wishes.frameworks]
     elif facts.host.platform == "jetson":
@@ -60,7 +60,7 @@ def plan(facts: Facts, wishes: Wishes) -> Plan:
         _container(found, facts, ground)
     if found.wheels and found.python:
         found.steps += environment.steps(facts, wishes, by, found.python, found.wheels)
-        found.steps.append(proof.step(environment.interpreter(wishes, by), found.wheels, ground.kernel))
+        found.steps.append(verification.step(environment.interpreter(wishes, by), found.wheels, ground.kernel))
     made = Plan(
         version=__version__,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -82,14 +82,14 @@ def plan(facts: Facts, wishes: Wishes) -> Plan:
     return windows.worded(made) if ground.kernel == "Windows" else made
 
 
-def _python(facts: Facts, wishes: Wishes) -> Python | None:
+def _python(facts: Facts, wishes: SetupRequest) -> Python | None:
     """The environment that is filled, or the Python that the user has."""
     if wishes.into:
         return next((p for p in facts.pythons if p.path == wishes.into), None)
     return next((p for p in facts.pythons if p.error is None), None)
 
 
-def _pythons(wishes: Wishes, python: Python | None) -> tuple[str | None, ...]:
+def _pythons(wishes: SetupRequest, python: Python | None) -> tuple[str | None, ...]:
     """The releases of Python that may be taken, the wished one first."""
     own = python.version if python and isinstance(python.version, str) else None
     minor = ".".join(own.split(".")[:2]) if own else None
@@ -101,7 +101,9 @@ def _pythons(wishes: Wishes, python: Python | None) -> tuple[str | None, ...]:
     return tuple(dict.fromkeys((minor, *preferred) if minor in preferred else (*preferred, minor)))
 
 
-def _choose(found: Found, facts: Facts, ground: Ground, wishes: Wishes, python: Python | None) -> None:
+def _choose(
+    found: PlanDraft, facts: Facts, ground: TargetPlatform, wishes: SetupRequest, python: Python | None
+) -> None:
     pythons = _pythons(wishes, python)
     if ground.vendor == "nvidia":
         _nvidia(found, facts, ground, wishes, pythons)
@@ -113,7 +115,9 @@ def _choose(found: Found, facts: Facts, ground: Ground, wishes: Wishes, python: 
         _other(found, facts, ground, wishes, pythons)
 
 
-def _nvidia(found: Found, facts: Facts, ground: Ground, wishes: Wishes, pythons: tuple[str | None, ...]) -> None:
+def _nvidia(
+    found: PlanDraft, facts: Facts, ground: TargetPlatform, wishes: SetupRequest, pythons: tuple[str | None, ...]
+) -> None:
     decided = driver.decide(facts, ground, wishes, pythons)
     found.refused += decided.refused
     found.notes += decided.notes
@@ -138,10 +142,12 @@ def _in_the_way(facts: Facts) -> tuple[str, ...]:
     return () if found is None else (f"{found.says} Mend that first: gpudoctor fix {found.check}",)
 
 
-def _other(found: Found, facts: Facts, ground: Ground, wishes: Wishes, pythons: tuple[str | None, ...]) -> None:
+def _other(
+    found: PlanDraft, facts: Facts, ground: TargetPlatform, wishes: SetupRequest, pythons: tuple[str | None, ...]
+) -> None:
     """A GPU of AMD, Intel or Apple, or none."""
     amd = ground.vendor == "amd"
-    make = others.for_amd if amd else others.for_cpu
+    make = rocm_cpu.for_amd if amd else rocm_cpu.for_cpu
     best, wheels = pythons[0], make(ground, wishes.frameworks, pythons[0])
     for python in pythons[1:]:
         more = make(ground, wishes.frameworks, python)
@@ -155,18 +161,18 @@ def _other(found: Found, facts: Facts, ground: Ground, wishes: Wishes, pythons: 
     found.refused += [on_amd(ground, n) if amd else on_cpu(ground, n, best) for n in missing]
     if ground.vendor in ("amd", "intel"):
         found.notes += _in_the_way(facts)
-    if amd and (variable := others.override(ground)):
+    if amd and (variable := rocm_cpu.override(ground)):
         found.notes.append(f"Set {variable} wherever PyTorch runs: it has code for a sibling of this GPU alone.")
 
 
-def _container(found: Found, facts: Facts, ground: Ground) -> None:
+def _container(found: PlanDraft, facts: Facts, ground: TargetPlatform) -> None:
     step, refused, note = container.decide(facts, ground)
     found.steps += [step] if step else []
     found.refused += [refused] if refused else []
     found.notes += [note] if note else []
 
 
-def _managed(wish: str, wishes: Wishes) -> Refusal:
+def _managed(wish: str, wishes: SetupRequest) -> Refusal:
     why = f"{present(wishes.into)} belongs to the distribution, which installs its packages itself (PEP 668)."
     return Refusal(wish, why, "Leave out --into: then an environment of its own is made.")
 

@@ -3,8 +3,8 @@
 import json
 
 from gpudoctor.facts import Facts
-from gpudoctor.setup.plan import Step, Wheel
-from gpudoctor.setup.wishes import Wishes
+from gpudoctor.setup.plan import SetupStep, Wheel
+from gpudoctor.setup.request import SetupRequest
 from gpudoctor.tasks import Edit, cmd
 
 # Where the environment lies in the project's folder.
@@ -39,7 +39,7 @@ def _entry(wheel: Wheel, index: str) -> str:
     return f"{name} = {{ {', '.join(parts)} }}"
 
 
-def pixi(facts: Facts, wishes: Wishes, minor: str, wheels: tuple[Wheel, ...], why: str) -> Step:
+def pixi(facts: Facts, wishes: SetupRequest, minor: str, wheels: tuple[Wheel, ...], why: str) -> SetupStep:
     """A workspace of pixi."""
     cuda = next((w.variant.removeprefix("cu")[:2] for w in wheels if w.variant.startswith("cu")), None)
     lines = [
@@ -56,7 +56,7 @@ def pixi(facts: Facts, wishes: Wishes, minor: str, wheels: tuple[Wheel, ...], wh
         *(entry(w) for w in wheels),
     ]
     path = f"{wishes.place}/pixi.toml"
-    return Step(
+    return SetupStep(
         id="wheels",
         group="environment",
         title=f"Make a pixi workspace in {wishes.place} with {names(wheels)}.",
@@ -68,7 +68,7 @@ def pixi(facts: Facts, wishes: Wishes, minor: str, wheels: tuple[Wheel, ...], wh
     )
 
 
-def poetry(wishes: Wishes, minor: str, wheels: tuple[Wheel, ...], why: str) -> Step:
+def poetry(wishes: SetupRequest, minor: str, wheels: tuple[Wheel, ...], why: str) -> SetupStep:
     """A project of poetry."""
     lines = [
         "[tool.poetry]",
@@ -84,7 +84,7 @@ def poetry(wishes: Wishes, minor: str, wheels: tuple[Wheel, ...], why: str) -> S
             lines += ['priority = "explicit"']
     own = "[virtualenvs]\nin-project = true\n"
     place = wishes.place
-    return Step(
+    return SetupStep(
         id="wheels",
         group="environment",
         title=f"Make a poetry project in {place} with {names(wheels)}.",

@@ -3,10 +3,10 @@
 from typing import TYPE_CHECKING
 
 from gpudoctor.maybe import phrase
-from gpudoctor.report.text import command_line, console, headline, labelled, written
-from gpudoctor.setup.plan import Plan, Step
+from gpudoctor.report.renderers.text import command_line, console, headline, labelled, written
+from gpudoctor.setup.plan import Plan, SetupStep
 from gpudoctor.tasks import Edit
-from gpudoctor.tasks.shown import shown
+from gpudoctor.tasks.as_typed import shown
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -61,7 +61,7 @@ def _summary(plan: Plan) -> str:
     return f"{what}{phrase(', Python {}', plan.python)}, installed by {plan.manager} in {plan.environment}"
 
 
-def _step(out: "Console", number: int, step: Step, sudo: bool) -> None:
+def _step(out: "Console", number: int, step: SetupStep, sudo: bool) -> None:
     out.print()
     headline(out, f"{number}", "bold green", step.title)
     labelled(out, "why", step.why)

@@ -2,9 +2,9 @@
 
 import msgspec
 
-from gpudoctor.setup.plan import Plan, Step
+from gpudoctor.setup.plan import Plan, SetupStep
 from gpudoctor.tasks import Manual, Task
-from gpudoctor.tasks.shown import in_powershell, on_windows
+from gpudoctor.tasks.as_typed import in_powershell, on_windows
 
 
 def worded(plan: Plan) -> Plan:
@@ -17,7 +17,7 @@ def worded(plan: Plan) -> Plan:
     )
 
 
-def _step(plan: Plan, step: Step) -> Step:
+def _step(plan: Plan, step: SetupStep) -> SetupStep:
     return msgspec.structs.replace(
         step,
         title=step.title.replace(plan.interpreter, on_windows(plan.interpreter)),

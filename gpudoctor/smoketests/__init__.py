@@ -10,24 +10,24 @@ if TYPE_CHECKING:
 
     from gpudoctor.facts import Facts
     from gpudoctor.machine import Machine
+    from gpudoctor.parallel import StepEnded, StepStarted
     from gpudoctor.smoketests.digits import Digits
     from gpudoctor.smoketests.events import SmokeEvent
-    from gpudoctor.smoketests.wishes import Choice
-    from gpudoctor.steps import StepEnded, StepStarted
+    from gpudoctor.smoketests.options import SmokeOptions
 
 # Reading and summing MNIST's 47 MB takes a fifth of a second; a home on a dead network mount never answers.
 DIGITS_SECONDS = 10.0
 
 
-def quick_suite() -> "Choice":
+def quick_suite() -> "SmokeOptions":
     """What runs where nobody says more than that smoke tests shall."""
-    from gpudoctor.smoketests.wishes import Choice
+    from gpudoctor.smoketests.options import SmokeOptions
 
-    return Choice()
+    return SmokeOptions()
 
 
 def measure(
-    machine: "Machine", facts: "Facts", choice: "Choice", worker: str | None = None, halted: "Event | None" = None
+    machine: "Machine", facts: "Facts", choice: "SmokeOptions", worker: str | None = None, halted: "Event | None" = None
 ) -> "Generator[StepStarted | StepEnded | SmokeEvent, None, Facts]":
     """Run the chosen tests; the generator's value is the facts with what was measured.
 
@@ -57,11 +57,11 @@ def measure(
 
 
 def _digits(
-    machine: "Machine", choice: "Choice", python: str | None
+    machine: "Machine", choice: "SmokeOptions", python: str | None
 ) -> "Generator[StepStarted | StepEnded, None, Digits]":
     """The digits of the training step: those that are shipped, where looking for others takes too long."""
+    from gpudoctor.parallel import ParallelStep, run_steps
     from gpudoctor.smoketests.digits import Digits, DigitsError, digits, shipped
-    from gpudoctor.steps import Step, run_steps
 
     def look() -> Digits | DigitsError:
         try:
@@ -69,7 +69,7 @@ def _digits(
         except DigitsError as error:
             return error
 
-    found = (yield from run_steps([Step("digits", "the digits", look)], DIGITS_SECONDS))["digits"]
+    found = (yield from run_steps([ParallelStep("digits", "the digits", look)], DIGITS_SECONDS))["digits"]
     if isinstance(found, DigitsError):
         raise found
     if isinstance(found, Digits):
@@ -82,7 +82,7 @@ def _digits(
 def _explained(machine: "Machine", facts: "Facts") -> "Facts":
     """The facts with each Python's frameworks imported in which one did not start, where that was not done yet."""
     from gpudoctor.probes import frameworks
-    from gpudoctor.subjects import has_nvidia
+    from gpudoctor.targets import has_nvidia
 
     ill = {run.python for run in facts.smoke.runs if not run.tests and run.outcome not in ("done", "stopped")}
     pythons = tuple(

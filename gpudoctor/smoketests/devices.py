@@ -7,17 +7,17 @@ from collections.abc import Sequence
 import msgspec
 
 from gpudoctor.facts import CudaDevice, Facts, Gpu
-from gpudoctor.subjects import as_gpus, cards_of, gpu_key, gpus_of
-from gpudoctor.views.visibility import visible_amd
+from gpudoctor.queries.visibility import visible_amd
+from gpudoctor.targets import as_gpus, cards_of, gpu_key, gpus_of
 
 
-class Target(msgspec.Struct, frozen=True, kw_only=True):
+class SmokeDevice(msgspec.Struct, frozen=True, kw_only=True):
     """One device, or all GPUs of a kind.
 
     Attributes:
         kind: cuda, rocm, cpu.
         label: for people: "GPU 0", "GPUs 0, 1", "CPU".
-        gpu: the GPU's key in the facts (gpudoctor.subjects.gpu_key); None: the CPU, or several GPUs.
+        gpu: the GPU's key in the facts (gpudoctor.targets.gpu_key); None: the CPU, or several GPUs.
         name: the product's name.
         uuid: what shows this GPU alone, or these GPUs, as CUDA_VISIBLE_DEVICES; None: the environment stays as it is.
         device: its number among those that the process sees.
@@ -41,7 +41,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     integrated: bool = False
 
     @classmethod
-    def all_of(cls, targets: Sequence[Target]) -> Target:
+    def all_of(cls, targets: Sequence[SmokeDevice]) -> SmokeDevice:
         """Several devices as one; one device as it is."""
         if len(targets) == 1:
             return targets[0]
@@ -57,12 +57,12 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-def cpu() -> Target:
+def cpu() -> SmokeDevice:
     """The CPU."""
-    return Target(kind="cpu", label="CPU")
+    return SmokeDevice(kind="cpu", label="CPU")
 
 
-def targets(facts: Facts, chosen: Sequence[str] = ()) -> tuple[Target, ...] | str:
+def targets(facts: Facts, chosen: Sequence[str] = ()) -> tuple[SmokeDevice, ...] | str:
     """The devices to test, or the one sentence why a chosen one cannot be.
 
     Args:
@@ -72,7 +72,7 @@ def targets(facts: Facts, chosen: Sequence[str] = ()) -> tuple[Target, ...] | st
     gpus = (*_nvidia(facts), *_amd(facts))
     if not chosen or tuple(chosen) == ("all",):
         return tuple(_worth_it(gpus)) or (cpu(),)
-    found: list[Target] = []
+    found: list[SmokeDevice] = []
     for word in chosen:
         one = cpu() if word.lower() == "cpu" else _named(gpus, word)
         if one is None:
@@ -82,12 +82,12 @@ def targets(facts: Facts, chosen: Sequence[str] = ()) -> tuple[Target, ...] | st
     return tuple(found)
 
 
-def _worth_it(gpus: Sequence[Target]) -> Sequence[Target]:
+def _worth_it(gpus: Sequence[SmokeDevice]) -> Sequence[SmokeDevice]:
     """Without integrated GPUs where others are there: frameworks are seldom built for them. Chosen, they are tested."""
     return [gpu for gpu in gpus if not gpu.integrated] or gpus
 
 
-def _named(gpus: Sequence[Target], word: str) -> Target | None:
+def _named(gpus: Sequence[SmokeDevice], word: str) -> SmokeDevice | None:
     low = word.lower()
     for gpu in gpus:
         number = gpu.label.removeprefix("GPU ").lower()
@@ -96,7 +96,7 @@ def _named(gpus: Sequence[Target], word: str) -> Target | None:
     return None
 
 
-def _there(gpus: Sequence[Target]) -> str:
+def _there(gpus: Sequence[SmokeDevice]) -> str:
     if not gpus:
         return "No GPU was found; `--device cpu` tests the CPU."
     return f"There are {', '.join(f'{gpu.label} ({gpu.name or gpu.gpu})' for gpu in gpus)}."
@@ -105,7 +105,7 @@ def _there(gpus: Sequence[Target]) -> str:
 # -- NVIDIA --------------------------------------------------------------------------------------------------
 
 
-def _nvidia(facts: Facts) -> tuple[Target, ...]:
+def _nvidia(facts: Facts) -> tuple[SmokeDevice, ...]:
     """What libcuda shows, which follows CUDA_VISIBLE_DEVICES; where it shows nothing, the first GPU there is.
 
     That one is tested all the same: the framework then says in its own words what it misses.
@@ -127,10 +127,10 @@ def _same(device: CudaDevice, devices: Sequence[CudaDevice], gpus: Sequence[Gpu]
     return None if known or not 0 <= device.index < len(gpus) else gpus[device.index]
 
 
-def _cuda(device: CudaDevice, gpu: Gpu | None) -> Target:
+def _cuda(device: CudaDevice, gpu: Gpu | None) -> SmokeDevice:
     uuid = device.uuid if isinstance(device.uuid, str) else None
     mig = bool(uuid and uuid.startswith("MIG-"))
-    return Target(
+    return SmokeDevice(
         kind="cuda",
         label=f"GPU {gpu.index if gpu else device.index}" + (" (MIG)" if mig else ""),
         gpu=gpu_key(gpu) if gpu else None,
@@ -142,9 +142,9 @@ def _cuda(device: CudaDevice, gpu: Gpu | None) -> Target:
     )
 
 
-def _silent(gpu: Gpu, kind: str) -> Target:
+def _silent(gpu: Gpu, kind: str) -> SmokeDevice:
     name, address = (fact if isinstance(fact, str) else None for fact in (gpu.name, gpu.address))
-    return Target(
+    return SmokeDevice(
         kind=kind,
         label=f"GPU {gpu.index}",
         gpu=gpu_key(gpu),
@@ -157,7 +157,7 @@ def _silent(gpu: Gpu, kind: str) -> Target:
 # -- AMD -----------------------------------------------------------------------------------------------------
 
 
-def _amd(facts: Facts) -> tuple[Target, ...]:
+def _amd(facts: Facts) -> tuple[SmokeDevice, ...]:
     """What KFD lists and the masks leave, as HIP numbers them; where that is nothing, the first GPU there is."""
     shown = visible_amd(facts) or gpus_of(facts, "amd")[:1] or as_gpus("amd", cards_of(facts, "amd"))[:1]
     return tuple(msgspec.structs.replace(_silent(gpu, "rocm"), device=place) for place, gpu in enumerate(shown))

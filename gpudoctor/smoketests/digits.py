@@ -10,13 +10,13 @@ import msgspec
 from gpudoctor.knowledge.mnist import Format
 from gpudoctor.machine import Machine
 from gpudoctor.smoketests import mnist_arrow, mnist_idx, mnist_npz, mnist_places, mnist_tfrecord
-from gpudoctor.smoketests.mnist_places import Place
-from gpudoctor.smoketests.mnist_sample import COUNT, LIMIT, DigitsError, Sample
+from gpudoctor.smoketests.mnist_places import DigitsFile
+from gpudoctor.smoketests.mnist_sample import COUNT, LIMIT, DigitSample, DigitsError
 
 __all__ = ["Digits", "DigitsError", "digits", "shipped"]
 
 VARIABLE = "GPUDOCTOR_MNIST"
-READERS: dict[Format, Callable[[Machine, str, bool], Sample]] = {
+READERS: dict[Format, Callable[[Machine, str, bool], DigitSample]] = {
     "idx": mnist_idx.read,
     "npz": mnist_npz.read,
     "tfrecord": mnist_tfrecord.read,
@@ -75,11 +75,11 @@ def shipped() -> Digits:
     return Digits(content[:-COUNT], content[-COUNT:], f"{COUNT} rendered digits")
 
 
-def _of(sample: Sample) -> Digits:
+def _of(sample: DigitSample) -> Digits:
     return Digits(sample.images, sample.labels, sample.source)
 
 
-def _given(machine: Machine, path: str, python: str | None) -> Sample:
+def _given(machine: Machine, path: str, python: str | None) -> DigitSample:
     """The digits in what the user names: the first of a folder's files that can be used."""
     status = machine.status(path)
     if status is None:
@@ -102,7 +102,7 @@ def _beginning(machine: Machine, path: str) -> bytes:
         raise DigitsError(f"{path}: {error.strerror}.") from None
 
 
-def _read(machine: Machine, place: Place, sure: bool, python: str | None) -> Sample:
+def _read(machine: Machine, place: DigitsFile, sure: bool, python: str | None) -> DigitSample:
     """Read a file by its format; all that can be wrong with it is one kind of error."""
     try:
         if place.format in ("parquet", "arrow"):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 import time
 from base64 import b64encode
@@ -12,19 +11,20 @@ from threading import Event
 
 import msgspec
 
-from gpudoctor.child import Ended
+from gpudoctor import workers
+from gpudoctor.child import ChildResult
 from gpudoctor.facts import SmokeRun, SmokeTest
-from gpudoctor.formats.dying_words import tail
 from gpudoctor.machine import Machine
-from gpudoctor.probes.python_interpreter import child_environment
-from gpudoctor.probes.spare_home import spare_home
-from gpudoctor.smoketests.death import Death, death, killed_for_memory
+from gpudoctor.parsers.crash_output import tail
+from gpudoctor.probes.python.interpreter import child_environment
+from gpudoctor.probes.temp_home import spare_home
 from gpudoctor.smoketests.digits import Digits
-from gpudoctor.smoketests.plan import Job
-from gpudoctor.smoketests.read import Told
+from gpudoctor.smoketests.plan import SmokeJob
 from gpudoctor.smoketests.suite import STAGES, deadline
+from gpudoctor.smoketests.worker_exit import Death, death, killed_for_memory
+from gpudoctor.smoketests.worker_output import WorkerOutput
 
-WORKER = os.path.join(os.path.dirname(os.path.dirname(__file__)), "inside", "smoke", "worker.py")
+WORKER = workers.script("smoke", "worker.py")
 # Between asking a worker to stop and killing it: pieces of work last a twentieth of a second.
 GRACE = 2.0
 SETTLE = 10.0  # seconds for a context that is opened and closed
@@ -37,13 +37,13 @@ SETTINGS = {
     "TF_FORCE_GPU_ALLOW_GROWTH": "true",
     "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
 }
-Tell = Callable[[str, Told], object]
+Tell = Callable[[str, WorkerOutput], object]
 
 
-class Pace:
+class StageDeadlines:
     """How long a worker may be silent: each stage has its deadline, and each line starts it anew."""
 
-    def __init__(self, told: Told, stress: float, tell: Tell, halted: Event) -> None:
+    def __init__(self, told: WorkerOutput, stress: float, tell: Tell, halted: Event) -> None:
         self._told, self._stress, self._tell, self._halted = told, stress, tell, halted
         self._heard = time.monotonic()
 
@@ -73,7 +73,7 @@ class Ran(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def run_job(
-    machine: Machine, job: Job, digits: Digits, tell: Tell, worker: str = WORKER, halted: Event | None = None
+    machine: Machine, job: SmokeJob, digits: Digits, tell: Tell, worker: str = WORKER, halted: Event | None = None
 ) -> Ran:
     """Run a job to its end, and keep what was measured before a hang or a crash.
 
@@ -85,9 +85,9 @@ def run_job(
         worker: the script; tests give one that is ill.
         halted: ends the job when somebody sets it.
     """
-    told, left, halted = Told(), job.tests, halted or Event()
+    told, left, halted = WorkerOutput(), job.tests, halted or Event()
     for _ in range(ATTEMPTS):
-        pace = Pace(told, job.seconds, tell, halted)
+        pace = StageDeadlines(told, job.seconds, tell, halted)
         ended, end = _attempt(machine, job, left, digits, told, pace, worker)
         if end is None:
             return _ran(job, told, ended, end, ())
@@ -100,7 +100,7 @@ def run_job(
     return _ran(job, told, ended, end, left)
 
 
-def _settle(machine: Machine, job: Job, ended: Ended, worker: str) -> None:
+def _settle(machine: Machine, job: SmokeJob, ended: ChildResult, worker: str) -> None:
     """Open and close a context after a worker was killed on an NVIDIA GPU.
 
     A Blackwell GPU goes on to report full load for days when a process dies under a kernel, until the next context
@@ -113,8 +113,14 @@ def _settle(machine: Machine, job: Job, ended: Ended, worker: str) -> None:
 
 
 def _attempt(
-    machine: Machine, job: Job, tests: Sequence[str], digits: Digits, told: Told, pace: Pace, worker: str
-) -> tuple[Ended, Death | None]:
+    machine: Machine,
+    job: SmokeJob,
+    tests: Sequence[str],
+    digits: Digits,
+    told: WorkerOutput,
+    pace: StageDeadlines,
+    worker: str,
+) -> tuple[ChildResult, Death | None]:
     """One worker; how it ended, and its death where it did not end well."""
     told.stage, told.variant = "start", ""
     for name in ("outcome", "says", "error"):
@@ -141,14 +147,14 @@ def _attempt(
     return ended, end
 
 
-def _environment(machine: Machine, job: Job) -> dict[str, str]:
+def _environment(machine: Machine, job: SmokeJob) -> dict[str, str]:
     env = child_environment(machine) | SETTINGS
     if job.target.uuid:
         env["CUDA_VISIBLE_DEVICES"] = job.target.uuid
     return env
 
 
-def _task(job: Job, tests: Sequence[str], digits: Digits) -> dict[str, object]:
+def _task(job: SmokeJob, tests: Sequence[str], digits: Digits) -> dict[str, object]:
     target = job.target
     return {
         "backend": job.backend,
@@ -164,7 +170,7 @@ def _task(job: Job, tests: Sequence[str], digits: Digits) -> dict[str, object]:
     }
 
 
-def _under(told: Told, tests: Sequence[str], end: Death) -> None:
+def _under(told: WorkerOutput, tests: Sequence[str], end: Death) -> None:
     """Give its result to the test under which a worker ended.
 
     A worker that stops when it is asked to has told the result itself, but knows not why it was asked: where it was
@@ -179,12 +185,12 @@ def _under(told: Told, tests: Sequence[str], end: Death) -> None:
         told.windows.append((_since(told), ()))
 
 
-def _since(told: Told) -> tuple[float, float]:
+def _since(told: WorkerOutput) -> tuple[float, float]:
     now = time.monotonic()
     return (told.began if told.began is not None else now, now)
 
 
-def so_far(job: Job, told: Told, **more: object) -> Ran:
+def so_far(job: SmokeJob, told: WorkerOutput, **more: object) -> Ran:
     """What a job has measured.
 
     Args:
@@ -206,7 +212,7 @@ def so_far(job: Job, told: Told, **more: object) -> Ran:
     return Ran(run=told.run(**known, **more), started=told.started, windows=tuple(told.windows))
 
 
-def _ran(job: Job, told: Told, ended: Ended, end: Death | None, left: Sequence[str]) -> Ran:
+def _ran(job: SmokeJob, told: WorkerOutput, ended: ChildResult, end: Death | None, left: Sequence[str]) -> Ran:
     """The facts; what is left was not reached."""
     rest = tuple(SmokeTest(name=name, says=end.says if end else "") for name in left)
     died = {"outcome": end.outcome, "says": end.says, "error": end.error} if end is not None else {}

@@ -1,22 +1,22 @@
 """Reads digits from what Hugging Face keeps, Parquet or Arrow, in a child with the pyarrow of the examined Python."""
 
 import base64
-import os
 
 import msgspec
 
-from gpudoctor.child import Ended
+from gpudoctor import workers
+from gpudoctor.child import ChildResult
 from gpudoctor.knowledge.mnist import are_labels
 from gpudoctor.machine import Machine
 from gpudoctor.smoketests.mnist_png import decode
-from gpudoctor.smoketests.mnist_sample import COUNT, UNKNOWN, Sample, checked
+from gpudoctor.smoketests.mnist_sample import COUNT, UNKNOWN, DigitSample, checked
 
-SCRIPT = os.path.join(os.path.dirname(os.path.dirname(__file__)), "inside", "read_digits.py")
+SCRIPT = workers.script("read_digits.py")
 SECONDS = 20.0  # pyarrow is imported within one, and from a cold disk within five
 
 
-class Told(msgspec.Struct, frozen=True):
-    """What gpudoctor/inside/read_digits.py prints."""
+class ArrowDigits(msgspec.Struct, frozen=True):
+    """What gpudoctor/workers/read_digits.py prints."""
 
     error: str = ""
     images: tuple[str, ...] = ()
@@ -24,7 +24,7 @@ class Told(msgspec.Struct, frozen=True):
     sum: str = ""
 
 
-def read(machine: Machine, path: str, sure: bool, python: str | None) -> Sample:
+def read(machine: Machine, path: str, sure: bool, python: str | None) -> DigitSample:
     """Read the first digits.
 
     Args:
@@ -47,18 +47,18 @@ def read(machine: Machine, path: str, sure: bool, python: str | None) -> Sample:
     images = b"".join(decode(base64.b64decode(image)) for image in told.images)
     kind = "a Parquet" if path.endswith(".parquet") else "an Arrow"
     source = "MNIST (Hugging Face's file, labels verified)" if known else f"digits of {kind} file, unverified"
-    return Sample(*checked(images, bytes(told.labels)), source)
+    return DigitSample(*checked(images, bytes(told.labels)), source)
 
 
-def _told(ended: Ended) -> Told:
+def _told(ended: ChildResult) -> ArrowDigits:
     lines = ended.out.splitlines()
     try:
-        return msgspec.json.decode(lines[-1] if lines else "", type=Told)
+        return msgspec.json.decode(lines[-1] if lines else "", type=ArrowDigits)
     except (msgspec.DecodeError, RecursionError):
         why = ended.missing or ("it did not answer" if ended.timed_out else _last(ended))
-        return Told(error=f"the Python that should read it failed ({why})")
+        return ArrowDigits(error=f"the Python that should read it failed ({why})")
 
 
-def _last(ended: Ended) -> str:
+def _last(ended: ChildResult) -> str:
     lines = [line for line in ended.err.splitlines() if line.strip()]
     return ended.signal or (lines[-1] if lines else f"exit code {ended.code}")

@@ -10,14 +10,14 @@ import zlib
 
 from gpudoctor.knowledge.mnist import is_mnist
 from gpudoctor.machine import Machine
-from gpudoctor.smoketests.mnist_sample import COUNT, LIMIT, PIXELS, UNKNOWN, Sample, checked, shaped
+from gpudoctor.smoketests.mnist_sample import COUNT, LIMIT, PIXELS, UNKNOWN, DigitSample, checked, shaped
 
 GZIP = b"\x1f\x8b"
 UNSIGNED = b"\0\0\x08"
 HEAD = 16  # bytes before the images
 
 
-def read(machine: Machine, path: str, sure: bool) -> Sample:
+def read(machine: Machine, path: str, sure: bool) -> DigitSample:
     """Read the first digits.
 
     Args:
@@ -35,7 +35,7 @@ def read(machine: Machine, path: str, sure: bool) -> Sample:
         raise ValueError(UNKNOWN)
     whose = "torchvision's files" if "/MNIST/raw/" in path else "IDX files"
     source = f"MNIST ({whose}, verified)" if known else "IDX digits, unverified"
-    return Sample(*checked(_elements(images, 3), _elements(labels, 1)), source)
+    return DigitSample(*checked(_elements(images, 3), _elements(labels, 1)), source)
 
 
 def labels_of(path: str) -> str:

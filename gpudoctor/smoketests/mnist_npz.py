@@ -11,14 +11,14 @@ import zlib
 
 from gpudoctor.knowledge.mnist import mnist
 from gpudoctor.machine import Machine
-from gpudoctor.smoketests.mnist_sample import COUNT, LIMIT, PIXELS, UNKNOWN, Sample, checked, shaped
+from gpudoctor.smoketests.mnist_sample import COUNT, LIMIT, PIXELS, UNKNOWN, DigitSample, checked, shaped
 
 MAGIC = b"\x93NUMPY"
 HEADER = re.compile(rb"\{'descr': '([^']*)', 'fortran_order': (True|False), 'shape': \(([\d, ]*)\), \}\s*")
 LONGEST = 1 << 10  # bytes of a header; NumPy's take 128
 
 
-def read(machine: Machine, path: str, sure: bool) -> Sample:
+def read(machine: Machine, path: str, sure: bool) -> DigitSample:
     """Read the first digits.
 
     Args:
@@ -35,7 +35,7 @@ def read(machine: Machine, path: str, sure: bool) -> Sample:
     if sure and not known:
         raise ValueError(UNKNOWN)
     source = "MNIST (Keras's file, verified)" if known else "digits of an npz file, unverified"
-    return Sample(*checked(_array(data, "x_train", 3), _array(data, "y_train", 1)), source)
+    return DigitSample(*checked(_array(data, "x_train", 3), _array(data, "y_train", 1)), source)
 
 
 def _array(data: bytes, name: str, dimensions: int) -> bytes:

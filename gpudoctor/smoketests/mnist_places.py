@@ -19,14 +19,14 @@ BEGINNINGS: dict[bytes, Format] = {
 MOST = 64  # names of a folder that a "*" stands for
 
 
-class Place(NamedTuple):
+class DigitsFile(NamedTuple):
     """A file that exists, and its format."""
 
     format: Format
     path: str
 
 
-def usual(machine: Machine) -> Iterator[Place]:
+def usual(machine: Machine) -> Iterator[DigitsFile]:
     """What lies where programs leave it."""
     for kind, folders in mnist().usual.items():
         for folder in folders:
@@ -35,22 +35,22 @@ def usual(machine: Machine) -> Iterator[Place]:
                 yield from _files(machine, kind, start)
 
 
-def below(machine: Machine, folder: str) -> Iterator[Place]:
+def below(machine: Machine, folder: str) -> Iterator[DigitsFile]:
     """What lies in a folder, in the layouts that programs have."""
     for kind, folders in mnist().below.items():
         for inner in folders:
             yield from _files(machine, kind, os.path.normpath(f"{folder}/{inner}"))
 
 
-def of_file(path: str, beginning: bytes) -> Place:
+def of_file(path: str, beginning: bytes) -> DigitsFile:
     """A file that the user names, by its first bytes."""
     name = path.rpartition("/")[2]
     if "tfrecord" in name:
-        return Place("tfrecord", path)
+        return DigitsFile("tfrecord", path)
     kind: Format = next((k for first, k in BEGINNINGS.items() if beginning.startswith(first)), "idx")
     if kind == "idx" and "labels" in name:
         path = path[: -len(name)] + name.replace("labels", "images").replace("idx1", "idx3")
-    return Place(kind, path)
+    return DigitsFile(kind, path)
 
 
 def absolute(machine: Machine, path: str) -> str:
@@ -69,13 +69,13 @@ def _start(machine: Machine, folder: str) -> str | None:
     return os.path.normpath(f"{value}/{rest}") if value and value.startswith("/") else None
 
 
-def _files(machine: Machine, kind: Format, folder: str) -> Iterator[Place]:
+def _files(machine: Machine, kind: Format, folder: str) -> Iterator[DigitsFile]:
     for found in _folders(machine, folder):
         for name in mnist().names[kind]:
             path = f"{found}/{name}"
             status = machine.status(path)
             if status is not None and not status.is_dir:
-                yield Place(kind, path)
+                yield DigitsFile(kind, path)
 
 
 def _folders(machine: Machine, pattern: str) -> list[str]:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from gpudoctor.smoketests.wishes import ChoiceError
+from gpudoctor.smoketests.options import ChoiceError
 
 COUNT, SIDE = 256, 28
 PIXELS = SIDE * SIDE
@@ -18,7 +18,7 @@ class DigitsError(ChoiceError):
     """These digits cannot be used; the message is a sentence with the file's path."""
 
 
-class Sample(NamedTuple):
+class DigitSample(NamedTuple):
     """The first 256 digits of a file.
 
     Attributes:

@@ -10,14 +10,14 @@ from collections.abc import Iterator
 
 from gpudoctor.machine import Machine
 from gpudoctor.smoketests.mnist_png import decode
-from gpudoctor.smoketests.mnist_sample import COUNT, LIMIT, UNKNOWN, Sample, checked
+from gpudoctor.smoketests.mnist_sample import COUNT, LIMIT, UNKNOWN, DigitSample, checked
 
 LONGEST = 1 << 14  # bytes of a record; MNIST's take 300
 POLYNOMIAL = 0x82F63B78  # CRC-32C (Castagnoli), reflected
 MASK_DELTA = 0xA282EAD8  # of TensorFlow's masked check sums (tensorflow/core/lib/hash/crc32c.h)
 
 
-def read(machine: Machine, path: str, sure: bool) -> Sample:
+def read(machine: Machine, path: str, sure: bool) -> DigitSample:
     """Read the first digits.
 
     Args:
@@ -38,7 +38,7 @@ def read(machine: Machine, path: str, sure: bool) -> Sample:
         images += decode(found["image"])
         labels += found["label"]
     source = "MNIST (TensorFlow Datasets, unverified)" if named else "digits of a TFRecord file, unverified"
-    return Sample(*checked(bytes(images), bytes(labels)), source)
+    return DigitSample(*checked(bytes(images), bytes(labels)), source)
 
 
 def _records(data: bytes) -> Iterator[bytes]:

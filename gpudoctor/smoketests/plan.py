@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from gpudoctor.facts import Facts, Framework, Python
-from gpudoctor.smoketests.devices import Target, cpu, targets
+from gpudoctor.smoketests.devices import SmokeDevice, cpu, targets
+from gpudoctor.smoketests.options import ChoiceError, SmokeOptions, validated
 from gpudoctor.smoketests.suite import BY_NAME, STRESS_SECONDS, TESTS
-from gpudoctor.smoketests.wishes import Choice, ChoiceError, validated
 
 # Backends by the name of the framework's module, in the order in which they run.
 FRAMEWORKS = {"torch": "pytorch", "jax": "jax", "cupy": "cupy", "tensorflow": "tensorflow"}
@@ -24,12 +24,12 @@ TITLES = {
 OWN_KINDS = {"driver": "cuda", "cpu": "cpu"}  # of the backends that run in our own interpreter
 
 
-class Job(msgspec.Struct, frozen=True, kw_only=True):
+class SmokeJob(msgspec.Struct, frozen=True, kw_only=True):
     """One process: some tests of one backend on one device, or between all of them."""
 
     backend: str
     python: str  # the interpreter's path; empty: our own
-    target: Target
+    target: SmokeDevice
     tests: tuple[str, ...]
     dtypes: tuple[str, ...] = ()
     seconds: int = STRESS_SECONDS
@@ -40,7 +40,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
         return f"{TITLES[self.backend]} on {self.target.label}"
 
 
-def plan(facts: Facts, choice: Choice) -> tuple[Job, ...]:
+def plan(facts: Facts, choice: SmokeOptions) -> tuple[SmokeJob, ...]:
     """The jobs, in the order in which they run: one after the other, so that none disturbs another's figures.
 
     Raises:
@@ -51,39 +51,39 @@ def plan(facts: Facts, choice: Choice) -> tuple[Job, ...]:
     if isinstance(devices, str):
         raise ChoiceError(devices)
     names = choice.tests or tuple(test.name for test in TESTS if test.quick or choice.everything)
-    jobs: list[Job] = []
+    jobs: list[SmokeJob] = []
     for backend, python, kind in _backends(facts, choice, devices):
         mine = tuple(t for t in devices if t.kind == kind or (t.kind == "cpu" and backend != "driver"))
         jobs += _jobs(backend, python, mine or _instead(backend, devices), names, choice)
     return tuple(jobs)
 
 
-def no_gpu_for(facts: Facts, choice: Choice) -> bool:
+def no_gpu_for(facts: Facts, choice: SmokeOptions) -> bool:
     """Whether there is no GPU to test, and nobody chose the CPU in its place, by device or by backend."""
     chosen = choice.devices not in ((), ("all",)) or "cpu" in choice.backends
     return not chosen and targets(facts) == (cpu(),)
 
 
-def _instead(backend: str, devices: tuple[Target, ...]) -> tuple[Target, ...]:
+def _instead(backend: str, devices: tuple[SmokeDevice, ...]) -> tuple[SmokeDevice, ...]:
     """Where no device is of the kind that a backend was built for: one on which it says so in its own words."""
     if backend == "cpu":
         return (cpu(),)
-    return (Target(kind="cuda", label="GPU 0"),) if backend == "driver" else devices[:1]
+    return (SmokeDevice(kind="cuda", label="GPU 0"),) if backend == "driver" else devices[:1]
 
 
 def _jobs(
-    backend: str, python: str, devices: tuple[Target, ...], names: Sequence[str], choice: Choice
-) -> Iterator[Job]:
+    backend: str, python: str, devices: tuple[SmokeDevice, ...], names: Sequence[str], choice: SmokeOptions
+) -> Iterator[SmokeJob]:
     single = tuple(name for name in names if not BY_NAME[name].between)
     between = tuple(name for name in names if BY_NAME[name].between)
     more = {"python": python, "dtypes": choice.dtypes, "seconds": choice.seconds}
     for device in devices if single else ():
-        yield Job(backend=backend, target=device, tests=single, **more)  # type: ignore[arg-type]
+        yield SmokeJob(backend=backend, target=device, tests=single, **more)  # type: ignore[arg-type]
     if between:
-        yield Job(backend=backend, target=Target.all_of(devices), tests=between, **more)  # type: ignore[arg-type]
+        yield SmokeJob(backend=backend, target=SmokeDevice.all_of(devices), tests=between, **more)  # type: ignore[arg-type]
 
 
-def _backends(facts: Facts, choice: Choice, devices: Sequence[Target]) -> Iterator[tuple[str, str, str]]:
+def _backends(facts: Facts, choice: SmokeOptions, devices: Sequence[SmokeDevice]) -> Iterator[tuple[str, str, str]]:
     """Backends with the interpreter in which each runs, and the kind of device that it was built for."""
     wanted = choice.backends or tuple(FRAMEWORKS.values())
     found = [
@@ -108,7 +108,7 @@ def _kind(framework: Framework) -> str:
     return "cuda" if isinstance(framework.cuda, str) else "cpu"
 
 
-def _usable(framework: Framework, devices: Sequence[Target]) -> bool:
+def _usable(framework: Framework, devices: Sequence[SmokeDevice]) -> bool:
     """Whether it makes sense to try: CuPy does nothing without a GPU, and says so when it is asked for by name."""
     return framework.name != "cupy" or any(device.kind != "cpu" for device in devices)
 

@@ -13,19 +13,19 @@ import msgspec
 
 from gpudoctor.facts import Facts, Smoke, SmokeRun, SmokeTest
 from gpudoctor.machine import Machine
-from gpudoctor.smoketests.death import NOT_BEGUN, STOPPED
 from gpudoctor.smoketests.digits import Digits
 from gpudoctor.smoketests.events import SmokeEnded, SmokeEvent, SmokeProgress, SmokeResult, SmokeStage
 from gpudoctor.smoketests.job import WORKER, Ran, Tell, run_job, so_far
-from gpudoctor.smoketests.plan import Job
-from gpudoctor.smoketests.read import Told
+from gpudoctor.smoketests.plan import SmokeJob
 from gpudoctor.smoketests.watch import Watch
+from gpudoctor.smoketests.worker_exit import NOT_BEGUN, STOPPED
+from gpudoctor.smoketests.worker_output import WorkerOutput
 
 
 def run(
     machine: Machine,
     facts: Facts,
-    jobs: tuple[Job, ...],
+    jobs: tuple[SmokeJob, ...],
     digits: Digits,
     worker: str = WORKER,
     halted: Event | None = None,
@@ -63,12 +63,12 @@ class _Measured(NamedTuple):
 
 
 def _one(
-    watch: Watch, job: Job, work: Callable[[Tell], Ran], place: tuple[int, int]
+    watch: Watch, job: SmokeJob, work: Callable[[Tell], Ran], place: tuple[int, int]
 ) -> Generator[SmokeEvent, None, SmokeRun]:
     """One job in a thread, so that its steps can be told while it runs."""
     events: SimpleQueue[SmokeStage | SmokeProgress | _Measured | Ran] = SimpleQueue()
 
-    def tell(what: str, told: Told) -> None:
+    def tell(what: str, told: WorkerOutput) -> None:
         if what == "stage":
             events.put(SmokeStage(job.title, told.stage, told.variant, *place))
         elif what == "progress":
@@ -92,14 +92,14 @@ def _one(
     return _watched(watch, job, event)
 
 
-def _left(job: Job, over: bool) -> SmokeRun:
+def _left(job: SmokeJob, over: bool) -> SmokeRun:
     """A job that was not begun, because the run was ended, or its time was over."""
     says = NOT_BEGUN if over else STOPPED
     tests = tuple(SmokeTest(name=name, says=says) for name in job.tests)
-    return msgspec.structs.replace(so_far(job, Told(), outcome="stopped", says=says).run, tests=tests)
+    return msgspec.structs.replace(so_far(job, WorkerOutput(), outcome="stopped", says=says).run, tests=tests)
 
 
-def _broken(job: Job, error: Exception) -> Ran:
+def _broken(job: SmokeJob, error: Exception) -> Ran:
     says = f"gpudoctor itself failed: {type(error).__name__}: {error}"
     target = job.target
     run = SmokeRun(
@@ -108,7 +108,7 @@ def _broken(job: Job, error: Exception) -> Ran:
     return Ran(run=run, started=None, windows=())
 
 
-def _watched(watch: Watch, job: Job, ran: Ran) -> SmokeRun:
+def _watched(watch: Watch, job: SmokeJob, ran: Ran) -> SmokeRun:
     """The run with what the driver said of the GPU meanwhile."""
     gpu = job.target.gpu
     if gpu is None:

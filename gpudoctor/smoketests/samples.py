@@ -16,7 +16,7 @@ NOT = Unknown("the driver was not asked")
 MOST_SAMPLES, MOST_COUNTERS = 24_000, 12_000
 
 
-class Sample(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class SmokeSample(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One look at what changes all the time, in the units of `gpudoctor.facts.Gpu`; `at` is time.monotonic()."""
 
     at: float
@@ -40,11 +40,11 @@ class Counters(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     others: Maybe[int | None] = NOT
 
 
-class _Line(msgspec.Struct):
+class _WatchLine(msgspec.Struct):
     """A line of inside/watch.py; the last four come from the start of NVML (inside/nvml.py)."""
 
     gpu: str | None = None
-    sample: Sample | None = None
+    sample: SmokeSample | None = None
     counters: Counters | None = None
     refused: Maybe[None] = None
     stage: str | None = None
@@ -54,10 +54,10 @@ class _Line(msgspec.Struct):
     text: Any = ""
 
 
-_decode = msgspec.json.Decoder(_Line).decode
+_decode = msgspec.json.Decoder(_WatchLine).decode
 
 
-class Told:
+class SamplerOutput:
     """The lines of one sampler, taken by its thread and read by others; `changed` guards all of it.
 
     Attributes:
@@ -71,7 +71,7 @@ class Told:
 
     def __init__(self) -> None:
         self.changed = Condition()
-        self.samples: dict[str, deque[Sample]] = {}
+        self.samples: dict[str, deque[SmokeSample]] = {}
         self.counters: dict[str, deque[Counters]] = {}
         self.refused: dict[str, str] = {}
         self.stage = "start"
@@ -92,7 +92,7 @@ class Told:
                 self._of_gpu(line.gpu, line)
             self.changed.notify_all()
 
-    def _of_gpu(self, gpu: str, line: _Line) -> None:
+    def _of_gpu(self, gpu: str, line: _WatchLine) -> None:
         if line.sample is not None:
             self.samples.setdefault(gpu, deque(maxlen=MOST_SAMPLES)).append(line.sample)
         if line.counters is not None:
@@ -101,7 +101,7 @@ class Told:
             self.refused[gpu] = line.refused.unknown
 
 
-def _failure(line: _Line) -> str | None:
+def _failure(line: _WatchLine) -> str | None:
     """Why NVML did not start, where a line says so, in the words of the probe of NVML."""
     if isinstance(line.code, int) and line.code:
         return f"nvmlInit failed with {line.code}: {line.text}"

@@ -7,7 +7,7 @@ class Test(NamedTuple):
     """One smoke test.
 
     Attributes:
-        name: as the user types it; its file is gpudoctor/inside/smoke/tests/<name>.py.
+        name: as the user types it; its file is gpudoctor/workers/smoke/tests/<name>.py.
         shows: what it shows, for people.
         seconds: after which one stage of it (one data type) counts as hung. On an H100 all but stress take less than
             three; the deadlines leave room for loading libraries from a cold disk and compiling kernels.

@@ -7,18 +7,18 @@ import time
 from collections.abc import Sequence
 from threading import Event, Thread
 
-import gpudoctor.inside
-from gpudoctor.child import Ended
+import gpudoctor.workers
+from gpudoctor.child import ChildResult
 from gpudoctor.facts import Facts, Gpu
 from gpudoctor.facts.smoke import During
 from gpudoctor.machine import OUT_OF_TIME, Machine
 from gpudoctor.maybe import Maybe, Unknown
-from gpudoctor.probes.amd_watch import amd_task
-from gpudoctor.probes.nvml import pynvml_folder
-from gpudoctor.probes.staged import end_of, program
-from gpudoctor.smoketests.during import Window, busy, during, nothing
-from gpudoctor.smoketests.samples import Told
-from gpudoctor.subjects import gpu_key, gpus_of
+from gpudoctor.probes.amd.sysfs_paths import amd_task
+from gpudoctor.probes.nvidia.nvml import pynvml_folder
+from gpudoctor.probes.staged_child import end_of, program
+from gpudoctor.smoketests.samples import SamplerOutput
+from gpudoctor.smoketests.telemetry import Window, busy, during, nothing
+from gpudoctor.targets import gpu_key, gpus_of
 
 FOREVER = 86_400.0  # seconds: longer than any run; the machine's own limit holds besides
 STALLED = 2.0  # seconds without a line after which a driver counts as hung: forty samples
@@ -65,7 +65,7 @@ class Watch:
         """What the driver said of a GPU during a test; waits shortly for the counters after it.
 
         Args:
-            gpu: its key (`gpudoctor.subjects.gpu_key`); None: the CPU, or several GPUs.
+            gpu: its key (`gpudoctor.targets.gpu_key`); None: the CPU, or several GPUs.
             window: from when to when the test ran (time.monotonic).
             timed: when in it the device was busy with what is measured; empty: not told.
         """
@@ -105,8 +105,8 @@ class _Sampler:
     def __init__(self, machine: Machine, arguments: tuple[str, str], names: dict[str, str]) -> None:
         self.names = names
         self._machine, self._arguments = machine, arguments
-        self._told, self._leaving = Told(), Event()
-        self._ended: Ended | None = None
+        self._told, self._leaving = SamplerOutput(), Event()
+        self._ended: ChildResult | None = None
         self._hung = self._left = False  # it hung when we left; it ended because we left
         self._thread = Thread(target=self._run, daemon=True)
 
@@ -122,7 +122,7 @@ class _Sampler:
         self._thread.join(seconds)
 
     def _run(self) -> None:
-        folder = os.path.dirname(gpudoctor.inside.__file__)
+        folder = os.path.dirname(gpudoctor.workers.__file__)
         argv = [*program("watch.py"), folder, *self._arguments]
         ended = self._machine.run(argv, FOREVER, on_line=self._told.line, patient=True, late=self._leaving.is_set)
         with self._told.changed:

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
-from gpudoctor.causes import FRAMEWORKS
 from gpudoctor.report.model import FindingEntry
+from gpudoctor.root_causes import FRAMEWORKS
 from gpudoctor.symptoms.log import Hit
 
 AREAS = {"torch": "pytorch", "tensorflow": "tensorflow", "keras": "tensorflow", "jax": "jax", "jaxlib": "jax"}

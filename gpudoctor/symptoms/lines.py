@@ -3,7 +3,7 @@
 import codecs
 from collections.abc import Iterator
 
-from gpudoctor.patterns import pattern
+from gpudoctor.lazy_regex import pattern
 
 # A line is cut there; a message that stands across the cut is still found, because the pieces overlap.
 LONGEST, OVERLAP = 1 << 14, 1 << 10
@@ -16,7 +16,7 @@ _FRAME = " │┃|╎┆"
 _MARKS = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 
 
-class Lines:
+class LogLines:
     """The lines of a stream as bytes, each with its number from 1."""
 
     def __init__(self) -> None:

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import Literal
 
 from gpudoctor.knowledge.symptoms import Symptom, recognise
-from gpudoctor.patterns import pattern
-from gpudoctor.symptoms.lines import Lines, readable, unframed
+from gpudoctor.lazy_regex import pattern
+from gpudoctor.symptoms.lines import LogLines, readable, unframed
 from gpudoctor.symptoms.log import Hit, Log, Raised
 
 # Lines after a message that may say more of it, how much of a line is shown, and how much of one
@@ -41,7 +41,7 @@ class Scanner:
 
     def __init__(self, log: Log | None = None) -> None:
         self.log = log or Log()
-        self._lines = Lines()
+        self._lines = LogLines()
         self._number = 0  # of the stream's own line, which may come in several pieces
         self._alike: set[int] = set()
         self._before = b"", "", False  # the line before: its shape, its text, and whether it meant something

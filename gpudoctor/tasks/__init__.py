@@ -17,7 +17,7 @@ Where = Literal[
 ]
 
 
-class Blank(msgspec.Struct, frozen=True):
+class Placeholder(msgspec.Struct, frozen=True):
     """A word that the user fills in.
 
     Attributes:
@@ -29,7 +29,7 @@ class Blank(msgspec.Struct, frozen=True):
     means: str
 
 
-class Packages(msgspec.Struct, frozen=True, omit_defaults=True):
+class PackageChange(msgspec.Struct, frozen=True, omit_defaults=True):
     """Says of a command that it changes the Python packages of an environment.
 
     Attributes:
@@ -51,7 +51,7 @@ class Command(msgspec.Struct, frozen=True, tag_field="kind", tag="command", omit
         argv: the words; one that begins with ~/ lies in the user's home.
         root: whether it needs root.
         lookup: whether it only looks: its exit code then says what it found, and fails nothing.
-        blanks: what the user has to fill in.
+        placeholders: what the user has to fill in.
         env: variables for this command alone.
         packages: whose packages it changes.
         note: what to know about it, as a remark behind it.
@@ -61,9 +61,9 @@ class Command(msgspec.Struct, frozen=True, tag_field="kind", tag="command", omit
     argv: tuple[str, ...]
     root: bool = False
     lookup: bool = False
-    blanks: tuple[Blank, ...] = ()
+    placeholders: tuple[Placeholder, ...] = ()
     env: tuple[tuple[str, str], ...] = ()
-    packages: Packages | None = None
+    packages: PackageChange | None = None
     note: str = ""
     person: bool = False
 
@@ -80,9 +80,9 @@ class Pipe(msgspec.Struct, frozen=True, tag_field="kind", tag="pipe", omit_defau
         return any(stage.root for stage in self.stages)
 
     @property
-    def blanks(self) -> tuple[Blank, ...]:
+    def placeholders(self) -> tuple[Placeholder, ...]:
         """What the user has to fill in."""
-        return tuple(blank for stage in self.stages for blank in stage.blanks)
+        return tuple(blank for stage in self.stages for blank in stage.placeholders)
 
 
 class Shell(msgspec.Struct, frozen=True, tag_field="kind", tag="shell", omit_defaults=True):
@@ -92,13 +92,13 @@ class Shell(msgspec.Struct, frozen=True, tag_field="kind", tag="shell", omit_def
         line: the line, without sudo.
         root: whether it needs root; then it is one command, without operators.
         lookup: as of a command.
-        blanks: as of a command.
+        placeholders: as of a command.
     """
 
     line: str
     root: bool = False
     lookup: bool = False
-    blanks: tuple[Blank, ...] = ()
+    placeholders: tuple[Placeholder, ...] = ()
 
 
 class Variable(msgspec.Struct, frozen=True, tag_field="kind", tag="variable", omit_defaults=True):
@@ -115,7 +115,7 @@ class Variable(msgspec.Struct, frozen=True, tag_field="kind", tag="variable", om
     join: Literal["before", "after"] | None = None
 
 
-class Section(msgspec.Struct, frozen=True):
+class FileSection(msgspec.Struct, frozen=True):
     """Lines below a header of a file in TOML or INI; a line takes the place of one with the same key."""
 
     header: str  # "[gpu]", "[[tool.uv.index]]"
@@ -143,7 +143,7 @@ class Edit(msgspec.Struct, frozen=True, tag_field="kind", tag="edit", omit_defau
     path: str
     text: str | None = None
     add: tuple[str, ...] = ()
-    sections: tuple[Section, ...] = ()
+    sections: tuple[FileSection, ...] = ()
     word: tuple[str, str] | None = None
     gone: bool = False
     root: bool = False
@@ -161,12 +161,12 @@ Tasks = tuple[Task, ...]
 
 
 def cmd(
-    *words: str | int | Blank,
+    *words: str | int | Placeholder,
     root: bool = False,
     lookup: bool = False,
-    blanks: tuple[Blank, ...] = (),
+    placeholders: tuple[Placeholder, ...] = (),
     env: tuple[tuple[str, str], ...] = (),
-    packages: Packages | None = None,
+    packages: PackageChange | None = None,
     note: str = "",
     person: bool = False,
 ) -> Command:
@@ -176,25 +176,29 @@ def cmd(
         words: its words.
         root: whether it needs root.
         lookup: whether it only looks.
-        blanks: what the user fills in within a word.
+        placeholders: what the user fills in within a word.
         env: variables for it alone.
         packages: whose packages it changes.
         note: a remark behind it.
         person: whether only a person can run it.
     """
-    own = tuple(word for word in words if isinstance(word, Blank))
-    argv = tuple(word.name if isinstance(word, Blank) else str(word) for word in words)
-    return Command(argv, root, lookup, (*own, *blanks), env, packages, note, person)
+    own = tuple(word for word in words if isinstance(word, Placeholder))
+    argv = tuple(word.name if isinstance(word, Placeholder) else str(word) for word in words)
+    return Command(argv, root, lookup, (*own, *placeholders), env, packages, note, person)
 
 
-def as_root(*words: str | int | Blank, blanks: tuple[Blank, ...] = (), note: str = "", person: bool = False) -> Command:
+def as_root(
+    *words: str | int | Placeholder, placeholders: tuple[Placeholder, ...] = (), note: str = "", person: bool = False
+) -> Command:
     """A command that needs root."""
-    return cmd(*words, root=True, blanks=blanks, note=note, person=person)
+    return cmd(*words, root=True, placeholders=placeholders, note=note, person=person)
 
 
-def query(*words: str | int | Blank, root: bool = False, blanks: tuple[Blank, ...] = (), note: str = "") -> Command:
+def query(
+    *words: str | int | Placeholder, root: bool = False, placeholders: tuple[Placeholder, ...] = (), note: str = ""
+) -> Command:
     """A command that only looks."""
-    return cmd(*words, root=root, lookup=True, blanks=blanks, note=note)
+    return cmd(*words, root=root, lookup=True, placeholders=placeholders, note=note)
 
 
 def pipe(*stages: Command) -> Pipe:
@@ -232,9 +236,9 @@ def code(text: str) -> Manual:
     return Manual(text, "program")
 
 
-def blanks_of(task: Task) -> tuple[Blank, ...]:
+def placeholders_of(task: Task) -> tuple[Placeholder, ...]:
     """What the user has to fill in before the task can be run."""
-    return task.blanks if isinstance(task, Command | Pipe | Shell) else ()
+    return task.placeholders if isinstance(task, Command | Pipe | Shell) else ()
 
 
 def needs_root(task: Task) -> bool:
@@ -249,6 +253,6 @@ def is_lookup(task: Task) -> bool:
 
 def can_run(task: Task) -> bool:
     """Whether a program can do the task in the user's place, given the right to."""
-    if isinstance(task, Variable | Manual) or blanks_of(task):
+    if isinstance(task, Variable | Manual) or placeholders_of(task):
         return False
     return not (isinstance(task, Command) and task.person)

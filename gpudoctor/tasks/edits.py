@@ -3,7 +3,7 @@
 import re
 import tomllib
 
-from gpudoctor.tasks import Edit, Section
+from gpudoctor.tasks import Edit, FileSection
 
 
 class EditError(ValueError):
@@ -62,7 +62,7 @@ def _with_sections(edit: Edit, text: str) -> str:
     return after
 
 
-def _with_section(lines: list[str], section: Section) -> list[str]:
+def _with_section(lines: list[str], section: FileSection) -> list[str]:
     if section.header.startswith("[["):
         wanted = [section.header, *section.lines]
         places = range(len(lines) - len(wanted) + 1)

@@ -14,12 +14,12 @@ from textual.screen import Screen
 from textual.signal import Signal
 from textual.worker import Worker, get_current_worker
 
-from gpudoctor.examine import Event, examine
 from gpudoctor.machine import Machine
-from gpudoctor.report.clean import clean
-from gpudoctor.tui.fleet.opened import Opened
-from gpudoctor.tui.places import ALL, FLEET, PLACES
-from gpudoctor.tui.session import Session, Source
+from gpudoctor.pipeline import Event, examine
+from gpudoctor.report.sanitize import clean
+from gpudoctor.tui.fleet.model import Opened
+from gpudoctor.tui.screens import ALL, FLEET, PLACES
+from gpudoctor.tui.session import Session, SessionSource
 from gpudoctor.tui.themes import DARK, LIGHT, PLAIN, THEMES
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class Doctor(App[int]):
         Binding("ctrl+c", "leave", "Quit, or copy what is selected", show=False, priority=True),
     ]
 
-    def __init__(self, source: Source, colour: bool = True, fleet: tuple[str, ...] = ()) -> None:
+    def __init__(self, source: SessionSource, colour: bool = True, fleet: tuple[str, ...] = ()) -> None:
         self.colour = colour
         if os.environ.get("NO_COLOR") == "":
             del os.environ["NO_COLOR"]  # as good as unset (no-color.org), but not to textual
@@ -93,7 +93,7 @@ class Doctor(App[int]):
         filters = super().get_line_filters()
         if self.colour:
             return filters
-        from gpudoctor.tui.plain import Reversed
+        from gpudoctor.tui.no_color import Reversed
 
         return [Reversed(), *filters]
 
@@ -141,7 +141,7 @@ class Doctor(App[int]):
             self._machine.halt()
 
     @work(thread=True, exclusive=True, group="examination", exit_on_error=False)
-    def _examine(self, source: Source, machine: Machine | None) -> None:
+    def _examine(self, source: SessionSource, machine: Machine | None) -> None:
         """The stream of `examine`, event by event, into the session; in a thread, because each waits for children."""
         worker = get_current_worker()
         try:
@@ -162,7 +162,7 @@ class Doctor(App[int]):
             self.session.fail(error)
             self.changed.publish(self.session)
 
-    async def open(self, source: Source) -> None:
+    async def open(self, source: SessionSource) -> None:
         """Look at another machine: each place begins anew with it."""
         self._halt()
         self.session.open(source)
@@ -243,12 +243,12 @@ class Doctor(App[int]):
 
     def ask_for(self, kind: str) -> None:
         """Ask for a file to open, and open it: facts, samples, or a fleet; in a browser nothing is opened."""
-        from gpudoctor.tui.opening import OpenScreen
+        from gpudoctor.tui.open_dialog import OpenScreen
 
         if self.is_web:
             return
 
-        async def opened(what: Source | Opened | None) -> None:
+        async def opened(what: SessionSource | Opened | None) -> None:
             if isinstance(what, Opened):
                 await self.open_fleet(what)
             elif what is not None:

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 
 from gpudoctor.demo import DEMOS, load
-from gpudoctor.tui.places import ALL
-from gpudoctor.tui.session import Source
+from gpudoctor.tui.screens import ALL
+from gpudoctor.tui.session import SessionSource
 
 if TYPE_CHECKING:
     from gpudoctor.tui.app import Doctor
 
 
-class Entry(NamedTuple):
+class PaletteEntry(NamedTuple):
     """One command: its name, a sentence, and what it does."""
 
     name: str
@@ -32,33 +32,35 @@ class Commands(Provider):
         """The application."""
         return cast("Doctor", self.app)
 
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> Iterator[PaletteEntry]:
         """All commands, in the order in which they are shown to somebody who has typed nothing."""
         app = self.doctor
         for place in ALL:
-            yield Entry(f"Go to {place.title}", place.shows, partial(app.action_go, place.name))
-        yield Entry("Examine again", "Look at everything anew", app.action_again)
-        yield Entry("Save the report", "As JSON, Markdown, HTML or SVG", app.action_save)
+            yield PaletteEntry(f"Go to {place.title}", place.shows, partial(app.action_go, place.name))
+        yield PaletteEntry("Examine again", "Look at everything anew", app.action_again)
+        yield PaletteEntry("Save the report", "As JSON, Markdown, HTML or SVG", app.action_save)
         if hasattr(self.screen, "action_copy"):
-            yield Entry("Copy", "What is selected here, to the clipboard", partial(app.run_action, "screen.copy"))
-        yield Entry("Keys", "List the keys that work here", app.action_help)
+            yield PaletteEntry(
+                "Copy", "What is selected here, to the clipboard", partial(app.run_action, "screen.copy")
+            )
+        yield PaletteEntry("Keys", "List the keys that work here", app.action_help)
         if app.colour:
-            yield Entry("Dark or light", "Change the colours", app.action_theme)
+            yield PaletteEntry("Dark or light", "Change the colours", app.action_theme)
         if not app.is_web:  # who looks on in a browser opens no files of this machine
             yield from self._files()
         for name, says in DEMOS.items():
-            yield Entry(f"Open the demo {name}", says, partial(self._demo, name))
+            yield PaletteEntry(f"Open the demo {name}", says, partial(self._demo, name))
         if app.session.source != app.first:
-            yield Entry(f"Back to {app.first.title}", "Close the recorded machine", partial(app.open, app.first))
-        yield Entry("Quit", "Leave, and end what still runs", app.action_quit)
+            yield PaletteEntry(f"Back to {app.first.title}", "Close the recorded machine", partial(app.open, app.first))
+        yield PaletteEntry("Quit", "Leave, and end what still runs", app.action_quit)
 
-    def _files(self) -> Iterator[Entry]:
+    def _files(self) -> Iterator[PaletteEntry]:
         """What asks for a file."""
         ask = self.doctor.ask_for
-        yield Entry("Open a facts file", "A machine that `gpudoctor facts` recorded", partial(ask, "facts"))
+        yield PaletteEntry("Open a facts file", "A machine that `gpudoctor facts` recorded", partial(ask, "facts"))
         says = "GPUs over time, out of a file instead of a driver"
-        yield Entry("Play recorded samples", says, partial(ask, "samples"))
-        yield Entry("Open a fleet", "The reports of many machines, in a folder or a file", partial(ask, "fleet"))
+        yield PaletteEntry("Play recorded samples", says, partial(ask, "samples"))
+        yield PaletteEntry("Open a fleet", "The reports of many machines, in a folder or a file", partial(ask, "fleet"))
 
     async def discover(self) -> Hits:
         """All of them."""
@@ -74,4 +76,4 @@ class Commands(Provider):
                 yield Hit(score, matcher.highlight(entry.name), entry.run, text=entry.name, help=entry.says)
 
     async def _demo(self, name: str) -> None:
-        await self.doctor.open(Source(title=f"demo: {name}", facts=load(name), demo=name))
+        await self.doctor.open(SessionSource(title=f"demo: {name}", facts=load(name), demo=name))

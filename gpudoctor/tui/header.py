@@ -9,8 +9,8 @@ from textual.content import Content
 from textual.events import Click
 from textual.widget import Widget
 
-from gpudoctor.report.clean import clean
-from gpudoctor.tui.places import ALL, FLEET, PLACES, Place
+from gpudoctor.report.sanitize import clean
+from gpudoctor.tui.screens import ALL, FLEET, PLACES, ScreenEntry
 
 if TYPE_CHECKING:
     from gpudoctor.tui.app import Doctor
@@ -31,7 +31,7 @@ class Tab(NamedTuple):
     place: str | None = None
 
 
-def row(width: int, current: str, title: str, places: Sequence[Place] = PLACES) -> list[Tab]:
+def row(width: int, current: str, title: str, places: Sequence[ScreenEntry] = PLACES) -> list[Tab]:
     """The pieces of the row, which fill it: with less room fewer places have a name, and none loses its key.
 
     Args:

@@ -32,21 +32,21 @@ WIDE, WIDEST = 18, 76  # columns for the keys, and of the dialog
 CURSOR, EVERYWHERE = "Where the cursor is", "Everywhere"
 
 
-class Entry(NamedTuple):
+class KeyEntry(NamedTuple):
     """What one or several keys do."""
 
     keys: tuple[str, ...]
     does: str
 
 
-class Group(NamedTuple):
+class KeyGroup(NamedTuple):
     """Keys that belong together."""
 
     title: str
-    entries: tuple[Entry, ...]
+    entries: tuple[KeyEntry, ...]
 
 
-def groups(bindings: Mapping[str, ActiveBinding], app: App[Any], place: str) -> list[Group]:
+def groups(bindings: Mapping[str, ActiveBinding], app: App[Any], place: str) -> list[KeyGroup]:
     """The keys in groups: of the place, of what the cursor is in, and of the application.
 
     Args:
@@ -54,19 +54,19 @@ def groups(bindings: Mapping[str, ActiveBinding], app: App[Any], place: str) -> 
         app: whose keys work everywhere, and which knows how a key is called.
         place: the title of the screen.
     """
-    found: dict[str, dict[str, Entry]] = {place: {}, CURSOR: {}, EVERYWHERE: {}}
+    found: dict[str, dict[str, KeyEntry]] = {place: {}, CURSOR: {}, EVERYWHERE: {}}
     for key, (node, binding, enabled, tooltip) in bindings.items():
         if not enabled or not binding.description or binding.action in SIDEWAYS or key.startswith("super+"):
             continue
         does = TOGETHER.get(binding.action) or tooltip or binding.tooltip or binding.description
         of_app = isinstance(node, App) or binding.action.startswith("app.focus")
         title = EVERYWHERE if of_app else place if isinstance(node, Screen) else CURSOR
-        keys = (*found[title].get(does, Entry((), does)).keys, app.get_key_display(binding))
-        found[title][does] = Entry(tuple(sorted(dict.fromkeys(keys), key=len)), does)
-    return [Group(title, tuple(entries.values())) for title, entries in found.items() if entries]
+        keys = (*found[title].get(does, KeyEntry((), does)).keys, app.get_key_display(binding))
+        found[title][does] = KeyEntry(tuple(sorted(dict.fromkeys(keys), key=len)), does)
+    return [KeyGroup(title, tuple(entries.values())) for title, entries in found.items() if entries]
 
 
-def text(listed: Iterable[Group], width: int) -> Content:
+def text(listed: Iterable[KeyGroup], width: int) -> Content:
     """The groups as they are shown in so many columns: a heading, then a line an entry, or several."""
     parts: list[Content] = []
     for title, entries in listed:
@@ -101,7 +101,7 @@ class KeysScreen(ModalScreen[None]):
         Binding("k", "scroll(-1)", "Up", show=False),
     ]
 
-    def __init__(self, listed: Iterable[Group]) -> None:
+    def __init__(self, listed: Iterable[KeyGroup]) -> None:
         super().__init__()
         self._listed = tuple(listed)
 

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from gpudoctor.examine import Done, Event, Glimpsed, Judged, Wishes
 from gpudoctor.facts import Facts
 from gpudoctor.machine import Machine
+from gpudoctor.parallel import StepEnded, StepStarted
+from gpudoctor.pipeline import CheckOptions, Done, Event, Glimpsed, Judged
 from gpudoctor.report.model import Report
-from gpudoctor.steps import StepEnded, StepStarted
 
 if TYPE_CHECKING:
-    from gpudoctor.monitor.samples import Line
+    from gpudoctor.monitor.samples import SampleLine
 
 
-class Source(msgspec.Struct, frozen=True, kw_only=True):
+class SessionSource(msgspec.Struct, frozen=True, kw_only=True):
     """What is looked at.
 
     Attributes:
@@ -31,10 +31,10 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
 
     title: str = "this machine"
     facts: Facts | None = None
-    wishes: Wishes = Wishes(glimpses=True)
+    wishes: CheckOptions = CheckOptions(glimpses=True)
     make: Callable[[], Machine] = Machine
     demo: str = ""
-    samples: tuple[Line, ...] = ()
+    samples: tuple[SampleLine, ...] = ()
 
     @property
     def live(self) -> bool:
@@ -65,10 +65,10 @@ class Session:
         error: why the examination itself failed, which is a fault of ours.
     """
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: SessionSource) -> None:
         self.open(source)
 
-    def open(self, source: Source) -> None:
+    def open(self, source: SessionSource) -> None:
         """Look at something else; nothing of the last is left."""
         self.source = source
         self.probes: dict[str, Probe] = {}

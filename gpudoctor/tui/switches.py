@@ -9,7 +9,7 @@ from textual.content import Content
 from textual.style import Style
 from textual.widgets import Input, Static
 
-from gpudoctor.report.clean import clean
+from gpudoctor.report.sanitize import clean
 from gpudoctor.tui.diagnosis.styled import style
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from gpudoctor.knowledge.pci_ids import nvidia_chip
-from gpudoctor.subjects import NVIDIA
+from gpudoctor.targets import NVIDIA
 from scripts.refreshing.difference import Difference, Fetch
 
 ADDRESS = "https://pci-ids.ucw.cz/v2.2/pci.ids"

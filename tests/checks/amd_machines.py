@@ -4,26 +4,26 @@ from typing import Any
 
 import msgspec
 
-from gpudoctor.facts import Amd, Board, Facts, Gpu, Node, User
-from gpudoctor.facts.host import Group
+from gpudoctor.facts import Amd, Board, DeviceNode, Facts, Gpu, User
+from gpudoctor.facts.host import UserGroup
 from gpudoctor.maybe import known_or
 from tests.builders import card, change, framework, gpu, host, live, plain_host, python
 
-RENDER, VIDEO = Group(gid=110, name="render"), Group(gid=44, name="video")
+RENDER, VIDEO = UserGroup(gid=110, name="render"), UserGroup(gid=44, name="video")
 IGPU = gpu(1, vendor="amd", name="Raphael", gfx="gfx1036", integrated=True, capability=None, uuid=None)
 RADEON = gpu(0, vendor="amd", name="Radeon RX 7900 XTX", gfx="gfx1100", capability=None, uuid=None)
 
 
-def kfd(**changes: Any) -> Node:
+def kfd(**changes: Any) -> DeviceNode:
     """/dev/kfd as udev makes it."""
     plain: dict[str, Any] = {"path": "/dev/kfd", "mode": "660", "uid": 0, "gid": 110, "major": 235, "minor": 0}
-    return Node(**(plain | {"error": None} | changes))
+    return DeviceNode(**(plain | {"error": None} | changes))
 
 
-def render(**changes: Any) -> Node:
+def render(**changes: Any) -> DeviceNode:
     """A render node as udev makes it."""
     plain: dict[str, Any] = {"path": "/dev/dri/renderD128", "mode": "660", "uid": 0, "gid": 110, "major": 226}
-    return Node(**(plain | {"minor": 128, "error": None} | changes))
+    return DeviceNode(**(plain | {"minor": 128, "error": None} | changes))
 
 
 def board(address: str, **changes: Any) -> Board:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from gpudoctor.judge import Fix
+from gpudoctor.check_engine import Fix
 from tests.tasks.lint import faults
 
 

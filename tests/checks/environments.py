@@ -4,9 +4,9 @@ from typing import Any
 
 import msgspec
 
+from gpudoctor.check_engine import Check
 from gpudoctor.facts import Facts, Framework, Need, Package, Python, Toolkits
 from gpudoctor.facts.toolkit import CudaHome
-from gpudoctor.judge import Check
 from tests.builders import ask, framework, gpu, live, nvidia, nvidia_host, python
 
 SITE = "/opt/env/lib/python3.11/site-packages"
@@ -70,7 +70,7 @@ def one(check: Check[Any], facts: Facts) -> tuple[str, str]:
 
 def commands(check: Check[Any], facts: Facts) -> str:
     """All that the fixes of a check say and let type, one a line."""
-    from gpudoctor.judge import run
+    from gpudoctor.check_engine import run
     from gpudoctor.report.fixes import entry
 
     fixes = (entry(fix, facts) for v in run(check, facts) for fix in v.fixes)
@@ -79,15 +79,15 @@ def commands(check: Check[Any], facts: Facts) -> str:
 
 def verifies(check: Check[Any], facts: Facts) -> list[str | None]:
     """The commands that show whether the fixes of a check helped."""
-    from gpudoctor.judge import run
-    from gpudoctor.tasks.shown import shown
+    from gpudoctor.check_engine import run
+    from gpudoctor.tasks.as_typed import shown
 
     return [shown(fix.verify) if fix.verify else None for v in run(check, facts) for fix in v.fixes]
 
 
 def severity(check: Check[Any], facts: Facts) -> str:
     """The severity of a check's only verdict."""
-    from gpudoctor.judge import run
+    from gpudoctor.check_engine import run
 
     return run(check, facts)[0].severity.value
 

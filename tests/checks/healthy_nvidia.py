@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from gpudoctor.facts import CudaDevice, Facts, KernelLog, Node, Nvml, PciDevice
+from gpudoctor.facts import CudaDevice, DeviceNode, Facts, KernelLog, Nvml, PciDevice
 from gpudoctor.facts.host import Shm, User
 from gpudoctor.maybe import Unknown, text_of
 from tests.builders import VERSION, card, change, framework, gpu, library, live, nvidia_host, with_framework
@@ -221,7 +221,7 @@ def shared(engine: str, own: int = 2, **changes: Any) -> Facts:
 def slurm() -> Facts:
     """A job on bare metal: its cgroup lets one of four GPUs through, and CUDA_VISIBLE_DEVICES counts within that."""
     opened = nodes("nvidia2", "nvidiactl", "nvidia-uvm", "nvidia-uvm-tools")
-    closed = tuple(Node(path=f"/dev/nvidia{i}", mode="666", error="EPERM") for i in (0, 1, 3))
+    closed = tuple(DeviceNode(path=f"/dev/nvidia{i}", mode="666", error="EPERM") for i in (0, 1, 3))
     return shared(
         "docker",
         host__container=None,

@@ -9,10 +9,10 @@ from gpudoctor.facts import (
     ContainerHost,
     CudaHome,
     Dkms,
-    Event,
     Facts,
     Framework,
     Host,
+    LogEvent,
     Need,
     Nvcc,
     Package,
@@ -193,11 +193,14 @@ OTHERS = {
         several(1),
         host__kernel__secure_boot=True,
         host__kernel__lockdown="integrity",
-        log__events=(Event(kind="module-unsigned", text="nvidia: module verification failed"),),
+        log__events=(LogEvent(kind="module-unsigned", text="nvidia: module verification failed"),),
     ),
     "a computer that has slept": having(
         several(1),
-        log__events=(Event(kind="suspend", text="PM: suspend entry"), Event(kind="resume", text="PM: suspend exit")),
+        log__events=(
+            LogEvent(kind="suspend", text="PM: suspend entry"),
+            LogEvent(kind="resume", text="PM: suspend exit"),
+        ),
     ),
     "DKMS without a module for the next kernel": having(
         several(1),

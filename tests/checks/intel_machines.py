@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from gpudoctor.facts import Facts, Framework, Group, Intel, Node, Package, User
+from gpudoctor.facts import DeviceNode, Facts, Framework, IntelFacts, Package, User, UserGroup
 from tests.builders import card, change, framework, host, live, plain_host, python
 
 ARC = card(
@@ -15,9 +15,9 @@ UHD = card(
     vendor="8086", device="4680", address="0000:00:02.0", name="UHD Graphics 770", driver="i915", chip=None,
     generation=None, capability=None, integrated=True, bar1=None,
 )  # fmt: skip
-OPEN = Node(path="/dev/dri/renderD128", mode="660", uid=0, gid=109, major=226, minor=128, error=None)
+OPEN = DeviceNode(path="/dev/dri/renderD128", mode="660", uid=0, gid=109, major=226, minor=128, error=None)
 CLOSED = msgspec.structs.replace(OPEN, error="EACCES")
-STACK = Intel(
+STACK = IntelFacts(
     render=(OPEN,),
     loader="/usr/lib/x86_64-linux-gnu/libze_loader.so.1",
     level_zero="/usr/lib/x86_64-linux-gnu/libze_intel_gpu.so.1",
@@ -32,7 +32,7 @@ def xpu(gpus: int = 1, **changes: Any) -> Framework:
 
 def arc_host(*frameworks: Framework, packages: tuple[str, ...] = (), **changes: Any) -> Facts:
     """A workstation with an Arc A770 that works, and an environment."""
-    user = User(uid=1000, name="a", groups=(Group(gid=1000),), known_groups=(Group(gid=109, name="render"),))
+    user = User(uid=1000, name="a", groups=(UserGroup(gid=1000),), known_groups=(UserGroup(gid=109, name="render"),))
     facts = plain_host(
         host=host(user=user), pci=(UHD, ARC), intel=STACK, pythons=(python(*frameworks),) if frameworks else ()
     )

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from gpudoctor.facts import DiskModule, Dkms, Event, Facts, Node
+from gpudoctor.facts import DeviceNode, DiskModule, Dkms, Facts, LogEvent
 from gpudoctor.maybe import Unknown
 from tests.builders import change, library, nvidia_host
 
@@ -37,17 +37,17 @@ def entry(version: str = "570.169", kernel: str | None = None, state: str = "add
     return Dkms(module="nvidia", version=version, kernel=kernel, state=state)
 
 
-def event(kind: str, text: str = "the line", gpu: str | None = None, code: int | None = None, **what: str) -> Event:
+def event(kind: str, text: str = "the line", gpu: str | None = None, code: int | None = None, **what: str) -> LogEvent:
     """One recognised line of the log."""
-    return Event(kind=kind, text=text, gpu=gpu, code=code, what=what)
+    return LogEvent(kind=kind, text=text, gpu=gpu, code=code, what=what)
 
 
-def xid(code: int, pid: int = 1, gpu: str = "0000:01:00.0", text: str = "") -> Event:
+def xid(code: int, pid: int = 1, gpu: str = "0000:01:00.0", text: str = "") -> LogEvent:
     """One Xid."""
     return event("xid", text or f"NVRM: Xid (PCI:{gpu[:-2]}): {code}, pid={pid}", gpu, code, pid=str(pid))
 
 
-def logged(*events: Event, facts: Facts | None = None) -> Facts:
+def logged(*events: LogEvent, facts: Facts | None = None) -> Facts:
     """The machine with a log."""
     return having(facts, log__events=events)
 
@@ -92,7 +92,7 @@ def failing(code: int, facts: Facts | None = None, **changes: Any) -> Facts:
     return having(facts, nvidia__cuda__code=code, **changes)
 
 
-def nodes(*names: str, **changes: Any) -> tuple[Node, ...]:
+def nodes(*names: str, **changes: Any) -> tuple[DeviceNode, ...]:
     """Device nodes under /dev."""
     plain: dict[str, Any] = {"mode": "666", "uid": 0, "gid": 0, "error": None}
-    return tuple(Node(path=f"/dev/{name}", **(plain | changes)) for name in names)
+    return tuple(DeviceNode(path=f"/dev/{name}", **(plain | changes)) for name in names)

@@ -7,7 +7,7 @@ import msgspec
 
 from gpudoctor.facts import During, Facts, Figure, Smoke, SmokeRun, SmokeTest
 from gpudoctor.maybe import Maybe, Unknown
-from gpudoctor.views.smoke import called
+from gpudoctor.queries.smoke import called
 from tests.builders import change, plain_host
 from tests.checks import healthy_nvidia as nv
 from tests.checks.amd_machines import RADEON, amd_host

@@ -5,16 +5,16 @@ from typing import Any
 import pytest
 
 from gpudoctor import catalogue
+from gpudoctor.check_engine import Severity, judge
 from gpudoctor.checks.advice.compiled_at_first_use import compiled_at_first_use
 from gpudoctor.checks.advice.few_cpus import few_cpus
 from gpudoctor.checks.advice.memory_taken_at_once import memory_taken_at_once
 from gpudoctor.checks.advice.no_bfloat16 import no_bfloat16
 from gpudoctor.checks.advice.small_memory import small_memory
 from gpudoctor.facts import Facts, Framework
-from gpudoctor.judge import Severity, judge
 from gpudoctor.maybe import Unknown
+from gpudoctor.queries.gpu_requests import without_gpu
 from gpudoctor.report.build import build
-from gpudoctor.views.gpu_requests import without_gpu
 from tests.builders import change, framework, nvidia_host, plain_host
 from tests.checks import healthy_nvidia as nv
 from tests.checks.environments import BLACKWELL, PASCAL, blind, commands, environment, machine, one, torch

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
+from gpudoctor.check_engine import Check
 from gpudoctor.checks.cupy.wrong_vendor import wrong_vendor as cupy_wrong_vendor
 from gpudoctor.checks.tensorflow.wrong_vendor import wrong_vendor as tensorflow_wrong_vendor
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Check
 from gpudoctor.maybe import Unknown
 from tests.builders import change, framework, nvidia_host, plain_host, python, with_framework
 from tests.checks.amd_machines import amd_host

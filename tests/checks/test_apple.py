@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from gpudoctor import catalogue
-from gpudoctor.facts import Apple, Distribution, Facts, Framework, Gpu, Kernel, Live, Package
-from gpudoctor.judge import Outcome, judge, run
+from gpudoctor.check_engine import Outcome, judge, run
+from gpudoctor.facts import AppleFacts, Distribution, Facts, Framework, Gpu, Kernel, LiveFramework, Package
 from gpudoctor.knowledge import apple
 from gpudoctor.maybe import Unknown
 from tests.builders import ask, change, framework, host, live, plain_host, python
@@ -32,7 +32,7 @@ def mac(*frameworks: Framework, packages: tuple[str, ...] = (), **changes: Any) 
     own = python(*frameworks, architecture="arm64", packages=found)
     facts = plain_host(
         host=host(system="Darwin", architecture="arm64", distribution=MACOS, kernel=Kernel(release="23.5.0")), gpus=(M2,), pythons=(own,),
-        apple=Apple(silicon=True, chip="Apple M2 Pro", macos="14.5"),
+        apple=AppleFacts(silicon=True, chip="Apple M2 Pro", macos="14.5"),
     )  # fmt: skip
     for path, value in changes.items():
         facts = change(facts, path.replace("__", "."), value)
@@ -115,7 +115,7 @@ NOT = "PyTorch 2.9.1 is built for Apple's GPU and says that it is not available"
         (mac(torch(0), apple__silicon=False), ("pass", "")),
         (mac(torch(0), apple__silicon=UNREADABLE), ("unknown", "not to be read")),
         (mac(torch(live=live(mps_built=True, available=UNREADABLE))), ("unknown", "not to be read")),
-        (mac(torch(live=Live(stage="import", import_error="ImportError: x"))), ("pass", "")),
+        (mac(torch(live=LiveFramework(stage="import", import_error="ImportError: x"))), ("pass", "")),
         (mac(torch(live=None)), ("skipped", "")),
     ],
 )
@@ -156,7 +156,9 @@ def tensorflow(version: Any = "2.20.0", **changes: Any) -> Framework:
     return framework("tensorflow", version, **({"variant": "cpu", "cuda": None, "live": live(0)} | changes))
 
 
-FAILED = Live(stage="import", import_error="tensorflow.python.framework.errors_impl.NotFoundError: Symbol not found")
+FAILED = LiveFramework(
+    stage="import", import_error="tensorflow.python.framework.errors_impl.NotFoundError: Symbol not found"
+)
 
 
 @pytest.mark.parametrize(

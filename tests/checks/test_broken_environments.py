@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from gpudoctor import catalogue
+from gpudoctor.check_engine import judge
 from gpudoctor.checks.packages.torchvision_mismatch import torchvision_mismatch
 from gpudoctor.checks.python.built_for_another_python import built_for_another_python
 from gpudoctor.checks.python.environment_not_run import environment_not_run
@@ -13,8 +14,7 @@ from gpudoctor.checks.python.metadata_lost import metadata_lost
 from gpudoctor.checks.python.metadata_twice import metadata_twice
 from gpudoctor.checks.python.standard_library_hidden import standard_library_hidden
 from gpudoctor.checks.python.unmet_requirement import unmet_requirement
-from gpudoctor.facts import Facts, NotRun, Remnant, Shadow, Unmet
-from gpudoctor.judge import judge
+from gpudoctor.facts import Facts, NotRun, Remnant, Shadow, UnmetRequirement
 from gpudoctor.maybe import Unknown
 from gpudoctor.report.build import build
 from tests.builders import change, framework, live, python
@@ -66,7 +66,7 @@ def test_it_comes_from_the_index_that_it_came_from() -> None:
 
 
 def test_the_release_is_read_from_what_others_pin() -> None:
-    pin = Unmet(package="torchvision", version="0.22.1", requires="torch==2.7.1")
+    pin = UnmetRequirement(package="torchvision", version="0.22.1", requires="torch==2.7.1")
     facts = without_torch(left("~orch", package="", version=None), unmet=(pin,))
     assert f"{PYTHON} -m pip install torch==2.7.1" in commands(half_removed, facts)
 
@@ -77,7 +77,7 @@ def test_torch_that_is_half_installed() -> None:
     facts = change(facts, "pythons.0.remnants", LEFT)
     assert one(half_removed, facts)[1].startswith("PyTorch 2.7.1 is half installed: pip was interrupted")
     assert severity(half_removed, facts) == "fail"
-    pin = Unmet(package="torchvision", version="0.22.1", requires="torch==2.7.1")
+    pin = UnmetRequirement(package="torchvision", version="0.22.1", requires="torch==2.7.1")
     facts = change(facts, "pythons.0.unmet", (pin,))
     assert one(torchvision_mismatch, facts) == ("pass", "")  # 2.7.1+cu126 is what torch==2.7.1 asks for
     assert one(unmet_requirement, facts) == ("pass", "")
@@ -141,15 +141,15 @@ def test_metadata_that_is_lost(manager: str, command: str) -> None:
 
 # -- requirements --------------------------------------------------------------------------------------------
 
-KERAS = Unmet(package="tensorflow", version="2.19.0", requires="keras>=3.5.0", found="2.15.0")
-TYPING = Unmet(package="torch", version="2.7.1", requires="typing-extensions>=4.10.0")
-SYMPY = Unmet(package="torch", version="2.7.1", requires="sympy>=1.13.3")
-TRITON = Unmet(package="torch", version="2.7.1", requires="triton==3.3.1")
-OLD_TRITON = Unmet(package="torch", version="2.7.1", requires="triton==3.3.1", found="3.1.0")
-CUDNN = Unmet(package="torch", version="2.7.1", requires="nvidia-cudnn-cu12==9.5.1.17", found="9.1.0.70")
-MPMATH = Unmet(package="sympy", version="1.14.0", requires="mpmath<1.4,>=1.1.0")
-PJRT = Unmet(package="jax-cuda12-plugin", version="0.6.2", requires="jax-cuda12-pjrt==0.6.2")
-PEFT = Unmet(package="vllm", version="0.11.0", requires="protobuf>=6", found="5.0")
+KERAS = UnmetRequirement(package="tensorflow", version="2.19.0", requires="keras>=3.5.0", found="2.15.0")
+TYPING = UnmetRequirement(package="torch", version="2.7.1", requires="typing-extensions>=4.10.0")
+SYMPY = UnmetRequirement(package="torch", version="2.7.1", requires="sympy>=1.13.3")
+TRITON = UnmetRequirement(package="torch", version="2.7.1", requires="triton==3.3.1")
+OLD_TRITON = UnmetRequirement(package="torch", version="2.7.1", requires="triton==3.3.1", found="3.1.0")
+CUDNN = UnmetRequirement(package="torch", version="2.7.1", requires="nvidia-cudnn-cu12==9.5.1.17", found="9.1.0.70")
+MPMATH = UnmetRequirement(package="sympy", version="1.14.0", requires="mpmath<1.4,>=1.1.0")
+PJRT = UnmetRequirement(package="jax-cuda12-plugin", version="0.6.2", requires="jax-cuda12-pjrt==0.6.2")
+PEFT = UnmetRequirement(package="vllm", version="0.11.0", requires="protobuf>=6", found="5.0")
 NO_TYPING = live(import_error="ModuleNotFoundError: No module named 'typing_extensions'")
 
 
@@ -188,7 +188,7 @@ NO_TYPING = live(import_error="ModuleNotFoundError: No module named 'typing_exte
         ((PEFT,), torch(), "advice", "vllm 0.11.0 requires protobuf>=6, found: 5.0."),
     ],
 )
-def test_an_unmet_requirement(unmet: tuple[Unmet, ...], framework: Any, status: str, says: str) -> None:
+def test_an_unmet_requirement(unmet: tuple[UnmetRequirement, ...], framework: Any, status: str, says: str) -> None:
     facts = environment(framework, unmet=unmet)
     assert one(unmet_requirement, facts) == ("problem", says)
     assert severity(unmet_requirement, facts) == status
@@ -203,7 +203,7 @@ def test_what_other_checks_tell_of() -> None:
 
 
 def test_a_missing_torch_comes_back_in_the_release_and_build_of_its_companions() -> None:
-    pin = Unmet(package="torchvision", version="0.22.1+cu126", requires="torch==2.7.1")
+    pin = UnmetRequirement(package="torchvision", version="0.22.1+cu126", requires="torch==2.7.1")
     facts = environment(packages=(package("torchvision", "0.22.1+cu126"),), unmet=(pin,))
     assert severity(unmet_requirement, facts) == "warn"
     command = f"{PYTHON} -m pip install --index-url https://download.pytorch.org/whl/cu126 torch==2.7.1"

@@ -3,13 +3,13 @@
 import pytest
 
 from gpudoctor import catalogue
+from gpudoctor.check_engine import judge, run
 from gpudoctor.checks.cloud.fewer_gpus import fewer_gpus
 from gpudoctor.checks.cloud.grid_driver_needed import grid_driver_needed
 from gpudoctor.checks.cloud.instance_without_gpu import instance_without_gpu
 from gpudoctor.checks.cloud.notebook_without_gpu import notebook_without_gpu
 from gpudoctor.checks.driver.not_installed import not_installed
 from gpudoctor.facts import Cloud, Facts
-from gpudoctor.judge import judge, run
 from gpudoctor.maybe import Unknown
 from gpudoctor.report.build import build
 from tests.builders import ask, card, change, framework, library, nvidia_host, plain_host, with_framework

@@ -4,12 +4,12 @@ import msgspec
 import pytest
 
 from gpudoctor import catalogue
+from gpudoctor.check_engine import judge, run
 from gpudoctor.checks.cluster.job_without_gpu import job_without_gpu
 from gpudoctor.checks.cluster.node_without_gpu import node_without_gpu
 from gpudoctor.checks.cluster.runtime_not_configured import runtime_not_configured
 from gpudoctor.checks.visibility.cuda_out_of_range import cuda_out_of_range
-from gpudoctor.facts import Cluster, ContainerHost, Facts, Node
-from gpudoctor.judge import judge, run
+from gpudoctor.facts import Cluster, ContainerHost, DeviceNode, Facts
 from gpudoctor.maybe import Unknown
 from gpudoctor.report.build import build
 from tests.builders import ask, change, framework, library, live, nvidia_host, plain_host, with_framework
@@ -38,7 +38,7 @@ def of(facts: Facts, **changes: object) -> Facts:
 
 def closed(facts: Facts, *indices: int, error: object = "EPERM") -> Facts:
     """The same with some GPUs' nodes closed, as a job's control group does."""
-    nodes: tuple[Node, ...] = facts.nvidia.kernel.nodes  # type: ignore[assignment]
+    nodes: tuple[DeviceNode, ...] = facts.nvidia.kernel.nodes  # type: ignore[assignment]
     shut = {f"/dev/nvidia{index}" for index in indices}
     found = tuple(msgspec.structs.replace(n, error=error) if n.path in shut else n for n in nodes)
     return change(facts, "nvidia.kernel.nodes", found)

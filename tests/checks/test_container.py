@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from gpudoctor.check_engine import Check, Severity, run
 from gpudoctor.checks.container.cdi_stale import cdi_stale
 from gpudoctor.checks.container.device_access_lost import device_access_lost
 from gpudoctor.checks.container.docker_config_broken import docker_config_broken
@@ -18,9 +19,8 @@ from gpudoctor.checks.container.runtime_not_configured import runtime_not_config
 from gpudoctor.checks.container.selinux_denied import selinux_denied
 from gpudoctor.checks.container.shm_small import shm_small
 from gpudoctor.checks.container.toolkit_missing import toolkit_missing
-from gpudoctor.facts import ContainerHost, Event, Facts, Node
+from gpudoctor.facts import ContainerHost, DeviceNode, Facts, LogEvent
 from gpudoctor.facts.host import Shm
-from gpudoctor.judge import Check, Severity, run
 from gpudoctor.maybe import Unknown
 from tests.builders import (
     VERSION,
@@ -51,7 +51,7 @@ ALL: tuple[Check[Any], ...] = (
     toolkit_missing,
 )
 WHY = Unknown("not to be seen")
-AVC = Event(kind="selinux-denied", text="avc: denied { read write } for nvidiactl", what={"device": "nvidiactl"})
+AVC = LogEvent(kind="selinux-denied", text="avc: denied { read write } for nvidiactl", what={"device": "nvidiactl"})
 
 
 def said(facts: Facts) -> dict[str, str]:
@@ -86,7 +86,7 @@ def bare(facts: Facts) -> Facts:
 
 def closed(facts: Facts, error: str, *names: str) -> Facts:
     """The same with nodes that answer an errno; without names all of them."""
-    nodes: tuple[Node, ...] = facts.nvidia.kernel.nodes  # type: ignore[assignment]
+    nodes: tuple[DeviceNode, ...] = facts.nvidia.kernel.nodes  # type: ignore[assignment]
     shut = tuple(
         msgspec.structs.replace(n, error=error) if not names or n.path.removeprefix("/dev/") in names else n
         for n in nodes

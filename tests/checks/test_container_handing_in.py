@@ -4,6 +4,7 @@ import msgspec
 import pytest
 
 from gpudoctor import catalogue
+from gpudoctor.check_engine import judge, run
 from gpudoctor.checks.container.control_node_missing import control_node_missing
 from gpudoctor.checks.container.driver_version_inside import driver_version_inside
 from gpudoctor.checks.container.libraries_not_passed import libraries_not_passed
@@ -11,8 +12,7 @@ from gpudoctor.checks.container.no_compute_capability import no_compute_capabili
 from gpudoctor.checks.container.requirement_unmet import requirement_unmet
 from gpudoctor.checks.driver.device_nodes_closed import device_nodes_closed
 from gpudoctor.checks.driver.uvm_missing import uvm_missing
-from gpudoctor.facts import Facts, Library, Node
-from gpudoctor.judge import judge, run
+from gpudoctor.facts import DeviceNode, DriverLibrary, Facts
 from gpudoctor.maybe import Unknown
 from gpudoctor.report.build import build
 from tests.builders import ask, change, framework, library, live, nvidia_host, with_framework
@@ -30,7 +30,7 @@ def inside(facts: Facts, engine: str | None = "apptainer", **env: str) -> Facts:
     return change(change(facts, "host.container", engine), "host.environment", env)
 
 
-def without_libraries(facts: Facts, *left: Library) -> Facts:
+def without_libraries(facts: Facts, *left: DriverLibrary) -> Facts:
     """The same without the driver's libraries, with these at most."""
     for part in ("cuda", "nvml"):
         for name, value in {"libraries": left if part == "cuda" else (), "code": None, "loaded": None}.items():
@@ -75,7 +75,7 @@ def sentence(engine: str) -> list[tuple[str, str]]:
         (inside(without_libraries(TORCH, COMPAT)), sentence("apptainer")),
         (
             change(
-                inside(change(BARE, "nvidia.kernel.nodes", (Node(path="/dev/dxg", error=None),)), "docker"),
+                inside(change(BARE, "nvidia.kernel.nodes", (DeviceNode(path="/dev/dxg", error=None),)), "docker"),
                 "host.wsl",
                 2,
             ),

@@ -2,12 +2,12 @@
 
 import pytest
 
+from gpudoctor.check_engine import run
 from gpudoctor.checks.container.cdi_missing import cdi_missing
 from gpudoctor.checks.container.docker_desktop_linux import docker_desktop_linux
 from gpudoctor.checks.container.nested_needs_no_cgroups import nested_needs_no_cgroups
 from gpudoctor.checks.container.toolkit_too_old import toolkit_too_old
 from gpudoctor.facts import ContainerHost, Facts
-from gpudoctor.judge import run
 from gpudoctor.maybe import Unknown
 from tests.builders import ask, change, nvidia_host, plain_host
 

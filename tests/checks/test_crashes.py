@@ -5,19 +5,19 @@ from typing import Any
 import pytest
 
 from gpudoctor import catalogue
-from gpudoctor.causes import findings
+from gpudoctor.check_engine import judge, run
 from gpudoctor.checks.cupy.crashes import crashes as cupy
 from gpudoctor.checks.jax.crashes import crashes as jax
 from gpudoctor.checks.onnxruntime.crashes import crashes as onnxruntime
 from gpudoctor.checks.python.numpy_2 import numpy_2
 from gpudoctor.checks.pytorch.import_crashes import import_crashes as torch
 from gpudoctor.checks.tensorflow.crashes import crashes as tensorflow
-from gpudoctor.judge import judge, run
 from gpudoctor.maybe import Unknown
+from gpudoctor.root_causes import findings
 from tests.builders import framework, live, with_framework
 from tests.checks.environments import commands, environment, need, package
 from tests.checks.environments import torch as torch_of
-from tests.formats.test_dying_words import ABORTED, CHECK, DUMP, JAX
+from tests.parsers.test_dying_words import ABORTED, CHECK, DUMP, JAX
 
 EVERY = {"torch": torch, "tensorflow": tensorflow, "cupy": cupy, "jax": jax, "onnxruntime": onnxruntime}
 IMPORT, LIBRARIES = "tensorflow.import-fails", "tensorflow.libraries-missing"

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from gpudoctor.check_engine import run
 from gpudoctor.checks.visibility.cuda_order_differs import cuda_order_differs
 from gpudoctor.facts import CudaDevice, Facts
-from gpudoctor.judge import run
 from gpudoctor.maybe import Unknown
 from tests.builders import ask, nvidia_host
 from tests.checks.nvidia_machines import having

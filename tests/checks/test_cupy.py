@@ -14,7 +14,7 @@ from gpudoctor.checks.cupy.no_gpu import no_gpu
 from gpudoctor.checks.cupy.nvrtc_missing import nvrtc_missing
 from gpudoctor.checks.cupy.several_packages import several_packages
 from gpudoctor.checks.cupy.wrong_cuda_major import wrong_cuda_major
-from gpudoctor.facts import CudaHome, Framework, Library
+from gpudoctor.facts import CudaHome, DriverLibrary, Framework
 from gpudoctor.maybe import Unknown
 from tests.builders import framework, live
 from tests.checks.environments import (
@@ -29,7 +29,7 @@ from tests.checks.environments import (
 )
 
 NVRTC = "/usr/local/cuda-12.6/lib64/libnvrtc.so.12"
-RUNTIME = Library(
+RUNTIME = DriverLibrary(
     soname="libcudart.so.12", path="/usr/local/cuda-12.6/lib64/libcudart.so.12", real="/x", kind="toolkit"
 )
 WHOLE = change_toolkits(
@@ -62,7 +62,7 @@ def test_several_packages() -> None:
 
 def test_wrong_cuda_major() -> None:
     ill = cupy("cupy-cuda11x", cuda="11", needs=(need("libnvrtc.so.11.2"), need("libcublas.so.11")))
-    nvrtc = Library(soname="libnvrtc.so.12", path=NVRTC, real=NVRTC, kind="toolkit")
+    nvrtc = DriverLibrary(soname="libnvrtc.so.12", path=NVRTC, real=NVRTC, kind="toolkit")
     facts = environment(ill, facts=machine(toolkits=change_toolkits(libraries=(RUNTIME, nvrtc))))
     expected = (
         "cupy-cuda11x 13.4.1 is for CUDA 11 and needs libnvrtc.so.11.2, which is not found; installed is CUDA 12 in "

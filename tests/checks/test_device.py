@@ -3,9 +3,9 @@
 import pytest
 
 from gpudoctor import catalogue
-from gpudoctor.causes import findings
-from gpudoctor.facts import Facts, Process
-from gpudoctor.judge import judge
+from gpudoctor.check_engine import judge
+from gpudoctor.facts import Facts, GpuProcess
+from gpudoctor.root_causes import findings
 from tests.builders import ask, gpu, nvidia_host, plain_host
 from tests.checks.nvidia_machines import WHY, event, failing, having, logged, unloaded, xid
 
@@ -19,7 +19,7 @@ LOST = failing(999, gpus__0__status="lost")
 BAR = logged(event("bar-invalid", "BAR1 is 0M @ 0x0", "0000:01:00.0"), facts=unloaded())
 WPR2 = logged(event("gsp-wpr2"), event("rm-init-failed", code=None), facts=failing(100, gpus=(), nvidia__nvml__count=0))
 REMAP = having(gpus__0__remap_failed=True, gpus__0__remapped_uncorrected=3, gpus__0__ecc_uncorrected=14)
-HELD = (Process(pid=1811, name="server", state="S"),)
+HELD = (GpuProcess(pid=1811, name="server", state="S"),)
 EXCLUSIVE = having(nvidia_host(2), gpus__0__compute_mode="exclusive-process", gpus__0__processes=HELD)
 LINKS = having(nvidia_host(2), gpus__0__nvlinks=(True, True), gpus__1__nvlinks=(False, False))
 FAULTS = tuple(xid(31 if pid % 2 else 43, pid=pid, gpu=B) for pid in range(1, 7))
@@ -206,7 +206,7 @@ WELL = [
         "device.exclusive-mode",
         having(
             gpus__0__compute_mode="exclusive-process",
-            gpus__0__processes=(Process(pid=1, name="nvidia-cuda-mps-server"),),
+            gpus__0__processes=(GpuProcess(pid=1, name="nvidia-cuda-mps-server"),),
         ),
     ),
     ("device.vgpu-unlicensed", having(nvidia__kernel__licence="Licensed (Expiry: 2027-1-1)")),

@@ -3,9 +3,9 @@
 import pytest
 
 from gpudoctor import catalogue
-from gpudoctor.causes import findings
-from gpudoctor.facts import Event, Facts
-from gpudoctor.judge import Severity, judge, run
+from gpudoctor.check_engine import Severity, judge, run
+from gpudoctor.facts import Facts, LogEvent
+from gpudoctor.root_causes import findings
 from tests.builders import ask, nvidia_host, plain_host
 from tests.checks.nvidia_machines import WHY, event, failing, having, logged, xid
 
@@ -19,14 +19,14 @@ REFUSED = f"Direct firmware load for {FILE} failed with error -2"
 OLD = having(gpus__0__recovery_action=WHY)
 
 
-def started(code: str) -> Event:
+def started(code: str) -> LogEvent:
     """A start of the driver that failed with these numbers."""
-    return Event(kind="rm-init-failed", text=f"RmInitAdapter failed! ({code})", gpu=A, what={"code": code})
+    return LogEvent(kind="rm-init-failed", text=f"RmInitAdapter failed! ({code})", gpu=A, what={"code": code})
 
 
 def fault(code: int, minutes: float, **what: str) -> Facts:
     """A machine, an hour and 40 minutes old, on which a program met a fault so many minutes ago."""
-    one = Event(kind="xid", text=f"Xid {code}", gpu=A, code=code, seconds=6000 - 60 * minutes, what=what)
+    one = LogEvent(kind="xid", text=f"Xid {code}", gpu=A, code=code, seconds=6000 - 60 * minutes, what=what)
     return having(logged(one), log__now=6000.0)
 
 
@@ -195,7 +195,7 @@ def test_how_bad_it_is(check: str, facts: Facts, severity: Severity) -> None:
 
 def days(code: int, number: float, **changes: object) -> Facts:
     """A machine on which a GPU met an Xid days ago, and works."""
-    one = Event(kind="xid", text=f"Xid {code}", gpu=A, code=code, seconds=100.0)
+    one = LogEvent(kind="xid", text=f"Xid {code}", gpu=A, code=code, seconds=100.0)
     return having(logged(one, facts=OLD), log__now=100.0 + number * 86400, **changes)
 
 
@@ -230,7 +230,7 @@ def test_what_is_days_ago_weighs_less(check: str, facts: Facts, severity: Severi
 def test_a_switch_fault_weighs_by_what_came_of_it(
     code: int, links: bool, cuda: int, severities: list[Severity]
 ) -> None:
-    said = Event(kind="sxid", text=f"SXid {code}", gpu="0000:c1:00.0", code=code)
+    said = LogEvent(kind="sxid", text=f"SXid {code}", gpu="0000:c1:00.0", code=code)
     facts = logged(said, facts=having(gpus__0__nvlinks=(True, links), nvidia__cuda__code=cuda))
     assert [v.severity for v in run(catalogue.load(["device.nvlink-fault"])[0], facts) if v.problem] == severities
 

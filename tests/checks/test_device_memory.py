@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from gpudoctor import catalogue
+from gpudoctor.check_engine import run
 from gpudoctor.facts import Facts
-from gpudoctor.judge import run
 from tests.builders import ask, nvidia_host, plain_host
 from tests.checks.healthy_nvidia import H100, several
 from tests.checks.nvidia_machines import WHY, having, logged, xid

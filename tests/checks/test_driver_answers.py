@@ -3,9 +3,9 @@
 import pytest
 
 from gpudoctor import catalogue
-from gpudoctor.causes import findings
+from gpudoctor.check_engine import Problem, judge
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Problem, judge
+from gpudoctor.root_causes import findings
 from tests.builders import ask, card, library, nvidia_host, plain_host
 from tests.checks.nvidia_machines import WHY, event, failing, having, logged, nodes, unloaded, versions
 

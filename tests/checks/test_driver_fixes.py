@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from gpudoctor import catalogue
+from gpudoctor.check_engine import Fix, Problem
 from gpudoctor.facts import Distribution, Facts
-from gpudoctor.judge import Fix, Problem
-from gpudoctor.remedies import system
-from gpudoctor.remedies.driver import install_driver
-from gpudoctor.tasks.shown import typed
+from gpudoctor.fixes import system
+from gpudoctor.fixes.driver import install_driver
+from gpudoctor.tasks.as_typed import typed
 from tests.builders import FEDORA, UBUNTU, ask
 from tests.checks.nvidia_machines import KERNEL, OTHER, WHY, disk, entry, event, failing, having, unloaded, xid
 

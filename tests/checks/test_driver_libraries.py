@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from gpudoctor import catalogue
+from gpudoctor.check_engine import judge, run
 from gpudoctor.checks.driver.crashes import crashes
 from gpudoctor.checks.driver.library_broken import library_broken
 from gpudoctor.checks.driver.library_missing import library_missing
 from gpudoctor.facts import Facts
-from gpudoctor.judge import judge, run
 from gpudoctor.maybe import Unknown
 from gpudoctor.report.build import build
 from tests.builders import change, library, nvidia_host, plain_host, with_framework

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from gpudoctor import catalogue
-from gpudoctor.causes import findings
+from gpudoctor.check_engine import judge
 from gpudoctor.facts import Facts
-from gpudoctor.judge import judge
+from gpudoctor.root_causes import findings
 from tests.builders import FEDORA, ask, nvidia_host, plain_host
 from tests.checks.nvidia_machines import KERNEL, OTHER, WHY, disk, entry, event, having, logged, unloaded
 

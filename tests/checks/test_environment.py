@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from gpudoctor.check_engine import Severity, run
 from gpudoctor.checks.environment.allocator_settings import allocator_settings
 from gpudoctor.checks.environment.allocator_variable_unread import allocator_variable_unread
 from gpudoctor.checks.environment.arch_list_without_gpu import arch_list_without_gpu
@@ -14,9 +15,8 @@ from gpudoctor.checks.environment.nccl_path_off import nccl_path_off
 from gpudoctor.checks.environment.xla_flags_unknown import xla_flags_unknown
 from gpudoctor.checks.visibility.cuda_misspelt import cuda_misspelt
 from gpudoctor.facts import Facts, Package
-from gpudoctor.judge import Severity, run
 from gpudoctor.maybe import Unknown
-from gpudoctor.tasks.shown import one_line
+from gpudoctor.tasks.as_typed import one_line
 from tests.builders import ask, change, framework, live, nvidia_host, plain_host, with_framework
 from tests.checks.amd_machines import amd_host
 

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from gpudoctor import catalogue
-from gpudoctor.facts import Event, Facts
+from gpudoctor.facts import Facts, LogEvent
 from tests.builders import ask, nvidia_host, plain_host
 from tests.checks.nvidia_machines import WHY, failing, having, logged
 
@@ -31,8 +31,8 @@ def mig(*modes: tuple[bool | None, tuple[str, ...] | None], **changes: Any) -> F
 
 SYMBOL = {"module": "nvidia_peermem", "text": "ib_register_peer_memory_client"}
 REFUSED = logged(
-    Event(kind="symbol-mismatch", text="nvidia_peermem: disagrees about version of symbol ...", what=SYMBOL),
-    Event(kind="unknown-symbol", text="nvidia_peermem: Unknown symbol ... (err -22)", what=SYMBOL),
+    LogEvent(kind="symbol-mismatch", text="nvidia_peermem: disagrees about version of symbol ...", what=SYMBOL),
+    LogEvent(kind="unknown-symbol", text="nvidia_peermem: Unknown symbol ... (err -22)", what=SYMBOL),
 )
 
 ILL = [

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from gpudoctor import catalogue
-from gpudoctor.causes import findings
-from gpudoctor.facts import Event, Facts, Node
-from gpudoctor.judge import Severity, judge, run
+from gpudoctor.check_engine import Severity, judge, run
+from gpudoctor.facts import DeviceNode, Facts, LogEvent
+from gpudoctor.root_causes import findings
 from tests.builders import ask, nvidia_host, plain_host
 from tests.checks.healthy_nvidia import B200, H100, hgx, several
 from tests.checks.nvidia_machines import WHY, having, logged
@@ -15,7 +15,7 @@ from tests.checks.nvidia_machines import WHY, having, logged
 NAME = "GPU 0 (NVIDIA H100 80GB HBM3)"
 GB200 = B200 | {"name": "NVIDIA GB200", "fabric_of_several": True}
 SWITCHES = ("0000:c1:00.0", "0000:c2:00.0")
-CHANNEL = Node(path="/dev/nvidia-caps-imex-channels/channel0", mode="666", error=None)
+CHANNEL = DeviceNode(path="/dev/nvidia-caps-imex-channels/channel0", mode="666", error=None)
 
 
 def board(**changes: Any) -> Facts:
@@ -39,7 +39,7 @@ def rack(changes: dict[str, Any] | None = None, **more: Any) -> Facts:
 
 def heat(*codes: tuple[int, str]) -> Facts:
     """A board with thermal events of its switches."""
-    events = [Event(kind="sxid", text=f"SXid {code} of {gpu}", gpu=gpu, code=code) for code, gpu in codes]
+    events = [LogEvent(kind="sxid", text=f"SXid {code} of {gpu}", gpu=gpu, code=code) for code, gpu in codes]
     return logged(*events, facts=hgx(H100, 2))
 
 

@@ -6,13 +6,13 @@ import pytest
 from msgspec.structs import replace
 
 from gpudoctor import catalogue
-from gpudoctor.facts import Facts, Process
-from gpudoctor.judge import Outcome, Severity, run
+from gpudoctor.check_engine import Outcome, Severity, run
+from gpudoctor.facts import Facts, GpuProcess
+from gpudoctor.fixes import system
+from gpudoctor.fixes.boot import kernel_parameter
 from gpudoctor.maybe import Unknown
-from gpudoctor.remedies import system
-from gpudoctor.remedies.boot import kernel_parameter
-from gpudoctor.subjects import frameworks, pairs
-from gpudoctor.tasks.shown import typed
+from gpudoctor.targets import frameworks, pairs
+from gpudoctor.tasks.as_typed import typed
 from tests.builders import FEDORA, card, change, framework, library, nvidia_host, plain_host, with_framework
 from tests.checks.amd_machines import amd_host
 from tests.checks.intel_machines import arc_host, xpu
@@ -28,8 +28,8 @@ from tests.checks.nvidia_machines import (
 )
 from tests.checks.test_link_health import links
 
-READS = Process(pid=42, name="python3", state="D")
-HELD = Process(pid=7, name="server", state="S")
+READS = GpuProcess(pid=42, name="python3", state="D")
+HELD = GpuProcess(pid=7, name="server", state="S")
 SWITCH = card(vendor="10de", device="22a3", role="switch", driver="nvidia-nvswitch")
 GONE = having(gpus=(), nvidia__nvml__count=0, nvidia__cuda__code=100)
 ASLEEP = having(versions("550.90.07", "550.107.02", "550.107.02"), pci__0__power_state="D3cold", gpus=())
@@ -37,7 +37,7 @@ NO_ROOM = event("uvm-hmm", "nvidia-uvm: request_free_mem_region() ... err -34")
 CLOSED = (*nodes("nvidiactl", "nvidia0", "nvidia-uvm"), *nodes("nvidia1", error="EACCES", mode="660"))
 
 
-def exclusive(*holders: tuple[Process, ...]) -> Facts:
+def exclusive(*holders: tuple[GpuProcess, ...]) -> Facts:
     """A node of a batch system: every GPU takes one process."""
     facts = nvidia_host(len(holders))
     for index, held in enumerate(holders):

@@ -5,15 +5,15 @@ from typing import Any
 import pytest
 
 from gpudoctor import catalogue
-from gpudoctor.facts import Facts, Process
-from gpudoctor.judge import run
+from gpudoctor.check_engine import run
+from gpudoctor.facts import Facts, GpuProcess
 from tests.builders import ask, nvidia_host, plain_host
 from tests.checks.healthy_nvidia import A100, H100, LOAD, several
 from tests.checks.nvidia_machines import WHY, having
 
 NAME = "GPU 0 (NVIDIA GeForce RTX 4090)"
 BIG = "GPU 0 (NVIDIA A100-SXM4-80GB)"
-SOME = (Process(pid=7, name="python3"),)
+SOME = (GpuProcess(pid=7, name="python3"),)
 
 
 def card(**changes: Any) -> Facts:

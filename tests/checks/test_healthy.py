@@ -3,17 +3,17 @@
 import pytest
 
 from gpudoctor import catalogue
-from gpudoctor.facts import Facts, Process, Thunderbolt
-from gpudoctor.judge import Outcome, judge
+from gpudoctor.check_engine import Outcome, judge
+from gpudoctor.facts import Facts, GpuProcess, Thunderbolt
+from gpudoctor.queries.gpu_requests import without_gpu
 from gpudoctor.report.build import build
-from gpudoctor.views.gpu_requests import without_gpu
 from tests.builders import host, nvidia_host
 from tests.checks import healthy_nvidia as nv
 from tests.checks.healthy_software import OTHERS
 from tests.checks.nvidia_machines import having
 
 CHECKS = catalogue.load()
-TRAINING = Process(pid=4242, memory=23 << 30, name="python3", user=1000, state="R")
+TRAINING = GpuProcess(pid=4242, memory=23 << 30, name="python3", user=1000, state="R")
 FULL = nv.LOAD | {"memory_used": 23 << 30, "processes": (TRAINING,)}
 KEPLER = {
     "device": "0ffe",

@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from gpudoctor import catalogue
-from gpudoctor.facts import Event, Facts, Repository
-from gpudoctor.judge import Outcome, judge
+from gpudoctor.check_engine import Outcome, judge
+from gpudoctor.facts import AmdRepository, Facts, LogEvent
 from gpudoctor.maybe import Unknown, known_or
 from gpudoctor.report.build import build
 from tests.builders import framework, live, plain_host, python
@@ -76,9 +76,9 @@ def asleep() -> Facts:
     return having(facts, amd__boards=told, host__platform="laptop", host__shm=SHM, pci__0__runtime_status="suspended")
 
 
-def line(kind: str, text: str, **what: str) -> Event:
+def line(kind: str, text: str, **what: str) -> LogEvent:
     """A line of the log about the first card."""
-    return Event(kind=kind, text=text, gpu="0000:01:00.0", what={"text": text} | what)
+    return LogEvent(kind=kind, text=text, gpu="0000:01:00.0", what={"text": text} | what)
 
 
 MACHINES = {
@@ -101,7 +101,9 @@ MACHINES = {
         amd_host(version="6.10.5", packages=(("amdgpu-dkms", "1:6.10.5.60304-2125197.24.04", "ii"),)), host__shm=SHM
     ),
     "AMD's repository of this release": having(
-        amd_host(repositories=(Repository(path="/r", address="https://repo.radeon.com/rocm/apt/7.2", suite="noble"),)),
+        amd_host(
+            repositories=(AmdRepository(path="/r", address="https://repo.radeon.com/rocm/apt/7.2", suite="noble"),)
+        ),
         host__shm=SHM,
     ),
     "sudo by a user who may compute": having(amd_host(opens_for_caller=True), host__shm=SHM),

@@ -4,31 +4,31 @@ from typing import Any
 
 import pytest
 
+from gpudoctor.check_engine import Check, Severity, run
 from gpudoctor.checks.host.disk_full import disk_full
 from gpudoctor.checks.host.memory_limit import memory_limit
 from gpudoctor.checks.host.out_of_memory_kills import out_of_memory_kills
 from gpudoctor.checks.host.shm_not_writable import shm_not_writable
 from gpudoctor.checks.host.shm_small import shm_small
-from gpudoctor.facts import Event, Facts, Folder
+from gpudoctor.facts import Facts, LogEvent, WritableDirectory
 from gpudoctor.facts.host import Shm
-from gpudoctor.judge import Check, Severity, run
 from gpudoctor.maybe import Unknown
 from tests.builders import ask, change, framework, nvidia_host, plain_host, with_framework
 
 WHY = Unknown("not to be seen")
 USUAL = Shm(size=32 << 30, free=32 << 30, mode="1777", writable=True)
 ROOM = (
-    Folder(path="/home/ada/.triton/cache", purpose="Triton", free=50 << 30, writable=True),
-    Folder(path="/home/ada/.cupy/kernel_cache", purpose="CuPy", free=1 << 20, writable=False),
-    Folder(path="/tmp", purpose="temporary files", free=50 << 30, writable=True),
+    WritableDirectory(path="/home/ada/.triton/cache", purpose="Triton", free=50 << 30, writable=True),
+    WritableDirectory(path="/home/ada/.cupy/kernel_cache", purpose="CuPy", free=1 << 20, writable=False),
+    WritableDirectory(path="/tmp", purpose="temporary files", free=50 << 30, writable=True),
 )
 TORCH = change(change(with_framework(framework()), "host.shm", USUAL), "host.folders", ROOM)
 PLAIN = change(change(plain_host(), "host.shm", Shm(size=1, mode="755", writable=False)), "host.folders", ROOM)
 
 
-def killed(*names: str) -> tuple[Event, ...]:
+def killed(*names: str) -> tuple[LogEvent, ...]:
     """Kernel messages about ended processes."""
-    return tuple(Event(kind="oom-kill", text=f"Killed process 7 ({n})", what={"process": n}) for n in names)
+    return tuple(LogEvent(kind="oom-kill", text=f"Killed process 7 ({n})", what={"process": n}) for n in names)
 
 
 @pytest.mark.parametrize(

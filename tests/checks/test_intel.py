@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from gpudoctor import catalogue
-from gpudoctor.facts import Event, Facts, KernelLog
-from gpudoctor.judge import Outcome, judge, run
+from gpudoctor.check_engine import Outcome, judge, run
+from gpudoctor.facts import Facts, KernelLog, LogEvent
 from gpudoctor.maybe import Unknown
 from tests.builders import ask, card, change, framework, live, nvidia_host, plain_host, with_framework
 from tests.checks.intel_machines import ARC, CLOSED, OPEN, STACK, UHD, arc_host, xpu
@@ -26,7 +26,7 @@ def verdicts(name: str, facts: Facts) -> list[tuple[str, str]]:
 
 
 def logged(kind: str, gpu: str = "0000:03:00.0") -> KernelLog:
-    return KernelLog(source="dmesg", events=(Event(kind=kind, text=f"i915: {kind}", gpu=gpu),))
+    return KernelLog(source="dmesg", events=(LogEvent(kind=kind, text=f"i915: {kind}", gpu=gpu),))
 
 
 QUIET = {

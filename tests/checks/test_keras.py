@@ -3,15 +3,15 @@
 import pytest
 
 from gpudoctor import catalogue
+from gpudoctor.check_engine import Check, judge
 from gpudoctor.checks.packages.keras_3_for_transformers import keras_3_for_transformers
 from gpudoctor.checks.packages.keras_backend_cpu import keras_backend_cpu
 from gpudoctor.checks.packages.keras_backend_missing import keras_backend_missing
 from gpudoctor.checks.tensorflow.legacy_keras_missing import legacy_keras_missing
 from gpudoctor.facts import Facts, Framework
-from gpudoctor.judge import Check, judge
 from gpudoctor.maybe import Unknown
 from gpudoctor.report.build import build
-from gpudoctor.subjects import OnPython
+from gpudoctor.targets import OnPython
 from tests.builders import change, framework, plain_host
 from tests.checks.environments import bare_python, blind, commands, environment, one, package, severity, torch
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from gpudoctor.check_engine import Severity, run
 from gpudoctor.checks.device.bar_unassigned import bar_unassigned
 from gpudoctor.checks.device.switched_off import switched_off
 from gpudoctor.checks.device.thunderbolt_unauthorized import thunderbolt_unauthorized
@@ -11,8 +12,7 @@ from gpudoctor.checks.device.wake_failed import wake_failed
 from gpudoctor.checks.driver.stopped_by_ibt import stopped_by_ibt
 from gpudoctor.checks.driver.suspend_refused import suspend_refused
 from gpudoctor.checks.driver.unknown_option import unknown_option
-from gpudoctor.facts import Event, Facts, Thunderbolt
-from gpudoctor.judge import Severity, run
+from gpudoctor.facts import Facts, LogEvent, Thunderbolt
 from gpudoctor.maybe import Unknown
 from tests.builders import ask, nvidia_host, plain_host
 from tests.checks.nvidia_machines import event, having
@@ -93,7 +93,7 @@ def test_suspend_refused() -> None:
     assert ask(suspend_refused, having(log__events=WHY)) == [("pass", "")]
 
 
-TYPO = Event(
+TYPO = LogEvent(
     kind="unknown-parameter",
     text="nvidia: unknown parameter 'NVreg_EnableGpuFirmwares' ignored",
     what={"module": "nvidia", "text": "NVreg_EnableGpuFirmwares"},
@@ -143,7 +143,7 @@ def test_what_the_kernel_says_of_windows_is_evidence_alone() -> None:
 def trapped(symbol: str, module: str | None = None, **changes: Any) -> Facts:
     """A machine whose kernel stopped a module."""
     what = {"text": symbol} | ({"module": module} if module else {})
-    line = Event(kind="ibt-trap", text=f"traps: Missing ENDBR: {symbol}", what=what)
+    line = LogEvent(kind="ibt-trap", text=f"traps: Missing ENDBR: {symbol}", what=what)
     return having(**({"log__events": (line,), "gpus": (), "nvidia__kernel__loaded": None} | changes))
 
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 
+from gpudoctor.check_engine import run
 from gpudoctor.checks.libraries.cudnn_pin_broken import cudnn_pin_broken
 from gpudoctor.checks.libraries.mixed_cuda_majors import mixed_cuda_majors
 from gpudoctor.checks.libraries.overlapping_wheels import overlapping_wheels
@@ -11,8 +12,7 @@ from gpudoctor.checks.libraries.shadowed_by_path import shadowed_by_path
 from gpudoctor.checks.libraries.system_cudnn_mixed import system_cudnn_mixed
 from gpudoctor.checks.libraries.wheel_incomplete import wheel_incomplete
 from gpudoctor.checks.libraries.wheel_missing import wheel_missing
-from gpudoctor.facts import Facts, Overlap, Unmet
-from gpudoctor.judge import run
+from gpudoctor.facts import Facts, FileOverlap, UnmetRequirement
 from gpudoctor.maybe import Unknown
 from tests.builders import change, host, live
 from tests.checks.environments import SITE, commands, environment, machine, need, one, package, severity, torch
@@ -96,7 +96,7 @@ def test_system_cudnn_mixed() -> None:
 
 
 def test_overlapping_wheels() -> None:
-    both = Overlap(packages=("nvidia-nccl-cu12", "nvidia-nccl-cu13"), files=("nvidia/nccl/lib/libnccl.so.2",))
+    both = FileOverlap(packages=("nvidia-nccl-cu12", "nvidia-nccl-cu13"), files=("nvidia/nccl/lib/libnccl.so.2",))
     wheels = (package("nvidia-nccl-cu12", "2.29.3"), package("nvidia-nccl-cu13", "2.29.7"))
     asks = package("torch", "2.12.0", requires=("nvidia-nccl-cu13==2.29.7; platform_system == 'Linux'",))
     facts = environment(torch("2.12.0"), packages=wheels, overlaps=(both,))
@@ -110,12 +110,12 @@ def test_overlapping_wheels() -> None:
     said = commands(overlapping_wheels, facts)
     assert "uninstall -y nvidia-nccl-cu12 nvidia-nccl-cu13" in said
     assert "install --force-reinstall nvidia-nccl-cu13==2.29.7" in said
-    others = Overlap(packages=("onnxruntime", "onnxruntime-gpu"), files=("onnxruntime/__init__.py",))
+    others = FileOverlap(packages=("onnxruntime", "onnxruntime-gpu"), files=("onnxruntime/__init__.py",))
     assert one(overlapping_wheels, environment(torch(), overlaps=(others,))) == ("pass", "")
 
 
 def test_wheel_missing() -> None:
-    lacks = Unmet(package="torch", version="2.6.0", requires="nvidia-cudnn-cu12==9.1.0.70")
+    lacks = UnmetRequirement(package="torch", version="2.6.0", requires="nvidia-cudnn-cu12==9.1.0.70")
     ill = torch("2.6.0", needs=(need("libcudnn.so.9"),), live=live(import_error="ImportError: libcudnn.so.9"))
     facts = environment(ill, unmet=(lacks,))
     expected = "PyTorch 2.6.0 requires nvidia-cudnn-cu12==9.1.0.70, which is not installed."
@@ -139,7 +139,7 @@ def test_wheel_incomplete() -> None:
 
 def pinned(found: str) -> Facts:
     """PyTorch 2.1 beside the cuDNN that JAX brought."""
-    broken = Unmet(package="torch", version="2.1.2", requires="nvidia-cudnn-cu12==8.9.2.26", found=found)
+    broken = UnmetRequirement(package="torch", version="2.1.2", requires="nvidia-cudnn-cu12==8.9.2.26", found=found)
     plugin = package("jax-cuda12-plugin", "0.4.33", requires=("nvidia-cudnn-cu12<10.0,>=9.1; extra == 'with-cuda'",))
     return environment(torch("2.1.2"), packages=(plugin,), unmet=(broken,))
 
@@ -163,7 +163,9 @@ def test_cudnn_pin_broken() -> None:
 
 def test_where_the_other_package_accepts_pytorchs_cudnn_it_gets_it_back() -> None:
     """TensorFlow asks for a range: what it brought was only the newest, and both work with PyTorch's."""
-    unmet = Unmet(package="torch", version="2.7.1", requires="nvidia-cudnn-cu12==9.5.1.17", found="9.12.0.46")
+    unmet = UnmetRequirement(
+        package="torch", version="2.7.1", requires="nvidia-cudnn-cu12==9.5.1.17", found="9.12.0.46"
+    )
     asks = ("nvidia-cudnn-cu12<10.0,>=9.3.0.75; extra == 'and-cuda'",)
     tensorflow = msgspec.structs.replace(package("tensorflow", "2.19.1"), requires=asks)
     (found,) = run(cudnn_pin_broken, environment(torch(), packages=(tensorflow,), unmet=(unmet,)))

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from gpudoctor import catalogue
-from gpudoctor.facts import Facts, Process, User
-from gpudoctor.judge import Severity, run
+from gpudoctor.check_engine import Severity, run
+from gpudoctor.facts import Facts, GpuProcess, User
 from tests.builders import ask, nvidia_host, plain_host
 from tests.checks.nvidia_machines import WHY, having
 
@@ -19,9 +19,9 @@ AT_WORK: dict[str, Any] = {
     "gpus__0__power": 420.0,
     "gpus__0__event_reasons": (),
 }
-SMALL = (Process(pid=42, name="python3", memory=23 << 30, state="S"),)
-ROOTS = (Process(pid=42, name="VLLM::EngineCor", memory=23 << 30, state="S", user=0),)
-OWN = (Process(pid=42, name="python3", memory=23 << 30, state="S", user=1000),)
+SMALL = (GpuProcess(pid=42, name="python3", memory=23 << 30, state="S"),)
+ROOTS = (GpuProcess(pid=42, name="VLLM::EngineCor", memory=23 << 30, state="S", user=0),)
+OWN = (GpuProcess(pid=42, name="python3", memory=23 << 30, state="S", user=1000),)
 
 
 def working(**changes: Any) -> Facts:
@@ -85,7 +85,7 @@ ILL = [
     ),
     (
         "health.stuck-process",
-        having(gpus__0__processes=(Process(pid=42, name="python3", state="D"),)),
+        having(gpus__0__processes=(GpuProcess(pid=42, name="python3", state="D"),)),
         f"Process 42 (python3) on {NAME} sleeps uninterruptibly in the kernel (state D) and keeps its memory.",
     ),
 ]

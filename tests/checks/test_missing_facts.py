@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 import tests.checks
-from gpudoctor import catalogue, judge
+from gpudoctor import catalogue, check_engine
+from gpudoctor.check_engine import About, Check, Outcome, Verdict
 from gpudoctor.facts import Facts
-from gpudoctor.judge import About, Check, Outcome, Verdict
 from tests.missing import Reads, fault, gaps, sentences
 
 EVERYTHING = os.environ.get("GPUDOCTOR_FUZZ") == "all"
@@ -33,7 +33,7 @@ def test_no_check_shows_that_a_fact_is_missing() -> None:
     for one, facts in pairs:
         with pytest.MonkeyPatch.context() as patch:
             reads = Reads(patch)
-            plain = judge.run(one, facts)
+            plain = check_engine.run(one, facts)
         verbatim = {text for verdict in plain for text, _ in sentences(verdict)}
         outcomes = tuple(verdict.outcome for verdict in plain)
         for gap in gaps(facts):
@@ -41,7 +41,7 @@ def test_no_check_shows_that_a_fact_is_missing() -> None:
             if gap.key not in reads.found or (case in done and not EVERYTHING):
                 continue
             done.add(case)
-            for what in _faults(judge.run(one, gap.in_(facts)), verbatim):
+            for what in _faults(check_engine.run(one, gap.in_(facts)), verbatim):
                 faults.setdefault((one.id, what), f"{one.id}: {what} ({gap})")
     assert len(done) > 5000
     assert list(faults.values()) == []
@@ -61,7 +61,7 @@ def _faults(verdicts: list[Verdict], verbatim: set[str]) -> Iterator[str]:
 def _problems() -> list[Pair]:
     """Each check with facts in which the tests of this folder let it find a problem: these tests are run."""
     found: dict[tuple[str, int], Pair] = {}
-    ask = judge._ask
+    ask = check_engine._ask
 
     def recorded(one: Check[Any], about: About, subject: Any) -> Verdict:
         verdict = ask(one, about, subject)
@@ -71,7 +71,7 @@ def _problems() -> list[Pair]:
         return verdict
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(judge, "_ask", recorded)
+        patch.setattr(check_engine, "_ask", recorded)
         for test, row in _tests():
             test(**row)
     return list(found.values())

@@ -3,9 +3,9 @@
 import pytest
 
 from gpudoctor import catalogue
+from gpudoctor.check_engine import judge, run
 from gpudoctor.checks.driver.mps_unreachable import mps_unreachable
 from gpudoctor.facts import Facts
-from gpudoctor.judge import judge, run
 from gpudoctor.maybe import Unknown
 from gpudoctor.report.build import build
 from tests.builders import ask, change, nvidia_host, plain_host

@@ -4,9 +4,9 @@ import msgspec
 import pytest
 
 from gpudoctor import catalogue
+from gpudoctor.check_engine import judge, run
 from gpudoctor.checks.device.no_gpu import no_gpu
 from gpudoctor.facts import Cluster, Facts, Package
-from gpudoctor.judge import judge, run
 from gpudoctor.maybe import Unknown
 from gpudoctor.report.build import build
 from tests.builders import ask, change, framework, host, live, nvidia_host, plain_host, with_framework

@@ -13,7 +13,7 @@ from gpudoctor.checks.onnxruntime.import_hangs import import_hangs
 from gpudoctor.checks.onnxruntime.libraries_not_found import libraries_not_found
 from gpudoctor.checks.onnxruntime.no_gpu import no_gpu
 from gpudoctor.checks.onnxruntime.wrong_cuda_major import wrong_cuda_major
-from gpudoctor.facts import Framework, Library
+from gpudoctor.facts import DriverLibrary, Framework
 from gpudoctor.maybe import Unknown
 from tests.builders import framework, live, plain_host, with_framework
 from tests.checks.environments import (
@@ -55,7 +55,7 @@ def test_both_packages() -> None:
 
 def test_wrong_cuda_major() -> None:
     ill = ort("1.18.0", cuda="11.8", needs=(need("libcublasLt.so.11"),), live=blind())
-    there = Library(soname="libcublasLt.so.12", path="/usr/local/cuda-12.1/lib64/libcublasLt.so.12", real="/x")
+    there = DriverLibrary(soname="libcublasLt.so.12", path="/usr/local/cuda-12.1/lib64/libcublasLt.so.12", real="/x")
     facts = environment(ill, facts=machine("12.1", change_toolkits(libraries=(there,))))
     expected = (
         "ONNX Runtime 1.18.0 is built for CUDA 11 and needs libcublasLt.so.11; installed is only libcublasLt.so.12: "

@@ -3,6 +3,7 @@
 import pytest
 
 from gpudoctor import catalogue
+from gpudoctor.check_engine import judge
 from gpudoctor.checks.jax.several_plugins import several_plugins
 from gpudoctor.checks.libraries.pin_broken import pin_broken
 from gpudoctor.checks.packages.builds_overwrite import builds_overwrite
@@ -14,11 +15,10 @@ from gpudoctor.checks.packages.other_apex import other_apex
 from gpudoctor.checks.packages.paddle_cpu import paddle_cpu
 from gpudoctor.checks.packages.torchcodec_mismatch import torchcodec_mismatch
 from gpudoctor.checks.packages.triton_mismatch import triton_mismatch
-from gpudoctor.facts import Extension, Facts, Overlap, Unmet
-from gpudoctor.judge import judge
+from gpudoctor.facts import Extension, Facts, FileOverlap, UnmetRequirement
 from gpudoctor.maybe import Unknown
+from gpudoctor.queries.extensions import built_for
 from gpudoctor.report.build import build
-from gpudoctor.views.extensions import built_for
 from tests.builders import change, framework, live, plain_host
 from tests.checks.environments import (
     PASCAL,
@@ -176,7 +176,7 @@ def test_torchcodec() -> None:
 
 
 def triton(found: str, facts: Facts | None = None) -> Facts:
-    broken = Unmet(package="torch", version="2.7.1", requires="triton==3.3.1", found=found)
+    broken = UnmetRequirement(package="torch", version="2.7.1", requires="triton==3.3.1", found=found)
     return environment(torch(), packages=(package("triton", found),), unmet=(broken,), facts=facts)
 
 
@@ -202,7 +202,7 @@ def test_apex() -> None:
 
 
 def pinned(found: str | None, wheel: str = "nvidia-nvjitlink-cu12", error: str | None = None) -> Facts:
-    broken = Unmet(package="torch", version="2.7.1", requires=f"{wheel}==12.6.85", found=found)
+    broken = UnmetRequirement(package="torch", version="2.7.1", requires=f"{wheel}==12.6.85", found=found)
     return environment(torch(live=blind(import_error=error) if error else live()), unmet=(broken,))
 
 
@@ -226,7 +226,7 @@ def test_pin_broken() -> None:
 
 
 def both(*names: str, facts: Facts | None = None) -> Facts:
-    overlap = Overlap(packages=tuple(sorted(names)), files=(f"{names[0]}/__init__.py",))
+    overlap = FileOverlap(packages=tuple(sorted(names)), files=(f"{names[0]}/__init__.py",))
     packages = tuple(package(name, "1.9.0") for name in names)
     return environment(packages=packages, overlaps=(overlap,), facts=facts)
 

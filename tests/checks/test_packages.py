@@ -4,22 +4,22 @@ from typing import Any
 
 import pytest
 
+from gpudoctor.check_engine import run
 from gpudoctor.checks.packages.bitsandbytes_no_binary import bitsandbytes_no_binary
 from gpudoctor.checks.packages.built_for_another_torch import built_for_another_torch
 from gpudoctor.checks.packages.ctranslate2_cudnn import ctranslate2_cudnn
 from gpudoctor.checks.packages.extension_abi import extension_abi
 from gpudoctor.checks.packages.torchvision_mismatch import torchvision_mismatch
-from gpudoctor.facts import Extension, Facts, Unmet
-from gpudoctor.judge import run
+from gpudoctor.facts import Extension, Facts, UnmetRequirement
 from gpudoctor.maybe import Unknown
-from gpudoctor.views.extensions import abi
+from gpudoctor.queries.extensions import abi
 from tests.builders import change
 from tests.checks.environments import SITE, commands, environment, one, package, torch, verifies
 
 
 def test_torchvision_mismatch() -> None:
     vision = package("torchvision", "0.19.1", requires=("numpy", "torch==2.4.1"))
-    broken = Unmet(package="torchvision", version="0.19.1", requires="torch==2.4.1", found="2.5.1")
+    broken = UnmetRequirement(package="torchvision", version="0.19.1", requires="torch==2.4.1", found="2.5.1")
     facts = environment(torch("2.5.1", cuda="12.4"), packages=(vision,), unmet=(broken,))
     expected = "torchvision 0.19.1 requires torch==2.4.1; installed is PyTorch 2.5.1: a mismatch."
     assert one(torchvision_mismatch, facts) == ("problem", expected)
@@ -148,7 +148,7 @@ def test_an_extension_is_loaded_to_verify(file: str, code: str) -> None:
 
 
 def test_built_for_another_torch() -> None:
-    broken = Unmet(package="xformers", version="0.0.29", requires="torch==2.6.0", found="2.7.1")
+    broken = UnmetRequirement(package="xformers", version="0.0.29", requires="torch==2.6.0", found="2.7.1")
     facts = environment(torch(), packages=(package("xformers", "0.0.29", requires=("torch==2.6.0",)),), unmet=(broken,))
     expected = "xformers 0.0.29 requires torch==2.6.0; installed is torch 2.7.1."
     assert one(built_for_another_torch, facts) == ("problem", expected)

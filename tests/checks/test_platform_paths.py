@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from gpudoctor.check_engine import Severity, run
 from gpudoctor.checks.host.address_space_limit import address_space_limit
 from gpudoctor.checks.host.far_cpus import far_cpus
 from gpudoctor.checks.host.memlock_small import memlock_small
@@ -11,7 +12,6 @@ from gpudoctor.checks.host.numa_balancing import numa_balancing
 from gpudoctor.checks.link.pcie_errors import pcie_errors
 from gpudoctor.checks.link.peers_redirected import peers_redirected
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Severity, run
 from gpudoctor.maybe import Unknown
 from tests.builders import ask, nvidia_host, plain_host
 from tests.checks.nvidia_machines import having

@@ -6,11 +6,11 @@ from gpudoctor.checks.python.interpreter_broken import interpreter_broken
 from gpudoctor.checks.python.numpy_2 import numpy_2
 from gpudoctor.checks.python.shadowed_module import shadowed_module
 from gpudoctor.checks.python.user_site_leaks import user_site_leaks
-from gpudoctor.child import Ended
+from gpudoctor.child import ChildResult
 from gpudoctor.facts import Remnant, Shadow
 from gpudoctor.machine import OUT_OF_TIME
 from gpudoctor.maybe import Unknown
-from gpudoctor.probes.python_interpreter import _failure
+from gpudoctor.probes.python.interpreter import _failure
 from tests.builders import change, plain_host, with_framework
 from tests.checks.environments import SITE, commands, environment, one, package, severity, torch
 
@@ -27,7 +27,7 @@ def test_interpreter_broken() -> None:
 
 def test_an_interpreter_that_nobody_had_time_to_ask_is_unknown() -> None:
     """The probe's own sentence: an examination that ended early says nothing about the environment."""
-    ended = Ended(argv=("/opt/env/bin/python",), missing=OUT_OF_TIME)
+    ended = ChildResult(argv=("/opt/env/bin/python",), missing=OUT_OF_TIME)
     facts = environment(error=_failure("/opt/env/bin/python", ended, 5.0))
     assert one(interpreter_broken, facts)[0] == "unknown"
 

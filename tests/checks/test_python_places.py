@@ -3,13 +3,13 @@
 import pytest
 
 from gpudoctor import catalogue
+from gpudoctor.check_engine import judge
 from gpudoctor.checks.cuda.nvvm_missing import nvvm_missing
 from gpudoctor.checks.python.conda_and_pip import conda_and_pip
 from gpudoctor.checks.python.environment_moved import environment_moved
 from gpudoctor.checks.python.framework_elsewhere import framework_elsewhere
 from gpudoctor.facts import CondaPackage, Facts
 from gpudoctor.facts.python import Elsewhere
-from gpudoctor.judge import judge
 from gpudoctor.maybe import Unknown
 from gpudoctor.report.build import build
 from tests.builders import change, plain_host

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from gpudoctor.catalogue import load
-from gpudoctor.causes import findings
+from gpudoctor.check_engine import judge, run
 from gpudoctor.checks.cupy.driver_too_old import driver_too_old as cupy_driver
 from gpudoctor.checks.jax.driver_too_old import driver_too_old as jax_driver
 from gpudoctor.checks.onnxruntime.driver_too_old import driver_too_old as onnxruntime_driver
@@ -22,8 +22,8 @@ from gpudoctor.checks.pytorch.no_gpu import no_gpu
 from gpudoctor.checks.pytorch.wrong_vendor import wrong_vendor
 from gpudoctor.checks.tensorflow.driver_too_old import driver_too_old as tensorflow_driver
 from gpudoctor.facts import CondaPackage, CudaDevice, Facts, Gpu
-from gpudoctor.judge import judge, run
 from gpudoctor.maybe import Unknown
+from gpudoctor.root_causes import findings
 from tests.builders import change, framework, host, live, nvidia_host, plain_host, with_framework
 from tests.checks.environments import (
     A100,

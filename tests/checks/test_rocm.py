@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from gpudoctor.check_engine import Check, run
 from gpudoctor.checks.rocm.dkms_build_failed import dkms_build_failed
 from gpudoctor.checks.rocm.gfx_not_in_wheel import gfx_not_in_wheel
 from gpudoctor.checks.rocm.half_installed import half_installed
@@ -17,8 +18,7 @@ from gpudoctor.checks.rocm.override_left_on import override_left_on
 from gpudoctor.checks.rocm.override_of_another_isa import override_of_another_isa
 from gpudoctor.checks.rocm.pcie_atomics import pcie_atomics
 from gpudoctor.checks.rocm.render_node_closed import render_node_closed
-from gpudoctor.facts import Dkms, Event, Facts
-from gpudoctor.judge import Check, run
+from gpudoctor.facts import Dkms, Facts, LogEvent
 from gpudoctor.maybe import Unknown
 from tests.builders import ask, change, gpu, nvidia_host
 from tests.checks.amd_machines import IGPU, RADEON, VIDEO, amd_host, kfd, render
@@ -39,7 +39,9 @@ ALL: tuple[Check[Any], ...] = (
     render_node_closed,
 )
 WHY = Unknown("not to be seen")
-ATOMICS = Event(kind="amdgpu-atomics", text="kfd: skipped device 1002:67df, PCI rejects atomics", what={"code": "67df"})
+ATOMICS = LogEvent(
+    kind="amdgpu-atomics", text="kfd: skipped device 1002:67df, PCI rejects atomics", what={"code": "67df"}
+)
 OVERRIDE = "HSA_OVERRIDE_GFX_VERSION"
 
 

@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from gpudoctor.check_engine import Check, Severity, run
 from gpudoctor.checks.rocm.bad_pages import bad_pages
 from gpudoctor.checks.rocm.fewer_gpus import fewer_gpus
 from gpudoctor.checks.rocm.hangs import hangs
@@ -20,8 +21,7 @@ from gpudoctor.checks.rocm.partitions_missing import partitions_missing
 from gpudoctor.checks.rocm.reset_failed import reset_failed
 from gpudoctor.checks.rocm.small_bar import small_bar
 from gpudoctor.checks.rocm.uncorrectable_errors import uncorrectable_errors
-from gpudoctor.facts import Event, Facts
-from gpudoctor.judge import Check, Severity, run
+from gpudoctor.facts import Facts, LogEvent
 from gpudoctor.maybe import Unknown
 from tests.builders import ask, change, live, nvidia_host
 from tests.checks.amd_machines import IGPU, RADEON, amd_host, instinct_node
@@ -57,15 +57,15 @@ def severity(check: Check[Any], facts: Facts) -> Severity:
     return next(verdict.severity for verdict in run(check, facts) if verdict.problem)
 
 
-def told(kind: str, text: str, gpu: str | None = FIRST, **parts: Any) -> Event:
+def told(kind: str, text: str, gpu: str | None = FIRST, **parts: Any) -> LogEvent:
     """A line of the log, with what it names."""
     what = {name: str(part) for name, part in parts.items() if name != "code"}
-    return Event(
+    return LogEvent(
         kind=kind, text=f"amdgpu {gpu or ''}: {text}", gpu=gpu, code=parts.get("code"), what={"text": text} | what
     )
 
 
-def logged(*events: Event, facts: Facts | None = None) -> Facts:
+def logged(*events: LogEvent, facts: Facts | None = None) -> Facts:
     """A machine with these lines in its log."""
     return change(facts or amd_host(), "log.events", events)
 

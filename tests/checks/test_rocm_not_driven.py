@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from gpudoctor.check_engine import Severity
 from gpudoctor.checks.rocm.not_driven import not_driven
-from gpudoctor.facts import Event, Facts
-from gpudoctor.judge import Severity
+from gpudoctor.facts import Facts, LogEvent
 from gpudoctor.maybe import Unknown
 from tests.builders import ask, change
 from tests.checks.amd_machines import IGPU, RADEON, amd_host
@@ -16,7 +16,7 @@ from tests.checks.test_rocm_cards import TWO, WORN, logged, severity, told
 WHY = Unknown("not to be seen")
 
 
-def undriven(gfx: str = "gfx1201", *events: Event, **changes: Any) -> Facts:
+def undriven(gfx: str = "gfx1201", *events: LogEvent, **changes: Any) -> Facts:
     """A card that amdgpu gave up."""
     facts = change(amd_host((card(gfx),), boards=(), **changes), "pci.0.driver", None)
     return logged(*events, facts=change(facts, "gpus", ()))

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from gpudoctor.check_engine import Check, Severity, run
 from gpudoctor.checks.rocm.debugging_left_on import debugging_left_on
 from gpudoctor.checks.rocm.driver_pair_untested import driver_pair_untested
 from gpudoctor.checks.rocm.gfx_not_in_wheel import gfx_not_in_wheel
@@ -13,8 +14,7 @@ from gpudoctor.checks.rocm.pcie_atomics import pcie_atomics
 from gpudoctor.checks.rocm.repository_of_another_release import repository_of_another_release
 from gpudoctor.checks.rocm.wsl_runtime import wsl_runtime
 from gpudoctor.checks.rocm.xnack_without_kernels import xnack_without_kernels
-from gpudoctor.facts import Distribution, Dkms, Event, Facts, Repository
-from gpudoctor.judge import Check, Severity, run
+from gpudoctor.facts import AmdRepository, Distribution, Dkms, Facts, LogEvent
 from gpudoctor.maybe import Unknown
 from tests.builders import ask, change, framework, library, live, nvidia_host, plain_host, python
 from tests.checks.amd_machines import IGPU, RADEON, amd_host, kfd
@@ -27,7 +27,7 @@ LIST = "/etc/apt/sources.list.d/rocm.list"
 def apt(*suites: str) -> Facts:
     """Ubuntu 24.04 with AMD's repository for these suites."""
     found = tuple(
-        Repository(path=LIST, address=f"https://repo.radeon.com/rocm/apt/{n}", suite=s) for n, s in enumerate(suites)
+        AmdRepository(path=LIST, address=f"https://repo.radeon.com/rocm/apt/{n}", suite=s) for n, s in enumerate(suites)
     )
     return amd_host(repositories=found)
 
@@ -35,7 +35,7 @@ def apt(*suites: str) -> Facts:
 def rpm(address: str, version: str, identity: str = "rhel") -> Facts:
     """RHEL or a rebuild of it, with one of AMD's repositories."""
     own = Distribution(id=identity, like=("fedora",), version=version, codename=None, name=f"Linux {version}")
-    one = Repository(path="/etc/yum.repos.d/rocm.repo", address=address)
+    one = AmdRepository(path="/etc/yum.repos.d/rocm.repo", address=address)
     return change(amd_host(repositories=(one,)), "host.distribution", own)
 
 
@@ -253,7 +253,7 @@ def test_wsl_fixes_begin_with_what_is_missing() -> None:
     assert commands(wsl_runtime, windows(rocdxg=False))[0] == "sudo ldconfig"
 
 
-REJECTED = Event(kind="module-rejected", text="Loading of module with unavailable key is rejected")
+REJECTED = LogEvent(kind="module-rejected", text="Loading of module with unavailable key is rejected")
 
 
 def refused(**changes: Any) -> Facts:
@@ -312,7 +312,7 @@ def test_a_card_without_kernels_beside_one_with_them() -> None:
 )
 def test_atomics_that_newer_firmware_does_without(text: str, code: int | None, device: str, firmware: bool) -> None:
     what = {} if code else {"code": device.partition(":")[2]}
-    facts = change(amd_host(), "log.events", (Event(kind="amdgpu-atomics", text=text, code=code, what=what),))
+    facts = change(amd_host(), "log.events", (LogEvent(kind="amdgpu-atomics", text=text, code=code, what=what),))
     assert device in ask(pcie_atomics, facts)[0][1]
     assert (commands(pcie_atomics, facts)[0] == "sudo apt-get install linux-firmware") is firmware
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from gpudoctor.check_engine import Severity, run
 from gpudoctor.checks.libraries.rocm_shadowed import rocm_shadowed
 from gpudoctor.facts import Facts, Need
-from gpudoctor.judge import Severity, run
 from gpudoctor.maybe import Unknown
 from tests.builders import ask, change, framework, live, nvidia_host, with_framework
 from tests.checks.amd_machines import amd_host

@@ -4,8 +4,8 @@ import msgspec
 import pytest
 
 from gpudoctor import catalogue
+from gpudoctor.check_engine import judge
 from gpudoctor.facts import Facts, Remnant, Shadow
-from gpudoctor.judge import judge
 from gpudoctor.report.build import build
 from tests.builders import change
 from tests.checks.amd_machines import amd_host, kfd

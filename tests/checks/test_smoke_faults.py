@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from gpudoctor import catalogue
-from gpudoctor.facts import Facts, Process
-from gpudoctor.judge import judge
+from gpudoctor.check_engine import judge
+from gpudoctor.facts import Facts, GpuProcess
 from gpudoctor.maybe import Unknown
 from gpudoctor.report.build import build
 from tests.builders import framework, live
@@ -197,7 +197,7 @@ def test_every_check_has_a_planted_fault() -> None:
             having(
                 fault("matmul bf16", outcome="failed", error="out-of-memory", says="CUDA out of memory."),
                 gpus__0__memory_used=79 << 30,
-                gpus__0__processes=(Process(pid=7, name="vllm", memory=78 << 30, user=0, state="S"),),
+                gpus__0__processes=(GpuProcess(pid=7, name="vllm", memory=78 << 30, user=0, state="S"),),
             ),
             "health.memory-held",
             "smoke.out-of-memory",

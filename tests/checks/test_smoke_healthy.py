@@ -3,8 +3,8 @@
 import pytest
 
 from gpudoctor import catalogue
+from gpudoctor.check_engine import Outcome, judge
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Outcome, judge
 from gpudoctor.maybe import Unknown
 from gpudoctor.report.build import build
 from tests.checks import smoke_machines as m

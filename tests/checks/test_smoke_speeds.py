@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from gpudoctor import catalogue
+from gpudoctor.check_engine import Check, run
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Check, run
 from tests.builders import ask
 from tests.checks import smoke_machines as m
 from tests.checks.nvidia_machines import having

@@ -18,7 +18,7 @@ from gpudoctor.checks.tensorflow.no_gpu import no_gpu
 from gpudoctor.checks.tensorflow.placeholder import placeholder
 from gpudoctor.checks.tensorflow.several_packages import several_packages
 from gpudoctor.checks.tensorflow.wrong_cuda_major import wrong_cuda_major
-from gpudoctor.facts import Framework, Library, Overlap
+from gpudoctor.facts import DriverLibrary, FileOverlap, Framework
 from gpudoctor.maybe import Unknown
 from tests.builders import framework, live, plain_host, with_framework
 from tests.checks.environments import (
@@ -79,7 +79,9 @@ def test_libraries_not_found() -> None:
 
 def test_wrong_cuda_major() -> None:
     ill = tf("2.13.1", cuda="11.8", needs=(need("libcudart.so.11.0"),), live=blind())
-    there = Library(soname="libcudart.so.12", path="/usr/local/cuda/lib64/libcudart.so.12", real="/x", kind="toolkit")
+    there = DriverLibrary(
+        soname="libcudart.so.12", path="/usr/local/cuda/lib64/libcudart.so.12", real="/x", kind="toolkit"
+    )
     facts = environment(ill, facts=machine(toolkits=change_toolkits(libraries=(there,))))
     expected = (
         "TensorFlow 2.13.1 is built for CUDA 11 (11.8) and needs libcudart.so.11.0; installed is only "
@@ -157,7 +159,7 @@ def test_placeholder() -> None:
 
 
 def test_several_packages() -> None:
-    both = Overlap(packages=("tensorflow", "tensorflow-cpu"), files=("tensorflow/__init__.py",))
+    both = FileOverlap(packages=("tensorflow", "tensorflow-cpu"), files=("tensorflow/__init__.py",))
     ill = tf(others=(("tensorflow-cpu", "2.19.1"),))
     facts = environment(ill, overlaps=(both,))
     expected = "tensorflow and tensorflow-cpu are both installed and overwrite each other's files."

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from gpudoctor.check_engine import run
 from gpudoctor.checks.cuda.triton_ptxas_too_old import triton_ptxas_too_old
 from gpudoctor.facts import Facts, Nvcc, Package
-from gpudoctor.judge import run
 from gpudoctor.maybe import Unknown
 from tests.builders import ask, change
 from tests.checks.healthy_nvidia import spark

@@ -5,14 +5,14 @@ from typing import Any
 import msgspec
 import pytest
 
+from gpudoctor.check_engine import Severity, run
 from gpudoctor.checks.driver.proprietary_module_unsupported import proprietary_module_unsupported
 from gpudoctor.checks.health.spark_held_down import spark_held_down
 from gpudoctor.checks.health.unified_memory_exhausted import unified_memory_exhausted
 from gpudoctor.checks.host.out_of_memory_kills import out_of_memory_kills
 from gpudoctor.checks.pytorch.arch_missing import arch_missing
 from gpudoctor.checks.pytorch.cpu_build import cpu_build
-from gpudoctor.facts import Event, Facts, Framework
-from gpudoctor.judge import Severity, run
+from gpudoctor.facts import Facts, Framework, LogEvent
 from gpudoctor.knowledge import jetson
 from gpudoctor.maybe import Unknown
 from tests.builders import ask, framework, live, python
@@ -153,7 +153,7 @@ def test_unified_memory_exhausted(facts: Facts, outcome: str) -> None:
 
 
 def test_memory_that_the_gpu_takes_is_main_memory_here() -> None:
-    killed = Event(kind="oom-kill", text="Killed process 7 (python3)", what={"process": "python3"})
+    killed = LogEvent(kind="oom-kill", text="Killed process 7 (python3)", what={"process": "python3"})
     (verdict,) = run(out_of_memory_kills, having(nv.spark(), log__events=(killed,)))
     assert verdict.problem is not None
     assert "what a model takes on the GPU counts" in str(verdict.problem.cause)

@@ -3,13 +3,13 @@
 import pytest
 
 from gpudoctor import catalogue
-from gpudoctor.facts import Facts, Group, Host, KernelLog, Node, User
-from gpudoctor.judge import Outcome, judge
+from gpudoctor.check_engine import Outcome, judge
+from gpudoctor.facts import DeviceNode, Facts, Host, KernelLog, User, UserGroup
 from tests.builders import change, framework, host, live, nvidia_host, plain_host, with_framework
 from tests.checks.amd_machines import amd_host
 
 CHECKS = catalogue.load()
-USER = User(uid=1000, name="a", groups=(Group(gid=1000),), known_groups=(Group(gid=44, name="video"),))
+USER = User(uid=1000, name="a", groups=(UserGroup(gid=1000),), known_groups=(UserGroup(gid=44, name="video"),))
 
 
 def problems(facts: Facts) -> list[str]:
@@ -65,7 +65,7 @@ def test_wsl_checks_are_not_asked_off_wsl() -> None:
 
 
 def test_a_sick_machine_of_one_vendor_gets_no_word_about_the_other() -> None:
-    closed = (Node(path="/dev/kfd", mode="660", uid=0, gid=110, error="EACCES"),)
+    closed = (DeviceNode(path="/dev/kfd", mode="660", uid=0, gid=110, error="EACCES"),)
     sick = change(change(amd_host(), "host.user", USER), "amd.kfd", closed)
     assert not {i for i in problems(sick) if i.split(".")[0] in {"driver", "fabric", "mig"}}
     gone = change(nvidia_host(), "nvidia.kernel.loaded", None)

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from gpudoctor.check_engine import Check, run
 from gpudoctor.checks.visibility.cuda_duplicates import cuda_duplicates
 from gpudoctor.checks.visibility.cuda_hides_all import cuda_hides_all
 from gpudoctor.checks.visibility.cuda_out_of_range import cuda_out_of_range
@@ -13,7 +14,6 @@ from gpudoctor.checks.visibility.hip_out_of_range import hip_out_of_range
 from gpudoctor.checks.visibility.hip_selects_integrated import hip_selects_integrated
 from gpudoctor.checks.visibility.rocr_and_hip import rocr_and_hip
 from gpudoctor.facts import Facts, Gpu
-from gpudoctor.judge import Check, run
 from gpudoctor.maybe import Unknown
 from tests.builders import ask, change, gpu, nvidia_host
 from tests.checks.amd_machines import IGPU, amd_host

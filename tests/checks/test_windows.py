@@ -7,9 +7,20 @@ from typing import Any
 import pytest
 
 from gpudoctor import catalogue
-from gpudoctor.facts import Adapter, Distribution, Facts, Framework, Kernel, Live, Nt, Nvidia, Nvml, Package
-from gpudoctor.judge import Outcome, judge, run
-from gpudoctor.knowledge import nt
+from gpudoctor.check_engine import Outcome, judge, run
+from gpudoctor.facts import (
+    Adapter,
+    Distribution,
+    Facts,
+    Framework,
+    Kernel,
+    LiveFramework,
+    Nvidia,
+    Nvml,
+    Package,
+    Windows,
+)
+from gpudoctor.knowledge import windows as nt
 from gpudoctor.maybe import Unknown
 from gpudoctor.report.build import build
 from tests.builders import ask, card, change, framework, gpu, host, live, plain_host, python
@@ -46,7 +57,7 @@ def windows(*frameworks: Framework, packages: tuple[str, ...] = (), **changes: A
     facts = plain_host(
         host=host(system="Windows", distribution=WINDOWS, kernel=Kernel(release="10.0.26100")), pci=(card(), UHD_CARD), gpus=(gpu(),), pythons=(own,),
         nvidia=Nvidia(nvml=Nvml(code=0, driver_version="552.22", cuda_version="12.4", count=1)),
-        nt=Nt(adapters=(RTX, UHD, REMOTE), long_paths=False, vc_runtime="14.44.35211"),
+        nt=Windows(adapters=(RTX, UHD, REMOTE), long_paths=False, vc_runtime="14.44.35211"),
     )  # fmt: skip
     for path, value in changes.items():
         facts = change(facts, path.replace("__", "."), value)
@@ -80,7 +91,7 @@ JAX = framework("jax", "0.7.0", variant="cpu", cuda=None, plugin=None, archs=(),
 @pytest.mark.parametrize(
     "facts",
     [windows(CUDA), windows(), plain_pc(CPU), plain_pc(TENSORFLOW), plain_pc(JAX), plain_pc(), radeon_pc(),
-     windows(CUDA, TENSORFLOW), windows(nt=Nt())],
+     windows(CUDA, TENSORFLOW), windows(nt=Windows())],
 )  # fmt: skip
 def test_a_healthy_pc_hears_nothing(facts: Facts) -> None:
     assert problems(facts) == []
@@ -163,7 +174,7 @@ ERROR = 'OSError: [WinError 126] The specified module could not be found. Error 
 
 def failed(dll: str, version: str = "2.9.1+cpu", error: str = ERROR) -> Framework:
     return framework(version=version, variant="cpu", cuda=None, archs=(),
-                     live=Live(stage="import", import_error=error.format(dll)))  # fmt: skip
+                     live=LiveFramework(stage="import", import_error=error.format(dll)))  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from gpudoctor import catalogue
-from gpudoctor.causes import findings
+from gpudoctor.check_engine import Check, Severity, judge, run
 from gpudoctor.checks.wsl.access_blocked import access_blocked
 from gpudoctor.checks.wsl.host_files_incomplete import host_files_incomplete
 from gpudoctor.checks.wsl.library_too_old import library_too_old
@@ -14,9 +14,9 @@ from gpudoctor.checks.wsl.no_cgroups import no_cgroups
 from gpudoctor.checks.wsl.no_dxg import no_dxg
 from gpudoctor.checks.wsl.smi_not_on_path import smi_not_on_path
 from gpudoctor.checks.wsl.version_1 import version_1
-from gpudoctor.facts import ContainerHost, Facts, Node, Windows
-from gpudoctor.judge import Check, Severity, judge, run
+from gpudoctor.facts import ContainerHost, DeviceNode, Facts, Wsl
 from gpudoctor.maybe import Unknown
+from gpudoctor.root_causes import findings
 from tests.builders import ask, change, framework, library, nvidia_host, plain_host, with_framework
 
 ALL: tuple[Check[Any], ...] = (
@@ -43,7 +43,7 @@ def wsl(**changes: Any) -> Facts:
         "host.kernel.release": "5.15.167.4-microsoft-standard-WSL2",
         "host.environment": {"WSL_DISTRO_NAME": "Ubuntu", "PATH": f"/usr/bin:{LIB}"},
         "nvidia.kernel.loaded": None,
-        "nvidia.kernel.nodes": (Node(path="/dev/dxg", mode="666", error=None),),
+        "nvidia.kernel.nodes": (DeviceNode(path="/dev/dxg", mode="666", error=None),),
         "nvidia.kernel.packages": (),
         "nvidia.kernel.wsl_drivers": STORE,
         "nvidia.kernel.dxgdmal": True,
@@ -51,7 +51,7 @@ def wsl(**changes: Any) -> Facts:
         "nvidia.nvml.libraries": (wsl_library("libnvidia-ml.so.1"),),
         "nvidia.nvml.smi": f"{LIB}/nvidia-smi",
         "containers": ContainerHost(docker=None, no_cgroups=None),
-        "windows": Windows(gpu=True, ldconfig=True),
+        "windows": Wsl(gpu=True, ldconfig=True),
     }
     for path, value in (plain | {k.replace("__", "."): v for k, v in changes.items()}).items():
         facts = change(facts, path, value)

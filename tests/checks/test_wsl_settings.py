@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 
 from gpudoctor import catalogue
+from gpudoctor.check_engine import judge, run
 from gpudoctor.checks.wsl.gpu_disabled import gpu_disabled
 from gpudoctor.checks.wsl.kernel_too_old import kernel_too_old
 from gpudoctor.checks.wsl.libraries_off_path import libraries_off_path
 from gpudoctor.checks.wsl.memory_small import memory_small
-from gpudoctor.facts import Facts, Windows
-from gpudoctor.judge import judge, run
+from gpudoctor.facts import Facts, Wsl
 from gpudoctor.maybe import Unknown
 from gpudoctor.report.build import build
 from tests.builders import ask, change, library, nvidia_host
@@ -28,7 +28,7 @@ def off(why: str = "not on the loader's path", soname: str = "libcuda.so.1") -> 
 
 def settings(gpu: object = True, ldconfig: object = True, **changes: Any) -> Facts:
     """WSL 2 with these settings in /etc/wsl.conf."""
-    return change(wsl(**changes), "windows", Windows(gpu=gpu, ldconfig=ldconfig))  # type: ignore[arg-type]
+    return change(wsl(**changes), "windows", Wsl(gpu=gpu, ldconfig=ldconfig))  # type: ignore[arg-type]
 
 
 def roots(facts: Facts) -> dict[str, str]:

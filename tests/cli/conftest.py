@@ -7,15 +7,15 @@ import msgspec
 import pytest
 
 from gpudoctor import catalogue
-from gpudoctor.fleet.running import engines
+from gpudoctor.fleet.runner import engines
 from tests.builders import nvidia_host
 from tests.cli import Ran, main
-from tests.fleet.running import local
+from tests.fleet.runner import local
 
 HEAD = """
-from gpudoctor.judge import Fix, Severity, check
+from gpudoctor.check_engine import Fix, Severity, check
 from gpudoctor.maybe import Unknown, known
-from gpudoctor.subjects import machine
+from gpudoctor.targets import machine
 from gpudoctor.tasks import cmd
 
 """

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from gpudoctor.fleet.running.ledger import read
+from gpudoctor.fleet.runner.ledger import read
 
 
 def states(tmp_path: Path) -> dict[str, str]:

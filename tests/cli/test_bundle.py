@@ -11,10 +11,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from gpudoctor.cli.bundling import archive, kernel_lines, parts, versions
+from gpudoctor.cli.bundle_archive import archive, kernel_lines, parts, versions
 from gpudoctor.facts import Facts
-from gpudoctor.facts.file import load
-from gpudoctor.facts.log import Event, KernelLog
+from gpudoctor.facts.facts_file import load
+from gpudoctor.facts.kernel_log import KernelLog, LogEvent
 from gpudoctor.maybe import Unknown
 from gpudoctor.report.model import Report
 from tests.builders import change, nvidia_host, python
@@ -42,7 +42,7 @@ def alices(tmp_path: Path) -> str:
     facts = change(change(nvidia_host(), "host.hostname", "gpu-node-7"), "host.user.name", "alice")
     facts = change(facts, "host.environment", {"CUDA_HOME": "/data/alice/cuda", "X": "hf_abcdefghijklmnop"})
     facts = change(facts, "pythons", (python(path="/home/alice/env/bin/python"),))
-    events = (Event(kind="xid", text="NVRM: Xid (PCI:0000:01:00): 79, name=alice", seconds=12.5, code=79),)
+    events = (LogEvent(kind="xid", text="NVRM: Xid (PCI:0000:01:00): 79, name=alice", seconds=12.5, code=79),)
     facts = change(facts, "log", KernelLog(source="/dev/kmsg", events=events))
     path = tmp_path / "alice.json"
     path.write_bytes(msgspec.json.encode(change(facts, "created", "2026-11-21T03:00:00Z")))
@@ -126,7 +126,7 @@ def test_a_name_laid_beforehand_is_not_written_through(
     run: Run, alices: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The file beside it, in which the archive is written first, may be a link, should somebody guess its name."""
-    monkeypatch.setattr("gpudoctor.facts.file.os.urandom", bytes)
+    monkeypatch.setattr("gpudoctor.facts.facts_file.os.urandom", bytes)
     (tmp_path / f"bug.tar.gz.{os.getpid()}-00000000.part").symlink_to("theirs")
     told = run("bundle", str(tmp_path / "bug.tar.gz"), "--facts", alices).sentence
     assert told.endswith("bug.tar.gz cannot be written: File exists.")

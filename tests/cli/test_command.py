@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gpudoctor.cli.command import command_of
+from gpudoctor.cli.run_program.interpreter import command_of
 
 PATH = "/usr/bin:/bin"
 SHEBANGS = {

@@ -10,7 +10,7 @@ import pytest
 from gpudoctor import demo as gpudoctor_demo
 from gpudoctor.facts import Facts
 from gpudoctor.report.build import build
-from gpudoctor.report.json import render
+from gpudoctor.report.renderers.json import render
 from tests.builders import change, nvidia_host
 from tests.cli import gpudoctor, shell
 from tests.cli.conftest import Run

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gpudoctor import library
-from gpudoctor.probes.python_here import ABOVE, FOUND
+from gpudoctor.probes.python.project_env import ABOVE, FOUND
 from tests.cli import gpudoctor
 from tests.probes.environments import distribution, venv
 

@@ -7,10 +7,10 @@ from threading import Event
 
 import pytest
 
-from gpudoctor.cli import UsageError, expecting
-from gpudoctor.examine import Wishes
+from gpudoctor.cli import UsageError, expect_options
 from gpudoctor.facts import Facts
-from gpudoctor.report.clean import document
+from gpudoctor.pipeline import CheckOptions
+from gpudoctor.report.sanitize import document
 from tests.builders import change, framework, live, with_framework
 from tests.checks import healthy_nvidia as nv
 from tests.cli import gpudoctor, main
@@ -111,12 +111,12 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 
 def test_a_mount_that_does_not_answer_does_not_hold_us_up(monkeypatch: pytest.MonkeyPatch) -> None:
     answers = Event()
-    monkeypatch.setattr(expecting, "SECONDS", 0.05)
-    monkeypatch.setattr("gpudoctor.expect.places.expectations", lambda *_: answers.wait(60))
+    monkeypatch.setattr(expect_options, "SECONDS", 0.05)
+    monkeypatch.setattr("gpudoctor.expect.discovery.expectations", lambda *_: answers.wait(60))
     try:
         arguments = Namespace(expect=[], facts=None, root="/", no_expect=False)
         with pytest.raises(UsageError, match=r"were not read within 0\.05 s: --no-expect leaves"):
-            expecting.expecting(arguments, Wishes())
+            expect_options.expecting(arguments, CheckOptions())
     finally:
         answers.set()
 

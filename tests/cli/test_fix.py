@@ -12,10 +12,10 @@ from tests.cli import BARE, Ran, gpudoctor
 
 CHECK = """
 import os
-from gpudoctor.judge import Fix, Severity, check
-from gpudoctor.subjects import machine
+from gpudoctor.check_engine import Fix, Severity, check
+from gpudoctor.targets import machine
 from gpudoctor.tasks import Edit, as_root, cmd, export, pipe, query, sentence
-from gpudoctor.tasks.blanks import NAME
+from gpudoctor.tasks.placeholders import NAME
 
 MAKE = pipe(cmd("echo", "a"), cmd("tee", "{flag}"))
 FIXES = (

@@ -16,9 +16,9 @@ from tests.cli import Ran, gpudoctor
 
 CHECK = """
 import glob
-from gpudoctor.judge import Fix, Severity, check
-from gpudoctor.remedies.pip import pip, replace
-from gpudoctor.subjects import machine
+from gpudoctor.check_engine import Fix, Severity, check
+from gpudoctor.fixes.pip import pip, replace
+from gpudoctor.targets import machine
 from gpudoctor.tasks import cmd
 
 BY, PYTHON = "{by}", "{python}"

@@ -13,7 +13,7 @@ import pytest
 from tests.cli import BARE, Ran
 from tests.cli.conftest import Run
 from tests.cli.fleets import reports, states
-from tests.fleet.running import local
+from tests.fleet.runner import local
 from tests.standins import clean_up, left_running
 
 ENV = BARE | {"PYTHONPATH": str(Path(local.__file__).parents[3])}

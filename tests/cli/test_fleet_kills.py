@@ -12,11 +12,11 @@ from threading import Event
 import pytest
 
 from gpudoctor.cli import main
-from gpudoctor.fleet.running import engines, wire
-from gpudoctor.fleet.running.engine import Job, Line, Target, Tell
+from gpudoctor.fleet.runner import engines, protocol
+from gpudoctor.fleet.runner.engine import FleetTarget, NodeJob, NodeLine, Tell
 from tests.cli.conftest import Run
 from tests.cli.fleets import reports, states
-from tests.fleet.running.local import REPORT, Local
+from tests.fleet.runner.local import REPORT, Local
 
 NODES = ("a", "b", "c")
 STEPS = {"open", "os.mkdir", "os.rename", "os.remove", "os.truncate"}  # audit events of the interpreter
@@ -25,10 +25,10 @@ STEPS = {"open", "os.mkdir", "os.rename", "os.remove", "os.truncate"}  # audit e
 class Here(Local):
     """Its nodes report without a process of their own."""
 
-    def run(self, targets: Sequence[Target], job: Job, tell: Tell, stop: Event) -> None:
+    def run(self, targets: Sequence[FleetTarget], job: NodeJob, tell: Tell, stop: Event) -> None:
         for target in targets:
-            for line in (wire.hello(target.node), *wire.lines(target.node, json.dumps(REPORT).encode())):
-                tell(Line(target.node, line))
+            for line in (protocol.hello(target.node), *protocol.lines(target.node, json.dumps(REPORT).encode())):
+                tell(NodeLine(target.node, line))
 
 
 def killing(at: int, folder: str) -> Callable[[str, tuple[object, ...]], None]:

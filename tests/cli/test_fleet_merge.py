@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Run
-from tests.fleet.reading.reports import lay, report
+from tests.fleet.aggregate.reports import lay, report
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ from threading import Event
 import msgspec
 import pytest
 
-from gpudoctor.fleet.running import engines, wire
-from gpudoctor.fleet.running.engine import EngineError, Job, Line, Over, Target, Tell
-from gpudoctor.fleet.running.pairs import Side, Size
+from gpudoctor.fleet.runner import engines, protocol
+from gpudoctor.fleet.runner.engine import EngineError, FleetTarget, NodeJob, NodeLine, Over, Tell
+from gpudoctor.fleet.runner.pairs import PairReport, Size
 from tests.cli import Ran
 from tests.cli.conftest import Run
 
@@ -28,13 +28,13 @@ class Engine:
 
     def __init__(self) -> None:
         self.rates: dict[frozenset[str], float] = {}
-        self.ranks: list[Job] = []
+        self.ranks: list[NodeJob] = []
         self.breaks = False
 
-    def targets(self, wish: str) -> Sequence[Target]:
-        return [Target(node=name) for name in wish.split(",")]
+    def targets(self, wish: str) -> Sequence[FleetTarget]:
+        return [FleetTarget(node=name) for name in wish.split(",")]
 
-    def run(self, targets: Sequence[Target], job: Job, tell: Tell, stop: Event) -> None:
+    def run(self, targets: Sequence[FleetTarget], job: NodeJob, tell: Tell, stop: Event) -> None:
         names = [target.node for target in targets]
         ranks = "rank" in job.argv
         if ranks:
@@ -43,15 +43,15 @@ class Engine:
                 raise EngineError("The engine broke.")
         for at, name in enumerate(names):
             data = self._side(name, names[at ^ 1]) if ranks else json.dumps(REPORT).encode()
-            for line in (wire.hello(name), *wire.lines(name, data)):
-                tell(Line(name, line))
+            for line in (protocol.hello(name), *protocol.lines(name, data)):
+                tell(NodeLine(name, line))
             tell(Over(name, "failed", "It ended with 0."))
 
     def _side(self, node: str, peer: str) -> bytes:
         rate = self.rates.get(frozenset((node, peer)), 10.0)
         error = "" if rate else "rank 0 failed: timed out"
         sizes = (Size(bytes=8, seconds=1.0, rate=rate),) if rate else ()
-        return msgspec.json.encode(Side(node=node, library="nccl", ranks=2, sizes=sizes, error=error))
+        return msgspec.json.encode(PairReport(node=node, library="nccl", ranks=2, sizes=sizes, error=error))
 
 
 @pytest.fixture

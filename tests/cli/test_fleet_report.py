@@ -14,9 +14,9 @@ import msgspec
 import pyarrow.parquet
 import pytest
 
-from gpudoctor.cli import fleet_forms
-from gpudoctor.fleet.faces.formats import FORMATS
-from gpudoctor.fleet.running.ledger import Ledger
+from gpudoctor.cli.fleet import output_options
+from gpudoctor.fleet.renderers.formats import FORMATS
+from gpudoctor.fleet.runner.ledger import Ledger
 from gpudoctor.report.inventory import Inventory, Scalar
 from gpudoctor.report.model import FindingEntry, GpuEntry, Report
 from tests.cli import BARE, gpudoctor, shell
@@ -220,7 +220,7 @@ def test_a_secret_is_in_no_format(run: Run, tmp_path: Path) -> None:
 
 
 def test_the_names_are_those_of_the_formats() -> None:
-    assert tuple(FORMATS) == fleet_forms.NAMES
+    assert tuple(FORMATS) == output_options.NAMES
 
 
 def test_how_far_the_reading_is_stands_on_a_terminal_only(run: Run, tmp_path: Path) -> None:

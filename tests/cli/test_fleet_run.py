@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 import yaml
 
-from gpudoctor.cli.fleet_engines import OPTIONS, Option
-from gpudoctor.cli.fleet_progress import said
-from gpudoctor.fleet.running import engines
-from gpudoctor.fleet.running.register import Standing
+from gpudoctor.cli.fleet.engine_options import OPTIONS, EngineOption
+from gpudoctor.cli.fleet.progress import said
+from gpudoctor.fleet.runner import engines
+from gpudoctor.fleet.runner.tracker import RunProgress
 from tests.cli.conftest import Run
 from tests.cli.fleets import asked, reports, states
 from tests.expect import one
-from tests.fleet.running import local
+from tests.fleet.runner import local
 
 ROOT = Path(local.__file__).parents[3]
 
@@ -152,9 +152,9 @@ def test_folders_of_something_else_and_of_another_run(fleet: Run, tmp_path: Path
 
 
 @pytest.mark.parametrize(("option", "name"), [(option, name) for option in OPTIONS for name in option.engines])
-def test_each_option_is_a_parameter_of_its_engine(option: Option, name: str) -> None:
+def test_each_option_is_a_parameter_of_its_engine(option: EngineOption, name: str) -> None:
     module, kind = engines.ENGINES[name]
-    made = pytest.importorskip(f"gpudoctor.fleet.running.engines.{module}")
+    made = pytest.importorskip(f"gpudoctor.fleet.runner.engines.{module}")
     assert option.parameter in inspect.signature(getattr(made, kind)).parameters
 
 
@@ -243,9 +243,9 @@ def test_an_engine_that_is_not_there(run: Run, monkeypatch: pytest.MonkeyPatch, 
 @pytest.mark.parametrize(
     ("standing", "before", "words"),
     [
-        (Standing(4, 0, 0, 0), 0, "0 of 4 nodes have reported"),
-        (Standing(4, 1, 2, 1), 6, "7 of 10 nodes have reported, 2 running, 1 without a report"),
+        (RunProgress(4, 0, 0, 0), 0, "0 of 4 nodes have reported"),
+        (RunProgress(4, 1, 2, 1), 6, "7 of 10 nodes have reported, 2 running, 1 without a report"),
     ],
 )
-def test_progress(standing: Standing, before: int, words: str) -> None:
+def test_progress(standing: RunProgress, before: int, words: str) -> None:
     assert said(standing, before) == words

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from gpudoctor.cli import forms
+from gpudoctor.cli import output_options
 from gpudoctor.report.formats import FORMATS
 from tests.builders import change, nvidia_host, python
 from tests.cli import gpudoctor
@@ -17,10 +17,10 @@ ALL = ("acme.fails", "acme.warns", "acme.well", "acme.unknown")
 
 
 def test_the_names_are_those_of_the_formats() -> None:
-    assert tuple(FORMATS) == forms.NAMES
+    assert tuple(FORMATS) == output_options.NAMES
 
 
-@pytest.mark.parametrize("name", [name for name in forms.NAMES if name not in ("nagios", "npd")])
+@pytest.mark.parametrize("name", [name for name in output_options.NAMES if name not in ("nagios", "npd")])
 def test_the_exit_code_is_the_same_in_every_format(judge: Run, name: str) -> None:
     codes = [judge(only, "--format", name).code for only in ALL]
     assert codes == [1, 0, 0, 3]
@@ -62,7 +62,7 @@ def test_wrong_names(run: Run) -> None:
     assert run("smoke", "--output", "").sentence == told
 
 
-@pytest.mark.parametrize("name", forms.NAMES)
+@pytest.mark.parametrize("name", output_options.NAMES)
 def test_a_file_holds_what_standard_output_would(judge: Run, tmp_path: Path, name: str) -> None:
     path = tmp_path / "report"
     said, ran = judge("acme.fails", "--format", name), judge("acme.fails", "--format", name, "--output", str(path))
@@ -98,7 +98,7 @@ def alices(tmp_path: Path) -> str:
     return str(path)
 
 
-@pytest.mark.parametrize("name", forms.NAMES)
+@pytest.mark.parametrize("name", output_options.NAMES)
 def test_what_is_handed_on_is_masked(run: Run, alices: str, name: str) -> None:
     symptom = "alice@gpu-node-7: CUDA error in /home/alice/train.py, token hf_abcdefghijklmnop"
     words = ("check", "--facts", alices, "--verbose", "--format", name, "--symptom", symptom)
@@ -144,7 +144,7 @@ def test_smoke_tests_have_the_formats_too(tmp_path: Path) -> None:
 
 def test_ascii_terminals(alices: str) -> None:
     env = {"LC_ALL": "C", "PYTHONIOENCODING": "ascii"}
-    for name in forms.NAMES:
+    for name in output_options.NAMES:
         ran = gpudoctor("check", "--facts", alices, "--format", name, env=env)
         assert ran.out.isascii()
         assert ran.err == ""

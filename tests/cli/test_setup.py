@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from gpudoctor.facts import Facts
-from gpudoctor.setup.forms import FORMS
+from gpudoctor.setup.exporters import FORMS
 from gpudoctor.setup.plan import Plan
 from tests.builders import change
 from tests.cli import gpudoctor

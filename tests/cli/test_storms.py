@@ -18,7 +18,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.cli import BARE
-from tests.fleet.running import local
+from tests.fleet.runner import local
 from tests.probes.environments import script
 from tests.standins import clean_up, left_running
 

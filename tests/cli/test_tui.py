@@ -152,7 +152,7 @@ def test_without_the_extra_it_says_how_to_install_it(run: Run, monkeypatch: pyte
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
         return real(name, *more)
 
-    monkeypatch.delitem(sys.modules, "gpudoctor.cli.serving", raising=False)
+    monkeypatch.delitem(sys.modules, "gpudoctor.cli.web_server", raising=False)
     monkeypatch.setattr(builtins, "__import__", missing)
     told = "Serving needs the extra web: `pip install 'gpudoctor-cli[web]'` installs it."
     assert run("serve", "--demo", "mismatch").sentence == told
@@ -174,7 +174,7 @@ def test_what_a_signal_undoes_is_what_textual_does() -> None:
     """Each mode that textual's driver turns on for the terminal is turned off again."""
     from textual.drivers import linux_driver
 
-    from gpudoctor.cli.leaving import USABLE
+    from gpudoctor.cli.terminal_restore import USABLE
 
     lines = Path(linux_driver.__file__).read_text(encoding="utf-8").splitlines()
     text = "\n".join(line.partition("#")[0] for line in lines)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gpudoctor.cli import COMMANDS
-from gpudoctor.facts.file import LIMIT
+from gpudoctor.facts.facts_file import LIMIT
 from tests.cli import gpudoctor
 from tests.cli.conftest import Run
 from tests.probes.environments import script
@@ -134,9 +134,9 @@ def test_names_with_control_characters_and_bytes_that_are_no_text() -> None:
 
 
 def test_a_fault_of_ours_is_not_taken_for_a_sick_machine(judge: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    from gpudoctor.cli import forms
+    from gpudoctor.cli import output_options
 
-    monkeypatch.setattr(forms, "rendered", lambda *_: 1 / 0)
+    monkeypatch.setattr(output_options, "rendered", lambda *_: 1 / 0)
     ran = judge("acme.well")
     assert (ran.code, ran.out) == (3, "")
     assert ran.err.startswith("gpudoctor: This is a fault of gpudoctor; please report it with these lines:\nTraceback")

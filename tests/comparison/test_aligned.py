@@ -5,12 +5,20 @@ from typing import Any
 import msgspec
 import pytest
 
-from gpudoctor.comparison import Comparison, Group, Row, Side, State, compare, side
-from gpudoctor.comparison.aligned import align, called
+from gpudoctor.comparison import (
+    ComparedMachine,
+    Comparison,
+    Difference,
+    DifferenceGroup,
+    DifferenceState,
+    compare,
+    side,
+)
 from gpudoctor.comparison.findings import findings
-from gpudoctor.examine import check
+from gpudoctor.comparison.gpu_pairs import align, called
 from gpudoctor.facts import Facts, Gpu
 from gpudoctor.maybe import Unknown
+from gpudoctor.pipeline import check
 from gpudoctor.privacy import masked
 from gpudoctor.report.model import FindingEntry, Report, UnknownEntry
 from tests.builders import change, gpu
@@ -30,7 +38,7 @@ def node() -> Facts:
     return facts
 
 
-def of_check(found: Comparison) -> list[tuple[str, State]]:
+def of_check(found: Comparison) -> list[tuple[str, DifferenceState]]:
     """The rows about the check of memory errors."""
     return [(row.path.removeprefix(f"{CHECK} "), row.state) for row in found.rows if row.path.startswith(CHECK)]
 
@@ -39,7 +47,7 @@ def compared(here: Facts, there: Facts) -> Comparison:
     return compare(side("here", here), side("there", there))
 
 
-def rows(here: Facts, there: Facts) -> dict[str, Row]:
+def rows(here: Facts, there: Facts) -> dict[str, Difference]:
     return {row.path: row for row in compared(here, there).rows}
 
 
@@ -73,12 +81,12 @@ def without(facts: Facts, index: int) -> Facts:
 def test_a_card_that_fell_off_the_bus_is_the_one_that_is_missing() -> None:
     found = rows(without(change(NODE, "gpus.6.ecc", False), LOST), NODE)
     address = gpus(NODE)[LOST].address
-    assert found[f"gpus.3 at {address}"].state is State.ONLY_THERE
-    assert found[f"pci.gpu 4 at {address}"].state is State.ONLY_THERE
-    assert found[f"nvidia.cuda.devices.3 at {address}"].state is State.ONLY_THERE
+    assert found[f"gpus.3 at {address}"].state is DifferenceState.ONLY_THERE
+    assert found[f"pci.gpu 4 at {address}"].state is DifferenceState.ONLY_THERE
+    assert found[f"nvidia.cuda.devices.3 at {address}"].state is DifferenceState.ONLY_THERE
     assert (found["gpus.5.ecc"].here, found["gpus.5.ecc"].there) == ("no", "yes")
     assert (found["gpus.5.index"].here, found["gpus.5.index"].there) == ("5", "6")
-    about_gpus = [path for path, row in found.items() if row.group in (Group.GPUS, Group.SETTINGS)]
+    about_gpus = [path for path, row in found.items() if row.group in (DifferenceGroup.GPUS, DifferenceGroup.SETTINGS)]
     assert [path for path in about_gpus if path.startswith(("gpus.", "pci."))] == [
         f"gpus.3 at {address}", f"pci.gpu 4 at {address}", "gpus.5.ecc",
     ]  # fmt: skip
@@ -86,7 +94,7 @@ def test_a_card_that_fell_off_the_bus_is_the_one_that_is_missing() -> None:
 
 def test_seen_from_the_other_side_it_is_only_here() -> None:
     found = rows(NODE, without(NODE, LOST))
-    assert [path for path, row in found.items() if row.state is State.ONLY_HERE] == [
+    assert [path for path, row in found.items() if row.state is DifferenceState.ONLY_HERE] == [
         "gpus.3", "pci.gpu 4", "nvidia.cuda.devices.3",
     ]  # fmt: skip
 
@@ -95,7 +103,7 @@ def test_seen_from_the_other_side_it_is_only_here() -> None:
 def test_one_of_uuid_and_address_is_enough(silent: str) -> None:
     mute = having(NODE, gpus=tuple(msgspec.structs.replace(one, **{silent: Unknown("x")}) for one in gpus(NODE)))
     found = rows(without(mute, LOST), mute) if silent == "uuid" else rows(mute, having(mute, gpus=gpus(mute)[::-1]))
-    wrong = [path for path, row in found.items() if row.state is State.DIFFERS and path.startswith("gpus.")]
+    wrong = [path for path, row in found.items() if row.state is DifferenceState.DIFFERS and path.startswith("gpus.")]
     assert all(path.endswith(".index") for path in wrong)
 
 
@@ -124,7 +132,7 @@ def test_what_several_entries_have_in_common_tells_none_of_them() -> None:
 def test_a_problem_is_that_of_the_same_card_whatever_its_number() -> None:
     before = change(NODE, "gpus.6.ecc_uncorrected", 4)
     assert of_check(compared(without(before, LOST), before)) == []
-    assert of_check(compared(without(NODE, LOST), before)) == [("GPU 5", State.ONLY_THERE)]
+    assert of_check(compared(without(NODE, LOST), before)) == [("GPU 5", DifferenceState.ONLY_THERE)]
 
 
 def test_a_problem_of_a_card_that_is_gone_is_not_that_of_the_one_with_its_number() -> None:
@@ -132,8 +140,8 @@ def test_a_problem_of_a_card_that_is_gone_is_not_that_of_the_one_with_its_number
     now = change(without(NODE, LOST), f"gpus.{LOST}.ecc_uncorrected", 4)
     address = gpus(NODE)[LOST].address
     assert of_check(compared(now, before)) == [
-        ("GPU 3", State.ONLY_HERE),
-        (f"GPU 3 at {address}", State.ONLY_THERE),
+        ("GPU 3", DifferenceState.ONLY_HERE),
+        (f"GPU 3 at {address}", DifferenceState.ONLY_THERE),
     ]
 
 
@@ -141,14 +149,14 @@ def test_an_unknown_of_one_gpu_says_nothing_of_another() -> None:
     ill = FindingEntry(check=CHECK, status="fail", subject="GPU 5", title="x", says="x", cause="x")
     one = Report(findings=(ill,))
     for subject, state in (
-        ("GPU 5", State.UNKNOWN_THERE),
-        ("GPU 0", State.ONLY_HERE),
-        ("this machine", State.UNKNOWN_THERE),
+        ("GPU 5", DifferenceState.UNKNOWN_THERE),
+        ("GPU 0", DifferenceState.ONLY_HERE),
+        ("this machine", DifferenceState.UNKNOWN_THERE),
     ):
         other = Report(unknown=(UnknownEntry(check=CHECK, subject=subject, why="NVML: GPU is lost"),))
         assert [row.state for row in findings(one, other)] == [state]
     moved = Report(unknown=(UnknownEntry(check=CHECK, subject="GPU 6", why="NVML: GPU is lost"),))
-    assert [row.state for row in findings(one, moved, {"6": "5"})] == [State.UNKNOWN_THERE]
+    assert [row.state for row in findings(one, moved, {"6": "5"})] == [DifferenceState.UNKNOWN_THERE]
 
 
 def test_figures_of_a_card_are_compared_with_its_own() -> None:
@@ -162,9 +170,9 @@ def test_figures_of_a_card_are_compared_with_its_own() -> None:
 
 def test_reports_are_aligned_by_address() -> None:
     before = change(NODE, "gpus.6.ecc_uncorrected", 4)
-    here, there = (Side(title="x", report=check(facts=one)) for one in (without(before, LOST), before))
+    here, there = (ComparedMachine(title="x", report=check(facts=one)) for one in (without(before, LOST), before))
     found = {row.path: row.state for row in compare(here, there).rows}
-    assert found[f"gpus.3 at {gpus(NODE)[LOST].address}"] is State.ONLY_THERE
+    assert found[f"gpus.3 at {gpus(NODE)[LOST].address}"] is DifferenceState.ONLY_THERE
     assert not any(path.startswith(CHECK) for path in found)
 
 

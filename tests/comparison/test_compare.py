@@ -6,15 +6,24 @@ from typing import Any
 import msgspec
 import pytest
 
-from gpudoctor.comparison import Comparison, Group, Row, Side, State, compare, read, side
+from gpudoctor.comparison import (
+    ComparedMachine,
+    Comparison,
+    Difference,
+    DifferenceGroup,
+    DifferenceState,
+    compare,
+    read,
+    side,
+)
 from gpudoctor.comparison.folding import ranges
 from gpudoctor.comparison.model import ORDER
-from gpudoctor.comparison.words import number, text
-from gpudoctor.examine import check
-from gpudoctor.facts import Facts, Package, Process
-from gpudoctor.facts.file import FactsFileError
+from gpudoctor.comparison.value_text import number, text
+from gpudoctor.facts import Facts, GpuProcess, Package
+from gpudoctor.facts.facts_file import FactsFileError
 from gpudoctor.maybe import Unknown
-from gpudoctor.report.clean import document
+from gpudoctor.pipeline import check
+from gpudoctor.report.sanitize import document
 from tests.builders import change, framework, gpu, live, nvidia_host, plain_host, python, with_framework
 from tests.checks import healthy_nvidia as nv
 from tests.checks import smoke_machines as smoke
@@ -28,7 +37,7 @@ def compared(here: Facts, there: Facts) -> Comparison:
     return compare(side("here", here), side("there", there))
 
 
-def rows(here: Facts, there: Facts) -> dict[str, Row]:
+def rows(here: Facts, there: Facts) -> dict[str, Difference]:
     return {row.path: row for row in compared(here, there).rows}
 
 
@@ -38,7 +47,7 @@ def test_a_machine_does_not_differ_from_itself() -> None:
 
 
 def test_what_differs_by_nature_is_no_difference() -> None:
-    busy = (Process(pid=4711, memory=1 << 30, name="python"),)
+    busy = (GpuProcess(pid=4711, memory=1 << 30, name="python"),)
     later: dict[str, Any] = {"temperature": 71, "utilisation": 100, "power": 640.0, "sm_clock": 1755, "serial": "9"}
     later |= {"uuid": "GPU-9", "processes": busy, "memory_used": 1 << 30, "performance_state": 0}
     loaded = having(NODE, gpus=tuple(gpu(i, **(nv.H100 | later | {"link_generation": 5})) for i in range(8)))
@@ -48,8 +57,8 @@ def test_what_differs_by_nature_is_no_difference() -> None:
 
 def test_one_bad_link_is_one_row() -> None:
     found = compared(change(NODE, "gpus.3.link_width", 4), NODE)
-    (row,) = [row for row in found.rows if row.group is Group.GPUS]
-    assert (row.path, row.state, row.here, row.there) == ("gpus.3.link_width", State.DIFFERS, "4", "16")
+    (row,) = [row for row in found.rows if row.group is DifferenceGroup.GPUS]
+    assert (row.path, row.state, row.here, row.there) == ("gpus.3.link_width", DifferenceState.DIFFERS, "4", "16")
 
 
 def test_equal_differences_of_several_gpus_are_one_row() -> None:
@@ -68,7 +77,7 @@ def test_a_link_that_rests_is_not_a_slower_one() -> None:
 def test_missing_gpus_are_told_once() -> None:
     seven = having(NODE, gpus=NODE.gpus[:7] if isinstance(NODE.gpus, tuple) else (), nvidia__nvml__count=7)
     found = rows(NODE, seven)
-    assert found["gpus.7"].state is State.ONLY_HERE
+    assert found["gpus.7"].state is DifferenceState.ONLY_HERE
     assert found["gpus.7"].here == "NVIDIA H100 80GB HBM3"
     assert (found["nvidia.nvml.count"].here, found["nvidia.nvml.count"].there) == ("8", "7")
     assert compared(nvidia_host(), plain_host()).rows  # a list without entries on one side
@@ -76,8 +85,8 @@ def test_missing_gpus_are_told_once() -> None:
 
 def test_findings_come_first_roots_before_consequences() -> None:
     found = compared(versions("570.169", "575.57", "575.57"), nvidia_host())
-    first, *others = [row for row in found.rows if row.group is Group.FINDINGS]
-    assert (first.path, first.state, first.there) == ("driver.library-mismatch", State.ONLY_HERE, "not found")
+    first, *others = [row for row in found.rows if row.group is DifferenceGroup.FINDINGS]
+    assert (first.path, first.state, first.there) == ("driver.library-mismatch", DifferenceState.ONLY_HERE, "not found")
     assert first.here.startswith("FAIL: ")
     assert all(row.here.endswith("(a consequence)") for row in others)
     assert found.rows[0] is first
@@ -90,7 +99,7 @@ def test_the_same_problem_of_another_version_is_no_difference() -> None:
     one = with_framework(framework(version="2.7.1", live=refused))
     other = with_framework(framework(version="2.7.0", live=refused))
     found = rows(one, other)
-    assert [path for path, row in found.items() if row.group is Group.FINDINGS] == []
+    assert [path for path, row in found.items() if row.group is DifferenceGroup.FINDINGS] == []
     assert found["pythons./opt/env/bin/python.frameworks.torch.version"].there == "2.7.0"
 
 
@@ -99,22 +108,24 @@ def test_a_question_that_one_side_could_not_answer_is_unknown_there() -> None:
     blind = change(ill, "nvidia.cuda.code", Unknown("it was not asked"))
     found = compared(change(ill, "nvidia.cuda.code", 999), blind)
     row = next(row for row in found.rows if row.path == "nvidia.cuda.code")
-    assert (row.state, row.there) == (State.UNKNOWN_THERE, "unknown: it was not asked")
+    assert (row.state, row.there) == (DifferenceState.UNKNOWN_THERE, "unknown: it was not asked")
     assert row not in found.matters
-    assert all(row.state is State.UNKNOWN_THERE for row in found.rows if row.group is Group.FINDINGS)
+    assert all(
+        row.state is DifferenceState.UNKNOWN_THERE for row in found.rows if row.group is DifferenceGroup.FINDINGS
+    )
 
 
 def test_what_both_do_not_know_is_no_row() -> None:
     one = change(nvidia_host(), "gpus", Unknown("driver not loaded"))
     other = change(nvidia_host(), "gpus", Unknown("the probe failed"))
     assert "gpus" not in rows(one, other)
-    assert rows(nvidia_host(), one)["gpus"].state is State.UNKNOWN_THERE
+    assert rows(nvidia_host(), one)["gpus"].state is DifferenceState.UNKNOWN_THERE
 
 
 def test_real_differences_stand_before_unknown_ones() -> None:
     there = having(nvidia_host(), nvidia__kernel__loaded=Unknown("no module"), nvidia__kernel__flavour="proprietary")
-    states = [row.state for row in compared(nvidia_host(), there).rows if row.group is Group.DRIVER]
-    assert states == [State.DIFFERS, State.UNKNOWN_THERE]
+    states = [row.state for row in compared(nvidia_host(), there).rows if row.group is DifferenceGroup.DRIVER]
+    assert states == [DifferenceState.DIFFERS, DifferenceState.UNKNOWN_THERE]
 
 
 def test_rates_differ_beyond_their_noise_and_errors_by_magnitude() -> None:
@@ -123,7 +134,7 @@ def test_rates_differ_beyond_their_noise_and_errors_by_magnitude() -> None:
     path = next(p for p in rows(TRAINED, slow) if p.endswith("figures.copy"))
     assert path not in rows(TRAINED, same)
     row = rows(TRAINED, slow)[path]
-    assert row.group is Group.MEASURED
+    assert row.group is DifferenceGroup.MEASURED
     assert row.change is not None
     assert row.change < -0.4
     far = smoke.ill(TRAINED, "matmul", figures={"error": 1.0})
@@ -137,7 +148,7 @@ def test_tests_that_one_side_did_not_run_are_one_row() -> None:
         row for row in compared(TRAINED, having(TRAINED, smoke=Facts().smoke)).rows if row.path.startswith("smoke.runs")
     ]
     assert row.path == "smoke.runs.pytorch GPU 0"
-    assert (row.state, row.group) == (State.ONLY_HERE, Group.MEASURED)
+    assert (row.state, row.group) == (DifferenceState.ONLY_HERE, DifferenceGroup.MEASURED)
 
 
 def test_the_kernels_log_is_compared_by_what_was_said() -> None:
@@ -163,7 +174,7 @@ def test_settings_that_one_side_has_none_of_are_one_difference() -> None:
     there = having(nvidia_host(), nvidia__kernel__parameters=many)
     for here, other, begins in ((nvidia_host(), there, "none"), (there, nvidia_host(), "NVreg_0 1, NVreg_1 1, ")):
         (row,) = compared(here, other).rows
-        assert (row.path, row.group) == ("nvidia.kernel.parameters", Group.DRIVER)
+        assert (row.path, row.group) == ("nvidia.kernel.parameters", DifferenceGroup.DRIVER)
         assert row.here.startswith(begins)
     one = having(there, nvidia__kernel__parameters=many | {"NVreg_0": "0"})
     assert [row.path for row in compared(there, one).rows] == ["nvidia.kernel.parameters.NVreg_0"]
@@ -229,18 +240,21 @@ def test_against_a_report_what_reports_tell_is_compared(tmp_path: Path) -> None:
 
 
 def test_reports_of_smoke_tests_are_compared_by_their_figures() -> None:
-    def reported(facts: Facts) -> Side:
-        return Side(title="x", report=check(facts=facts))
+    def reported(facts: Facts) -> ComparedMachine:
+        return ComparedMachine(title="x", report=check(facts=facts))
 
     found = compare(reported(TRAINED), reported(smoke.ill(TRAINED, "bandwidth", figures={"copy": 1500.0})))
-    paths = [row.path for row in found.rows if row.group is Group.MEASURED]
+    paths = [row.path for row in found.rows if row.group is DifferenceGroup.MEASURED]
     assert paths == ["smoke.pytorch GPU 0.tests.bandwidth.figures.copy"]
 
 
 def test_what_a_report_leaves_open_is_unknown() -> None:
     here, there = check(facts=nvidia_host()), check(facts=plain_host())
-    found = {row.path: row for row in compare(Side(title="a", report=here), Side(title="b", report=there)).rows}
-    assert found["machine.driver"].state is State.UNKNOWN_THERE
+    found = {
+        row.path: row
+        for row in compare(ComparedMachine(title="a", report=here), ComparedMachine(title="b", report=there)).rows
+    }
+    assert found["machine.driver"].state is DifferenceState.UNKNOWN_THERE
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ import pytest
 from msgspec import inspect
 
 from gpudoctor.comparison.keyed import SPECIAL
-from gpudoctor.comparison.model import Group
-from gpudoctor.comparison.rules import FACTS, REPORT, Rule, rule_of
+from gpudoctor.comparison.model import DifferenceGroup
+from gpudoctor.comparison.rules import FACTS, REPORT, ComparisonRule, rule_of
 from gpudoctor.facts import Facts
 from gpudoctor.report.model import Report
 
@@ -38,7 +38,7 @@ def named(of: inspect.Type, path: Path) -> Iterator[Path]:
         yield from places(of, (*path, "*"))
 
 
-def about(rule: Rule, path: Path) -> bool:
+def about(rule: ComparisonRule, path: Path) -> bool:
     names = rule.path.split(".")
     if names[-1] == "**":
         names, path = names[:-1], path[: len(names) - 1]
@@ -46,14 +46,16 @@ def about(rule: Rule, path: Path) -> bool:
 
 
 @pytest.mark.parametrize(("table", "root"), [(FACTS, Facts), (REPORT, Report)], ids=["facts", "report"])
-def test_every_rule_is_about_a_place_that_there_is(table: tuple[Rule, ...], root: type[msgspec.Struct]) -> None:
+def test_every_rule_is_about_a_place_that_there_is(
+    table: tuple[ComparisonRule, ...], root: type[msgspec.Struct]
+) -> None:
     there = set(places(inspect.type_info(root)))
     assert len(there) > 50
     assert [rule.path for rule in table if not any(about(rule, path) for path in there)] == []
 
 
 @pytest.mark.parametrize("table", [FACTS, REPORT], ids=["facts", "report"])
-def test_no_rule_hides_behind_an_earlier_one(table: tuple[Rule, ...]) -> None:
+def test_no_rule_hides_behind_an_earlier_one(table: tuple[ComparisonRule, ...]) -> None:
     plain = [rule for rule in table if not any(mark in rule.path for mark in "*?")]
     assert [rule.path for rule in plain if rule_of(table, tuple(rule.path.split("."))) is not rule] == []
 
@@ -84,33 +86,35 @@ def test_what_differs_by_nature_is_none(path: str) -> None:
 @pytest.mark.parametrize(
     ("path", "group"),
     [
-        (("nvidia", "kernel", "loaded"), Group.DRIVER),
-        (("host", "kernel", "release"), Group.DRIVER),
-        (("log", "events", "xid 79"), Group.DRIVER),
-        (("gpus", "3", "vbios"), Group.FIRMWARE),
-        (("nvidia", "cuda", "version"), Group.VERSIONS),
-        (("pythons", "1", "frameworks", "torch", "live", "cudnn"), Group.VERSIONS),
-        (("pythons", "1", "packages", "nvidia-cudnn-cu12", "version"), Group.VERSIONS),
-        (("pythons", "1", "packages", "requests", "version"), Group.REST),
-        (("nvidia", "nvml", "count"), Group.GPUS),
-        (("gpus", "3"), Group.GPUS),
-        (("gpus", "3", "link_width"), Group.GPUS),
-        (("gpus", "3", "link_generation_max"), Group.GPUS),
-        (("gpus", "3", "memory"), Group.GPUS),
-        (("cloud", "instance"), Group.GPUS),
-        (("windows", "gpu"), Group.DRIVER),
-        (("gpus", "3", "sm_clock_max"), Group.SETTINGS),
-        (("gpus", "3", "ecc"), Group.SETTINGS),
-        (("gpus", "3", "persistence"), Group.SETTINGS),
-        (("host", "environment", "CUDA_VISIBLE_DEVICES"), Group.ENVIRONMENT),
-        (("host", "environment", "PATH"), Group.REST),
-        (("smoke", "runs", "pytorch GPU 0", "tests", "matmul bf16", "figures", "rate"), Group.MEASURED),
-        (("toolkits", "cxx"), Group.REST),
+        (("nvidia", "kernel", "loaded"), DifferenceGroup.DRIVER),
+        (("host", "kernel", "release"), DifferenceGroup.DRIVER),
+        (("log", "events", "xid 79"), DifferenceGroup.DRIVER),
+        (("gpus", "3", "vbios"), DifferenceGroup.FIRMWARE),
+        (("nvidia", "cuda", "version"), DifferenceGroup.VERSIONS),
+        (("pythons", "1", "frameworks", "torch", "live", "cudnn"), DifferenceGroup.VERSIONS),
+        (("pythons", "1", "packages", "nvidia-cudnn-cu12", "version"), DifferenceGroup.VERSIONS),
+        (("pythons", "1", "packages", "requests", "version"), DifferenceGroup.REST),
+        (("nvidia", "nvml", "count"), DifferenceGroup.GPUS),
+        (("gpus", "3"), DifferenceGroup.GPUS),
+        (("gpus", "3", "link_width"), DifferenceGroup.GPUS),
+        (("gpus", "3", "link_generation_max"), DifferenceGroup.GPUS),
+        (("gpus", "3", "memory"), DifferenceGroup.GPUS),
+        (("cloud", "instance"), DifferenceGroup.GPUS),
+        (("windows", "gpu"), DifferenceGroup.DRIVER),
+        (("gpus", "3", "sm_clock_max"), DifferenceGroup.SETTINGS),
+        (("gpus", "3", "ecc"), DifferenceGroup.SETTINGS),
+        (("gpus", "3", "persistence"), DifferenceGroup.SETTINGS),
+        (("host", "environment", "CUDA_VISIBLE_DEVICES"), DifferenceGroup.ENVIRONMENT),
+        (("host", "environment", "PATH"), DifferenceGroup.REST),
+        (("smoke", "runs", "pytorch GPU 0", "tests", "matmul bf16", "figures", "rate"), DifferenceGroup.MEASURED),
+        (("toolkits", "cxx"), DifferenceGroup.REST),
     ],
 )
-def test_what_matters_how_much(path: Path, group: Group) -> None:
+def test_what_matters_how_much(path: Path, group: DifferenceGroup) -> None:
     assert rule_of(FACTS, path).group is group
 
 
 def test_a_name_with_dots_is_one_name() -> None:
-    assert rule_of(FACTS, ("nvidia", "kernel", "on_disk", "6.8.0-60-generic", "version")).group is Group.DRIVER
+    assert (
+        rule_of(FACTS, ("nvidia", "kernel", "on_disk", "6.8.0-60-generic", "version")).group is DifferenceGroup.DRIVER
+    )

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from gpudoctor.facts import CudaDevice, Facts, Framework, Gpu, Nvidia, PciDevice, Process, Python
+from gpudoctor.facts import CudaDevice, Facts, Framework, Gpu, GpuProcess, Nvidia, PciDevice, Python
 from gpudoctor.maybe import Unknown
 from tests.demo import parts, pythons
 
@@ -137,7 +137,7 @@ def gpu() -> Gpu:
         mig_devices=None,
         persistence=True,
         processes=tuple(
-            Process(pid=pid, memory=mib << 20, name=name, user=1000, state="S") for name, (pid, mib) in held.items()
+            GpuProcess(pid=pid, memory=mib << 20, name=name, user=1000, state="S") for name, (pid, mib) in held.items()
         ),
         nvlinks=None,
         fabric_state="not-supported",

@@ -8,22 +8,22 @@ from gpudoctor.facts import (
     Cuda,
     CudaDevice,
     CudaHome,
+    DeviceNode,
     Distribution,
-    Folder,
-    Group,
+    DriverLibrary,
     Host,
     Kernel,
     KernelLog,
-    Library,
-    Node,
     NvidiaKernel,
     Nvml,
     Shm,
     Toolkits,
     User,
+    UserGroup,
+    WritableDirectory,
 )
 from gpudoctor.maybe import Maybe, Unknown
-from gpudoctor.probes.log_lines import from_text, recognised
+from gpudoctor.probes.kernel_log.lines import from_text, recognised
 
 LIBRARIES = "/usr/lib/x86_64-linux-gnu"
 NOT_OPENED = Unknown("not opened: computing does not need it")
@@ -90,14 +90,14 @@ def host(
         memlock=memory // 8 // 4096 * 4096,
         shm=Shm(size=memory // 2, free=memory // 2 - (37 << 20), mode="1777", writable=True),
         folders=tuple(
-            Folder(path=path, purpose=purpose, free=disk * GIB - 0x1B3000, writable=True)
+            WritableDirectory(path=path, purpose=purpose, free=disk * GIB - 0x1B3000, writable=True)
             for purpose, path in CACHES.items()
         ),
         user=User(
             uid=1000,
             name="user",
-            groups=tuple(Group(gid=gid, name=name) for name, gid in GROUPS.items()),
-            known_groups=tuple(Group(gid=gid, name=name) for name, gid in KNOWN.items()),
+            groups=tuple(UserGroup(gid=gid, name=name) for name, gid in GROUPS.items()),
+            known_groups=tuple(UserGroup(gid=gid, name=name) for name, gid in KNOWN.items()),
             sudo=True,
         ),
         selinux=None,
@@ -117,12 +117,12 @@ def host(
     )
 
 
-def library(soname: str, version: str, size: int, why: str = "cache") -> Library:
+def library(soname: str, version: str, size: int, why: str = "cache") -> DriverLibrary:
     """One of the driver's libraries."""
     stem = soname.partition(".so")[0]
     path = f"{LIBRARIES}/{soname}".removeprefix("/usr")  # /lib is a link to /usr/lib, and the cache names it so
     real = f"{LIBRARIES}/{stem}.so.{version}"
-    return Library(soname=soname, path=path, real=real, version=version, why=why, kind="driver", size=size)
+    return DriverLibrary(soname=soname, path=path, real=real, version=version, why=why, kind="driver", size=size)
 
 
 def kernel(version: str, addresses: tuple[str, ...], **changes: Any) -> NvidiaKernel:
@@ -146,7 +146,9 @@ def kernel(version: str, addresses: tuple[str, ...], **changes: Any) -> NvidiaKe
         "parameters": {"DeviceFileMode": "438", "EnableGpuFirmware": "18", "EnableMSI": "1", "ModifyDeviceFiles": "1"},
         "gpus": addresses,
         "nodes": tuple(
-            Node(path=f"/dev/{n}", mode="666", uid=0, gid=0, major=a, minor=b, error=NOT_OPENED if n in idle else None)
+            DeviceNode(
+                path=f"/dev/{n}", mode="666", uid=0, gid=0, major=a, minor=b, error=NOT_OPENED if n in idle else None
+            )
             for n, (a, b) in names.items()
         ),
         "uvm_major": 509,

@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from gpudoctor.facts import Device, Framework, Live, Need, Package, Python
+from gpudoctor.facts import Framework, FrameworkDevice, LiveFramework, Need, Package, Python
 from gpudoctor.maybe import Unknown
 
 UNASKED = Unknown("the framework was not asked for it")
@@ -157,7 +157,13 @@ def torch_package(prefix: str, version: str, found: tuple[Wheel, ...], triton: s
 
 
 def torch(
-    prefix: str, version: str, release: str, archs: tuple[str, ...], cudnn: str, found: tuple[Wheel, ...], live: Live
+    prefix: str,
+    version: str,
+    release: str,
+    archs: tuple[str, ...],
+    cudnn: str,
+    found: tuple[Wheel, ...],
+    live: LiveFramework,
 ) -> Framework:
     """PyTorch as its files tell of it."""
     site = f"{prefix}/lib/python3.12/site-packages"
@@ -204,7 +210,7 @@ def live(
     found: tuple[Wheel, ...],
     driver: str,
     **changes: Any,
-) -> Live:
+) -> LiveFramework:
     """What PyTorch said when it was imported, and what it had mapped."""
     site = f"{prefix}/lib/python3.12/site-packages"
     mapped = [f"{site}/nvidia/{wheel.folder}/lib/{soname}" for wheel in found for soname in wheel.libraries]
@@ -227,9 +233,11 @@ def live(
         "nvrtc": UNASKED,
         "libraries": tuple(sorted(mapped + own)),
     }
-    return Live(**(plain | changes))
+    return LiveFramework(**(plain | changes))
 
 
-def devices(count: int, name: str, capability: str, memory: int) -> tuple[Device, ...]:
+def devices(count: int, name: str, capability: str, memory: int) -> tuple[FrameworkDevice, ...]:
     """Equal GPUs as PyTorch lists them."""
-    return tuple(Device(index=i, name=name, capability=capability, gfx=None, memory=memory) for i in range(count))
+    return tuple(
+        FrameworkDevice(index=i, name=name, capability=capability, gfx=None, memory=memory) for i in range(count)
+    )

@@ -8,11 +8,11 @@ import msgspec
 import pytest
 
 from gpudoctor import demo
-from gpudoctor.examine import check
-from gpudoctor.facts.file import FactsFileError
+from gpudoctor.facts.facts_file import FactsFileError
 from gpudoctor.maybe import Unknown
+from gpudoctor.pipeline import check
 from gpudoctor.privacy import masked
-from gpudoctor.report.clean import document
+from gpudoctor.report.sanitize import document
 from tests.demo.__main__ import RECIPES
 from tests.demo.settled import settled
 

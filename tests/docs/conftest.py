@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from gpudoctor import Facts, check, demo, examine
-from gpudoctor.report.json import render
+from gpudoctor import Facts, check, demo, pipeline
+from gpudoctor.report.renderers.json import render
 from tests.machines.registry import machines
 
 TRACEBACK = """Traceback (most recent call last):
@@ -36,8 +36,8 @@ def recorded(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest
         yield from ()
         return found
 
-    monkeypatch.setattr(examine, "gather_events", gather_events)
-    monkeypatch.setattr(examine, "_smoke", no_smoke)
+    monkeypatch.setattr(pipeline, "gather_events", gather_events)
+    monkeypatch.setattr(pipeline, "_smoke", no_smoke)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
     monkeypatch.chdir(tmp_path)

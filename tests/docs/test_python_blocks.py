@@ -13,7 +13,7 @@ from tests.docs import ROOT, Block, blocks
 
 # What runs elsewhere, and where.
 ELSEWHERE = {
-    "docs/adding-a-check.md": "tests/test_pages.py types both files into a copy of the tree",
+    "docs/adding-a-check.md": "tests/test_check_pages.py types both files into a copy of the tree",
 }
 PAGES = {page: list(found) for page, found in groupby(blocks("python"), lambda block: block.page)}
 
@@ -28,7 +28,7 @@ def public_errors() -> Iterator[str]:
 
 def test_there_are_blocks_and_what_runs_elsewhere_is_there() -> None:
     assert {"docs/library.md", "docs/expectations.md", *ELSEWHERE} == set(PAGES)
-    assert "adding-a-check.md" in (ROOT / "tests/test_pages.py").read_text()
+    assert "adding-a-check.md" in (ROOT / "tests/test_check_pages.py").read_text()
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from dockerfile_parse import DockerfileParser
 
-from gpudoctor.expect.read import load
+from gpudoctor.expect.loader import load
 from tests.examples import BIN, EXAMPLES, ILL, WELL, stand_in
 
 FOLDER = EXAMPLES / "docker"

@@ -1,8 +1,8 @@
 """Expectations: read, held, explained, and written from machines that are well."""
 
-from gpudoctor.expect.read import loads
+from gpudoctor.check_engine import run
+from gpudoctor.expect.loader import loads
 from gpudoctor.facts import Facts
-from gpudoctor.judge import run
 
 
 def asked(text: str, facts: Facts) -> list[tuple[str, str]]:

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gpudoctor.expect.file_permissions import ExpectFileError
+from gpudoctor.expect.loader import loads
 from gpudoctor.expect.operators import OPERATORS
 from gpudoctor.expect.paths import PathError, joined, resolve, split
-from gpudoctor.expect.read import loads
-from gpudoctor.expect.toml import quoted
-from gpudoctor.expect.trust import ExpectFileError
+from gpudoctor.expect.toml_writer import quoted
 from gpudoctor.expect.values import found
 from gpudoctor.facts import Facts
 from gpudoctor.maybe import Unknown

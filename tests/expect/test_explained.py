@@ -2,10 +2,10 @@
 
 import pytest
 
-from gpudoctor.examine import Wishes, check
-from gpudoctor.expect.read import loads
+from gpudoctor.check_engine import Outcome, run
+from gpudoctor.expect.loader import loads
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Outcome, run
+from gpudoctor.pipeline import CheckOptions, check
 from gpudoctor.report.model import Report
 from tests.builders import plain_host
 from tests.checks import healthy_nvidia as nv
@@ -18,7 +18,7 @@ SEES = one("pythons.0.frameworks.torch.live.count", "at_least=1")
 
 
 def held(facts: Facts, text: str) -> Report:
-    return check(None, Wishes(expect=loads(text, "e.toml")), facts)
+    return check(None, CheckOptions(expect=loads(text, "e.toml")), facts)
 
 
 @pytest.mark.parametrize(

@@ -2,14 +2,14 @@
 
 import pytest
 
-from gpudoctor.examine import Wishes, check
-from gpudoctor.expect.hidden import hidden
-from gpudoctor.expect.read import loads
+from gpudoctor.check_engine import Outcome, run
+from gpudoctor.expect.loader import loads
+from gpudoctor.expect.masking import hidden
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Outcome, run
+from gpudoctor.pipeline import CheckOptions, check
 from gpudoctor.privacy import Masks
-from gpudoctor.report.clean import document
 from gpudoctor.report.formats import FORMATS
+from gpudoctor.report.sanitize import document
 from tests.builders import change
 from tests.checks import healthy_nvidia as nv
 from tests.expect import one
@@ -21,8 +21,8 @@ ENV = 'pythons."/home/jane.doe/env/bin/python"'
 SECRETS = ("alpha-7", "1650123000456", "jane.doe", "9999")
 
 
-def left(facts: Facts, text: str, name: str = "/home/jane.doe/e.toml") -> Wishes:
-    return Wishes(expect=hidden(loads(text, name), facts, Masks(facts).text))
+def left(facts: Facts, text: str, name: str = "/home/jane.doe/e.toml") -> CheckOptions:
+    return CheckOptions(expect=hidden(loads(text, name), facts, Masks(facts).text))
 
 
 @pytest.mark.parametrize(
@@ -88,9 +88,9 @@ def test_a_fault_of_ours_is_a_check_that_is_broken() -> None:
 @pytest.mark.parametrize("name", sorted(set(FORMATS) - {"html"}))
 def test_every_format_has_them(name: str) -> None:
     facts = change(NAMED, "gpus.3.link_width_max", 8)
-    report = check(None, Wishes(expect=loads(one("gpus.*.link_width_max", "at_least=16"), "site.toml")), facts)
+    report = check(None, CheckOptions(expect=loads(one("gpus.*.link_width_max", "at_least=16"), "site.toml")), facts)
     if name == "text":
-        from gpudoctor.report.text import render
+        from gpudoctor.report.renderers.text import render
 
         assert "expect.gpus-link-width-max" in render(report, 80, False)
     else:

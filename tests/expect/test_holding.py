@@ -2,9 +2,9 @@
 
 import pytest
 
-from gpudoctor.expect.read import loads
+from gpudoctor.check_engine import Outcome, Severity, run
+from gpudoctor.expect.loader import loads
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Outcome, Severity, run
 from gpudoctor.maybe import Unknown
 from tests.builders import change, framework, live, nvidia_host, plain_host, with_framework
 from tests.checks import healthy_nvidia as nv

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-import gpudoctor.inside.smoke
-from gpudoctor.expect.measured import FIGURES, smoke_path
+import gpudoctor.workers.smoke
+from gpudoctor.expect.smoke_paths import FIGURES, smoke_path
 from gpudoctor.smoketests.suite import BY_NAME
 
-TESTS = Path(gpudoctor.inside.smoke.__path__[0]) / "tests"
+TESTS = Path(gpudoctor.workers.smoke.__path__[0]) / "tests"
 # Calls whose argument at this place is the name of a figure, or the beginning of one with a number in it.
 TELLING = {"figure": 0, "_queued": 1, "_single": 1, "_rate": 1, "_tell": 1}
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 import gpudoctor
+from gpudoctor.expect.file_permissions import ExpectFileError
+from gpudoctor.expect.loader import TEXTS, loads
 from gpudoctor.expect.operators import OPERATORS
-from gpudoctor.expect.read import TEXTS, loads
-from gpudoctor.expect.trust import ExpectFileError
 from tests.cli import main
 
 PAGE = Path(gpudoctor.__file__).parent.parent / "docs/expectations.md"

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from gpudoctor.expect.read import load, loads
-from gpudoctor.expect.trust import ExpectFileError
-from gpudoctor.judge import Severity
+from gpudoctor.check_engine import Severity
+from gpudoctor.expect.file_permissions import ExpectFileError
+from gpudoctor.expect.loader import load, loads
 from tests.expect import one
 
 NAME = "gpus.*.name"

@@ -5,13 +5,13 @@ import tomllib
 import msgspec
 import pytest
 
-from gpudoctor.examine import check
-from gpudoctor.expect.measured_well import margin
-from gpudoctor.expect.read import loads
+from gpudoctor.expect.loader import loads
 from gpudoctor.expect.record import RecordError, recorded
-from gpudoctor.expect.toml import Entry, quoted, written
+from gpudoctor.expect.smoke_tolerances import margin
+from gpudoctor.expect.toml_writer import TomlEntry, quoted, written
 from gpudoctor.facts import Facts, Figure
 from gpudoctor.maybe import Unknown
+from gpudoctor.pipeline import check
 from tests.builders import change, framework, live, plain_host, with_framework
 from tests.checks import healthy_nvidia as nv
 from tests.checks import smoke_machines as smoke
@@ -219,7 +219,7 @@ def test_any_text_stands_in_the_file_as_it_is(text: str) -> None:
 
 
 def test_a_name_does_not_break_out_of_its_comment() -> None:
-    entry = Entry("gpus.*.name", "is", "a\n[b]", "A name:\n[evil]\x1b[2J\nx = 1")
+    entry = TomlEntry("gpus.*.name", "is", "a\n[b]", "A name:\n[evil]\x1b[2J\nx = 1")
     found = tomllib.loads(written([entry], Facts()))
     assert found == {"expect": {"gpus.*.name": {"is": "a\n[b]"}}}
     assert loads(written([entry], Facts()), "e.toml")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gpudoctor.expect import trust
-from gpudoctor.expect.trust import LIMIT, ExpectFileError, distrusted, folders, read
+from gpudoctor.expect import file_permissions
+from gpudoctor.expect.file_permissions import LIMIT, ExpectFileError, distrusted, folders, read
 
 ME = os.geteuid()
 
@@ -66,7 +66,7 @@ def test_a_group_of_ones_own(
     monkeypatch: pytest.MonkeyPatch, passwd: list[str], group: list[str], trusted: bool
 ) -> None:
     files = {"/etc/passwd": passwd, "/etc/group": group}
-    monkeypatch.setattr(trust, "_rows", lambda path: [line.split(":") for line in files[path]])
+    monkeypatch.setattr(file_permissions, "_rows", lambda path: [line.split(":") for line in files[path]])
     assert (distrusted(entry(stat.S_IFREG | 0o664)) == "") is trusted
 
 

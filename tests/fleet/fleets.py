@@ -1,7 +1,7 @@
 """Summaries of fleets, made by hand: a large one in which much is wrong, a healthy one, an empty one, a hostile one."""
 
 from gpudoctor.fleet.nodesets import fold
-from gpudoctor.fleet.summary import Cause, Change, Departure, Drift, Fleet, Group, Missing, Outlier, Spread
+from gpudoctor.fleet.summary import Cause, Change, Departure, Drift, Fleet, HardwareGroup, Missing, Outlier, Spread
 from gpudoctor.report.model import FixEntry
 
 H100 = "8 x NVIDIA H100 80GB HBM3"
@@ -54,7 +54,7 @@ def large(count: int = 1000, width: int = 0) -> Fleet:
         causes=_causes(fails, narrow, ecc, warns),
         missing=_missing(dead, refused, late),
         groups=tuple(
-            Group(hardware=name, nodes=fold(some), count=len(some))
+            HardwareGroup(hardware=name, nodes=fold(some), count=len(some))
             for name, some in ((H100, said[:half]), (A100, said[half:]))
         ),
         drifts=_drifts(said[:half], said[half:], fails, slow),
@@ -220,7 +220,7 @@ def healthy(count: int = 12) -> Fleet:
         total=count,
         states={"pass": nodes},
         counts={"pass": count},
-        groups=(Group(hardware=H100, nodes=nodes, count=count),),
+        groups=(HardwareGroup(hardware=H100, nodes=nodes, count=count),),
         oldest="2026-11-21T03:05:12Z",
         newest="2026-11-21T03:20:59Z",
     )
@@ -247,7 +247,7 @@ def hostile() -> Fleet:
             Cause(check=NASTY, status=NASTY, title="t", cause="c", says="s", example="n", nodes="node1", count=1),
         ),
         missing=(Missing(state=NASTY, why=NASTY, nodes=NASTY, count=1),),
-        groups=(Group(hardware=NASTY, nodes=NASTY, count=1),),
+        groups=(HardwareGroup(hardware=NASTY, nodes=NASTY, count=1),),
         drifts=(
             Drift(
                 hardware=NASTY, fact=NASTY, majority=NASTY, count=1, known=2,

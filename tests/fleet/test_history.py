@@ -8,13 +8,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from gpudoctor.fleet import kept
-from gpudoctor.fleet.faces.json import render
+from gpudoctor.fleet import summary_store
+from gpudoctor.fleet.aggregate.nodeset_expansion import unfolded
+from gpudoctor.fleet.changes import noise
 from gpudoctor.fleet.history import changes, compared
-from gpudoctor.fleet.kept import SummaryError, keep, read, since_last
-from gpudoctor.fleet.reading.unfolding import unfolded
-from gpudoctor.fleet.summary import Cause, Change, Departure, Drift, Fleet, Group, Spread
-from gpudoctor.fleet.updates import noise
+from gpudoctor.fleet.renderers.json import render
+from gpudoctor.fleet.summary import Cause, Change, Departure, Drift, Fleet, HardwareGroup, Spread
+from gpudoctor.fleet.summary_store import SummaryError, keep, read, since_last
 from tests.fleet.fleets import FLEETS, H100, healthy, large
 
 
@@ -133,7 +133,9 @@ def of_group(nodes: str, facts: dict[str, str], *apart: tuple[str, str, str]) ->
         for fact, value, some in apart
     )  # fmt: skip
     return fleet(
-        {"pass": nodes}, groups=(Group(hardware=H100, nodes=nodes, count=size(nodes), facts=facts),), drifts=drifts
+        {"pass": nodes},
+        groups=(HardwareGroup(hardware=H100, nodes=nodes, count=size(nodes), facts=facts),),
+        drifts=drifts,
     )
 
 
@@ -180,7 +182,7 @@ def test_values_that_are_not_listed_are_not_taken_for_what_most_have() -> None:
 
 def test_groups_that_go_the_same_way_are_one_change() -> None:
     def two(value: str) -> Fleet:
-        groups = [Group(hardware=name, nodes=nodes, count=2, facts={"amd.rocm": value})
+        groups = [HardwareGroup(hardware=name, nodes=nodes, count=2, facts={"amd.rocm": value})
                   for name, nodes in (("a", "n[1-2]"), ("b", "n[3-4]"))]  # fmt: skip
         return fleet({"pass": "n[1-4]"}, groups=tuple(groups))
 
@@ -272,9 +274,9 @@ def test_where_nobody_may_write_nothing_is_kept(tmp_path: Path, monkeypatch: pyt
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(kept, "write", refused)
+    monkeypatch.setattr(summary_store, "write", refused)
     keep(str(tmp_path), healthy())
-    monkeypatch.setattr(kept, "write", full)
+    monkeypatch.setattr(summary_store, "write", full)
     with pytest.raises(SummaryError, match=r"summary\.json cannot be written: No space left on device\.$"):
         keep(str(tmp_path), healthy())
 
@@ -306,9 +308,9 @@ def test_a_bad_file_is_one_sentence(tmp_path: Path, data: bytes, says: str) -> N
 def test_a_summary_is_told_from_a_report(tmp_path: Path) -> None:
     (tmp_path / "summary").write_text(render(large(40)))
     (tmp_path / "report").write_text('{"schema": "gpudoctor.report/1"}')
-    assert kept.is_summary(str(tmp_path / "summary"))
-    assert not kept.is_summary(str(tmp_path / "report"))
-    assert not kept.is_summary(str(tmp_path / "none"))
+    assert summary_store.is_summary(str(tmp_path / "summary"))
+    assert not summary_store.is_summary(str(tmp_path / "report"))
+    assert not summary_store.is_summary(str(tmp_path / "none"))
 
 
 def test_compared_says_since_when() -> None:

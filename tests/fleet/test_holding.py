@@ -6,9 +6,9 @@ import msgspec
 import pytest
 
 from gpudoctor import check, demo
-from gpudoctor.expect.read import loads
+from gpudoctor.expect.loader import loads
 from gpudoctor.facts import Facts
-from gpudoctor.fleet.holding import Holding, carried
+from gpudoctor.fleet.expectations import Holding, carried
 from gpudoctor.report.inventory import GPU, MACHINE, Inventory, inventory
 from gpudoctor.report.model import FindingEntry, Report
 from tests.builders import change, gpu, nvidia_host
@@ -73,7 +73,7 @@ def test_what_is_held(path: str, operator: str, says: str | None) -> None:
 def outcome(name: str, facts: Facts, path: str, operator: str) -> tuple[str, ...]:
     """What `check` itself says to an expectation, on the facts that the report was made of."""
     expected = loads(text(path, operator), "site.toml")
-    from gpudoctor.judge import run
+    from gpudoctor.check_engine import run
 
     return tuple(verdict.says for verdict in run(expected[0].check(facts), facts) if verdict.outcome == "problem")
 

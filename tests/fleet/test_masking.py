@@ -5,10 +5,10 @@ import json
 import msgspec
 import pytest
 
-from gpudoctor.fleet.faces.json import render
-from gpudoctor.fleet.faces.nodes import nodes
+from gpudoctor.fleet.aggregate.nodeset_expansion import unfolded
 from gpudoctor.fleet.masking import harmless, masked
-from gpudoctor.fleet.reading.unfolding import unfolded
+from gpudoctor.fleet.renderers.json import render
+from gpudoctor.fleet.renderers.nodes import nodes
 from gpudoctor.fleet.summary import Cause, Change, Fleet, Missing
 from gpudoctor.report.model import FixEntry
 from gpudoctor.tasks import cmd

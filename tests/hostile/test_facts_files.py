@@ -9,8 +9,8 @@ import pytest
 
 from gpudoctor import demo
 from gpudoctor.facts import Facts
-from gpudoctor.facts.file import FactsFileError, load
-from gpudoctor.formats.cpu_list import processors
+from gpudoctor.facts.facts_file import FactsFileError, load
+from gpudoctor.parsers.cpu_list import processors
 from gpudoctor.privacy import Masks
 from tests.builders import change, framework, nvidia_host, with_framework
 from tests.hostile.mutations import FILES

@@ -16,10 +16,10 @@ import yaml
 
 from gpudoctor import check, demo
 from gpudoctor.facts import Facts
-from gpudoctor.facts.sound import sound
+from gpudoctor.facts.validation import sound
 from gpudoctor.privacy.tree import walk
-from gpudoctor.report import html
-from gpudoctor.report.json import render as as_json
+from gpudoctor.report.renderers import html
+from gpudoctor.report.renderers.json import render as as_json
 from tests.checks import smoke_machines
 from tests.hostile.consumers import page
 from tests.hostile.mutations import FILES

@@ -14,9 +14,9 @@ import pytest
 
 from gpudoctor import check, demo
 from gpudoctor.monitor.replay import RecordingError, Replay, read
-from gpudoctor.monitor.samples import Line
-from gpudoctor.report.clean import clean
-from gpudoctor.report.json import render as as_json
+from gpudoctor.monitor.samples import SampleLine
+from gpudoctor.report.renderers.json import render as as_json
+from gpudoctor.report.sanitize import clean
 from tests.checks import smoke_machines
 from tests.hostile.consumers import metrics, one_json, page, terminal
 from tests.hostile.mutations import FLOATS, INTEGERS, TEXTS, mutated, written
@@ -138,7 +138,7 @@ def lines_of(random: Random) -> bytes:
     return b"\n".join(lines)
 
 
-def played(data: bytes) -> tuple[tuple[Line, ...], str]:
+def played(data: bytes) -> tuple[tuple[SampleLine, ...], str]:
     """The lines of a recording, or the sentence that refuses it."""
     try:
         return read(data), ""

@@ -7,9 +7,9 @@ import msgspec
 import pytest
 
 from gpudoctor import check
-from gpudoctor.facts import CudaDevice, Gpu, Process
-from gpudoctor.facts.file import load
-from gpudoctor.facts.sound import of_child, sound
+from gpudoctor.facts import CudaDevice, Gpu, GpuProcess
+from gpudoctor.facts.facts_file import load
+from gpudoctor.facts.validation import of_child, sound
 from gpudoctor.maybe import Unknown
 from tests.builders import change, framework, gpu, nvidia_host, with_framework
 from tests.machines.registry import machines
@@ -53,7 +53,7 @@ def test_a_wild_value_is_unknown_with_what_was_read(place: str, value: Any) -> N
 
 
 def test_a_process_without_a_number_leaves_all_of_its_gpu_unknown_and_no_other() -> None:
-    facts = sound(change(HOST, "gpus.0.processes", (Process(pid=7), Process(pid=-7))))
+    facts = sound(change(HOST, "gpus.0.processes", (GpuProcess(pid=7), GpuProcess(pid=-7))))
     assert isinstance(facts.gpus, tuple)
     assert isinstance(facts.gpus[0].processes, Unknown)
     assert facts.gpus[1] == nvidia_host(2).gpus[1]  # type: ignore[index]

@@ -11,11 +11,11 @@ import pytest
 
 from gpudoctor import check
 from gpudoctor.facts import Facts
-from gpudoctor.facts.file import load
+from gpudoctor.facts.facts_file import load
 from gpudoctor.facts.host import User
 from gpudoctor.privacy import masked
 from gpudoctor.report.formats import FORMATS
-from gpudoctor.report.json import render as as_json
+from gpudoctor.report.renderers.json import render as as_json
 from tests.builders import change, framework, gpu, nvidia_host, with_framework
 from tests.hostile.running import held
 

@@ -6,7 +6,7 @@ import pytest
 
 from gpudoctor.knowledge import packages
 from gpudoctor.knowledge.packages import Family, Flavour
-from gpudoctor.tasks.shown import shown, typed
+from gpudoctor.tasks.as_typed import shown, typed
 
 
 @pytest.mark.parametrize(

@@ -36,15 +36,15 @@ from gpudoctor.knowledge import pci_ids
 )
 def test_nvidia_chip(device_id: str, code: str | None, architecture: str | None, capability: str | None) -> None:
     chip = pci_ids.nvidia_chip(device_id)
-    assert chip == (pci_ids.Chip(code, architecture, capability) if code else None)
+    assert chip == (pci_ids.NvidiaChip(code, architecture, capability) if code else None)
 
 
 def test_a_chip_without_published_capability_has_none() -> None:
-    assert pci_ids.nvidia_chip("3200") == pci_ids.Chip("GB112", "Blackwell", None)
+    assert pci_ids.nvidia_chip("3200") == pci_ids.NvidiaChip("GB112", "Blackwell", None)
 
 
 def test_the_installed_name_helps_where_the_id_is_new() -> None:
-    assert pci_ids.nvidia_chip("9999", "AD107M [GeForce RTX 4060]") == pci_ids.Chip("AD107", "Ada", "8.9")
+    assert pci_ids.nvidia_chip("9999", "AD107M [GeForce RTX 4060]") == pci_ids.NvidiaChip("AD107", "Ada", "8.9")
     assert pci_ids.nvidia_chip("9999", "Device 9999") is None
 
 

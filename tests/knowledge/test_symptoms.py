@@ -9,7 +9,7 @@ import pytest
 import gpudoctor.knowledge
 from gpudoctor import catalogue
 from gpudoctor.knowledge.symptoms import TABLES, Symptom, parts, recognise, symptoms
-from gpudoctor.symptoms.words import READERS
+from gpudoctor.symptoms.extractors import READERS
 
 HERE = Path(gpudoctor.knowledge.__file__).parent
 ROWS = symptoms()

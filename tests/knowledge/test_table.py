@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 import gpudoctor.knowledge
-from gpudoctor.knowledge.table import Table, load
+from gpudoctor.knowledge.table import KnowledgeTable, load
 
 HERE = Path(gpudoctor.knowledge.__file__).parent
 TABLES = sorted(path.stem for path in HERE.glob("*.toml"))
@@ -25,7 +25,7 @@ def test_there_are_tables() -> None:
 
 @pytest.mark.parametrize("name", TABLES)
 def test_a_table_says_when_and_from_where(name: str) -> None:
-    table = msgspec.convert({k: v for k, v in _parse(name).items() if k in ("meta", "source")}, Table)
+    table = msgspec.convert({k: v for k, v in _parse(name).items() if k in ("meta", "source")}, KnowledgeTable)
     assert re.fullmatch(r"20\d\d-\d\d(-\d\d)?", table.meta.collected)
     assert table.meta.confidence
     assert table.source
@@ -36,7 +36,7 @@ def test_a_table_says_when_and_from_where(name: str) -> None:
 
 @pytest.mark.parametrize("name", TABLES)
 def test_source_ids_are_unique(name: str) -> None:
-    ids = [s.id for s in msgspec.convert(_parse(name)["source"], list[gpudoctor.knowledge.table.Source])]
+    ids = [s.id for s in msgspec.convert(_parse(name)["source"], list[gpudoctor.knowledge.table.TableSource])]
     assert len(ids) == len(set(ids))
 
 
@@ -48,9 +48,9 @@ def test_every_module_has_one_sentence_that_says_its_job(path: str) -> None:
 
 def test_an_entry_that_the_type_does_not_know_is_refused() -> None:
     with pytest.raises(msgspec.ValidationError):
-        load("drivers", Table)
+        load("drivers", KnowledgeTable)
 
 
 def test_a_table_that_does_not_exist_is_refused() -> None:
     with pytest.raises(FileNotFoundError):
-        load("nothing", Table)
+        load("nothing", KnowledgeTable)

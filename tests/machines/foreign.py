@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from gpudoctor.facts import Adapter, Facts, Live
+from gpudoctor.facts import Adapter, Facts, LiveFramework
 from tests.builders import framework, live
 from tests.checks import intel_machines as intel
 from tests.checks import test_apple as apple
@@ -59,7 +59,9 @@ def macbook_with_an_old_tensorflow_metal() -> Facts:
     words = (
         "NotFoundError: dlopen(libmetal_plugin.dylib): Symbol not found: __ZN10tensorflow8internal10LogMessageC1EPKcii"
     )
-    broken = framework("tensorflow", "2.20.0", variant="cpu", cuda=None, live=Live(stage="import", import_error=words))
+    broken = framework(
+        "tensorflow", "2.20.0", variant="cpu", cuda=None, live=LiveFramework(stage="import", import_error=words)
+    )
     return apple.mac(broken, packages=("tensorflow-metal==1.2.0",))
 
 

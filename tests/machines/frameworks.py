@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from gpudoctor.facts import Facts, Library, Need, Overlap, Package, Shadow, Unmet
+from gpudoctor.facts import DriverLibrary, Facts, FileOverlap, Need, Package, Shadow, UnmetRequirement
 from tests.builders import framework, live
 from tests.checks.environments import BLACKWELL, PASCAL, SITE, change_toolkits, environment, need, package, torch
 from tests.checks.healthy_nvidia import several
@@ -115,7 +115,7 @@ def cupy_for_another_cuda() -> Facts:
     )
     folder = "/usr/local/cuda-12.6/lib64"
     toolkit = tuple(
-        Library(soname=name, path=f"{folder}/{name}", real=f"{folder}/{name}", kind="toolkit", version="12.6")
+        DriverLibrary(soname=name, path=f"{folder}/{name}", real=f"{folder}/{name}", kind="toolkit", version="12.6")
         for name in ("libnvrtc.so.12", "libcudart.so.12", "libcublas.so.12")
     )
     return on(having(several(1), toolkits=change_toolkits(libraries=toolkit)), found)
@@ -196,7 +196,7 @@ def a_file_called_torch() -> Facts:
 def cudnn_replaced_under_pytorch() -> Facts:
     """Another package brought a newer cuDNN than PyTorch was built with."""
     found = torch("2.5.1", cuda="12.4", cudnn="9.1.0.70")
-    unmet = Unmet(package="torch", version="2.5.1", requires="nvidia-cudnn-cu12==9.1.0.70", found="9.5.0.50")
+    unmet = UnmetRequirement(package="torch", version="2.5.1", requires="nvidia-cudnn-cu12==9.1.0.70", found="9.5.0.50")
     torch_package = package("torch", "2.5.1", requires=("nvidia-cudnn-cu12==9.1.0.70",))
     facts = on(several(1), found, packages=(package("nvidia-cudnn-cu12", "9.5.0.50"),), unmet=(unmet,))
     python = facts.pythons[0]
@@ -218,5 +218,5 @@ def onnxruntime_twice() -> Facts:
         others=(("onnxruntime-gpu", "1.22.0"),),
         live=live(0, listed=("CPUExecutionProvider",), providers=("CPUExecutionProvider",)),
     )
-    overlap = Overlap(packages=("onnxruntime", "onnxruntime-gpu"), files=("onnxruntime/__init__.py",))
+    overlap = FileOverlap(packages=("onnxruntime", "onnxruntime-gpu"), files=("onnxruntime/__init__.py",))
     return on(several(1), found, packages=(package("onnxruntime-gpu", "1.22.0"),), overlaps=(overlap,))

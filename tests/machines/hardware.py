@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from gpudoctor.facts import Event, Facts, Process
+from gpudoctor.facts import Facts, GpuProcess, LogEvent
 from gpudoctor.maybe import Unknown
 from tests.builders import change, gpu
 from tests.checks import healthy_nvidia as nv
 from tests.checks.nvidia_machines import event, having, xid
 from tests.machines.registry import machine
 
-NOTEBOOK = Process(pid=4242, memory=8 << 30, name="python3", user=1001, state="S")
+NOTEBOOK = GpuProcess(pid=4242, memory=8 << 30, name="python3", user=1001, state="S")
 GONE = Unknown("NVML: GPU is lost")
 
 # What libcuda says, and what PyTorch makes of it.
@@ -145,7 +145,7 @@ def exclusive_mode_left_on() -> Facts:
 def gsp_stopped() -> Facts:
     """The GPU's system processor answers no more."""
     line = "NVRM: Xid (PCI:0000:01:00): 119, pid=2101, Timeout after 6s of waiting for RPC response from GPU0 GSP!"
-    stuck: Event = xid(119, text=line)
+    stuck: LogEvent = xid(119, text=line)
     return having(
         nv.several(1, 0),
         gpus__0__recovery_action="reset",

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gpudoctor.examine import check
-from gpudoctor.report.text import render
+from gpudoctor.pipeline import check
+from gpudoctor.report.renderers.text import render
 from tests.machines.registry import Machine, machines
 
 TEXTS = Path(__file__).parent / "texts"

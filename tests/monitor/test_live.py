@@ -12,9 +12,9 @@ from gpudoctor.child import end_all
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Unknown
 from gpudoctor.monitor import sampler as sampling
-from gpudoctor.monitor.live import Live
-from gpudoctor.monitor.look import LIVE, Look
+from gpudoctor.monitor.live import LiveSource
 from gpudoctor.monitor.samples import Slice
+from gpudoctor.monitor.snapshot import LIVE, Snapshot
 from tests.standins import clean_up, compile_into, left_running, needs_gcc
 
 MARK = f"STANDIN_MARK=monitor-{os.getpid()}"
@@ -45,14 +45,14 @@ def nothing_is_left() -> Iterator[None]:
 
 
 @pytest.fixture
-def live(folder: str) -> Iterator[Callable[..., Live]]:
+def live(folder: str) -> Iterator[Callable[..., LiveSource]]:
     """Makes a source whose driver is a stand-in; it is stopped at the end."""
-    made: list[Live] = []
+    made: list[LiveSource] = []
 
-    def make(place: str = folder, **env: str) -> Live:
+    def make(place: str = folder, **env: str) -> LiveSource:
         mark, _, value = MARK.partition("=")
         variables = {"LD_LIBRARY_PATH": place, "PATH": "", mark: value, **env}
-        made.append(Live(lambda: Machine(env=variables)))
+        made.append(LiveSource(lambda: Machine(env=variables)))
         made[-1].start()
         return made[-1]
 
@@ -61,7 +61,7 @@ def live(folder: str) -> Iterator[Callable[..., Live]]:
         source.stop()
 
 
-def until(source: Live, so: Callable[[Look], object]) -> Look:
+def until(source: LiveSource, so: Callable[[Snapshot], object]) -> Snapshot:
     """The first look that is as wanted, or the last one of our patience."""
     end = time.monotonic() + PATIENCE
     while True:
@@ -71,11 +71,11 @@ def until(source: Live, so: Callable[[Look], object]) -> Look:
         time.sleep(0.02)
 
 
-def sampled(look: Look) -> bool:
+def sampled(look: Snapshot) -> bool:
     return bool(look.devices) and all(gpu.samples and gpu.processes != Unknown("not told") for gpu in look.devices)
 
 
-def test_every_gpu_tells_who_it_is_how_it_does_and_who_uses_it(live: Callable[..., Live]) -> None:
+def test_every_gpu_tells_who_it_is_how_it_does_and_who_uses_it(live: Callable[..., LiveSource]) -> None:
     look = until(live(STANDIN_REASONS="68"), sampled)
     assert (look.kind, look.troubles, look.waiting) == (LIVE, (), False)
     first, second = look.devices
@@ -93,14 +93,14 @@ def test_every_gpu_tells_who_it_is_how_it_does_and_who_uses_it(live: Callable[..
     assert [(p.pid, p.kind, p.memory) for p in first.processes] == [(1, "C", 1 << 30)]
 
 
-def test_a_process_of_a_local_user_has_a_name(live: Callable[..., Live]) -> None:
+def test_a_process_of_a_local_user_has_a_name(live: Callable[..., LiveSource]) -> None:
     look = until(live(STANDIN_PID=str(os.getpid()), STANDIN_DEVICES="1"), sampled)
     processes = look.devices[0].processes
     assert isinstance(processes, tuple)
     assert processes[0].user == pwd.getpwuid(os.getuid()).pw_name
 
 
-def test_samples_go_on_and_reasons_have_names(live: Callable[..., Live]) -> None:
+def test_samples_go_on_and_reasons_have_names(live: Callable[..., LiveSource]) -> None:
     look = until(
         live(STANDIN_DEVICES="1", STANDIN_REASONS="68"), lambda look: sampled(look) and len(look.devices[0].samples) > 1
     )
@@ -111,7 +111,7 @@ def test_samples_go_on_and_reasons_have_names(live: Callable[..., Live]) -> None
 
 @pytest.mark.parametrize("how", ["hang", "deaf", "stop"])
 def test_a_driver_that_hangs_says_since_when_and_the_rest_stands(
-    live: Callable[..., Live], how: str, monkeypatch: pytest.MonkeyPatch
+    live: Callable[..., LiveSource], how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sampling, "STALLED", 1.6)  # seconds: more than lies between two samples
     source = live(STANDIN_BAD="1", STANDIN_ROUNDS="3", STANDIN_GPU_TROUBLE=how)
@@ -126,7 +126,7 @@ def test_a_driver_that_hangs_says_since_when_and_the_rest_stands(
 
 
 def test_a_driver_that_hangs_at_the_start_names_its_stage(
-    live: Callable[..., Live], monkeypatch: pytest.MonkeyPatch
+    live: Callable[..., LiveSource], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sampling, "PATIENT", 0.5)
     source = live(STANDIN_NVML_TROUBLE="hang")
@@ -142,28 +142,30 @@ def test_a_driver_that_hangs_at_the_start_names_its_stage(
         ({"STANDIN_NVML_TROUBLE": "crash"}, "NVIDIA's driver: the child died of SIGSEGV in stage init."),
     ],
 )
-def test_a_driver_that_does_not_start_says_why(live: Callable[..., Live], env: dict[str, str], trouble: str) -> None:
+def test_a_driver_that_does_not_start_says_why(
+    live: Callable[..., LiveSource], env: dict[str, str], trouble: str
+) -> None:
     assert until(live(**env), lambda look: look.troubles).troubles == (trouble,)
 
 
-def test_where_there_is_no_driver_that_is_no_trouble(live: Callable[..., Live], tmp_path: Path) -> None:
+def test_where_there_is_no_driver_that_is_no_trouble(live: Callable[..., LiveSource], tmp_path: Path) -> None:
     look = until(live(str(tmp_path)), lambda look: len(look.absent) == 2)
     assert (look.troubles, look.waiting, look.devices) == ((), False, ())
     assert "libnvidia-ml.so.1" in look.absent[0]
 
 
-def test_a_driver_without_a_gpu_says_so(live: Callable[..., Live]) -> None:
+def test_a_driver_without_a_gpu_says_so(live: Callable[..., LiveSource]) -> None:
     look = until(live(STANDIN_DEVICES="0"), lambda look: len(look.absent) == 2)
     assert look.absent[0] == "NVIDIA's driver: it lists no GPU."
 
 
-def test_a_gpu_that_is_refused_says_why_beside_one_that_answers(live: Callable[..., Live]) -> None:
+def test_a_gpu_that_is_refused_says_why_beside_one_that_answers(live: Callable[..., LiveSource]) -> None:
     look = until(live(STANDIN_GONE="1"), lambda look: len(look.devices) == 2 and look.devices[0].samples)
     assert [gpu.refused for gpu in look.devices] == [None, "NVML: GPU is lost"]
 
 
 def test_after_a_failure_it_is_asked_again(
-    live: Callable[..., Live], tmp_path: Path, folder: str, monkeypatch: pytest.MonkeyPatch
+    live: Callable[..., LiveSource], tmp_path: Path, folder: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sampling, "RETRY", 0.1)
     source = live(str(tmp_path), STANDIN_DEVICES="1")
@@ -172,7 +174,7 @@ def test_after_a_failure_it_is_asked_again(
     assert until(source, sampled).devices[0].samples[0].power == 30.5
 
 
-def test_one_that_an_examination_ended_begins_again(live: Callable[..., Live]) -> None:
+def test_one_that_an_examination_ended_begins_again(live: Callable[..., LiveSource]) -> None:
     source = live(STANDIN_DEVICES="1")
     before = until(source, sampled).devices[0].samples[-1].at
     ended = time.monotonic()
@@ -181,7 +183,7 @@ def test_one_that_an_examination_ended_begins_again(live: Callable[..., Live]) -
     assert look.devices[0].samples[-1].at > ended > before
 
 
-def test_stopped_it_asks_nothing_and_started_again_it_goes_on(live: Callable[..., Live]) -> None:
+def test_stopped_it_asks_nothing_and_started_again_it_goes_on(live: Callable[..., LiveSource]) -> None:
     source = live(STANDIN_DEVICES="1")
     until(source, sampled)
     source.stop()
@@ -191,7 +193,7 @@ def test_stopped_it_asks_nothing_and_started_again_it_goes_on(live: Callable[...
     assert len(until(source, lambda look: len(look.devices[0].samples) > count).devices[0].samples) > count
 
 
-def test_a_short_stop_leaves_one_child(live: Callable[..., Live]) -> None:
+def test_a_short_stop_leaves_one_child(live: Callable[..., LiveSource]) -> None:
     source = live(STANDIN_DEVICES="1")
     until(source, sampled)
     for _ in range(20):

@@ -7,9 +7,9 @@ import pytest
 
 from gpudoctor.maybe import Unknown
 from gpudoctor.monitor.history import MOST
-from gpudoctor.monitor.look import REPLAYED
 from gpudoctor.monitor.replay import RecordingError, Replay, read
-from gpudoctor.monitor.samples import Line, Process, Sample
+from gpudoctor.monitor.samples import MonitorProcess, MonitorSample, SampleLine
+from gpudoctor.monitor.snapshot import REPLAYED
 
 DOCUMENT = Path(__file__).parent.parent.parent / "docs" / "samples.md"
 FIRST = b'{"schema": "gpudoctor.samples/1"}\n'
@@ -25,9 +25,9 @@ class Clock:
         return self.now
 
 
-def recorded(count: int, first: float = 0.0) -> list[Line]:
+def recorded(count: int, first: float = 0.0) -> list[SampleLine]:
     """A sample a second whose utilisation is its number."""
-    return [Line(gpu="GPU 0", sample=Sample(at=first + at, utilisation=at)) for at in range(count)]
+    return [SampleLine(gpu="GPU 0", sample=MonitorSample(at=first + at, utilisation=at)) for at in range(count)]
 
 
 def shown(replay: Replay) -> list[object]:
@@ -76,16 +76,16 @@ def test_after_a_long_pause_it_does_not_play_what_nobody_will_see() -> None:
 def test_lines_without_a_time_belong_to_the_line_before() -> None:
     clock = Clock()
     found = [
-        Line(schema="gpudoctor.samples/1", title="two GPUs"),
-        Line(gpu="GPU 0", device={"name": "H100", "colour": "green"}),
+        SampleLine(schema="gpudoctor.samples/1", title="two GPUs"),
+        SampleLine(gpu="GPU 0", device={"name": "H100", "colour": "green"}),
         *recorded(2),
-        Line(gpu="GPU 0", processes=(Process(pid=7),)),
-        Line(gpu="GPU 1", refused=Unknown("NVML: GPU is lost"), at=1.5),
+        SampleLine(gpu="GPU 0", processes=(MonitorProcess(pid=7),)),
+        SampleLine(gpu="GPU 1", refused=Unknown("NVML: GPU is lost"), at=1.5),
     ]
     replay = Replay(found, clock)
     assert replay.look().title == "two GPUs"
     (gpu,) = replay.look().devices
-    assert (gpu.device.name, gpu.processes) == ("H100", (Process(pid=7),))
+    assert (gpu.device.name, gpu.processes) == ("H100", (MonitorProcess(pid=7),))
     replay.start()
     clock.now += 1
     assert [gpu.refused for gpu in replay.look().devices] == [None, "NVML: GPU is lost"]
@@ -104,7 +104,7 @@ def test_the_example_in_the_documentation_is_a_recording() -> None:
     replay.start()
     (gpu,) = replay.look().devices
     assert gpu.device.name == "NVIDIA GeForce RTX 4090"
-    assert gpu.processes == (Process(pid=4242, kind="C", memory=21000000000, name="python", user="anna"),)
+    assert gpu.processes == (MonitorProcess(pid=4242, kind="C", memory=21000000000, name="python", user="anna"),)
     first, second = gpu.samples
     assert (first.reasons, first.pcie_rx) == (("sw-power-cap",), 1.2e9)
     assert second.utilisation == Unknown("NVML: GPU is lost")
@@ -128,11 +128,11 @@ def test_a_file_that_is_no_recording_says_why(data: bytes, says: str) -> None:
 
 def test_a_recording_that_claims_any_gpu_takes_no_memory() -> None:
     names = ["GPU x", "GPU -1", "GPU 99999", "CPU 0", "", "GPU"]
-    replay = Replay([Line(gpu=name, sample=Sample(at=0.0)) for name in names])
+    replay = Replay([SampleLine(gpu=name, sample=MonitorSample(at=0.0)) for name in names])
     assert replay.look().devices == ()
 
 
 def test_nonsense_about_a_device_leaves_what_was_known() -> None:
     told = {"name": ["no", "text"], "memory": 5}
-    replay = Replay([Line(gpu="GPU 0", device={"memory": 3}), Line(gpu="GPU 0", device=told)])
+    replay = Replay([SampleLine(gpu="GPU 0", device={"memory": 3}), SampleLine(gpu="GPU 0", device=told)])
     assert json.dumps(replay.look().devices[0].device.memory) == "3"

@@ -6,31 +6,31 @@ from typing import Any
 
 import pytest
 
-from gpudoctor.child import Ended
+from gpudoctor.child import ChildResult
 from gpudoctor.machine import Machine
 from gpudoctor.monitor import sampler as sampling
 from gpudoctor.monitor.history import History
-from gpudoctor.monitor.sampler import Sampler, State
-from gpudoctor.monitor.vendors import Task, Vendor
+from gpudoctor.monitor.sampler import Sampler, SamplerState
+from gpudoctor.monitor.vendors import SamplerTask, Vendor
 
 
 class Stub(Machine):
     """A machine whose child is what a function says."""
 
-    def __init__(self, child: Callable[..., Ended]) -> None:
+    def __init__(self, child: Callable[..., ChildResult]) -> None:
         super().__init__(env={})
         self._child = child
 
-    def run(self, argv: Any, seconds: float = 0.0, *_: Any, **words: Any) -> Ended:
+    def run(self, argv: Any, seconds: float = 0.0, *_: Any, **words: Any) -> ChildResult:
         """What the function says of the child."""
         return self._child(**words)
 
 
-def vendor(task: Callable[[Machine], Task | str] = lambda _: Task("")) -> Vendor:
+def vendor(task: Callable[[Machine], SamplerTask | str] = lambda _: SamplerTask("")) -> Vendor:
     return Vendor("nvidia", "NVIDIA's driver", task)
 
 
-def state(sampler: Sampler, so: Callable[[State], object]) -> State:
+def state(sampler: Sampler, so: Callable[[SamplerState], object]) -> SamplerState:
     """The first state that is as wanted, or the last one of our patience."""
     end = time.monotonic() + 20
     sampler.start()
@@ -52,7 +52,7 @@ def test_a_machine_that_cannot_be_made_is_told_and_made_again_later() -> None:
         made.append(1)
         if len(made) < 3:
             raise ValueError("--root is no folder")
-        return Stub(lambda **_: Ended(argv=("x",), code=1, err="gone"))
+        return Stub(lambda **_: ChildResult(argv=("x",), code=1, err="gone"))
 
     sampler = Sampler(vendor(), make, History())
     assert state(sampler, lambda now: now.absent).absent == "NVIDIA's driver: --root is no folder."
@@ -60,7 +60,7 @@ def test_a_machine_that_cannot_be_made_is_told_and_made_again_later() -> None:
 
 
 def test_a_fault_of_ours_before_the_child_is_told_too() -> None:
-    def fails(_: Machine) -> Task:
+    def fails(_: Machine) -> SamplerTask:
         raise ZeroDivisionError
 
     told = state(Sampler(vendor(fails), Machine, History()), lambda now: now.absent)
@@ -72,9 +72,9 @@ def test_a_child_that_cannot_be_killed_is_not_joined_by_others(monkeypatch: pyte
     left = [1]
     monkeypatch.setattr(sampling, "reap", lambda: left[0])
 
-    def sleeps(**_: Any) -> Ended:
+    def sleeps(**_: Any) -> ChildResult:
         begun.append(1)
-        return Ended(argv=("x",), abandoned=True, timed_out=True)
+        return ChildResult(argv=("x",), abandoned=True, timed_out=True)
 
     sampler = Sampler(vendor(), lambda: Stub(sleeps), History())
     stuck = "NVIDIA's driver: an earlier child sleeps in it and cannot even be killed: it is stuck."
@@ -87,7 +87,7 @@ def test_a_child_that_cannot_be_killed_is_not_joined_by_others(monkeypatch: pyte
 
 def test_a_child_that_another_part_left_behind_says_nothing_of_this_driver(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sampling, "reap", lambda: 1)
-    sampler = Sampler(vendor(), lambda: Stub(lambda **_: Ended(argv=("x",), signal="SIGSEGV")), History())
+    sampler = Sampler(vendor(), lambda: Stub(lambda **_: ChildResult(argv=("x",), signal="SIGSEGV")), History())
     assert (
         state(sampler, lambda now: now.trouble).trouble == "NVIDIA's driver: the child died of SIGSEGV in stage start."
     )

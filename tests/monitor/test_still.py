@@ -1,10 +1,10 @@
 """Facts as a source: one moment, with what they hold and no more."""
 
-from gpudoctor.facts import Process
+from gpudoctor.facts import GpuProcess
 from gpudoctor.maybe import Unknown
-from gpudoctor.monitor.look import STILL
+from gpudoctor.monitor.facts_source import NOT_HELD, Still
 from gpudoctor.monitor.samples import Slice
-from gpudoctor.monitor.still import NOT_HELD, Still
+from gpudoctor.monitor.snapshot import STILL
 from tests.builders import change, nvidia_host, plain_host
 
 
@@ -23,7 +23,7 @@ def test_the_values_of_the_facts_are_shown() -> None:
 
 def test_slices_and_processes_come_along() -> None:
     facts = change(nvidia_host(), "gpus.0.mig_devices", ("MIG-1", "MIG-2"))
-    facts = change(facts, "gpus.0.processes", (Process(pid=3, name="python", user=1000, memory=5),))
+    facts = change(facts, "gpus.0.processes", (GpuProcess(pid=3, name="python", user=1000, memory=5),))
     (gpu,) = Still(facts).look().devices
     assert gpu.device.mig_devices == (Slice(uuid="MIG-1"), Slice(uuid="MIG-2"))
     assert isinstance(gpu.processes, tuple)

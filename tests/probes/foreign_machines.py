@@ -3,10 +3,10 @@
 import json
 from typing import Any
 
-from gpudoctor.child import Ended
-from gpudoctor.inside.interpreter import MARK
-from gpudoctor.probes.live import _SCRIPT, PREFIX
-from gpudoctor.recorded import RecordedMachine
+from gpudoctor.child import ChildResult
+from gpudoctor.probes.frameworks.live import _SCRIPT, PREFIX
+from gpudoctor.recorded_machine import RecordedMachine
+from gpudoctor.workers.interpreter import MARK
 
 SYSCTL = (
     "hw.optional.arm64: 1\nmachdep.cpu.brand_string: Apple M2 Pro\nhw.memsize: 34359738368\n"
@@ -63,7 +63,7 @@ def told(**facts: Any) -> str:
     return PREFIX + json.dumps({"stage": "done", "error": None, "archs": [], "cudnn": None} | facts) + "\n"
 
 
-def mac(sysctl: str = SYSCTL, arch: str = "arm64", live: str | Ended = "", **more: Any) -> RecordedMachine:
+def mac(sysctl: str = SYSCTL, arch: str = "arm64", live: str | ChildResult = "", **more: Any) -> RecordedMachine:
     """A Mac with PyTorch 2.9.1 in an environment."""
     prefix = "/Users/kurt/env"
     files = {
@@ -73,7 +73,7 @@ def mac(sysctl: str = SYSCTL, arch: str = "arm64", live: str | Ended = "", **mor
         "/usr/sbin/sysctl": "",
         **torch_files(f"{prefix}/lib/python3.12/site-packages", "2.9.1"),
     }
-    commands: dict[str, str | Ended] = {
+    commands: dict[str, str | ChildResult] = {
         "sysctl": sysctl,
         "python": interpreter(prefix, "Darwin", arch),
         f"python {_SCRIPT} torch": live or told(available=True, count=1, mps_built=True, devices=[]),
@@ -88,7 +88,7 @@ def mac(sysctl: str = SYSCTL, arch: str = "arm64", live: str | Ended = "", **mor
 def windows(
     adapters: tuple[dict[str, Any], ...] = (RTX, UHD),
     torch: tuple[str, str | None] = ("2.9.1+cpu", None),
-    live: str | Ended = "",
+    live: str | ChildResult = "",
     **more: Any,
 ) -> RecordedMachine:
     """A PC with Windows 11, an RTX 4070 and PyTorch as `pip install torch` brings it."""
@@ -102,7 +102,7 @@ def windows(
         "adapters": list(adapters), "caption": "Microsoft Windows 11 Pro", "memory": "33333333", "long_paths": 0,
         "vc_runtime": "v14.38.33130.00",
     }  # fmt: skip
-    commands: dict[str, str | Ended] = {
+    commands: dict[str, str | ChildResult] = {
         "powershell.exe": json.dumps(system | more.pop("system_says", {})),
         "python.exe": interpreter(prefix, "Windows", "AMD64"),
         f"python.exe {_SCRIPT} torch": live or told(available=False, count=0, mps_built=None),

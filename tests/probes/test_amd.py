@@ -3,14 +3,14 @@
 import msgspec
 import pytest
 
-from gpudoctor.child import Ended
+from gpudoctor.child import ChildResult
 from gpudoctor.facts import Distribution, Dkms, Host, Kernel, PciDevice
 from gpudoctor.machine import Status
 from gpudoctor.maybe import Unknown
 from gpudoctor.probes.amd import probe
-from gpudoctor.probes.amd_packages import NAMES, packages, parse
-from gpudoctor.probes.rocm import release
-from gpudoctor.recorded import RecordedMachine
+from gpudoctor.probes.amd.packages import NAMES, packages, parse
+from gpudoctor.probes.amd.rocm import release
+from gpudoctor.recorded_machine import RecordedMachine
 
 CARD = PciDevice(address="0000:03:00.0", vendor="1002", device="744c", class_code="030000", runtime_status="active")
 KFD = Status(0o660, 0, 992, 0, 235, 0, False)
@@ -69,7 +69,7 @@ def test_dkms_packages_and_blacklist() -> None:
         {**SYS, "/etc/modprobe.d/amd.conf": "blacklist amdgpu\n"},
         commands={
             "dkms": "amdgpu/6.8.5-2009582.22.04, 6.8.0-60-generic, x86_64: installed\nnvidia/570.1: added\n",
-            "dpkg-query": Ended(
+            "dpkg-query": ChildResult(
                 argv=(),
                 code=1,
                 out="amdgpu-dkms 1:6.8.5 ii \nrocm-core 6.2.0 ii \n",
@@ -148,14 +148,16 @@ def test_the_distributions_own_rocm() -> None:
 @pytest.mark.parametrize(
     ("ids", "ended", "expected"),
     [
-        ((1000, 1000, (1000,)), Ended(argv=(), code=1), None),  # the user itself: what opening says is the answer
-        ((0, 0, (0,)), Ended(argv=(), code=0), True),
-        ((0, 0, (0,)), Ended(argv=(), code=1), False),
-        ((0, 0, (0,)), Ended(argv=(), code=1, err="setpriv: setresuid failed"), "setresuid failed"),
-        ((0, 0, (0,)), Ended(argv=(), missing="no such program"), "no such program"),
+        ((1000, 1000, (1000,)), ChildResult(argv=(), code=1), None),  # the user itself: what opening says is the answer
+        ((0, 0, (0,)), ChildResult(argv=(), code=0), True),
+        ((0, 0, (0,)), ChildResult(argv=(), code=1), False),
+        ((0, 0, (0,)), ChildResult(argv=(), code=1, err="setpriv: setresuid failed"), "setresuid failed"),
+        ((0, 0, (0,)), ChildResult(argv=(), missing="no such program"), "no such program"),
     ],
 )
-def test_who_called_sudo(ids: tuple[int, int, tuple[int, ...]], ended: Ended, expected: bool | str | None) -> None:
+def test_who_called_sudo(
+    ids: tuple[int, int, tuple[int, ...]], ended: ChildResult, expected: bool | str | None
+) -> None:
     machine = RecordedMachine(
         SYS,
         links=DRM,

@@ -5,8 +5,8 @@ import msgspec
 from gpudoctor.facts import PciDevice
 from gpudoctor.facts.amd import Board
 from gpudoctor.maybe import Unknown
-from gpudoctor.probes.amd_boards import boards
-from gpudoctor.recorded import RecordedMachine
+from gpudoctor.probes.amd.boards import boards
+from gpudoctor.recorded_machine import RecordedMachine
 
 CARD = PciDevice(
     address="0000:0a:00.0",

@@ -1,8 +1,8 @@
 """AMD's repositories in the files of apt, dnf and zypper."""
 
-from gpudoctor.facts import Repository
-from gpudoctor.probes.amd_repositories import repositories
-from gpudoctor.recorded import RecordedMachine
+from gpudoctor.facts import AmdRepository
+from gpudoctor.probes.amd.repositories import repositories
+from gpudoctor.recorded_machine import RecordedMachine
 
 APT, RPM = "/etc/apt/sources.list.d", "/etc/yum.repos.d"
 ROCM = "https://repo.radeon.com/rocm/apt/6.3.4"
@@ -23,7 +23,9 @@ def test_one_line_style() -> None:
     )
     files = {f"{APT}/rocm.list": text, f"{APT}/rocm.list.save": "deb https://repo.radeon.com/rocm/apt/1 a main\n"}
     assert found(files) == [(ROCM, "jammy"), ("https://repo.radeon.com/amdgpu/6.3.4/ubuntu", "jammy")]
-    assert repositories(RecordedMachine(files))[0] == Repository(path=f"{APT}/rocm.list", address=ROCM, suite="jammy")
+    assert repositories(RecordedMachine(files))[0] == AmdRepository(
+        path=f"{APT}/rocm.list", address=ROCM, suite="jammy"
+    )
 
 
 def test_deb822_style() -> None:

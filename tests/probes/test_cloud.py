@@ -5,7 +5,7 @@ import pytest
 from gpudoctor.facts import Cloud
 from gpudoctor.maybe import Unknown
 from gpudoctor.probes import cloud
-from gpudoctor.recorded import RecordedMachine
+from gpudoctor.recorded_machine import RecordedMachine
 
 DMI = "/sys/class/dmi/id"
 DATA = cloud.INSTANCE_DATA

@@ -5,7 +5,7 @@ import pytest
 from gpudoctor.facts import Cluster, Host
 from gpudoctor.maybe import Unknown
 from gpudoctor.probes import cluster
-from gpudoctor.recorded import RecordedMachine
+from gpudoctor.recorded_machine import RecordedMachine
 
 BARE = Host(container=None)
 JOB = {"PATH": "/usr/bin", "SLURM_JOB_ID": "4711"}

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from gpudoctor.facts import CudaDevice, Library
+from gpudoctor.facts import CudaDevice, DriverLibrary
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Unknown
-from gpudoctor.probes import cuda
+from gpudoctor.probes.nvidia import cuda
 from tests.standins import clean_up, compile_into, left_running, needs_gcc
 
 pytestmark = needs_gcc
-SOME = (Library(soname="libcuda.so.1", path="/x/libcuda.so.1", real="/x/libcuda.so.1"),)
+SOME = (DriverLibrary(soname="libcuda.so.1", path="/x/libcuda.so.1", real="/x/libcuda.so.1"),)
 MARK = f"STANDIN_MARK=cuda-{os.getpid()}"
 
 

@@ -3,8 +3,8 @@
 import struct
 
 from gpudoctor.maybe import Unknown
-from gpudoctor.probes import cuda_libraries
-from gpudoctor.recorded import RecordedMachine
+from gpudoctor.probes.nvidia import cuda_libraries
+from gpudoctor.recorded_machine import RecordedMachine
 
 LIB = "/usr/local/cuda-12.4/lib64"
 SYSTEM = "/usr/lib/x86_64-linux-gnu"

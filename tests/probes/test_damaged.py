@@ -13,16 +13,16 @@ from typing import Any
 
 import pytest
 
-from gpudoctor import examine
-from gpudoctor.child import Ended
+from gpudoctor import pipeline
+from gpudoctor.child import ChildResult
 from gpudoctor.facts import Facts, PciDevice
-from gpudoctor.facts.file import load
+from gpudoctor.facts.facts_file import load
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
 from gpudoctor.privacy import harmless
-from gpudoctor.probes.nodes import TOPOLOGY
-from gpudoctor.report import html, prometheus, text
-from gpudoctor.report.clean import document
+from gpudoctor.probes.device_nodes import TOPOLOGY
+from gpudoctor.report.renderers import html, prometheus, text
+from gpudoctor.report.sanitize import document
 from tests.cli import BARE
 from tests.probes.test_kfd import CPU, PROPERTIES, SYSFS
 from tests.probes.test_pci import CARD
@@ -95,8 +95,8 @@ class Shown(Machine):
     here = True
     system = "Linux"
 
-    def run(self, argv: Sequence[str], *_: Any, **__: Any) -> Ended:
-        return Ended(argv=tuple(argv), missing="no such program")
+    def run(self, argv: Sequence[str], *_: Any, **__: Any) -> ChildResult:
+        return ChildResult(argv=tuple(argv), missing="no such program")
 
     def open_errors(self, paths: Sequence[str]) -> dict[str, Maybe[str | None]]:
         return dict.fromkeys(paths, None)
@@ -119,7 +119,7 @@ def lay(root: Path) -> None:
 
 
 def seen(root: Path) -> Facts:
-    return examine.gather(Shown(str(root), env={}), examine.Wishes(quick=True))
+    return pipeline.gather(Shown(str(root), env={}), pipeline.CheckOptions(quick=True))
 
 
 def folder(path: Path) -> None:
@@ -165,7 +165,7 @@ def undamaged(facts: Facts) -> dict[str, PciDevice]:
 def told(facts: Facts) -> None:
     """Everything that can be said of the facts is said without a fault of ours."""
     assert load(document(facts).encode()) == facts
-    report = harmless(examine.check(facts=facts))
+    report = harmless(pipeline.check(facts=facts))
     assert report.summary.broken == 0
     assert report.status in ("pass", "warn", "fail", "incomplete")
     json.loads(document(report))

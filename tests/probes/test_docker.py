@@ -2,11 +2,11 @@
 
 import pytest
 
-from gpudoctor.child import Ended
+from gpudoctor.child import ChildResult
 from gpudoctor.facts import ContainerHost, Host
 from gpudoctor.maybe import Unknown
 from gpudoctor.probes import docker
-from gpudoctor.recorded import RecordedMachine
+from gpudoctor.recorded_machine import RecordedMachine
 
 BARE = Host(container=None, wsl=None)
 CLIENT = "/usr/bin/docker"
@@ -73,18 +73,20 @@ def test_a_container_does_not_see_its_hosts_engines() -> None:
     ("ended", "why"),
     [
         (
-            Ended(argv=(), code=1, err="permission denied while trying to connect to the Docker daemon socket at unix"),
+            ChildResult(
+                argv=(), code=1, err="permission denied while trying to connect to the Docker daemon socket at unix"
+            ),
             "docker info: the user may not talk to the Docker daemon (root or the group docker may)",
         ),
         (
-            Ended(argv=(), code=1, out="Client:\n Version: 27.3.1\n\nServer:\n", err="ERROR: Cannot connect to the "
-                  "Docker daemon at unix:///run/docker.sock. Is it running?\n"),
+            ChildResult(argv=(), code=1, out="Client:\n Version: 27.3.1\n\nServer:\n", err="ERROR: Cannot connect to "
+                  "the Docker daemon at unix:///run/docker.sock. Is it running?\n"),
             "docker info: Cannot connect to the Docker daemon at unix:///run/docker.sock. Is it running?",
         ),
-        (Ended(argv=(), timed_out=True), "docker info did not answer within 3 seconds"),
+        (ChildResult(argv=(), timed_out=True), "docker info did not answer within 3 seconds"),
     ],
 )  # fmt: skip
-def test_a_daemon_that_cannot_be_asked(ended: Ended, why: str) -> None:
+def test_a_daemon_that_cannot_be_asked(ended: ChildResult, why: str) -> None:
     seen = look(RecordedMachine({CLIENT: ""}, env=ENV, commands={"docker": ended}))
     assert seen.docker_version == seen.docker_runtimes == seen.docker_rootless == Unknown(why)
 
@@ -110,7 +112,7 @@ def test_a_rootless_daemon_has_its_own_configuration() -> None:
 
 def test_a_dead_rootless_daemon_is_known_by_its_address() -> None:
     env = {**ENV, "DOCKER_HOST": "unix:///run/user/1000/docker.sock"}
-    dead = Ended(argv=(), code=1, err="Cannot connect to the Docker daemon at unix:///run/user/1000/docker.sock.")
+    dead = ChildResult(argv=(), code=1, err="Cannot connect to the Docker daemon at unix:///run/user/1000/docker.sock.")
     assert look(RecordedMachine({CLIENT: ""}, env=env, commands={"docker": dead})).docker_rootless is True
 
 

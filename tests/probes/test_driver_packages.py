@@ -2,11 +2,11 @@
 
 import pytest
 
-from gpudoctor.child import Ended
+from gpudoctor.child import ChildResult
 from gpudoctor.facts import Distribution, Host
 from gpudoctor.maybe import Unknown
-from gpudoctor.probes import driver_packages
-from gpudoctor.recorded import RecordedMachine
+from gpudoctor.probes.nvidia import packages
+from gpudoctor.recorded_machine import RecordedMachine
 
 
 def test_what_dpkg_rpm_and_pacman_print() -> None:
@@ -22,7 +22,7 @@ def test_what_dpkg_rpm_and_pacman_print() -> None:
         "akmod-nvidia 570.133.20-1.fc42 ii\n"
         "\n"
     )
-    assert driver_packages.parse(text) == (
+    assert packages.parse(text) == (
         ("nvidia-driver-570", "570.133.20-0ubuntu1", "ii"),
         ("libnvidia-compute-570", "570.133.20-0ubuntu1", "iU"),
         ("libcuda1", "525.85.12-1", "ii"),
@@ -43,14 +43,14 @@ def test_what_dpkg_rpm_and_pacman_print() -> None:
 )
 def test_the_distributions_own_tool_is_asked(name: str, like: tuple[str, ...], tool: str) -> None:
     machine = RecordedMachine(commands={"dpkg-query": "", "rpm": "", "pacman": ""})
-    driver_packages.probe(machine, Host(distribution=Distribution(id=name, like=like)))
+    packages.probe(machine, Host(distribution=Distribution(id=name, like=like)))
     assert [line.split()[0] for line in machine.ran] == [tool]
 
 
 def test_a_query_that_matches_nothing_is_an_empty_answer_and_one_that_fails_is_unknown() -> None:
-    nothing = Ended(argv=(), code=1, err="dpkg-query: no packages found matching *nvidia*\n")
-    assert driver_packages.probe(RecordedMachine(commands={"dpkg-query": nothing}), Host()) == ()
-    locked = Ended(argv=(), code=1, err="error: cannot open Packages database\n")
-    answer = driver_packages.probe(RecordedMachine(commands={"rpm": locked}), Host())
+    nothing = ChildResult(argv=(), code=1, err="dpkg-query: no packages found matching *nvidia*\n")
+    assert packages.probe(RecordedMachine(commands={"dpkg-query": nothing}), Host()) == ()
+    locked = ChildResult(argv=(), code=1, err="error: cannot open Packages database\n")
+    answer = packages.probe(RecordedMachine(commands={"rpm": locked}), Host())
     assert answer == Unknown("rpm: error: cannot open Packages database")
-    assert isinstance(driver_packages.probe(RecordedMachine(), Host()), Unknown)
+    assert isinstance(packages.probe(RecordedMachine(), Host()), Unknown)

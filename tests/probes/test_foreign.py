@@ -6,17 +6,17 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from gpudoctor.child import Ended
-from gpudoctor.examine import Wishes, check, gather
+from gpudoctor.child import ChildResult
 from gpudoctor.facts import Adapter, Facts
-from gpudoctor.facts.file import load
+from gpudoctor.facts.facts_file import load
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Unknown
+from gpudoctor.pipeline import CheckOptions, check, gather
 from gpudoctor.privacy import masked
-from gpudoctor.probes import nt_nvidia
-from gpudoctor.recorded import RecordedMachine
+from gpudoctor.probes.windows import nvidia
+from gpudoctor.recorded_machine import RecordedMachine
 from gpudoctor.report.model import Report
-from gpudoctor.report.text import render
+from gpudoctor.report.renderers.text import render
 from tests.probes.foreign_machines import INTEL_SYSCTL, RTX, UHD, mac, told, windows
 
 
@@ -31,8 +31,10 @@ MACHINES: dict[str, Callable[[], RecordedMachine]] = {
         torch=("2.9.1+cu126", "12.6"), live=told(available=True, count=1, built_for="12.6", archs=["sm_86", "sm_90"])
     ),
     "Windows without a GPU for computing": lambda: windows((UHD,)),
-    "Windows without PowerShell": lambda: windows((UHD,), commands={"powershell.exe": Ended(argv=(), timed_out=True)}),
-    "a Mac without sysctl": lambda: mac(commands={"sysctl": Ended(argv=(), missing="no such program")}),
+    "Windows without PowerShell": lambda: windows(
+        (UHD,), commands={"powershell.exe": ChildResult(argv=(), timed_out=True)}
+    ),
+    "a Mac without sysctl": lambda: mac(commands={"sysctl": ChildResult(argv=(), missing="no such program")}),
 }
 
 
@@ -100,7 +102,7 @@ def test_masked_facts_name_nobody_of_windows() -> None:
 
 def test_a_quick_look_imports_nothing() -> None:
     machine = windows()
-    facts = gather(machine, Wishes(quick=True))
+    facts = gather(machine, CheckOptions(quick=True))
     assert facts.pythons[0].frameworks[0].live is None
     assert not [line for line in machine.ran if line.endswith(" torch")]
 
@@ -108,22 +110,22 @@ def test_a_quick_look_imports_nothing() -> None:
 @pytest.mark.parametrize(
     ("answer", "why"),
     [
-        (Ended(argv=(), code=9, out="NVIDIA-SMI has failed"), "nvidia-smi: NVIDIA-SMI has failed"),
-        (Ended(argv=(), timed_out=True), "nvidia-smi: no answer"),
+        (ChildResult(argv=(), code=9, out="NVIDIA-SMI has failed"), "nvidia-smi: NVIDIA-SMI has failed"),
+        (ChildResult(argv=(), timed_out=True), "nvidia-smi: no answer"),
     ],
 )
-def test_a_driver_that_does_not_answer_is_unknown(answer: Ended, why: str) -> None:
+def test_a_driver_that_does_not_answer_is_unknown(answer: ChildResult, why: str) -> None:
     machine = RecordedMachine(
         {"/C:/Windows/System32/nvidia-smi.exe": ""}, commands={"nvidia-smi.exe": answer}, system="Windows"
     )
-    assert nt_nvidia.probe(machine)[1] == Unknown(why)
+    assert nvidia.probe(machine)[1] == Unknown(why)
 
 
 def test_an_old_driver_does_not_know_the_compute_capability() -> None:
     machine = windows()
     asked = next(line for line in machine._commands if "compute_cap" in line)
-    machine._commands[asked] = Ended(argv=(), code=2, out='Field "compute_cap" is not a valid field to query.')
-    (gpu,) = nt_nvidia.probe(machine)[1]  # type: ignore[misc]
+    machine._commands[asked] = ChildResult(argv=(), code=2, out='Field "compute_cap" is not a valid field to query.')
+    (gpu,) = nvidia.probe(machine)[1]  # type: ignore[misc]
     assert isinstance(gpu.capability, Unknown)
     assert gpu.address == "0000:01:00.0"
 

@@ -8,9 +8,9 @@ import pytest
 from gpudoctor.facts import CondaPackage, Framework, Package, Python
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Unknown
-from gpudoctor.probes.framework_tensorflow import build_info
 from gpudoctor.probes.frameworks import probe, static
-from gpudoctor.recorded import RecordedMachine
+from gpudoctor.probes.frameworks.tensorflow import build_info
+from gpudoctor.recorded_machine import RecordedMachine
 
 SITE = "/env/lib/python3.11/site-packages"
 USER = "/home/u/.local/lib/python3.11/site-packages"

@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from gpudoctor.child import Ended
-from gpudoctor.facts import Group, Host
+from gpudoctor.child import ChildResult
+from gpudoctor.facts import Host, UserGroup
 from gpudoctor.machine import Space, Status
 from gpudoctor.maybe import Unknown
 from gpudoctor.probes.host import probe
-from gpudoctor.recorded import RecordedMachine
+from gpudoctor.recorded_machine import RecordedMachine
 
 ENROOT = "912 801 259:2 /data/enroot/user-1000/pyxis_4711.0 / rw,relatime - xfs /dev/nvme0n1p2 rw\n"
 BARE = {
@@ -61,11 +61,11 @@ def test_a_bare_machine() -> None:
     assert found.selinux is None
     assert found.user.name == "ada"
     assert found.user.groups == (
-        Group(gid=44, name="video"),
-        Group(gid=1000, name="ada"),
-        Group(gid=4242, name=None),
+        UserGroup(gid=44, name="video"),
+        UserGroup(gid=1000, name="ada"),
+        UserGroup(gid=4242, name=None),
     )
-    assert found.user.known_groups == (Group(gid=992, name="render"), Group(gid=44, name="video"))
+    assert found.user.known_groups == (UserGroup(gid=992, name="render"), UserGroup(gid=44, name="video"))
     assert found.user.sudo is False
 
 
@@ -336,4 +336,6 @@ def test_a_machine_that_shows_nothing() -> None:
     found = probe(RecordedMachine())
     for fact in (found.memory, found.cpus, found.cgroup, found.hostname, found.product, found.distribution.id):
         assert isinstance(fact, Unknown)
-    assert isinstance(probe(RecordedMachine(commands={"mokutil": Ended(argv=(), code=1)})).kernel.secure_boot, Unknown)
+    assert isinstance(
+        probe(RecordedMachine(commands={"mokutil": ChildResult(argv=(), code=1)})).kernel.secure_boot, Unknown
+    )

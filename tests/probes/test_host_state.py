@@ -4,8 +4,8 @@ import pytest
 
 from gpudoctor.facts import Thunderbolt
 from gpudoctor.maybe import Unknown
-from gpudoctor.probes import host_state as state
-from gpudoctor.recorded import RecordedMachine
+from gpudoctor.probes.host import state
+from gpudoctor.recorded_machine import RecordedMachine
 
 STATUS = "Name:\tpython3\nCapEff:\t{caps}\nCpus_allowed_list:\t0-15,32-47\n"
 AT = "/sys/bus/thunderbolt/devices"

@@ -2,11 +2,11 @@
 
 import pytest
 
-from gpudoctor.facts import Intel
+from gpudoctor.facts import IntelFacts
 from gpudoctor.machine import Status
 from gpudoctor.maybe import Unknown
 from gpudoctor.probes import intel, pci, system_steps
-from gpudoctor.recorded import RecordedMachine
+from gpudoctor.recorded_machine import RecordedMachine
 from tests.builders import host
 from tests.checks.intel_machines import ARC, UHD
 
@@ -57,7 +57,7 @@ def test_other_vendors_nodes_are_not_intels() -> None:
 def test_nothing_is_looked_for_without_a_gpu() -> None:
     idle = Unknown("not looked for: there is no Intel GPU here")
     stack = next(step for key, _, step in system_steps(machine(), host, lambda: ()) if key == "intel")
-    assert stack() == Intel(render=idle, loader=idle, level_zero=idle)
+    assert stack() == IntelFacts(render=idle, loader=idle, level_zero=idle)
     (arc,) = [step for key, _, step in system_steps(machine(), host, lambda: (ARC,)) if key == "intel"]
     assert arc().level_zero == f"{LIB}/libze_intel_gpu.so.1"
 

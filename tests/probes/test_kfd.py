@@ -4,9 +4,9 @@ import pytest
 
 from gpudoctor.facts import Gpu, PciDevice
 from gpudoctor.maybe import Unknown
-from gpudoctor.probes.kfd import address, gpus
-from gpudoctor.probes.nodes import TOPOLOGY as NODES
-from gpudoctor.recorded import RecordedMachine
+from gpudoctor.probes.amd.kfd import address, gpus
+from gpudoctor.probes.device_nodes import TOPOLOGY as NODES
+from gpudoctor.recorded_machine import RecordedMachine
 
 CPU = {f"{NODES}/0/properties": "cpu_cores_count 16\nsimd_count 0\ngfx_target_version 0\n", f"{NODES}/0/gpu_id": "0\n"}
 # Shortened from an MI308X's node.

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from gpudoctor.child import Ended
-from gpudoctor.facts import Framework, Live, Python
+from gpudoctor.child import ChildResult
+from gpudoctor.facts import Framework, LiveFramework, Python
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Unknown
-from gpudoctor.probes.live import probe, read
+from gpudoctor.probes.frameworks.live import probe, read
 
 WORKING = """
 __version__ = "2.9.0+cu128"
@@ -26,7 +26,7 @@ class cuda:
 """
 
 
-def live(folder: Path, source: str, seconds: float = 20.0, env: dict[str, str] | None = None) -> Live:
+def live(folder: Path, source: str, seconds: float = 20.0, env: dict[str, str] | None = None) -> LiveFramework:
     """What a child says that imports this source as `torch`."""
     package = folder / "torch"
     package.mkdir()
@@ -63,7 +63,7 @@ def test_a_framework_that_waits_for_a_driver_that_hangs_gets_less_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The import may take its time; what waits for the driver after it may not."""
-    monkeypatch.setattr("gpudoctor.probes.live.ASKING", 1.0)
+    monkeypatch.setattr("gpudoctor.probes.frameworks.live.ASKING", 1.0)
     said = live(tmp_path, WORKING + "    def init():\n        import time; time.sleep(60)\n", seconds=50)
     assert (said.stage, said.hung) == ("init", True)
 
@@ -143,7 +143,7 @@ def test_nothing_runs_under_another_root(tmp_path: Path) -> None:
 
 def test_nonsense_is_unknown_and_hides_nothing_else() -> None:
     out = 'gpudoctor:{"stage": "devices"}\ngpudoctor:{"count": "two", "available": true}\ngpudoctor:{"devi'
-    said = read("torch", Ended(argv=("python",), code=1, out=out, err="MemoryError\n"))
+    said = read("torch", ChildResult(argv=("python",), code=1, out=out, err="MemoryError\n"))
     assert isinstance(said.count, Unknown)
     assert said.available is True
     assert said.devices == Unknown("the process ended in the stage devices with exit code 1: MemoryError")
@@ -151,6 +151,6 @@ def test_nonsense_is_unknown_and_hides_nothing_else() -> None:
 
 def test_keeps_the_last_lines_of_stderr_without_colours() -> None:
     err = "".join(f"line {number}\n" for number in range(100)) + "\x1b[1;31mred\x1b[m\n"
-    said = read("torch", Ended(argv=("python",), code=0, err=err))
+    said = read("torch", ChildResult(argv=("python",), code=0, err=err))
     assert said.stderr.splitlines()[0] == "line 61"
     assert said.stderr.splitlines()[-1] == "red"

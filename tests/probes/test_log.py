@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from gpudoctor.child import Ended
-from gpudoctor.facts import Event, Host
+from gpudoctor.child import ChildResult
+from gpudoctor.facts import Host, LogEvent
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Unknown
-from gpudoctor.probes.log import EACH_END, events, probe
-from gpudoctor.probes.log_lines import Message, from_kmsg, from_text
-from gpudoctor.recorded import RecordedMachine
+from gpudoctor.probes.kernel_log import EACH_END, events, probe
+from gpudoctor.probes.kernel_log.lines import Message, from_kmsg, from_text
+from gpudoctor.recorded_machine import RecordedMachine
 
 NVIDIA = frozenset({"10de"})
 XID = "NVRM: Xid (PCI:0000:07:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus."
@@ -23,7 +23,7 @@ MISMATCH = (
 )
 
 
-def kept(machine: RecordedMachine) -> tuple[Event, ...]:
+def kept(machine: RecordedMachine) -> tuple[LogEvent, ...]:
     found = probe(machine, Host(container=None), NVIDIA).events
     assert not isinstance(found, Unknown)
     return found
@@ -34,7 +34,7 @@ def test_kmsg() -> None:
     found = probe(RecordedMachine({"/dev/kmsg": text, "/proc/uptime": "41.75 300.00\n"}), Host(), NVIDIA)
     assert (found.source, found.first, found.now) == ("/dev/kmsg", 0.25, 41.75)
     assert found.events == (
-        Event(
+        LogEvent(
             kind="xid",
             text=XID,
             seconds=5.310021,
@@ -109,15 +109,15 @@ def test_the_journal_and_dmesg_stand_in() -> None:
     assert probe(machine, Host(), NVIDIA).source == "journalctl"
     assert kept(machine)[0].code == 79
     assert machine.ran[0] == "journalctl -k -b --no-pager -o short-monotonic"
-    hint = Ended(argv=(), code=0, out="-- No entries --\n", err="Hint: You are currently not seeing messages\n")
+    hint = ChildResult(argv=(), code=0, out="-- No entries --\n", err="Hint: You are currently not seeing messages\n")
     machine = RecordedMachine(commands={"journalctl": hint, "dmesg": f"[    1.5] {XID}\n"})
     assert probe(machine, Host(), NVIDIA).source == "dmesg"
     assert kept(machine)[0].seconds == 1.5
 
 
 def test_a_closed_log_is_unknown_and_says_what_would_open_it() -> None:
-    refused = Ended(argv=(), code=1, err="dmesg: read kernel buffer failed: Operation not permitted\n")
-    hint = Ended(argv=(), code=0, err="Hint: You are currently not seeing messages from other users\n")
+    refused = ChildResult(argv=(), code=1, err="dmesg: read kernel buffer failed: Operation not permitted\n")
+    hint = ChildResult(argv=(), code=0, err="Hint: You are currently not seeing messages from other users\n")
     machine = RecordedMachine(errors={"/dev/kmsg": "EPERM"}, commands={"journalctl": hint, "dmesg": refused})
     assert probe(machine, Host(container=None), NVIDIA).events == Unknown(
         "The kernel's log cannot be read (/dev/kmsg: Operation not permitted; journalctl: Hint: You are currently not "

@@ -1,7 +1,7 @@
 """Tests of reading modprobe's configuration."""
 
-from gpudoctor.probes import modprobe_conf
-from gpudoctor.recorded import RecordedMachine
+from gpudoctor.probes.nvidia import modprobe_conf
+from gpudoctor.recorded_machine import RecordedMachine
 
 
 def test_forbidden_modules_from_files_and_from_the_command_line() -> None:

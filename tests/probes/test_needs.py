@@ -6,8 +6,8 @@ from typing import Any
 from gpudoctor.facts import Framework, Need, Package, Python
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Unknown
-from gpudoctor.probes.needs import probe
-from tests.formats.elves import library
+from gpudoctor.probes.frameworks.library_deps import probe
+from tests.parsers.elves import library
 
 SITE = "/env/lib/python3.11/site-packages"
 SYSTEM = "/usr/lib64"

@@ -1,10 +1,10 @@
 """Tests of what DKMS is asked and read for."""
 
-from gpudoctor.child import Ended
+from gpudoctor.child import ChildResult
 from gpudoctor.facts import Dkms
 from gpudoctor.maybe import Unknown
-from gpudoctor.probes import nvidia_dkms
-from gpudoctor.recorded import RecordedMachine
+from gpudoctor.probes.nvidia import dkms
+from gpudoctor.recorded_machine import RecordedMachine
 
 RELEASE = "6.8.0-60-generic"
 TREE = "/var/lib/dkms/nvidia/570.133.20"
@@ -20,41 +20,41 @@ make[3]: *** [nvidia/nv.o] Error 1
 
 
 def test_no_dkms_is_none() -> None:
-    assert nvidia_dkms.probe(RecordedMachine(), ask=True) is None
+    assert dkms.probe(RecordedMachine(), ask=True) is None
 
 
 def test_dkms_status_is_asked_only_where_wanted() -> None:
     machine = RecordedMachine(
         commands={"dkms": f"nvidia/570.133.20, {RELEASE}, x86_64: installed\nnvidia-fs/2.2: added\n"}
     )
-    assert nvidia_dkms.probe(machine, ask=False) == ()
+    assert dkms.probe(machine, ask=False) == ()
     assert machine.ran == []
     entry = Dkms(module="nvidia", version="570.133.20", kernel=RELEASE, state="installed")
-    assert nvidia_dkms.probe(machine, ask=True) == (entry,)
+    assert dkms.probe(machine, ask=True) == (entry,)
 
 
 def test_the_folders_tell_added_built_installed_and_broken() -> None:
     files = {f"{TREE}/source/dkms.conf": "", f"{TREE}/{RELEASE}/x86_64/module/nvidia.ko": ""}
-    built = nvidia_dkms.probe(RecordedMachine(files), ask=False)
+    built = dkms.probe(RecordedMachine(files), ask=False)
     assert built == (Dkms(module="nvidia", version="570.133.20", kernel=RELEASE, state="built"),)
     links = {f"/var/lib/dkms/nvidia/kernel-{RELEASE}-x86_64": f"570.133.20/{RELEASE}/x86_64"}
-    installed = nvidia_dkms.probe(RecordedMachine(files, links=links), ask=False)
+    installed = dkms.probe(RecordedMachine(files, links=links), ask=False)
     assert installed == (Dkms(module="nvidia", version="570.133.20", kernel=RELEASE, state="installed"),)
-    added = nvidia_dkms.probe(RecordedMachine({f"{TREE}/source/dkms.conf": ""}), ask=False)
+    added = dkms.probe(RecordedMachine({f"{TREE}/source/dkms.conf": ""}), ask=False)
     assert added == (Dkms(module="nvidia", version="570.133.20", state="added"),)
-    broken = nvidia_dkms.probe(RecordedMachine(folders=[TREE]), ask=False)
+    broken = dkms.probe(RecordedMachine(folders=[TREE]), ask=False)
     assert broken == (Dkms(module="nvidia", version="570.133.20", state="broken"),)
 
 
 def test_a_failing_dkms_leaves_its_own_words() -> None:
-    failed = Ended(argv=("dkms",), code=1, err="Error! Could not locate dkms.conf file.\n")
-    answer = nvidia_dkms.probe(RecordedMachine(commands={"dkms": failed}), ask=True)
+    failed = ChildResult(argv=("dkms",), code=1, err="Error! Could not locate dkms.conf file.\n")
+    answer = dkms.probe(RecordedMachine(commands={"dkms": failed}), ask=True)
     assert answer == Unknown("dkms status: Error! Could not locate dkms.conf file.")
 
 
 def test_the_telling_lines_of_a_failed_build() -> None:
     entries = (Dkms(module="nvidia", version="570.133.20", state="added"),)
-    lines = nvidia_dkms.errors(RecordedMachine({f"{TREE}/build/make.log": LOG}), entries, RELEASE)
+    lines = dkms.errors(RecordedMachine({f"{TREE}/build/make.log": LOG}), entries, RELEASE)
     assert lines == (
         "The kernel was built by: x86_64-linux-gnu-gcc-13 (Ubuntu 13.3.0) 13.3.0",
         "You are using:           cc (Ubuntu 11.4.0) 11.4.0",
@@ -66,7 +66,7 @@ def test_the_telling_lines_of_a_failed_build() -> None:
 def test_a_log_of_another_kernel_or_of_an_installed_module_says_nothing() -> None:
     machine = RecordedMachine({f"{TREE}/build/make.log": LOG})
     added = (Dkms(module="nvidia", version="570.133.20", state="added"),)
-    assert nvidia_dkms.errors(machine, added, "6.11.0-9-generic") == ()
+    assert dkms.errors(machine, added, "6.11.0-9-generic") == ()
     well = (Dkms(module="nvidia", version="570.133.20", kernel=RELEASE, state="installed"),)
-    assert nvidia_dkms.errors(machine, well, RELEASE) == ()
-    assert nvidia_dkms.errors(machine, Unknown("x"), RELEASE) == ()
+    assert dkms.errors(machine, well, RELEASE) == ()
+    assert dkms.errors(machine, Unknown("x"), RELEASE) == ()

@@ -3,8 +3,8 @@
 from gpudoctor.facts import Host, Kernel, NvidiaKernel, PciDevice
 from gpudoctor.machine import Status
 from gpudoctor.maybe import Unknown
-from gpudoctor.probes import nvidia_kernel
-from gpudoctor.recorded import RecordedMachine
+from gpudoctor.probes.nvidia import kernel
+from gpudoctor.recorded_machine import RecordedMachine
 
 RELEASE = "6.8.0-60-generic"
 LIB = "/usr/lib/x86_64-linux-gnu"
@@ -35,7 +35,7 @@ NODES = {"/dev/nvidia0": NODE, "/dev/nvidiactl": NODE}
 
 
 def look(machine: RecordedMachine, host: Host = BARE, cards: tuple[PciDevice, ...] = (CARD,)) -> NvidiaKernel:
-    return nvidia_kernel.probe(machine, host, cards)
+    return kernel.probe(machine, host, cards)
 
 
 def test_a_healthy_machine_is_read_from_files_and_modinfo() -> None:

@@ -4,10 +4,10 @@ import struct
 
 import pytest
 
-from gpudoctor.facts import Host, Library
+from gpudoctor.facts import DriverLibrary, Host
 from gpudoctor.maybe import Maybe, Unknown
-from gpudoctor.probes.nvidia_libraries import OFF_PATH, probe
-from gpudoctor.recorded import RecordedMachine
+from gpudoctor.probes.nvidia.libraries import OFF_PATH, probe
+from gpudoctor.recorded_machine import RecordedMachine
 
 LIB = "/usr/lib/x86_64-linux-gnu"
 VERSION = "NVRM version: NVIDIA UNIX x86_64 Kernel Module  {}  Thu Feb 22 01:44:30 UTC 2024\n"
@@ -36,7 +36,7 @@ def machine(files: dict[str, str | bytes], **other: object) -> RecordedMachine:
     return RecordedMachine(files, **other)  # type: ignore[arg-type]
 
 
-def short(found: Maybe[tuple[Library, ...]]) -> list[tuple[str, str, str]]:
+def short(found: Maybe[tuple[DriverLibrary, ...]]) -> list[tuple[str, str, str]]:
     assert isinstance(found, tuple)
     return [(library.path, library.why, library.kind) for library in found]
 
@@ -60,7 +60,7 @@ def test_the_cache_comes_before_the_default_folders_and_a_file_appears_once() ->
     )
     cuda, nvml, _, _ = probe(there, Host())
     assert cuda == (
-        Library(
+        DriverLibrary(
             soname="libcuda.so.1",
             path="/opt/nvidia/libcuda.so.1",
             real="/opt/nvidia/libcuda.so.550.54.14",
@@ -126,7 +126,7 @@ def test_a_stub_is_a_stub_under_either_name(name: str) -> None:
     stubs = "/opt/cuda-12.1/lib64/stubs"
     there = machine({f"{stubs}/{name}": "x"}, env={"LD_LIBRARY_PATH": f"/opt/cuda-12.1/lib64:{stubs}"})
     assert probe(there, Host())[0] == (
-        Library(
+        DriverLibrary(
             soname=name,
             path=f"{stubs}/{name}",
             real=f"{stubs}/{name}",

@@ -3,8 +3,8 @@
 from gpudoctor.facts import PciDevice
 from gpudoctor.machine import Status
 from gpudoctor.maybe import Unknown
-from gpudoctor.probes import nvidia_nodes
-from gpudoctor.recorded import RecordedMachine
+from gpudoctor.probes.nvidia import nodes
+from gpudoctor.recorded_machine import RecordedMachine
 
 
 def node(minor: int, mode: int = 0o666, gid: int = 0, major: int = 195) -> Status:
@@ -24,7 +24,7 @@ def test_nodes_with_their_rights_and_what_opening_them_gives() -> None:
         "/dev/nvidia-caps/nvidia-cap1": node(1, 0o400, major=239),
         "/dev/nvme0": node(0),
     }
-    seen = nvidia_nodes.probe(RecordedMachine(statuses=statuses, errors={"/dev/nvidia2": "EACCES"}), ())
+    seen = nodes.probe(RecordedMachine(statuses=statuses, errors={"/dev/nvidia2": "EACCES"}), ())
     assert [n.path for n in seen] == [
         "/dev/nvidia2", "/dev/nvidia10", "/dev/nvidia-uvm", "/dev/nvidiactl", "/dev/nvidia-caps/nvidia-cap1",
     ]  # fmt: skip
@@ -38,11 +38,11 @@ def test_a_sleeping_gpu_is_not_opened_but_its_neighbour_is() -> None:
     statuses = {"/dev/nvidia0": node(0), "/dev/nvidia1": node(1), "/dev/nvidiactl": node(255)}
     files = {"/proc/driver/nvidia/gpus/0000:02:00.0/information": "Model: \t\t X\nDevice Minor: \t 1\n"}
     cards = (card("0000:01:00.0", "active"), card("0000:02:00.0", "suspended"))
-    seen = nvidia_nodes.probe(RecordedMachine(files, statuses=statuses), cards)
+    seen = nodes.probe(RecordedMachine(files, statuses=statuses), cards)
     assert [n.error for n in seen] == [None, Unknown("the GPU sleeps: not opened"), None]
 
 
 def test_no_gpu_is_opened_where_the_sleeping_ones_number_is_unknown() -> None:
     statuses = {"/dev/nvidia0": node(0), "/dev/nvidia1": node(1)}
-    seen = nvidia_nodes.probe(RecordedMachine(statuses=statuses), (card("0000:02:00.0", "suspended"),))
+    seen = nodes.probe(RecordedMachine(statuses=statuses), (card("0000:02:00.0", "suspended"),))
     assert all(isinstance(n.error, Unknown) for n in seen)

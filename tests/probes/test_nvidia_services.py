@@ -2,11 +2,11 @@
 
 import pytest
 
-from gpudoctor.child import Ended
+from gpudoctor.child import ChildResult
 from gpudoctor.facts import Host, PciDevice
 from gpudoctor.maybe import Unknown
-from gpudoctor.probes import nvidia_services
-from gpudoctor.recorded import RecordedMachine
+from gpudoctor.probes.nvidia import services
+from gpudoctor.recorded_machine import RecordedMachine
 
 BARE = Host(container=None, wsl=None, virtual=None, platform="bare")
 GUEST = Host(container=None, wsl=None, virtual="kvm", platform="vm")
@@ -16,15 +16,15 @@ GEFORCE = PciDevice(address="0000:01:00.0", vendor="10de", device="2684", class_
 UNIT = "/usr/lib/systemd/system/nvidia-fabricmanager.service"
 
 
-def ended(out: str, code: int, err: str = "") -> Ended:
-    return Ended(argv=(), code=code, out=out, err=err)
+def ended(out: str, code: int, err: str = "") -> ChildResult:
+    return ChildResult(argv=(), code=code, out=out, err=err)
 
 
 def test_the_fabric_manager_is_asked_only_where_there_are_nvswitches() -> None:
     machine = RecordedMachine(commands={"systemctl": "active\n"})
-    assert isinstance(nvidia_services.probe(machine, BARE, (GEFORCE,)).fabric_manager, Unknown)
+    assert isinstance(services.probe(machine, BARE, (GEFORCE,)).fabric_manager, Unknown)
     assert machine.ran == []
-    assert nvidia_services.probe(machine, BARE, (SWITCH,)).fabric_manager == "active"
+    assert services.probe(machine, BARE, (SWITCH,)).fabric_manager == "active"
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_the_fabric_manager_is_asked_only_where_there_are_nvswitches() -> None:
         (ended("inactive\n", 3), {UNIT: ""}, "inactive"),
         (ended("failed\n", 3), {}, "failed"),
         (ended("inactive\n", 4), {}, None),
-        (Ended(argv=(), missing="no such program"), {}, None),
+        (ChildResult(argv=(), missing="no such program"), {}, None),
         (
             ended("", 1, "System has not been booted with systemd as init system\n"),
             {UNIT: ""},
@@ -41,16 +41,16 @@ def test_the_fabric_manager_is_asked_only_where_there_are_nvswitches() -> None:
         ),
     ],
 )
-def test_systemds_word_for_the_fabric_manager(answer: Ended, files: dict[str, str], state: object) -> None:
+def test_systemds_word_for_the_fabric_manager(answer: ChildResult, files: dict[str, str], state: object) -> None:
     machine = RecordedMachine(files, commands={"systemctl": answer})
-    assert nvidia_services.probe(machine, BARE, (SWITCH,)).fabric_manager == state
+    assert services.probe(machine, BARE, (SWITCH,)).fabric_manager == state
 
 
 def test_the_fabric_managers_version() -> None:
     machine = RecordedMachine(
         commands={"nv-fabricmanager": "Fabric Manager version is : 570.133.20\n", "systemctl": "active"}
     )
-    assert nvidia_services.probe(machine, BARE, (SWITCH,)).fabric_manager_version == "570.133.20"
+    assert services.probe(machine, BARE, (SWITCH,)).fabric_manager_version == "570.133.20"
 
 
 B200 = PciDevice(
@@ -63,24 +63,24 @@ IMEX = "/usr/lib/systemd/system/nvidia-imex.service"
 def test_the_subnet_manager_is_looked_for_on_boards_that_need_it() -> None:
     path = "/opt/nvidia/nvlsm/sbin/nvlsm"
     machine = RecordedMachine({path: ""}, commands={"systemctl": "active\n"})
-    assert nvidia_services.probe(machine, BARE, (B200,)).subnet_manager == path
-    assert nvidia_services.probe(RecordedMachine(), BARE, (B200,)).subnet_manager is None
-    assert isinstance(nvidia_services.probe(machine, BARE, (SWITCH, GEFORCE)).subnet_manager, Unknown)
+    assert services.probe(machine, BARE, (B200,)).subnet_manager == path
+    assert services.probe(RecordedMachine(), BARE, (B200,)).subnet_manager is None
+    assert isinstance(services.probe(machine, BARE, (SWITCH, GEFORCE)).subnet_manager, Unknown)
 
 
 def test_imex_is_asked_only_where_it_is_installed_beside_a_grace() -> None:
     machine = RecordedMachine({IMEX: ""}, commands={"systemctl": ended("failed\n", 3)})
-    assert nvidia_services.probe(machine, GRACE, ()).imex == "failed"
+    assert services.probe(machine, GRACE, ()).imex == "failed"
     assert machine.ran == ["systemctl is-active nvidia-imex"]
     for files, host in (({IMEX: ""}, BARE), ({}, GRACE)):
         silent = RecordedMachine(files)
-        assert nvidia_services.probe(silent, host, ()).imex is None
+        assert services.probe(silent, host, ()).imex is None
         assert silent.ran == []
 
 
 def test_a_container_does_not_see_its_hosts_daemons() -> None:
     host = Host(container="docker", wsl=None, virtual=None)
-    assert nvidia_services.probe(RecordedMachine(), host, (SWITCH,)).fabric_manager == nvidia_services.HOSTS
+    assert services.probe(RecordedMachine(), host, (SWITCH,)).fabric_manager == services.HOSTS
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_a_container_does_not_see_its_hosts_daemons() -> None:
     ],
 )
 def test_the_persistence_daemon_is_known_by_its_socket(files: dict[str, str], state: str | None) -> None:
-    assert nvidia_services.probe(RecordedMachine(files), BARE, ()).persistence_daemon == state
+    assert services.probe(RecordedMachine(files), BARE, ()).persistence_daemon == state
 
 
 @pytest.mark.parametrize(
@@ -103,8 +103,8 @@ def test_the_persistence_daemon_is_known_by_its_socket(files: dict[str, str], st
 )  # fmt: skip
 def test_a_virtual_gpu_is_known_by_its_profile(model: str, virtual: bool) -> None:
     files = {"/proc/driver/nvidia/gpus/0000:01:00.0/information": f"Model: \t\t {model}\nIRQ:  \t\t 33\n"}
-    assert nvidia_services.is_vgpu(RecordedMachine(files), GUEST) is virtual
-    assert nvidia_services.is_vgpu(RecordedMachine(files), BARE) is False
+    assert services.is_vgpu(RecordedMachine(files), GUEST) is virtual
+    assert services.is_vgpu(RecordedMachine(files), BARE) is False
 
 
 @pytest.mark.parametrize(
@@ -119,14 +119,14 @@ def test_a_virtual_gpu_is_known_by_its_profile(model: str, virtual: bool) -> Non
 )  # fmt: skip
 def test_the_licence_as_nvidia_smi_words_it(text: str, licence: str | None) -> None:
     machine = RecordedMachine({"/etc/nvidia/gridd.conf": ""}, commands={"nvidia-smi": text, "systemctl": "active"})
-    seen = nvidia_services.probe(machine, GUEST, ())
+    seen = services.probe(machine, GUEST, ())
     assert (seen.licence, seen.gridd) == (licence, "active")
 
 
 def test_the_switches_of_laptops() -> None:
     files = {"/proc/acpi/bbswitch": "0000:01:00.0 OFF\n"}
     machine = RecordedMachine(files, commands={"prime-select": "intel\n"})
-    seen = nvidia_services.probe(machine, LAPTOP, ())
+    seen = services.probe(machine, LAPTOP, ())
     assert (seen.bbswitch, seen.prime) == ("OFF", "intel")
-    assert nvidia_services.probe(machine, BARE, ()).prime is None
-    assert nvidia_services.probe(RecordedMachine(), LAPTOP, ()).bbswitch is None
+    assert services.probe(machine, BARE, ()).prime is None
+    assert services.probe(RecordedMachine(), LAPTOP, ()).bbswitch is None

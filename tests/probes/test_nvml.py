@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from gpudoctor.facts import Gpu, Host, Library, Nvml, Process
+from gpudoctor.facts import DriverLibrary, Gpu, GpuProcess, Host, Nvml
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
-from gpudoctor.probes import nvml
-from gpudoctor.recorded import RecordedMachine
+from gpudoctor.probes.nvidia import nvml
+from gpudoctor.recorded_machine import RecordedMachine
 from tests.standins import clean_up, compile_into, left_running, needs_gcc
 
-SOME = (Library(soname="libnvidia-ml.so.1", path="/x/libnvidia-ml.so.1", real="/x/libnvidia-ml.so.1"),)
+SOME = (DriverLibrary(soname="libnvidia-ml.so.1", path="/x/libnvidia-ml.so.1", real="/x/libnvidia-ml.so.1"),)
 ONE_GPU = '{"code": 0, "count": 1}\n{"gpu": {"index": 0, "status": "ok", "address": "0000:01:00.0"}}\n'
 MARK = f"STANDIN_MARK=nvml-{os.getpid()}"
 
@@ -193,7 +193,7 @@ def test_processes_get_their_names_from_proc(folder: str) -> None:
 @needs_gcc
 def test_a_process_of_another_pid_namespace_has_no_name(folder: str) -> None:
     processes = all_of(asked(folder, STANDIN_PID=str(1 << 30))[1])[0].processes
-    assert processes == (Process(pid=1 << 30, memory=1 << 30, name=None, user=None, state=None),)
+    assert processes == (GpuProcess(pid=1 << 30, memory=1 << 30, name=None, user=None, state=None),)
 
 
 @needs_gcc

@@ -5,7 +5,7 @@ import pytest
 from gpudoctor.facts import Host, PciDevice
 from gpudoctor.maybe import Unknown
 from gpudoctor.probes.pci import probe
-from gpudoctor.recorded import RecordedMachine
+from gpudoctor.recorded_machine import RecordedMachine
 
 AT = "/sys/bus/pci/devices/0000:01:00.0"
 REAL = "/sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0"

@@ -7,8 +7,8 @@ import pytest
 from gpudoctor.facts import Host, PciDevice
 from gpudoctor.maybe import Unknown
 from gpudoctor.probes import pci
-from gpudoctor.probes.pci_path import path, redirects
-from gpudoctor.recorded import RecordedMachine
+from gpudoctor.probes.pci.path import path, redirects
+from gpudoctor.recorded_machine import RecordedMachine
 
 AT = "/sys/bus/pci/devices/0000:03:00.0"
 PORT = "/sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0/0000:02:00.0"

@@ -11,9 +11,9 @@ import pytest
 
 from gpudoctor.facts import Extension, Python
 from gpudoctor.maybe import Unknown
-from gpudoctor.probes import frameworks, python_extensions
-from gpudoctor.probes.python import probe
-from gpudoctor.recorded import RecordedMachine
+from gpudoctor.probes import frameworks
+from gpudoctor.probes.python import extensions, probe
+from gpudoctor.recorded_machine import RecordedMachine
 from tests.probes.environments import HERE, distribution, machine, script, venv
 
 
@@ -212,7 +212,7 @@ def test_our_own_interpreter_costs_no_child_and_no_heavy_import(tmp_path: Path) 
 
 def test_quick_reads_no_symbols(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = (Extension(package="vllm", version="1", path="/x.so"),)
-    monkeypatch.setattr(python_extensions, "probe", lambda *_: found)
+    monkeypatch.setattr(extensions, "probe", lambda *_: found)
     assert probe(machine(), str(bare / "bin/python"), quick=True).extensions == ()
     site = bare / f"lib/python{sys.version_info[0]}.{sys.version_info[1]}/site-packages"
     distribution(site, "torch", "2.9.0", ())

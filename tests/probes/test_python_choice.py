@@ -5,8 +5,8 @@ import sys
 import pytest
 
 from gpudoctor.machine import Status
-from gpudoctor.probes.python_choice import InterpreterError, choose
-from gpudoctor.recorded import RecordedMachine
+from gpudoctor.probes.python.choice import InterpreterError, choose
+from gpudoctor.recorded_machine import RecordedMachine
 
 FILES = {
     "/opt/env/bin/python": "",

@@ -2,11 +2,11 @@
 
 import pytest
 
-from gpudoctor.facts import Overlap, Package, Remnant, Shadow
-from gpudoctor.probes.python_conflicts import offer, overlaps, shadows
-from gpudoctor.probes.python_packages import Entry, Found, Names, entries
-from gpudoctor.probes.python_remains import remnants
-from gpudoctor.recorded import RecordedMachine
+from gpudoctor.facts import FileOverlap, Package, Remnant, Shadow
+from gpudoctor.probes.python.conflicts import offer, overlaps, shadows
+from gpudoctor.probes.python.leftovers import remnants
+from gpudoctor.probes.python.packages import DirectoryNames, FoundDistribution, PathEntry, entries
+from gpudoctor.recorded_machine import RecordedMachine
 
 SITE = "/env/lib/python3.11/site-packages"
 USER = "/home/me/.local/lib/python3.11/site-packages"
@@ -16,7 +16,7 @@ def host(*files: str) -> RecordedMachine:
     return RecordedMachine(dict.fromkeys(files, ""))
 
 
-def folders(machine: RecordedMachine, *path: str, python_path: str = "") -> list[Entry]:
+def folders(machine: RecordedMachine, *path: str, python_path: str = "") -> list[PathEntry]:
     return entries(machine, path, python_path, USER, [SITE])
 
 
@@ -24,8 +24,8 @@ def package(name: str, version: str = "1.0", folder: str = SITE, files: int | No
     return Package(name=name, version=version, folder=folder, files=files)
 
 
-def claim(name: str, *claims: str, folder: str = SITE, files: int | None = 5) -> Found:
-    return Found(package(name, folder=folder, files=files), f"{folder}/{name}.dist-info", claims)
+def claim(name: str, *claims: str, folder: str = SITE, files: int | None = 5) -> FoundDistribution:
+    return FoundDistribution(package(name, folder=folder, files=files), f"{folder}/{name}.dist-info", claims)
 
 
 @pytest.mark.parametrize(
@@ -45,12 +45,14 @@ def claim(name: str, *claims: str, folder: str = SITE, files: int | None = 5) ->
 def test_an_entry_offers_what_the_finder_would_take(files: tuple[str, ...], wins: str | None) -> None:
     machine = host(*(f"{SITE}/{file}" for file in files))
     (entry,) = folders(machine, SITE)
-    assert offer(machine, entry, "torch", Names(machine)) == (f"{SITE}/{wins}" if wins else None)
+    assert offer(machine, entry, "torch", DirectoryNames(machine)) == (f"{SITE}/{wins}" if wins else None)
 
 
 def test_a_file_on_pythonpath_shadows_the_package() -> None:
     machine = host("/lab3/torch.py", f"{SITE}/torch/__init__.py", f"{SITE}/cupy/__init__.py")
-    found = shadows(machine, folders(machine, "/lab3", SITE, python_path="/lab3"), [package("torch")], Names(machine))
+    found = shadows(
+        machine, folders(machine, "/lab3", SITE, python_path="/lab3"), [package("torch")], DirectoryNames(machine)
+    )
     expected = Shadow(module="torch", wins="/lab3/torch.py", loses=(f"{SITE}/torch",), because="PYTHONPATH")
     assert found == (expected,)
 
@@ -58,7 +60,7 @@ def test_a_file_on_pythonpath_shadows_the_package() -> None:
 def test_the_user_site_shadows_a_conda_environment_and_tells_its_version() -> None:
     machine = host(f"{USER}/torch/__init__.py", f"{SITE}/torch/__init__.py")
     packages = [package("torch", "2.0.1", USER), package("torch", "2.8.0")]
-    (shadow,) = shadows(machine, folders(machine, USER, SITE), packages, Names(machine))
+    (shadow,) = shadows(machine, folders(machine, USER, SITE), packages, DirectoryNames(machine))
     assert (shadow.version, shadow.because, shadow.loses) == ("2.0.1", "user site", (f"{SITE}/torch",))
 
 
@@ -66,22 +68,22 @@ def test_one_package_behind_two_links_and_frameworks_side_by_side_are_no_shadow(
     machine = RecordedMachine(
         {f"{SITE}/torch/__init__.py": "", f"{SITE}/tensorflow/__init__.py": ""}, links={"/pp/torch": f"{SITE}/torch"}
     )
-    assert shadows(machine, folders(machine, "/pp", SITE, python_path="/pp"), [], Names(machine)) == ()
+    assert shadows(machine, folders(machine, "/pp", SITE, python_path="/pp"), [], DirectoryNames(machine)) == ()
 
 
 def test_a_folder_without_init_shadows_nothing() -> None:
     machine = host("/project/torch/Dockerfile", f"{SITE}/torch/__init__.py")
     known = folders(machine, "/project", SITE, python_path="/project")
-    assert shadows(machine, known, [], Names(machine)) == ()
-    assert remnants(machine, known, [], Names(machine)) == ()
+    assert shadows(machine, known, [], DirectoryNames(machine)) == ()
+    assert remnants(machine, known, [], DirectoryNames(machine)) == ()
 
 
 @pytest.mark.parametrize(
     ("told", "why"), [((), "no __init__.py and no metadata"), ((claim("torch"),), "no __init__.py")]
 )
-def test_a_hollow_folder_is_a_remnant(told: tuple[Found, ...], why: str) -> None:
+def test_a_hollow_folder_is_a_remnant(told: tuple[FoundDistribution, ...], why: str) -> None:
     machine = host(f"{SITE}/torch/lib/libtorch_cpu.so")
-    found = remnants(machine, folders(machine, SITE), told, Names(machine))
+    found = remnants(machine, folders(machine, SITE), told, DirectoryNames(machine))
     assert found == (Remnant(module="torch", path=f"{SITE}/torch", why=why),)
 
 
@@ -101,35 +103,37 @@ def test_a_hollow_folder_is_a_remnant(told: tuple[Found, ...], why: str) -> None
 )
 def test_what_pip_left_half_deleted_is_a_remnant(name: str, module: str | None) -> None:
     machine = host(f"{SITE}/{name}/x.py")
-    found = remnants(machine, folders(machine, SITE), [], Names(machine))
+    found = remnants(machine, folders(machine, SITE), [], DirectoryNames(machine))
     assert [(r.module, r.why) for r in found] == ([(module, name)] if module else [])
 
 
 def test_metadata_without_its_module_is_a_remnant_of_a_framework() -> None:
     machine = host(f"{SITE}/keras/__init__.py")
     found = [claim("tensorflow-gpu"), claim("numpy"), claim("requests")]
-    (remnant,) = remnants(machine, folders(machine, SITE), found, Names(machine))
+    (remnant,) = remnants(machine, folders(machine, SITE), found, DirectoryNames(machine))
     assert (remnant.module, remnant.path, remnant.why) == (
         "tensorflow",
         f"{SITE}/tensorflow-gpu.dist-info",
         "no module",
     )
-    (remnant,) = remnants(machine, folders(machine, SITE), [claim("numpy", "numpy/__init__.py")], Names(machine))
+    (remnant,) = remnants(
+        machine, folders(machine, SITE), [claim("numpy", "numpy/__init__.py")], DirectoryNames(machine)
+    )
     assert remnant.module == "numpy"
 
 
 def test_a_placeholder_beside_the_real_package_is_harmless() -> None:
     machine = host(f"{SITE}/tensorflow/__init__.py")
     found = [claim("tensorflow"), claim("tensorflow-gpu")]
-    assert remnants(machine, folders(machine, SITE), found, Names(machine)) == ()
+    assert remnants(machine, folders(machine, SITE), found, DirectoryNames(machine)) == ()
 
 
 def test_a_development_checkout_lacks_no_module() -> None:
     place = f"{SITE}/torch.dist-info"
     machine = RecordedMachine({f"{place}/direct_url.json": '{"dir_info": {"editable": true}, "url": "file:///src"}'})
-    assert remnants(machine, folders(machine, SITE), [claim("torch")], Names(machine)) == ()
+    assert remnants(machine, folders(machine, SITE), [claim("torch")], DirectoryNames(machine)) == ()
     machine = host("/src/pytorch/torch/__init__.py", f"{place}/METADATA")
-    assert remnants(machine, folders(machine, SITE, "/src/pytorch"), [claim("torch")], Names(machine)) == ()
+    assert remnants(machine, folders(machine, SITE, "/src/pytorch"), [claim("torch")], DirectoryNames(machine)) == ()
 
 
 def test_two_wheels_own_one_library() -> None:
@@ -140,10 +144,10 @@ def test_two_wheels_own_one_library() -> None:
         claim("nvidia-cublas-cu12", "nvidia/cublas/lib/libcublas.so.12"),
         claim("nvidia-nccl-cu11", library, folder=USER),
     ]
-    assert overlaps(found) == (Overlap(packages=("nvidia-nccl-cu12", "nvidia-nccl-cu13"), files=(library,)),)
+    assert overlaps(found) == (FileOverlap(packages=("nvidia-nccl-cu12", "nvidia-nccl-cu13"), files=(library,)),)
 
 
 def test_a_family_without_record_overlaps_by_its_folder() -> None:
     found = [claim("onnxruntime", files=None), claim("onnxruntime-gpu", "onnxruntime/__init__.py")]
-    assert overlaps(found) == (Overlap(packages=("onnxruntime", "onnxruntime-gpu"), files=("onnxruntime/",)),)
+    assert overlaps(found) == (FileOverlap(packages=("onnxruntime", "onnxruntime-gpu"), files=("onnxruntime/",)),)
     assert overlaps([claim("tensorflow", "tensorflow/__init__.py"), claim("tensorflow-gpu")]) == ()

@@ -8,9 +8,9 @@ from gpudoctor.facts import Python
 from gpudoctor.facts.python import Elsewhere
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Unknown
-from gpudoctor.probes import python_elsewhere
-from gpudoctor.probes.python_found import Found
-from gpudoctor.recorded import RecordedMachine
+from gpudoctor.probes.python import elsewhere
+from gpudoctor.probes.python.discovery import FoundInterpreter
+from gpudoctor.recorded_machine import RecordedMachine
 
 SYSTEM = Python(path="/usr/bin/python3", prefix="/usr", version="3.12.3")
 ENV = {"HOME": "/home/me", "PATH": "/usr/bin", "PWD": "/code"}
@@ -24,7 +24,7 @@ def venv(folder: str, *modules: str, minor: str = "3.12") -> dict[str, str]:
 
 
 def probe(files: dict[str, str], python: Python = SYSTEM, **env: str) -> tuple[object, object]:
-    return python_elsewhere.probe(RecordedMachine(files, env=ENV | env), python)
+    return elsewhere.probe(RecordedMachine(files, env=ENV | env), python)
 
 
 def test_a_venv_with_a_framework() -> None:
@@ -74,24 +74,24 @@ def test_whose_pip_it_is(line: str, expected: str | None) -> None:
 )
 def test_whose_a_venvs_own_pip_is(text: str, expected: str | None) -> None:
     machine = RecordedMachine({"/opt/env/bin/pip": text, "/opt/env/bin/python": "", "/old/x": ""})
-    assert python_elsewhere.own_pip(machine, "/opt/env") == expected
+    assert elsewhere.own_pip(machine, "/opt/env") == expected
 
 
 def test_a_venv_behind_a_link_has_its_own_pip() -> None:
     machine = RecordedMachine({"/data/env/bin/pip": "#!/opt/env/bin/python\n"}, links={"/opt/env": "/data/env"})
-    assert python_elsewhere.own_pip(machine, "/opt/env") is None
-    assert python_elsewhere.own_pip(machine, "/data/env") is None
+    assert elsewhere.own_pip(machine, "/opt/env") is None
+    assert elsewhere.own_pip(machine, "/data/env") is None
 
 
 def test_folders_that_do_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(python_elsewhere, "SECONDS", 0.05)
+    monkeypatch.setattr(elsewhere, "SECONDS", 0.05)
     come_back = Event()
 
-    def hanging(_: Machine) -> list[Found]:
+    def hanging(_: Machine) -> list[FoundInterpreter]:
         come_back.wait(5)
         return []
 
-    monkeypatch.setattr("gpudoctor.probes.python_found.probe", hanging)
+    monkeypatch.setattr("gpudoctor.probes.python.discovery.probe", hanging)
     found, pip = probe({})
     come_back.set()
     assert isinstance(found, Unknown)

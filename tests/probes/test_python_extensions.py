@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from gpudoctor.facts import Extension
-from gpudoctor.probes.python_extensions import probe
-from gpudoctor.probes.python_packages import Names, entries, find
-from tests.formats.elves import library
+from gpudoctor.probes.python.extensions import probe
+from gpudoctor.probes.python.packages import DirectoryNames, entries, find
+from tests.parsers.elves import library
 from tests.probes.environments import distribution, machine
 
 OLD = "_ZN3c105ErrorC2ENS_14SourceLocationESs"
@@ -17,7 +17,7 @@ C10, CUDA = "torch/lib/libc10.so", "torch/lib/libtorch_cuda.so"
 
 def extensions(site: Path, **env: str) -> tuple[Extension, ...]:
     here = machine(**env)
-    names = Names(here)
+    names = DirectoryNames(here)
     found = find(here, entries(here, [str(site)], "", None, [str(site)]), names)
     return probe(here, str(site.parent), found, names)
 

@@ -3,8 +3,8 @@
 import pytest
 
 from gpudoctor.machine import Machine
-from gpudoctor.probes.python_found import MOST, Found, probe
-from gpudoctor.recorded import RecordedMachine
+from gpudoctor.probes.python.discovery import MOST, FoundInterpreter, probe
+from gpudoctor.recorded_machine import RecordedMachine
 
 HOME = {"HOME": "/home/me", "PATH": "/usr/bin:/bin", "PWD": "/code"}
 
@@ -82,7 +82,10 @@ def test_pyenvs_and_uvs() -> None:
 def test_the_systems_each_once() -> None:
     files = {"/usr/bin/python3.11": "", "/usr/local/bin/python3.12": "", "/usr/bin/python3-config": ""}
     machine = RecordedMachine(files, links={"/usr/bin/python3": "python3.11", "/bin": "/usr/bin"}, env=HOME)
-    assert probe(machine) == (Found("/usr/bin/python3", "system"), Found("/usr/local/bin/python3.12", "system"))
+    assert probe(machine) == (
+        FoundInterpreter("/usr/bin/python3", "system"),
+        FoundInterpreter("/usr/local/bin/python3.12", "system"),
+    )
 
 
 def test_an_environments_folder_on_path_is_no_system() -> None:
@@ -92,7 +95,7 @@ def test_an_environments_folder_on_path_is_no_system() -> None:
 
 def test_one_environment_by_two_ways_is_one() -> None:
     machine = RecordedMachine(venv("/code/.venv"), links={"/home/me/.venv": "/code/.venv"}, env=HOME)
-    assert probe(machine) == (Found("/code/.venv/bin/python", "venv"),)
+    assert probe(machine) == (FoundInterpreter("/code/.venv/bin/python", "venv"),)
 
 
 def test_it_never_finds_more_than_somebody_would_read() -> None:

@@ -3,9 +3,9 @@
 import pytest
 
 from gpudoctor.machine import Status
-from gpudoctor.probes.python_choice import choose
-from gpudoctor.probes.python_here import ABOVE, FOUND, INSIDE, POINTED, PROJECT, Here, find
-from gpudoctor.recorded import RecordedMachine
+from gpudoctor.probes.python.choice import choose
+from gpudoctor.probes.python.project_env import ABOVE, FOUND, INSIDE, POINTED, PROJECT, Here, find
+from gpudoctor.recorded_machine import RecordedMachine
 
 HERE = "/home/me/code/project"
 ACTIVE = {"/opt/env/bin/python": "", "/opt/conda/bin/python": "", "/opt/conda/envs/gpu/bin/python": ""}

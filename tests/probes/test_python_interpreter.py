@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from gpudoctor.child import Ended
+from gpudoctor.child import ChildResult
 from gpudoctor.machine import Machine
-from gpudoctor.probes import python_interpreter
-from gpudoctor.probes.python_interpreter import Said, ask, child_environment, is_own
-from gpudoctor.recorded import RecordedMachine
+from gpudoctor.probes.python import interpreter
+from gpudoctor.probes.python.interpreter import Said, ask, child_environment, is_own
+from gpudoctor.recorded_machine import RecordedMachine
 from tests.probes.environments import machine, script, venv
 
 PATH = "/opt/env/bin/python"
@@ -84,12 +84,12 @@ def test_a_broken_interpreter_gives_one_sentence(tmp_path: Path, text: str, says
 
 
 def test_a_hanging_interpreter_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(python_interpreter, "SECONDS", 0.3)
+    monkeypatch.setattr(interpreter, "SECONDS", 0.3)
     path = script(tmp_path / "python", "exec sleep 60")
     assert ask(machine(), path) == f"{path} did not answer within 0.3 seconds."
 
 
 def test_an_interpreter_that_cannot_be_started_says_why() -> None:
-    missing = RecordedMachine(commands={"python": Ended(argv=(PATH,), missing="No such file or directory")})
+    missing = RecordedMachine(commands={"python": ChildResult(argv=(PATH,), missing="No such file or directory")})
     assert ask(missing, PATH) == f"{PATH} cannot be started: No such file or directory."
     assert ask(Machine(root="/proc"), PATH) == f"{PATH} cannot be started: commands are not run under another root."

@@ -4,8 +4,8 @@ import pytest
 
 from gpudoctor.facts import Package
 from gpudoctor.maybe import Unknown
-from gpudoctor.probes.python_keras import probe
-from gpudoctor.recorded import RecordedMachine
+from gpudoctor.probes.python.keras import probe
+from gpudoctor.recorded_machine import RecordedMachine
 
 HOME = {"HOME": "/home/me"}
 FILE = "/home/me/.keras/keras.json"

@@ -3,8 +3,8 @@
 import pytest
 
 from gpudoctor.facts import CondaPackage, Package
-from gpudoctor.probes.python_manager import conda, kind, manager, project
-from gpudoctor.recorded import RecordedMachine
+from gpudoctor.probes.python.manager import conda, kind, manager, project
+from gpudoctor.recorded_machine import RecordedMachine
 
 
 def packages(*installers: str) -> list[Package]:

@@ -2,16 +2,16 @@
 
 from pathlib import Path
 
-from gpudoctor.probes.python_packages import Entry, Found, Names, entries, find
-from gpudoctor.recorded import RecordedMachine
+from gpudoctor.probes.python.packages import DirectoryNames, FoundDistribution, PathEntry, entries, find
+from gpudoctor.recorded_machine import RecordedMachine
 from tests.probes.environments import distribution, machine
 
 SITE = "/env/lib/python3.11/site-packages"
 
 
-def found(site: Path) -> list[Found]:
+def found(site: Path) -> list[FoundDistribution]:
     here = machine()
-    return find(here, entries(here, [str(site)], "", None, [str(site)]), Names(here))
+    return find(here, entries(here, [str(site)], "", None, [str(site)]), DirectoryNames(here))
 
 
 def test_a_package_that_matters_is_read_and_another_only_named(tmp_path: Path) -> None:
@@ -54,7 +54,7 @@ def test_eggs_and_development_checkouts_are_distributions_too() -> None:
         }
     )
     path = [SITE, "/src/vllm", "/env/eggs/cupy-11.0-py3.11-linux-x86_64.egg"]
-    packages = [each.package for each in find(host, entries(host, path, "", None, [SITE]), Names(host))]
+    packages = [each.package for each in find(host, entries(host, path, "", None, [SITE]), DirectoryNames(host))]
     assert [(p.name, p.version) for p in packages] == [
         ("pyyaml", "5.4.1"),
         ("numpy", "1.21.5"),
@@ -69,7 +69,7 @@ def test_a_package_in_two_folders_appears_twice_in_the_order_of_sys_path(tmp_pat
     distribution(two, "torch", "2.8.0")
     here = machine()
     folders = entries(here, [str(one), str(two)], "", str(one), [str(two)])
-    assert [(f.package.version, f.package.folder) for f in find(here, folders, Names(here))] == [
+    assert [(f.package.version, f.package.folder) for f in find(here, folders, DirectoryNames(here))] == [
         ("2.0.1", str(one)),
         ("2.8.0", str(two)),
     ]
@@ -88,9 +88,9 @@ def test_entries_tell_how_they_came_there() -> None:
     host = RecordedMachine({f"{folder}/a.py": "" for folder in ("/given", SITE, "/editable")})
     found = entries(host, ["/given", SITE, "/editable"], "/given:/absent", None, [SITE])
     assert found == [
-        Entry("/given", frozenset({"a.py"}), "PYTHONPATH"),
-        Entry(SITE, frozenset({"a.py"}), "", is_site=True),
-        Entry("/editable", frozenset({"a.py"}), ".pth"),
+        PathEntry("/given", frozenset({"a.py"}), "PYTHONPATH"),
+        PathEntry(SITE, frozenset({"a.py"}), "", is_site=True),
+        PathEntry("/editable", frozenset({"a.py"}), ".pth"),
     ]
 
 

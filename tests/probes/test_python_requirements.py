@@ -10,7 +10,7 @@ from packaging.markers import Marker
 from packaging.specifiers import SpecifierSet
 
 from gpudoctor.facts import Package
-from gpudoctor.probes.python_requirements import _holds_plainly, _marker_plainly, unmet
+from gpudoctor.probes.python.requirements import _holds_plainly, _marker_plainly, unmet
 
 MARKERS = {
     "implementation_name": "cpython",
@@ -140,7 +140,7 @@ def test_a_marker_that_holds_plainly_holds_by_packaging_too(clauses: list[tuple[
 
 def test_a_healthy_environment_does_not_import_packaging() -> None:
     code = (
-        "import sys; from gpudoctor.facts import Package; from gpudoctor.probes.python_requirements import unmet\n"
+        "import sys; from gpudoctor.facts import Package; from gpudoctor.probes.python.requirements import unmet\n"
         "def p(n, v, *r): return Package(name=n, version=v, folder='/s', requires=r)\n"
         "found = unmet([p('torch', '2.5.1', 'triton==3.1.0; platform_system == \"Linux\"', 'filelock'),"
         " p('triton', '3.1.0'), p('filelock', '3.16')], {'platform_system': 'Linux'})\n"

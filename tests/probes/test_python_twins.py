@@ -2,9 +2,9 @@
 
 import pytest
 
-from gpudoctor.probes.python_packages import Names, entries, find
-from gpudoctor.probes.python_twins import sorted_out
-from gpudoctor.recorded import RecordedMachine
+from gpudoctor.probes.python.duplicates import sorted_out
+from gpudoctor.probes.python.packages import DirectoryNames, entries, find
+from gpudoctor.recorded_machine import RecordedMachine
 
 SITE = "/env/lib/python3.11/site-packages"
 CODE = {"torch/__init__.py": "x", "torch/version.py": "__version__ = '2.7.1+cu126'\n"}
@@ -21,7 +21,7 @@ def record(version: str, rows: str, own: bool = True, **changes: str | None) -> 
 def look(*records: dict[str, str]) -> tuple[list[str], list[tuple[str, str | None, str]]]:
     files = {f"{SITE}/{path}": text for part in (CODE, *records) for path, text in part.items()}
     machine = RecordedMachine(files)
-    found = find(machine, entries(machine, [SITE], "", None, [SITE]), Names(machine))
+    found = find(machine, entries(machine, [SITE], "", None, [SITE]), DirectoryNames(machine))
     kept, left = sorted_out(machine, found)
     return [each.package.version for each in kept], [(r.path.rpartition("/")[2], r.version, r.why) for r in left]
 
@@ -67,6 +67,6 @@ def test_the_files_decide(
 )
 def test_metadata_that_is_lost(changes: dict[str, str | None], lost: tuple[str, ...]) -> None:
     machine = RecordedMachine({f"{SITE}/{path}": text for path, text in record("2.7.1", ROWS, True, **changes).items()})
-    (found,) = find(machine, entries(machine, [SITE], "", None, [SITE]), Names(machine))
+    (found,) = find(machine, entries(machine, [SITE], "", None, [SITE]), DirectoryNames(machine))
     assert found.package.version == "2.7.1"
     assert found.package.lost == lost

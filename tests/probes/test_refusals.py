@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpudoctor.probes.refusals import number, refusal
+from gpudoctor.probes.frameworks.refusals import number, refusal
 
 TF_NO_DRIVER = """\
 I0000 00:00:1795227236.996862   15692 cudart_stub.cc:31] Could not find cuda drivers on your machine, GPU will not be used.

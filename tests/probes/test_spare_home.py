@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gpudoctor.probes.spare_home import spare_home
+from gpudoctor.probes.temp_home import spare_home
 
 
 def test_the_folder_is_there_for_the_import_and_gone_afterwards(tmp_path: Path) -> None:

@@ -6,15 +6,15 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from gpudoctor.child import Ended
+from gpudoctor.child import ChildResult
 from gpudoctor.machine import Machine
-from gpudoctor.probes.staged import Told, ask, patience
-from gpudoctor.recorded import RecordedMachine
+from gpudoctor.probes.staged_child import StagedOutput, ask, patience
+from gpudoctor.recorded_machine import RecordedMachine
 
 PYTHON = Path(sys.executable).name
 
 
-def told(ended: str | Ended) -> Told:
+def told(ended: str | ChildResult) -> StagedOutput:
     return ask(RecordedMachine(commands={PYTHON: ended}), "cuda_driver.py", row="device", seconds=8)
 
 
@@ -35,21 +35,21 @@ def test_what_is_no_fact_is_passed_over(noise: str) -> None:
 @pytest.mark.parametrize(
     ("ended", "hung", "died", "why"),
     [
-        (Ended(argv=(), timed_out=True, signal="SIGTERM"), "init", None, "no answer in stage init within 8 s"),
+        (ChildResult(argv=(), timed_out=True, signal="SIGTERM"), "init", None, "no answer in stage init within 8 s"),
         (
-            Ended(argv=(), timed_out=True, abandoned=True),
+            ChildResult(argv=(), timed_out=True, abandoned=True),
             "init",
             None,
             "no answer in stage init within 8 s, and the child cannot even be killed",
         ),
-        (Ended(argv=(), signal="SIGBUS"), None, "SIGBUS", "the child died of SIGBUS in stage init"),
-        (Ended(argv=(), cancelled=True, signal="SIGTERM"), None, None, "the examination was cancelled"),
-        (Ended(argv=(), missing="Permission denied"), None, None, "it was not asked: Permission denied"),
-        (Ended(argv=(), code=1, err="a\nb\n\n"), None, None, "the child ended in stage init with exit code 1: b"),
-        (Ended(argv=(), code=1), None, None, "the child ended in stage init with exit code 1"),
+        (ChildResult(argv=(), signal="SIGBUS"), None, "SIGBUS", "the child died of SIGBUS in stage init"),
+        (ChildResult(argv=(), cancelled=True, signal="SIGTERM"), None, None, "the examination was cancelled"),
+        (ChildResult(argv=(), missing="Permission denied"), None, None, "it was not asked: Permission denied"),
+        (ChildResult(argv=(), code=1, err="a\nb\n\n"), None, None, "the child ended in stage init with exit code 1: b"),
+        (ChildResult(argv=(), code=1), None, None, "the child ended in stage init with exit code 1"),
     ],
 )
-def test_every_end_has_its_words(ended: Ended, hung: str | None, died: str | None, why: str) -> None:
+def test_every_end_has_its_words(ended: ChildResult, hung: str | None, died: str | None, why: str) -> None:
     answer = told(msgspec.structs.replace(ended, out='{"stage": "init"}\n'))
     assert (answer.hung, answer.died, answer.why) == (hung, died, why)
 
@@ -59,7 +59,7 @@ def test_a_child_that_had_too_little_time_is_not_called_hung() -> None:
         def left(self, most: float) -> float:
             return min(most, 0.1)
 
-    machine = Late(commands={PYTHON: Ended(argv=(), timed_out=True, out='{"stage": "init"}\n')})
+    machine = Late(commands={PYTHON: ChildResult(argv=(), timed_out=True, out='{"stage": "init"}\n')})
     answer = ask(machine, "cuda_driver.py", row="device", seconds=8)
     assert (answer.hung, answer.why) == (
         None,

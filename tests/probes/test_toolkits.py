@@ -2,11 +2,11 @@
 
 import pytest
 
-from gpudoctor.child import Ended
+from gpudoctor.child import ChildResult
 from gpudoctor.facts import CudaHome, Host, Toolkits
 from gpudoctor.maybe import Unknown
-from gpudoctor.probes import toolkits
-from gpudoctor.recorded import RecordedMachine
+from gpudoctor.probes.nvidia import toolkits
+from gpudoctor.recorded_machine import RecordedMachine
 
 VERSION = '{"cuda": {"name": "CUDA SDK", "version": "12.4.1"}, "nvcc": {"version": "12.4.131"}}'
 NVCC = "nvcc: NVIDIA (R) Cuda compiler driver\nCuda compilation tools, release 11.8, V11.8.89\n"
@@ -43,7 +43,7 @@ def test_an_nvcc_without_version_file_is_asked_where_there_is_a_gpu() -> None:
 
 
 def test_an_nvcc_that_fails_leaves_its_own_words() -> None:
-    failed = Ended(argv=(), code=127, err="nvcc: error while loading shared libraries\n")
+    failed = ChildResult(argv=(), code=127, err="nvcc: error while loading shared libraries\n")
     seen = look(RecordedMachine({"/usr/bin/nvcc": ""}, env={"PATH": "/usr/bin"}, commands={"nvcc": failed})).nvccs
     assert not isinstance(seen, Unknown)
     assert seen[0].version == Unknown("/usr/bin/nvcc --version: nvcc: error while loading shared libraries")

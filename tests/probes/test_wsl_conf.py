@@ -4,8 +4,8 @@ import pytest
 
 from gpudoctor.facts import Host
 from gpudoctor.maybe import Unknown
-from gpudoctor.probes import wsl_conf
-from gpudoctor.recorded import RecordedMachine
+from gpudoctor.probes.wsl import conf
+from gpudoctor.recorded_machine import RecordedMachine
 
 WSL = Host(wsl=2, container=None)
 
@@ -25,18 +25,18 @@ WSL = Host(wsl=2, container=None)
     ],
 )
 def test_what_is_switched_off(text: str | None, gpu: bool, ldconfig: bool) -> None:
-    seen = wsl_conf.probe(RecordedMachine({} if text is None else {"/etc/wsl.conf": text}), WSL)
+    seen = conf.probe(RecordedMachine({} if text is None else {"/etc/wsl.conf": text}), WSL)
     assert (seen.gpu, seen.ldconfig) == (gpu, ldconfig)
 
 
 @pytest.mark.parametrize("wsl", [None, 1])
 def test_elsewhere_the_file_means_nothing(wsl: int | None) -> None:
-    seen = wsl_conf.probe(RecordedMachine({"/etc/wsl.conf": "[gpu]\nenabled=false\n"}), Host(wsl=wsl, container=None))
+    seen = conf.probe(RecordedMachine({"/etc/wsl.conf": "[gpu]\nenabled=false\n"}), Host(wsl=wsl, container=None))
     assert (seen.gpu, seen.ldconfig) == (None, None)
 
 
 def test_what_cannot_be_read_is_unknown() -> None:
     machine = RecordedMachine({"/etc/wsl.conf": ""}, errors={"/etc/wsl.conf": "EACCES"})
-    assert wsl_conf.probe(machine, WSL).gpu == Unknown("/etc/wsl.conf: Permission denied")
-    assert isinstance(wsl_conf.probe(RecordedMachine(), Host(wsl=2, container="docker")).gpu, Unknown)
-    assert isinstance(wsl_conf.probe(RecordedMachine(), Host(wsl=Unknown("no /proc"))).gpu, Unknown)
+    assert conf.probe(machine, WSL).gpu == Unknown("/etc/wsl.conf: Permission denied")
+    assert isinstance(conf.probe(RecordedMachine(), Host(wsl=2, container="docker")).gpu, Unknown)
+    assert isinstance(conf.probe(RecordedMachine(), Host(wsl=Unknown("no /proc"))).gpu, Unknown)

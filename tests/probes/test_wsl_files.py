@@ -3,8 +3,8 @@
 import pytest
 
 from gpudoctor.facts import Host
-from gpudoctor.probes import wsl_files
-from gpudoctor.recorded import RecordedMachine
+from gpudoctor.probes.wsl import files as wsl_files
+from gpudoctor.recorded_machine import RecordedMachine
 
 FOLDER = "/usr/lib/wsl/drivers/nv_dispi.inf_amd64_0afec3f2050014a0"
 

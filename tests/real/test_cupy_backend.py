@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from gpudoctor.inside.common import PREFIX
-from gpudoctor.inside.smoke import network, worker
-from gpudoctor.inside.smoke.backends import cupy
+from gpudoctor.workers.common import PREFIX
+from gpudoctor.workers.smoke import network, worker
+from gpudoctor.workers.smoke.backends import cupy
 from tests.smoke import standin_cupy
 from tests.smoke.bench_kit import digits
 

@@ -16,18 +16,18 @@ from urllib.parse import parse_qs, urlsplit
 import kubernetes_validate
 import pytest
 
-from gpudoctor.fleet.running import wire
-from gpudoctor.fleet.running.engine import EngineError, Job, Line, Over, Target
-from gpudoctor.fleet.running.engines.kubernetes import Kubernetes
-from gpudoctor.fleet.running.engines.kubernetes_round import Limits
-from tests.fleet.running.engines.pods import NEW, NO_PLACE, RUNNING, UNSCHEDULED, ended, node, waiting
+from gpudoctor.fleet.runner import protocol
+from gpudoctor.fleet.runner.engine import EngineError, FleetTarget, NodeJob, NodeLine, Over
+from gpudoctor.fleet.runner.engines.kubernetes import Kubernetes
+from gpudoctor.fleet.runner.engines.kubernetes_round import RoundLimits
+from tests.fleet.runner.engines.pods import NEW, NO_PLACE, RUNNING, UNSCHEDULED, ended, node, waiting
 
 pytestmark = [
     pytest.mark.skipif(not shutil.which("kubectl"), reason="needs kubectl: apt-get install kubernetes-client"),
     pytest.mark.timeout(300),
 ]
-QUICK = Limits(look=0.05, nodes=1, podless=1, unscheduled=2, starting=30, slack=1, silent=30, tidy=10)
-JOB = Job(("gpudoctor", "fleet", "node"), 2.0)
+QUICK = RoundLimits(look=0.05, nodes=1, podless=1, unscheduled=2, starting=30, slack=1, silent=30, tidy=10)
+JOB = NodeJob(("gpudoctor", "fleet", "node"), 2.0)
 NAMESPACE = "gpu"
 REPORT = b'{"schema": "gpudoctor.report/1"}' * 4000
 CONFIG = {
@@ -223,8 +223,8 @@ def made(config: str, **how: Any) -> Kubernetes:
     return engine
 
 
-def ran(engine: Kubernetes, targets: list[Target], stop_after: int = -1) -> tuple[dict[str, Over], list[Line]]:
-    told: list[Line | Over] = []
+def ran(engine: Kubernetes, targets: list[FleetTarget], stop_after: int = -1) -> tuple[dict[str, Over], list[NodeLine]]:
+    told: list[NodeLine | Over] = []
     stop = threading.Event()
     thread = threading.Thread(target=engine.run, args=(targets, JOB, told.append, stop), daemon=True)
     thread.start()
@@ -233,11 +233,11 @@ def ran(engine: Kubernetes, targets: list[Target], stop_after: int = -1) -> tupl
         stop.set()
     thread.join(120)
     assert not thread.is_alive(), "nothing hangs"
-    return {one.node: one for one in told if isinstance(one, Over)}, [one for one in told if isinstance(one, Line)]
+    return {one.node: one for one in told if isinstance(one, Over)}, [one for one in told if isinstance(one, NodeLine)]
 
 
 def test_every_node_ends_as_it_should(serving: Any) -> None:
-    log = "\n".join([wire.hello("well"), *wire.lines("well", REPORT), ""])
+    log = "\n".join([protocol.hello("well"), *protocol.lines("well", REPORT), ""])
     well = [NEW, waiting("ContainerCreating"), RUNNING, ended(0)]
     steps: dict[str, list[Any]] = {
         "well": well,
@@ -247,10 +247,10 @@ def test_every_node_ends_as_it_should(serving: Any) -> None:
         "slow": [RUNNING],
         "lost": [RUNNING, None],
     }
-    api = Api(steps, {"well": log, "shell": "sh: gpudoctor: not found\n", "slow": wire.hello("slow") + "\n"})
+    api = Api(steps, {"well": log, "shell": "sh: gpudoctor: not found\n", "slow": protocol.hello("slow") + "\n"})
     engine = made(serving(api))
     targets = list(engine.targets(""))
-    assert targets == [Target(node=name, gpus=8) for name in steps]
+    assert targets == [FleetTarget(node=name, gpus=8) for name in steps]
 
     overs, lines = ran(engine, targets)
     assert {name: (one.state, one.why) for name, one in overs.items()} == {
@@ -261,10 +261,10 @@ def test_every_node_ends_as_it_should(serving: Any) -> None:
         "slow": ("timed out", "It did not end within 2 s."),
         "lost": ("unreachable", "Its pod was deleted in mid-run, by somebody or with its node."),
     }
-    reports = wire.Assembler()
+    reports = protocol.Assembler()
     found = [reports.feed(one.text, one.node) for one in lines]
-    assert wire.Landed("well", REPORT) in found
-    assert wire.Hello("slow") in found
+    assert protocol.Landed("well", REPORT) in found
+    assert protocol.Hello("slow") in found
     assert api.jobs == {}, "nothing is left in the cluster"
     assert len(api.made) == len(steps)
     assert {one["spec"]["template"]["spec"]["runtimeClassName"] for one in api.made} == {"nvidia"}

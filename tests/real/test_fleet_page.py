@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from gpudoctor.fleet.faces import html
+from gpudoctor.fleet.renderers import html
 from gpudoctor.fleet.summary import Departure, Fleet
 from tests.fleet.fleets import FLEETS, large
 from tests.real.browser import Page, browser, needs_browser

@@ -9,11 +9,11 @@ from threading import Event
 
 import pytest
 
-from gpudoctor.fleet.reading.links import judged
-from gpudoctor.fleet.running.engine import Job, Line, Over, Target, Tell
-from gpudoctor.fleet.running.engines.clustershell import ClusterShell
-from gpudoctor.fleet.running.pairing import How, ask, links
-from gpudoctor.fleet.running.pairs import Group
+from gpudoctor.fleet.aggregate.links import judged
+from gpudoctor.fleet.runner.engine import FleetTarget, NodeJob, NodeLine, Over, Tell
+from gpudoctor.fleet.runner.engines.clustershell import ClusterShell
+from gpudoctor.fleet.runner.pairing import How, ask, links
+from gpudoctor.fleet.runner.pairs import PairGroup
 from tests.real.ssh_nodes import Nodes, why_not
 
 pytestmark = [pytest.mark.realenv, pytest.mark.timeout(600)]
@@ -33,15 +33,15 @@ class Here:
 
     name = "here"
 
-    def targets(self, wish: str) -> Sequence[Target]:
-        return [Target(node=name) for name in wish.split(",")]
+    def targets(self, wish: str) -> Sequence[FleetTarget]:
+        return [FleetTarget(node=name) for name in wish.split(",")]
 
-    def run(self, targets: Sequence[Target], job: Job, tell: Tell, stop: Event) -> None:
-        def one(target: Target) -> None:
+    def run(self, targets: Sequence[FleetTarget], job: NodeJob, tell: Tell, stop: Event) -> None:
+        def one(target: FleetTarget) -> None:
             argv = [*job.argv, "--name", target.node]
             ended = subprocess.run(argv, capture_output=True, text=True, timeout=job.seconds + 30)
             for line in ended.stdout.splitlines():
-                tell(Line(target.node, line))
+                tell(NodeLine(target.node, line))
             tell(Over(target.node, "failed", f"It ended with {ended.returncode}: {ended.stderr[-300:]}"))
 
         with ThreadPoolExecutor(len(targets)) as pool:
@@ -53,7 +53,7 @@ def _how(*more: str, fan: int = 64) -> How:
 
 
 def test_three_names_of_this_machine_sum_in_three_rounds(python: str, tmp_path: Path) -> None:
-    group = Group("no GPU", 0, ("127.0.0.1", "localhost", "127.0.0.2"))
+    group = PairGroup("no GPU", 0, ("127.0.0.1", "localhost", "127.0.0.2"))
     how = _how("--python", python, fan=2)  # one pair at a time: they meet at one port
     assert ask(Here(), [group], how, str(tmp_path), Event(), lambda _: None) == 3
     found = list(links(str(tmp_path)))
@@ -67,7 +67,7 @@ def test_three_names_of_this_machine_sum_in_three_rounds(python: str, tmp_path: 
 
 
 def test_without_pytorch_both_sides_say_so(tmp_path: Path) -> None:
-    group = Group("no GPU", 0, ("127.0.0.1", "localhost"))
+    group = PairGroup("no GPU", 0, ("127.0.0.1", "localhost"))
     assert ask(Here(), [group], _how("--python", sys.executable), str(tmp_path), Event(), lambda _: None) == 1
     (one,) = links(str(tmp_path))
     assert one.rate is None
@@ -98,7 +98,7 @@ def test_the_node_with_the_slow_cable_and_the_link_without_a_way_are_found(
     nodes.slow("n4", "80mbit")
     nodes.part("n1", "n2")
     engine = ClusterShell(options=("-F", str(nodes.config)))
-    group = Group("no GPU", 0, NAMES)
+    group = PairGroup("no GPU", 0, NAMES)
     assert ask(engine, [group], _how("--python", python), str(tmp_path), Event(), lambda _: None) == 6
     (found,) = judged(links(str(tmp_path)))
     assert {fault.nodes for fault in found.faults} == {("n4",), ("n1", "n2")}, found

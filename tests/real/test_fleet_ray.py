@@ -13,9 +13,9 @@ from typing import IO
 
 import pytest
 
-from gpudoctor.fleet.running.engine import EngineError, Job, Line, Over, Target
-from gpudoctor.fleet.running.engines.ray import Ray
-from gpudoctor.fleet.running.wire import Assembler, Hello, Landed
+from gpudoctor.fleet.runner.engine import EngineError, FleetTarget, NodeJob, NodeLine, Over
+from gpudoctor.fleet.runner.engines.ray import Ray
+from gpudoctor.fleet.runner.protocol import Assembler, Hello, Landed
 
 pytestmark = [pytest.mark.realenv, pytest.mark.timeout(600)]
 NODES = 8
@@ -37,7 +37,7 @@ cluster.shutdown()
 NODE = """
 import os, sys, time
 sys.path.insert(0, sys.argv[1])
-from gpudoctor.fleet.running import wire
+from gpudoctor.fleet.runner import wire
 name = "anybody"  # the engine knows whose lines they are
 print(wire.hello(name), flush=True)
 time.sleep(float(sys.argv[2]))
@@ -116,13 +116,13 @@ class Told:
     """What the engine told, and the reports that its lines carry."""
 
     def __init__(self) -> None:
-        self.lines: list[Line] = []
+        self.lines: list[NodeLine] = []
         self.overs: list[Over] = []
         self.hellos: list[str] = []
         self.reports: dict[str, bytes] = {}
         self._assembler = Assembler()
 
-    def __call__(self, one: Line | Over) -> None:
+    def __call__(self, one: NodeLine | Over) -> None:
         if isinstance(one, Over):
             self.overs.append(one)
             return
@@ -142,7 +142,7 @@ class Told:
 class Run(Thread):
     """A run of the engine in a thread of its own."""
 
-    def __init__(self, engine: Ray, targets: list[Target], job: Job) -> None:
+    def __init__(self, engine: Ray, targets: list[FleetTarget], job: NodeJob) -> None:
         super().__init__(daemon=True)
         self.told, self.halt = Told(), Event()
         self._what = engine, targets, job
@@ -190,7 +190,7 @@ def test_all_report_and_one_that_is_killed_in_mid_run_is_unreachable(cluster: Ru
     assert sorted(one.node for one in targets) == names
     assert {(one.why_not, one.gpus) for one in targets} == {("", 2)}
 
-    well = Run(engine, targets, Job(command(cluster.python, 0), 60))
+    well = Run(engine, targets, NodeJob(command(cluster.python, 0), 60))
     well.start()
     told = well.ended()
     assert sorted(told.reports) == names
@@ -200,7 +200,7 @@ def test_all_report_and_one_that_is_killed_in_mid_run_is_unreachable(cluster: Ru
     assert {one.node for one in told.lines} == set(names)
 
     mark = f"{60 + os.getpid() / 1e6:.6f}"  # found again among the processes
-    broken = Run(engine, targets, Job(command(cluster.python, float(mark)), 8))
+    broken = Run(engine, targets, NodeJob(command(cluster.python, float(mark)), 8))
     broken.start()
     until(lambda: len(broken.told.hellos) == NODES, "the beginning")
     cluster.kill(3)
@@ -211,7 +211,7 @@ def test_all_report_and_one_that_is_killed_in_mid_run_is_unreachable(cluster: Ru
     until(lambda: not processes(mark), "the end of what it started")
 
     left = [name for name in names if name != "node3"]
-    mended = Run(engine, targets, Job(command(cluster.python, 0), 60))
+    mended = Run(engine, targets, NodeJob(command(cluster.python, 0), 60))
     mended.start()
     told = mended.ended()
     assert sorted(told.reports) == left
@@ -226,7 +226,7 @@ def test_all_report_and_one_that_is_killed_in_mid_run_is_unreachable(cluster: Ru
 def test_a_stopped_run_leaves_nothing_behind(cluster: Running) -> None:
     engine = Ray(address=cluster.address, python=cluster.python)
     mark = f"{300 + os.getpid() / 1e6:.6f}"
-    run = Run(engine, list(engine.targets("node[1-3]")), Job(command(cluster.python, float(mark)), 600, fan=2))
+    run = Run(engine, list(engine.targets("node[1-3]")), NodeJob(command(cluster.python, float(mark)), 600, fan=2))
     run.start()
     until(lambda: len(run.told.hellos) == 2, "the beginning")
     run.halt.set()
@@ -248,14 +248,14 @@ def test_a_token_that_the_cluster_does_not_know(
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("RAY_TMPDIR", str(cluster.folder))
     engine = Ray(python=cluster.python)  # Ray takes the token for a cluster that it found by itself
-    run = Run(engine, list(engine.targets("node[0-1]")), Job(command(cluster.python, 0), 60))
+    run = Run(engine, list(engine.targets("node[0-1]")), NodeJob(command(cluster.python, 0), 60))
     run.start()
     assert sorted(run.ended().reports) == ["node0", "node1"]
 
 
 @pytest.mark.parametrize("address", ["auto", "127.0.0.1:1"])
 def test_no_cluster_is_one_sentence(address: str, python: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gpudoctor.fleet.running.engines.ray.JOIN", 20.0)
+    monkeypatch.setattr("gpudoctor.fleet.runner.engines.ray.JOIN", 20.0)
     monkeypatch.setenv("RAY_TMPDIR", str(tmp_path))
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
     with pytest.raises(EngineError) as raised:

@@ -13,13 +13,13 @@ import msgspec
 import pytest
 
 from gpudoctor.child import run as run_child
-from gpudoctor.fleet.running.conduct import conduct
-from gpudoctor.fleet.running.engine import EngineError, Job, Line, Over, Target
-from gpudoctor.fleet.running.engines import slurm_asked, slurm_words
-from gpudoctor.fleet.running.engines.slurm import Slurm
-from gpudoctor.fleet.running.folder import Folder, Run
-from gpudoctor.fleet.running.landing import landed
-from gpudoctor.fleet.running.ledger import Entry
+from gpudoctor.fleet.runner.engine import EngineError, FleetTarget, NodeJob, NodeLine, Over
+from gpudoctor.fleet.runner.engines import slurm_messages, slurm_task
+from gpudoctor.fleet.runner.engines.slurm import Slurm
+from gpudoctor.fleet.runner.ledger import LedgerEntry
+from gpudoctor.fleet.runner.orchestrator import conduct
+from gpudoctor.fleet.runner.report_store import landed
+from gpudoctor.fleet.runner.run_directory import Run, RunDirectory
 from gpudoctor.report.model import Report
 from tests.real import slurm_cluster
 from tests.real.slurm_cluster import Cluster
@@ -81,11 +81,11 @@ def idle(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def asked(
-    cluster: Cluster, into: Path, job: Job, targets: Sequence[Target] | None = None, stop: Event | None = None
-) -> dict[str, Entry]:
+    cluster: Cluster, into: Path, job: NodeJob, targets: Sequence[FleetTarget] | None = None, stop: Event | None = None
+) -> dict[str, LedgerEntry]:
     """The ledger of a run over all nodes, after which no report is lost and nothing is left in the queue."""
     engine = Slurm(patience=3.0)
-    folder = Folder(str(into), Run(engine="slurm"))
+    folder = RunDirectory(str(into), Run(engine="slurm"))
     try:
         outcome = conduct(engine, targets or engine.targets(""), job, folder, stop)
         entries = dict(folder.ledger.entries)
@@ -109,14 +109,14 @@ def greeter(cluster: Cluster, **cases: str) -> tuple[str, ...]:
 
 def when_it_has_begun(cluster: Cluster, node: str, then: Callable[[], None], monkeypatch: pytest.MonkeyPatch) -> None:
     """Do something once, as soon as a node has said hello."""
-    line, left = slurm_asked.Asked._line, [then]
+    line, left = slurm_task.SlurmTask._line, [then]
 
-    def told(self: slurm_asked.Asked, text: str) -> None:
+    def told(self: slurm_task.SlurmTask, text: str) -> None:
         line(self, text)
         if f" {node} hello" in text and left:
             left.pop()()
 
-    monkeypatch.setattr(slurm_asked.Asked, "_line", told)
+    monkeypatch.setattr(slurm_task.SlurmTask, "_line", told)
 
 
 def runs(cluster: Cluster, node: str) -> bool:
@@ -129,7 +129,7 @@ def runs(cluster: Cluster, node: str) -> bool:
 
 
 def test_all_four_report(cluster: Cluster, tmp_path: Path) -> None:
-    entries = asked(cluster, tmp_path, Job((*COMMAND, "60"), 60.0))
+    entries = asked(cluster, tmp_path, NodeJob((*COMMAND, "60"), 60.0))
     assert {node: entry.state for node, entry in entries.items()} == dict.fromkeys(NODES, "reported"), entries
     for node in NODES:
         report = msgspec.json.decode((tmp_path / "reports" / f"{node}.json").read_bytes(), type=Report)
@@ -140,12 +140,12 @@ def test_all_four_report(cluster: Cluster, tmp_path: Path) -> None:
 def test_every_node_that_is_not_well_is_accounted_for(
     cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(slurm_asked, "GRACE", 1.0)
+    monkeypatch.setattr(slurm_task, "GRACE", 1.0)
     reason = "state=down", "reason=a new fan | burnt."
     assert cluster.run("scontrol", "update", "nodename=node4", *reason).returncode == 0
     when_it_has_begun(cluster, "node3", lambda: cluster.kill_node("node3"), monkeypatch)
     command = greeter(cluster, node1="echo ouch >&2; exit 3", node2=HANGS, node3=DIES)
-    entries = asked(cluster, tmp_path, Job(command, 5.0))
+    entries = asked(cluster, tmp_path, NodeJob(command, 5.0))
     assert (entries["node1"].state, entries["node1"].why) == ("failed", "The command ended there with 3 (ouch).")
     assert (entries["node2"].state, entries["node2"].why) == (
         "timed out", "It did not end within its limit of 5 s, and was ended.",
@@ -168,10 +168,10 @@ def test_a_node_that_dies_in_mid_run_has_not_reported_though_srun_ends_with_0(
         codes.append((code, [word for word in words if "Node failure" in word][:1]))
         return real(code, words, began)
 
-    real = slurm_words.verdict
-    monkeypatch.setattr(slurm_words, "verdict", verdict)
+    real = slurm_messages.verdict
+    monkeypatch.setattr(slurm_messages, "verdict", verdict)
     when_it_has_begun(cluster, "node3", lambda: cluster.kill_node("node3"), monkeypatch)
-    entries = asked(cluster, tmp_path, Job(greeter(cluster, node3=DIES), 80.0))
+    entries = asked(cluster, tmp_path, NodeJob(greeter(cluster, node3=DIES), 80.0))
     assert [entries[node].state for node in NODES] == ["reported", "reported", "unreachable", "reported"]
     assert entries["node3"].why == "Slurm says: Node failure on node3."
     assert (0, ["srun: error: Node failure on node3"]) in codes
@@ -182,7 +182,7 @@ def test_a_busy_node_keeps_its_job_and_holds_nobody_up(cluster: Cluster, tmp_pat
     held = cluster.run("sbatch", "--nodelist=node2", "--job-name=theirs", "--output=/dev/null", "--wrap", "sleep 60")
     assert held.returncode == 0, held.stderr
     cluster.until(lambda: cluster.queue() == ["theirs RUNNING"], "the job of somebody else")
-    entries = asked(cluster, tmp_path, Job((*COMMAND, "60"), 60.0))
+    entries = asked(cluster, tmp_path, NodeJob((*COMMAND, "60"), 60.0))
     assert [entries[node].state for node in NODES] == ["reported", "not asked", "reported", "reported"]
     assert entries["node2"].why == "It was busy: its job did not start within 3 s (Resources)."
     cluster.until(lambda: cluster.queue() == ["theirs RUNNING"], "the end of its jobs")
@@ -194,9 +194,9 @@ def test_the_end_of_a_run_leaves_nothing_behind(
 ) -> None:
     stop = Event()
     when_it_has_begun(cluster, "node2", stop.set, monkeypatch)
-    targets = [Target(node=name) for name in NODES]
+    targets = [FleetTarget(node=name) for name in NODES]
     command = greeter(cluster, **dict.fromkeys(NODES, HANGS))
-    entries = asked(cluster, tmp_path, Job(command, 60.0, fan=2), targets, stop)
+    entries = asked(cluster, tmp_path, NodeJob(command, 60.0, fan=2), targets, stop)
     assert {entry.state for entry in entries.values()} <= {"failed", "not asked"}
     assert entries["node2"].state == "failed"
     assert entries["node4"].state == "not asked"
@@ -208,10 +208,10 @@ def test_a_job_has_all_gpus_and_what_the_user_adds(cluster: Cluster) -> None:
     engine = Slurm(options=("--comment=by the test",))
     targets = engine.targets("node[1-2]")
     assert [(one.node, one.gpus, one.why_not) for one in targets] == [("node1", 3, ""), ("node2", None, "")]
-    told: list[Line | Over] = []
+    told: list[NodeLine | Over] = []
     shows = "echo $SLURMD_NODENAME $SLURM_GPUS_ON_NODE; scontrol show job $SLURM_JOB_ID | grep Comment="
-    engine.run(targets, Job(("sh", "-c", shows), 20.0), told.append, Event())
-    lines = {(one.node, one.text.strip()) for one in told if isinstance(one, Line)}
+    engine.run(targets, NodeJob(("sh", "-c", shows), 20.0), told.append, Event())
+    lines = {(one.node, one.text.strip()) for one in told if isinstance(one, NodeLine)}
     assert lines == {
         ("node1", "node1 3"), ("node2", "node2"), ("node1", "Comment=by the test"), ("node2", "Comment=by the test"),
     }  # fmt: skip
@@ -222,9 +222,9 @@ def test_what_slurm_does_not_know_or_refuses(cluster: Cluster) -> None:
         Slurm().targets("node[8-9]")
     with pytest.raises(EngineError, match="Slurm has no nodes in a partition gone"):
         Slurm(partition="gone").targets("")
-    told: list[Line | Over] = []
+    told: list[NodeLine | Over] = []
     engine = Slurm(options=("--gres=gpu:9",), partition="all")
-    engine.run(engine.targets("node2"), Job(("true",), 20.0), told.append, Event())
+    engine.run(engine.targets("node2"), NodeJob(("true",), 20.0), told.append, Event())
     assert told == [
         Over(
             "node2",

@@ -11,18 +11,18 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from gpudoctor.fleet.running.conduct import conduct
-from gpudoctor.fleet.running.engine import Job, Line, Over, Target
-from gpudoctor.fleet.running.engines.clustershell import ClusterShell
-from gpudoctor.fleet.running.folder import Folder, Run
-from gpudoctor.fleet.running.ledger import Entry
+from gpudoctor.fleet.runner.engine import FleetTarget, NodeJob, NodeLine, Over
+from gpudoctor.fleet.runner.engines.clustershell import ClusterShell
+from gpudoctor.fleet.runner.ledger import LedgerEntry
+from gpudoctor.fleet.runner.orchestrator import conduct
+from gpudoctor.fleet.runner.run_directory import Run, RunDirectory
 from gpudoctor.report.model import Report
 from tests.real.ssh_nodes import SECONDS, Nodes, why_not
 
 WHY_NOT = why_not()
 pytestmark = [pytest.mark.ssh, pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT)]
 LIMIT = 20.0  # seconds of a node: a quick check takes one or two
-JOB = Job(("gpudoctor", "fleet", "node", "--quick", "--limit", str(LIMIT)), LIMIT)
+JOB = NodeJob(("gpudoctor", "fleet", "node", "--quick", "--limit", str(LIMIT)), LIMIT)
 OURS = f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m gpudoctor "$@"\n'
 # Says hello as every node does, and then something else happens.
 GREETS = """\
@@ -33,7 +33,7 @@ echo 'gpudoctor-fleet/1 {node} hello'
 # An examination that takes long.
 BUSY = """
 import time
-from gpudoctor.fleet.running import node, wire
+from gpudoctor.fleet.runner import node, wire
 node.only_lines()(wire.hello("hangs2"))
 time.sleep(600)
 """
@@ -61,24 +61,28 @@ class Lab:
         """The node's gpudoctor says hello and does something else."""
         self.nodes.program(node, "gpudoctor", GREETS.format(node=node, then=then))
 
-    def targets(self, wish: str) -> Sequence[Target]:
+    def targets(self, wish: str) -> Sequence[FleetTarget]:
         return self.engine.targets(wish)
 
     def run(
-        self, targets: Sequence[Target], job: Job, tell: Callable[[Line | Over], None], stop: threading.Event
+        self,
+        targets: Sequence[FleetTarget],
+        job: NodeJob,
+        tell: Callable[[NodeLine | Over], None],
+        stop: threading.Event,
     ) -> None:
         """The engine's run, in which something happens to nodes that have begun."""
 
-        def hear(told: Line | Over) -> None:
+        def hear(told: NodeLine | Over) -> None:
             tell(told)
-            if isinstance(told, Line) and told.text.endswith(" hello") and told.node in self.begun:
+            if isinstance(told, NodeLine) and told.text.endswith(" hello") and told.node in self.begun:
                 self.begun.pop(told.node)()
 
         self.engine.run(targets, job, hear, stop)
 
-    def ask(self, wish: str, job: Job = JOB, stop: threading.Event | None = None) -> dict[str, Entry]:
+    def ask(self, wish: str, job: NodeJob = JOB, stop: threading.Event | None = None) -> dict[str, LedgerEntry]:
         """Conduct a run, or go on with it; gives what the ledger says."""
-        folder = Folder(str(self.folder), Run(engine="ssh", nodes=wish, command=job.argv, seconds=job.seconds))
+        folder = RunDirectory(str(self.folder), Run(engine="ssh", nodes=wish, command=job.argv, seconds=job.seconds))
         try:
             conduct(self, folder.waiting(self.targets(wish)), job, folder, stop)
             return dict(folder.ledger.entries)

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tests.fleet.reading.reports import finding, lay, report
+from tests.fleet.aggregate.reports import finding, lay, report
 from tests.real.tmux import Terminal, coverage, needs_tmux
 
 pytestmark = needs_tmux

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gpudoctor.facts import Framework, Live
+from gpudoctor.facts import Framework, LiveFramework
 from gpudoctor.maybe import Unknown
 
 pytestmark = [pytest.mark.realenv, pytest.mark.timeout(1500)]
@@ -19,7 +19,7 @@ NO_DRIVER = (
 INSUFFICIENT = "cudaErrorInsufficientDriver: CUDA driver version is insufficient for CUDA runtime version"
 
 
-def only(found: tuple[Framework, ...]) -> tuple[Framework, Live]:
+def only(found: tuple[Framework, ...]) -> tuple[Framework, LiveFramework]:
     """The one framework of an environment, and what it said: imported to the end, and as its files say."""
     (framework,) = found
     live = framework.live

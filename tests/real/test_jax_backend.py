@@ -133,7 +133,7 @@ tell([str(product.dtype), apart(backend.values(product), a[1] @ b[1]), apart(bac
 
 
 NETWORK = """
-from gpudoctor.inside.smoke.network import ArrayNetwork
+from gpudoctor.workers.smoke.network import ArrayNetwork
 network = backend.network(Weights(), images, labels)
 true = ArrayNetwork(numpy, Weights(), images, labels, numpy.float64)
 """
@@ -247,7 +247,7 @@ def test_copies_between_two_parts_of_the_cpu(python: str) -> None:
 
 def test_pinned_memory_where_this_release_has_it_on_the_cpu(interpreter: Interpreter) -> None:
     lines = """
-from gpudoctor.inside.smoke.backends.jax_transfer import PinnedTransfer
+from gpudoctor.workers.smoke.backends.jax_transfer import PinnedTransfer
 copies = PinnedTransfer(backend, 1 << 20)
 copies.fill(3)
 copies.clear()

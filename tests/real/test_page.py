@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gpudoctor import check, demo
-from gpudoctor.report import html
+from gpudoctor.report.renderers import html
 from tests.machines.registry import machines
 from tests.real.browser import Page, browser, needs_browser
 from tests.real.colours import contrast

@@ -112,8 +112,8 @@ def test_the_oldest_release_for_this_python(interpreter: Interpreter) -> None:
 @pytest.mark.parametrize("layers", ["CNN", "MLP"])
 def test_the_reference_is_numpys(python: str, layers: str) -> None:
     lines = f"""
-from gpudoctor.inside.smoke.network import reference
-from gpudoctor.inside.smoke.host import Host
+from gpudoctor.workers.smoke.network import reference
+from gpudoctor.workers.smoke.host_math import Host
 weights = Weights({layers})
 loss, found = backend.reference(weights, images, labels)
 true_loss, true = reference(Host(), weights, images, labels)
@@ -128,8 +128,8 @@ tell([abs(loss - true_loss) / true_loss, *map(off, found, true)])
 def test_images_have_the_same_bits_everywhere(python: str) -> None:
     lines = """
 import numpy
-from gpudoctor.inside.smoke.backends.pytorch_network import batch
-from gpudoctor.inside.smoke.network import _batch
+from gpudoctor.workers.smoke.backends.pytorch_network import batch
+from gpudoctor.workers.smoke.network import _batch
 pictures, classes = batch(torch, images, labels)
 same, numbers = _batch(numpy, images, labels, numpy.float32)
 tell([pictures.numpy().tobytes() == same.tobytes(), classes.tolist() == numbers.tolist()])
@@ -243,7 +243,7 @@ tell([list(first.shape), *(float(abs(backend.values(now()) - first).max()) for n
 
 def test_a_rank_that_has_answered_stays_for_the_others(python: str) -> None:
     lines = """
-from gpudoctor.inside.smoke.backends.pytorch_ranks import Rank, end, free_port, gathered
+from gpudoctor.workers.smoke.backends.pytorch_ranks import Rank, end, free_port, gathered
 import time
 rank = Rank(0, 1, "gloo", 4096, free_port())
 (told,) = gathered([rank], lambda: None)

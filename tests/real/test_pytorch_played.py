@@ -41,7 +41,7 @@ def empty(*args, pin_memory=False, **kwargs):
     return real(*args, **kwargs)
 torch.empty, limit = empty, 64 << 20
 backend.kind, backend.engines, backend.capability = "cuda", 2, (9, 0)
-from gpudoctor.inside.smoke.bench import Bench
+from gpudoctor.workers.smoke.runner import Bench
 class Teller:
     def __init__(self): self.results = []
     def tell(self, **facts): self.results += [facts["result"]] if "result" in facts else []
@@ -50,7 +50,7 @@ teller = Teller()
 bench = Bench(teller, backend, task)
 def ran(name):
     import importlib
-    test = importlib.import_module("gpudoctor.inside.smoke.tests." + name)
+    test = importlib.import_module("gpudoctor.workers.smoke.tests." + name)
     test.run(bench)
     figures = [{f["name"]: f["value"] for f in r["figures"]} for r in teller.results]
     return [[r["outcome"], r["says"], r["notes"], f] for r, f in zip(teller.results, figures)]
@@ -127,7 +127,7 @@ tell([before, pair.differing(), ran("peer")])
 def test_the_triton_kernel(interpreter: Interpreter) -> None:
     triton = interpreter("torchcpu-triton", TORCH, "numpy", "triton", pip=True)
     lines = """
-from gpudoctor.inside.smoke.backends.pytorch_fused import ByHand
+from gpudoctor.workers.smoke.backends.pytorch_fused import ByHand
 x = torch.randn(5000)
 kernel = ByHand(backend, x)
 kernel.compile()

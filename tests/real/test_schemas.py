@@ -12,7 +12,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from gpudoctor.report import junit, sarif
+from gpudoctor.report.renderers import junit, sarif
 from tests.report.test_readers import REPORTS
 
 pytestmark = [pytest.mark.realenv, pytest.mark.timeout(600)]

@@ -12,11 +12,11 @@ import pytest
 from dockerfile_parse import DockerfileParser
 
 from gpudoctor.knowledge.kernels import version
-from gpudoctor.setup.carry import argv_of
-from gpudoctor.setup.forms import render
+from gpudoctor.setup.executor import argv_of
+from gpudoctor.setup.exporters import render
 from gpudoctor.setup.plan import Plan
 from gpudoctor.setup.planner import plan
-from gpudoctor.setup.wishes import Wishes
+from gpudoctor.setup.request import SetupRequest
 from tests.builders import change, plain_host, python
 from tests.setup.grounds import distribution, machine
 
@@ -62,7 +62,7 @@ def test_pytorch_for_the_cpu_is_installed_from_its_own_index(tmp_path: Path) -> 
 
 def test_the_script_makes_the_environment_too(tmp_path: Path) -> None:
     facts = change(plain_host(), "pythons", (OWN,))
-    found = plan(facts, Wishes(frameworks=("onnxruntime",), manager="pip", place=str(tmp_path / "env")))
+    found = plan(facts, SetupRequest(frameworks=("onnxruntime",), manager="pip", place=str(tmp_path / "env")))
     (tmp_path / "setup.sh").write_text(render("shell", found))
     own = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     done = subprocess.run(
@@ -116,7 +116,7 @@ def _resolved(found: Plan, folder: Path) -> dict[str, str]:
 def test_the_index_gives_what_was_planned(
     kind: str, branch: int | None, minor: str, names: tuple[str, ...], tmp_path: Path
 ) -> None:
-    found = plan(machine(kind, branch=branch, minor=minor), Wishes(frameworks=names))
+    found = plan(machine(kind, branch=branch, minor=minor), SetupRequest(frameworks=names))
     given = _resolved(found, tmp_path)
     majors = {name.rpartition("-cu")[2] for name in given if re.fullmatch(r"nvidia-.*-cu\d+", name)}
     assert majors <= {found.cuda}  # one CUDA major, and no second copy of its libraries
@@ -134,7 +134,7 @@ def test_the_index_gives_what_was_planned(
 def test_uv_installs_the_plan_in_one_go(tmp_path: Path) -> None:
     found = plan(
         machine("hopper", minor=MINOR),
-        Wishes(frameworks=("torch", "jax", "cupy"), manager="uv", place=str(tmp_path / "env")),
+        SetupRequest(frameworks=("torch", "jax", "cupy"), manager="uv", place=str(tmp_path / "env")),
     )
     made, filled = (step.commands for step in found.steps if step.group == "environment")
     words = [str(_UV), *argv_of(made[0], sudo=False)[1:]]
@@ -183,7 +183,7 @@ def test_ansible_reads_the_tasks(ansible: Path, kind: str, tmp_path: Path) -> No
         "blackwell": machine("blackwell", branch=570),
         "none": change(plain_host(), "pythons", (python(version="3.12.4"),)),
     }[kind]
-    found = plan(facts, Wishes(frameworks=ALL, manager="uv", container=True, base="python3"))
+    found = plan(facts, SetupRequest(frameworks=ALL, manager="uv", container=True, base="python3"))
     done = _play(ansible, tmp_path, render("ansible", found), "--syntax-check")
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -191,7 +191,7 @@ def test_ansible_reads_the_tasks(ansible: Path, kind: str, tmp_path: Path) -> No
 def test_ansible_carries_out_the_environments_tasks(ansible: Path, tmp_path: Path) -> None:
     """As this user: become, the packages and /opt are left out."""
     facts = change(plain_host(), "pythons", (OWN,))
-    found = plan(facts, Wishes(frameworks=("onnxruntime",), manager="uv", place=str(tmp_path / "env")))
+    found = plan(facts, SetupRequest(frameworks=("onnxruntime",), manager="uv", place=str(tmp_path / "env")))
     tasks = render("ansible", found).replace("become: true", "become: false").replace("/opt/uv", f"{tmp_path}/uv")
     tasks = tasks.replace("ansible_facts['os_family'] == 'Debian'", "false")
     done = _play(ansible, tmp_path, tasks)
@@ -214,7 +214,7 @@ def test_ansible_leaves_a_machine_that_has_driver_and_toolkit(
         _program(tmp_path, "nvidia-smi", driver)
         _program(tmp_path, "nvidia-ctk", "NVIDIA Container Toolkit CLI version 1.17.8")
     found = plan(
-        machine("ada", branch=None), Wishes(frameworks=("torch",), manager="uv", container=True, base="python3")
+        machine("ada", branch=None), SetupRequest(frameworks=("torch",), manager="uv", container=True, base="python3")
     )
     tasks = render("ansible", found).replace("become: true", "become: false")
     tasks = tasks.replace("ansible.builtin.reboot: {}", "ansible.builtin.debug: {msg: now}")  # this very machine
@@ -239,7 +239,7 @@ GROUNDS = {
 
 
 def _written(kind: str, form: str, folder: Path) -> Path:
-    found = plan(GROUNDS[kind], Wishes(frameworks=ALL, manager="uv", container=True, base="python3"))
+    found = plan(GROUNDS[kind], SetupRequest(frameworks=ALL, manager="uv", container=True, base="python3"))
     (folder / "part").write_text(render(form, found))
     return folder / "part"
 
@@ -274,7 +274,9 @@ def test_poetry_finds_nothing_to_say_of_its_project(tmp_path: Path) -> None:
     for words in (("venv", "-q", str(own)), ("pip", "install", "-q", "--python", str(own), "poetry")):
         if subprocess.run([_UV, *words], capture_output=True, timeout=600).returncode:
             pytest.skip("poetry cannot be installed here")
-    found = plan(machine("pascal"), Wishes(frameworks=("torch", "jax"), manager="poetry", place=str(tmp_path / "env")))
+    found = plan(
+        machine("pascal"), SetupRequest(frameworks=("torch", "jax"), manager="poetry", place=str(tmp_path / "env"))
+    )
     (tmp_path / "env").mkdir()
     for file in found.steps[0].files:
         Path(file.path).write_text(file.text or "")

@@ -133,7 +133,7 @@ tell([count(type) for type in (backend.tf.float32, backend.tf.float16, backend.t
 
 
 NETWORK = """
-from gpudoctor.inside.smoke.network import ArrayNetwork
+from gpudoctor.workers.smoke.network import ArrayNetwork
 network = backend.network(Weights(), images, labels)
 true = ArrayNetwork(numpy, Weights(), images, labels, numpy.float64)
 """
@@ -254,7 +254,7 @@ def test_sums_under_a_strategy(way: Way) -> None:
     """NCCL needs GPUs; all else of the sum is the same over two parts of the CPU."""
     lines = """
 import tensorflow as tf
-from gpudoctor.inside.smoke.backends.tensorflow_devices import EXACT_TYPES, Group, timed
+from gpudoctor.workers.smoke.backends.tensorflow_devices import EXACT_TYPES, Group, timed
 group = Group(tf, ["/CPU:0", "/CPU:1"], tf.distribute.ReductionToOneDevice())
 right = [group.wrong(1000, dtype) for dtype in EXACT_TYPES]
 whole = group.sum

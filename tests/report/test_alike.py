@@ -3,9 +3,9 @@
 import msgspec
 import pytest
 
-from gpudoctor.report import markdown, text
-from gpudoctor.report.alike import alike, sentences
+from gpudoctor.report.grouping import alike, sentences
 from gpudoctor.report.model import Consequence, FindingEntry, FixEntry, Report
+from gpudoctor.report.renderers import markdown, text
 
 
 def hot(index: int, **changes: object) -> FindingEntry:

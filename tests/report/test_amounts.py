@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpudoctor.report.amounts import amount, number
+from gpudoctor.report.numbers import amount, number
 
 
 @pytest.mark.parametrize(("value", "text"), [(0, "0"), (999, "999"), (1000, "1 000"), (1234567, "1 234 567")])

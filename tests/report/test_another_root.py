@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from gpudoctor import check, examine
-from gpudoctor.examine import Wishes
-from gpudoctor.expect.places import expectations
+from gpudoctor import check, pipeline
+from gpudoctor.expect.discovery import expectations
 from gpudoctor.facts import Facts
-from gpudoctor.facts.words import ANOTHER_ROOT
+from gpudoctor.facts.text_types import ANOTHER_ROOT
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Unknown
-from gpudoctor.report.closing import ROOT
+from gpudoctor.pipeline import CheckOptions
+from gpudoctor.report.renderers.closing import ROOT
 from tests.builders import change
 from tests.machines.registry import machines
 
@@ -48,14 +48,14 @@ def test_another_reason_leaves_it_incomplete() -> None:
 def test_what_somebody_expects_has_to_be_found_out(tmp_path: Path) -> None:
     file = tmp_path / "e.toml"
     file.write_text('[expect."gpus"]\ncount = 8\n')
-    wishes = Wishes(expect=expectations([str(file)], automatic=False))
+    wishes = CheckOptions(expect=expectations([str(file)], automatic=False))
     assert check(wishes=wishes, facts=mounted()).status == "incomplete"
 
 
 @pytest.mark.parametrize("part", PARTS)
 def test_the_probes_give_that_reason(part: str, tmp_path: Path) -> None:
     (tmp_path / "etc").mkdir()
-    nvidia = examine.gather(Machine(root=str(tmp_path)), Wishes(quick=True)).nvidia
+    nvidia = pipeline.gather(Machine(root=str(tmp_path)), CheckOptions(quick=True)).nvidia
     code = nvidia.nvml.code if part == "nvidia.nvml" else nvidia.cuda.code
     assert isinstance(code, Unknown)
     assert code.unknown.endswith(ANOTHER_ROOT)

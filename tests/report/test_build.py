@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
+from gpudoctor.check_engine import MACHINE, About, Check, Fix, Outcome, Problem, Severity, Verdict
 from gpudoctor.facts import Facts
-from gpudoctor.judge import MACHINE, About, Check, Fix, Outcome, Problem, Severity, Verdict
 from gpudoctor.maybe import Unknown
 from gpudoctor.report.build import build, or_none
 from gpudoctor.report.model import FixEntry
-from gpudoctor.subjects import machine
+from gpudoctor.targets import machine
 from tests.builders import change, framework, live, nvidia_host, plain_host, python, with_framework
 
 

@@ -5,7 +5,7 @@ import json
 import msgspec
 import pytest
 
-from gpudoctor.report.clean import clean, clean_json, document
+from gpudoctor.report.sanitize import clean, clean_json, document
 
 
 @pytest.mark.parametrize(

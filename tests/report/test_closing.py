@@ -3,11 +3,11 @@
 import msgspec
 import pytest
 
+from gpudoctor.check_engine import MACHINE, Outcome, Verdict
 from gpudoctor.facts import Facts, Smoke, SmokeRun, SmokeTest
-from gpudoctor.judge import MACHINE, Outcome, Verdict
 from gpudoctor.maybe import Unknown
-from gpudoctor.report.closing import closing
 from gpudoctor.report.model import FindingEntry
+from gpudoctor.report.renderers.closing import closing
 from tests.builders import change, framework, live, nvidia_host, plain_host, python, with_framework
 from tests.checks.environments import package
 from tests.report.test_build import FAILS, WARNS

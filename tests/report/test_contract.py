@@ -9,7 +9,7 @@ import pytest
 from gpudoctor import check
 from gpudoctor.facts import Facts
 from gpudoctor.maybe import Unknown
-from gpudoctor.report.json import render
+from gpudoctor.report.renderers.json import render
 from tests.builders import change, framework, live, nvidia_host, plain_host, with_framework
 from tests.checks.amd_machines import amd_host
 from tests.cli import gpudoctor

@@ -2,11 +2,11 @@
 
 import pytest
 
+from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Fix
 from gpudoctor.report.fixes import entries, entry, notes, run_line
 from gpudoctor.tasks import as_root, cmd, export, query, sentence
-from gpudoctor.tasks.blanks import NAME
+from gpudoctor.tasks.placeholders import NAME
 from tests.builders import change, nvidia_host
 
 LOAD = Fix("Load it.", (as_root("modprobe", "nvidia"),), undo=(as_root("rmmod", "nvidia"),), verify=query("nvidia-smi"))

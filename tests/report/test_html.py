@@ -9,9 +9,9 @@ import pytest
 
 from gpudoctor import check, demo
 from gpudoctor.facts import Facts, Gpu, PciDevice
-from gpudoctor.report import html
-from gpudoctor.report.html_tree import rows
 from gpudoctor.report.model import FrameworkEntry, GpuEntry, MachineEntry, PythonEntry, Report, SmokeEntry
+from gpudoctor.report.renderers import html
+from gpudoctor.report.renderers.html_tree import rows
 from tests.builders import card, change, gpu, nvidia_host
 from tests.machines.registry import machines
 from tests.report.test_readers import HOSTILE, NASTY

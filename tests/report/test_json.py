@@ -5,8 +5,8 @@ import json
 import msgspec
 
 from gpudoctor.report.build import build
-from gpudoctor.report.json import render
 from gpudoctor.report.model import FindingEntry, FixEntry, Report, UnknownEntry
+from gpudoctor.report.renderers.json import render
 from tests.builders import framework, nvidia_host, with_framework
 
 TOP = [

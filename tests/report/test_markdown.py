@@ -7,9 +7,9 @@ import re
 import msgspec
 import pytest
 
-from gpudoctor.examine import check
-from gpudoctor.report.markdown import fence, folded, plain, render
+from gpudoctor.pipeline import check
 from gpudoctor.report.model import Consequence, FixEntry, Report, UnknownEntry
+from gpudoctor.report.renderers.markdown import fence, folded, plain, render
 from tests.checks.smoke_machines import machine
 from tests.report.test_text import FINDING, REPORT
 

@@ -7,14 +7,14 @@ import pytest
 
 from gpudoctor import check
 from gpudoctor.cli import FAILED, INCOMPLETE
-from gpudoctor.cli.forms import Form, exit_code
-from gpudoctor.examine import Wishes
+from gpudoctor.cli.output_options import ReportOutput, exit_code
 from gpudoctor.facts import Facts, Smoke
-from gpudoctor.report import nagios, npd, sarif, tap
+from gpudoctor.pipeline import CheckOptions
 from gpudoctor.report.formats import FORMATS
-from gpudoctor.report.html import render as page
 from gpudoctor.report.model import Report
-from gpudoctor.report.text import render as text
+from gpudoctor.report.renderers import nagios, npd, sarif, tap
+from gpudoctor.report.renderers.html import render as page
+from gpudoctor.report.renderers.text import render as text
 from tests.builders import change, framework, host, library, live, nvidia_host, plain_host, with_framework
 from tests.checks.intel_machines import UHD
 from tests.checks.test_container import bare, inside
@@ -80,7 +80,7 @@ def test_the_verdict_the_exit_code_and_what_is_said_first(name: str) -> None:
     _, status, code, first = MACHINES[name]
     report = reported(name)
     assert report.status == status
-    assert exit_code(report, Form("text", mask=False), "fail") == code
+    assert exit_code(report, ReportOutput("text", mask=False), "fail") == code
     assert [one.check for one in report.findings if one.status == "fail" or status == "no-gpu"] == first
     assert report.ok == (status == "pass")
 
@@ -119,17 +119,17 @@ def test_monitors_and_test_readers_see_a_failure_or_that_nothing_is_known(name: 
     assert json.loads(sarif.render(report))["runs"][0]["properties"] == {"verdict": "no-gpu"}
 
 
-@pytest.mark.parametrize("wishes", [Wishes(only=("host",)), Wishes(skip=("device.no-gpu",))])
-def test_a_choice_of_checks_makes_no_pass_of_it(wishes: Wishes) -> None:
+@pytest.mark.parametrize("wishes", [CheckOptions(only=("host",)), CheckOptions(skip=("device.no-gpu",))])
+def test_a_choice_of_checks_makes_no_pass_of_it(wishes: CheckOptions) -> None:
     report = check(facts=MACHINES["torch of the index cu128"][0], wishes=wishes)
     assert (report.status, report.failed) == ("no-gpu", False)
-    assert exit_code(report, Form("text", mask=False), "fail") == INCOMPLETE
-    assert exit_code(report, Form("text", mask=False), "never") == 0
+    assert exit_code(report, ReportOutput("text", mask=False), "fail") == INCOMPLETE
+    assert exit_code(report, ReportOutput("text", mask=False), "never") == 0
 
 
 @pytest.mark.parametrize(("facts", "status"), [(plain_host(), "no-gpu"), (plain_host(pci=(UHD,)), "incomplete")])
 def test_smoke_tests_that_found_no_gpu_ran_none_and_say_so(facts: Facts, status: str) -> None:
-    report = check(facts=change(facts, "smoke", Smoke(instead=True)), wishes=Wishes(area="smoke"))
+    report = check(facts=change(facts, "smoke", Smoke(instead=True)), wishes=CheckOptions(area="smoke"))
     assert report.status == status
     assert report.next[0].startswith("No GPU was found on which smoke tests can run, so none ran")
-    assert exit_code(report, Form("text", mask=False), "fail") == INCOMPLETE
+    assert exit_code(report, ReportOutput("text", mask=False), "fail") == INCOMPLETE

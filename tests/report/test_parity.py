@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from gpudoctor import check, demo
-from gpudoctor.report import html, text
-from gpudoctor.report import json as as_json
 from gpudoctor.report.model import Consequence, FindingEntry, FixEntry, Report, Summary, word
+from gpudoctor.report.renderers import html, text
+from gpudoctor.report.renderers import json as as_json
 from tests.machines.registry import machines
 from tests.report.test_readers import HOSTILE
 

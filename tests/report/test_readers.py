@@ -13,10 +13,10 @@ from sarif_pydantic import Sarif
 from tap.parser import Parser as TapParser
 
 from gpudoctor import check, demo
-from gpudoctor.report import github, junit, nagios, npd, prometheus, sarif, tap
-from gpudoctor.report.cases import cases
-from gpudoctor.report.clean import document
 from gpudoctor.report.model import Consequence, FindingEntry, FixEntry, Report, Summary, UnknownEntry
+from gpudoctor.report.renderers import github, junit, nagios, npd, prometheus, sarif, tap
+from gpudoctor.report.sanitize import document
+from gpudoctor.report.test_cases import cases
 from tests.machines.registry import machines
 
 NASTY = "a|b]]>&<c> \"d\" 'e' \\ # f % :: , \n\x1b[31m::error::g\x00 \u202e \ud800 ü\r\n1..9 not ok"

@@ -6,9 +6,9 @@ import jsonschema
 import msgspec
 import pytest
 
-from gpudoctor.examine import judged
+from gpudoctor.check_engine import Verdict
 from gpudoctor.facts import Facts, Figure, Smoke, SmokeRun, SmokeTest
-from gpudoctor.judge import Verdict
+from gpudoctor.pipeline import judged
 from gpudoctor.report.build import build
 from gpudoctor.report.model import Report
 from tests.builders import change, nvidia_host, plain_host

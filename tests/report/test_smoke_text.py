@@ -4,8 +4,8 @@ import msgspec
 import pytest
 
 from gpudoctor.report.model import FigureEntry, Report, SmokeEntry, SmokeTestEntry
+from gpudoctor.report.renderers.text import render
 from gpudoctor.report.smoke_rows import rows, title
-from gpudoctor.report.text import render
 
 
 def figure(name: str, value: float, unit: str, limit: float | None = None) -> FigureEntry:

@@ -18,7 +18,7 @@ from gpudoctor.report.model import (
     Summary,
     UnknownEntry,
 )
-from gpudoctor.report.text import render
+from gpudoctor.report.renderers.text import render
 
 FINDING = FindingEntry(
     check="driver.library-mismatch",

@@ -8,7 +8,7 @@ from gpudoctor import RequirementError, require
 from gpudoctor.facts import Facts
 from gpudoctor.facts.smoke import Figure, Smoke, SmokeRun, SmokeTest
 from gpudoctor.maybe import Unknown
-from gpudoctor.requirements.wanted import DEMANDS
+from gpudoctor.requirements.demands import DEMANDS
 from tests.builders import change, framework, gpu, live, nvidia_host, plain_host, with_framework
 from tests.checks import healthy_nvidia as nv
 from tests.checks.amd_machines import amd_host

@@ -1,14 +1,14 @@
 """Plans, and what is asked of them."""
 
 from gpudoctor.facts import Facts
-from gpudoctor.setup.plan import Plan, Step
+from gpudoctor.setup.plan import Plan, SetupStep
 from gpudoctor.setup.planner import plan
-from gpudoctor.setup.wishes import Wishes
+from gpudoctor.setup.request import SetupRequest
 from tests.machines.registry import machines
 
 
 def made(facts: object, *names: str, **wishes: object) -> Plan:
-    return plan(facts, Wishes(frameworks=names, **wishes))  # type: ignore[arg-type]
+    return plan(facts, SetupRequest(frameworks=names, **wishes))  # type: ignore[arg-type]
 
 
 def wheels(one: Plan) -> dict[str, str]:
@@ -19,7 +19,7 @@ def refused(one: Plan) -> dict[str, str]:
     return {r.wish: r.why for r in one.refused}
 
 
-def step(one: Plan, id_: str) -> Step:
+def step(one: Plan, id_: str) -> SetupStep:
     return next(s for s in one.steps if s.id == id_)
 
 

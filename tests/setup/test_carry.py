@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from gpudoctor.setup.carry import Did, carry, is_root, runnable, sorted_out
+from gpudoctor.setup.executor import Did, carry, is_root, runnable, sorted_out
 from gpudoctor.setup.journal import LIMIT, Journal, JournalError, place
-from gpudoctor.setup.plan import Plan, Step
+from gpudoctor.setup.plan import Plan, SetupStep
 from gpudoctor.tasks import Edit, as_root, cmd, query, sentence
 from tests.apart import limited, unlimited
 
 
-def step(name: str, *argv: str, **more: object) -> Step:
+def step(name: str, *argv: str, **more: object) -> SetupStep:
     plain: dict[str, object] = {
         "id": name,
         "group": "environment",
@@ -21,7 +21,7 @@ def step(name: str, *argv: str, **more: object) -> Step:
         "why": "w",
         "commands": (cmd(*argv),),
     }
-    return Step(**(plain | more))  # type: ignore[arg-type]
+    return SetupStep(**(plain | more))  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -109,7 +109,7 @@ def test_what_needs_root_a_shell_or_a_person_is_not_run() -> None:
 
 
 def test_the_proof_waits_for_the_driver(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gpudoctor.setup.carry.is_root", lambda: False)
+    monkeypatch.setattr("gpudoctor.setup.executor.is_root", lambda: False)
     driver = step("driver", "a", group="driver", root=True, reboot=True)
     plan = Plan(steps=(driver, step("wheels", "b"), step("proof", "c", group="proof")))
     mine, theirs = sorted_out(plan, root=False)

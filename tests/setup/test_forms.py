@@ -11,13 +11,13 @@ import msgspec
 import pytest
 
 from gpudoctor.facts import Facts
-from gpudoctor.setup.forms import FORMS, render
-from gpudoctor.setup.forms.parts import isolated, unattended, yaml
-from gpudoctor.setup.forms.parts import line as shell_line
-from gpudoctor.setup.plan import Plan, Step
+from gpudoctor.setup.exporters import FORMS, render
+from gpudoctor.setup.exporters.common import isolated, unattended, yaml
+from gpudoctor.setup.exporters.common import line as shell_line
+from gpudoctor.setup.plan import Plan, SetupStep
 from gpudoctor.setup.planner import plan
 from gpudoctor.setup.projects import split
-from gpudoctor.setup.wishes import Wishes
+from gpudoctor.setup.request import SetupRequest
 from gpudoctor.tasks import Command, Edit, as_root, cmd
 from tests.builders import change, plain_host, python
 from tests.setup.grounds import distribution, machine
@@ -36,7 +36,7 @@ def plans() -> dict[str, Plan]:
         "poetry": (bare, {"manager": "poetry"}),
         "no gpu": (none, {"manager": "uv"}),
     }
-    return {name: plan(facts, Wishes(frameworks=ALL, **more)) for name, (facts, more) in every.items()}
+    return {name: plan(facts, SetupRequest(frameworks=ALL, **more)) for name, (facts, more) in every.items()}
 
 
 PLANS = plans()
@@ -71,8 +71,10 @@ def _steps(folder: Path) -> Plan:
     """A plan of harmless commands: a file, a command, and one that would need root."""
     note = Edit(f"{folder}/a folder/note.txt", "it's $HOME\nEND_OF_FILE\n")
     words = ("sh", "-c", f"cat {shlex.quote(note.path)} > {folder}/copy")
-    root = Step(id="r", group="driver", title="As root", why="w", root=True, reboot=True, commands=(_touch(folder),))
-    own = Step(id="o", group="environment", title="It's ours", why="w", files=(note,), commands=(cmd(*words),))
+    root = SetupStep(
+        id="r", group="driver", title="As root", why="w", root=True, reboot=True, commands=(_touch(folder),)
+    )
+    own = SetupStep(id="o", group="environment", title="It's ours", why="w", files=(note,), commands=(cmd(*words),))
     return Plan(steps=(root, own))
 
 
@@ -93,7 +95,7 @@ def test_the_script_runs_and_leaves_out_what_needs_root(tmp_path: Path) -> None:
 def test_the_script_imports_nothing_of_the_directory_in_which_it_is_run(tmp_path: Path) -> None:
     (tmp_path / "venv.py").write_text("print('not the real one')")
     words = (sys.executable, "-m", "venv", "--help")
-    own = Step(id="o", group="environment", title="Make it", why="w", commands=(cmd(*words),))
+    own = SetupStep(id="o", group="environment", title="Make it", why="w", commands=(cmd(*words),))
     text = render("shell", Plan(steps=(own,)))
     done = subprocess.run(["sh"], input=text, cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert "usage: venv" in done.stdout
@@ -119,7 +121,7 @@ def test_with_root_the_script_ends_where_a_restart_is_needed(tmp_path: Path) -> 
 
 
 def test_the_script_stops_at_the_first_failure(tmp_path: Path) -> None:
-    one = Step(id="a", group="environment", title="a", why="w", commands=(cmd("false"), _touch(tmp_path)))
+    one = SetupStep(id="a", group="environment", title="a", why="w", commands=(cmd("false"), _touch(tmp_path)))
     done = subprocess.run(["sh"], input=render("shell", Plan(steps=(one,))), capture_output=True, text=True)
     assert done.returncode == 1
     assert not (tmp_path / "root").exists()
@@ -256,7 +258,7 @@ def test_the_python_that_brings_uv_is_one_that_uv_runs_on(
     id_: str, version: str | None, program: str, names: list[str]
 ) -> None:
     facts = distribution(machine("ada"), id_, version)
-    found = plan(facts, Wishes(frameworks=("torch",), manager="uv", base="python3"))
+    found = plan(facts, SetupRequest(frameworks=("torch",), manager="uv", base="python3"))
     data = loaded(render("cloud-init", found))
     assert data["packages"] == names
     assert data["runcmd"][0] == [program, "-m", "venv", "/opt/uv"]

@@ -1,10 +1,10 @@
 """The driver's and the containers' steps: whose they are, and what comes with them."""
 
 from gpudoctor.facts import Cloud
-from gpudoctor.setup.forms.parts import quiet
+from gpudoctor.setup.exporters.common import quiet
 from gpudoctor.setup.plan import Plan
 from gpudoctor.tasks import Pipe, can_run
-from gpudoctor.tasks.shown import shown, typed
+from gpudoctor.tasks.as_typed import shown, typed
 from tests.builders import change
 from tests.machines.registry import machines
 from tests.setup.grounds import distribution, machine, without_driver

@@ -10,9 +10,9 @@ from packaging.specifiers import SpecifierSet
 from gpudoctor.facts import Facts
 from gpudoctor.knowledge import drivers
 from gpudoctor.report.fixes import entry
-from gpudoctor.requirements.holding import validated
-from gpudoctor.requirements.wanted import DEMANDS
-from gpudoctor.setup.meeting import fixes
+from gpudoctor.requirements.demands import DEMANDS
+from gpudoctor.requirements.evaluate import validated
+from gpudoctor.setup.requirement_fixes import fixes
 from tests.builders import change, plain_host, python
 from tests.checks import healthy_nvidia as nv
 from tests.machines import foreign

@@ -4,7 +4,7 @@ import pytest
 
 from gpudoctor.facts import Gpu
 from gpudoctor.tasks import Manual, can_run
-from gpudoctor.tasks.shown import shown, typed
+from gpudoctor.tasks.as_typed import shown, typed
 from tests.builders import change, plain_host, python
 from tests.setup.plans import known, made, refused, step, wheels
 

@@ -9,10 +9,10 @@ import pytest
 import gpudoctor
 from gpudoctor.cli import fix, setup
 from gpudoctor.cli.arguments import Parser
-from gpudoctor.setup.forms import FORMS
+from gpudoctor.setup.exporters import FORMS
 from gpudoctor.setup.planner import plan
+from gpudoctor.setup.request import SetupRequest
 from gpudoctor.setup.text import render
-from gpudoctor.setup.wishes import Wishes
 from tests.setup.grounds import machine
 
 PAGE = (Path(gpudoctor.__file__).parent.parent / "docs/setup.md").read_text(encoding="utf-8")
@@ -31,7 +31,7 @@ def test_its_commands_are_taken(line: str) -> None:
 
 
 def test_its_example_is_what_is_printed() -> None:
-    found = plan(machine("blackwell"), Wishes(frameworks=("torch", "tensorflow")))
+    found = plan(machine("blackwell"), SetupRequest(frameworks=("torch", "tensorflow")))
     assert _block("text") in render(found)
 
 

@@ -7,9 +7,9 @@ import pytest
 from gpudoctor.knowledge import generations
 from gpudoctor.maybe import Unknown
 from gpudoctor.setup.plan import Wheel
-from gpudoctor.setup.proof import step as proof_of
-from gpudoctor.tasks import Command, Edit, Section, Task
-from gpudoctor.tasks.shown import typed
+from gpudoctor.setup.verification import step as proof_of
+from gpudoctor.tasks import Command, Edit, FileSection, Task
+from gpudoctor.tasks.as_typed import typed
 from tests.builders import change, plain_host, python
 from tests.machines.registry import machines
 from tests.setup.grounds import GPUS, distribution, machine
@@ -280,7 +280,7 @@ def test_into_a_workspace_of_pixi_the_index_of_the_driver_stays() -> None:
     one = step(made(facts, "torch", "jax", into=there.path), "wheels")
     edit, *rest = one.commands
     line = 'torch = { version = "==2.14.*", index = "https://download.pytorch.org/whl/cu126" }'
-    assert edit == Edit("/srv/w/pixi.toml", sections=(Section("[pypi-dependencies]", (line,)),))
+    assert edit == Edit("/srv/w/pixi.toml", sections=(FileSection("[pypi-dependencies]", (line,)),))
     assert typed(rest) == (
         "pixi add --manifest-path /srv/w --pypi 'jax[cuda12]>=0.4.30'",
         "pixi install --manifest-path /srv/w",

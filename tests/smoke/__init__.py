@@ -1,1 +1,1 @@
-"""Tests of gpudoctor.views."""
+"""Tests of gpudoctor.queries."""

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from gpudoctor.inside.smoke.backends.base import Base
-from gpudoctor.inside.smoke.backends.cpu import Backend as Cpu
-from gpudoctor.inside.smoke.bench import Bench
-from gpudoctor.inside.smoke.timing import Samples
-from gpudoctor.inside.smoke.weights import Weights
+from gpudoctor.workers.smoke.backends.base import Base
+from gpudoctor.workers.smoke.backends.cpu import CpuBackend as Cpu
+from gpudoctor.workers.smoke.runner import Bench
+from gpudoctor.workers.smoke.timing import Samples
+from gpudoctor.workers.smoke.weights import Weights
 
 
 class Kept:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gpudoctor.inside.smoke.backends.cupy import Backend
+from gpudoctor.workers.smoke.backends.cupy import CupyBackend
 from tests.smoke import standin_cupy as standin
 
 KIB = 1 << 10
@@ -21,8 +21,8 @@ def stand_in(patch: pytest.MonkeyPatch) -> ModuleType:
     return standin
 
 
-def made(**task: Any) -> Backend:
+def made(**task: Any) -> CupyBackend:
     """A backend that has taken its device."""
-    backend = Backend({"kind": "cuda", **task})
+    backend = CupyBackend({"kind": "cuda", **task})
     backend.start()
     return backend

@@ -130,7 +130,7 @@ def known(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
     def know(images: bytes = b"", labels: bytes = b"", archive: bytes = b"") -> None:
         sums = [hashlib.sha256(data).hexdigest() for data in (images, labels, archive)]
-        pairs = (mnist.Pair(images=sums[0], labels=sums[1]),)
+        pairs = (mnist.IdxPair(images=sums[0], labels=sums[1]),)
         table = msgspec.structs.replace(mnist.mnist(), idx=pairs, npz=mnist.Npz(sha256=sums[2]))
         monkeypatch.setattr(mnist, "mnist", lambda: table)
         monkeypatch.setattr("gpudoctor.smoketests.mnist_npz.mnist", lambda: table)

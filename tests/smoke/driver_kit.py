@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from gpudoctor.inside.smoke import worker
-from gpudoctor.inside.smoke.cuda.device import Device
-from gpudoctor.inside.smoke.cuda.library import NAME, Library
-from gpudoctor.smoketests.read import Told
+from gpudoctor.smoketests.worker_output import WorkerOutput
+from gpudoctor.workers.smoke import worker
+from gpudoctor.workers.smoke.cuda.device import CudaContext
+from gpudoctor.workers.smoke.cuda.library import NAME, CudaLibrary
 from tests.smoke.bench_kit import digits
 from tests.standins import compile_into
 
@@ -42,7 +42,7 @@ def skip_without_gpu() -> None:
         pytest.skip("libcuda lists no device")
 
 
-def worked(folder: str | None, tests: str, task: dict[str, Any] | None = None, **env: str) -> Told:
+def worked(folder: str | None, tests: str, task: dict[str, Any] | None = None, **env: str) -> WorkerOutput:
     """What a worker told that ran some tests.
 
     Args:
@@ -61,18 +61,18 @@ def worked(folder: str | None, tests: str, task: dict[str, Any] | None = None, *
         timeout=SECONDS,
     )
     assert done.returncode == 0, done.stderr
-    told = Told()
+    told = WorkerOutput()
     for line in done.stdout.splitlines():
         assert told.line(line) or line.startswith("gpudoctor:"), line
     return told
 
 
 @contextmanager
-def opened(folder: str | None, ordinal: int = 0) -> Iterator[Device]:
+def opened(folder: str | None, ordinal: int = 0) -> Iterator[CudaContext]:
     """A device of the stand-in, or of the driver's own library, in this process."""
-    cuda = Library(str(Path(folder, NAME)) if folder else NAME)
+    cuda = CudaLibrary(str(Path(folder, NAME)) if folder else NAME)
     cuda.call("cuInit", 0)
-    device = Device(cuda, ordinal)
+    device = CudaContext(cuda, ordinal)
     try:
         yield device
     finally:

@@ -9,7 +9,7 @@ from importlib import util
 from pathlib import Path
 from typing import Any
 
-REAL = Path(__file__).parents[2] / "gpudoctor" / "inside" / "smoke" / "worker.py"
+REAL = Path(__file__).parents[2] / "gpudoctor" / "workers" / "smoke" / "worker.py"
 
 
 def real() -> Any:

@@ -8,7 +8,7 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from gpudoctor.inside.smoke.cuda import kernels
+from gpudoctor.workers.smoke.cuda import kernels
 
 OLDEST = 50  # compute capability 5.0, Maxwell
 # Architectures without a suffix that CUDA 12.8's ptxas knows; 3.x is older than the kernels.

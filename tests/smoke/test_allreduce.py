@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from gpudoctor.inside.smoke.bench import Stopped
-from gpudoctor.inside.smoke.tests import allreduce
+from gpudoctor.workers.smoke.runner import Stopped
+from gpudoctor.workers.smoke.tests import allreduce
 from tests.smoke.bench_kit import Device, Done, bench, results
 
 MIB = 1 << 20
@@ -83,7 +83,7 @@ def test_a_backend_without_collectives() -> None:
 
 
 def test_who_stops_the_run_stops_the_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gpudoctor.inside.smoke.bench._ASKED", [15])
+    monkeypatch.setattr("gpudoctor.workers.smoke.runner._ASKED", [15])
     on = bench(Gpus())
     with pytest.raises(Stopped):
         allreduce.run(on)

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from gpudoctor.inside.smoke.backends.cpu import HostVectors
-from gpudoctor.inside.smoke.tests import bandwidth
+from gpudoctor.workers.smoke.backends.cpu import HostVectors
+from gpudoctor.workers.smoke.tests import bandwidth
 from tests.smoke.bench_kit import Device, Done, bench, quick, results
 
 MIB = 1 << 20

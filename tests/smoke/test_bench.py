@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from gpudoctor.inside.smoke import bench as module
-from gpudoctor.inside.smoke.bench import Bench, DeviceLost, Stopped, Unsupported
+from gpudoctor.workers.smoke import runner as module
+from gpudoctor.workers.smoke.runner import Bench, DeviceLost, Stopped, Unsupported
 from tests.smoke.bench_kit import Device, Done, bench, told
 
 

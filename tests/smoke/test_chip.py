@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from gpudoctor.inside.smoke.backends import chip
-from gpudoctor.inside.smoke.backends.chip import Chip
+from gpudoctor.workers.smoke.backends import chip
+from gpudoctor.workers.smoke.backends.chip import DeviceInfo
 
 OK, BAD, NO_CONTEXT = 0, 1, 201
 
@@ -75,35 +75,35 @@ def nvidia(monkeypatch: pytest.MonkeyPatch) -> Nvidia:
 
 
 def test_what_a_driver_answers(nvidia: Nvidia) -> None:
-    one = Chip("cuda", 1)
+    one = DeviceInfo("cuda", 1)
     assert (one.processors(), one.cache(), one.copy_engines(), one.free()) == (133, (50 << 20) + 1, 4, 70 << 30)
-    assert (one.can_access(0), Chip("cuda", 0).can_access(1)) == (True, False)
+    assert (one.can_access(0), DeviceInfo("cuda", 0).can_access(1)) == (True, False)
 
 
 @pytest.mark.parametrize("broken", ["", "cuMemGetInfo_v2", "cuDevicePrimaryCtxRetain"])
 def test_contexts_are_left_as_they_were(nvidia: Nvidia, broken: str) -> None:
     nvidia.broken = broken
-    assert Chip("cuda", 0).free() == (None if broken else 70 << 30)
+    assert DeviceInfo("cuda", 0).free() == (None if broken else 70 << 30)
     assert (nvidia.kept, nvidia.stack) == (0, 0)
 
 
 @pytest.mark.parametrize(("address", "pinned"), [(16, True), (32, False), (48, False), (64, None)])
 def test_pinned_memory_is_what_the_driver_knows_as_the_hosts(nvidia: Nvidia, address: int, pinned: bool | None) -> None:
-    assert Chip("cuda", 0).pinned(address) is pinned
+    assert DeviceInfo("cuda", 0).pinned(address) is pinned
 
 
-def silent(one: Chip) -> list[Any]:
+def silent(one: DeviceInfo) -> list[Any]:
     return [one.processors(), one.cache(), one.copy_engines(), one.free(), one.can_access(1), one.pinned(16)]
 
 
 def test_a_driver_that_does_not_start_answers_nothing(nvidia: Nvidia) -> None:
     nvidia.broken = "cuInit"
-    assert silent(Chip("cuda", 0)) == [None] * 6
+    assert silent(DeviceInfo("cuda", 0)) == [None] * 6
 
 
 def test_an_old_driver_lacks_functions(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chip, "_library", lambda kind: SimpleNamespace(cuInit=lambda flags: OK))
-    assert silent(Chip("cuda", 0)) == [None] * 6
+    assert silent(DeviceInfo("cuda", 0)) == [None] * 6
 
 
 @pytest.mark.parametrize("kind", ["cpu", "rocm", "cuda"])
@@ -112,7 +112,7 @@ def test_no_driver(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
         raise OSError(name)
 
     monkeypatch.setattr(ctypes, "CDLL", missing)
-    assert silent(Chip(kind, 0)) == [None] * 6
+    assert silent(DeviceInfo(kind, 0)) == [None] * 6
 
 
 def hip(current: list[int]) -> Any:
@@ -137,7 +137,7 @@ def hip(current: list[int]) -> Any:
 def test_amds_runtime_keeps_its_current_device(monkeypatch: pytest.MonkeyPatch) -> None:
     current = [0]
     monkeypatch.setattr(chip, "_library", lambda kind: hip(current))
-    one = Chip("rocm", 3)
+    one = DeviceInfo("rocm", 3)
     assert (one.free(), current, one.can_access(0)) == (4 << 30, [0], True)
     assert (one.processors(), one.cache(), one.pinned(16)) == (None, None, None)
 

@@ -13,13 +13,13 @@ from typing import Any
 import numpy
 import pytest
 
-from gpudoctor.inside.common import PREFIX
-from gpudoctor.inside.smoke import worker
-from gpudoctor.inside.smoke.backends import cupy_types
-from gpudoctor.inside.smoke.backends.cupy import Backend
-from gpudoctor.inside.smoke.bench import Unsupported
-from gpudoctor.inside.smoke.network import reference
-from gpudoctor.inside.smoke.tests import matmul, mnist
+from gpudoctor.workers.common import PREFIX
+from gpudoctor.workers.smoke import worker
+from gpudoctor.workers.smoke.backends import cupy_types
+from gpudoctor.workers.smoke.backends.cupy import CupyBackend
+from gpudoctor.workers.smoke.network import reference
+from gpudoctor.workers.smoke.runner import Unsupported
+from gpudoctor.workers.smoke.tests import matmul, mnist
 from tests.smoke import standin_cupy as standin
 from tests.smoke.bench_kit import bench, digits, first_weights
 from tests.smoke.cupy_kit import MIB, made, stand_in
@@ -35,7 +35,7 @@ def cupy(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def test_what_is_told_of_the_device(cupy: Any) -> None:
     cupy.STATE.devices = 2
-    backend = Backend({"kind": "cuda", "device": 1})
+    backend = CupyBackend({"kind": "cuda", "device": 1})
     about = backend.start()
     assert about.pop("threads") >= 1
     assert about == {
@@ -114,7 +114,7 @@ def test_the_clock_divides_by_the_calls(cupy: Any, monkeypatch: pytest.MonkeyPat
 # -- products -----------------------------------------------------------------------------------------------------
 
 
-def error_of(backend: Backend, dtype: str) -> float:
+def error_of(backend: CupyBackend, dtype: str) -> float:
     """The error of a product of 128 x 128."""
     with backend.precision(dtype):
         a, a64 = backend.operand(backend.host.normal(128, 128, 1), dtype, "a")

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from gpudoctor.inside.smoke.backends import cupy_kernels
-from gpudoctor.inside.smoke.bench import Unsupported
-from gpudoctor.inside.smoke.tests import transfer
+from gpudoctor.workers.smoke.backends import cupy_kernels
+from gpudoctor.workers.smoke.runner import Unsupported
+from gpudoctor.workers.smoke.tests import transfer
 from tests.smoke.bench_kit import bench, results
 from tests.smoke.cupy_kit import KIB, MIB, made, stand_in
 

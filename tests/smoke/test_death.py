@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from gpudoctor.child import Ended
+from gpudoctor.child import ChildResult
 from gpudoctor.machine import OUT_OF_TIME
-from gpudoctor.recorded import RecordedMachine
-from gpudoctor.smoketests.death import death, killed_for_memory
+from gpudoctor.recorded_machine import RecordedMachine
+from gpudoctor.smoketests.worker_exit import death, killed_for_memory
 
 AT = "mnist"
 
@@ -46,7 +46,7 @@ AT = "mnist"
     ],
 )
 def test_each_end_has_its_sentence(ended: dict[str, Any], outcome: str | None, says: str | None) -> None:
-    found = death(Ended(argv=("python",), **ended), AT, 3, 3)
+    found = death(ChildResult(argv=("python",), **ended), AT, 3, 3)
     assert (found.outcome if found else None, found.says if found else None) == (outcome, says)
 
 
@@ -62,7 +62,7 @@ def test_each_end_has_its_sentence(ended: dict[str, Any], outcome: str | None, s
     ],
 )
 def test_a_worker_that_somebody_ended_has_not_hung(ended: dict[str, Any], says: str) -> None:
-    found = death(Ended(argv=("python",), **ended), AT, 3, 3, halted=True)
+    found = death(ChildResult(argv=("python",), **ended), AT, 3, 3, halted=True)
     assert found is not None
     assert (found.outcome, found.says) == ("stopped", says)
 
@@ -71,7 +71,7 @@ def test_a_worker_that_somebody_ended_has_not_hung(ended: dict[str, Any], says: 
     ("before", "after", "error"), [(3, 4, "out-of-memory"), (3, 3, "other"), (None, 4, "other"), (3, None, "other")]
 )
 def test_the_kernel_counts_whom_it_killed_for_memory(before: int | None, after: int | None, error: str) -> None:
-    found = death(Ended(argv=("python",), signal="SIGKILL"), AT, before, after)
+    found = death(ChildResult(argv=("python",), signal="SIGKILL"), AT, before, after)
     assert found is not None
     assert found.error == error
 

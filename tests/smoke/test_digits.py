@@ -14,7 +14,7 @@ import pytest
 
 import gpudoctor
 from gpudoctor.machine import Machine
-from gpudoctor.recorded import RecordedMachine
+from gpudoctor.recorded_machine import RecordedMachine
 from gpudoctor.smoketests.digits import Digits, DigitsError, digits, shipped
 from tests.smoke import digit_files as files
 from tests.smoke.digit_files import known

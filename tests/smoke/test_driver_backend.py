@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gpudoctor.facts import SmokeTest
-from gpudoctor.smoketests.read import Told
+from gpudoctor.smoketests.worker_output import WorkerOutput
 from tests.smoke.driver_kit import libcuda, worked
 
 __all__ = ["libcuda"]
@@ -21,18 +21,18 @@ def calls(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def well(libcuda: str, calls: Path) -> Told:
+def well(libcuda: str, calls: Path) -> WorkerOutput:
     """All tests on one device, well."""
     return worked(libcuda, ALL, {"dtypes": ["fp32", "bf16"]}, STANDIN_RECORD=str(calls))
 
 
 @pytest.fixture(scope="module")
-def pair(libcuda: str) -> Told:
+def pair(libcuda: str) -> WorkerOutput:
     """What wants more memory, or two devices."""
     return worked(libcuda, "overlap,peer,allreduce", STANDIN_FREE="300")
 
 
-def one(told: Told, name: str, variant: str | None = None) -> SmokeTest:
+def one(told: WorkerOutput, name: str, variant: str | None = None) -> SmokeTest:
     """The only result of a test."""
     (found,) = [test for test in told.tests if test.name == name and variant in (None, test.variant)]
     return found
@@ -44,7 +44,7 @@ def figure(test: SmokeTest, name: str) -> float:
     return value
 
 
-def test_the_device_is_told(well: Told) -> None:
+def test_the_device_is_told(well: WorkerOutput) -> None:
     wanted = {"kind": "cuda", "name": "NVIDIA GPU 0", "processors": 4, "copy_engines": 2, "version": None}
     assert {name: well.facts[name] for name in wanted} == wanted
     assert well.facts["memory_free"] == 270 << 20
@@ -52,11 +52,11 @@ def test_the_device_is_told(well: Told) -> None:
 
 
 @pytest.mark.parametrize("name", ["mnist", "transfer", "bandwidth", "inference", "stress"])
-def test_what_needs_no_framework_is_done(well: Told, name: str) -> None:
+def test_what_needs_no_framework_is_done(well: WorkerOutput, name: str) -> None:
     assert [(test.outcome, test.says) for test in well.tests if test.name == name] == [("done", "")]
 
 
-def test_the_training_step_is_right_to_float32(well: Told) -> None:
+def test_the_training_step_is_right_to_float32(well: WorkerOutput) -> None:
     step = one(well, "mnist")
     assert figure(step, "loss error") < 1e-6
     assert 1e-9 < figure(step, "gradient error") < 3e-6
@@ -65,7 +65,7 @@ def test_the_training_step_is_right_to_float32(well: Told) -> None:
     assert step.notes["not_repeated"] == 0
 
 
-def test_copies_are_whole_and_known_as_pinned(well: Told) -> None:
+def test_copies_are_whole_and_known_as_pinned(well: WorkerOutput) -> None:
     notes = one(well, "transfer").notes
     assert (notes["differing"], notes["pieces_differing"], notes["pinned"], notes["pinned_refused"]) == (
         0,
@@ -77,22 +77,22 @@ def test_copies_are_whole_and_known_as_pinned(well: Told) -> None:
         assert figure(one(well, "transfer"), name) > 0
 
 
-def test_the_vectors_hold_what_was_written(well: Told) -> None:
+def test_the_vectors_hold_what_was_written(well: WorkerOutput) -> None:
     assert one(well, "bandwidth").notes["wrong"] == 0
     assert min(figure(one(well, "bandwidth"), name) for name in ("copy", "triad", "read")) > 0
 
 
-def test_the_cpu_and_the_device_say_the_same(well: Told) -> None:
+def test_the_cpu_and_the_device_say_the_same(well: WorkerOutput) -> None:
     assert figure(one(well, "inference"), "error") < 1e-6
     assert figure(one(well, "inference"), "speed-up 256") > 0
 
 
-def test_stress_repeats_to_the_bit(well: Told) -> None:
+def test_stress_repeats_to_the_bit(well: WorkerOutput) -> None:
     notes = one(well, "stress").notes
     assert (notes["wrong"], notes["not_finite"], notes["dtype"]) == (0, 0, "fp32")
 
 
-def test_what_needs_a_framework_says_so(well: Told) -> None:
+def test_what_needs_a_framework_says_so(well: WorkerOutput) -> None:
     mixed, fused = one(well, "mixed-precision"), one(well, "fused")
     assert (mixed.outcome, mixed.says) == (
         "unsupported", "The bare driver computes in fp32 alone: bf16 needs a framework.",
@@ -102,7 +102,7 @@ def test_what_needs_a_framework_says_so(well: Told) -> None:
     )  # fmt: skip
 
 
-def test_the_context_is_given_back_with_its_streams_and_events(well: Told, calls: Path) -> None:
+def test_the_context_is_given_back_with_its_streams_and_events(well: WorkerOutput, calls: Path) -> None:
     assert well.facts["outcome"] == "done"
     found = Counter(calls.read_text().split())
     assert found["cuDevicePrimaryCtxRetain"] == found["cuDevicePrimaryCtxRelease_v2"] == 1
@@ -112,7 +112,7 @@ def test_the_context_is_given_back_with_its_streams_and_events(well: Told, calls
     assert calls.read_text().split()[-1] == "cuDevicePrimaryCtxRelease_v2"
 
 
-def test_products_are_right_to_float32(well: Told) -> None:
+def test_products_are_right_to_float32(well: WorkerOutput) -> None:
     product, other = one(well, "matmul", "fp32"), one(well, "matmul", "bf16")
     assert product.outcome == "done"
     assert 1e-7 < figure(product, "error") < 1e-6
@@ -125,20 +125,20 @@ def test_products_are_right_to_float32(well: Told) -> None:
     )
 
 
-def test_a_copy_beside_products_keeps_the_order(pair: Told) -> None:
+def test_a_copy_beside_products_keeps_the_order(pair: WorkerOutput) -> None:
     both = one(pair, "overlap")
     assert (both.outcome, both.notes["wrong"], both.notes["engines"]) == ("done", 0, 2)
     assert figure(both, "duplex") > 0
 
 
-def test_copies_between_devices_arrive_both_ways(pair: Told) -> None:
+def test_copies_between_devices_arrive_both_ways(pair: WorkerOutput) -> None:
     found = [test for test in pair.tests if test.name == "peer"]
     assert [(test.variant, test.outcome) for test in found] == [("0-1", "done"), ("1-0", "done")]
     assert all((test.notes["can_access"], test.notes["differing"]) == (True, 0) for test in found)
     assert all(figure(test, "rate") > 0 for test in found)
 
 
-def test_sums_over_all_devices_need_a_framework(pair: Told) -> None:
+def test_sums_over_all_devices_need_a_framework(pair: WorkerOutput) -> None:
     assert one(pair, "allreduce").says == "Sums over all GPUs need NCCL, which comes with a framework."
 
 
@@ -295,7 +295,7 @@ def test_the_cpu_is_not_its_business(libcuda: str) -> None:
 
 def test_no_call_is_made_that_the_first_drivers_with_this_ptx_lack() -> None:
     """CUDA 9.0's cuda.h declares them all; a later one needs a way around."""
-    from gpudoctor.inside.smoke.cuda import library
+    from gpudoctor.workers.smoke.cuda import library
 
     late = {"cuDevicePrimaryCtxRelease_v2"}
     assert late == set(library.FORMER)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpudoctor.smoketests.read import Told
+from gpudoctor.smoketests.worker_output import WorkerOutput
 from tests.smoke.driver_kit import skip_without_gpu, worked
 
 pytestmark = pytest.mark.gpu
@@ -28,12 +28,12 @@ COUNTS = {
 
 
 @pytest.fixture(scope="module")
-def told() -> Told:
+def told() -> WorkerOutput:
     skip_without_gpu()
     return worked(None, TESTS, {"seconds": 2})
 
 
-def test_all_is_done(told: Told) -> None:
+def test_all_is_done(told: WorkerOutput) -> None:
     assert [(test.name, test.outcome, test.says) for test in told.tests] == [
         (name, "done", "") for name in TESTS.split(",")
     ]
@@ -41,23 +41,23 @@ def test_all_is_done(told: Told) -> None:
     assert told.facts["processors"] > 0
 
 
-def test_results_are_right_to_float32(told: Told) -> None:
+def test_results_are_right_to_float32(told: WorkerOutput) -> None:
     found = {(test.name, f.name): f.value for test in told.tests for f in test.figures}
     assert {key: found[key] for key, limit in LIMITS.items() if not 0 < found[key] < limit} == {}
 
 
 @pytest.mark.parametrize("name", COUNTS)
-def test_nothing_is_lost_or_changes(told: Told, name: str) -> None:
+def test_nothing_is_lost_or_changes(told: WorkerOutput, name: str) -> None:
     (test,) = [test for test in told.tests if test.name == name]
     assert {note: test.notes[note] for note in COUNTS[name]} == dict.fromkeys(COUNTS[name], 0)
 
 
-def test_pinned_memory_is_known_as_such(told: Told) -> None:
+def test_pinned_memory_is_known_as_such(told: WorkerOutput) -> None:
     (test,) = [test for test in told.tests if test.name == "transfer"]
     assert test.notes["pinned"] is True or test.notes["pinned_refused"]
 
 
-def test_the_device_computes_faster_than_it_would_on_one_processor(told: Told) -> None:
+def test_the_device_computes_faster_than_it_would_on_one_processor(told: WorkerOutput) -> None:
     """Any GPU since Maxwell has 0.5 TFLOP/s and more, and a product of 2048 x 2048 fills it."""
     (test,) = [test for test in told.tests if test.name == "matmul"]
     assert (test.figure("rate") or 0) > 0.05

@@ -6,25 +6,25 @@ from typing import Any
 import numpy
 import pytest
 
-from gpudoctor.inside.smoke.bench import Unsupported
-from gpudoctor.inside.smoke.cuda.arrays import NAN, Array, counted, product
-from gpudoctor.inside.smoke.cuda.copies import HostCopies, Streams
-from gpudoctor.inside.smoke.cuda.device import Device
-from gpudoctor.inside.smoke.cuda.kernels import SPAN, Launch
-from gpudoctor.inside.smoke.cuda.library import CudaError
-from gpudoctor.inside.smoke.cuda.network import DeviceNetwork
-from gpudoctor.inside.smoke.cuda.peers import DevicePeer
-from gpudoctor.inside.smoke.cuda.vectors import DeviceVectors
-from gpudoctor.inside.smoke.host import Host
-from gpudoctor.inside.smoke.network import ArrayNetwork, reference
-from gpudoctor.inside.smoke.weights import MLP, Weights
+from gpudoctor.workers.smoke.cuda.arrays import NAN, Array, counted, product
+from gpudoctor.workers.smoke.cuda.copies import CudaCopies, Streams
+from gpudoctor.workers.smoke.cuda.device import CudaContext
+from gpudoctor.workers.smoke.cuda.kernels import SPAN, Launch
+from gpudoctor.workers.smoke.cuda.library import CudaError
+from gpudoctor.workers.smoke.cuda.network import DeviceNetwork
+from gpudoctor.workers.smoke.cuda.peers import DevicePeer
+from gpudoctor.workers.smoke.cuda.vectors import CudaVectors
+from gpudoctor.workers.smoke.host_math import NumpyHost
+from gpudoctor.workers.smoke.network import ArrayNetwork, reference
+from gpudoctor.workers.smoke.runner import Unsupported
+from gpudoctor.workers.smoke.weights import MLP, Weights
 from tests.smoke.driver_kit import libcuda, opened, skip_without_gpu
 
 __all__ = ["libcuda"]
 
 
 @pytest.fixture(params=["forward", "reverse", pytest.param("real", marks=pytest.mark.gpu)])
-def device(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Device]:
+def device(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[CudaContext]:
     """A device whose streams run the oldest first, one whose streams run the youngest first, and a real one."""
     if request.param == "real":
         skip_without_gpu()
@@ -34,7 +34,7 @@ def device(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> I
 
 
 @pytest.fixture
-def standin(libcuda: str) -> Iterator[Device]:
+def standin(libcuda: str) -> Iterator[CudaContext]:
     with opened(libcuda) as one:
         yield one
 
@@ -43,7 +43,7 @@ def chance(*shape: int) -> Any:
     return numpy.random.default_rng(sum(shape)).standard_normal(shape, dtype=numpy.float32)
 
 
-def there(device: Device, values: Any) -> Array:
+def there(device: CudaContext, values: Any) -> Array:
     return Array(device, numpy, values.shape, values)
 
 
@@ -55,7 +55,7 @@ def there(device: Device, values: Any) -> Array:
     "shape", [(1, 1, 1), (256, 784, 64), (10, 37, 65), (129, 15, 127), (128, 16, 256), (3, 300, 5)]
 )
 def test_a_product_of_any_shape_and_either_way_round(
-    device: Device, shape: tuple[int, int, int], turned: tuple[bool, bool]
+    device: CudaContext, shape: tuple[int, int, int], turned: tuple[bool, bool]
 ) -> None:
     rows, depth, columns = shape
     a, b = chance(rows, depth), chance(depth, columns)
@@ -67,13 +67,13 @@ def test_a_product_of_any_shape_and_either_way_round(
     assert abs(out.host() - true).max() <= 2e-6 * depth**0.5 * max(1.0, abs(true).max())
 
 
-def test_a_product_of_shapes_that_do_not_fit_is_refused(device: Device) -> None:
+def test_a_product_of_shapes_that_do_not_fit_is_refused(device: CudaContext) -> None:
     a, b, c = (Array(device, numpy, shape) for shape in ((3, 4), (5, 6), (3, 6)))
     with pytest.raises(TypeError, match=r"\(3, 4\) x \(5, 6\) is not \(3, 6\)"):
         product(a, b, c)
 
 
-def test_a_number_that_is_none_stays_in_its_row_and_column(device: Device) -> None:
+def test_a_number_that_is_none_stays_in_its_row_and_column(device: CudaContext) -> None:
     a, b = chance(130, 40), chance(40, 130)
     a[7, 3] = numpy.nan
     out = Array(device, numpy, (130, 130))
@@ -83,7 +83,7 @@ def test_a_number_that_is_none_stays_in_its_row_and_column(device: Device) -> No
     assert numpy.isfinite(numpy.delete(found, 7, 0)).all()
 
 
-def test_a_kernel_with_too_few_arguments_is_refused(device: Device) -> None:
+def test_a_kernel_with_too_few_arguments_is_refused(device: CudaContext) -> None:
     with pytest.raises(TypeError, match="copy takes 3 arguments, not 2"):
         Launch(device.cuda, device.kernels, "copy", (1, 1), (0, 0), device.stream)
 
@@ -91,7 +91,7 @@ def test_a_kernel_with_too_few_arguments_is_refused(device: Device) -> None:
 # -- arrays --------------------------------------------------------------------------------------------------------
 
 
-def test_a_part_of_a_matrix_is_copied_alone(device: Device) -> None:
+def test_a_part_of_a_matrix_is_copied_alone(device: CudaContext) -> None:
     values = chance(20, 30)
     array = there(device, values)
     assert (array[:8, 5:12].host() == values[:8, 5:12]).all()
@@ -99,7 +99,7 @@ def test_a_part_of_a_matrix_is_copied_alone(device: Device) -> None:
     assert (len(array), len(array[3:9])) == (20, 6)
 
 
-def test_differing_bits_and_nans_are_counted(device: Device) -> None:
+def test_differing_bits_and_nans_are_counted(device: CudaContext) -> None:
     values = chance(513, 33)
     other = values.copy()
     one = there(device, values)
@@ -112,12 +112,12 @@ def test_differing_bits_and_nans_are_counted(device: Device) -> None:
     assert counted(device, numpy, "unequal", ill.elements, ill, ill) == 1
 
 
-def test_zeros_of_both_signs_differ_in_a_bit(device: Device) -> None:
+def test_zeros_of_both_signs_differ_in_a_bit(device: CudaContext) -> None:
     one, other = (there(device, numpy.full((3, 3), zero, "float32")) for zero in (0.0, -0.0))
     assert counted(device, numpy, "unequal", 9, one, other) == 9
 
 
-def test_memory_goes_back(standin: Device) -> None:
+def test_memory_goes_back(standin: CudaContext) -> None:
     before = standin.free()
     array = Array(standin, numpy, (1024, 1024))
     assert standin.free() == before - (4 << 20)
@@ -125,7 +125,7 @@ def test_memory_goes_back(standin: Device) -> None:
     assert standin.free() == before
 
 
-def test_more_than_there_is_is_refused_by_name(device: Device) -> None:
+def test_more_than_there_is_is_refused_by_name(device: CudaContext) -> None:
     with pytest.raises(CudaError, match=r"^cuMemAlloc_v2: CUDA_ERROR_OUT_OF_MEMORY \(out of memory\)$"):
         Array(device, numpy, (1 << 30, 1 << 12))
 
@@ -134,8 +134,8 @@ def test_more_than_there_is_is_refused_by_name(device: Device) -> None:
 
 
 @pytest.mark.parametrize("elements", [1, 5, SPAN - 1, SPAN, 3 * SPAN + 7, 65 * SPAN + 4])
-def test_vectors_are_copied_added_and_summed_to_the_last_element(device: Device, elements: int) -> None:
-    vectors = DeviceVectors(device, numpy, elements)
+def test_vectors_are_copied_added_and_summed_to_the_last_element(device: CudaContext, elements: int) -> None:
+    vectors = CudaVectors(device, numpy, elements)
     assert vectors.wrong() == 2 * elements  # nothing was written yet
     vectors.copy()
     vectors.triad()
@@ -144,8 +144,8 @@ def test_vectors_are_copied_added_and_summed_to_the_last_element(device: Device,
 
 
 @pytest.mark.parametrize("at", [0, SPAN, 2 * SPAN + 6])
-def test_one_wrong_element_of_a_vector_is_counted(device: Device, at: int) -> None:
-    vectors = DeviceVectors(device, numpy, 2 * SPAN + 7)
+def test_one_wrong_element_of_a_vector_is_counted(device: CudaContext, at: int) -> None:
+    vectors = CudaVectors(device, numpy, 2 * SPAN + 7)
     vectors.copy()
     vectors.triad()
     vectors.read()
@@ -171,9 +171,9 @@ def digits() -> tuple[bytes, bytes]:
     return draw.bytes(784 * 100), bytes(at % 10 for at in range(100))
 
 
-def test_loss_gradients_and_step_are_numpys(device: Device, weights: Weights, digits: tuple[bytes, bytes]) -> None:
+def test_loss_gradients_and_step_are_numpys(device: CudaContext, weights: Weights, digits: tuple[bytes, bytes]) -> None:
     network = DeviceNetwork(device, numpy, weights, *digits)
-    true_loss, true = reference(Host(), weights, *digits)
+    true_loss, true = reference(NumpyHost(), weights, *digits)
     loss, found = network.gradients()
     assert abs(loss - true_loss) < 1e-6 * true_loss
     assert tuple(network.names) == weights.names
@@ -186,7 +186,7 @@ def test_loss_gradients_and_step_are_numpys(device: Device, weights: Weights, di
         assert abs(was - 0.05 * slope - now).max() < 1e-6
 
 
-def test_twenty_steps_are_numpys(device: Device, weights: Weights, digits: tuple[bytes, bytes]) -> None:
+def test_twenty_steps_are_numpys(device: CudaContext, weights: Weights, digits: tuple[bytes, bytes]) -> None:
     network = DeviceNetwork(device, numpy, weights, *digits)
     twin = ArrayNetwork(numpy, weights, *digits, numpy.float64)
     for step in range(20):  # 100 images: the fourth step of each round has four of them
@@ -195,7 +195,7 @@ def test_twenty_steps_are_numpys(device: Device, weights: Weights, digits: tuple
     assert abs(network.loss() - twin.loss()) < 1e-5 * twin.loss()
 
 
-def test_the_losses_of_logits_far_apart_are_finite(device: Device) -> None:
+def test_the_losses_of_logits_far_apart_are_finite(device: CudaContext) -> None:
     logits = numpy.array([[1000.0, 0.0, -1000.0], [0.0, 0.0, 0.0]], "float32")
     labels, losses = Array(device, numpy, (2,), numpy.array([2, 1], "int32")), Array(device, numpy, (2,))
     slope = Array(device, numpy, (2, 3))
@@ -204,14 +204,14 @@ def test_the_losses_of_logits_far_apart_are_finite(device: Device) -> None:
     assert slope.host().ravel().tolist() == pytest.approx([0.5, 0.0, -0.5, 1 / 6, -1 / 3, 1 / 6])
 
 
-def test_no_relu_hides_a_nan(device: Device) -> None:
+def test_no_relu_hides_a_nan(device: CudaContext) -> None:
     y = there(device, numpy.array([[numpy.nan, -1.0, 2.0]], "float32"))
     device.launch("add_bias", (1, 1), y, there(device, numpy.zeros(3, "float32")), 1, 3, 1)()
     assert numpy.isnan(y.host()[0, 0])
     assert y.host()[0, 1:].tolist() == [0.0, 2.0]
 
 
-def test_outputs_are_the_cpus(device: Device, weights: Weights, digits: tuple[bytes, bytes]) -> None:
+def test_outputs_are_the_cpus(device: CudaContext, weights: Weights, digits: tuple[bytes, bytes]) -> None:
     network = DeviceNetwork(device, numpy, weights, *digits)
     network.train(64, 0.1, 0)()
     logits, on_cpu = network.predict(7)().host(), network.predict_on_cpu(7)()
@@ -223,7 +223,7 @@ def test_outputs_are_the_cpus(device: Device, weights: Weights, digits: tuple[by
     "call", [lambda n: n.gradients("bf16"), lambda n: n.gradients("fp32", 8.0), lambda n: n.predict(1, "fp16")]
 )
 def test_other_precisions_need_a_framework(
-    device: Device, weights: Weights, digits: tuple[bytes, bytes], call: Callable[[Any], Any]
+    device: CudaContext, weights: Weights, digits: tuple[bytes, bytes], call: Callable[[Any], Any]
 ) -> None:
     with pytest.raises(Unsupported, match="needs a framework"):
         call(DeviceNetwork(device, numpy, weights, *digits))
@@ -233,8 +233,8 @@ def test_other_precisions_need_a_framework(
 
 
 @pytest.mark.parametrize("pinned", [True, False])
-def test_bytes_go_there_and_back(device: Device, pinned: bool) -> None:
-    copies = HostCopies(device, numpy, 70001, pinned)
+def test_bytes_go_there_and_back(device: CudaContext, pinned: bool) -> None:
+    copies = CudaCopies(device, numpy, 70001, pinned)
     assert copies.pinned is pinned
     copies.fill(1)
     copies.clear()
@@ -252,7 +252,7 @@ def test_bytes_go_there_and_back(device: Device, pinned: bool) -> None:
 @pytest.mark.parametrize("lost", ["odd h2d", "odd d2h"])
 def test_no_copy_of_a_piece_passes_for_one(libcuda: str, monkeypatch: pytest.MonkeyPatch, lost: str) -> None:
     with opened(libcuda) as device:
-        copies = HostCopies(device, numpy, 4096, True)
+        copies = CudaCopies(device, numpy, 4096, True)
         copies.fill(1)
         copies.to_device()
         copies.to_host()
@@ -261,16 +261,16 @@ def test_no_copy_of_a_piece_passes_for_one(libcuda: str, monkeypatch: pytest.Mon
         assert copies.piece(7, 99) > 90
 
 
-def test_a_refusal_of_pinned_memory_is_a_memory_error(standin: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refusal_of_pinned_memory_is_a_memory_error(standin: CudaContext, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STANDIN_PINNED", "refused")
     with pytest.raises(MemoryError, match="cuMemHostAlloc: CUDA_ERROR_OUT_OF_MEMORY"):
-        HostCopies(standin, numpy, 4096, True)
+        CudaCopies(standin, numpy, 4096, True)
 
 
 # -- streams -------------------------------------------------------------------------------------------------------
 
 
-def test_a_stream_that_waits_for_the_copy_sees_all_of_it(device: Device) -> None:
+def test_a_stream_that_waits_for_the_copy_sees_all_of_it(device: CudaContext) -> None:
     streams = Streams(device, numpy, 1 << 20, 4, 2)
     assert streams.engines == 2
     assert [streams.ordered() for _ in range(3)] == [0, 0, 0]
@@ -286,7 +286,7 @@ def test_a_stream_that_waits_for_no_event_sees_what_was_there_before(
         assert streams.ordered() == 1 << 18
 
 
-def test_copies_both_ways_arrive_beside_products(device: Device) -> None:
+def test_copies_both_ways_arrive_beside_products(device: CudaContext) -> None:
     streams = Streams(device, numpy, 4096, 4, 2)
     streams.copy()
     streams.compute(3)
@@ -296,7 +296,7 @@ def test_copies_both_ways_arrive_beside_products(device: Device) -> None:
     assert (streams._in.bytes == streams._out.bytes).all()
 
 
-def test_the_clock_covers_all_streams(device: Device) -> None:
+def test_the_clock_covers_all_streams(device: CudaContext) -> None:
     streams = Streams(device, numpy, 1 << 20, 4, 2)
     seconds = device.elapsed(streams.copy, 2)
     assert 0 < seconds < 1
@@ -309,13 +309,13 @@ def test_the_clock_covers_all_streams(device: Device) -> None:
 
 
 @pytest.fixture
-def pair(libcuda: str) -> Iterator[tuple[Device, Device]]:
+def pair(libcuda: str) -> Iterator[tuple[CudaContext, CudaContext]]:
     with opened(libcuda, 1) as other, opened(libcuda, 0) as home:
         yield home, other
 
 
 @pytest.mark.parametrize("forth", [True, False])
-def test_bytes_reach_another_device(pair: tuple[Device, Device], forth: bool) -> None:
+def test_bytes_reach_another_device(pair: tuple[CudaContext, CudaContext], forth: bool) -> None:
     home, other = pair
     peer = DevicePeer(*(pair if forth else (other, home)), home, numpy, 100_001)
     assert peer.can_access is True
@@ -328,7 +328,7 @@ def test_bytes_reach_another_device(pair: tuple[Device, Device], forth: bool) ->
 
 
 def test_a_lost_end_of_a_copy_between_devices_is_counted(
-    pair: tuple[Device, Device], monkeypatch: pytest.MonkeyPatch
+    pair: tuple[CudaContext, CudaContext], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("STANDIN_LOSE", "peer")
     peer = DevicePeer(*pair, pair[0], numpy, 1 << 20)
@@ -337,7 +337,7 @@ def test_a_lost_end_of_a_copy_between_devices_is_counted(
 
 
 def test_devices_without_access_copy_by_way_of_the_host(
-    pair: tuple[Device, Device], monkeypatch: pytest.MonkeyPatch
+    pair: tuple[CudaContext, CudaContext], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("STANDIN_NO_PEER", "1")
     peer = DevicePeer(*pair, pair[0], numpy, 4096)
@@ -345,7 +345,7 @@ def test_devices_without_access_copy_by_way_of_the_host(
     assert (peer.can_access, peer.differing()) == (False, 0)
 
 
-def test_access_that_is_on_already_is_no_error(pair: tuple[Device, Device]) -> None:
+def test_access_that_is_on_already_is_no_error(pair: tuple[CudaContext, CudaContext]) -> None:
     first, second = (DevicePeer(*pair, pair[0], numpy, 4096) for _ in range(2))
     second.copy()
     assert (first.can_access, second.differing()) == (True, 0)

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from gpudoctor.inside.smoke.backends.base import Fused
-from gpudoctor.inside.smoke.bench import Unsupported
-from gpudoctor.inside.smoke.tests import fused
-from gpudoctor.inside.smoke.timing import Samples
+from gpudoctor.workers.smoke.backends.base import Fused
+from gpudoctor.workers.smoke.runner import Unsupported
+from gpudoctor.workers.smoke.tests import fused
+from gpudoctor.workers.smoke.timing import Samples
 from tests.smoke.bench_kit import Device, Done, bench, results, told
 
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from gpudoctor.inside.smoke.bench import Unsupported
-from gpudoctor.inside.smoke.network import ArrayNetwork
-from gpudoctor.inside.smoke.tests import inference
+from gpudoctor.workers.smoke.network import ArrayNetwork
+from gpudoctor.workers.smoke.runner import Unsupported
+from gpudoctor.workers.smoke.tests import inference
 from tests.smoke.bench_kit import Device, Done, bench, quick, results
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from gpudoctor.inside.smoke.backends import jax, jax_platform, jax_transfer
-from gpudoctor.inside.smoke.bench import Unsupported
+from gpudoctor.workers.smoke.backends import jax, jax_platform, jax_transfer
+from gpudoctor.workers.smoke.runner import Unsupported
 from tests.smoke.xla_kit import with_gpu, worked
 
 NO_GPU = "Unknown backend: 'gpu' requested, but no platforms that are instances of gpu are present"
@@ -71,19 +71,19 @@ def played(monkeypatch: pytest.MonkeyPatch) -> Played:
     monkeypatch.setitem(sys.modules, "jax", found)
     monkeypatch.setitem(sys.modules, "jax.numpy", SimpleNamespace())
     monkeypatch.setitem(sys.modules, "jax._src.xla_bridge", SimpleNamespace(_backend_errors={}))
-    monkeypatch.setattr("gpudoctor.inside.smoke.backends.chip._library", lambda kind: None)
+    monkeypatch.setattr("gpudoctor.workers.smoke.backends.chip._library", lambda kind: None)
     return found
 
 
 def test_the_gpu_that_the_task_names(played: Played) -> None:
-    backend = jax.Backend({"kind": "cuda", "device": 1})
+    backend = jax.JaxBackend({"kind": "cuda", "device": 1})
     assert backend.start()["kind"] == "cuda"
     assert (backend.device, backend.capability) == (played.platforms["gpu"][1], (8, 6))
     assert played.config.set == {"jax_enable_compilation_cache": False}
 
 
 def test_what_is_told_of_a_gpu(played: Played) -> None:
-    about = jax.Backend({"kind": "cuda"}).start()
+    about = jax.JaxBackend({"kind": "cuda"}).start()
     assert about.pop("threads") >= 1
     assert about == {
         "kind": "cuda",
@@ -96,12 +96,12 @@ def test_what_is_told_of_a_gpu(played: Played) -> None:
 
 def test_amds_gpus(played: Played) -> None:
     played.platforms["gpu"] = [gpu("rocm 60300", "gfx942")]
-    backend = jax.Backend({"kind": "rocm"})
+    backend = jax.JaxBackend({"kind": "rocm"})
     assert (backend.start()["kind"], backend.capability) == ("rocm", None)
 
 
 def test_on_the_cpu_no_gpu_is_touched_and_nothing_runs_beside(played: Played) -> None:
-    backend = jax.Backend({"kind": "cpu"})
+    backend = jax.JaxBackend({"kind": "cpu"})
     assert backend.start()["kind"] == "cpu"
     assert backend.device is played.platforms["cpu"][0]
     assert played.config.set["jax_platforms"] == "cpu"
@@ -112,7 +112,7 @@ def test_on_the_cpu_no_gpu_is_touched_and_nothing_runs_beside(played: Played) ->
 
 def test_a_release_without_a_setting(played: Played) -> None:
     played.config.names = ("jax_platforms",)
-    assert jax.Backend({"kind": "cpu"}).start()["kind"] == "cpu"
+    assert jax.JaxBackend({"kind": "cpu"}).start()["kind"] == "cpu"
     assert played.config.set == {"jax_platforms": "cpu"}
 
 
@@ -121,7 +121,7 @@ def test_the_cpu_is_split_for_sums_alone(
     played: Played, monkeypatch: pytest.MonkeyPatch, tests: list[str], flags: str
 ) -> None:
     monkeypatch.setenv("XLA_FLAGS", "--other")
-    jax.Backend({"kind": "cpu", "tests": tests})
+    jax.JaxBackend({"kind": "cpu", "tests": tests})
     assert os.environ["XLA_FLAGS"] == flags
 
 
@@ -141,18 +141,18 @@ def test_no_gpu_is_told_in_jaxs_words(
     del played.platforms["gpu"]
     played.error = error
     with pytest.raises(Unsupported) as found:
-        jax.Backend({"kind": "cuda"}).start()
+        jax.JaxBackend({"kind": "cuda"}).start()
     assert str(found.value) == says
 
 
 def test_a_number_that_no_device_has(played: Played) -> None:
     with pytest.raises(Unsupported, match="JAX sees 2 devices, and none with the number 2"):
-        jax.Backend({"kind": "cuda", "device": 2}).start()
+        jax.JaxBackend({"kind": "cuda", "device": 2}).start()
 
 
 @pytest.mark.parametrize(("task", "count"), [({}, 2), ({"devices": 1}, 1), ({"devices": 8}, 2)])
 def test_no_more_peers_than_the_task_permits(played: Played, task: dict[str, Any], count: int) -> None:
-    backend = jax.Backend({"kind": "cuda", **task})
+    backend = jax.JaxBackend({"kind": "cuda", **task})
     assert backend.peers() == count
 
 

@@ -8,14 +8,14 @@ from typing import Any
 import psutil
 import pytest
 
-from gpudoctor.child import Ended
+from gpudoctor.child import ChildResult
 from gpudoctor.facts import SmokeRun
 from gpudoctor.machine import Machine
 from gpudoctor.smoketests import job as job_module
-from gpudoctor.smoketests.devices import Target, cpu
+from gpudoctor.smoketests.devices import SmokeDevice, cpu
 from gpudoctor.smoketests.digits import digits
 from gpudoctor.smoketests.job import run_job
-from gpudoctor.smoketests.plan import Job
+from gpudoctor.smoketests.plan import SmokeJob
 
 ILL = str(Path(__file__).parent / "ill_worker.py")
 TESTS = ("transfer", "mnist", "bandwidth")
@@ -24,7 +24,7 @@ TESTS = ("transfer", "mnist", "bandwidth")
 def ran(fault: str, tests: tuple[str, ...] = TESTS, **more: Any) -> SmokeRun:
     """The run of a worker with one fault."""
     machine = Machine(env={**os.environ, "FAULT": fault}, seconds=200)
-    job = Job(backend="cpu", python="", target=cpu(), tests=tests, **more)
+    job = SmokeJob(backend="cpu", python="", target=cpu(), tests=tests, **more)
     return run_job(machine, job, digits(machine), lambda *_: None, ILL).run
 
 
@@ -77,7 +77,7 @@ def test_a_hang_ends_at_its_deadline_and_leaves_no_process(fault: str) -> None:
 def test_the_end_of_the_time_for_the_whole_run_is_no_hang(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(job_module, "deadline", lambda *_: 60.0)
     machine = Machine(env={**os.environ, "FAULT": fault}, seconds=4)
-    job = Job(backend="cpu", python="", target=cpu(), tests=TESTS)
+    job = SmokeJob(backend="cpu", python="", target=cpu(), tests=TESTS)
     first, second = (run_job(machine, job, digits(machine), lambda *_: None, ILL).run for _ in range(2))
     assert (first.outcome, first.error) == (second.outcome, second.error) == ("stopped", None)
     assert first.says.startswith("The time for the whole run (--timeout) was over in the stage ")
@@ -119,7 +119,7 @@ def test_an_import_that_fails_is_told() -> None:
 
 def test_an_interpreter_that_is_not_there_is_told() -> None:
     machine = Machine(seconds=60)
-    job = Job(backend="pytorch", python="/no/such/python", target=cpu(), tests=TESTS)
+    job = SmokeJob(backend="pytorch", python="/no/such/python", target=cpu(), tests=TESTS)
     run = run_job(machine, job, digits(machine), lambda *_: None).run
     assert run.says == "/no/such/python was not started: No such file or directory"
     assert outcomes(run) == dict.fromkeys(TESTS, "not reached")
@@ -127,7 +127,7 @@ def test_an_interpreter_that_is_not_there_is_told() -> None:
 
 def test_a_backend_without_its_framework_says_so() -> None:
     machine = Machine(seconds=60)
-    job = Job(backend="pytorch", python="", target=cpu(), tests=TESTS)
+    job = SmokeJob(backend="pytorch", python="", target=cpu(), tests=TESTS)
     run = run_job(machine, job, digits(machine), lambda *_: None).run
     assert (run.outcome, run.says) == ("failed", "ModuleNotFoundError: No module named 'torch'")
 
@@ -139,7 +139,7 @@ class Spy(Machine):
         super().__init__(env={**os.environ, "FAULT": fault}, seconds=200)
         self.tasks: list[dict[str, Any]] = []
 
-    def run(self, *arguments: Any, **more: Any) -> Ended:
+    def run(self, *arguments: Any, **more: Any) -> ChildResult:
         """Run it, and keep its task."""
         stdin = more.get("stdin") or (arguments[4] if len(arguments) > 4 else b"{}")
         self.tasks.append(json.loads(stdin))
@@ -151,6 +151,6 @@ class Spy(Machine):
 )
 def test_a_context_is_opened_and_closed_after_a_worker_was_killed_on_a_gpu(fault: str, kind: str, settled: int) -> None:
     machine = Spy(fault)
-    job = Job(backend="cpu", python="", target=Target(kind=kind, label="GPU 0"), tests=("mnist",))
+    job = SmokeJob(backend="cpu", python="", target=SmokeDevice(kind=kind, label="GPU 0"), tests=("mnist",))
     run_job(machine, job, digits(machine), lambda *_: None, ILL)
     assert [task["tests"] for task in machine.tasks if task["backend"] == "driver"] == [[]] * settled

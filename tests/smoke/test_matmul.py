@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpudoctor.inside.smoke.tests import matmul
+from gpudoctor.workers.smoke.tests import matmul
 from tests.smoke.bench_kit import Device, bench, results
 
 

@@ -6,15 +6,15 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from gpudoctor.causes import findings
-from gpudoctor.examine import judged
 from gpudoctor.facts import Facts
 from gpudoctor.machine import Machine
+from gpudoctor.pipeline import judged
+from gpudoctor.root_causes import findings
 from gpudoctor.smoketests import job as job_module
 from gpudoctor.smoketests.digits import shipped
+from gpudoctor.smoketests.options import SmokeOptions
 from gpudoctor.smoketests.plan import plan
 from gpudoctor.smoketests.run import run
-from gpudoctor.smoketests.wishes import Choice
 from tests.builders import plain_host
 
 ILL = str(Path(__file__).parent / "ill_worker.py")
@@ -23,7 +23,7 @@ ILL = str(Path(__file__).parent / "ill_worker.py")
 def measured(fault: str, *tests: str) -> Facts:
     """The facts of a machine whose worker has this fault."""
     machine, facts = Machine(env={**os.environ, "FAULT": fault}, seconds=250), plain_host()
-    events = run(machine, facts, plan(facts, Choice(tests=tests, backends=("cpu",))), shipped(), ILL)
+    events = run(machine, facts, plan(facts, SmokeOptions(tests=tests, backends=("cpu",))), shipped(), ILL)
     while True:
         try:
             next(events)

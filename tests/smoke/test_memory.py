@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gpudoctor.inside.smoke.memory import UNKNOWN, available
+from gpudoctor.workers.smoke.memory import UNKNOWN, available
 
 GIB = 1 << 30
 MACHINE = {"proc/meminfo": "MemTotal: 67108864 kB\nMemAvailable:   33554432 kB\n"}  # 32 of 64 GiB

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from gpudoctor.inside.smoke.network import ArrayNetwork
-from gpudoctor.inside.smoke.tests import mixed_precision
+from gpudoctor.workers.smoke.network import ArrayNetwork
+from gpudoctor.workers.smoke.tests import mixed_precision
 from tests.smoke.bench_kit import Device, Done, bench, results
 
 

@@ -6,12 +6,12 @@ from typing import Any
 import numpy
 import pytest
 
-from gpudoctor.inside.smoke.backends.cpu import Backend as Cpu
-from gpudoctor.inside.smoke.bench import Bench
-from gpudoctor.inside.smoke.network import ArrayNetwork
-from gpudoctor.inside.smoke.tests import mnist
-from gpudoctor.inside.smoke.weights import CNN, MLP, Weights
 from gpudoctor.smoketests.digits import shipped
+from gpudoctor.workers.smoke.backends.cpu import CpuBackend as Cpu
+from gpudoctor.workers.smoke.network import ArrayNetwork
+from gpudoctor.workers.smoke.runner import Bench
+from gpudoctor.workers.smoke.tests import mnist
+from gpudoctor.workers.smoke.weights import CNN, MLP, Weights
 from tests.smoke.bench_kit import Kept, results
 
 # The limits of the method: a gradient's relative error from which a warning is given, and the descent's range.
@@ -158,7 +158,7 @@ def test_a_step_that_is_not_taken_as_it_should_shows(times: float) -> None:
 
     def run(whole: Bench) -> None:
         with whole.test("mnist"):
-            mnist._taken(whole, mnist.Step(whole, FIRST_SMALL, true(FIRST_SMALL)))
+            mnist._taken(whole, mnist.TrainingStep(whole, FIRST_SMALL, true(FIRST_SMALL)))
 
     (told,) = results(run, bench(Sick({})))
     assert told.figures["step error"] > 500 * TOLERANCE

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from gpudoctor.child import Ended
+from gpudoctor.child import ChildResult
 from gpudoctor.machine import Machine
-from gpudoctor.recorded import RecordedMachine
+from gpudoctor.recorded_machine import RecordedMachine
 from gpudoctor.smoketests.digits import DigitsError, digits, shipped
 from gpudoctor.smoketests.mnist_png import decode
 from gpudoctor.smoketests.mnist_tfrecord import masked_sum
@@ -19,13 +19,13 @@ IMAGES, LABELS = files.idx()
 ONE = files.OTHER_IMAGES[:784]
 
 
-def taken(contents: dict[str, bytes], path: str, python: str | None = None, answer: str | Ended = "") -> bool:
+def taken(contents: dict[str, bytes], path: str, python: str | None = None, answer: str | ChildResult = "") -> bool:
     """Whether the digits of a file that the user names are read as they were written."""
     found = digits(RecordedMachine(contents, commands={"python": answer}), path, python)
     return (found.images, found.labels) == (files.OTHER_IMAGES, files.OTHER_LABELS)
 
 
-def refused(contents: dict[str, bytes], path: str, python: str | None = None, answer: str | Ended = "") -> str:
+def refused(contents: dict[str, bytes], path: str, python: str | None = None, answer: str | ChildResult = "") -> str:
     """The sentence with which a file that the user names is refused; without its path."""
     with pytest.raises(DigitsError) as error:
         taken(contents, path, python, answer)
@@ -255,19 +255,19 @@ def test_wrong_records_are_refused_in_a_sentence(name: str) -> None:
 # -- Parquet and Arrow -------------------------------------------------------------------------------------
 
 PYTHON = "/env/bin/python"
-ANSWERS: dict[str, tuple[str | Ended, str]] = {
+ANSWERS: dict[str, tuple[str | ChildResult, str]] = {
     "no pyarrow": ('{"error": "it takes pyarrow"}', "it takes pyarrow."),
     "nothing": ("", "the Python that should read it failed (exit code 0)."),
     "no JSON": ("Segmentation fault", "the Python that should read it failed (exit code 0)."),
     "other JSON": ('{"images": 7}', "the Python that should read it failed (exit code 0)."),
-    "a crash": (Ended(argv=(), signal="SIGSEGV"), "the Python that should read it failed (SIGSEGV)."),
-    "a hang": (Ended(argv=(), timed_out=True), "the Python that should read it failed (it did not answer)."),
+    "a crash": (ChildResult(argv=(), signal="SIGSEGV"), "the Python that should read it failed (SIGSEGV)."),
+    "a hang": (ChildResult(argv=(), timed_out=True), "the Python that should read it failed (it did not answer)."),
     "an error": (
-        Ended(argv=(), code=1, err="Traceback\nMemoryError\n"),
+        ChildResult(argv=(), code=1, err="Traceback\nMemoryError\n"),
         "the Python that should read it failed (MemoryError).",
     ),
     "no Python": (
-        Ended(argv=(), missing="no such program"),
+        ChildResult(argv=(), missing="no such program"),
         "the Python that should read it failed (no such program).",
     ),
     "few": (files.told(labels=[1, 2, 3]), "it holds 3 digits, and the training step needs 256."),

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from gpudoctor.inside.smoke.backends.base import Overlap
-from gpudoctor.inside.smoke.bench import Unsupported
-from gpudoctor.inside.smoke.tests import overlap
+from gpudoctor.workers.smoke.backends.base import Overlap
+from gpudoctor.workers.smoke.runner import Unsupported
+from gpudoctor.workers.smoke.tests import overlap
 from tests.smoke.bench_kit import Device, Done, bench, results
 from tests.smoke.still_clock import StillClock
 

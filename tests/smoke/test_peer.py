@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from gpudoctor.inside.smoke.backends.base import Peer
-from gpudoctor.inside.smoke.tests import peer
+from gpudoctor.workers.smoke.backends.base import Peer
+from gpudoctor.workers.smoke.tests import peer
 from tests.smoke.bench_kit import Device, Done, bench, results
 from tests.smoke.still_clock import StillClock
 

@@ -7,8 +7,8 @@ from gpudoctor.facts import CudaDevice, Facts, Smoke
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
 from gpudoctor.smoketests import measure
+from gpudoctor.smoketests.options import ChoiceError, SmokeOptions, validated
 from gpudoctor.smoketests.plan import no_gpu_for, plan
-from gpudoctor.smoketests.wishes import Choice, ChoiceError, validated
 from tests.builders import change, framework, nvidia_host, plain_host, python, with_framework
 from tests.checks.amd_machines import IGPU, RADEON, amd_host
 
@@ -18,7 +18,7 @@ CPU_TORCH = framework("torch", cuda=None, variant="cpu")
 
 
 def jobs(facts: Facts, **choice: object) -> list[tuple[str, str, tuple[str, ...]]]:
-    return [(job.backend, job.target.label, job.tests) for job in plan(facts, Choice(**choice))]  # type: ignore[arg-type]
+    return [(job.backend, job.target.label, job.tests) for job in plan(facts, SmokeOptions(**choice))]  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_devices_and_backends_can_be_chosen(choice: dict[str, object], wanted: l
 
 
 def test_the_driver_on_a_machine_without_a_gpu_says_itself_what_it_misses() -> None:
-    job = plan(plain_host(), Choice(backends=("driver",)))[0]
+    job = plan(plain_host(), SmokeOptions(backends=("driver",)))[0]
     assert (job.target.kind, job.target.label) == ("cuda", "GPU 0")
 
 
@@ -113,7 +113,7 @@ def test_the_driver_on_a_machine_without_a_gpu_says_itself_what_it_misses() -> N
 )
 def test_what_is_not_there_is_told_in_a_sentence(facts: Facts, choice: dict[str, object], sentence: str) -> None:
     with pytest.raises(ChoiceError) as caught:
-        plan(facts, validated(Choice(**choice)))  # type: ignore[arg-type]
+        plan(facts, validated(SmokeOptions(**choice)))  # type: ignore[arg-type]
     assert str(caught.value) == sentence
 
 
@@ -121,7 +121,7 @@ def test_one_gpu_is_shown_alone_by_its_uuid() -> None:
     uuid = "GPU-00000001-4a1b-2c3d-4e5f-abcdef000000"
     device = CudaDevice(index=0, name="NVIDIA GeForce RTX 4090", uuid=uuid, address="0000:02:00.0")
     facts = change(nvidia_host(2), "nvidia.cuda.devices", (device,))  # CUDA_VISIBLE_DEVICES=1
-    (job,) = plan(facts, Choice())
+    (job,) = plan(facts, SmokeOptions())
     assert (job.target.label, job.target.gpu, job.target.uuid, job.target.device) == ("GPU 1", "0000:02:00.0", uuid, 0)
 
 
@@ -134,20 +134,20 @@ def test_between_gpus_those_that_were_chosen_are_shown(uuids: tuple[Maybe[str], 
         for at, (uuid, address) in enumerate(zip(uuids, addresses, strict=True))
     ]
     facts = change(with_framework(TORCH, nvidia_host(3)), "nvidia.cuda.devices", tuple(devices))
-    (job,) = plan(facts, Choice(tests=("peer",)))
+    (job,) = plan(facts, SmokeOptions(tests=("peer",)))
     target = job.target
     assert (target.label, target.uuid, target.count, target.numbers) == ("GPUs 2, 0", shown, 2, ("2", "0"))
 
 
 def test_a_slice_of_a_gpu_is_known_as_one() -> None:
     device = CudaDevice(index=0, name="NVIDIA A100 MIG 1g.5gb", uuid="MIG-11", address="0000:01:00.0")
-    (job,) = plan(change(nvidia_host(), "nvidia.cuda.devices", (device,)), Choice())
+    (job,) = plan(change(nvidia_host(), "nvidia.cuda.devices", (device,)), SmokeOptions())
     assert (job.target.label, job.target.mig, job.target.gpu) == ("GPU 0 (MIG)", True, "0000:01:00.0")
 
 
 def test_a_number_beyond_the_list_means_no_gpu_of_it() -> None:
     facts = change(nvidia_host(), "nvidia.cuda.devices", (CudaDevice(index=7, name="NVIDIA GeForce RTX 4090"),))
-    (job,) = plan(facts, Choice())
+    (job,) = plan(facts, SmokeOptions())
     assert (job.target.label, job.target.gpu) == ("GPU 7", None)
 
 
@@ -170,28 +170,30 @@ def test_a_driver_that_shows_no_gpu_is_tried_once() -> None:
 def test_masks_of_amd_decide_what_hip_numbers(masks: dict[str, str]) -> None:
     second = msgspec.structs.replace(RADEON, index=1, address="0000:02:00.0", uuid="GPU-0002")
     facts = change(amd_host(gpus=(RADEON, second)), "host.environment", masks)
-    (job,) = plan(facts, Choice())
+    (job,) = plan(facts, SmokeOptions())
     assert (job.target.label, job.target.device, job.target.kind) == ("GPU 1", 0, "rocm")
 
 
 @pytest.mark.parametrize(
     ("facts", "choice", "none"),
     [
-        (plain_host(), Choice(), True),
-        (plain_host(), Choice(devices=("all",)), True),
-        (plain_host(), Choice(backends=("driver",)), True),
-        (with_framework(framework(), plain_host()), Choice(backends=("pytorch",)), True),
-        (plain_host(), Choice(devices=("cpu",)), False),
-        (plain_host(), Choice(backends=("cpu",)), False),
-        (nvidia_host(), Choice(), False),
+        (plain_host(), SmokeOptions(), True),
+        (plain_host(), SmokeOptions(devices=("all",)), True),
+        (plain_host(), SmokeOptions(backends=("driver",)), True),
+        (with_framework(framework(), plain_host()), SmokeOptions(backends=("pytorch",)), True),
+        (plain_host(), SmokeOptions(devices=("cpu",)), False),
+        (plain_host(), SmokeOptions(backends=("cpu",)), False),
+        (nvidia_host(), SmokeOptions(), False),
     ],
 )
-def test_without_a_gpu_nothing_runs_but_on_a_cpu_that_somebody_chose(facts: Facts, choice: Choice, none: bool) -> None:
+def test_without_a_gpu_nothing_runs_but_on_a_cpu_that_somebody_chose(
+    facts: Facts, choice: SmokeOptions, none: bool
+) -> None:
     assert no_gpu_for(facts, choice) is none
 
 
 def test_without_a_gpu_not_even_a_worker_is_started() -> None:
-    events = measure(Machine(), plain_host(), Choice(), worker="/no/such/worker")
+    events = measure(Machine(), plain_host(), SmokeOptions(), worker="/no/such/worker")
     with pytest.raises(StopIteration) as ended:
         next(events)
     assert ended.value.value.smoke == Smoke(instead=True)

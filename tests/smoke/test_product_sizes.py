@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpudoctor.inside.smoke.tests.matmul import largest
+from gpudoctor.workers.smoke.tests.matmul import largest
 from tests.smoke.bench_kit import Device, bench
 
 GIB, MIB = 1 << 30, 1 << 20

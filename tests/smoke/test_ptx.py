@@ -10,7 +10,7 @@ from types import ModuleType
 import pytest
 
 import gpudoctor
-from gpudoctor.inside.smoke.cuda import kernels
+from gpudoctor.workers.smoke.cuda import kernels
 from tests.smoke import ptxas
 
 ROOT = Path(gpudoctor.__file__).parent.parent

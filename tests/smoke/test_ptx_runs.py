@@ -6,8 +6,8 @@ from typing import Any
 import numpy
 import pytest
 
-from gpudoctor.inside.smoke.cuda import kernels
-from gpudoctor.inside.smoke.cuda.kernels import SPAN
+from gpudoctor.workers.smoke.cuda import kernels
+from gpudoctor.workers.smoke.cuda.kernels import SPAN
 from tests.smoke.ptx_machine import Machine
 
 TEXT = Path(kernels.PTX).read_text(encoding="ascii")

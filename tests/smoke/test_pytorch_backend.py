@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from gpudoctor.inside.smoke.backends import pytorch
-from gpudoctor.inside.smoke.backends.pytorch_fused import A, B, C, worst
-from gpudoctor.inside.smoke.backends.pytorch_precision import lacks_on_cpu, lacks_on_gpu, release, switched
-from gpudoctor.inside.smoke.bench import Unsupported
+from gpudoctor.workers.smoke.backends import pytorch
+from gpudoctor.workers.smoke.backends.pytorch_fused import A, B, C, worst
+from gpudoctor.workers.smoke.backends.pytorch_precision import lacks_on_cpu, lacks_on_gpu, release, switched
+from gpudoctor.workers.smoke.runner import Unsupported
 
 
 class Switches:
@@ -189,12 +189,12 @@ def played(monkeypatch: pytest.MonkeyPatch) -> Any:
     ],
 )
 def test_what_an_error_is(played: Any, error: Exception, kind: str) -> None:
-    assert pytorch.Backend({}).kind_of(error) == kind
+    assert pytorch.PytorchBackend({}).kind_of(error) == kind
 
 
 def test_a_release_without_a_type_for_full_memory(played: Any) -> None:
     del played.cuda.OutOfMemoryError
-    assert pytorch.Backend({}).kind_of(RuntimeError("CUDA out of memory.")) == "out-of-memory"
+    assert pytorch.PytorchBackend({}).kind_of(RuntimeError("CUDA out of memory.")) == "out-of-memory"
 
 
 @pytest.mark.parametrize("error", [RuntimeError, AssertionError])
@@ -204,7 +204,7 @@ def test_no_gpu_is_told_in_pytorchs_words(played: Any, error: type[Exception]) -
 
     played.cuda.init = init
     with pytest.raises(Unsupported) as found:
-        pytorch.Backend({"kind": "cuda", "device": 0}).start()
+        pytorch.PytorchBackend({"kind": "cuda", "device": 0}).start()
     assert str(found.value) == "PyTorch reaches no GPU: Torch not compiled with CUDA enabled."
 
 
@@ -214,20 +214,20 @@ def test_a_full_gpu_is_no_absent_one(played: Any) -> None:
 
     played.cuda.init = init
     with pytest.raises(RuntimeError, match="out of memory"):
-        pytorch.Backend({"kind": "cuda"}).start()
+        pytorch.PytorchBackend({"kind": "cuda"}).start()
 
 
 @pytest.mark.parametrize(("task", "count"), [({}, 8), ({"devices": 4}, 4), ({"devices": 16}, 8)])
 def test_no_more_peers_than_the_task_permits(played: Any, task: dict[str, Any], count: int) -> None:
     played.cuda.device_count = lambda: 8
-    backend = pytorch.Backend(task)
+    backend = pytorch.PytorchBackend(task)
     backend.kind = "cuda"
     assert backend.peers() == count
 
 
 def test_the_cpu_has_no_peers(played: Any) -> None:
     with pytest.raises(Unsupported, match="Copies between GPUs need two"):
-        pytorch.Backend({}).peers()
+        pytorch.PytorchBackend({}).peers()
 
 
 # -- compiled kernels -----------------------------------------------------------------------------------------------

@@ -82,7 +82,7 @@ def off():
     found = backend.network(Weights(CNN), images, labels).gradients()[1]
     return max(backend.host.norm(a - b) / backend.host.norm(b) for a, b in zip(found, true))
 strict = off()
-from gpudoctor.inside.smoke.backends import pytorch
+from gpudoctor.workers.smoke.backends import pytorch
 switched = pytorch.switched
 pytorch.switched = lambda torch, dtype: switched(torch, "tf32")
 tell([backend.lacks("tf32"), strict, off()])
@@ -103,7 +103,7 @@ def test_mixed_precision_is_taken(python: str) -> None:
 @pytest.mark.parametrize("dtype", ["bf16", "fp16"])
 def test_gradients_are_unscaled(python: str, dtype: str) -> None:
     lines = f"""
-from gpudoctor.inside.smoke.bench import Unsupported
+from gpudoctor.workers.smoke.runner import Unsupported
 true = backend.reference(Weights(CNN), images, labels)[1]
 network = backend.network(Weights(CNN), images, labels)
 try:
@@ -178,7 +178,7 @@ tell([equal, backend.unequal(one, other), backend.unequal(other, other)])
 def test_switches_are_put_back_without_a_warning(python: str) -> None:
     lines = """
 warnings.simplefilter("error")
-from gpudoctor.inside.smoke.backends.pytorch_precision import _switches, has
+from gpudoctor.workers.smoke.backends.pytorch_precision import _switches, has
 def seen():
     return [str(getattr(place, name)) for place, name, _ in _switches(torch, "fp32") if has(place, name)]
 before = seen()
@@ -225,7 +225,7 @@ def test_one_gpu_has_no_peer(python: str) -> None:
 
 def test_nccl_sums_on_one_gpu(python: str) -> None:
     lines = """
-from gpudoctor.inside.smoke.backends.pytorch_ranks import allreduce
+from gpudoctor.workers.smoke.backends.pytorch_ranks import allreduce
 backend.peers = lambda: 1
 tell(allreduce(backend, 1 << 20, lambda: None))
 """

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from gpudoctor.inside.smoke.backends import pytorch_ranks
-from gpudoctor.inside.smoke.backends.pytorch_ranks import Rank, allreduce, end, free_port, gathered
-from gpudoctor.inside.smoke.bench import Stopped, Unsupported
+from gpudoctor.workers.smoke.backends import pytorch_ranks
+from gpudoctor.workers.smoke.backends.pytorch_ranks import Rank, allreduce, end, free_port, gathered
+from gpudoctor.workers.smoke.runner import Stopped, Unsupported
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 # What each script begins with: its task, and how to answer.
@@ -199,7 +199,7 @@ def test_an_error_ends_the_others(start: Start) -> None:
 BOUND = f"""
 import os, sys, time
 sys.path.insert(0, {str(ROOT)!r})
-from gpudoctor.inside.smoke.backends.pytorch_rank import die_with
+from gpudoctor.workers.smoke.backends.pytorch_rank import die_with
 die_with(int(sys.argv[1]))
 print(os.getpid(), flush=True)
 time.sleep(60)

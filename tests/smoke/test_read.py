@@ -5,7 +5,7 @@ import json
 import pytest
 
 from gpudoctor.facts import SmokeTest
-from gpudoctor.smoketests.read import Told
+from gpudoctor.smoketests.worker_output import WorkerOutput
 
 
 def line(**told: object) -> str:
@@ -26,8 +26,8 @@ RESULT = {
 }
 
 
-def told(*lines: str) -> Told:
-    found = Told()
+def told(*lines: str) -> WorkerOutput:
+    found = WorkerOutput()
     for each in lines:
         found.line(each)
     return found

@@ -7,13 +7,13 @@ from threading import Event
 
 import psutil
 
-from gpudoctor.examine import stop
 from gpudoctor.facts import Facts
 from gpudoctor.machine import Machine
+from gpudoctor.parallel import StepEnded, StepStarted
+from gpudoctor.pipeline import stop
 from gpudoctor.smoketests import measure
 from gpudoctor.smoketests.events import SmokeEnded, SmokeEvent, SmokeProgress, SmokeResult, SmokeStage
-from gpudoctor.smoketests.wishes import Choice
-from gpudoctor.steps import StepEnded, StepStarted
+from gpudoctor.smoketests.options import SmokeOptions
 from tests.builders import plain_host
 
 ILL = str(Path(__file__).parent / "ill_worker.py")
@@ -29,7 +29,7 @@ def ran(
 ) -> tuple[list[Told], Facts]:
     """The events of a run and its facts; `then` hears of each event and may halt."""
     machine, halted = Machine(env={**os.environ, "FAULT": fault}, seconds=seconds), Event()
-    events, told = measure(machine, plain_host(), Choice(tests=tests, backends=backends), ILL, halted), []
+    events, told = measure(machine, plain_host(), SmokeOptions(tests=tests, backends=backends), ILL, halted), []
     while True:
         try:
             told.append(next(events))

@@ -4,13 +4,13 @@ import pytest
 
 from gpudoctor.maybe import Unknown
 from gpudoctor.smoketests import samples
-from gpudoctor.smoketests.samples import Told
+from gpudoctor.smoketests.samples import SamplerOutput
 
 SAMPLE = '{"gpu": "GPU 0", "sample": {"at": %d, "power": 9, "sm_clock": null, "temperature": {"unknown": "x"}}}'
 
 
-def told(*lines: str) -> Told:
-    found = Told()
+def told(*lines: str) -> SamplerOutput:
+    found = SamplerOutput()
     for line in lines:
         found.line(line)
     return found

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from gpudoctor.inside.smoke import bench as benches
-from gpudoctor.inside.smoke.bench import Stopped
-from gpudoctor.inside.smoke.tests import stress
-from gpudoctor.inside.smoke.timing import Samples
+from gpudoctor.workers.smoke import runner as benches
+from gpudoctor.workers.smoke.runner import Stopped
+from gpudoctor.workers.smoke.tests import stress
+from gpudoctor.workers.smoke.timing import Samples
 from tests.smoke.bench_kit import Device, Done, bench, results, told
 
 SIZE = 64

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpudoctor.inside.smoke.backends import tensorflow
-from gpudoctor.inside.smoke.backends.tensorflow_network import layers, turned, unturned
-from gpudoctor.inside.smoke.bench import Unsupported
-from gpudoctor.inside.smoke.weights import CNN, MLP, Weights
+from gpudoctor.workers.smoke.backends import tensorflow
+from gpudoctor.workers.smoke.backends.tensorflow_network import layers, turned, unturned
+from gpudoctor.workers.smoke.runner import Unsupported
+from gpudoctor.workers.smoke.weights import CNN, MLP, Weights
 from tests.smoke.xla_kit import with_gpu, worked
 
 GIB = 1 << 30
@@ -83,7 +83,7 @@ def played(monkeypatch: pytest.MonkeyPatch) -> Played:
     found = Played()
     monkeypatch.setitem(sys.modules, "tensorflow", found.module)
     monkeypatch.setenv("KERAS_BACKEND", "jax")
-    monkeypatch.setattr("gpudoctor.inside.smoke.backends.chip._library", lambda kind: None)
+    monkeypatch.setattr("gpudoctor.workers.smoke.backends.chip._library", lambda kind: None)
     return found
 
 
@@ -91,7 +91,7 @@ def played(monkeypatch: pytest.MonkeyPatch) -> Played:
 
 
 def test_what_is_told_of_a_gpu(played: Played) -> None:
-    backend = tensorflow.Backend({"kind": "cuda", "device": 0, "memory_free": 20 * GIB})
+    backend = tensorflow.TensorflowBackend({"kind": "cuda", "device": 0, "memory_free": 20 * GIB})
     about = backend.start()
     assert about.pop("threads") >= 1
     assert about == {
@@ -107,23 +107,23 @@ def test_what_is_told_of_a_gpu(played: Played) -> None:
 
 
 def test_free_memory_is_the_drivers_and_what_the_allocator_keeps(played: Played) -> None:
-    backend = tensorflow.Backend({"kind": "cuda", "memory_free": 20 * GIB})
+    backend = tensorflow.TensorflowBackend({"kind": "cuda", "memory_free": 20 * GIB})
     backend.start()
     backend.chip = SimpleNamespace(free=lambda: 30 * GIB)  # type: ignore[assignment]
     assert backend.free() == 32 * GIB
 
 
 def test_the_gpu_that_the_task_names(played: Played) -> None:
-    assert tensorflow.Backend({"kind": "cuda", "device": 1}).place == "/GPU:1"
+    assert tensorflow.TensorflowBackend({"kind": "cuda", "device": 1}).place == "/GPU:1"
 
 
 def test_amds_gpus(played: Played) -> None:
     played.build["is_rocm_build"] = True
-    assert tensorflow.Backend({"kind": "rocm"}).start()["kind"] == "rocm"
+    assert tensorflow.TensorflowBackend({"kind": "rocm"}).start()["kind"] == "rocm"
 
 
 def test_on_the_cpu_gpus_are_hidden(played: Played) -> None:
-    backend = tensorflow.Backend({"kind": "cpu"})
+    backend = tensorflow.TensorflowBackend({"kind": "cpu"})
     assert (backend.start()["kind"], backend.place, played.hidden) == ("cpu", "/CPU:0", True)
     with pytest.raises(Unsupported, match="Copies between GPUs need two"):
         backend.peers()
@@ -134,7 +134,7 @@ def test_on_the_cpu_gpus_are_hidden(played: Played) -> None:
 def test_work_that_lands_elsewhere_is_an_error(played: Played) -> None:
     played.computes_on = "/job:localhost/replica:0/task:0/device:CPU:0"
     with pytest.raises(RuntimeError, match=r"computed on .*CPU:0 what was meant for /GPU:0"):
-        tensorflow.Backend({"kind": "cuda"}).start()
+        tensorflow.TensorflowBackend({"kind": "cuda"}).start()
 
 
 @pytest.mark.parametrize(
@@ -148,19 +148,19 @@ def test_work_that_lands_elsewhere_is_an_error(played: Played) -> None:
 def test_no_gpu(played: Played, gpus: list[str], with_gpus: bool, says: str) -> None:
     played.gpus, played.with_gpus = gpus, with_gpus
     with pytest.raises(Unsupported) as found:
-        tensorflow.Backend({"kind": "cuda", "device": 1}).start()
+        tensorflow.TensorflowBackend({"kind": "cuda", "device": 1}).start()
     assert str(found.value) == says
 
 
 @pytest.mark.parametrize(("devices", "count"), [(None, 2), (1, 1), (8, 2)])
 def test_no_more_peers_than_the_task_permits(played: Played, devices: int | None, count: int) -> None:
-    assert tensorflow.Backend({"kind": "cuda", "devices": devices}).peers() == count
+    assert tensorflow.TensorflowBackend({"kind": "cuda", "devices": devices}).peers() == count
 
 
 @pytest.mark.parametrize(("kind", "says"), [("cpu", "this is the CPU"), ("cuda", "no pinned memory in its public")])
 def test_no_pinned_memory(played: Played, kind: str, says: str) -> None:
     with pytest.raises(Unsupported, match=says):
-        tensorflow.Backend({"kind": kind}).transfer(4096, True)
+        tensorflow.TensorflowBackend({"kind": kind}).transfer(4096, True)
 
 
 @pytest.mark.parametrize(("dtype", "allowed"), [("fp32", False), ("tf32", True), ("fp16", False), ("bf16", False)])
@@ -168,7 +168,7 @@ def test_no_pinned_memory(played: Played, kind: str, says: str) -> None:
 def test_tf32_is_set_and_put_back(played: Played, dtype: str, allowed: bool, before: bool) -> None:
     config = played.module.config.experimental
     config.tf32 = before
-    backend = tensorflow.Backend({"kind": "cuda"})
+    backend = tensorflow.TensorflowBackend({"kind": "cuda"})
     backend.start()
     with backend.precision(dtype):
         assert config.tf32 is allowed
@@ -176,14 +176,14 @@ def test_tf32_is_set_and_put_back(played: Played, dtype: str, allowed: bool, bef
 
 
 def test_tf32_is_put_back_after_an_error(played: Played) -> None:
-    backend = tensorflow.Backend({"kind": "cuda"})
+    backend = tensorflow.TensorflowBackend({"kind": "cuda"})
     with pytest.raises(ZeroDivisionError), backend.precision("fp32"):
         raise ZeroDivisionError
     assert played.module.config.experimental.tf32 is True
 
 
 def test_no_fp8(played: Played) -> None:
-    backend = tensorflow.Backend({"kind": "cuda"})
+    backend = tensorflow.TensorflowBackend({"kind": "cuda"})
     with pytest.raises(Unsupported, match="TensorFlow has no products in fp8"), backend.precision("fp8"):
         pass
 

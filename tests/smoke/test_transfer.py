@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from gpudoctor.inside.smoke import near
-from gpudoctor.inside.smoke.backends.cpu import HostCopies
-from gpudoctor.inside.smoke.bench import Unsupported
-from gpudoctor.inside.smoke.tests import transfer
+from gpudoctor.workers.smoke import cpu_affinity
+from gpudoctor.workers.smoke.backends.cpu import CpuCopies
+from gpudoctor.workers.smoke.runner import Unsupported
+from gpudoctor.workers.smoke.tests import transfer
 from tests.smoke.bench_kit import Device, Done, bench, results
 
 MIB = 1 << 20
@@ -21,11 +21,11 @@ class Link(Device):
     """A device whose host memory can be pinned up to a limit; the copies may be ill."""
 
     most: int = 1 << 40
-    copies: type[HostCopies] = HostCopies
+    copies: type[CpuCopies] = CpuCopies
     refusal: Exception | None = None
     asked: list[tuple[int, bool]]
 
-    def transfer(self, size: int, pinned: bool) -> HostCopies:
+    def transfer(self, size: int, pinned: bool) -> CpuCopies:
         self.asked = [*getattr(self, "asked", []), (size, pinned)]
         if pinned and size > self.most:
             raise self.refusal or MemoryError("cudaErrorMemoryAllocation: out of memory")
@@ -109,7 +109,7 @@ def test_another_error_is_the_tests() -> None:
 
 def test_pinned_alone() -> None:
     class PinnedOnly(Link):
-        def transfer(self, size: int, pinned: bool) -> HostCopies:
+        def transfer(self, size: int, pinned: bool) -> CpuCopies:
             if not pinned:
                 raise Unsupported("There is no pageable memory.")
             return super().transfer(size, pinned)
@@ -121,7 +121,7 @@ def test_pinned_alone() -> None:
 
 def test_neither_memory() -> None:
     class Neither(Device):
-        def transfer(self, size: int, pinned: bool) -> HostCopies:
+        def transfer(self, size: int, pinned: bool) -> CpuCopies:
             raise Unsupported("It has no copies.")
 
     done = one(Neither())
@@ -141,14 +141,14 @@ def test_too_little_memory() -> None:
     assert (done.outcome, done.result["error"]) == ("failed", "out-of-memory")
 
 
-class LostBack(HostCopies):
+class LostBack(CpuCopies):
     """The copy back never happens."""
 
     def to_host(self) -> None:
         pass
 
 
-class OneBit(HostCopies):
+class OneBit(CpuCopies):
     """A bit flips on the way back."""
 
     def to_host(self) -> None:
@@ -156,7 +156,7 @@ class OneBit(HostCopies):
         self.target[1234567] ^= 16
 
 
-class Misaligned(HostCopies):
+class Misaligned(CpuCopies):
     """Pieces at odd offsets arrive a byte later."""
 
     def piece(self, offset: int, length: int) -> int:
@@ -166,7 +166,7 @@ class Misaligned(HostCopies):
         return int((self.source[offset : offset + length] != self.target[offset : offset + length]).sum())
 
 
-class LostPieces(HostCopies):
+class LostPieces(CpuCopies):
     """Pieces do not arrive."""
 
     def piece(self, offset: int, length: int) -> int:
@@ -183,7 +183,7 @@ class LostPieces(HostCopies):
         (LostPieces, (0, 0), (2e6, 3e6)),
     ],
 )
-def test_a_fault_shows(copies: type[HostCopies], differing: tuple[float, float], pieces: tuple[float, float]) -> None:
+def test_a_fault_shows(copies: type[CpuCopies], differing: tuple[float, float], pieces: tuple[float, float]) -> None:
     done = one(Link(copies=copies))
     assert differing[0] <= done.notes["differing"] <= differing[1]
     assert pieces[0] <= done.notes["pieces_differing"] <= pieces[1]
@@ -213,7 +213,7 @@ def affinity(tmp_path: Path, text: str | None, **task: Any) -> Any:
     if text is not None:
         (tmp_path / "0000:17:00.0").write_text(text)
     on = bench(Link(), address="0000:17:00.0", **task)
-    with on.test("transfer"), near.near(on, f"{tmp_path}/%s"):
+    with on.test("transfer"), cpu_affinity.near(on, f"{tmp_path}/%s"):
         pass
     return on._result["notes"]["affinity"]
 
@@ -226,7 +226,7 @@ def test_the_process_goes_to_the_gpus_cpus_and_comes_back(tmp_path: Path, chosen
 def test_it_comes_back_after_an_error(tmp_path: Path, chosen: list[set[int]]) -> None:
     (tmp_path / "here").write_text("0-1")
     on = bench(Link(), address="here")
-    with on.test("transfer"), near.near(on, f"{tmp_path}/%s"):
+    with on.test("transfer"), cpu_affinity.near(on, f"{tmp_path}/%s"):
         raise ValueError
     assert chosen == [{0, 1}, set(range(8))]
 
@@ -261,4 +261,4 @@ def test_a_system_that_refuses(tmp_path: Path, chosen: list[set[int]], monkeypat
 
 @pytest.mark.parametrize(("text", "found"), [("0\n", {0}), ("0-2,5", {0, 1, 2, 5}), ("", set())])
 def test_lists_of_cpus(text: str, found: set[int]) -> None:
-    assert near.cpus(text) == found
+    assert cpu_affinity.cpus(text) == found

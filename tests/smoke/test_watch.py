@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from gpudoctor.child import Ended
+from gpudoctor.child import ChildResult
 from gpudoctor.facts import During, Facts, Gpu
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Unknown
-from gpudoctor.probes.pci_link import GENERATIONS
-from gpudoctor.recorded import RecordedMachine
+from gpudoctor.probes.pci.link import GENERATIONS
+from gpudoctor.recorded_machine import RecordedMachine
 from gpudoctor.smoketests import watch as watching
-from gpudoctor.smoketests.during import nothing
+from gpudoctor.smoketests.telemetry import nothing
 from gpudoctor.smoketests.watch import Watch
 from tests.builders import change, nvidia_host, plain_host
 from tests.standins import clean_up, compile_into, left_running, needs_gcc
@@ -219,10 +219,12 @@ def test_a_driver_that_hangs_at_the_start_names_the_stage(folder: str, monkeypat
 # -- who is watched ------------------------------------------------------------------------------------------
 
 
-def recorded(facts: Facts, *lines: str, ended: Ended | None = None, **of_machine: Any) -> tuple[RecordedMachine, Watch]:
+def recorded(
+    facts: Facts, *lines: str, ended: ChildResult | None = None, **of_machine: Any
+) -> tuple[RecordedMachine, Watch]:
     """A watch whose child has told some lines and ended."""
     out = "\n".join(lines) + "\n"
-    answer = ended or Ended(argv=(), code=0, out=out)
+    answer = ended or ChildResult(argv=(), code=0, out=out)
     machine = RecordedMachine(commands={Path(sys.executable).name: answer}, **of_machine)
     watch = Watch(machine, facts)
     with watch:
@@ -244,12 +246,12 @@ def test_a_test_on_the_cpu_or_on_several_gpus_has_no_samples() -> None:
 @pytest.mark.parametrize(
     ("ended", "why"),
     [
-        (Ended(argv=(), missing="Permission denied"), "it was not asked: Permission denied"),
-        (Ended(argv=(), cancelled=True), "the examination was cancelled"),
-        (Ended(argv=(), timed_out=True, signal="SIGTERM"), "the examination ran out of time"),
+        (ChildResult(argv=(), missing="Permission denied"), "it was not asked: Permission denied"),
+        (ChildResult(argv=(), cancelled=True), "the examination was cancelled"),
+        (ChildResult(argv=(), timed_out=True, signal="SIGTERM"), "the examination ran out of time"),
     ],
 )
-def test_a_child_that_could_not_run_says_why(ended: Ended, why: str) -> None:
+def test_a_child_that_could_not_run_says_why(ended: ChildResult, why: str) -> None:
     assert recorded(nvidia_host(), ended=ended)[1].during(FIRST, ALWAYS, ()) == nothing(why)
 
 

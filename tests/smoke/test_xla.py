@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpudoctor.inside.smoke.backends import xla
-from gpudoctor.inside.smoke.host import Host
-from gpudoctor.inside.smoke.network import ArrayNetwork
-from gpudoctor.inside.smoke.weights import CNN, Weights
+from gpudoctor.workers.smoke.backends import xla
+from gpudoctor.workers.smoke.host_math import NumpyHost
+from gpudoctor.workers.smoke.network import ArrayNetwork
+from gpudoctor.workers.smoke.weights import CNN, Weights
 
 
 class ResourceExhaustedError(Exception):
@@ -64,7 +64,7 @@ def test_which_types_a_device_has(kind: str, capability: Any, dtype: str, says: 
 class Slow:
     """A CPU on which a product takes so many seconds, by data type; the first call compiles."""
 
-    kind, host = "cpu", Host()
+    kind, host = "cpu", NumpyHost()
 
     def __init__(self, **seconds: float) -> None:
         self.seconds, self.compiled = seconds, set[str]()

@@ -13,14 +13,14 @@ from typing import Any
 from tests.smoke.bench_kit import Done
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-WORKER = ROOT / "gpudoctor" / "inside" / "smoke" / "worker.py"
+WORKER = ROOT / "gpudoctor" / "workers" / "smoke" / "worker.py"
 SECONDS = 280
 # What lines run beside: a backend on the device of this kind, digits, and a way to tell something.
 PRELUDE = f"""
 import base64, json, sys, warnings
 sys.path.insert(0, {str(ROOT)!r})
-from gpudoctor.inside.smoke.backends.pytorch import Backend
-from gpudoctor.inside.smoke.weights import CNN, MLP, Weights
+from gpudoctor.workers.smoke.backends.pytorch import Backend
+from gpudoctor.workers.smoke.weights import CNN, MLP, Weights
 task = json.load(sys.stdin)
 images, labels = (base64.b64decode(task["digits"][name]) for name in ("images", "labels"))
 def tell(value): print("told:" + json.dumps(value), flush=True)

@@ -24,10 +24,10 @@ PRELUDE = f"""
 import base64, json, sys
 sys.path.insert(0, {str(ROOT)!r})
 import numpy
-from gpudoctor.inside.smoke.bench import Unsupported
-from gpudoctor.inside.smoke.weights import Weights
+from gpudoctor.workers.smoke.runner import Unsupported
+from gpudoctor.workers.smoke.weights import Weights
 task = json.loads(sys.stdin.read())
-exec("from gpudoctor.inside.smoke.backends.%s import Backend" % task["backend"])
+exec("from gpudoctor.workers.smoke.backends.%s import Backend" % task["backend"])
 images, labels = (base64.b64decode(task["digits"][name]) for name in ("images", "labels"))
 def tell(value): print("told:" + json.dumps(value), flush=True)
 def refused(call):

@@ -13,7 +13,7 @@ if __name__ == "__main__":
 
 import gpudoctor.machine
 from gpudoctor.machine import Machine, Status
-from gpudoctor.recorded import RecordedMachine
+from gpudoctor.recorded_machine import RecordedMachine
 
 RELEASE, DRIVER = "6.8.0-60-generic", "550.54.14"
 ADDRESSES = ("0000:0a:00.0", "0000:0b:00.0")

@@ -21,7 +21,7 @@ extern char __start_shared_memory[], __stop_shared_memory[];
 static void barrier(void);
 #define __syncthreads() barrier()
 
-#include "../../gpudoctor/inside/smoke/cuda/kernels.cu"
+#include "../../gpudoctor/workers/smoke/cuda/kernels.cu"
 
 /* What a kernel's arguments are in the order of its parameters, eight bytes each. */
 #define P(at) (*(void **)(v + 8 * at))

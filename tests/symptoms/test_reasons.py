@@ -3,9 +3,9 @@
 import msgspec
 import pytest
 
-from gpudoctor.examine import Done, Judged, Wishes, examine
 from gpudoctor.facts import Facts
 from gpudoctor.maybe import Unknown
+from gpudoctor.pipeline import CheckOptions, Done, Judged, examine
 from gpudoctor.report.build import build
 from gpudoctor.report.model import Report, SymptomEntry
 from gpudoctor.symptoms import explained, scan
@@ -22,7 +22,7 @@ WAITED = (
 
 def judged(facts: Facts, log: str) -> Report:
     """The report of all checks on some facts, joined to a log."""
-    for event in examine(None, Wishes(), facts):
+    for event in examine(None, CheckOptions(), facts):
         if isinstance(event, Judged):
             verdicts = event.verdicts
         if isinstance(event, Done):

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from gpudoctor.facts import Facts
-from gpudoctor.symptoms.words import NOTHING, READERS, told
+from gpudoctor.symptoms.extractors import NOTHING, READERS, told
 from tests.builders import change, nvidia_host
 from tests.symptoms.samples import OOM
 

@@ -4,9 +4,20 @@ import re
 import shlex
 from collections.abc import Iterator
 
-from gpudoctor.judge import Fix
-from gpudoctor.tasks import Blank, Command, Edit, Manual, Pipe, Shell, Task, Variable, blanks, blanks_of
-from gpudoctor.tasks.shown import shown
+from gpudoctor.check_engine import Fix
+from gpudoctor.tasks import (
+    Command,
+    Edit,
+    Manual,
+    Pipe,
+    Placeholder,
+    Shell,
+    Task,
+    Variable,
+    placeholders,
+    placeholders_of,
+)
+from gpudoctor.tasks.as_typed import shown
 
 # Programs that fixes run, by the name under which a shell finds them.
 PROGRAMS = frozenset(
@@ -32,7 +43,7 @@ _CHANGES = frozenset(
 )
 # Words in capitals that are no blanks: what programs print or take.
 _WORDS = frozenset("ACSCtl BAR ECC NVRM POWER PERFORMANCE ROW_REMAPPER SPX CPX PCI_BUS_ID PID INDEX".split())  # noqa: SIM905
-_DECLARED = {one.name: one for one in vars(blanks).values() if isinstance(one, Blank)}
+_DECLARED = {one.name: one for one in vars(placeholders).values() if isinstance(one, Placeholder)}
 
 
 def faults(fix: Fix) -> Iterator[str]:
@@ -63,7 +74,7 @@ def _faults(task: Task) -> Iterator[str]:
         case Manual():
             if re.search(r"\bsudo\b", task.text):
                 yield "sudo is written by who renders"
-    declared = {blank.name for blank in blanks_of(task)}
+    declared = {blank.name for blank in placeholders_of(task)}
     yield from (f"{name} does not stand in it" for name in declared if name not in shown(task))
 
 
@@ -78,7 +89,7 @@ def _of_command(command: Command) -> Iterator[str]:
         yield f"{name} does not only look"
     if shlex.split(shown(command).partition("  # ")[0])[-1:] != [command.argv[-1]]:
         yield "the shell reads its last word otherwise"
-    declared = {blank.name for blank in command.blanks}
+    declared = {blank.name for blank in command.placeholders}
     for word in words:
         if "\n" in word:
             yield "a word of two lines"
@@ -117,6 +128,6 @@ def _of_shell(task: Shell) -> Iterator[str]:
         yield "root for the first command alone"
     if not re.search(r"[*?\[$`~;&|<>]|^ulimit ", task.line):
         yield "no shell is needed for it"
-    declared = {blank.name for blank in task.blanks}
+    declared = {blank.name for blank in task.placeholders}
     found = {word for word in shlex.split(task.line) if word == "..." or word in _DECLARED}
     yield from (f"{one} is not declared" for one in found - declared)

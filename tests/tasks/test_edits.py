@@ -2,8 +2,8 @@
 
 import pytest
 
-from gpudoctor.remedies.python import uv_index
-from gpudoctor.tasks import Edit, Section
+from gpudoctor.fixes.python import uv_index
+from gpudoctor.tasks import Edit, FileSection
 from gpudoctor.tasks.edits import EditError, edited
 
 UV = uv_index("/p", "pytorch-cu126", "https://x/cu126", ("torch",))
@@ -25,9 +25,13 @@ explicit = true
         (Edit("/f", word=("G", "w=1")), 'A=1\nG="quiet"\n', 'A=1\nG="quiet w=1"\n'),
         (Edit("/f", word=("G", "w=1")), 'G=""\n', 'G="w=1"\n'),
         (Edit("/f", word=("G", "w=1")), 'G="a w=1 b"\n', 'G="a w=1 b"\n'),
-        (Edit("/f", sections=(Section("[g]", ("a=1",)),)), None, "[g]\na=1\n"),
-        (Edit("/f", sections=(Section("[g]", ("a=1",)),)), "[g]\na = 0\nb=2\n[h]\na=3\n", "[g]\na=1\nb=2\n[h]\na=3\n"),
-        (Edit("/f", sections=(Section("[g]", ("a=1",)),)), "[g]\nb=2\n\n[h]\n", "[g]\nb=2\na=1\n\n[h]\n"),
+        (Edit("/f", sections=(FileSection("[g]", ("a=1",)),)), None, "[g]\na=1\n"),
+        (
+            Edit("/f", sections=(FileSection("[g]", ("a=1",)),)),
+            "[g]\na = 0\nb=2\n[h]\na=3\n",
+            "[g]\na=1\nb=2\n[h]\na=3\n",
+        ),
+        (Edit("/f", sections=(FileSection("[g]", ("a=1",)),)), "[g]\nb=2\n\n[h]\n", "[g]\nb=2\na=1\n\n[h]\n"),
         (UV, None, f'{BLOCK}\n[tool.uv.sources]\ntorch = {{ index = "pytorch-cu126" }}\n'),
         (
             UV,

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from gpudoctor import catalogue
+from gpudoctor.check_engine import Check, Fix, run
 from gpudoctor.facts import Facts
-from gpudoctor.judge import Check, Fix, run
 from gpudoctor.tasks import Command, Manual, Task, cmd
-from gpudoctor.tasks.shown import shown
+from gpudoctor.tasks.as_typed import shown
 from tests.machines.registry import machines
 from tests.tasks.lint import faults
 

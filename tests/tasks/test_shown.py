@@ -7,8 +7,8 @@ import pytest
 from gpudoctor.tasks import (
     Command,
     Edit,
+    FileSection,
     Manual,
-    Section,
     Shell,
     Task,
     Variable,
@@ -20,9 +20,9 @@ from gpudoctor.tasks import (
     query,
     unset,
 )
-from gpudoctor.tasks.shown import in_powershell, on_windows, one_line, shown
+from gpudoctor.tasks.as_typed import in_powershell, on_windows, one_line, shown
 
-TOML = (Section("[a]", ("b = 1",)), Section("[[c]]", ('d = "e"',)))
+TOML = (FileSection("[a]", ("b = 1",)), FileSection("[[c]]", ('d = "e"',)))
 
 
 @pytest.mark.parametrize(

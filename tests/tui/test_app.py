@@ -10,8 +10,8 @@ from textual.widgets import Input
 
 from gpudoctor import demo
 from gpudoctor.tui.app import Doctor
-from gpudoctor.tui.places import PLACES
-from gpudoctor.tui.session import Source
+from gpudoctor.tui.screens import PLACES
+from gpudoctor.tui.session import SessionSource
 from tests.builders import nvidia_host
 from tests.tui.screens import SIZES, compare, run, settled, text_of
 
@@ -27,7 +27,7 @@ def _coloured(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def opened(name: str = "mismatch", colour: bool = True) -> Doctor:
     """The application on a demo."""
-    return Doctor(Source(title=f"demo: {name}", facts=demo.load(name), demo=name), colour)
+    return Doctor(SessionSource(title=f"demo: {name}", facts=demo.load(name), demo=name), colour)
 
 
 async def judged(pilot: Pilot[Any]) -> Doctor:
@@ -287,7 +287,7 @@ def test_another_demo_is_opened_and_the_first_machine_is_there_again() -> None:
         app = await judged(pilot)
         await pilot.press("3")
         await settled(pilot)
-        await app.open(Source(title="demo: cpu-wheel", facts=demo.load("cpu-wheel"), demo="cpu-wheel"))
+        await app.open(SessionSource(title="demo: cpu-wheel", facts=demo.load("cpu-wheel"), demo="cpu-wheel"))
         await judged(pilot)
         assert text_of(app)[0].endswith("demo: cpu-wheel")
         assert "CPU-only" in "\n".join(text_of(app))

@@ -12,14 +12,14 @@ import pytest
 from textual.pilot import Pilot
 
 from gpudoctor import demo
-from gpudoctor.examine import Done, Wishes
-from gpudoctor.examine import examine as app_examine
 from gpudoctor.facts import Facts
 from gpudoctor.machine import Machine
-from gpudoctor.steps import StepEnded, StepStarted
+from gpudoctor.parallel import StepEnded, StepStarted
+from gpudoctor.pipeline import CheckOptions, Done
+from gpudoctor.pipeline import examine as app_examine
 from gpudoctor.tui import app as app_module
 from gpudoctor.tui.app import Doctor
-from gpudoctor.tui.session import Source
+from gpudoctor.tui.session import SessionSource
 from tests.tui.screens import run, settled, text_of
 from tests.tui.test_app import KEYS, judged
 
@@ -31,8 +31,8 @@ class Slow:
         self.machines: list[Machine] = []
         self.go = threading.Event()
 
-    def __call__(self, machine: Machine | None, wishes: Wishes, facts: Facts | None) -> Iterator[Any]:
-        from gpudoctor.examine import examine
+    def __call__(self, machine: Machine | None, wishes: CheckOptions, facts: Facts | None) -> Iterator[Any]:
+        from gpudoctor.pipeline import examine
 
         assert machine is not None
         self.machines.append(machine)
@@ -67,7 +67,7 @@ def test_examining_again_ends_the_examination_before_and_its_late_events_are_nob
         assert app.session.facts is not None
         assert app.session.facts.version == "kernel 2"
 
-    run(lambda: Doctor(Source()), go)
+    run(lambda: Doctor(SessionSource()), go)
 
 
 def test_a_late_word_of_the_last_machine_is_not_taken_for_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,10 +88,10 @@ def test_a_late_word_of_the_last_machine_is_not_taken_for_the_next(monkeypatch: 
             await switch(mode)
 
         monkeypatch.setattr(app, "switch_mode", held)
-        await app.open(Source(title="demo: bad-link", facts=demo.load("bad-link")))
+        await app.open(SessionSource(title="demo: bad-link", facts=demo.load("bad-link")))
         await judged(pilot)
 
-    run(lambda: Doctor(Source()), go)
+    run(lambda: Doctor(SessionSource()), go)
     assert seen
     assert set(seen) == {demo.load("bad-link").version}
 
@@ -104,7 +104,7 @@ def test_leaving_ends_the_examination(monkeypatch: pytest.MonkeyPatch) -> None:
         await settled(pilot, lambda: slow.machines)
         await pilot.press("q")
 
-    run(lambda: Doctor(Source()), go)
+    run(lambda: Doctor(SessionSource()), go)
     assert slow.machines[0].over
 
 
@@ -125,7 +125,7 @@ def test_a_fault_of_ours_in_the_examination_is_shown_and_everything_else_goes_on
             await pilot.press(key)
             await settled(pilot)
 
-    run(lambda: Doctor(Source()), go, (120, 40))
+    run(lambda: Doctor(SessionSource()), go, (120, 40))
 
 
 def test_a_machine_that_cannot_be_made_any_more_is_told(tmp_path: Path) -> None:
@@ -142,4 +142,4 @@ def test_a_machine_that_cannot_be_made_any_more_is_told(tmp_path: Path) -> None:
         await pilot.press("r")
         await settled(pilot, lambda: app.session.error == "--root is no folder.")
 
-    run(lambda: Doctor(Source(make=make)), go)
+    run(lambda: Doctor(SessionSource(make=make)), go)

@@ -3,7 +3,7 @@
 import pytest
 
 from gpudoctor.tui.header import row
-from gpudoctor.tui.places import PLACES
+from gpudoctor.tui.screens import PLACES
 
 
 @pytest.mark.parametrize("current", PLACES, ids=[place.name for place in PLACES])

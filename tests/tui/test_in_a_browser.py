@@ -10,12 +10,12 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input, OptionList
 
-from gpudoctor.examine import Wishes
-from gpudoctor.report.clean import document
+from gpudoctor.pipeline import CheckOptions
+from gpudoctor.report.sanitize import document
 from gpudoctor.tui import app
 from gpudoctor.tui.app import Doctor
 from gpudoctor.tui.saving.forms import FORMS
-from gpudoctor.tui.session import Source
+from gpudoctor.tui.session import SessionSource
 from tests.checks import healthy_nvidia as nv
 from tests.tui.screens import run, settled, text_of
 from tests.tui.test_saving import NAMES, personal
@@ -30,7 +30,7 @@ class Served(Doctor):
 
     CSS_PATH = str(Path(app.__file__).with_name("style.tcss"))
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: SessionSource) -> None:
         super().__init__(source)
         self.handed: dict[str, str] = {}
 
@@ -60,7 +60,7 @@ def written(folder: Path) -> list[str]:
 
 
 def recorded() -> Served:
-    return Served(Source(title="host.json", facts=personal()))
+    return Served(SessionSource(title="host.json", facts=personal()))
 
 
 def text(pilot: Pilot[Any]) -> str:
@@ -111,7 +111,7 @@ def test_it_waits_for_the_probes(place: Path) -> None:
 
 
 def test_facts_are_handed_over(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    live = Source(title="this machine", wishes=Wishes(quick=True))
+    live = SessionSource(title="this machine", wishes=CheckOptions(quick=True))
 
     async def look(pilot: Pilot[Any]) -> None:
         await examined(pilot)
@@ -131,10 +131,10 @@ def test_facts_are_handed_over(place: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 def _as_if_examined(doctor: Doctor) -> None:
     """What is tried here begins where the probes have ended."""
-    from gpudoctor.examine import Done, check
+    from gpudoctor.pipeline import Done, check
 
     doctor._begun = True
-    doctor.session.take(Done(report=check(None, Wishes(), personal()), facts=personal()))
+    doctor.session.take(Done(report=check(None, CheckOptions(), personal()), facts=personal()))
 
 
 def test_no_path_can_be_typed_to_compare_with_and_no_file_is_listed() -> None:

@@ -8,13 +8,13 @@ from textual.pilot import Pilot
 from gpudoctor import demo
 from gpudoctor.tui.app import Doctor
 from gpudoctor.tui.keys import KeysScreen, groups
-from gpudoctor.tui.places import PLACES
-from gpudoctor.tui.session import Source
+from gpudoctor.tui.screens import PLACES
+from gpudoctor.tui.session import SessionSource
 from tests.tui.screens import run, settled, text_of
 
 
 def opened() -> Doctor:
-    return Doctor(Source(title="demo: mismatch", facts=demo.load("mismatch"), demo="mismatch"))
+    return Doctor(SessionSource(title="demo: mismatch", facts=demo.load("mismatch"), demo="mismatch"))
 
 
 async def judged(pilot: Pilot[Any], key: str = "1") -> Doctor:

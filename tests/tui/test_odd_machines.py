@@ -10,8 +10,8 @@ from textual.pilot import Pilot
 from gpudoctor.facts import Facts
 from gpudoctor.maybe import Unknown
 from gpudoctor.tui.app import Doctor
-from gpudoctor.tui.places import PLACES
-from gpudoctor.tui.session import Source
+from gpudoctor.tui.screens import PLACES
+from gpudoctor.tui.session import SessionSource
 from tests.tui.odd_machines import HARM, MACHINES
 from tests.tui.screens import run, text_of
 from tests.tui.test_app import judged
@@ -34,7 +34,7 @@ def _state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def opened(facts: Facts) -> Doctor:
-    app = Doctor(Source(title=f"host.json{HARM}", facts=facts))
+    app = Doctor(SessionSource(title=f"host.json{HARM}", facts=facts))
     app.animation_level = "none"
     return app
 

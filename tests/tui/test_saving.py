@@ -15,14 +15,14 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Button, Input, Static
 
-from gpudoctor.examine import Wishes
 from gpudoctor.facts import Facts
+from gpudoctor.pipeline import CheckOptions
 from gpudoctor.report.model import Report
 from gpudoctor.tui.app import Doctor
 from gpudoctor.tui.saving import SaveScreen, writing
 from gpudoctor.tui.saving.forms import FORMS, masked_report
 from gpudoctor.tui.saving.writing import NotSavedError, resolved, save, taken
-from gpudoctor.tui.session import Source
+from gpudoctor.tui.session import SessionSource
 from tests.builders import change
 from tests.checks.nvidia_machines import versions
 from tests.tui.screens import run, settled, text_of
@@ -48,7 +48,7 @@ def use(what: Callable[[Pilot[Any]], Awaitable[None]], size: tuple[int, int] = (
         await settled(pilot)
         await what(pilot)
 
-    run(lambda: Doctor(Source(title="host.json", facts=personal())), whole, size)
+    run(lambda: Doctor(SessionSource(title="host.json", facts=personal())), whole, size)
 
 
 async def name(pilot: Pilot[Any], path: str) -> None:
@@ -88,7 +88,7 @@ def test_each_form_by_keys_alone(number: int, tmp_path: Path, monkeypatch: pytes
 
 
 def test_the_forms_are_what_they_say() -> None:
-    report, facts = masked_report(personal(), Wishes())
+    report, facts = masked_report(personal(), CheckOptions())
     written = {form.name: form.render(report, facts) for form in FORMS}
     assert json.loads(written["JSON"])["status"] == "fail"
     assert written["Markdown"].startswith("**gpudoctor")
@@ -99,13 +99,13 @@ def test_the_forms_are_what_they_say() -> None:
 
 def test_a_name_in_a_command_is_masked_too() -> None:
     facts = change(personal(), "nvidia.nvml.text", "asked by anna")
-    text = FORMS[0].render(*masked_report(facts, Wishes()))
+    text = FORMS[0].render(*masked_report(facts, CheckOptions()))
     assert "workstation-of-anna" not in text
     assert "/home/anna" not in text
 
 
 def test_what_was_chosen_stays_chosen_in_what_is_saved() -> None:
-    report, _ = masked_report(personal(), Wishes(only=("link",)))
+    report, _ = masked_report(personal(), CheckOptions(only=("link",)))
     assert not any(entry.check.startswith("driver.") for entry in report.findings)
 
 
@@ -238,7 +238,7 @@ def test_nothing_is_saved_while_probes_look() -> None:
 
 
 def test_a_report_that_cannot_be_made_is_a_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    def broken(_: Facts, __: Wishes) -> Report:
+    def broken(_: Facts, __: CheckOptions) -> Report:
         raise ValueError("x")
 
     monkeypatch.setattr("gpudoctor.tui.saving.screen.masked_report", broken)

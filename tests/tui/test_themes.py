@@ -9,7 +9,7 @@ from textual.pilot import Pilot
 
 from gpudoctor import demo
 from gpudoctor.tui.app import Doctor
-from gpudoctor.tui.session import Source
+from gpudoctor.tui.session import SessionSource
 from gpudoctor.tui.themes import DARK, LIGHT
 from tests.tui.screens import run, settled
 
@@ -39,7 +39,7 @@ def _coloured(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _opened(colour: bool = True) -> Doctor:
-    return Doctor(Source(title="demo: bad-link", facts=demo.load("bad-link"), demo="bad-link"), colour)
+    return Doctor(SessionSource(title="demo: bad-link", facts=demo.load("bad-link"), demo="bad-link"), colour)
 
 
 async def _typed(pilot: Pilot[Any], keys: Sequence[str]) -> Doctor:

@@ -6,13 +6,13 @@ import os
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from gpudoctor.comparison import Side, read, side
-from gpudoctor.tui.compare import keeping
+from gpudoctor.comparison import ComparedMachine, read, side
+from gpudoctor.tui.compare import saved_facts
 
 MOST = 50
 
 
-class Choice(NamedTuple):
+class CompareChoice(NamedTuple):
     """One of them.
 
     Attributes:
@@ -27,7 +27,7 @@ class Choice(NamedTuple):
     target: str
     demo: bool = False
 
-    def read(self) -> Side:
+    def read(self) -> ComparedMachine:
         """Its side of a comparison.
 
         Raises:
@@ -40,7 +40,7 @@ class Choice(NamedTuple):
         return side(f"demo: {self.target}", demo.load(self.target))
 
 
-def choices(env: Mapping[str, str], here: str | None) -> list[Choice]:
+def choices(env: Mapping[str, str], here: str | None) -> list[CompareChoice]:
     """All of them, in the order in which somebody would look for one.
 
     Args:
@@ -49,21 +49,24 @@ def choices(env: Mapping[str, str], here: str | None) -> list[Choice]:
     """
     from gpudoctor.demo import DEMOS
 
-    kept = [Choice("This machine, kept earlier", _date(path), path) for path in keeping.kept(keeping.folder(env))]
-    files = [Choice("Files here", name, os.path.join(here, name)) for name in _files(here)] if here else []
-    demos = [Choice("Recorded machines", f"{name}: {says}", name, True) for name, says in DEMOS.items()]
+    kept = [
+        CompareChoice("This machine, kept earlier", _date(path), path)
+        for path in saved_facts.kept(saved_facts.folder(env))
+    ]
+    files = [CompareChoice("Files here", name, os.path.join(here, name)) for name in _files(here)] if here else []
+    demos = [CompareChoice("Recorded machines", f"{name}: {says}", name, True) for name, says in DEMOS.items()]
     return [*kept[:MOST], *files[:MOST], *demos]
 
 
-def typed(text: str, here: str) -> Choice:
+def typed(text: str, here: str) -> CompareChoice:
     """What somebody typed: a path, `~` for the home."""
     path = os.path.join(here, os.path.expanduser(text))
-    return Choice("", os.path.basename(path), path)
+    return CompareChoice("", os.path.basename(path), path)
 
 
 def _date(path: str) -> str:
     """2026-11-21-213000 as 2026-11-21 21:30:00."""
-    name = os.path.basename(path).removeprefix(keeping.PREFIX).removesuffix(keeping.SUFFIX)
+    name = os.path.basename(path).removeprefix(saved_facts.PREFIX).removesuffix(saved_facts.SUFFIX)
     day, clock = name[:10], name[11:]
     return f"{day} {clock[:2]}:{clock[2:4]}:{clock[4:]}" if len(clock) == 6 and clock.isdigit() else name
 

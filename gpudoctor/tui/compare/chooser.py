@@ -12,9 +12,9 @@ from textual.message import Message
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from gpudoctor.report.clean import clean
-from gpudoctor.tui.compare.aside import aside
-from gpudoctor.tui.compare.choices import Choice, choices, typed
+from gpudoctor.report.sanitize import clean
+from gpudoctor.tui.compare.background import aside
+from gpudoctor.tui.compare.choices import CompareChoice, choices, typed
 from gpudoctor.tui.compare.completion import PathSuggester
 
 # In a browser, where no files of this machine are opened but those that were kept from here.
@@ -37,21 +37,21 @@ class Chooser(Vertical):
     class Chosen(Message):
         """Somebody chose."""
 
-        def __init__(self, choice: Choice) -> None:
+        def __init__(self, choice: CompareChoice) -> None:
             super().__init__()
             self.choice = choice
 
     class Listed(Message):
         """What there is to choose from."""
 
-        def __init__(self, found: Sequence[Choice]) -> None:
+        def __init__(self, found: Sequence[CompareChoice]) -> None:
             super().__init__()
             self.found = found
 
     def __init__(self, name: str) -> None:
         super().__init__(id=name)
         self.here = os.environ.get("PWD") or "."
-        self._choices: list[Choice | None] = []
+        self._choices: list[CompareChoice | None] = []
 
     def compose(self) -> ComposeResult:
         """The question."""

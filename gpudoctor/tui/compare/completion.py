@@ -6,7 +6,7 @@ import os
 
 from textual.suggester import Suggester
 
-from gpudoctor.tui.compare.aside import answer
+from gpudoctor.tui.compare.background import answer
 
 MOST = 5000  # names of one folder that are looked through
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from rich.cells import cell_len, set_cell_size
 
-from gpudoctor.comparison import Comparison, Group, Row
+from gpudoctor.comparison import Comparison, Difference, DifferenceGroup
 from gpudoctor.comparison.model import TITLES
 
 ABSENT = "—"
@@ -28,15 +28,15 @@ class Filter(NamedTuple):
     all: bool = True
     unknown: bool = True
 
-    def shows(self, row: Row) -> bool:
+    def shows(self, row: Difference) -> bool:
         """Whether a row is wanted."""
-        if (row.group is Group.REST and not self.all) or (row.state.unknown and not self.unknown):
+        if (row.group is DifferenceGroup.REST and not self.all) or (row.state.unknown and not self.unknown):
             return False
         words = self.words.strip().casefold()
         return not words or any(words in text.casefold() for text in (row.path, row.here, row.there))
 
 
-def grouped(rows: Sequence[Row], wanted: Filter) -> list[tuple[str, list[Row]]]:
+def grouped(rows: Sequence[Difference], wanted: Filter) -> list[tuple[str, list[Difference]]]:
     """The wanted rows under their headings."""
     shown = [row for row in rows if wanted.shows(row)]
     return [(TITLES[group], list(some)) for group, some in groupby(shown, key=lambda row: row.group)]
@@ -50,7 +50,7 @@ class Columns(NamedTuple):
     there: int
 
 
-def columns(rows: Sequence[Row], width: int) -> Columns:
+def columns(rows: Sequence[Difference], width: int) -> Columns:
     """The columns for a width: paths get what they need up to two fifths, the sides share the rest."""
     longest = max((cell_len(row.path) for row in rows), default=0)
     path = max(12, min(longest, width * 2 // 5))
@@ -58,7 +58,7 @@ def columns(rows: Sequence[Row], width: int) -> Columns:
     return Columns(path, rest // 2, rest - rest // 2)
 
 
-def cells(row: Row, wide: Columns) -> tuple[str, str, str]:
+def cells(row: Difference, wide: Columns) -> tuple[str, str, str]:
     """A row's texts, each as wide as its column."""
     here, there = row.here or ABSENT, (row.there or ABSENT) + more(row)
     return (
@@ -68,7 +68,7 @@ def cells(row: Row, wide: Columns) -> tuple[str, str, str]:
     )
 
 
-def more(row: Row) -> str:
+def more(row: Difference) -> str:
     """How much more there is than here, for a number."""
     return (
         "" if row.change is None else f" ({row.change:+.0%})" if abs(row.change) < 10 else f" (x{row.change + 1:.0f})"
@@ -108,6 +108,6 @@ def summary(comparison: Comparison, wanted: Filter) -> str:
     return said if comparison.whole else f"{said} One side is a report, which tells less than facts."
 
 
-def whole(row: Row, here: str, there: str) -> str:
+def whole(row: Difference, here: str, there: str) -> str:
     """A row as text for the clipboard."""
     return f"{row.path}\n{here}: {row.here or ABSENT}\n{there}: {row.there or ABSENT}{more(row)}"

@@ -13,12 +13,12 @@ from textual.widgets import ContentSwitcher
 
 from gpudoctor.comparison import Comparison, compare, side
 from gpudoctor.facts import Facts
-from gpudoctor.facts.file import FactsFileError
-from gpudoctor.tui.compare import keeping
-from gpudoctor.tui.compare.aside import aside
-from gpudoctor.tui.compare.choices import Choice
+from gpudoctor.facts.facts_file import FactsFileError
+from gpudoctor.tui.compare import saved_facts
+from gpudoctor.tui.compare.background import aside
+from gpudoctor.tui.compare.choices import CompareChoice
 from gpudoctor.tui.compare.chooser import Chooser
-from gpudoctor.tui.compare.view import View
+from gpudoctor.tui.compare.view import ComparisonView
 from gpudoctor.tui.footer import Footer
 from gpudoctor.tui.header import Header
 from gpudoctor.tui.session import Session
@@ -30,7 +30,7 @@ CHOOSER, VIEW = "compare-chooser", "compare-view"
 WAIT = "The facts of this machine come when all probes have ended; then it is compared."
 
 
-class Place(Screen[None]):
+class CompareScreen(Screen[None]):
     """The screen."""
 
     DEFAULT_CSS = """
@@ -58,7 +58,7 @@ class Place(Screen[None]):
 
     def __init__(self) -> None:
         super().__init__()
-        self.choice: Choice | None = None
+        self.choice: CompareChoice | None = None
         self._facts: Facts | None = None
         self._asked = 0
 
@@ -72,7 +72,7 @@ class Place(Screen[None]):
         yield Header()
         with ContentSwitcher(id="compare", initial=CHOOSER):
             yield Chooser(CHOOSER)
-            yield View(VIEW)
+            yield ComparisonView(VIEW)
         yield Footer()
 
     def on_mount(self) -> None:
@@ -124,10 +124,10 @@ class Place(Screen[None]):
             switcher.current = CHOOSER
             return
         chooser.fail("")
-        self.query_one(View).show(message.result)
+        self.query_one(ComparisonView).show(message.result)
         if switcher.current != VIEW:
             switcher.current = VIEW
-            self.query_one(View).begin()
+            self.query_one(ComparisonView).begin()
 
     # -- keys --------------------------------------------------------------------------------------------------
 
@@ -139,9 +139,9 @@ class Place(Screen[None]):
 
     def action_back(self) -> None:
         """Back to the comparison, where there is one."""
-        if self.query_one(View).comparison is not None:
+        if self.query_one(ComparisonView).comparison is not None:
             self.query_one("#compare", ContentSwitcher).current = VIEW
-            self.query_one(View).begin()
+            self.query_one(ComparisonView).begin()
 
     def action_keep(self) -> None:
         """Keep the present facts, to compare with them later."""
@@ -165,7 +165,7 @@ class Place(Screen[None]):
         self.app.notify(message.path, title="Kept, masked", markup=False)
 
 
-def _compared(choice: Choice, title: str, facts: Facts) -> Comparison | str:
+def _compared(choice: CompareChoice, title: str, facts: Facts) -> Comparison | str:
     """The comparison, or a sentence that says why there is none."""
     try:
         return compare(side(title, facts), choice.read())
@@ -175,10 +175,10 @@ def _compared(choice: Choice, title: str, facts: Facts) -> Comparison | str:
         return f"It could not be compared: {type(error).__name__}: {error}."
 
 
-def _kept(facts: Facts, web: bool) -> Place.Kept:
+def _kept(facts: Facts, web: bool) -> CompareScreen.Kept:
     try:
         if web:
-            return Place.Kept(keeping.name(), text=keeping.content(facts))
-        return Place.Kept(keeping.keep(facts, keeping.folder(os.environ)))
+            return CompareScreen.Kept(saved_facts.name(), text=saved_facts.content(facts))
+        return CompareScreen.Kept(saved_facts.keep(facts, saved_facts.folder(os.environ)))
     except Exception as error:  # the disk's, or a fault of ours
-        return Place.Kept("", getattr(error, "strerror", None) or f"{type(error).__name__}: {error}")
+        return CompareScreen.Kept("", getattr(error, "strerror", None) or f"{type(error).__name__}: {error}")

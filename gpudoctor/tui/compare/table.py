@@ -10,14 +10,14 @@ from textual.message import Message
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from gpudoctor.comparison import Comparison, Group, Row, State
-from gpudoctor.report.clean import clean
+from gpudoctor.comparison import Comparison, Difference, DifferenceGroup, DifferenceState
+from gpudoctor.report.sanitize import clean
 from gpudoctor.tui.compare.layout import GAP, Columns, Filter, cells, columns, grouped, summary
 
 MUTED, OPEN = "dim", "dim italic"  # no colours: the cursor has its own, on which they could not be read
 
 
-class Table(Vertical):
+class DifferenceTable(Vertical):
     """The rows, broken anew when the width changes."""
 
     DEFAULT_CSS = """
@@ -31,7 +31,7 @@ class Table(Vertical):
     class Opened(Message):
         """Somebody wants to see the whole values of a row."""
 
-        def __init__(self, row: Row) -> None:
+        def __init__(self, row: Difference) -> None:
             super().__init__()
             self.row = row
 
@@ -39,7 +39,7 @@ class Table(Vertical):
         super().__init__()
         self.comparison: Comparison | None = None
         self.wanted = Filter()
-        self._rows: list[Row | None] = []
+        self._rows: list[Difference | None] = []
 
     def compose(self) -> ComposeResult:
         """What came of it, the columns' titles, and the rows."""
@@ -48,7 +48,7 @@ class Table(Vertical):
         yield OptionList(compact=True)
 
     @property
-    def row(self) -> Row | None:
+    def row(self) -> Difference | None:
         """The row under the cursor."""
         at = self.query_one(OptionList).highlighted
         return self._rows[at] if at is not None and at < len(self._rows) else None
@@ -87,14 +87,14 @@ class Table(Vertical):
 
 
 def _titles(comparison: Comparison, wide: Columns) -> str:
-    title = Row(path="differs", group=Group.REST, here=comparison.here, there=comparison.there)
+    title = Difference(path="differs", group=DifferenceGroup.REST, here=comparison.here, there=comparison.there)
     return (" " * GAP).join(clean(cell) for cell in cells(title, wide))
 
 
-def _content(row: Row, wide: Columns) -> Content:
+def _content(row: Difference, wide: Columns) -> Content:
     """A row; what is unknown or absent looks so beside saying so."""
     path, here, there = cells(row, wide)
-    unknown = {State.UNKNOWN_HERE: "here", State.UNKNOWN_THERE: "there"}.get(row.state)
+    unknown = {DifferenceState.UNKNOWN_HERE: "here", DifferenceState.UNKNOWN_THERE: "there"}.get(row.state)
     return Content.assemble(
         path,
         " " * GAP,

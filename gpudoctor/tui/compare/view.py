@@ -10,12 +10,12 @@ from textual.containers import Vertical
 from textual.widgets import Input, OptionList
 
 from gpudoctor.comparison import Comparison
+from gpudoctor.tui.compare.full_values import Whole
 from gpudoctor.tui.compare.layout import Filter, whole
-from gpudoctor.tui.compare.table import Table
-from gpudoctor.tui.compare.whole import Whole
+from gpudoctor.tui.compare.table import DifferenceTable
 
 
-class View(Vertical):
+class ComparisonView(Vertical):
     """The table and a search below it."""
 
     DEFAULT_CSS = """
@@ -38,7 +38,7 @@ class View(Vertical):
 
     def compose(self) -> ComposeResult:
         """The table and the search."""
-        yield Table()
+        yield DifferenceTable()
         yield Input(placeholder="Search paths and values", compact=True)
 
     def show(self, comparison: Comparison) -> None:
@@ -51,7 +51,7 @@ class View(Vertical):
         self.query_one(OptionList).focus()
 
     def _draw(self) -> None:
-        self.query_one(Table).show(self.comparison, self.wanted)
+        self.query_one(DifferenceTable).show(self.comparison, self.wanted)
 
     def action_search(self) -> None:
         """Open the search."""
@@ -85,14 +85,14 @@ class View(Vertical):
         self.wanted = self.wanted._replace(unknown=not self.wanted.unknown)
         self._draw()
 
-    def on_table_opened(self, message: Table.Opened) -> None:
+    def on_table_opened(self, message: DifferenceTable.Opened) -> None:
         """Show the whole values."""
         if self.comparison is not None:
             self.app.push_screen(Whole(message.row, self.comparison.here, self.comparison.there))
 
     def action_copy(self) -> None:
         """Copy the row under the cursor."""
-        row = self.query_one(Table).row
+        row = self.query_one(DifferenceTable).row
         if row is not None and self.comparison is not None:
             self.app.copy_to_clipboard(whole(row, self.comparison.here, self.comparison.there))
             self.app.notify(row.path, title="Copied", markup=False)

@@ -6,8 +6,8 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 
-from gpudoctor.report.clean import clean
-from gpudoctor.tui.diagnosis.page import Command
+from gpudoctor.report.sanitize import clean
+from gpudoctor.tui.diagnosis.page import PageCommand
 
 
 def place(environment: Mapping[str, str]) -> str:
@@ -19,7 +19,7 @@ def place(environment: Mapping[str, str]) -> str:
     return os.path.join(state, "gpudoctor", "commands.sh")
 
 
-def kept(commands: Sequence[Command], machine: str, when: str = "") -> str:
+def kept(commands: Sequence[PageCommand], machine: str, when: str = "") -> str:
     """The lines for the file: what it is for as a comment, then each command.
 
     Args:

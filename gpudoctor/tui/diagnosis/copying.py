@@ -9,10 +9,10 @@ from typing import Any
 from textual.app import App
 
 from gpudoctor.tui.diagnosis import commands
-from gpudoctor.tui.diagnosis.page import Command
+from gpudoctor.tui.diagnosis.page import PageCommand
 
 
-def copy(app: App[Any], chosen: Sequence[Command], machine: str) -> None:
+def copy(app: App[Any], chosen: Sequence[PageCommand], machine: str) -> None:
     """Copy commands of one fix.
 
     Args:

@@ -13,8 +13,8 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Static
 
-from gpudoctor.tui.diagnosis.lines import INDENT, Line
-from gpudoctor.tui.diagnosis.page import Command, Page
+from gpudoctor.tui.diagnosis.lines import INDENT, DetailLine
+from gpudoctor.tui.diagnosis.page import Page, PageCommand
 from gpudoctor.tui.diagnosis.styled import style, styled
 
 Maker = Callable[[int], Page]
@@ -56,7 +56,7 @@ class FindingDetail(VerticalScroll):
         yield Static(markup=False)
 
     @property
-    def command(self) -> Command | None:
+    def command(self) -> PageCommand | None:
         """The chosen command."""
         return self.page.commands[self.chosen] if self.page.commands else None
 
@@ -84,7 +84,7 @@ class FindingDetail(VerticalScroll):
         lines = [self._line(line) for line in self.page.lines]
         self.query_one(Static).update(Content("\n").join(lines))
 
-    def _line(self, line: Line) -> Content:
+    def _line(self, line: DetailLine) -> Content:
         if line.command is None:
             return styled([(f"{line.label:<{INDENT}}", line.look), (line.text, line.style)])
         here = line.command == self.chosen

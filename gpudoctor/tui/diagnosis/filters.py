@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from gpudoctor.tui.diagnosis.items import WORDS
-from gpudoctor.tui.diagnosis.view import View
+from gpudoctor.tui.diagnosis.view import FindingFilter
 from gpudoctor.tui.switches import SearchField, Switch, SwitchBar
 
 
-def switches(view: View) -> list[Switch]:
+def switches(view: FindingFilter) -> list[Switch]:
     """What can be changed."""
     return [
         Switch("f", "status", f"status {WORDS[view.status]}" if view.status else "status", bool(view.status)),
@@ -25,7 +25,7 @@ class FindingFilters(SwitchBar):
     def __init__(self) -> None:
         super().__init__(markup=False, id="filters")
 
-    def show(self, view: View) -> None:
+    def show(self, view: FindingFilter) -> None:
         """Say what is shown."""
         leave = [Switch("esc", "leave", "show all", False)] if view.narrowed else []
         self.tell([*switches(view), *leave])

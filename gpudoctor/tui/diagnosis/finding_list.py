@@ -17,8 +17,8 @@ from gpudoctor.tui.diagnosis.items import OTHERS, WORDS, Item
 from gpudoctor.tui.diagnosis.lines import INDENT, folded
 from gpudoctor.tui.diagnosis.page import STYLES
 from gpudoctor.tui.diagnosis.styled import style, styled
-from gpudoctor.tui.diagnosis.view import Heading, Row, View
-from gpudoctor.tui.rows import RowList
+from gpudoctor.tui.diagnosis.view import FindingFilter, Heading, Row
+from gpudoctor.tui.row_list import RowList
 
 Shown = tuple[tuple[Row, ...], frozenset[str], Mapping[str, str], int]
 
@@ -52,7 +52,7 @@ class FindingList(RowList):
         super().__init__(id="findings", markup=False)
         self._shown: Shown | None = None
         self._rows: tuple[Row, ...] = ()
-        self._view, self._marks = View(), dict[str, str]()
+        self._view, self._marks = FindingFilter(), dict[str, str]()
 
     @property
     def item(self) -> Item | None:
@@ -60,7 +60,7 @@ class FindingList(RowList):
         row = self._rows[self.highlighted] if self.highlighted is not None else None
         return row if isinstance(row, Item) else None
 
-    def show(self, rows: Sequence[Row], view: View, marks: Mapping[str, str], key: str | None) -> None:
+    def show(self, rows: Sequence[Row], view: FindingFilter, marks: Mapping[str, str], key: str | None) -> None:
         """Show these rows, and select the one of this key, or the nearest.
 
         Args:

@@ -65,7 +65,7 @@ class Item(msgspec.Struct, frozen=True, kw_only=True):
         return ", ".join(self.subjects)
 
 
-class Group(msgspec.Struct, frozen=True):
+class ItemGroup(msgspec.Struct, frozen=True):
     """A root cause with its consequences, or a single line of another kind."""
 
     root: Item
@@ -74,7 +74,7 @@ class Group(msgspec.Struct, frozen=True):
 
 def groups(
     report: Report | None, verdicts: Iterable[Any] = (), renewed: Mapping[str, FindingEntry] | None = None
-) -> list[Group]:
+) -> list[ItemGroup]:
     """Everything that the list can show, in its order.
 
     Args:
@@ -87,13 +87,13 @@ def groups(
     return [*_findings(report.findings, renewed or {}), *_unknown(report.unknown), *_quiet(tuple(verdicts))]
 
 
-def _findings(entries: Sequence[FindingEntry], renewed: Mapping[str, FindingEntry]) -> Iterator[Group]:
+def _findings(entries: Sequence[FindingEntry], renewed: Mapping[str, FindingEntry]) -> Iterator[ItemGroup]:
     for key, entry in zip(_keys(f"{e.check} {e.subject}" for e in entries), entries, strict=True):
         told = renewed.get(key, entry)
         root = Item(
             key=key, status=told.status, title=told.title, check=told.check, subjects=(told.subject,), finding=told
         )
-        yield Group(root, tuple(_consequences(key, told)))
+        yield ItemGroup(root, tuple(_consequences(key, told)))
 
 
 def _consequences(key: str, entry: FindingEntry) -> Iterator[Item]:
@@ -114,15 +114,17 @@ def _consequences(key: str, entry: FindingEntry) -> Iterator[Item]:
         )
 
 
-def _unknown(entries: Sequence[UnknownEntry]) -> Iterator[Group]:
+def _unknown(entries: Sequence[UnknownEntry]) -> Iterator[ItemGroup]:
     ordered = sorted(entries, key=lambda e: not e.broken)
     for key, one in zip(_keys(f"? {e.check} {e.subject}" for e in ordered), ordered, strict=True):
         title = f"The probe of {one.subject}" if one.check == "probe" else one.check
         status = "broken" if one.broken else "unknown"
-        yield Group(Item(key=key, status=status, title=title, check=one.check, subjects=(one.subject,), says=one.why))
+        yield ItemGroup(
+            Item(key=key, status=status, title=title, check=one.check, subjects=(one.subject,), says=one.why)
+        )
 
 
-def _quiet(verdicts: tuple[Any, ...]) -> Iterator[Group]:
+def _quiet(verdicts: tuple[Any, ...]) -> Iterator[ItemGroup]:
     """The checks that passed on each of their subjects, then those that had none."""
     by_check: dict[str, list[Any]] = {}
     for verdict in verdicts:
@@ -131,7 +133,7 @@ def _quiet(verdicts: tuple[Any, ...]) -> Iterator[Group]:
         for id_, ones in by_check.items():
             outcomes = {str(one.outcome) for one in ones}
             if outcomes <= {"pass", "skipped"} and (wanted in outcomes) and (wanted == "pass" or len(outcomes) == 1):
-                yield Group(_quiet_item(id_, wanted, ones))
+                yield ItemGroup(_quiet_item(id_, wanted, ones))
 
 
 def _quiet_item(id_: str, status: str, verdicts: list[Any]) -> Item:

@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 from rich.cells import cell_len, chop_cells
 
-from gpudoctor.report.clean import clean
+from gpudoctor.report.sanitize import clean
 
 INDENT = 8
 
 
-class Line(NamedTuple):
+class DetailLine(NamedTuple):
     """One line on the screen.
 
     Attributes:
@@ -43,17 +43,17 @@ def folded(text: str, width: int) -> list[str]:
     return lines
 
 
-def hanging(label: str, text: str, width: int, style: str = "", command: int | None = None) -> list[Line]:
+def hanging(label: str, text: str, width: int, style: str = "", command: int | None = None) -> list[DetailLine]:
     """A text beside its label, at most `width` columns with it."""
     parts = folded(text, width - INDENT)
-    return [Line(label if number == 0 else "", part, style, command) for number, part in enumerate(parts)]
+    return [DetailLine(label if number == 0 else "", part, style, command) for number, part in enumerate(parts)]
 
 
-def typed(label: str, command: str, width: int, number: int) -> list[Line]:
+def typed(label: str, command: str, width: int, number: int) -> list[DetailLine]:
     """A command, cut where the screen ends and nowhere else: blanks in it mean something."""
     parts = [
         part
         for line in clean(command).expandtabs(4).splitlines() or [""]
         for part in chop_cells(line, max(8, width - INDENT)) or [""]
     ]
-    return [Line(label if place == 0 else "", part, "command", number) for place, part in enumerate(parts)]
+    return [DetailLine(label if place == 0 else "", part, "command", number) for place, part in enumerate(parts)]

@@ -6,16 +6,16 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from gpudoctor.report import fixes
-from gpudoctor.report.clean import clean
 from gpudoctor.report.model import FindingEntry, FixEntry, Report
+from gpudoctor.report.sanitize import clean
 from gpudoctor.tui.diagnosis.items import WORDS, Item
-from gpudoctor.tui.diagnosis.lines import Line, hanging, typed
+from gpudoctor.tui.diagnosis.lines import DetailLine, hanging, typed
 
-BLANK = Line("", "")
+BLANK = DetailLine("", "")
 STYLES = {"fail": "fail", "warn": "warn", "advice": "advice", "pass": "pass", "unknown": "warn", "broken": "fail"}
 
 
-class Command(NamedTuple):
+class PageCommand(NamedTuple):
     """A command that can be copied.
 
     Attributes:
@@ -36,28 +36,28 @@ class Command(NamedTuple):
 class Page(NamedTuple):
     """The detail of one item."""
 
-    lines: tuple[Line, ...] = ()
-    commands: tuple[Command, ...] = ()
+    lines: tuple[DetailLine, ...] = ()
+    commands: tuple[PageCommand, ...] = ()
 
 
-def headline(label: str, text: str, width: int, status: str) -> list[Line]:
+def headline(label: str, text: str, width: int, status: str) -> list[DetailLine]:
     """The first lines of a page, their label in the colour of the status like the rest."""
     look = f"heading {STYLES.get(status, 'dim')}"
     return [line._replace(look=look) for line in hanging(label, text, width, look)]
 
 
-def commands_of(entry: FindingEntry) -> tuple[Command, ...]:
+def commands_of(entry: FindingEntry) -> tuple[PageCommand, ...]:
     """All commands of a finding in the order in which they are shown."""
     return commands_of_fixes(entry.fixes, entry.check)
 
 
-def commands_of_fixes(several: Sequence[FixEntry], check: str) -> tuple[Command, ...]:
+def commands_of_fixes(several: Sequence[FixEntry], check: str) -> tuple[PageCommand, ...]:
     """All commands of some fixes for what a check found."""
     found = []
     for number, one in enumerate(several):
-        found += [Command(clean(text), number, one.says, check) for text in one.commands]
+        found += [PageCommand(clean(text), number, one.says, check) for text in one.commands]
         if one.verify:
-            found.append(Command(clean(one.verify), number, one.says, check, verifies=True))
+            found.append(PageCommand(clean(one.verify), number, one.says, check, verifies=True))
     return tuple(found)
 
 
@@ -76,7 +76,7 @@ def page(item: Item, width: int, remark: str = "") -> Page:
     return Page(tuple(_finding(item.finding, width, remark)), commands_of(item.finding))
 
 
-def _finding(entry: FindingEntry, width: int, remark: str) -> Iterator[Line]:
+def _finding(entry: FindingEntry, width: int, remark: str) -> Iterator[DetailLine]:
     yield from headline(WORDS[entry.status], entry.title, width, entry.status)
     if remark:
         yield from hanging("again", remark, width, "heading")
@@ -93,7 +93,7 @@ def _finding(entry: FindingEntry, width: int, remark: str) -> Iterator[Line]:
     yield from _rest(entry, width)
 
 
-def fix(one: FixEntry, label: str, width: int, first: int) -> Iterator[Line]:
+def fix(one: FixEntry, label: str, width: int, first: int) -> Iterator[DetailLine]:
     """The lines of a fix.
 
     Args:
@@ -121,7 +121,7 @@ def notes(fix: FixEntry) -> list[str]:
     return ["; ".join(parts), *undo] if parts else undo
 
 
-def _rest(entry: FindingEntry, width: int) -> Iterator[Line]:
+def _rest(entry: FindingEntry, width: int) -> Iterator[DetailLine]:
     """What follows, what was ruled out, where it stands."""
     yield BLANK
     said: dict[str, int] = {}
@@ -138,7 +138,7 @@ def _rest(entry: FindingEntry, width: int) -> Iterator[Line]:
     yield from hanging("id", entry.check, width, "dim")
 
 
-def _consequence(item: Item, cause: FindingEntry, width: int) -> Iterator[Line]:
+def _consequence(item: Item, cause: FindingEntry, width: int) -> Iterator[DetailLine]:
     yield from headline("so", item.title, width, item.status)
     yield BLANK
     yield from hanging("why", f"It follows from: {cause.title}. Mend that first.", width)
@@ -146,7 +146,7 @@ def _consequence(item: Item, cause: FindingEntry, width: int) -> Iterator[Line]:
     yield from hanging("id", item.check, width, "dim")
 
 
-def _quiet(item: Item, width: int) -> Iterator[Line]:
+def _quiet(item: Item, width: int) -> Iterator[DetailLine]:
     if item.status == "pass":
         yield from headline(WORDS["pass"], f"Looked for, and not found: {item.title}", width, item.status)
     elif item.status == "skipped":
@@ -168,7 +168,9 @@ def nothing(report: Report | None, running: bool, error: str | None, width: int,
     return Page(tuple(_nothing(report, running, error, width, held_back)))
 
 
-def _nothing(report: Report | None, running: bool, error: str | None, width: int, held_back: bool) -> Iterator[Line]:
+def _nothing(
+    report: Report | None, running: bool, error: str | None, width: int, held_back: bool
+) -> Iterator[DetailLine]:
     if error:
         yield from headline(
             "broken", "The examination itself failed, which is a fault of gpudoctor's.", width, "broken"
@@ -189,7 +191,7 @@ SAYS = {
 }
 
 
-def _proven(report: Report, width: int) -> Iterator[Line]:
+def _proven(report: Report, width: int) -> Iterator[DetailLine]:
     """What is known to be well, and how to know more."""
     word = {"pass": "PASS", "warn": "WARN", "fail": "FAIL", "no-gpu": "NO GPU"}.get(report.status, "OPEN")
     says = SAYS.get(report.status, SAYS["incomplete"])
@@ -206,7 +208,7 @@ def _proven(report: Report, width: int) -> Iterator[Line]:
     yield from _key("3", smoke, "app.go('smoke')", width)
 
 
-def _key(key: str, does: str, action: str, width: int) -> Iterator[Line]:
+def _key(key: str, does: str, action: str, width: int) -> Iterator[DetailLine]:
     """A key and what it does, which a click does too."""
     for line in hanging(key, does, width):
         yield line._replace(press=action)

@@ -14,16 +14,16 @@ from textual.screen import Screen
 from textual.widgets import Input, Static
 
 from gpudoctor.report.model import FindingEntry
-from gpudoctor.tui.diagnosis import progress, trial
+from gpudoctor.tui.diagnosis import progress, recheck
 from gpudoctor.tui.diagnosis.copying import copy
 from gpudoctor.tui.diagnosis.detail import FindingDetail
 from gpudoctor.tui.diagnosis.filters import FindingFilters, FindingSearch
 from gpudoctor.tui.diagnosis.finding_list import FindingList
-from gpudoctor.tui.diagnosis.items import Group, groups
+from gpudoctor.tui.diagnosis.items import ItemGroup, groups
 from gpudoctor.tui.diagnosis.page import nothing, page
+from gpudoctor.tui.diagnosis.recheck_runner import Trials
 from gpudoctor.tui.diagnosis.styled import styled
-from gpudoctor.tui.diagnosis.trying import Trials
-from gpudoctor.tui.diagnosis.view import View, next_area, next_status, rows
+from gpudoctor.tui.diagnosis.view import FindingFilter, next_area, next_status, rows
 from gpudoctor.tui.footer import Footer
 from gpudoctor.tui.header import Header
 from gpudoctor.tui.session import Session
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from gpudoctor.tui.app import Doctor
 
 
-class Place(Screen[None]):
+class DiagnosisScreen(Screen[None]):
     """The screen."""
 
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]  # noqa: RUF012 - typed by Screen
@@ -69,7 +69,7 @@ class Place(Screen[None]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._view, self._groups, self._begun = View(), list[Group](), time.monotonic()
+        self._view, self._groups, self._begun = FindingFilter(), list[ItemGroup](), time.monotonic()
         self._touched = False
         self._trials = Trials(lambda: self.refresh_from(self.session))
 
@@ -122,7 +122,7 @@ class Place(Screen[None]):
         """The findings that were tried again, as they are told now."""
         roots = {group.root.key: group.root.finding for group in groups(session.report)}
         done = self._trials.done
-        return {key: trial.renewed(old, done[key]) for key, old in roots.items() if old and key in done}
+        return {key: recheck.renewed(old, done[key]) for key, old in roots.items() if old and key in done}
 
     def _tell_state(self) -> None:
         session, width = self.session, max(20, self.size.width - 2)
@@ -174,7 +174,7 @@ class Place(Screen[None]):
             return self._view.narrowed or not isinstance(self.focused, FindingList)
         return super().check_action(action, parameters)
 
-    def _look(self, view: View, key: str | None = None) -> None:
+    def _look(self, view: FindingFilter, key: str | None = None) -> None:
         if view.narrowed != self._view.narrowed:
             self.refresh_bindings()
         self._view, self._touched = view, True
@@ -186,7 +186,7 @@ class Place(Screen[None]):
         Args:
             key: of its line (gpudoctor.tui.diagnosis.items): check and subject.
         """
-        self._look(View(unfolded=self._view.unfolded), key)
+        self._look(FindingFilter(unfolded=self._view.unfolded), key)
         self.query_one(FindingList).focus()
 
     # -- what the list and the detail tell -----------------------------------------------------------------

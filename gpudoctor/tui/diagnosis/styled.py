@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from textual.content import Content
 
-from gpudoctor.report.clean import clean
+from gpudoctor.report.sanitize import clean
 
 STYLES = {
     "fail": "$text-error",

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from gpudoctor.tui.diagnosis.items import FINDINGS, GROUPS, OTHERS, Group, Item
+from gpudoctor.tui.diagnosis.items import FINDINGS, GROUPS, OTHERS, Item, ItemGroup
 
 
-class View(msgspec.Struct, frozen=True, kw_only=True):
+class FindingFilter(msgspec.Struct, frozen=True, kw_only=True):
     """What somebody wants to see.
 
     Attributes:
@@ -31,7 +31,7 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
         """Whether anything is held back by a filter."""
         return bool(self.text or self.status or self.area)
 
-    def toggled(self, key: str) -> View:
+    def toggled(self, key: str) -> FindingFilter:
         """The view with one finding folded that was unfolded, or the other way."""
         return msgspec.structs.replace(self, unfolded=self.unfolded ^ {key})
 
@@ -45,7 +45,7 @@ class Heading(msgspec.Struct, frozen=True):
 Row = Item | Heading
 
 
-def rows(groups: Sequence[Group], view: View) -> list[Row]:
+def rows(groups: Sequence[ItemGroup], view: FindingFilter) -> list[Row]:
     """The lines to show."""
     shown: list[Row] = []
     last = ""
@@ -61,11 +61,11 @@ def rows(groups: Sequence[Group], view: View) -> list[Row]:
     return shown
 
 
-def _count(groups: Sequence[Group], kind: str, view: View) -> int:
+def _count(groups: Sequence[ItemGroup], kind: str, view: FindingFilter) -> int:
     return sum(group.root.status == kind and _fits(group.root, view) for group in groups)
 
 
-def _lines(group: Group, view: View) -> Iterator[Item]:
+def _lines(group: ItemGroup, view: FindingFilter) -> Iterator[Item]:
     """The root, where it or what follows from it fits, and the consequences that are unfolded or searched for."""
     fits = _fits(group.root, view)
     below = [one for one in group.consequences if _fits(one, view)]
@@ -78,7 +78,7 @@ def _lines(group: Group, view: View) -> Iterator[Item]:
         yield from below
 
 
-def _fits(item: Item, view: View) -> bool:
+def _fits(item: Item, view: FindingFilter) -> bool:
     if (view.status and item.status != view.status) or (view.area and item.area != view.area):
         return False
     return not view.text or view.text.casefold() in _words(item)
@@ -94,18 +94,18 @@ def _words(item: Item) -> str:
     return "\n".join(parts).casefold()
 
 
-def next_status(groups: Sequence[Group], view: View) -> str:
+def next_status(groups: Sequence[ItemGroup], view: FindingFilter) -> str:
     """The status that the key for it chooses next; empty: each."""
     there = {item.status for item in _reachable(groups, view)}
     return _next([status for status in (*FINDINGS, *OTHERS) if status in there], view.status)
 
 
-def next_area(groups: Sequence[Group], view: View) -> str:
+def next_area(groups: Sequence[ItemGroup], view: FindingFilter) -> str:
     """The area that the key for it chooses next; empty: each."""
     return _next(list(dict.fromkeys(item.area for item in _reachable(groups, view))), view.area)
 
 
-def _reachable(groups: Sequence[Group], view: View) -> Iterator[Item]:
+def _reachable(groups: Sequence[ItemGroup], view: FindingFilter) -> Iterator[Item]:
     for group in groups:
         if view.others or group.root.status in FINDINGS:
             yield group.root

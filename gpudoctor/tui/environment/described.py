@@ -5,22 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from gpudoctor.facts import Framework, Live, Python
+from gpudoctor.facts import Framework, LiveFramework, Python
 from gpudoctor.maybe import Unknown, text_of
-from gpudoctor.subjects import framework_name
+from gpudoctor.targets import framework_name
 from gpudoctor.tui.environment.libraries import Linked, besides, linked
-from gpudoctor.tui.environment.lines import Line
+from gpudoctor.tui.environment.lines import LabeledLine
 
-GAP = Line("", "")
+GAP = LabeledLine("", "")
 
 
-def described(python: Python) -> list[Line]:
+def described(python: Python) -> list[LabeledLine]:
     """All lines about an examined interpreter."""
-    lines = [Line("", python.path, "heading"), *_interpreter(python)]
+    lines = [LabeledLine("", python.path, "heading"), *_interpreter(python)]
     for framework in python.frameworks:
         lines += [GAP, *of_framework(framework)]
     if not python.frameworks and python.error is None:
-        lines += [GAP, Line("", "No framework of PyTorch, TensorFlow, CuPy, JAX, ONNX Runtime is installed in it.")]
+        lines += [
+            GAP,
+            LabeledLine("", "No framework of PyTorch, TensorFlow, CuPy, JAX, ONNX Runtime is installed in it."),
+        ]
     return lines
 
 
@@ -33,27 +36,27 @@ def word(value: Any) -> str:
     return "none" if value is None else str(value)
 
 
-def told(label: str, value: Any, style: str = "") -> Line:
+def told(label: str, value: Any, style: str = "") -> LabeledLine:
     """A fact with its label."""
-    return Line(label, word(value), "warn" if isinstance(value, Unknown) else style)
+    return LabeledLine(label, word(value), "warn" if isinstance(value, Unknown) else style)
 
 
-def _interpreter(python: Python) -> Iterator[Line]:
+def _interpreter(python: Python) -> Iterator[LabeledLine]:
     if python.error is not None:
-        yield Line("error", python.error, "fail")
+        yield LabeledLine("error", python.error, "fail")
         return
     parts = [python.implementation, python.version, python.kind, python.manager]
     words = [str(part) for part in parts[:3] if isinstance(part, str)]
     if isinstance(python.manager, str):
         words.append(f"{python.manager} installs")
-    yield Line("Python", ", ".join(words))
-    yield from (Line("chosen by", python.why) for _ in [0] if python.why not in ("", "--python"))
+    yield LabeledLine("Python", ", ".join(words))
+    yield from (LabeledLine("chosen by", python.why) for _ in [0] if python.why not in ("", "--python"))
     yield told("packages in", python.site_packages)
-    yield from (Line("hides", _hidden(s.module, s.wins, s.because), "warn") for s in python.shadows[:5])
-    yield from (Line("remains", f"{r.path}: {r.why}", "warn") for r in python.remnants[:5])
+    yield from (LabeledLine("hides", _hidden(s.module, s.wins, s.because), "warn") for s in python.shadows[:5])
+    yield from (LabeledLine("remains", f"{r.path}: {r.why}", "warn") for r in python.remnants[:5])
     for one in python.unmet[:5]:
         found = f"has {one.found}" if one.found else "has none"
-        yield Line("unmet", f"{one.package} {one.version} requires {one.requires}, and {found}", "warn")
+        yield LabeledLine("unmet", f"{one.package} {one.version} requires {one.requires}, and {found}", "warn")
 
 
 def _hidden(module: str, wins: str, because: str) -> str:
@@ -63,27 +66,27 @@ def _hidden(module: str, wins: str, because: str) -> str:
 # -- a framework ---------------------------------------------------------------------------------------------
 
 
-def of_framework(framework: Framework) -> list[Line]:
+def of_framework(framework: Framework) -> list[LabeledLine]:
     """All lines about one framework."""
     return [
-        Line("", framework_name(framework), "heading"),
+        LabeledLine("", framework_name(framework), "heading"),
         *_built(framework),
         *(
             _ran(framework, framework.live)
             if framework.live
-            else [Line("sees", "not asked: it was not imported", "dim")]
+            else [LabeledLine("sees", "not asked: it was not imported", "dim")]
         ),
         *_libraries(framework),
     ]
 
 
-def _built(framework: Framework) -> Iterator[Line]:
+def _built(framework: Framework) -> Iterator[LabeledLine]:
     parts = [f"CUDA {framework.cuda}"] if isinstance(framework.cuda, str) else []
     parts += [f"ROCm {framework.hip}"] if isinstance(framework.hip, str) else []
     parts += [f"cuDNN {framework.cudnn}"] if isinstance(framework.cudnn, str) else []
     if parts or not isinstance(framework.variant, Unknown):
         name = text_of(framework.variant)
-        yield Line("built for", ", ".join(parts) or {"cpu": "the CPU only"}.get(name, name))
+        yield LabeledLine("built for", ", ".join(parts) or {"cpu": "the CPU only"}.get(name, name))
     else:
         yield told("built for", framework.variant)
     if framework.archs != ():
@@ -92,70 +95,70 @@ def _built(framework: Framework) -> Iterator[Line]:
         yield told("truly holds", framework.kernels)
     for label, value in (("plugin", framework.plugin), ("its version", framework.plugin_version)):
         if isinstance(value, str):
-            yield Line(label, value)
+            yield LabeledLine(label, value)
     if isinstance(framework.backend_version, str):
-        yield Line("jaxlib", framework.backend_version)
-    yield from (Line("also there", f"{name} {version}", "warn") for name, version in framework.others)
+        yield LabeledLine("jaxlib", framework.backend_version)
+    yield from (LabeledLine("also there", f"{name} {version}", "warn") for name, version in framework.others)
     if framework.location is not None:
-        yield Line("lies in", framework.location)
+        yield LabeledLine("lies in", framework.location)
 
 
-def _ran(framework: Framework, live: Live) -> Iterator[Line]:
+def _ran(framework: Framework, live: LiveFramework) -> Iterator[LabeledLine]:
     yield _imported(live)
     if live.import_error is None:
         yield _sees(framework, live)
     if isinstance(live.error, str):
-        yield Line("refuses", live.error, "" if framework.variant == "cpu" else "fail")
+        yield LabeledLine("refuses", live.error, "" if framework.variant == "cpu" else "fail")
     for label, value in (("cuDNN loaded", live.cudnn), ("takes CUDA in", live.cuda_path), ("NVRTC", live.nvrtc)):
         if isinstance(value, str):
-            yield Line(label, value)
+            yield LabeledLine(label, value)
     for label, error in (("cuDNN", live.cudnn_error), ("NVRTC", live.nvrtc_error)):
         if error is not None:
-            yield Line(label, error, "fail")
+            yield LabeledLine(label, error, "fail")
     if isinstance(live.providers, tuple):
         yield told("providers", live.providers)
-    yield from (Line("warns", text, "warn") for text in live.warnings[:3])
+    yield from (LabeledLine("warns", text, "warn") for text in live.warnings[:3])
 
 
-def _imported(live: Live) -> Line:
+def _imported(live: LiveFramework) -> LabeledLine:
     if live.import_error is not None:
-        return Line("import", live.import_error, "fail")
+        return LabeledLine("import", live.import_error, "fail")
     if live.died is not None:
-        return Line("import", f"ended by {live.died} in the stage {live.stage}", "fail")
+        return LabeledLine("import", f"ended by {live.died} in the stage {live.stage}", "fail")
     if live.hung:
-        return Line("import", f"did not answer any more in the stage {live.stage}", "fail")
+        return LabeledLine("import", f"did not answer any more in the stage {live.stage}", "fail")
     seconds = "" if live.import_seconds is None else f"in {live.import_seconds:.2g} s"
-    return Line("import", f"works {seconds}".strip())
+    return LabeledLine("import", f"works {seconds}".strip())
 
 
-def _sees(framework: Framework, live: Live) -> Line:
+def _sees(framework: Framework, live: LiveFramework) -> LabeledLine:
     if isinstance(live.count, Unknown):
         return told("sees", live.count)
     if live.count == 0 or live.available is False:
-        return Line("sees", "no GPU", "dim" if framework.variant == "cpu" else "fail")
+        return LabeledLine("sees", "no GPU", "dim" if framework.variant == "cpu" else "fail")
     names = [word(device.name) for device in live.devices] if isinstance(live.devices, tuple) else []
     counted = ", ".join(f"{names.count(n)} x {n}" if names.count(n) > 1 else n for n in dict.fromkeys(names))
     several = "" if live.count == 1 else "s"
-    return Line("sees", f"{live.count} GPU{several}" + (f": {counted}" if counted else ""), "pass")
+    return LabeledLine("sees", f"{live.count} GPU{several}" + (f": {counted}" if counted else ""), "pass")
 
 
-def _libraries(framework: Framework) -> Iterator[Line]:
+def _libraries(framework: Framework) -> Iterator[LabeledLine]:
     found, more = linked(framework), besides(framework)
     if isinstance(framework.needs, Unknown):
         yield told("libraries", framework.needs)
     if found:
-        yield Line("", "Libraries that it needs, and where they come from", "dim")
+        yield LabeledLine("", "Libraries that it needs, and where they come from", "dim")
     for one in found:
         yield from _library(one)
     if more:
-        yield Line("", "Also loaded" if found else "Loaded libraries", "dim")
-    yield from (Line("", f"  {path}") for path in more)
+        yield LabeledLine("", "Also loaded" if found else "Loaded libraries", "dim")
+    yield from (LabeledLine("", f"  {path}") for path in more)
 
 
-def _library(one: Linked) -> Iterator[Line]:
-    yield Line(one.need.soname, one.says, "fail" if one.need.path is None else "")
+def _library(one: Linked) -> Iterator[LabeledLine]:
+    yield LabeledLine(one.need.soname, one.says, "fail" if one.need.path is None else "")
     if one.need.path is not None:
-        yield Line("  wins", one.need.path)
+        yield LabeledLine("  wins", one.need.path)
     if one.loaded is not None and not one.agrees:
-        yield Line("  but loaded", one.loaded, "warn")
-    yield from (Line("  loses", path, "dim") for path in one.need.copies)
+        yield LabeledLine("  but loaded", one.loaded, "warn")
+    yield from (LabeledLine("  loses", path, "dim") for path in one.need.copies)

@@ -10,7 +10,7 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
-from gpudoctor.tui.environment.lines import Line, Row, laid_out
+from gpudoctor.tui.environment.lines import LabeledLine, ScreenRow, laid_out
 
 STYLES = {
     "heading": "bold",
@@ -22,7 +22,7 @@ STYLES = {
 }
 
 
-class Detail(VerticalScroll):
+class EnvironmentDetail(VerticalScroll):
     """Lines that are broken anew when the width changes."""
 
     DEFAULT_CSS = """
@@ -32,14 +32,14 @@ class Detail(VerticalScroll):
 
     def __init__(self) -> None:
         super().__init__()
-        self.lines: Sequence[Line] = ()
-        self._drawn: tuple[Sequence[Line], int] = ((), 0)
+        self.lines: Sequence[LabeledLine] = ()
+        self._drawn: tuple[Sequence[LabeledLine], int] = ((), 0)
 
     def compose(self) -> ComposeResult:
         """One text."""
         yield Static(markup=False)
 
-    def show(self, lines: Sequence[Line]) -> None:
+    def show(self, lines: Sequence[LabeledLine]) -> None:
         """Show these, from the top where they are others."""
         if list(lines) != list(self.lines):
             self.lines = lines
@@ -57,7 +57,7 @@ class Detail(VerticalScroll):
             self.query_one(Static).update(content(laid_out(self.lines, width)))
 
 
-def content(rows: Iterable[Row]) -> Content:
+def content(rows: Iterable[ScreenRow]) -> Content:
     """The rows with their styles; nothing in them is taken for markup."""
     return Content("\n").join(
         Content.assemble((row.label, "$text-primary"), (row.text, STYLES[row.style])) for row in rows

@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 
-from gpudoctor.comparison.words import counted, is_unknown, text
+from gpudoctor.comparison.value_text import counted, is_unknown, text
 from gpudoctor.facts import Facts
-from gpudoctor.report.clean import clean
+from gpudoctor.report.sanitize import clean
 
 Place = tuple[str | int, ...]
 LONGEST = 300  # characters of a value on its row: a stderr of pages belongs to the whole value

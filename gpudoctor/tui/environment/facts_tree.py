@@ -9,8 +9,8 @@ from rich.text import Text
 from textual.widgets import Tree
 from textual.widgets.tree import TreeNode
 
-from gpudoctor.comparison.words import is_unknown
-from gpudoctor.report.clean import clean
+from gpudoctor.comparison.value_text import is_unknown
+from gpudoctor.report.sanitize import clean
 from gpudoctor.tui.environment.facts_model import Place, at, children, value_of
 
 Node = TreeNode[Place]

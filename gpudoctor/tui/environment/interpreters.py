@@ -12,7 +12,7 @@ from gpudoctor.maybe import text_of
 GENERIC = (".venv", "venv", "env", ".env")  # they say nothing without the folder that holds them
 
 
-class Entry(NamedTuple):
+class InterpreterEntry(NamedTuple):
     """One interpreter in the list.
 
     Attributes:
@@ -53,7 +53,7 @@ class Entry(NamedTuple):
 
 def entries(
     facts: Facts | None, found: Iterable[tuple[str, str]], picked: Sequence[str] = (), running: bool = False
-) -> list[Entry]:
+) -> list[InterpreterEntry]:
     """All interpreters, the examined ones first.
 
     Args:
@@ -64,16 +64,18 @@ def entries(
     """
     examined = {python.path: python for python in facts.pythons} if facts else {}
     kinds = dict(found)
-    listed = [Entry(p.path, kind_of(p), _state(p.path, picked, running, "examined"), p) for p in examined.values()]
+    listed = [
+        InterpreterEntry(p.path, kind_of(p), _state(p.path, picked, running, "examined"), p) for p in examined.values()
+    ]
     asked = [path for path in picked if running and path not in examined]
-    listed += [Entry(path, kinds.get(path, ""), "examining") for path in asked]
+    listed += [InterpreterEntry(path, kinds.get(path, ""), "examining") for path in asked]
     same = {_prefix(entry.path) for entry in listed} | {entry.path for entry in listed}
     same |= {text_of(python.real) for python in examined.values() if kind_of(python) == "system"}
     for path, kind in kinds.items():
         name = path if kind == "system" else _prefix(path)  # an environment's python and python3 are one
         if path not in same and name not in same:
             same.add(name)
-            listed.append(Entry(path, kind, "found"))
+            listed.append(InterpreterEntry(path, kind, "found"))
     return listed
 
 

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from rich.cells import cell_len, chop_cells
 
-from gpudoctor.report.clean import clean, wrapped
+from gpudoctor.report.sanitize import clean, wrapped
 
 
-class Line(NamedTuple):
+class LabeledLine(NamedTuple):
     """A label and what belongs to it.
 
     Attributes:
@@ -24,7 +24,7 @@ class Line(NamedTuple):
     style: str = ""
 
 
-class Row(NamedTuple):
+class ScreenRow(NamedTuple):
     """What stands on one row of the screen, harmless and no wider than it."""
 
     label: str
@@ -32,7 +32,7 @@ class Row(NamedTuple):
     style: str
 
 
-def laid_out(lines: Iterable[Line], width: int) -> list[Row]:
+def laid_out(lines: Iterable[LabeledLine], width: int) -> list[ScreenRow]:
     """The rows for a width in columns."""
     made = list(lines)
     most = min(24, max(14, width // 4))
@@ -40,16 +40,16 @@ def laid_out(lines: Iterable[Line], width: int) -> list[Row]:
     return [row for line in made for row in _rows(line, width, column)]
 
 
-def _rows(line: Line, width: int, column: int) -> Iterator[Row]:
+def _rows(line: LabeledLine, width: int, column: int) -> Iterator[ScreenRow]:
     if not line.label:
-        yield from (Row("", part, line.style) for part in folded(line.text, width))
+        yield from (ScreenRow("", part, line.style) for part in folded(line.text, width))
         return
     label = clean(line.label)
     if cell_len(label) > column - 2:  # a long name has a row of its own
-        yield from (Row("", part, "") for part in folded(line.label, width))
+        yield from (ScreenRow("", part, "") for part in folded(line.label, width))
         label = ""
     for part in folded(line.text, width - column):
-        yield Row(label + " " * (column - cell_len(label)), part, line.style)
+        yield ScreenRow(label + " " * (column - cell_len(label)), part, line.style)
         label = ""
 
 

@@ -9,8 +9,8 @@ from textual.message import Message
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from gpudoctor.report.clean import clean
-from gpudoctor.tui.environment.interpreters import Entry
+from gpudoctor.report.sanitize import clean
+from gpudoctor.tui.environment.interpreters import InterpreterEntry
 
 TOOLKITS = "toolkits"  # no path: those are absolute
 
@@ -55,7 +55,7 @@ class Picker(OptionList):
         """The entry under the cursor."""
         return self._paths[self.highlighted] if self.highlighted is not None else ""
 
-    def show(self, entries: Sequence[Entry]) -> None:
+    def show(self, entries: Sequence[InterpreterEntry]) -> None:
         """Show these; the cursor stays where it was."""
         what = tuple((entry.path, entry.name, entry.about, entry.state) for entry in entries)
         if what == self._shown:
@@ -91,7 +91,7 @@ def _heading(title: str) -> Option:
     return Option(Content.styled(title, "bold $text-primary"), disabled=True)
 
 
-def _option(entry: Entry) -> Option:
+def _option(entry: InterpreterEntry) -> Option:
     mark = {"examined": "", "examining": "… ", "found": ""}[entry.state]
     return Option(_lines(f"{mark}{entry.name}", entry.about or entry.path))
 

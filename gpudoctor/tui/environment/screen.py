@@ -15,15 +15,15 @@ from textual.screen import Screen
 from textual.widgets import ContentSwitcher
 
 from gpudoctor.tui.environment.described import described
-from gpudoctor.tui.environment.detail import Detail
+from gpudoctor.tui.environment.detail import EnvironmentDetail
 from gpudoctor.tui.environment.facts_view import FactsView
-from gpudoctor.tui.environment.interpreters import Entry, entries
-from gpudoctor.tui.environment.lines import Line
+from gpudoctor.tui.environment.interpreters import InterpreterEntry, entries
+from gpudoctor.tui.environment.lines import LabeledLine
 from gpudoctor.tui.environment.picker import TOOLKITS, Picker
 from gpudoctor.tui.environment.toolkits import toolkits
 from gpudoctor.tui.footer import Footer
 from gpudoctor.tui.header import Header
-from gpudoctor.tui.session import Session, Source
+from gpudoctor.tui.session import Session, SessionSource
 
 if TYPE_CHECKING:
     from gpudoctor.tui.app import Doctor
@@ -32,7 +32,7 @@ WIDE = 120
 OVERVIEW, FACTS = "environment-overview", "environment-facts"
 
 
-class Place(Screen[None]):
+class EnvironmentScreen(Screen[None]):
     """The screen."""
 
     DEFAULT_CSS = """
@@ -56,7 +56,7 @@ class Place(Screen[None]):
         super().__init__()
         self._found: dict[str, str] = {}
         self._looking: Thread | None = None
-        self._entries: list[Entry] = []
+        self._entries: list[InterpreterEntry] = []
 
     @property
     def session(self) -> Session:
@@ -69,7 +69,7 @@ class Place(Screen[None]):
         with ContentSwitcher(id="environment", initial=OVERVIEW):
             with Horizontal(id=OVERVIEW):
                 yield Picker()
-                yield Detail()
+                yield EnvironmentDetail()
             yield FactsView(FACTS)
         yield Footer()
 
@@ -90,8 +90,8 @@ class Place(Screen[None]):
         """Give the list more room on a wide terminal."""
         self.query_one(f"#{OVERVIEW}").set_class(event.size.width >= WIDE, "wide")
 
-    def _look(self, source: Source) -> None:
-        from gpudoctor.examine import interpreters
+    def _look(self, source: SessionSource) -> None:
+        from gpudoctor.pipeline import interpreters
 
         try:
             found = interpreters(source.make())
@@ -135,22 +135,26 @@ class Place(Screen[None]):
             app.first = session.source
         app.action_again()
 
-    def _entry(self, path: str) -> Entry | None:
+    def _entry(self, path: str) -> InterpreterEntry | None:
         return next((entry for entry in self._entries if entry.path == path), None)
 
     def _describe(self) -> None:
-        self.query_one(Detail).show(self._lines(self.query_one(Picker).path))
+        self.query_one(EnvironmentDetail).show(self._lines(self.query_one(Picker).path))
 
-    def _lines(self, path: str) -> list[Line]:
+    def _lines(self, path: str) -> list[LabeledLine]:
         session, entry = self.session, self._entry(path)
-        failed = [Line("", f"The examination failed: {session.error}", "fail"), Line("", "")] if session.error else []
+        failed = (
+            [LabeledLine("", f"The examination failed: {session.error}", "fail"), LabeledLine("", "")]
+            if session.error
+            else []
+        )
         if path == TOOLKITS and session.facts is not None:
             return failed + toolkits(session.facts)
         if entry is not None and entry.python is not None:
             return failed + described(entry.python)
         if entry is not None:
-            return [*failed, Line("", entry.path, "heading"), Line("", SAYS[entry.state], "dim")]
-        return [*failed, Line("", SAYS["examining"], "dim")]
+            return [*failed, LabeledLine("", entry.path, "heading"), LabeledLine("", SAYS[entry.state], "dim")]
+        return [*failed, LabeledLine("", SAYS["examining"], "dim")]
 
     # -- keys --------------------------------------------------------------------------------------------------
 
@@ -168,7 +172,7 @@ class Place(Screen[None]):
 
     def action_copy(self) -> None:
         """Copy what is described."""
-        lines = self.query_one(Detail).lines
+        lines = self.query_one(EnvironmentDetail).lines
         text = "\n".join(f"{line.label}: {line.text}" if line.label else line.text for line in lines)
         self.app.copy_to_clipboard(text)
         self.app.notify("What is written on the right", title="Copied", markup=False)

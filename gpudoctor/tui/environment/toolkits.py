@@ -4,37 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.facts import Facts, Library
+from gpudoctor.facts import DriverLibrary, Facts
 from gpudoctor.maybe import Maybe, Unknown, phrase
 from gpudoctor.tui.environment.described import GAP, told
-from gpudoctor.tui.environment.lines import Line
+from gpudoctor.tui.environment.lines import LabeledLine
 
 
-def toolkits(facts: Facts) -> list[Line]:
+def toolkits(facts: Facts) -> list[LabeledLine]:
     """All lines about what CUDA and ROCm there is outside the interpreters."""
     return [
-        Line("", "CUDA toolkits", "heading"),
+        LabeledLine("", "CUDA toolkits", "heading"),
         *_nvccs(facts),
         *_home(facts),
         *_compiler(facts),
         GAP,
-        Line("", "CUDA libraries that the loader finds", "heading"),
+        LabeledLine("", "CUDA libraries that the loader finds", "heading"),
         *_copies(facts.toolkits.libraries, None),
         GAP,
-        Line("", "The driver's libraries", "heading"),
+        LabeledLine("", "The driver's libraries", "heading"),
         *_copies(facts.nvidia.cuda.libraries, facts.nvidia.cuda.loaded),
         *_copies(facts.nvidia.nvml.libraries, facts.nvidia.nvml.loaded),
         *_rocm(facts),
     ]
 
 
-def _nvccs(facts: Facts) -> Iterator[Line]:
+def _nvccs(facts: Facts) -> Iterator[LabeledLine]:
     installed = facts.toolkits.installed
     if isinstance(installed, Unknown):
         yield told("installed", installed)
     else:
-        yield from (Line("installed", f"{folder}, CUDA {version}") for folder, version in installed)
-        yield from (Line("installed", "none under /usr/local", "dim") for _ in [0] if not installed)
+        yield from (LabeledLine("installed", f"{folder}, CUDA {version}") for folder, version in installed)
+        yield from (LabeledLine("installed", "none under /usr/local", "dim") for _ in [0] if not installed)
     nvccs = facts.toolkits.nvccs
     if isinstance(nvccs, Unknown):
         yield told("nvcc", nvccs)
@@ -42,13 +42,13 @@ def _nvccs(facts: Facts) -> Iterator[Line]:
     for one in nvccs:
         version = one.version if isinstance(one.version, str) else "version unknown"
         real = f" -> {one.real}" if one.real != one.path else ""
-        yield Line("nvcc", f"{one.path}{real}, {version}" + (", on PATH" if one.on_path else ""))
+        yield LabeledLine("nvcc", f"{one.path}{real}, {version}" + (", on PATH" if one.on_path else ""))
 
 
-def _home(facts: Facts) -> Iterator[Line]:
+def _home(facts: Facts) -> Iterator[LabeledLine]:
     home = facts.toolkits.home
     if home.path is None:
-        yield Line("CUDA_HOME", "build tools find none", "dim")
+        yield LabeledLine("CUDA_HOME", "build tools find none", "dim")
         return
     missing = [
         name for name, there in (("no such folder", home.exists), ("no headers", home.headers)) if there is False
@@ -56,22 +56,22 @@ def _home(facts: Facts) -> Iterator[Line]:
     missing += ["no nvcc"] if home.nvcc is None else []
     nvcc = f"nvcc {home.nvcc}" if isinstance(home.nvcc, str) else ""
     text = ", ".join(part for part in (home.path, f"by {home.why}" if home.why else "", nvcc, *missing) if part)
-    yield Line("CUDA_HOME", text, "warn" if missing else "")
+    yield LabeledLine("CUDA_HOME", text, "warn" if missing else "")
 
 
-def _compiler(facts: Facts) -> Iterator[Line]:
+def _compiler(facts: Facts) -> Iterator[LabeledLine]:
     cxx, version = facts.toolkits.cxx, facts.toolkits.cxx_version
     both = phrase("{}, {}", cxx, version)
-    yield Line("compiler", both) if both else told("compiler", cxx)
+    yield LabeledLine("compiler", both) if both else told("compiler", cxx)
 
 
-def _copies(libraries: Maybe[tuple[Library, ...]], loaded: Maybe[str | None]) -> Iterator[Line]:
+def _copies(libraries: Maybe[tuple[DriverLibrary, ...]], loaded: Maybe[str | None]) -> Iterator[LabeledLine]:
     """Each library, the copy that wins first."""
     if isinstance(libraries, Unknown):
         yield told("libraries", libraries)
         return
     if not libraries and loaded is None:
-        yield Line("", "none", "dim")
+        yield LabeledLine("", "none", "dim")
     seen: set[str] = set()
     for one in libraries:
         first = one.soname not in seen
@@ -79,18 +79,18 @@ def _copies(libraries: Maybe[tuple[Library, ...]], loaded: Maybe[str | None]) ->
         version = one.version if isinstance(one.version, str) else ""
         parts = [version, f"by {one.why}" if one.why else "", one.kind, "loaded" if one.real == loaded else ""]
         if first:
-            yield Line(one.soname, ", ".join(part for part in parts if part))
-        yield Line("  wins" if first else "  loses", _linked(one), "" if first else "dim")
+            yield LabeledLine(one.soname, ", ".join(part for part in parts if part))
+        yield LabeledLine("  wins" if first else "  loses", _linked(one), "" if first else "dim")
 
 
-def _linked(one: Library) -> str:
+def _linked(one: DriverLibrary) -> str:
     return one.path if one.real == one.path else f"{one.path} -> {one.real}"
 
 
-def _rocm(facts: Facts) -> Iterator[Line]:
+def _rocm(facts: Facts) -> Iterator[LabeledLine]:
     if not isinstance(facts.amd.rocm, str) and not isinstance(facts.amd.rocm_path, str):
         return
     yield GAP
-    yield Line("", "ROCm", "heading")
+    yield LabeledLine("", "ROCm", "heading")
     yield told("release", facts.amd.rocm)
     yield told("lies in", facts.amd.rocm_path)

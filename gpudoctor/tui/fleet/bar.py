@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from gpudoctor.report.amounts import number
+from gpudoctor.report.numbers import number
 from gpudoctor.tui.fleet.states import look
 from gpudoctor.tui.switches import SearchField, Switch, SwitchBar
 
 
-class View(NamedTuple):
+class NodeFilter(NamedTuple):
     """Which nodes somebody wants marked.
 
     Attributes:
@@ -26,7 +26,7 @@ class View(NamedTuple):
         return bool(self.words or self.state)
 
 
-def switches(view: View, lit: frozenset[int] | None) -> list[Switch]:
+def switches(view: NodeFilter, lit: frozenset[int] | None) -> list[Switch]:
     """What can be changed, and how many nodes are marked."""
     found = [
         Switch("/", "search", f'"{view.words}"' if view.words else "search", bool(view.words)),
@@ -45,7 +45,7 @@ class GridBar(SwitchBar):
     def __init__(self) -> None:
         super().__init__(markup=False, id="fleet-bar")
 
-    def show(self, view: View, lit: frozenset[int] | None) -> None:
+    def show(self, view: NodeFilter, lit: frozenset[int] | None) -> None:
         """Say what is marked."""
         self.tell(switches(view, lit))
 

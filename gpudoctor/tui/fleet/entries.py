@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from gpudoctor.fleet.summary import Cause, Change, Drift, Fleet, Missing, Spread
-from gpudoctor.report.amounts import amount, number
+from gpudoctor.report.numbers import amount, number
 from gpudoctor.tui.diagnosis.items import WORDS
 from gpudoctor.tui.fleet.states import look
 
@@ -25,7 +25,7 @@ KINDS = {
 About = Cause | Missing | Drift | Spread | Change
 
 
-class Entry(msgspec.Struct, frozen=True, kw_only=True):
+class FleetEntry(msgspec.Struct, frozen=True, kw_only=True):
     """A line of the list.
 
     Attributes:
@@ -49,7 +49,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     about: About
 
 
-def entries(fleet: Fleet) -> list[Entry]:
+def entries(fleet: Fleet) -> list[FleetEntry]:
     """All lines in their order; what is worth a look comes first in each group."""
     found = [*_causes(fleet.causes), *_missing(fleet.missing), *_drifts(fleet.drifts)]
     spreads = sorted(fleet.spreads, key=lambda spread: not spread.outliers)
@@ -61,10 +61,10 @@ def nodes(count: int) -> str:
     return f"{number(count)} node{'s' * (count != 1)}"
 
 
-def _causes(causes: Iterable[Cause]) -> Iterator[Entry]:
+def _causes(causes: Iterable[Cause]) -> Iterator[FleetEntry]:
     for one in causes:
         times = f", {number(one.times)} findings" if one.times > one.count else ""
-        yield Entry(
+        yield FleetEntry(
             key=f"cause {one.check} {one.cause} {one.nodes}",
             group=CAUSES,
             label=WORDS.get(one.status, one.status),
@@ -76,10 +76,10 @@ def _causes(causes: Iterable[Cause]) -> Iterator[Entry]:
         )
 
 
-def _missing(missing: Iterable[Missing]) -> Iterator[Entry]:
+def _missing(missing: Iterable[Missing]) -> Iterator[FleetEntry]:
     for one in missing:
         title = f"{look(one.state).words}: {one.why}" if one.why else look(one.state).words
-        yield Entry(
+        yield FleetEntry(
             key=f"missing {one.state} {one.why}",
             group=MISSING,
             label=look(one.state).letter,
@@ -91,7 +91,7 @@ def _missing(missing: Iterable[Missing]) -> Iterator[Entry]:
         )
 
 
-def _drifts(drifts: Iterable[Drift]) -> Iterator[Entry]:
+def _drifts(drifts: Iterable[Drift]) -> Iterator[FleetEntry]:
     for one in drifts:
         count = sum(departure.count for departure in one.departures)
         others = "; ".join(f"{departure.value}: {departure.nodes}" for departure in one.departures)
@@ -100,7 +100,7 @@ def _drifts(drifts: Iterable[Drift]) -> Iterator[Entry]:
             if one.majority
             else "no value has a majority"
         )
-        yield Entry(
+        yield FleetEntry(
             key=f"drift {one.hardware} {one.fact}",
             group=DRIFT,
             label="differs",
@@ -114,12 +114,12 @@ def _drifts(drifts: Iterable[Drift]) -> Iterator[Entry]:
         )
 
 
-def _spreads(spreads: Iterable[Spread]) -> Iterator[Entry]:
+def _spreads(spreads: Iterable[Spread]) -> Iterator[FleetEntry]:
     for one in spreads:
         apart = len(one.outliers) + one.more
         names = ", ".join(dict.fromkeys(outlier.node for outlier in one.outliers))
         stands = f"{number(apart)} of {number(one.count)} stand{'s' * (apart == 1)} apart"
-        yield Entry(
+        yield FleetEntry(
             key=f"spread {one.hardware} {one.figure}",
             group=SPREADS,
             label="apart" if apart else "even",
@@ -131,10 +131,10 @@ def _spreads(spreads: Iterable[Spread]) -> Iterator[Entry]:
         )
 
 
-def _changes(changes: Iterable[Change]) -> Iterator[Entry]:
+def _changes(changes: Iterable[Change]) -> Iterator[FleetEntry]:
     for one in changes:
         label, style = KINDS.get(one.kind, (one.kind, "dim"))
-        yield Entry(
+        yield FleetEntry(
             key=f"change {one.kind} {one.says} {one.nodes}",
             group=CHANGES,
             label=label,
@@ -146,7 +146,7 @@ def _changes(changes: Iterable[Change]) -> Iterator[Entry]:
         )
 
 
-def heading(group: str, shown: Iterable[Entry], fleet: Fleet) -> str:
+def heading(group: str, shown: Iterable[FleetEntry], fleet: Fleet) -> str:
     """The heading of a group."""
     some = list(shown)
     if group == MISSING:

@@ -16,8 +16,8 @@ from gpudoctor.fleet.summary import Fleet
 from gpudoctor.tui.diagnosis.commands import one_line
 from gpudoctor.tui.diagnosis.lines import INDENT, folded
 from gpudoctor.tui.diagnosis.styled import styled
-from gpudoctor.tui.fleet.entries import Entry, heading
-from gpudoctor.tui.rows import RowList
+from gpudoctor.tui.fleet.entries import FleetEntry, heading
+from gpudoctor.tui.row_list import RowList
 
 
 class FleetList(RowList):
@@ -40,17 +40,17 @@ class FleetList(RowList):
     def __init__(self) -> None:
         super().__init__(id="fleet-list", markup=False)
         self._fleet = Fleet()
-        self._rows: list[Entry | None] = []
-        self._entries: Sequence[Entry] = ()
+        self._rows: list[FleetEntry | None] = []
+        self._entries: Sequence[FleetEntry] = ()
         self._width = 0
 
     @property
-    def entry(self) -> Entry | None:
+    def entry(self) -> FleetEntry | None:
         """What is selected."""
         at = self.highlighted
         return self._rows[at] if at is not None and at < len(self._rows) else None
 
-    def show(self, fleet: Fleet, entries: Sequence[Entry]) -> None:
+    def show(self, fleet: Fleet, entries: Sequence[FleetEntry]) -> None:
         """Show these lines; what was selected stays so where it is still there."""
         kept, self._fleet, self._entries, self._width = self.entry, fleet, entries, self.width
         self._rows, options = [], []
@@ -66,7 +66,7 @@ class FleetList(RowList):
             self.set_options(options)
             self.highlighted = next(iter(same or like or places), None)
 
-    def _content(self, entry: Entry) -> Content:
+    def _content(self, entry: FleetEntry) -> Content:
         room = self._width - INDENT
         parts = folded(entry.title, room)
         lines = [styled([(f"{one_line(entry.label)[:7]:<{INDENT}}", f"heading {entry.style}"), (parts[0], "heading")])]

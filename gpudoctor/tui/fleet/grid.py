@@ -14,8 +14,8 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.style import Style
 
+from gpudoctor.tui.fleet.grid_layout import Layout, Marks, layout, line
 from gpudoctor.tui.fleet.nodes import Nodes
-from gpudoctor.tui.fleet.tiles import Layout, Marks, layout, line
 
 if TYPE_CHECKING:
     from gpudoctor.tui.app import Doctor

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.fleet.summary import REPORTED, Cause, Drift, Fleet
-from gpudoctor.report.amounts import amount, number
+from gpudoctor.report.numbers import amount, number
 from gpudoctor.tui.diagnosis.items import WORDS
-from gpudoctor.tui.diagnosis.lines import Line, hanging
-from gpudoctor.tui.diagnosis.page import BLANK, Command, Page, headline
+from gpudoctor.tui.diagnosis.lines import DetailLine, hanging
+from gpudoctor.tui.diagnosis.page import BLANK, Page, PageCommand, headline
 from gpudoctor.tui.fleet.nodes import Nodes
 from gpudoctor.tui.fleet.pages import commands, fixes, short
 from gpudoctor.tui.fleet.states import look
@@ -25,7 +25,7 @@ def page(fleet: Fleet, nodes: Nodes, node: int, width: int) -> Page:
         node: its place.
         width: columns.
     """
-    found: list[Command] = []
+    found: list[PageCommand] = []
     lines = list(_head(fleet, nodes, node, width))
     for cause in fleet.causes:
         if node in nodes.of(cause.nodes, cause.count):
@@ -36,7 +36,7 @@ def page(fleet: Fleet, nodes: Nodes, node: int, width: int) -> Page:
     return Page(tuple(lines), tuple(found))
 
 
-def _head(fleet: Fleet, nodes: Nodes, node: int, width: int) -> Iterator[Line]:
+def _head(fleet: Fleet, nodes: Nodes, node: int, width: int) -> Iterator[DetailLine]:
     name, state = nodes.names[node], nodes.states[node]
     status = {"fail": "fail", "warn": "warn", "pass": "pass"}.get(state, "warn")
     yield from headline("node", name, width, status)
@@ -53,13 +53,13 @@ def _head(fleet: Fleet, nodes: Nodes, node: int, width: int) -> Iterator[Line]:
         yield from hanging("", "Nothing is wrong with it.", width, "pass")
 
 
-def _cause(cause: Cause, width: int, first: int) -> Iterator[Line]:
+def _cause(cause: Cause, width: int, first: int) -> Iterator[DetailLine]:
     yield from headline(short(WORDS.get(cause.status, cause.status)), cause.title, width, cause.status)
     yield from hanging("why", cause.cause, width)
     yield from fixes(cause, width, first)
 
 
-def _departures(fleet: Fleet, nodes: Nodes, node: int, width: int) -> Iterator[Line]:
+def _departures(fleet: Fleet, nodes: Nodes, node: int, width: int) -> Iterator[DetailLine]:
     for drift, value in _departs(fleet, nodes, node):
         yield BLANK
         yield from hanging("differs", f"{drift.fact}: {value}", width, "heading warn")
@@ -76,7 +76,7 @@ def _departs(fleet: Fleet, nodes: Nodes, node: int) -> Iterator[tuple[Drift, str
                 yield drift, departure.value
 
 
-def _outliers(fleet: Fleet, name: str, width: int) -> Iterator[Line]:
+def _outliers(fleet: Fleet, name: str, width: int) -> Iterator[DetailLine]:
     for spread in fleet.spreads:
         for one in spread.outliers:
             if one.node == name:

@@ -20,7 +20,7 @@ from gpudoctor.tui.diagnosis.items import groups
 from gpudoctor.tui.diagnosis.lines import hanging
 from gpudoctor.tui.diagnosis.page import SAYS, Page, headline, page
 from gpudoctor.tui.diagnosis.styled import styled
-from gpudoctor.tui.diagnosis.view import View, rows
+from gpudoctor.tui.diagnosis.view import FindingFilter, rows
 from gpudoctor.tui.footer import Footer
 
 
@@ -58,7 +58,7 @@ class NodeReport(Screen[None]):
     def __init__(self, node: str, path: str, report: Report) -> None:
         super().__init__()
         self.node, self.path, self.report = node, path, report
-        self._view = View()
+        self._view = FindingFilter()
 
     def compose(self) -> ComposeResult:
         """Its widgets."""

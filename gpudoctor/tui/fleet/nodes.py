@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from rich.cells import cell_len
 
+from gpudoctor.fleet.aggregate.nodeset_expansion import MOST, unfolded
 from gpudoctor.fleet.nodesets import fold, natural
-from gpudoctor.fleet.reading.unfolding import MOST, unfolded
 from gpudoctor.fleet.summary import Fleet
 from gpudoctor.tui.diagnosis.commands import one_line
 

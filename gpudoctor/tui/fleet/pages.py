@@ -6,21 +6,21 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from gpudoctor.fleet.summary import Cause, Change, Drift, Missing, Spread
-from gpudoctor.report.amounts import amount, number
-from gpudoctor.report.clean import clean
+from gpudoctor.report.numbers import amount, number
+from gpudoctor.report.sanitize import clean
 from gpudoctor.tui.diagnosis.commands import one_line
 from gpudoctor.tui.diagnosis.items import WORDS
-from gpudoctor.tui.diagnosis.lines import INDENT, Line, hanging
-from gpudoctor.tui.diagnosis.page import BLANK, Command, Page, commands_of_fixes, fix, headline
-from gpudoctor.tui.fleet.entries import Entry, nodes
-from gpudoctor.tui.fleet.spread import scale
+from gpudoctor.tui.diagnosis.lines import INDENT, DetailLine, hanging
+from gpudoctor.tui.diagnosis.page import BLANK, Page, PageCommand, commands_of_fixes, fix, headline
+from gpudoctor.tui.fleet.box_plot import scale
+from gpudoctor.tui.fleet.entries import FleetEntry, nodes
 from gpudoctor.tui.fleet.states import look
 
 COPY_NODES = "screen.copy_nodes"
 MOST = 200  # values of one fact, outliers of one figure
 
 
-def page(entry: Entry, width: int) -> Page:
+def page(entry: FleetEntry, width: int) -> Page:
     """The detail of a line of the list.
 
     Args:
@@ -32,12 +32,12 @@ def page(entry: Entry, width: int) -> Page:
     return Page(lines, commands(about) if isinstance(about, Cause) else ())
 
 
-def commands(cause: Cause) -> tuple[Command, ...]:
+def commands(cause: Cause) -> tuple[PageCommand, ...]:
     """All commands of a cause in the order in which they are shown."""
     return commands_of_fixes(cause.fixes, cause.check)
 
 
-def fixes(cause: Cause, width: int, first: int) -> Iterator[Line]:
+def fixes(cause: Cause, width: int, first: int) -> Iterator[DetailLine]:
     """The lines of a cause's fixes.
 
     Args:
@@ -56,12 +56,12 @@ def short(label: str) -> str:
     return one_line(label)[:7]
 
 
-def on_nodes(text: str, width: int, label: str = "on") -> list[Line]:
+def on_nodes(text: str, width: int, label: str = "on") -> list[DetailLine]:
     """A folded set; a click on it copies it."""
     return [line._replace(press=COPY_NODES) for line in hanging(label, text, width, "heading")]
 
 
-def _cause(one: Cause, width: int) -> Iterator[Line]:
+def _cause(one: Cause, width: int) -> Iterator[DetailLine]:
     yield from headline(short(WORDS.get(one.status, one.status)), one.title, width, one.status)
     yield from on_nodes(one.nodes, width)
     times = f" ({number(one.times)} findings)" if one.times > one.count else ""
@@ -78,7 +78,7 @@ def _cause(one: Cause, width: int) -> Iterator[Line]:
     yield from hanging("id", one.check, width, "dim")
 
 
-def _missing(one: Missing, width: int) -> Iterator[Line]:
+def _missing(one: Missing, width: int) -> Iterator[DetailLine]:
     says = look(one.state)
     yield from headline(says.letter, says.words, width, "warn")
     yield from on_nodes(one.nodes, width)
@@ -87,7 +87,7 @@ def _missing(one: Missing, width: int) -> Iterator[Line]:
     yield from hanging("why", one.why or "Nothing was noted.", width)
 
 
-def _drift(one: Drift, width: int) -> Iterator[Line]:
+def _drift(one: Drift, width: int) -> Iterator[DetailLine]:
     yield from headline("differs", one.fact, width, "warn")
     yield from hanging("among", one.hardware, width, "dim")
     yield BLANK
@@ -109,12 +109,12 @@ def _drift(one: Drift, width: int) -> Iterator[Line]:
         yield from hanging("", f"Nearly every node has a value of its own: {number(one.values)} of them.", width)
 
 
-def _spread(one: Spread, width: int) -> Iterator[Line]:
+def _spread(one: Spread, width: int) -> Iterator[DetailLine]:
     apart = len(one.outliers) + one.more
     yield from headline("apart" if apart else "even", one.figure, width, "warn" if apart else "pass")
     yield from hanging("among", f"{one.hardware}, {number(one.count)} values", width, "dim")
     yield BLANK
-    yield Line("", scale(one, width - INDENT))
+    yield DetailLine("", scale(one, width - INDENT))
     unit = f" {one.unit}" if one.unit else ""
     yield from hanging("median", f"{amount(one.median)}{unit}, robust deviation {amount(one.deviation)}", width)
     yield from hanging("90 %", f"{amount(one.low)} to {amount(one.high)}{unit}", width)
@@ -131,19 +131,19 @@ def _spread(one: Spread, width: int) -> Iterator[Line]:
     yield from _more(max(0, len(one.outliers) - MOST) + one.more, "outliers", width)
 
 
-def _change(one: Change, width: int) -> Iterator[Line]:
+def _change(one: Change, width: int) -> Iterator[DetailLine]:
     yield from hanging(short(one.kind), one.says, width, "heading")
     if one.nodes:
         yield from on_nodes(one.nodes, width)
         yield from hanging("", nodes(one.count), width, "dim")
 
 
-def _more(count: int, what: str, width: int) -> Iterator[Line]:
+def _more(count: int, what: str, width: int) -> Iterator[DetailLine]:
     if count > 0:
         yield from hanging("", f"and {number(count)} more {what}", width, "dim")
 
 
-_MAKERS: dict[type[Any], Callable[[Any, int], Iterator[Line]]] = {
+_MAKERS: dict[type[Any], Callable[[Any, int], Iterator[DetailLine]]] = {
     Cause: _cause,
     Missing: _missing,
     Drift: _drift,

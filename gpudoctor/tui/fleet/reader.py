@@ -7,8 +7,8 @@ from threading import Event
 from textual.message import Message
 from textual.widget import Widget
 
-from gpudoctor.tui.compare.aside import aside
-from gpudoctor.tui.fleet.opened import Opened
+from gpudoctor.tui.compare.background import aside
+from gpudoctor.tui.fleet.model import Opened
 from gpudoctor.tui.fleet.reading import Read, fault, read
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from gpudoctor.fleet.summary import Fleet
     from gpudoctor.report.model import Report
-    from gpudoctor.tui.fleet.entries import Entry
+    from gpudoctor.tui.fleet.entries import FleetEntry
     from gpudoctor.tui.fleet.nodes import Nodes
 
 
@@ -25,7 +25,7 @@ class Read(NamedTuple):
 
     fleet: Fleet
     nodes: Nodes
-    entries: list[Entry]
+    entries: list[FleetEntry]
     note: str = ""
 
 
@@ -36,9 +36,9 @@ def read(paths: Sequence[str], tell: Callable[[int], None]) -> Read | str:
         paths: folders and files with reports.
         tell: is told how many reports were read so far; what it raises ends the reading.
     """
-    from gpudoctor.fleet.kept import SummaryError
+    from gpudoctor.fleet.aggregate.report_sources import SourceError
     from gpudoctor.fleet.masking import harmless
-    from gpudoctor.fleet.reading.sources import SourceError
+    from gpudoctor.fleet.summary_store import SummaryError
     from gpudoctor.tui.fleet.entries import entries
     from gpudoctor.tui.fleet.nodes import Nodes
 
@@ -61,9 +61,9 @@ def summary(paths: Sequence[str], tell: Callable[[int], None]) -> Fleet:
         SourceError: the reports cannot be read.
         SummaryError: a summary cannot be read.
     """
-    from gpudoctor.fleet.kept import is_summary
-    from gpudoctor.fleet.kept import read as read_summary
-    from gpudoctor.fleet.reading.together import together
+    from gpudoctor.fleet.aggregate.summarize import together
+    from gpudoctor.fleet.summary_store import is_summary
+    from gpudoctor.fleet.summary_store import read as read_summary
 
     alone = paths[0] if len(paths) == 1 else ""
     if os.path.isfile(alone) and is_summary(alone):
@@ -73,7 +73,7 @@ def summary(paths: Sequence[str], tell: Callable[[int], None]) -> Fleet:
 
 def with_history(paths: Sequence[str], fleet: Fleet) -> tuple[Fleet, str]:
     """The summary with what has changed since the one that a run's folder keeps, or why that cannot be said."""
-    from gpudoctor.fleet.kept import SummaryError, since_last
+    from gpudoctor.fleet.summary_store import SummaryError, since_last
 
     if len(paths) > 1 or not os.path.isdir(paths[0]):
         return fleet, ""
@@ -96,8 +96,8 @@ def report(paths: Sequence[str], node: str) -> tuple[str, Report] | str:
         node: its name.
     """
     from gpudoctor.comparison import loaded
-    from gpudoctor.facts.file import FactsFileError
-    from gpudoctor.fleet.reading.sources import SourceError, Sources
+    from gpudoctor.facts.facts_file import FactsFileError
+    from gpudoctor.fleet.aggregate.report_sources import SourceError, Sources
 
     try:
         sent = Sources(paths).of(node)

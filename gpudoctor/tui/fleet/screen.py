@@ -14,23 +14,23 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import Input, Static
 
-from gpudoctor.report.clean import clean
 from gpudoctor.report.model import Report
-from gpudoctor.tui.compare.aside import aside
+from gpudoctor.report.sanitize import clean
+from gpudoctor.tui.compare.background import aside
 from gpudoctor.tui.diagnosis.copying import copy
 from gpudoctor.tui.diagnosis.detail import FindingDetail
 from gpudoctor.tui.diagnosis.page import Page
 from gpudoctor.tui.diagnosis.styled import styled
 from gpudoctor.tui.fleet import node_page, pages, words
-from gpudoctor.tui.fleet.bar import FleetSearch, GridBar, View
+from gpudoctor.tui.fleet.bar import FleetSearch, GridBar, NodeFilter
 from gpudoctor.tui.fleet.fleet_list import FleetList
 from gpudoctor.tui.fleet.grid import NodeGrid
+from gpudoctor.tui.fleet.grid_layout import layout
+from gpudoctor.tui.fleet.model import Opened
 from gpudoctor.tui.fleet.node_report import NodeReport
-from gpudoctor.tui.fleet.opened import Opened
 from gpudoctor.tui.fleet.reader import FleetReader
 from gpudoctor.tui.fleet.reading import report
 from gpudoctor.tui.fleet.states import ranked
-from gpudoctor.tui.fleet.tiles import layout
 from gpudoctor.tui.footer import Footer
 from gpudoctor.tui.header import Header
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from gpudoctor.tui.app import Doctor
 
 
-class Place(Screen[None]):
+class FleetScreen(Screen[None]):
     """The screen."""
 
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]  # noqa: RUF012 - typed by Screen
@@ -86,7 +86,7 @@ class Place(Screen[None]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._view, self._of_node = View(), False
+        self._view, self._of_node = NodeFilter(), False
 
     @property
     def doctor(self) -> Doctor:
@@ -255,7 +255,7 @@ class Place(Screen[None]):
             return not self.app.is_web
         return super().check_action(action, parameters)
 
-    def _look(self, view: View) -> None:
+    def _look(self, view: NodeFilter) -> None:
         self._view = view
         self._light()
         self.refresh_bindings()
@@ -267,7 +267,7 @@ class Place(Screen[None]):
     @on(Input.Changed, "#fleet-search")
     def _searched(self, event: Input.Changed) -> None:
         self._of_node = False
-        self._look(View(event.value.strip()))
+        self._look(NodeFilter(event.value.strip()))
 
     @on(Input.Submitted, "#fleet-search")
     def _search_ended(self) -> None:
@@ -280,7 +280,7 @@ class Place(Screen[None]):
         now = states.index(self._view.state) if self._view.state in states else 0
         self.query_one(FleetSearch).close()
         self._of_node = False
-        self._look(View(state=states[(now + 1) % len(states)]))
+        self._look(NodeFilter(state=states[(now + 1) % len(states)]))
 
     def action_next(self, by: int) -> None:
         """The next of the marked nodes, or the one before."""
@@ -292,7 +292,7 @@ class Place(Screen[None]):
         """To the list; there, mark what it says."""
         self.query_one(FleetSearch).close()
         if self._view.narrowed:
-            self._look(View())
+            self._look(NodeFilter())
         self.query_one(FleetList if self.opened.entries else NodeGrid).focus()
 
     @on(NodeGrid.Opened)

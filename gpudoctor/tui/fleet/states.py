@@ -8,12 +8,12 @@ from gpudoctor.fleet.summary import STATES
 from gpudoctor.tui.diagnosis.commands import one_line
 
 
-class Look(NamedTuple):
+class StateStyle(NamedTuple):
     """How a state looks.
 
     Attributes:
         letter: in the grid; none stands for two states.
-        style: of gpudoctor.tui.fleet.tiles.
+        style: of gpudoctor.tui.fleet.grid_layout.
         words: for people.
     """
 
@@ -23,22 +23,22 @@ class Look(NamedTuple):
 
 
 LOOKS = {
-    "fail": Look("F", "fail", "fail"),
-    "incomplete": Look("I", "open", "incomplete"),
-    "failed": Look("X", "lost", "failed, no report"),
-    "timed out": Look("T", "lost", "timed out"),
-    "unreachable": Look("U", "lost", "unreachable"),
-    "refused": Look("R", "lost", "refused"),
-    "not asked": Look("N", "lost", "not asked"),
-    "unreadable": Look("?", "lost", "unreadable"),
-    "no-gpu": Look("G", "warn", "NO GPU"),
-    "warn": Look("W", "warn", "warn"),
-    "pass": Look("·", "pass", "pass"),
+    "fail": StateStyle("F", "fail", "fail"),
+    "incomplete": StateStyle("I", "open", "incomplete"),
+    "failed": StateStyle("X", "lost", "failed, no report"),
+    "timed out": StateStyle("T", "lost", "timed out"),
+    "unreachable": StateStyle("U", "lost", "unreachable"),
+    "refused": StateStyle("R", "lost", "refused"),
+    "not asked": StateStyle("N", "lost", "not asked"),
+    "unreadable": StateStyle("?", "lost", "unreadable"),
+    "no-gpu": StateStyle("G", "warn", "NO GPU"),
+    "warn": StateStyle("W", "warn", "warn"),
+    "pass": StateStyle("·", "pass", "pass"),
 }
-OTHER = Look("+", "open", "")  # of a later release
+OTHER = StateStyle("+", "open", "")  # of a later release
 
 
-def look(state: str) -> Look:
+def look(state: str) -> StateStyle:
     """How a state looks; one that this release does not know is named."""
     return LOOKS.get(state) or OTHER._replace(words=one_line(state))
 

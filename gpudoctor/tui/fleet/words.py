@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from gpudoctor.fleet.summary import Fleet
-from gpudoctor.report.amounts import number
+from gpudoctor.report.numbers import number
 from gpudoctor.tui.diagnosis.commands import one_line
 from gpudoctor.tui.diagnosis.lines import hanging
 from gpudoctor.tui.diagnosis.page import Page
 from gpudoctor.tui.fleet.entries import nodes
-from gpudoctor.tui.fleet.opened import Opened
+from gpudoctor.tui.fleet.model import Opened
 from gpudoctor.tui.fleet.states import look, ranked
 
 Part = tuple[str, str]  # a text and its classes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from textual.app import ComposeResult
 from textual.containers import Container, Vertical
 
-from gpudoctor.monitor.look import Look, Watched
+from gpudoctor.monitor.snapshot import Snapshot, Watched
 from gpudoctor.tui.gpus.chart import Glyphs
 from gpudoctor.tui.gpus.device_header import DeviceHeader
 from gpudoctor.tui.gpus.link_panel import LinkPanel
@@ -14,7 +14,7 @@ from gpudoctor.tui.gpus.plot import Plot
 from gpudoctor.tui.gpus.processes import Processes
 
 
-class Detail(Vertical):
+class GpuDetail(Vertical):
     """One GPU."""
 
     DEFAULT_CSS = """
@@ -32,7 +32,7 @@ class Detail(Vertical):
         yield LinkPanel("", markup=False)
         yield Processes()
 
-    def show(self, gpu: Watched, look: Look, step: float, glyphs: Glyphs, span: str) -> None:
+    def show(self, gpu: Watched, look: Snapshot, step: float, glyphs: Glyphs, span: str) -> None:
         """Show a GPU; `span` says what time the charts show."""
         self.query_one(DeviceHeader).show(gpu, span)
         for plot in self.query(Plot):

@@ -7,8 +7,8 @@ from textual.content import Content
 from textual.widget import Widget
 
 from gpudoctor.maybe import Unknown
-from gpudoctor.monitor.look import Watched
-from gpudoctor.report.clean import clean
+from gpudoctor.monitor.snapshot import Watched
+from gpudoctor.report.sanitize import clean
 from gpudoctor.tui.gpus import words
 
 

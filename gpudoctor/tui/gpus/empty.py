@@ -6,14 +6,14 @@ from textual.content import Content
 
 from gpudoctor.facts import Facts, PciDevice
 from gpudoctor.maybe import Unknown
-from gpudoctor.monitor.look import LIVE, Look
-from gpudoctor.report.clean import clean
+from gpudoctor.monitor.snapshot import LIVE, Snapshot
+from gpudoctor.report.sanitize import clean
 
 SAMPLED = ("10de", "1002")
 MAKERS = {"10de": "NVIDIA", "1002": "AMD", "8086": "Intel"}
 
 
-def nothing(look: Look, facts: Facts | None) -> list[Content]:
+def nothing(look: Snapshot, facts: Facts | None) -> list[Content]:
     """The page in lines.
 
     Args:
@@ -58,7 +58,7 @@ def _card(card: PciDevice) -> Content:
     return Content.assemble(place, (f"{maker} {name}", "bold"), (f"\n{' ' * len(place)}{bound}", "$foreground-muted"))
 
 
-def _next(look: Look) -> list[Content]:
+def _next(look: Snapshot) -> list[Content]:
     lines = [Content.assemble(("1", "bold"), " says what is wrong and how to mend it.")]
     if look.kind == LIVE:
         lines.append(Content.assemble(("gpudoctor --demo bad-link", "$success"), " shows eight recorded GPUs here."))

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from textual.content import Content
 
-from gpudoctor.monitor.look import LIVE, REPLAYED, STILL, Look, Watched
-from gpudoctor.report.clean import clean
+from gpudoctor.monitor.snapshot import LIVE, REPLAYED, STILL, Snapshot, Watched
+from gpudoctor.report.sanitize import clean
 from gpudoctor.tui.gpus import words
 from gpudoctor.tui.gpus.chart import Glyphs
 from gpudoctor.tui.gpus.metrics import METRICS
@@ -20,7 +20,7 @@ KINDS = {
 }
 
 
-def note(look: Look) -> list[Content]:
+def note(look: Snapshot) -> list[Content]:
     """What goes wrong, a line each; else whose samples these are."""
     if look.troubles:
         old = " What you see is older." if look.devices else ""
@@ -34,7 +34,7 @@ def note(look: Look) -> list[Content]:
     return [Content.assemble((told, "bold"), (clean(kind), "$foreground-muted"))]
 
 
-def span(look: Look, step: float, glyphs: Glyphs, width: int) -> str:
+def span(look: Snapshot, step: float, glyphs: Glyphs, width: int) -> str:
     """What time a chart of so many columns shows."""
     if look.kind == STILL:
         return ""

@@ -13,7 +13,7 @@ from textual.message import Message
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from gpudoctor.monitor.look import STILL, Look
+from gpudoctor.monitor.snapshot import STILL, Snapshot
 from gpudoctor.tui.gpus.chart import Glyphs
 from gpudoctor.tui.gpus.plot import Plot
 from gpudoctor.tui.gpus.processes import Processes
@@ -65,7 +65,7 @@ class Overview(Vertical):
             super().__init__()
             self.key = key
 
-    _shown: tuple[Look, float, Glyphs] | None = None
+    _shown: tuple[Snapshot, float, Glyphs] | None = None
 
     def compose(self) -> ComposeResult:
         """Its widgets."""
@@ -82,7 +82,7 @@ class Overview(Vertical):
         option = self.query_one(GpuRows).highlighted_option
         return option.id if option else None
 
-    def show(self, look: Look, step: float, glyphs: Glyphs) -> None:
+    def show(self, look: Snapshot, step: float, glyphs: Glyphs) -> None:
         """Show all GPUs."""
         listed = self.query_one(GpuRows)
         width = self.size.width - 2
@@ -114,7 +114,7 @@ class Overview(Vertical):
         if self._shown:
             self.show(*self._shown)
 
-    def _preview(self, look: Look, step: float, glyphs: Glyphs) -> None:
+    def _preview(self, look: Snapshot, step: float, glyphs: Glyphs) -> None:
         gpu = next((gpu for gpu in look.devices if gpu.key == self.chosen), None)
         for plot in self.query(Plot):
             if gpu:

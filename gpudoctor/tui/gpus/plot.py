@@ -11,8 +11,8 @@ from textual.style import Style
 from textual.widget import Widget
 
 from gpudoctor.maybe import Unknown
-from gpudoctor.monitor.look import STILL, Look, Watched
-from gpudoctor.report.clean import clean
+from gpudoctor.monitor.snapshot import STILL, Snapshot, Watched
+from gpudoctor.report.sanitize import clean
 from gpudoctor.tui.gpus.chart import DOTS, Glyphs, chart, meter
 from gpudoctor.tui.gpus.metrics import Metric
 from gpudoctor.tui.gpus.series import spaced
@@ -38,11 +38,11 @@ class Plot(Widget):
         super().__init__(classes=f"plot-{metric.key}")
         self.metric, self._named = metric, named
         self._gpu: Watched | None = None
-        self._look: Look | None = None
+        self._look: Snapshot | None = None
         self._step, self._glyphs = 1.0, DOTS
         self._drawn: tuple[tuple[Size, Style], list[Strip]] | None = None
 
-    def show(self, gpu: Watched, look: Look, step: float, glyphs: Glyphs) -> None:
+    def show(self, gpu: Watched, look: Snapshot, step: float, glyphs: Glyphs) -> None:
         """Draw a GPU, with so many seconds a value."""
         self._gpu, self._look, self._step, self._glyphs = gpu, look, step, glyphs
         self._drawn = None
@@ -70,7 +70,9 @@ class Plot(Widget):
         ]
 
 
-def plot(metric: Metric, gpu: Watched, look: Look, step: float, glyphs: Glyphs, width: int, height: int) -> list[Row]:
+def plot(
+    metric: Metric, gpu: Watched, look: Snapshot, step: float, glyphs: Glyphs, width: int, height: int
+) -> list[Row]:
     """The rows of a chart, its title first, each in parts with their styles."""
     last = gpu.last
     title, room = _title(metric, metric.text(gpu, last) if last else "", width), height - 1

@@ -10,9 +10,9 @@ from textual.content import Content
 from textual.widgets import Static
 
 from gpudoctor.maybe import Maybe, Unknown, text_of
-from gpudoctor.monitor.look import Watched
-from gpudoctor.monitor.samples import Process
-from gpudoctor.report.clean import clean
+from gpudoctor.monitor.samples import MonitorProcess
+from gpudoctor.monitor.snapshot import Watched
+from gpudoctor.report.sanitize import clean
 from gpudoctor.tui.gpus import words
 
 KINDS = {"C": "compute", "G": "graphics", "C+G": "both"}
@@ -53,7 +53,7 @@ def rows(gpus: Sequence[Watched]) -> list[Content]:
     ]
 
 
-def _row(gpu: Watched, process: Process) -> Content:
+def _row(gpu: Watched, process: MonitorProcess) -> Content:
     kind, name = process.kind, process.name
     cells = (
         f"{gpu.index:>3}",

@@ -13,10 +13,10 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import ContentSwitcher, Static
 
-from gpudoctor.monitor.look import Look, Watched
+from gpudoctor.monitor.snapshot import Snapshot, Watched
 from gpudoctor.tui.footer import Footer
 from gpudoctor.tui.gpus.chart import BLOCKS, DOTS
-from gpudoctor.tui.gpus.detail import Detail
+from gpudoctor.tui.gpus.detail import GpuDetail
 from gpudoctor.tui.gpus.empty import nothing
 from gpudoctor.tui.gpus.notes import note, span, summary
 from gpudoctor.tui.gpus.overview import GpuRows, Overview
@@ -31,7 +31,7 @@ PERIOD = 0.5  # seconds between two looks; samples come once a second
 STEPS = (1.0, 2.0, 5.0, 15.0)  # seconds that one value of a chart stands for
 
 
-class Place(Screen[None]):
+class GpusScreen(Screen[None]):
     """The screen."""
 
     AUTO_FOCUS = "#gpus-empty"
@@ -55,7 +55,7 @@ class Place(Screen[None]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._look = Look(kind="live", waiting=True)
+        self._look = Snapshot(kind="live", waiting=True)
         self._opened: str | None = None
         self._seen: object = None
         self._zoom = 0
@@ -74,7 +74,7 @@ class Place(Screen[None]):
             with VerticalScroll(id="gpus-empty"):
                 yield Static("", id="gpus-nothing", markup=False)
             yield Overview(id="gpus-overview")
-            yield Detail(id="gpus-detail")
+            yield GpuDetail(id="gpus-detail")
         yield Footer()
 
     def on_mount(self) -> None:
@@ -138,7 +138,7 @@ class Place(Screen[None]):
         self.query_one("#gpus-note").display = bool(notes)
         step = STEPS[self._zoom]
         if gpu:
-            detail = self.query_one(Detail)
+            detail = self.query_one(GpuDetail)
             detail.show(gpu, look, step, self._glyphs, span(look, step, self._glyphs, self.size.width // 3 - 2))
         elif look.devices:
             self.query_one(Overview).show(look, step, self._glyphs)
@@ -208,7 +208,7 @@ class Place(Screen[None]):
             self.notify("What the GPUs say now is in the clipboard.")
 
 
-def _newest(look: Look) -> object:
+def _newest(look: Snapshot) -> object:
     """What changes whenever there is something new to draw: charts move on each second, samples or not."""
     last = [(gpu.key, gpu.device, gpu.processes, gpu.refused, gpu.last and gpu.last.at) for gpu in look.devices]
     return int(look.now), last, look.troubles, look.waiting, look.absent

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from gpudoctor.monitor.live import Live
-from gpudoctor.monitor.look import Source
+from gpudoctor.monitor.facts_source import Still
+from gpudoctor.monitor.live import LiveSource
 from gpudoctor.monitor.replay import Replay
-from gpudoctor.monitor.still import Still
+from gpudoctor.monitor.snapshot import SampleSource
 from gpudoctor.monitor.synthetic import lines
 from gpudoctor.tui.session import Session
 
 
-def source_of(session: Session) -> Source:
+def source_of(session: Session) -> SampleSource:
     """The source of a session's samples."""
     what = session.source
     if what.samples:
         return Replay(what.samples)
     if what.facts is None:
-        return Live(what.make)
+        return LiveSource(what.make)
     if what.demo:
         return Replay(lines(what.facts))
     return Still(what.facts)

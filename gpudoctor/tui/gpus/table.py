@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from textual.content import Content
 
-from gpudoctor.monitor.look import STILL, Look, Watched
-from gpudoctor.report.clean import clean
+from gpudoctor.monitor.snapshot import STILL, Snapshot, Watched
+from gpudoctor.report.sanitize import clean
 from gpudoctor.tui.gpus import words
 from gpudoctor.tui.gpus.chart import Glyphs, chart, meter
 from gpudoctor.tui.gpus.metrics import METRICS, Metric
@@ -51,7 +51,7 @@ def heading(width: int) -> str:
 
 
 def row(
-    gpu: Watched, look: Look, width: int, height: int, step: float, glyphs: Glyphs, chosen: bool = False
+    gpu: Watched, look: Snapshot, width: int, height: int, step: float, glyphs: Glyphs, chosen: bool = False
 ) -> Content:
     """A GPU's row, of one or several lines; the chosen one has a mark."""
     load, memory = widths(width)
@@ -74,7 +74,7 @@ def row(
 
 
 def _small(
-    metric: Metric, gpu: Watched, look: Look, width: int, height: int, step: float, glyphs: Glyphs
+    metric: Metric, gpu: Watched, look: Snapshot, width: int, height: int, step: float, glyphs: Glyphs
 ) -> list[Content]:
     if look.kind == STILL:
         value = metric.series[0](gpu.samples[-1]) if gpu.samples else None

@@ -6,14 +6,14 @@ from collections.abc import Callable
 from io import StringIO
 from typing import NamedTuple
 
-from gpudoctor.examine import Wishes, check
 from gpudoctor.facts import Facts
+from gpudoctor.pipeline import CheckOptions, check
 from gpudoctor.report.model import Report
 
 WIDE = 100  # columns of the picture
 
 
-class Form(NamedTuple):
+class SaveFormat(NamedTuple):
     """One form.
 
     Attributes:
@@ -34,7 +34,7 @@ class Form(NamedTuple):
         return f"./gpudoctor-report.{self.suffix}"
 
 
-def masked_report(facts: Facts, wishes: Wishes) -> tuple[Report, Facts]:
+def masked_report(facts: Facts, wishes: CheckOptions) -> tuple[Report, Facts]:
     """The report on a machine whose names, home folders, serial numbers and tokens are masked, and its facts.
 
     The masked facts are judged anew, because a name may be anywhere in a sentence or a command of the report.
@@ -46,19 +46,19 @@ def masked_report(facts: Facts, wishes: Wishes) -> tuple[Report, Facts]:
 
 
 def _json(report: Report, _: Facts) -> str:
-    from gpudoctor.report.json import render
+    from gpudoctor.report.renderers.json import render
 
     return render(report)
 
 
 def _markdown(report: Report, _: Facts) -> str:
-    from gpudoctor.report.markdown import render
+    from gpudoctor.report.renderers.markdown import render
 
     return render(report)
 
 
 def _html(report: Report, facts: Facts) -> str:
-    from gpudoctor.report.html import render
+    from gpudoctor.report.renderers.html import render
 
     return render(report, facts)
 
@@ -68,7 +68,7 @@ def _svg(report: Report, _: Facts) -> str:
     from rich.console import Console
     from rich.text import Text
 
-    from gpudoctor.report.text import render
+    from gpudoctor.report.renderers.text import render
 
     console = Console(file=StringIO(), record=True, width=WIDE, color_system="standard", force_terminal=True)
     console.print(Text.from_ansi(render(report, WIDE, colour=True)), soft_wrap=False)
@@ -76,8 +76,8 @@ def _svg(report: Report, _: Facts) -> str:
 
 
 FORMS = (
-    Form("JSON", "json", "for programs, and to compare with later", _json),
-    Form("Markdown", "md", "to paste into an issue", _markdown),
-    Form("HTML", "html", "one page to read or to hand on", _html),
-    Form("SVG", "svg", "a picture, for a page or a chat", _svg),
+    SaveFormat("JSON", "json", "for programs, and to compare with later", _json),
+    SaveFormat("Markdown", "md", "to paste into an issue", _markdown),
+    SaveFormat("HTML", "html", "one page to read or to hand on", _html),
+    SaveFormat("SVG", "svg", "a picture, for a page or a chat", _svg),
 )

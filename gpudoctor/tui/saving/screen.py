@@ -12,8 +12,8 @@ from textual.containers import Horizontal, Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Button, Input, RadioButton, RadioSet, Static
 
-from gpudoctor.report.clean import clean
-from gpudoctor.tui.saving.forms import FORMS, Form, masked_report
+from gpudoctor.report.sanitize import clean
+from gpudoctor.tui.saving.forms import FORMS, SaveFormat, masked_report
 from gpudoctor.tui.saving.writing import NotSavedError, resolved, save, taken
 from gpudoctor.tui.session import Session
 
@@ -28,7 +28,7 @@ class FormButton(RadioButton):
 
     BUTTON_LEFT, BUTTON_INNER, BUTTON_RIGHT = " ", "○", " "
 
-    def __init__(self, form: Form, chosen: bool) -> None:
+    def __init__(self, form: SaveFormat, chosen: bool) -> None:
         super().__init__(f"{form.name}: {form.purpose}", value=chosen)
         self.BUTTON_INNER = "●" if chosen else "○"
 
@@ -159,7 +159,7 @@ class SaveScreen(ModalScreen[None]):
         self.query_one("#save-name", Input).focus()
 
     @work(thread=True, exclusive=True, exit_on_error=False)
-    def _save(self, name: str, form: Form, over: bool = False) -> None:
+    def _save(self, name: str, form: SaveFormat, over: bool = False) -> None:
         """In a thread, with the first look at the path: a dead network disk lets nobody wait.
 
         Args:
@@ -184,7 +184,7 @@ class SaveScreen(ModalScreen[None]):
             app.call_from_thread(self._saved, path, size)
 
     @work(thread=True, exclusive=True, exit_on_error=False)
-    def _hand_over(self, form: Form) -> None:
+    def _hand_over(self, form: SaveFormat) -> None:
         """Give the file to the browser: who looks on there may write nothing on this machine."""
         facts, app = self.session.facts, cast("Doctor", self.app)
         if facts is None:

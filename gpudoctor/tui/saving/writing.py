@@ -6,7 +6,7 @@ import errno
 import os
 import stat
 
-from gpudoctor.facts.file import write
+from gpudoctor.facts.facts_file import write
 
 
 class NotSavedError(Exception):

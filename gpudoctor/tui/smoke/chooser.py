@@ -8,10 +8,10 @@ from textual.containers import Vertical, VerticalScroll
 from textual.widgets import OptionList, Static
 
 from gpudoctor.facts import Facts
+from gpudoctor.smoketests.options import SmokeOptions
 from gpudoctor.smoketests.suite import BY_NAME
-from gpudoctor.smoketests.wishes import Choice
 from gpudoctor.tui.smoke.options import HEADINGS, Groups, choice, groups
-from gpudoctor.tui.smoke.picks import Changed, SmokePicks, StressSeconds
+from gpudoctor.tui.smoke.selection import Changed, SmokePicks, StressSeconds
 
 
 class SmokeChooser(VerticalScroll, can_focus=False):
@@ -60,7 +60,7 @@ class SmokeChooser(VerticalScroll, can_focus=False):
             self.query_one(f"#{name}", SmokePicks).offer(options)
 
     @property
-    def choice(self) -> Choice:
+    def choice(self) -> SmokeOptions:
         """What is chosen.
 
         Raises:

@@ -7,9 +7,9 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widgets import Button, Static
 
-from gpudoctor.report.clean import clean
-from gpudoctor.tui.smoke.course import Course, clock
+from gpudoctor.report.sanitize import clean
 from gpudoctor.tui.smoke.lines import bar
+from gpudoctor.tui.smoke.progress import Course, clock
 
 LABELS = {"start": "▶ Start  s", "halt": "■ Stop  x", "stopping": "Stopping"}
 LONGEST = 48  # columns of the bar

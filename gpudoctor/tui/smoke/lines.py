@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from gpudoctor.facts import Facts
-from gpudoctor.report.clean import clean, wrapped
 from gpudoctor.report.model import FindingEntry, Report, SmokeEntry, SmokeTestEntry
+from gpudoctor.report.sanitize import clean, wrapped
 from gpudoctor.report.smoke import gaps
-from gpudoctor.report.smoke_rows import Row, remarks, rows, title
+from gpudoctor.report.smoke_rows import SmokeRow, remarks, rows, title
 
 PER_CENT = 6  # columns
 BAR, LONGEST_BAR = 8, 30
@@ -61,7 +61,7 @@ def table(entry: SmokeEntry, width: int) -> list[Line]:
     return lines
 
 
-def _rows(tests: Iterable[SmokeTestEntry]) -> Iterator[tuple[Row, str]]:
+def _rows(tests: Iterable[SmokeTestEntry]) -> Iterator[tuple[SmokeRow, str]]:
     """Each row with its test's outcome; tests that were not reached for the same reason are one row."""
     missed: list[SmokeTestEntry] = []
     for test in tests:
@@ -75,17 +75,17 @@ def _rows(tests: Iterable[SmokeTestEntry]) -> Iterator[tuple[Row, str]]:
     yield from _missed(missed)
 
 
-def _missed(tests: list[SmokeTestEntry]) -> Iterator[tuple[Row, str]]:
+def _missed(tests: list[SmokeTestEntry]) -> Iterator[tuple[SmokeRow, str]]:
     if len(tests) == 1:
         yield from ((row, "not reached") for row in rows(tests[0]))
     elif tests:
         names = ", ".join(dict.fromkeys(test.test for test in tests))
         remark = ": ".join(filter(None, (names, tests[0].says)))
         number = len({test.test for test in tests})
-        yield Row(f"{number} test{'s' * (number != 1)}", "not reached", None, remark), "not reached"
+        yield SmokeRow(f"{number} test{'s' * (number != 1)}", "not reached", None, remark), "not reached"
 
 
-def _lines(row: Row, look: str, width: int, columns: tuple[int, int]) -> list[Line]:
+def _lines(row: SmokeRow, look: str, width: int, columns: tuple[int, int]) -> list[Line]:
     """One row; a remark goes on beneath itself, or stands beneath the row where there is no room beside it."""
     names, values = columns
     at = names + values + 6

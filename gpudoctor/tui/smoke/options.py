@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping
 import msgspec
 
 from gpudoctor.facts import Facts, Framework
-from gpudoctor.smoketests.devices import Target, cpu, targets
+from gpudoctor.smoketests.devices import SmokeDevice, cpu, targets
+from gpudoctor.smoketests.options import ChoiceError, SmokeOptions
 from gpudoctor.smoketests.plan import FRAMEWORKS, ORDER, TITLES
 from gpudoctor.smoketests.suite import DTYPES, MOST_STRESS, STRESS_SECONDS, TESTS
-from gpudoctor.smoketests.wishes import Choice, ChoiceError
 
 # Seconds of stress that can be stepped through; the last is the most that the tests take.
 SECONDS = (5, STRESS_SECONDS, 30, 60, 120, 300, MOST_STRESS)
@@ -28,7 +28,7 @@ NONE_CHOSEN = {
 NO_GPU = "No GPU was found. Choose the CPU to test that instead: it proves nothing about a GPU."
 
 
-class Option(msgspec.Struct, frozen=True):
+class SmokeOption(msgspec.Struct, frozen=True):
     """One thing to choose: its value in a Choice, its name and what it is for people, and whether it is preset."""
 
     value: str
@@ -37,26 +37,26 @@ class Option(msgspec.Struct, frozen=True):
     preset: bool = True
 
 
-Groups = Mapping[str, tuple[Option, ...]]
+Groups = Mapping[str, tuple[SmokeOption, ...]]
 Picked = Mapping[str, tuple[str, ...]]
 
 
 def groups(facts: Facts | None) -> Groups:
     """All groups by name; without facts backends and devices are not known yet."""
     return {
-        "tests": tuple(Option(test.name, test.name, test.shows, test.quick) for test in TESTS),
+        "tests": tuple(SmokeOption(test.name, test.name, test.shows, test.quick) for test in TESTS),
         "backends": tuple(_backends(facts)) if facts else (),
         "devices": tuple(_devices(facts)) if facts else (),
-        "dtypes": tuple(Option(name, name) for name in DTYPES),
+        "dtypes": tuple(SmokeOption(name, name) for name in DTYPES),
     }
 
 
-def preset(options: Iterable[Option]) -> tuple[str, ...]:
+def preset(options: Iterable[SmokeOption]) -> tuple[str, ...]:
     """The values that are chosen when nobody has chosen."""
     return tuple(option.value for option in options if option.preset)
 
 
-def choice(options: Groups, picked: Picked, seconds: int) -> Choice:
+def choice(options: Groups, picked: Picked, seconds: int) -> SmokeOptions:
     """What was picked, as the smoke tests take it; a group as it was preset counts as not chosen.
 
     Raises:
@@ -70,7 +70,7 @@ def choice(options: Groups, picked: Picked, seconds: int) -> Choice:
         values = tuple(picked[name])
         return () if set(values) == set(preset(options[name])) else values
 
-    return Choice(
+    return SmokeOptions(
         tests=tuple(picked["tests"]),
         backends=chosen("backends"),
         devices=chosen("devices"),
@@ -79,14 +79,14 @@ def choice(options: Groups, picked: Picked, seconds: int) -> Choice:
     )
 
 
-def _cpu_alone(devices: Iterable[Option]) -> bool:
+def _cpu_alone(devices: Iterable[SmokeOption]) -> bool:
     return [option.value for option in devices] == ["cpu"]
 
 
 # -- backends ------------------------------------------------------------------------------------------------
 
 
-def _backends(facts: Facts) -> Iterator[Option]:
+def _backends(facts: Facts) -> Iterator[SmokeOption]:
     """The frameworks installed, then what runs without any; preset as `gpudoctor.smoketests.plan` chooses."""
     found: dict[str, list[Framework]] = {}
     listed = [f for python in facts.pythons for f in python.frameworks if f.name in FRAMEWORKS]
@@ -97,10 +97,10 @@ def _backends(facts: Facts) -> Iterator[Option]:
     usable = [name for name in found if gpus or name != "cupy"]
     for name, ones in found.items():
         about = ", ".join(dict.fromkeys(_built(one) for one in ones))
-        yield Option(FRAMEWORKS[name], TITLES[FRAMEWORKS[name]], about, name in usable)
+        yield SmokeOption(FRAMEWORKS[name], TITLES[FRAMEWORKS[name]], about, name in usable)
     own = ["driver"] * cuda + ["cpu"]
     for name in own:
-        yield Option(name, _own_title(name), OWN[name], not usable and name == own[0])
+        yield SmokeOption(name, _own_title(name), OWN[name], not usable and name == own[0])
 
 
 def _own_title(name: str) -> str:
@@ -120,19 +120,19 @@ def _built(framework: Framework) -> str:
 # -- devices -------------------------------------------------------------------------------------------------
 
 
-def _devices(facts: Facts) -> Iterator[Option]:
+def _devices(facts: Facts) -> Iterator[SmokeOption]:
     """Every GPU, preset; the CPU, which proves nothing about a GPU, for whoever chooses it."""
     gpus = [target for target in _there(facts) if target.kind != "cpu"]
     for target in gpus:
-        yield Option(_word(target), target.label, target.name or "")
-    yield Option("cpu", cpu().label, "", preset=False)
+        yield SmokeOption(_word(target), target.label, target.name or "")
+    yield SmokeOption("cpu", cpu().label, "", preset=False)
 
 
-def _there(facts: Facts) -> tuple[Target, ...]:
+def _there(facts: Facts) -> tuple[SmokeDevice, ...]:
     found = targets(facts)
     return found if isinstance(found, tuple) else ()
 
 
-def _word(target: Target) -> str:
+def _word(target: SmokeDevice) -> str:
     """What names it to gpudoctor.smoketests.devices.targets, and names no other."""
     return target.uuid or target.address or target.gpu or target.label.removeprefix("GPU ")

@@ -8,14 +8,14 @@ from threading import Event
 from textual.message import Message
 from textual.widget import Widget
 
-from gpudoctor.examine import Wishes
 from gpudoctor.facts import Facts
 from gpudoctor.machine import Machine
+from gpudoctor.pipeline import CheckOptions
 from gpudoctor.report.model import SmokeEntry
+from gpudoctor.smoketests.options import ChoiceError, SmokeOptions
 from gpudoctor.smoketests.plan import plan
-from gpudoctor.smoketests.wishes import Choice, ChoiceError
-from gpudoctor.tui.smoke.conduct import Told, conduct
-from gpudoctor.tui.smoke.course import Course
+from gpudoctor.tui.smoke.controller import Told, conduct
+from gpudoctor.tui.smoke.progress import Course
 
 
 class SmokeRunner(Widget):
@@ -60,7 +60,7 @@ class SmokeRunner(Widget):
         """Whether tests run."""
         return self.course is not None and self.course.running
 
-    def begin(self, machine: Machine, facts: Facts, choice: Choice, wishes: Wishes) -> Course:
+    def begin(self, machine: Machine, facts: Facts, choice: SmokeOptions, wishes: CheckOptions) -> Course:
         """Begin a run; none may be running.
 
         Args:

@@ -15,18 +15,18 @@ from textual.widgets import Button
 from gpudoctor.facts import Facts
 from gpudoctor.report.model import FindingEntry, Report
 from gpudoctor.report.smoke import smoke_entries
-from gpudoctor.smoketests.wishes import ChoiceError
+from gpudoctor.smoketests.options import ChoiceError
 from gpudoctor.tui.footer import Footer
 from gpudoctor.tui.header import Header
 from gpudoctor.tui.session import Session
 from gpudoctor.tui.smoke import words
 from gpudoctor.tui.smoke.chooser import SmokeChooser
 from gpudoctor.tui.smoke.control import SmokeControl
-from gpudoctor.tui.smoke.found import SmokeFindings
+from gpudoctor.tui.smoke.findings import SmokeFindings
 from gpudoctor.tui.smoke.lines import findings, verdict
-from gpudoctor.tui.smoke.picks import Changed
 from gpudoctor.tui.smoke.results import SmokeResults
 from gpudoctor.tui.smoke.runner import SmokeRunner
+from gpudoctor.tui.smoke.selection import Changed
 
 if TYPE_CHECKING:
     from gpudoctor.tui.app import Doctor
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 TICK = 0.25  # seconds between two looks at the clock while tests run
 
 
-class Place(Screen[None]):
+class SmokeScreen(Screen[None]):
     """The screen; a run goes on while the user is elsewhere."""
 
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]  # noqa: RUF012 - typed by Screen
@@ -254,7 +254,7 @@ class Place(Screen[None]):
 
     async def _explain(self, finding: FindingEntry) -> None:
         """Go to the diagnosis, where the finding is selected."""
-        from gpudoctor.tui.diagnosis.screen import Place as Diagnosis
+        from gpudoctor.tui.diagnosis.screen import DiagnosisScreen as Diagnosis
 
         await self.app.switch_mode("diagnosis")
         if isinstance(self.app.screen, Diagnosis):

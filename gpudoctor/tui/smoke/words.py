@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gpudoctor.facts import Facts
+from gpudoctor.smoketests.options import ChoiceError, SmokeOptions
 from gpudoctor.smoketests.plan import TITLES, plan
-from gpudoctor.smoketests.wishes import Choice, ChoiceError
 from gpudoctor.tui.session import Session
-from gpudoctor.tui.smoke.course import Course, clock
 from gpudoctor.tui.smoke.lines import ended, findings
+from gpudoctor.tui.smoke.progress import Course, clock
 
 MOST_NAMED = 3  # devices
 RECORDED = "A recorded machine: nothing can be run here."
@@ -38,7 +38,7 @@ def hindrance(session: Session, here: bool) -> str:
     return ""
 
 
-def planned(facts: Facts | None, choice: Choice) -> str:
+def planned(facts: Facts | None, choice: SmokeOptions) -> str:
     """What would run, or the sentence why it cannot."""
     try:
         jobs = plan(facts, choice) if facts is not None else ()

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from gpudoctor.comparison import Comparison, Group, Row, State
-from gpudoctor.facts.file import FactsFileError, read
-from gpudoctor.tui.compare import keeping
+from gpudoctor.comparison import Comparison, Difference, DifferenceGroup, DifferenceState
+from gpudoctor.facts.facts_file import FactsFileError, read
+from gpudoctor.tui.compare import saved_facts
 from gpudoctor.tui.compare.choices import choices, typed
 from gpudoctor.tui.compare.completion import completed
 from gpudoctor.tui.compare.layout import Columns, Filter, cells, columns, grouped, more, summary, whole
@@ -26,19 +26,19 @@ from tests.checks.nvidia_machines import having
     ],
 )
 def test_facts_are_kept_where_states_are_kept(env: dict[str, str], folder: str) -> None:
-    assert keeping.folder(env) == folder
+    assert saved_facts.folder(env) == folder
 
 
 def test_kept_facts_are_masked_and_found_again_newest_first(tmp_path: Path) -> None:
     where = str(tmp_path / "new" / "gpudoctor")
     facts = having(nvidia_host(), host__hostname="secretive", gpus__0__serial="1650")
-    first, second = keeping.keep(facts, where, 1e9), keeping.keep(facts, where, 1e9 + 86400)
+    first, second = saved_facts.keep(facts, where, 1e9), saved_facts.keep(facts, where, 1e9 + 86400)
     (tmp_path / "new" / "gpudoctor" / "other.json").write_text("{}")
-    assert keeping.kept(where) == [second, first]
+    assert saved_facts.kept(where) == [second, first]
     assert read(first).host.hostname == "host"
     assert "1650" not in Path(first).read_text()
     assert os.stat(where).st_mode & 0o077 == 0
-    assert keeping.kept(str(tmp_path / "none")) == []
+    assert saved_facts.kept(str(tmp_path / "none")) == []
 
 
 # -- choices -------------------------------------------------------------------------------------------------
@@ -47,7 +47,7 @@ def test_kept_facts_are_masked_and_found_again_newest_first(tmp_path: Path) -> N
 def test_one_can_choose_kept_ones_files_and_demos(tmp_path: Path) -> None:
     state, here = tmp_path / "state", tmp_path / "here"
     here.mkdir()
-    keeping.keep(nvidia_host(), str(state / "gpudoctor"), 0.0)
+    saved_facts.keep(nvidia_host(), str(state / "gpudoctor"), 0.0)
     for name in ("b.json", "a.json", "notes.txt"):
         (here / name).write_text("{}")
     (here / "folder.json").mkdir()
@@ -87,10 +87,18 @@ def test_paths_are_completed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 # -- rows ----------------------------------------------------------------------------------------------------
 
-LINK = Row(path="gpus.3.link_width", group=Group.GPUS, here="4", there="16")
-BLIND = Row(path="gpus.3.ecc", group=Group.SETTINGS, state=State.UNKNOWN_THERE, here="yes", there="unknown: no right")
-NUMPY = Row(path="pythons.1.packages.numpy.version", group=Group.REST, here="2.1", there="1.26")
-RATE = Row(path="x.figures.rate", group=Group.MEASURED, here="798 TFLOP/s", there="399 TFLOP/s", change=-0.5)
+LINK = Difference(path="gpus.3.link_width", group=DifferenceGroup.GPUS, here="4", there="16")
+BLIND = Difference(
+    path="gpus.3.ecc",
+    group=DifferenceGroup.SETTINGS,
+    state=DifferenceState.UNKNOWN_THERE,
+    here="yes",
+    there="unknown: no right",
+)
+NUMPY = Difference(path="pythons.1.packages.numpy.version", group=DifferenceGroup.REST, here="2.1", there="1.26")
+RATE = Difference(
+    path="x.figures.rate", group=DifferenceGroup.MEASURED, here="798 TFLOP/s", there="399 TFLOP/s", change=-0.5
+)
 ROWS = (LINK, BLIND, RATE, NUMPY)
 
 
@@ -106,7 +114,7 @@ ROWS = (LINK, BLIND, RATE, NUMPY)
         (Filter(words="nothing of the kind"), ()),
     ],
 )
-def test_rows_are_filtered(wanted: Filter, shown: tuple[Row, ...]) -> None:
+def test_rows_are_filtered(wanted: Filter, shown: tuple[Difference, ...]) -> None:
     assert tuple(row for _, rows in grouped(ROWS, wanted) for row in rows) == shown
 
 
@@ -124,20 +132,22 @@ def test_columns_fill_the_width(width: int) -> None:
 
 def test_a_long_value_shows_where_it_differs() -> None:
     folder = "/usr/lib/x86_64-linux-gnu/libcuda.so"
-    row = Row(path="nvidia.cuda.loaded", group=Group.DRIVER, here=f"{folder}.550.120", there=f"{folder}.580.95.05")
+    row = Difference(
+        path="nvidia.cuda.loaded", group=DifferenceGroup.DRIVER, here=f"{folder}.550.120", there=f"{folder}.580.95.05"
+    )
     path, here, there = cells(row, Columns(10, 20, 20))
     assert path == "…da.loaded"
     assert here.strip().endswith("550.120")
     assert there.strip().endswith("580.95.05")
-    long = Row(path="x", group=Group.REST, here="a" * 50, there="b" * 50)
+    long = Difference(path="x", group=DifferenceGroup.REST, here="a" * 50, there="b" * 50)
     assert cells(long, Columns(3, 10, 10))[1] == "aaaaaaaaa…"
 
 
 def test_an_absent_value_is_marked_and_a_number_tells_how_much_it_changed() -> None:
-    only = Row(path="gpus.7", group=Group.GPUS, state=State.ONLY_HERE, here="H100")
+    only = Difference(path="gpus.7", group=DifferenceGroup.GPUS, state=DifferenceState.ONLY_HERE, here="H100")
     assert cells(only, Columns(6, 5, 5))[2].strip() == "—"
     assert more(RATE) == " (-50%)"
-    assert more(Row(path="x", group=Group.GPUS, change=63.0)) == " (x64)"
+    assert more(Difference(path="x", group=DifferenceGroup.GPUS, change=63.0)) == " (x64)"
     assert whole(RATE, "a", "b") == "x.figures.rate\na: 798 TFLOP/s\nb: 399 TFLOP/s (-50%)"
 
 

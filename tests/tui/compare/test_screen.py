@@ -9,17 +9,17 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import ContentSwitcher, Input, OptionList
 
-from gpudoctor.comparison import Comparison, Group, Row, State
-from gpudoctor.examine import Done, check
+from gpudoctor.comparison import Comparison, Difference, DifferenceGroup, DifferenceState
 from gpudoctor.facts import Facts
-from gpudoctor.report.clean import document
+from gpudoctor.pipeline import Done, check
+from gpudoctor.report.sanitize import document
 from gpudoctor.tui.app import Doctor
-from gpudoctor.tui.compare.choices import Choice
+from gpudoctor.tui.compare.choices import CompareChoice
+from gpudoctor.tui.compare.full_values import Whole
 from gpudoctor.tui.compare.screen import WAIT
-from gpudoctor.tui.compare.table import Table
-from gpudoctor.tui.compare.view import View
-from gpudoctor.tui.compare.whole import Whole
-from gpudoctor.tui.session import Source
+from gpudoctor.tui.compare.table import DifferenceTable
+from gpudoctor.tui.compare.view import ComparisonView
+from gpudoctor.tui.session import SessionSource
 from tests.builders import change
 from tests.checks import healthy_nvidia as nv
 from tests.checks.nvidia_machines import having, versions
@@ -29,7 +29,13 @@ from tests.tui.screens import SIZES, compare, run, settled, text_of
 GOOD = nv.hgx(nv.H100)
 ILL = having(change(GOOD, "gpus.3.link_width", 4), host__environment={"CUDA_HOME": "/opt/[red]cuda"})
 
-PLAIN = Row(path="driver.library-mismatch", group=Group.FINDINGS, state=State.ONLY_HERE, here="FAIL: too old", there="")
+PLAIN = Difference(
+    path="driver.library-mismatch",
+    group=DifferenceGroup.FINDINGS,
+    state=DifferenceState.ONLY_HERE,
+    here="FAIL: too old",
+    there="",
+)
 # Each kind of row; how many there are in all changes with every new fact.
 ANSWER = Comparison(here="ill", there="[red]good.json", rows=(PLAIN, *ROWS))
 
@@ -46,7 +52,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def doctor(facts: Facts = ILL) -> Callable[[], Doctor]:
-    return lambda: Doctor(Source(title="ill", facts=facts))
+    return lambda: Doctor(SessionSource(title="ill", facts=facts))
 
 
 def text(pilot: Pilot[Any]) -> str:
@@ -63,7 +69,7 @@ async def compared(pilot: Pilot[Any]) -> None:
     """Beside good.json, the first of the list."""
     await there(pilot)
     await pilot.press("enter")
-    await settled(pilot, lambda: pilot.app.screen.query_one(View).comparison)
+    await settled(pilot, lambda: pilot.app.screen.query_one(ComparisonView).comparison)
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -79,7 +85,7 @@ def test_the_question_looks_as_it_did(size: tuple[int, int]) -> None:
 def test_the_answer_looks_as_it_did(size: tuple[int, int]) -> None:
     async def what(pilot: Pilot[Any]) -> None:
         await compared(pilot)
-        pilot.app.screen.query_one(View).show(ANSWER)
+        pilot.app.screen.query_one(ComparisonView).show(ANSWER)
         await settled(pilot)
         compare(pilot.app, "compare-answer")
 
@@ -90,7 +96,7 @@ def test_a_file_of_the_list_is_compared_and_its_rows_opened() -> None:
     async def what(pilot: Pilot[Any]) -> None:
         await compared(pilot)
         assert "gpus.3.link_width" in text(pilot)
-        row = pilot.app.screen.query_one(Table).row
+        row = pilot.app.screen.query_one(DifferenceTable).row
         assert row is not None
         await pilot.press("c")
         assert pilot.app.clipboard.startswith(f"{row.path}\nill: ")
@@ -106,7 +112,7 @@ def test_a_file_of_the_list_is_compared_and_its_rows_opened() -> None:
 def test_a_row_is_opened_by_the_mouse() -> None:
     async def what(pilot: Pilot[Any]) -> None:
         await compared(pilot)
-        await pilot.click(pilot.app.screen.query_one(Table).query_one(OptionList), offset=(4, 1))
+        await pilot.click(pilot.app.screen.query_one(DifferenceTable).query_one(OptionList), offset=(4, 1))
         await settled(pilot, lambda: isinstance(pilot.app.screen, Whole))
 
     run(doctor(), what)
@@ -123,7 +129,7 @@ def test_a_path_is_typed_completed_and_compared(place: Path) -> None:
         await pilot.press("right", "g")
         await settled(pilot, lambda: "good.json" in pilot.app.screen.query_one(Input)._suggestion)
         await pilot.press("right", "enter")
-        await settled(pilot, lambda: pilot.app.screen.query_one(View).comparison)
+        await settled(pilot, lambda: pilot.app.screen.query_one(ComparisonView).comparison)
         assert "One side is a report" in text(pilot).replace("\n ", " ")
 
     run(doctor(versions("570.169", "575.57", "575.57")), what, (120, 40))
@@ -146,7 +152,7 @@ def test_what_is_neither_facts_nor_a_report_is_told_in_a_sentence(place: Path, c
         await settled(pilot, lambda: all(word in text(pilot) for word in says.split()))  # lines break at any space
         assert pilot.app.screen.query_one(ContentSwitcher).current == "compare-chooser"
         await pilot.press("down", "down", "enter")  # another is taken
-        await settled(pilot, lambda: pilot.app.screen.query_one(View).comparison)
+        await settled(pilot, lambda: pilot.app.screen.query_one(ComparisonView).comparison)
         await pilot.press("o")
         await settled(pilot)
         assert says not in text(pilot)
@@ -167,9 +173,9 @@ def test_rows_are_searched_and_filtered() -> None:
         assert "CUDA_HOME" in text(pilot)
         assert "/opt/[red]cuda" in text(pilot)
         await pilot.press("m", "u")
-        assert pilot.app.screen.query_one(View).wanted == ("", False, False)
+        assert pilot.app.screen.query_one(ComparisonView).wanted == ("", False, False)
         await pilot.press("m", "u")
-        assert pilot.app.screen.query_one(View).wanted == ("", True, True)
+        assert pilot.app.screen.query_one(ComparisonView).wanted == ("", True, True)
 
     run(doctor(), what, (120, 40))
 
@@ -204,7 +210,7 @@ def test_another_examination_is_compared_again() -> None:
 def test_an_answer_that_comes_late_is_not_shown_for_a_newer_question(monkeypatch: pytest.MonkeyPatch) -> None:
     freed, asked = threading.Event(), []
 
-    def slow(choice: Choice, title: str, facts: Facts) -> Comparison | str:
+    def slow(choice: CompareChoice, title: str, facts: Facts) -> Comparison | str:
         asked.append(facts)
         if len(asked) == 1:
             freed.wait(20)
@@ -219,7 +225,7 @@ def test_an_answer_that_comes_late_is_not_shown_for_a_newer_question(monkeypatch
         session = pilot.app.session  # type: ignore[attr-defined]
         session.take(Done(check(facts=GOOD), GOOD))
         pilot.app.changed.publish(session)  # type: ignore[attr-defined]
-        view = pilot.app.screen.query_one(View)
+        view = pilot.app.screen.query_one(ComparisonView)
         await settled(pilot, lambda: view.comparison)
         freed.set()
         await pilot.pause(0.2)
@@ -240,7 +246,7 @@ def test_where_no_facts_will_come_it_says_so(monkeypatch: pytest.MonkeyPatch) ->
         await pilot.press("enter")
         await settled(pilot, lambda: "The examination failed, so there is nothing to compare" in text(pilot))
 
-    run(lambda: Doctor(Source()), what, (120, 40))
+    run(lambda: Doctor(SessionSource()), what, (120, 40))
 
 
 def test_while_there_are_no_facts_yet_it_waits_for_them(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -260,7 +266,7 @@ def test_while_there_are_no_facts_yet_it_waits_for_them(monkeypatch: pytest.Monk
         freed.set()
         await settled(pilot, lambda: "gpus.3.link_width" in text(pilot))
 
-    run(lambda: Doctor(Source()), what, (120, 40))
+    run(lambda: Doctor(SessionSource()), what, (120, 40))
 
 
 def test_a_dead_disk_holds_nobody_up(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -278,7 +284,7 @@ def test_a_dead_disk_holds_nobody_up(monkeypatch: pytest.MonkeyPatch) -> None:
         finally:
             freed.set()
 
-    run(lambda: Doctor(Source()), what)
+    run(lambda: Doctor(SessionSource()), what)
 
 
 def test_this_machine_is_kept_and_compared_with_later(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -291,7 +297,7 @@ def test_this_machine_is_kept_and_compared_with_later(monkeypatch: pytest.Monkey
         await pilot.press("home", "enter")
         await settled(pilot, lambda: "Nothing differs" in text(pilot))
 
-    run(lambda: Doctor(Source()), what)
+    run(lambda: Doctor(SessionSource()), what)
     assert len(list((tmp_path / "state" / "gpudoctor").iterdir())) == 1
 
 
@@ -312,7 +318,7 @@ def test_a_recorded_machine_is_not_kept_and_a_closed_folder_is_told(
         await pilot.press("K")
         await settled(pilot, lambda: "It cannot be kept" in text(pilot))
 
-    run(lambda: Doctor(Source()), closed, (120, 40))
+    run(lambda: Doctor(SessionSource()), closed, (120, 40))
 
 
 def test_it_fits_when_the_terminal_changes_its_size() -> None:
@@ -332,7 +338,7 @@ def test_demos_are_compared() -> None:
     async def what(pilot: Pilot[Any]) -> None:
         await there(pilot)
         await pilot.press("end", "enter")
-        await settled(pilot, lambda: pilot.app.screen.query_one(View).comparison)
+        await settled(pilot, lambda: pilot.app.screen.query_one(ComparisonView).comparison)
         assert "demo: bad-link" in text(pilot)
 
     run(doctor(), what, (120, 40))

@@ -6,12 +6,12 @@ from typing import Any
 
 import msgspec
 
-from gpudoctor.examine import check
+from gpudoctor.check_engine import MACHINE, Outcome
 from gpudoctor.facts import Facts
-from gpudoctor.judge import MACHINE, Outcome
+from gpudoctor.pipeline import check
 from gpudoctor.report.model import Consequence, FindingEntry, FixEntry, Report, Summary, UnknownEntry
 from gpudoctor.tui.app import Doctor
-from gpudoctor.tui.session import Source
+from gpudoctor.tui.session import SessionSource
 from tests.builders import framework, nvidia_host, with_framework
 from tests.checks.nvidia_machines import versions
 
@@ -96,7 +96,7 @@ def mismatch() -> Facts:
 
 def doctor(facts: Facts | None = None, title: str = "host.json") -> Doctor:
     """The application on a recorded machine."""
-    return Doctor(Source(title=title, facts=facts or mismatch()))
+    return Doctor(SessionSource(title=title, facts=facts or mismatch()))
 
 
 def healthy() -> Facts:

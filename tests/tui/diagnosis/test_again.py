@@ -10,15 +10,15 @@ import msgspec
 import pytest
 from textual.pilot import Pilot
 
-from gpudoctor.examine import Done, Event, Judged, Wishes
 from gpudoctor.machine import Machine
+from gpudoctor.parallel import StepEnded, StepStarted
+from gpudoctor.pipeline import CheckOptions, Done, Event, Judged
 from gpudoctor.report.model import Report
-from gpudoctor.steps import StepEnded, StepStarted
 from gpudoctor.tui import app as app_module
 from gpudoctor.tui.app import Doctor
-from gpudoctor.tui.diagnosis import trying
+from gpudoctor.tui.diagnosis import recheck_runner
 from gpudoctor.tui.diagnosis.finding_list import FindingList
-from gpudoctor.tui.session import Source
+from gpudoctor.tui.session import SessionSource
 from tests.tui.diagnosis.machines import MISMATCH, NARROW, REPORT, VERDICTS, mismatch
 from tests.tui.screens import run, settled, text_of
 
@@ -44,7 +44,7 @@ class Conducted:
         yield Judged(VERDICTS)
         yield Done(msgspec.structs.replace(REPORT), mismatch())
 
-    def one(self, machine: Machine, wishes: Wishes) -> Iterator[Event]:
+    def one(self, machine: Machine, wishes: CheckOptions) -> Iterator[Event]:
         self.asked.append(wishes.only)
         self.machines.append(machine)
         yield StepStarted("host", "the machine")
@@ -60,13 +60,13 @@ class Conducted:
 def conduct(monkeypatch: pytest.MonkeyPatch, conducted: Conducted, what: Any) -> None:
     """Run the application with it, and wait for the first report."""
     monkeypatch.setattr(app_module, "examine", conducted.whole)
-    monkeypatch.setattr(trying, "examine", conducted.one)
+    monkeypatch.setattr(recheck_runner, "examine", conducted.one)
 
     async def whole(pilot: Pilot[Any]) -> None:
         await settled(pilot, lambda: pilot.app.session.facts and not pilot.app.session.running)  # type: ignore[attr-defined]
         await what(pilot)
 
-    run(lambda: Doctor(Source()), whole, (120, 40))
+    run(lambda: Doctor(SessionSource()), whole, (120, 40))
 
 
 def screen(pilot: Pilot[Any]) -> str:

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from gpudoctor.tui.diagnosis.commands import append, kept, one_line, place, short
-from gpudoctor.tui.diagnosis.page import Command
+from gpudoctor.tui.diagnosis.page import PageCommand
 
-REBOOT = Command("sudo reboot", 0, "Restart.", "driver.library-mismatch")
+REBOOT = PageCommand("sudo reboot", 0, "Restart.", "driver.library-mismatch")
 
 PLACES = [
     ({"XDG_STATE_HOME": "/s", "HOME": "/home/a"}, "/s/gpudoctor/commands.sh"),

@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from gpudoctor.report.model import Report
-from gpudoctor.tui.diagnosis.items import Group, Item, groups
-from gpudoctor.tui.diagnosis.view import Heading, Row, View, next_area, next_status, rows
+from gpudoctor.tui.diagnosis.items import Item, ItemGroup, groups
+from gpudoctor.tui.diagnosis.view import FindingFilter, Heading, Row, next_area, next_status, rows
 from tests.tui.diagnosis.machines import MISMATCH, NARROW, REPORT, VERDICTS
 
 ALL = groups(REPORT, VERDICTS)
@@ -56,17 +56,17 @@ def test_a_finding_that_was_tried_again_is_told_anew() -> None:
 
 
 def test_consequences_and_other_checks_are_folded_away_at_first() -> None:
-    assert words(rows(ALL, View())) == ["fail: driver.library-mismatch", "warn: link.narrow-pcie"]
+    assert words(rows(ALL, FindingFilter())) == ["fail: driver.library-mismatch", "warn: link.narrow-pcie"]
 
 
 def test_a_finding_is_unfolded_and_folded_again() -> None:
-    view = View().toggled(ALL[0].root.key)
+    view = FindingFilter().toggled(ALL[0].root.key)
     assert words(rows(ALL, view))[:3] == ["fail: driver.library-mismatch", "fail: pytorch.no-gpu", "fail: jax.no-gpu"]
-    assert view.toggled(ALL[0].root.key) == View()
+    assert view.toggled(ALL[0].root.key) == FindingFilter()
 
 
 def test_the_other_checks_have_headings_with_their_number() -> None:
-    assert words(rows(ALL, View(others=True)))[2:] == [
+    assert words(rows(ALL, FindingFilter(others=True)))[2:] == [
         "What failed in gpudoctor itself (1)",
         "broken: probe",
         "What could not be found out (1)",
@@ -90,17 +90,17 @@ SEARCHES = [
 
 @pytest.mark.parametrize(("text", "found"), SEARCHES)
 def test_text_is_searched_in_all_that_is_said(text: str, found: list[str]) -> None:
-    assert words(rows(ALL, View(text=text))) == found
+    assert words(rows(ALL, FindingFilter(text=text))) == found
 
 
 def test_filters_by_status_and_area() -> None:
-    assert words(rows(ALL, View(status="warn"))) == ["warn: link.narrow-pcie"]
-    assert words(rows(ALL, View(area="link"))) == ["warn: link.narrow-pcie"]
-    assert words(rows(ALL, View(area="jax"))) == ["fail: driver.library-mismatch", "fail: jax.no-gpu"]
-    assert words(rows(ALL, View(area="link", status="fail"))) == []
+    assert words(rows(ALL, FindingFilter(status="warn"))) == ["warn: link.narrow-pcie"]
+    assert words(rows(ALL, FindingFilter(area="link"))) == ["warn: link.narrow-pcie"]
+    assert words(rows(ALL, FindingFilter(area="jax"))) == ["fail: driver.library-mismatch", "fail: jax.no-gpu"]
+    assert words(rows(ALL, FindingFilter(area="link", status="fail"))) == []
 
 
-def _round(step: str, view: View) -> list[str]:
+def _round(step: str, view: FindingFilter) -> list[str]:
     seen = []
     for _ in range(12):
         value = next_status(ALL, view) if step == "status" else next_area(ALL, view)
@@ -112,23 +112,23 @@ def _round(step: str, view: View) -> list[str]:
 
 
 def test_a_key_goes_round_all_that_is_there() -> None:
-    assert _round("status", View()) == ["fail", "warn", ""]
-    assert _round("status", View(others=True)) == ["fail", "warn", "broken", "unknown", "pass", "skipped", ""]
-    assert _round("area", View()) == ["driver", "pytorch", "jax", "link", ""]
+    assert _round("status", FindingFilter()) == ["fail", "warn", ""]
+    assert _round("status", FindingFilter(others=True)) == ["fail", "warn", "broken", "unknown", "pass", "skipped", ""]
+    assert _round("area", FindingFilter()) == ["driver", "pytorch", "jax", "link", ""]
 
 
 def test_a_status_that_went_away_goes_back_to_all() -> None:
-    assert next_status(groups(Report(findings=(NARROW,))), View(status="fail")) == ""
-    assert next_status([], View()) == ""
+    assert next_status(groups(Report(findings=(NARROW,))), FindingFilter(status="fail")) == ""
+    assert next_status([], FindingFilter()) == ""
 
 
 def test_only_filters_hold_something_back() -> None:
-    assert not View(others=True, unfolded=frozenset({"a"})).narrowed
-    assert View(text="a").narrowed
-    assert View(status="fail").narrowed
-    assert View(area="link").narrowed
+    assert not FindingFilter(others=True, unfolded=frozenset({"a"})).narrowed
+    assert FindingFilter(text="a").narrowed
+    assert FindingFilter(status="fail").narrowed
+    assert FindingFilter(area="link").narrowed
 
 
 def test_an_item_says_its_area() -> None:
     assert Item(key="k", status="fail", title="t", check=MISMATCH.check).area == "driver"
-    assert Group(ALL[0].root).consequences == ()
+    assert ItemGroup(ALL[0].root).consequences == ()

@@ -7,8 +7,8 @@ import pytest
 from rich.cells import cell_len
 
 from gpudoctor.report.model import FixEntry, Report
-from gpudoctor.tui.diagnosis.items import Group, groups
-from gpudoctor.tui.diagnosis.lines import Line, folded, hanging, typed
+from gpudoctor.tui.diagnosis.items import ItemGroup, groups
+from gpudoctor.tui.diagnosis.lines import DetailLine, folded, hanging, typed
 from gpudoctor.tui.diagnosis.page import STYLES, Page, commands_of, notes, nothing, page
 from tests.tui.diagnosis.machines import MISMATCH, REPORT, TIGHT, VERDICTS
 
@@ -51,7 +51,7 @@ id      driver.library-mismatch"""
 
 
 @pytest.mark.parametrize("group", ALL, ids=lambda group: group.root.key)
-def test_the_label_of_a_headline_has_the_colour_of_its_status(group: Group) -> None:
+def test_the_label_of_a_headline_has_the_colour_of_its_status(group: ItemGroup) -> None:
     for item in (group.root, *group.consequences):
         lines = page(item, 60).lines
         assert lines[0].look == lines[0].style == f"heading {STYLES.get(item.status, 'dim')}"
@@ -133,14 +133,14 @@ def test_folding_loses_nothing() -> None:
     assert "".join(folded("x" * 100, 30)) == "x" * 100
     assert folded("", 30) == [""]
     assert folded("a\n\nb", 30) == ["a", "", "b"]
-    assert hanging("why", "", 30) == [Line("why", "")]
+    assert hanging("why", "", 30) == [DetailLine("why", "")]
 
 
 def test_blanks_in_a_command_stay() -> None:
     lines = typed("1", "echo 'a    b'   c  ", 20, 0)
     assert "".join(line.text for line in lines) == "echo 'a    b'   c  "
     assert [line.label for line in lines] == ["1", ""]
-    assert typed("1", "", 20, 0) == [Line("1", "", "command", 0)]
+    assert typed("1", "", 20, 0) == [DetailLine("1", "", "command", 0)]
 
 
 def test_nothing_found_says_what_was_proven_and_offers_the_smoke_tests() -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from gpudoctor.examine import Done, Glimpsed
+from gpudoctor.parallel import StepEnded, StepStarted
+from gpudoctor.pipeline import Done, Glimpsed
 from gpudoctor.report.model import Report, Summary
-from gpudoctor.steps import StepEnded, StepStarted
 from gpudoctor.tui.diagnosis.progress import Part, again, probes, summary
-from gpudoctor.tui.session import Session, Source
+from gpudoctor.tui.session import Session, SessionSource
 from tests.tui.diagnosis.machines import REPORT, mismatch
 
 
@@ -17,7 +17,7 @@ def said(parts: list[Part]) -> str:
 
 
 def looking(*ended: StepEnded) -> Session:
-    session = Session(Source())
+    session = Session(SessionSource())
     session.begin()
     for key in ("host", "pci", "torch"):
         session.take(StepStarted(key, key.upper()))
@@ -27,7 +27,7 @@ def looking(*ended: StepEnded) -> Session:
 
 
 def test_before_anything_is_known() -> None:
-    assert said(summary(Session(Source()), 80)) == "LOOKING  nothing can be said yet"
+    assert said(summary(Session(SessionSource()), 80)) == "LOOKING  nothing can be said yet"
 
 
 def test_while_probes_look_nothing_reads_as_a_pass() -> None:
@@ -75,7 +75,7 @@ def test_after_the_end_only_failures_are_loud() -> None:
 
 
 def test_recorded_facts_say_when_and_that_nothing_can_be_tried() -> None:
-    session = Session(Source(title="host.json", facts=mismatch()))
+    session = Session(SessionSource(title="host.json", facts=mismatch()))
     session.take(Done(REPORT, mismatch()))
     line = said(probes(session, 100))
     assert line == "Recorded 2026-11-20 08:30 UTC: r and x need the machine"
@@ -83,7 +83,7 @@ def test_recorded_facts_say_when_and_that_nothing_can_be_tried() -> None:
 
 
 def test_a_source_without_probes_has_no_line() -> None:
-    session = Session(Source())
+    session = Session(SessionSource())
     session.take(Done(REPORT, mismatch()))
     assert probes(session, 80) == []
 

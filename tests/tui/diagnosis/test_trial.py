@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from gpudoctor.report.model import Consequence, FindingEntry, Report, UnknownEntry
-from gpudoctor.tui.diagnosis.trial import asked, outcome, renewed
+from gpudoctor.tui.diagnosis.recheck import asked, outcome, renewed
 from tests.tui.diagnosis.machines import MISMATCH, NARROW, REPORT, VERDICTS
 
 SECOND = msgspec.structs.replace(NARROW, subject="GPU 1")

@@ -1,6 +1,6 @@
 """Machines whose environments are worth looking at."""
 
-from gpudoctor.facts import CudaHome, Facts, Nvcc, Shadow, Toolkits, Unmet
+from gpudoctor.facts import CudaHome, Facts, Nvcc, Shadow, Toolkits, UnmetRequirement
 from gpudoctor.maybe import Unknown
 from tests.builders import framework, library, live, with_framework
 from tests.checks import healthy_nvidia as nv
@@ -39,7 +39,7 @@ TOOLKITS = Toolkits(
     cxx_version="gcc 11.4.0",
 )
 SHADOW = Shadow(module="torch", wins="/code/torch.py", loses=(f"{SITE}/torch",), because="working directory")
-UNMET = Unmet(package="torch", version="2.9.1", requires="nvidia-cudnn-cu12==9.10.2.21", found="9.1.0.70")
+UNMET = UnmetRequirement(package="torch", version="2.9.1", requires="nvidia-cudnn-cu12==9.10.2.21", found="9.1.0.70")
 
 
 def machine() -> Facts:

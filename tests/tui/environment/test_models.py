@@ -9,14 +9,14 @@ from gpudoctor.tui.environment.described import described, of_framework
 from gpudoctor.tui.environment.facts_model import at, children, copied, plain, search, value_of
 from gpudoctor.tui.environment.interpreters import entries
 from gpudoctor.tui.environment.libraries import besides, linked
-from gpudoctor.tui.environment.lines import Line, laid_out
+from gpudoctor.tui.environment.lines import LabeledLine, laid_out
 from gpudoctor.tui.environment.toolkits import toolkits
 from tests.builders import framework, live, nvidia_host, python
 from tests.checks.nvidia_machines import having
 from tests.tui.environment.machines import CUBLAS, CUDA, CUDNN, SYSTEM_CUDNN, TORCH, machine
 
 
-def lines(found: list[Line]) -> dict[str, tuple[str, str]]:
+def lines(found: list[LabeledLine]) -> dict[str, tuple[str, str]]:
     """The first line of each label."""
     return {line.label: (line.text, line.style) for line in reversed(found)}
 
@@ -100,7 +100,7 @@ def test_without_an_import_nothing_is_known_to_be_loaded() -> None:
 
 def test_a_framework_is_told_by_what_it_was_built_for_sees_and_loads() -> None:
     said = lines(of_framework(TORCH))
-    assert of_framework(TORCH)[0] == Line("", "PyTorch 2.9.1", "heading")
+    assert of_framework(TORCH)[0] == LabeledLine("", "PyTorch 2.9.1", "heading")
     assert said["built for"][0] == "CUDA 12.8, cuDNN 9.10.2"
     assert said["sees"] == ("1 GPU", "pass")
     assert said["import"][0] == "works in 1.5 s"
@@ -149,9 +149,9 @@ def test_what_ails_a_framework_is_told(ill: Framework, label: str, says: str, st
 def test_several_equal_gpus_are_counted() -> None:
     seen = nvidia_host(2).nvidia.cuda.devices
     assert isinstance(seen, tuple)
-    from gpudoctor.facts import Device
+    from gpudoctor.facts import FrameworkDevice
 
-    devices = tuple(Device(index=i, name="NVIDIA H100") for i in range(8))
+    devices = tuple(FrameworkDevice(index=i, name="NVIDIA H100") for i in range(8))
     assert lines(of_framework(framework(live=live(8, devices=devices))))["sees"][0] == "8 GPUs: 8 x NVIDIA H100"
 
 
@@ -189,7 +189,10 @@ def test_a_machine_without_any_of_it_says_so() -> None:
 
 
 def test_text_hangs_beneath_itself_and_fits() -> None:
-    rows = laid_out([Line("", "a heading", "heading"), Line("sees", "word " * 20), Line("lies", "/opt/" * 20)], 40)
+    rows = laid_out(
+        [LabeledLine("", "a heading", "heading"), LabeledLine("sees", "word " * 20), LabeledLine("lies", "/opt/" * 20)],
+        40,
+    )
     assert all(len(row.label) + len(row.text) <= 40 for row in rows)
     assert [row.label.strip() for row in rows if row.label.strip()] == ["sees", "lies"]
     assert "".join(row.text for row in rows if "/" in row.text) == "/opt/" * 20
@@ -197,13 +200,13 @@ def test_text_hangs_beneath_itself_and_fits() -> None:
 
 
 def test_a_long_name_has_a_row_of_its_own() -> None:
-    rows = laid_out([Line("libcudnn_engines_precompiled.so.9", "9.10.2"), Line("x", "y")], 48)
+    rows = laid_out([LabeledLine("libcudnn_engines_precompiled.so.9", "9.10.2"), LabeledLine("x", "y")], 48)
     assert rows[0].text == "libcudnn_engines_precompiled.so.9"
     assert rows[1].text == "9.10.2"
 
 
 def test_rows_are_harmless() -> None:
-    assert laid_out([Line("\x1b[2J", "\x07[red]")], 40)[0].text == "\\x07[red]"
+    assert laid_out([LabeledLine("\x1b[2J", "\x07[red]")], 40)[0].text == "\\x07[red]"
 
 
 # -- the tree of facts ---------------------------------------------------------------------------------------

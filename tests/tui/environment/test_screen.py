@@ -8,16 +8,16 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import ContentSwitcher, Input
 
-from gpudoctor import examine
+from gpudoctor import pipeline
 from gpudoctor.facts import Facts
-from gpudoctor.recorded import RecordedMachine
+from gpudoctor.recorded_machine import RecordedMachine
 from gpudoctor.tui.app import Doctor
 from gpudoctor.tui.commands import Commands
-from gpudoctor.tui.environment.detail import Detail
+from gpudoctor.tui.environment.detail import EnvironmentDetail
 from gpudoctor.tui.environment.facts_model import dotted
 from gpudoctor.tui.environment.facts_tree import FactsTree
 from gpudoctor.tui.environment.picker import TOOLKITS, Picker
-from gpudoctor.tui.session import Source
+from gpudoctor.tui.session import SessionSource
 from tests.builders import python
 from tests.checks.nvidia_machines import having
 from tests.tui.environment.machines import machine
@@ -35,7 +35,7 @@ TREE = {
 
 
 def doctor(facts: Facts = FACTS) -> Callable[[], Doctor]:
-    return lambda: Doctor(Source(title="recorded", facts=facts))
+    return lambda: Doctor(SessionSource(title="recorded", facts=facts))
 
 
 async def there(pilot: Pilot[Any]) -> None:
@@ -195,7 +195,7 @@ def test_while_nothing_is_known_it_says_so() -> None:
         await settled(pilot)
         assert "Being examined" in text(pilot)
 
-    run(lambda: Doctor(Source(title="x", facts=having(FACTS, pythons=()))), what)
+    run(lambda: Doctor(SessionSource(title="x", facts=having(FACTS, pythons=()))), what)
 
 
 def test_it_fits_when_the_terminal_changes_its_size() -> None:
@@ -207,7 +207,7 @@ def test_it_fits_when_the_terminal_changes_its_size() -> None:
         await pilot.resize_terminal(60, 20)
         await settled(pilot)
         assert pilot.app.screen.query_one(Picker).size.width < wide
-        assert pilot.app.screen.query_one(Detail).max_scroll_x == 0
+        assert pilot.app.screen.query_one(EnvironmentDetail).max_scroll_x == 0
 
     run(doctor(), what)
 
@@ -219,14 +219,14 @@ def offered(app: Doctor) -> list[str]:
 def test_an_interpreter_that_is_picked_is_examined(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 
-    def examined(machine: object, wishes: examine.Wishes, facts: object) -> object:
+    def examined(machine: object, wishes: pipeline.CheckOptions, facts: object) -> object:
         asked.append(wishes.pythons)
         found = having(FACTS, pythons=(python(path=wishes.pythons[0] if wishes.pythons else "/opt/env/bin/python"),))
-        yield examine.Done(examine.check(facts=found), found)
+        yield pipeline.Done(pipeline.check(facts=found), found)
 
     monkeypatch.setattr("gpudoctor.tui.app.examine", examined)
     files = {"/home/me/.venvs/jax/bin/python": "", "/home/me/.venvs/jax/pyvenv.cfg": ""}
-    source = Source(make=lambda: RecordedMachine(files, env={"HOME": "/home/me"}))
+    source = SessionSource(make=lambda: RecordedMachine(files, env={"HOME": "/home/me"}))
 
     async def what(pilot: Pilot[Any]) -> None:
         await there(pilot)
@@ -244,7 +244,7 @@ def test_an_interpreter_that_is_picked_is_examined(monkeypatch: pytest.MonkeyPat
         app = pilot.app
         assert isinstance(app, Doctor)
         assert not any(name.startswith("Back to") for name in offered(app))  # it is this machine still
-        await app.open(Source(title="another", facts=FACTS))
+        await app.open(SessionSource(title="another", facts=FACTS))
         assert "Back to this machine" in offered(app)
         await app.open(app.first)
         assert app.session.source.wishes.pythons == ("/home/me/.venvs/jax/bin/python",)
@@ -261,8 +261,10 @@ def test_a_look_that_a_dead_disk_holds_is_joined_by_no_other(monkeypatch: pytest
         freed.wait(20)
         return (("/opt/late/bin/python", "venv"),)
 
-    monkeypatch.setattr("gpudoctor.examine.interpreters", held)
-    monkeypatch.setattr("gpudoctor.tui.app.examine", lambda *_: iter([examine.Done(examine.check(facts=FACTS), FACTS)]))
+    monkeypatch.setattr("gpudoctor.pipeline.interpreters", held)
+    monkeypatch.setattr(
+        "gpudoctor.tui.app.examine", lambda *_: iter([pipeline.Done(pipeline.check(facts=FACTS), FACTS)])
+    )
 
     async def what(pilot: Pilot[Any]) -> None:
         await there(pilot)
@@ -275,7 +277,7 @@ def test_a_look_that_a_dead_disk_holds_is_joined_by_no_other(monkeypatch: pytest
         await pilot.press("1", "4")
         await settled(pilot, lambda: len(begun) == 2)
 
-    run(lambda: Doctor(Source()), what)
+    run(lambda: Doctor(SessionSource()), what)
 
 
 def test_an_examination_that_broke_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

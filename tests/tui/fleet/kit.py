@@ -11,7 +11,7 @@ from gpudoctor.tui.app import Doctor
 from gpudoctor.tui.diagnosis.detail import FindingDetail
 from gpudoctor.tui.fleet.fleet_list import FleetList
 from gpudoctor.tui.fleet.grid import NodeGrid
-from gpudoctor.tui.session import Source
+from gpudoctor.tui.session import SessionSource
 from tests.fleet import fleets
 from tests.tui.screens import run, settled, text_of
 
@@ -85,7 +85,7 @@ def at(
         await there.until(lambda: there.app.screen.query(NodeGrid) and there.grid.nodes is not None)
         await what(there)
 
-    app = run(lambda: Doctor(Source(), colour, tuple(paths)), do, size)
+    app = run(lambda: Doctor(SessionSource(), colour, tuple(paths)), do, size)
     assert isinstance(app, Doctor)
     return app
 

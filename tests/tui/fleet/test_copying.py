@@ -5,13 +5,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from gpudoctor.examine import check
 from gpudoctor.fleet.summary import Fleet
-from gpudoctor.report.clean import document
+from gpudoctor.pipeline import check
+from gpudoctor.report.sanitize import document
 from gpudoctor.tui.fleet.node_report import NodeReport
 from tests.builders import nvidia_host
 from tests.checks.nvidia_machines import versions
-from tests.fleet.reading.reports import report
+from tests.fleet.aggregate.reports import report
 from tests.tui.fleet.kit import LARGE, There, at
 from tests.tui.screens import settled, text_of
 

@@ -9,14 +9,14 @@ import msgspec
 import pytest
 from textual.pilot import Pilot
 
-from gpudoctor.fleet.kept import keep
-from gpudoctor.fleet.running.landing import file_name, land
-from gpudoctor.fleet.running.ledger import Ledger
+from gpudoctor.fleet.runner.ledger import Ledger
+from gpudoctor.fleet.runner.report_store import file_name, land
+from gpudoctor.fleet.summary_store import keep
 from gpudoctor.tui.app import Doctor
 from gpudoctor.tui.fleet.reading import Read, read, report
-from gpudoctor.tui.session import Source
-from tests.fleet.reading.reports import finding, lay, named
-from tests.fleet.reading.reports import report as made
+from gpudoctor.tui.session import SessionSource
+from tests.fleet.aggregate.reports import finding, lay, named
+from tests.fleet.aggregate.reports import report as made
 from tests.tui.screens import run, settled, text_of
 
 ILL = made(status="warn", findings=[finding()], created="2026-11-21T00:00:05Z")
@@ -147,4 +147,4 @@ def test_the_application_opens_a_real_run(folder: Path) -> None:
         await pilot.press("n", "enter")
         await settled(pilot, lambda: "n3  WARN" in text_of(pilot.app)[0])
 
-    run(lambda: Doctor(Source(), fleet=(str(folder),)), look)
+    run(lambda: Doctor(SessionSource(), fleet=(str(folder),)), look)

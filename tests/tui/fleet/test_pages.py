@@ -6,7 +6,7 @@ import pytest
 from gpudoctor.fleet.summary import Cause, Change, Fleet, Missing
 from gpudoctor.tui.diagnosis.page import Page
 from gpudoctor.tui.fleet import node_page, pages
-from gpudoctor.tui.fleet.entries import CAUSES, CHANGES, DRIFT, MISSING, SPREADS, Entry, entries, heading
+from gpudoctor.tui.fleet.entries import CAUSES, CHANGES, DRIFT, MISSING, SPREADS, FleetEntry, entries, heading
 from gpudoctor.tui.fleet.nodes import Nodes
 from gpudoctor.tui.fleet.words import legend, when, wrapped
 from tests.fleet.fleets import EMPTY, FLEETS, healthy, large
@@ -19,7 +19,7 @@ def text(page: Page) -> str:
     return "\n".join(f"{line.label:<8}{line.text}" for line in page.lines)
 
 
-def entry(group: str, number: int = 0) -> Entry:
+def entry(group: str, number: int = 0) -> FleetEntry:
     return [one for one in ENTRIES if one.group == group][number]
 
 

@@ -8,7 +8,7 @@ from textual.pilot import Pilot
 
 from gpudoctor.fleet.summary import Fleet
 from gpudoctor.tui.app import Doctor
-from gpudoctor.tui.session import Source
+from gpudoctor.tui.session import SessionSource
 from tests.builders import nvidia_host
 from tests.fleet.fleets import large
 from tests.tui.fleet.kit import LARGE, SUMMARY, There, at
@@ -39,7 +39,7 @@ def test_it_is_drawn_before_the_reports_are_read_and_keys_are_answered(monkeypat
             freed.set()
         await settled(pilot, lambda: "1 000 nodes" in text_of(pilot.app)[1])
 
-    run(lambda: Doctor(Source(), fleet=("/data/run-7",)), look)
+    run(lambda: Doctor(SessionSource(), fleet=("/data/run-7",)), look)
 
 
 def test_a_fault_is_a_sentence_and_what_was_read_before_stays(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -62,7 +62,7 @@ def test_where_nothing_can_be_read_it_says_so(monkeypatch: pytest.MonkeyPatch) -
         await settled(pilot, lambda: "DIR holds no report." in "\n".join(text_of(pilot.app)))
         assert "`o` opens other reports" in "\n".join(text_of(pilot.app))
 
-    run(lambda: Doctor(Source(), fleet=("/data/run-7",)), look)
+    run(lambda: Doctor(SessionSource(), fleet=("/data/run-7",)), look)
 
 
 def test_reading_again_keeps_what_is_selected(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,7 +84,7 @@ def test_reading_again_keeps_what_is_selected(monkeypatch: pytest.MonkeyPatch) -
 def test_another_machine_leaves_the_fleet_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     async def look(there: There) -> None:
         monkeypatch.setattr(SUMMARY, lambda *_: large(40))
-        await there.app.open(Source(title="another", facts=nvidia_host()))
+        await there.app.open(SessionSource(title="another", facts=nvidia_host()))
         assert text_of(there.app)[0].endswith("another")
         await there.press("6")
         await there.until(lambda: "1 000 nodes" in there.text)

@@ -9,7 +9,7 @@ from textual.pilot import Pilot
 from gpudoctor.tui.app import Doctor
 from gpudoctor.tui.fleet.bar import FleetSearch
 from gpudoctor.tui.fleet.fleet_list import FleetList
-from gpudoctor.tui.session import Source
+from gpudoctor.tui.session import SessionSource
 from tests.builders import nvidia_host
 from tests.fleet.fleets import FLEETS, large
 from tests.tui.fleet.kit import LARGE, SMALL, SUMMARY, There, at
@@ -236,7 +236,7 @@ def test_without_a_fleet_it_says_how_to_come_by_one_and_opens_one(
         await settled(pilot, lambda: "40 nodes" in text_of(app)[1])
         assert "6 Fleet" in text_of(app)[0]
 
-    run(lambda: Doctor(Source(title="x", facts=nvidia_host())), look)
+    run(lambda: Doctor(SessionSource(title="x", facts=nvidia_host())), look)
 
 
 def test_save_says_what_writes_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from gpudoctor.fleet.summary import Outlier, Spread
-from gpudoctor.tui.fleet.spread import drawn, scale
+from gpudoctor.tui.fleet.box_plot import drawn, scale
 
 
 def spread(*values: float, outliers: tuple[float, ...] = ()) -> Spread:

@@ -4,8 +4,8 @@ import pytest
 from rich.cells import cell_len
 
 from gpudoctor.fleet.summary import Fleet
+from gpudoctor.tui.fleet.grid_layout import Layout, Marks, fitted, layout, line
 from gpudoctor.tui.fleet.nodes import Nodes
-from gpudoctor.tui.fleet.tiles import Layout, Marks, fitted, layout, line
 from tests.fleet.fleets import FLEETS
 
 

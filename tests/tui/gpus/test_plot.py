@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from gpudoctor.maybe import Unknown
-from gpudoctor.monitor.look import LIVE, STILL, Look, Watched
-from gpudoctor.monitor.samples import Device, Process, Sample, Slice
+from gpudoctor.monitor.samples import MonitorDevice, MonitorProcess, MonitorSample, Slice
+from gpudoctor.monitor.snapshot import LIVE, STILL, Snapshot, Watched
 from gpudoctor.tui.gpus.chart import DOTS
 from gpudoctor.tui.gpus.device_header import header
 from gpudoctor.tui.gpus.link_panel import links
@@ -17,11 +17,11 @@ from gpudoctor.tui.gpus.plot import plot
 from gpudoctor.tui.gpus.processes import rows
 from gpudoctor.tui.gpus.table import BY_KEY, heading, row
 
-HEALTHY = Device(
+HEALTHY = MonitorDevice(
     name="NVIDIA H100", address="0000:0a:00.0", memory=80 << 30, temperature_slowdown=90, power_limit=700.0,
     sm_clock_max=1980, link_generation_max=5, link_width_max=16, nvlinks=(True,) * 18, mig=False, mig_devices=(),
 )  # fmt: skip
-SAMPLE = Sample(
+SAMPLE = MonitorSample(
     at=9.0, utilisation=97, memory_used=60 << 30, temperature=64.0, power=512.0, sm_clock=1755.0, memory_clock=2619.0,
     fan=None, performance_state=0, event_reasons=("sw-power-cap",), pcie_rx=9.24e9, pcie_tx=1.6e9, link_generation=5,
     link_width=16,
@@ -29,13 +29,13 @@ SAMPLE = Sample(
 HELD = "clocks held by "
 
 
-def gpu(device: Device = HEALTHY, **changes: Any) -> Watched:
+def gpu(device: MonitorDevice = HEALTHY, **changes: Any) -> Watched:
     sample = msgspec.structs.replace(SAMPLE, **changes)
     return Watched(key="nvidia 0", vendor="nvidia", index=0, device=device, samples=(sample,), processes=())
 
 
-def look(*gpus: Watched, kind: str = LIVE, **more: Any) -> Look:
-    return msgspec.structs.replace(Look(kind=kind, now=9.5, devices=gpus), **more)
+def look(*gpus: Watched, kind: str = LIVE, **more: Any) -> Snapshot:
+    return msgspec.structs.replace(Snapshot(kind=kind, now=9.5, devices=gpus), **more)
 
 
 def drawn(key: str, one: Watched, kind: str = LIVE, width: int = 26, height: int = 3) -> list[str]:
@@ -79,7 +79,7 @@ def test_what_a_gpu_has_not_is_said() -> None:
 
 
 def test_without_a_limit_only_the_value_is_told() -> None:
-    assert drawn("power", gpu(Device()))[0].endswith("512 W")
+    assert drawn("power", gpu(MonitorDevice()))[0].endswith("512 W")
 
 
 def test_a_moment_is_a_bar() -> None:
@@ -182,17 +182,20 @@ def test_each_mig_device_has_a_line() -> None:
 
 @pytest.mark.parametrize(
     ("device", "says"),
-    [(Device(), "NVLink unknown   MIG unknown"), (Device(nvlinks=None, mig=None), "NVLink none   MIG none")],
+    [
+        (MonitorDevice(), "NVLink unknown   MIG unknown"),
+        (MonitorDevice(nvlinks=None, mig=None), "NVLink none   MIG none"),
+    ],
 )
-def test_unknown_links_are_not_none(device: Device, says: str) -> None:
+def test_unknown_links_are_not_none(device: MonitorDevice, says: str) -> None:
     assert says in links(gpu(device))[0].plain
 
 
 def test_processes_stand_by_their_memory() -> None:
     found = (
-        Process(pid=7, kind="C", memory=1 << 30, name="python", user="anna"),
-        Process(pid=8, kind="C+G", memory=20 << 30, name=None, user=1000),
-        Process(pid=9, memory=Unknown("?"), name=Unknown("?"), user=Unknown("?")),
+        MonitorProcess(pid=7, kind="C", memory=1 << 30, name="python", user="anna"),
+        MonitorProcess(pid=8, kind="C+G", memory=20 << 30, name=None, user=1000),
+        MonitorProcess(pid=9, memory=Unknown("?"), name=Unknown("?"), user=Unknown("?")),
     )
     lines = [line.plain.split() for line in rows([msgspec.structs.replace(gpu(), processes=found)])]
     assert lines == [

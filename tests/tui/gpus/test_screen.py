@@ -16,14 +16,14 @@ from gpudoctor import demo
 from gpudoctor.facts import Facts
 from gpudoctor.machine import Machine
 from gpudoctor.monitor import sampler as sampling
+from gpudoctor.monitor.facts_source import Still
 from gpudoctor.monitor.replay import Replay, read
-from gpudoctor.monitor.still import Still
 from gpudoctor.tui.app import Doctor
 from gpudoctor.tui.commands import Commands
 from gpudoctor.tui.gpus.overview import Overview
-from gpudoctor.tui.gpus.screen import Place
+from gpudoctor.tui.gpus.screen import GpusScreen
 from gpudoctor.tui.gpus.sources import source_of
-from gpudoctor.tui.session import Session, Source
+from gpudoctor.tui.session import Session, SessionSource
 from tests.builders import card, change, nvidia_host, plain_host
 from tests.standins import clean_up, compile_into, left_running, needs_gcc
 from tests.tui.screens import SIZES, compare, run, settled, text_of
@@ -48,15 +48,15 @@ class Gpus(Doctor):
 
 def app_of(facts: Facts | None, title: str = "demo: test", **more: Any) -> Callable[[], Doctor]:
     name = title.removeprefix("demo: ") if facts and title.startswith("demo: ") else ""
-    return lambda: Gpus(Source(title=title, facts=facts, demo=name, **more))
+    return lambda: Gpus(SessionSource(title=title, facts=facts, demo=name, **more))
 
 
 def text(pilot: Pilot[Any]) -> str:
     return "\n".join(text_of(pilot.app))
 
 
-def place(pilot: Pilot[Any]) -> Place:
-    assert isinstance(pilot.app.screen, Place)
+def place(pilot: Pilot[Any]) -> GpusScreen:
+    assert isinstance(pilot.app.screen, GpusScreen)
     return pilot.app.screen
 
 
@@ -336,7 +336,7 @@ def test_pictures(size: tuple[int, int], opened: bool, monkeypatch: pytest.Monke
 
 
 def test_a_recorded_machine_that_is_called_like_a_demo_is_none() -> None:
-    session = Session(Source(title="demo.json", facts=demo.load("cpu-wheel")))
+    session = Session(SessionSource(title="demo.json", facts=demo.load("cpu-wheel")))
     assert isinstance(source_of(session), Still)
     session.open(msgspec.structs.replace(session.source, demo="cpu-wheel"))
     assert isinstance(source_of(session), Replay)
@@ -347,7 +347,7 @@ def test_recorded_samples_are_played_whatever_machine_is_looked_at(facts: Facts 
     async def look(pilot: Pilot[Any]) -> None:
         await until(pilot, "replayed: one that trains", "NVIDIA Imagined", "97 %")
 
-    use(lambda: Doctor(Source(facts=facts, samples=LINES)), look)  # it opens with this place
+    use(lambda: Doctor(SessionSource(facts=facts, samples=LINES)), look)  # it opens with this place
 
 
 def test_recorded_samples_are_asked_for_in_the_palette(tmp_path: Path) -> None:
@@ -369,4 +369,4 @@ def test_recorded_samples_are_asked_for_in_the_palette(tmp_path: Path) -> None:
         await until(pilot, "replayed: one that trains")
         assert pilot.app.current_mode == "gpus"
 
-    use(lambda: Doctor(Source(title="host.json", facts=demo.load("mismatch"))), look)
+    use(lambda: Doctor(SessionSource(title="host.json", facts=demo.load("mismatch"))), look)

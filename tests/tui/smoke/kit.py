@@ -10,14 +10,14 @@ from textual.pilot import Pilot
 from textual.widget import Widget
 
 import gpudoctor.tui
-from gpudoctor.examine import examine
 from gpudoctor.facts import Facts
 from gpudoctor.machine import Machine
+from gpudoctor.pipeline import examine
 from gpudoctor.tui.app import Doctor
-from gpudoctor.tui.session import Source
-from gpudoctor.tui.smoke.picks import SmokePicks
+from gpudoctor.tui.session import SessionSource
 from gpudoctor.tui.smoke.runner import SmokeRunner
-from gpudoctor.tui.smoke.screen import Place
+from gpudoctor.tui.smoke.screen import SmokeScreen
+from gpudoctor.tui.smoke.selection import SmokePicks
 from tests.tui.screens import run, settled, text_of
 
 ILL = str(Path(__file__).parents[2] / "smoke" / "ill_worker.py")
@@ -46,7 +46,7 @@ class There:
 
     def __init__(self, pilot: Pilot[Any]) -> None:
         self.pilot, self.app = pilot, cast(Examined, pilot.app)
-        self.place = cast(Place, self.app.screen)
+        self.place = cast(SmokeScreen, self.app.screen)
 
     async def press(self, *keys: str) -> None:
         """Press keys and wait for what they do."""
@@ -100,13 +100,13 @@ def at(
         pass
 
     Live.facts = facts
-    source = Source(make=lambda: Machine(env={**os.environ, "FAULT": fault}))
+    source = SessionSource(make=lambda: Machine(env={**os.environ, "FAULT": fault}))
     _run(lambda: Live(source, colour), what, size)
 
 
 def recorded(facts: Facts, what: What, size: tuple[int, int] = (120, 40)) -> None:
     """Do something at the place of a recorded machine."""
-    _run(lambda: Examined(Source(title="recorded", facts=facts)), what, size)
+    _run(lambda: Examined(SessionSource(title="recorded", facts=facts)), what, size)
 
 
 def _run(make: Callable[[], Doctor], what: What, size: tuple[int, int]) -> None:

@@ -6,7 +6,7 @@ from textual.widgets import Static
 from gpudoctor.facts import Smoke
 from gpudoctor.smoketests.suite import TESTS
 from gpudoctor.tui.smoke.options import NO_GPU
-from gpudoctor.tui.smoke.picks import SmokePicks
+from gpudoctor.tui.smoke.selection import SmokePicks
 from tests.builders import change, plain_host
 from tests.checks.smoke_machines import machine
 from tests.tui.screens import compare

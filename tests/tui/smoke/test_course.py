@@ -2,12 +2,12 @@
 
 from typing import Any
 
+from gpudoctor.parallel import StepStarted
 from gpudoctor.smoketests.events import SmokeEnded, SmokeProgress, SmokeResult, SmokeStage
+from gpudoctor.smoketests.options import SmokeOptions
 from gpudoctor.smoketests.plan import plan
-from gpudoctor.smoketests.wishes import Choice
-from gpudoctor.steps import StepStarted
-from gpudoctor.tui.smoke.conduct import entry
-from gpudoctor.tui.smoke.course import Course, clock
+from gpudoctor.tui.smoke.controller import entry
+from gpudoctor.tui.smoke.progress import Course, clock
 from tests.checks.smoke_machines import machine
 
 FACTS = machine(count=2)
@@ -16,7 +16,7 @@ TITLE = "PyTorch on GPU 0"
 
 
 def course() -> Course:
-    return Course(plan(FACTS, Choice(tests=("matmul", "mnist", "transfer", "stress"))), now=100.0)
+    return Course(plan(FACTS, SmokeOptions(tests=("matmul", "mnist", "transfer", "stress"))), now=100.0)
 
 
 def told(one: Course, *events: Any, now: float = 101.0) -> Course:

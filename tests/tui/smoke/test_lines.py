@@ -3,12 +3,12 @@
 import msgspec
 import pytest
 
-from gpudoctor.examine import check
 from gpudoctor.facts import SmokeTest
+from gpudoctor.pipeline import check
 from gpudoctor.report.model import SmokeEntry
 from gpudoctor.report.smoke import smoke_entries
+from gpudoctor.smoketests.options import SmokeOptions
 from gpudoctor.smoketests.plan import plan
-from gpudoctor.smoketests.wishes import Choice
 from gpudoctor.tui.smoke.lines import bar, ended, findings, outcomes, table, verdict
 from gpudoctor.tui.smoke.words import planned
 from tests.checks.smoke_machines import ill, machine, of_run, on_cpu
@@ -108,7 +108,7 @@ def test_each_test_of_a_job_counts_once(jobs: list[list[tuple[str, str]]], wante
 
 
 def test_as_many_tests_have_ended_as_were_planned() -> None:
-    facts, choice = machine(count=2), Choice(tests=("matmul", "mnist", "allreduce"))
+    facts, choice = machine(count=2), SmokeOptions(tests=("matmul", "mnist", "allreduce"))
     jobs = [
         [(name, outcome) for name in job.tests for outcome in ("done", "unsupported")] for job in plan(facts, choice)
     ]

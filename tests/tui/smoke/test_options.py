@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from gpudoctor.smoketests.options import ChoiceError, SmokeOptions
 from gpudoctor.smoketests.plan import plan
 from gpudoctor.smoketests.suite import TESTS
-from gpudoctor.smoketests.wishes import Choice, ChoiceError
 from gpudoctor.tui.smoke.options import NONE_CHOSEN, choice, groups, preset
 from tests.builders import plain_host
 from tests.checks.smoke_machines import MI300X, machine
@@ -35,7 +35,7 @@ def test_without_a_gpu_the_cpu_is_there_for_who_chooses_it() -> None:
     picked = {name: preset(options) for name, options in found.items()}
     with pytest.raises(ChoiceError, match="No GPU was found"):
         choice(found, picked, 10)
-    assert choice(found, picked | {"devices": ("cpu",)}, 10) == Choice(tests=QUICK, devices=("cpu",))
+    assert choice(found, picked | {"devices": ("cpu",)}, 10) == SmokeOptions(tests=QUICK, devices=("cpu",))
 
 
 def test_amds_gpus_have_no_cuda_driver() -> None:
@@ -51,7 +51,7 @@ def test_before_the_facts_are_there_only_tests_and_data_types_are_known() -> Non
 def test_what_was_preset_counts_as_not_chosen() -> None:
     found = groups(machine(count=2))
     picked = {name: preset(options) for name, options in found.items()}
-    assert choice(found, picked, 10) == Choice(tests=QUICK)
+    assert choice(found, picked, 10) == SmokeOptions(tests=QUICK)
 
 
 def test_each_device_that_can_be_chosen_is_found_again() -> None:

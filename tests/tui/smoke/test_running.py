@@ -7,13 +7,13 @@ from textual.pilot import Pilot
 from textual.widgets import OptionList
 
 from gpudoctor.machine import Machine
-from gpudoctor.smoketests.devices import Target
-from gpudoctor.smoketests.plan import Job
-from gpudoctor.tui.session import Source
+from gpudoctor.smoketests.devices import SmokeDevice
+from gpudoctor.smoketests.plan import SmokeJob
+from gpudoctor.tui.session import SessionSource
 from gpudoctor.tui.smoke.control import SmokeControl
-from gpudoctor.tui.smoke.course import Course
-from gpudoctor.tui.smoke.picks import SmokePicks
+from gpudoctor.tui.smoke.progress import Course
 from gpudoctor.tui.smoke.runner import SmokeRunner
+from gpudoctor.tui.smoke.selection import SmokePicks
 from tests.builders import plain_host
 from tests.tui.screens import run, settled
 from tests.tui.smoke.kit import ILL, Examined, There, at, children
@@ -246,12 +246,12 @@ def test_a_machine_that_is_gone_is_told_when_tests_are_started() -> None:
         await there.until(lambda: "There is no interpreter /x/bin/python." in there.text)
         assert not there.runner.running
 
-    run(lambda: Live(Source(make=gone)), go, (120, 40))
+    run(lambda: Live(SessionSource(make=gone)), go, (120, 40))
 
 
 def test_the_bar_of_a_run_is_as_long_as_what_is_done() -> None:
     async def do(there: There) -> None:
-        job = Job(backend="cpu", python="", target=Target(kind="cpu", label="CPU"), tests=("matmul", "mnist"))
+        job = SmokeJob(backend="cpu", python="", target=SmokeDevice(kind="cpu", label="CPU"), tests=("matmul", "mnist"))
         course = Course((job, job), now=0.0)
         course.title, course.stage, course._job = job.title, "matmul fp32", 1
         there.place.query_one(SmokeControl).follow(course, now=83.0)

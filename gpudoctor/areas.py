@@ -1,0 +1,62 @@
+"""Says of which areas of checks a machine has nothing, so that their files need not be read.
+
+A gate is never narrower than the subjects of its area's checks: where it is closed, each of them would be skipped.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from gpudoctor.facts import Facts
+from gpudoctor.targets import has_dxg, wants_nvidia
+
+
+def _has(facts: Facts, framework: str) -> bool:
+    return any(found.name == framework for python in facts.pythons for found in python.frameworks)
+
+
+def _windows(facts: Facts) -> bool:
+    return isinstance(facts.host.wsl, int) or has_dxg(facts)
+
+
+def _shared(facts: Facts) -> bool:
+    found = facts.cluster
+    return isinstance(found.scheduler, str) or isinstance(found.client, str) or found.kubelet is True
+
+
+def _rented(facts: Facts) -> bool:
+    return isinstance(facts.cloud.provider, str) or isinstance(facts.cloud.notebook, str)
+
+
+def _tested(facts: Facts) -> bool:
+    return bool(facts.smoke.runs)
+
+
+def _intel(facts: Facts) -> bool:
+    from gpudoctor.queries.intel import concerned as intel
+
+    return intel(facts)
+
+
+GATES: Mapping[str, Callable[[Facts], bool]] = {
+    **dict.fromkeys(("advice", "driver", "fabric", "health", "link", "mig"), wants_nvidia),
+    "wsl": _windows,
+    "cluster": _shared,
+    "cloud": _rented,
+    "smoke": _tested,
+    "intel": _intel,
+    "apple": lambda facts: facts.host.system == "Darwin",
+    "windows": lambda facts: facts.host.system == "Windows",
+    "pytorch": partial(_has, framework="torch"),
+    **{name: partial(_has, framework=name) for name in ("tensorflow", "cupy", "jax", "onnxruntime")},
+}
+
+
+def always(id_: str) -> bool:
+    """Whether a check's area concerns every machine."""
+    return id_.split(".")[0] not in GATES
+
+
+def concerned(id_: str, facts: Facts) -> bool:
+    """Whether a machine has anything that a check of this id's area is about."""
+    gate = GATES.get(id_.split(".")[0])
+    return gate is None or gate(facts)

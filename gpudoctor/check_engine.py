@@ -1,0 +1,297 @@
+"""What a check is, and how checks judge facts: a pure function, one verdict for each subject."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from enum import StrEnum
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
+
+import msgspec
+
+from gpudoctor.facts import Facts
+from gpudoctor.maybe import UnknownFactError
+from gpudoctor.tasks import Task, Tasks, needs_root
+from gpudoctor.tasks.as_typed import typed
+
+S = TypeVar("S")
+
+
+class Severity(StrEnum):
+    """How bad a problem is; the value is the finding's status in the report."""
+
+    ERROR = "fail"  # something the user wants does not work
+    WARNING = "warn"  # it works badly, or will break
+    ADVICE = "advice"  # it could be better
+
+
+class Outcome(StrEnum):
+    """What came of one check on one subject."""
+
+    PASS = "pass"  # noqa: S105 - no password
+    PROBLEM = "problem"
+    UNKNOWN = "unknown"
+    SKIPPED = "skipped"  # nothing on this machine that the check is about
+    BROKEN = "broken"  # the check itself failed
+
+
+Action = Literal[
+    "restart-process",
+    "relogin",
+    "change-environment",
+    "reinstall-package",
+    "reload-module",
+    "reset-gpu",
+    "reboot",
+    "power-cycle",
+    "replace-hardware",
+    "ask-vendor",
+]
+Impact = Literal["none", "reversible", "persistent", "irreversible", "data loss"]
+
+
+class Fix(msgspec.Struct, frozen=True):
+    """One way to fix a problem.
+
+    Attributes:
+        says: one sentence that starts with a verb.
+        tasks: what is done, in this order, on this machine.
+        action: what kind of act it is, for machines.
+        root: whether it needs root, where no task says so.
+        needs: what has to follow: relogin, restart of a service or container, reboot.
+        impact: what it does to the machine, at worst.
+        undo: what takes it back.
+        verify: what shows that it helped.
+        place: where it is done: here, or outside of this container or virtual machine.
+    """
+
+    says: str
+    tasks: Tasks = ()
+    action: Action | None = None
+    root: bool = False
+    needs: str | None = None
+    impact: Impact = "reversible"
+    undo: Tasks = ()
+    verify: Task | None = None
+    place: Literal["here", "outside"] = "here"
+
+    def __post_init__(self) -> None:
+        """Hold that it is made of tasks: a string would be found only when somebody has the problem."""
+        for one in (*self.tasks, *self.undo, *((self.verify,) if self.verify else ())):
+            if not isinstance(one, Task):
+                raise TypeError(f"a fix is made of tasks (gpudoctor.tasks.cmd, as_root ...), not of {one!r}")
+
+    @property
+    def commands(self) -> tuple[str, ...]:
+        """The tasks as an ordinary user types them."""
+        return typed(self.tasks)
+
+    @property
+    def asks_root(self) -> bool:
+        """Whether it needs root."""
+        return self.root or any(map(needs_root, self.tasks))
+
+
+class About(msgspec.Struct, frozen=True):
+    """What a verdict is about; a field that is None does not narrow it down.
+
+    Attributes:
+        label: for people: "the driver", "GPU 0", "PyTorch 2.7.1".
+        gpu: the GPU's PCI address, or its vendor and index where that is unknown.
+        python: the interpreter's path.
+        package: the framework or package.
+        vendor: whose GPUs the package is built for: nvidia, amd, intel.
+    """
+
+    label: str = "this machine"
+    gpu: str | None = None
+    python: str | None = None
+    package: str | None = None
+    vendor: str | None = None
+
+    def touches(self, other: "About") -> bool:
+        """Whether a cause here can explain a problem there: nothing narrows them down to different things."""
+        gpu = self.gpu is None or other.gpu is None or self.gpu == other.gpu
+        return gpu and (self.python is None or other.python is None or self.python == other.python)
+
+
+MACHINE = About()
+
+
+class Problem(msgspec.Struct, frozen=True):
+    """What a check found, where one sentence is not enough.
+
+    Attributes:
+        says: what is wrong with this subject, in a sentence or two.
+        evidence: what was seen, verbatim where possible.
+        cause: why, where it is known better than the check's own text.
+        severity: where this case is better or worse than the check's own severity.
+        fixes: where the check's own do not fit this subject.
+        not_because: those of the check's causes (ids, or "area.*") that this case shows not to be its own.
+    """
+
+    says: str
+    evidence: tuple[str, ...] = ()
+    cause: str | None = None
+    severity: Severity | None = None
+    fixes: tuple[Fix, ...] | None = None
+    not_because: tuple[str, ...] = ()
+
+
+Found = str | Problem | None
+Fixes = tuple[Fix, ...] | Callable[[S], tuple[Fix, ...]]
+Each = Callable[[Facts], Iterable[tuple[About, S]]]
+
+
+class Check(Generic[S]):
+    """One check; `id` comes from the path of its file, so that file, id and page cannot part.
+
+    Args:
+        function: what judges one subject: a sentence or a `Problem` where it is ill, None where it is well.
+        title: the problem, as a headline.
+        severity: how bad it is.
+        cause: why it happens.
+        fixes: how it is mended, for all machines or as a function of the subject.
+        references: public sources of the rule.
+        each: gives the subjects.
+        because: ids (or "area.*") of the checks whose problem explains this one.
+        affects: whom it touches: wheels, extensions, several-gpus, containers, display, tools, everything.
+        seen: where it has met its problem so far, with a date: table (rows of tests alone), simulated (a whole host),
+            recorded, hardware.
+        essential: without an answer nobody can say that the machine is well.
+        aliases: former ids.
+        deprecated: why it is not judged any more, and what took its place.
+    """
+
+    def __init__(
+        self,
+        function: Callable[[S], Found],
+        *,
+        title: str,
+        severity: Severity,
+        cause: str,
+        each: Each[S],
+        fixes: Fixes[S] = (),
+        references: Sequence[str] = (),
+        because: Sequence[str] = (),
+        affects: Sequence[str] = ("everything",),
+        seen: Sequence[str] = (),
+        essential: bool = False,
+        aliases: Sequence[str] = (),
+        deprecated: str | None = None,
+    ) -> None:
+        area, name = function.__module__.split(".")[-2:]
+        self.id = f"{area}.{name}".replace("_", "-")
+        self.area = area
+        self.function = function
+        self.title, self.severity, self.cause = title, severity, cause
+        self.each, self.fixes = each, fixes
+        self.references, self.because = tuple(references), tuple(because)
+        self.affects, self.seen = tuple(affects), tuple(seen)
+        self.essential, self.aliases, self.deprecated = essential, tuple(aliases), deprecated
+
+    def __repr__(self) -> str:
+        return f"<Check {self.id}>"
+
+    def __call__(self, subject: S) -> Found:
+        """Judge one subject."""
+        return self.function(subject)
+
+    def fixes_for(self, subject: S) -> tuple[Fix, ...]:
+        """The fixes for one subject."""
+        return self.fixes(subject) if callable(self.fixes) else self.fixes
+
+    def explains_through(self, id_: str) -> bool:
+        """Whether a problem of the check `id_` is a cause of this one's."""
+        return any(id_ == why or (why.endswith(".*") and id_.startswith(why[:-1])) for why in self.because)
+
+
+def check(**texts: Any) -> Callable[[Callable[[S], Found]], Check[S]]:
+    """Turn a function into a `Check`; takes its arguments."""
+
+    def made(function: Callable[[S], Found]) -> Check[S]:
+        return Check(function, **texts)
+
+    return made
+
+
+# Areas that judge what Linux alone has; on macOS and Windows they have nothing to say, whatever else is known there.
+LINUX_ALONE = frozenset(
+    {
+        "advice", "cloud", "cluster", "container", "cuda", "device", "driver", "environment", "fabric", "health",
+        "host", "libraries", "link", "mig", "rocm", "wsl",
+    }
+)  # fmt: skip
+EVERYWHERE = frozenset({"device.no-gpu"})  # of those areas
+
+
+def is_foreign(one: Check[Any], facts: Facts) -> bool:
+    """Whether a check is about Linux, and the machine is none."""
+    return facts.host.system != "Linux" and one.area in LINUX_ALONE and one.id not in EVERYWHERE
+
+
+class Verdict(NamedTuple):
+    """What one check says of one subject."""
+
+    check: Check[Any]
+    about: About
+    outcome: Outcome
+    says: str = ""  # the problem, or why it is unknown or broken
+    problem: Problem | None = None
+    fixes: tuple[Fix, ...] = ()
+
+    @property
+    def severity(self) -> Severity:
+        """How bad it is: the problem's own word, else the check's."""
+        own = self.problem.severity if self.problem else None
+        return own or self.check.severity
+
+    def may_follow_from(self, id_: str) -> bool:
+        """Whether what was seen leaves it open that a problem of the check `id_` is the cause."""
+        excluded = self.problem.not_because if self.problem else ()
+        return id_ not in excluded and f"{id_.partition('.')[0]}.*" not in excluded
+
+
+def run(one: Check[S], facts: Facts) -> list[Verdict]:
+    """Ask one check about each of its subjects; never raises."""
+    if is_foreign(one, facts):
+        return [Verdict(one, MACHINE, Outcome.SKIPPED)]
+    verdicts: list[Verdict] = []
+    try:
+        for about, subject in one.each(facts):
+            verdicts.append(_ask(one, about, subject))
+    except UnknownFactError as unknown:
+        verdicts.append(Verdict(one, MACHINE, Outcome.UNKNOWN, unknown.why))
+    except Exception as error:
+        verdicts.append(Verdict(one, MACHINE, Outcome.BROKEN, _words(error)))
+    return verdicts or [Verdict(one, MACHINE, Outcome.SKIPPED)]
+
+
+def _ask(one: Check[S], about: About, subject: S) -> Verdict:
+    try:
+        found = one(subject)
+        if found is None:
+            return Verdict(one, about, Outcome.PASS)
+        problem = Problem(found) if isinstance(found, str) else found
+        fixes = _fixes(one, subject) if problem.fixes is None else problem.fixes
+        return Verdict(one, about, Outcome.PROBLEM, problem.says, problem, fixes)
+    except UnknownFactError as unknown:
+        return Verdict(one, about, Outcome.UNKNOWN, unknown.why)
+    except Exception as error:
+        return Verdict(one, about, Outcome.BROKEN, _words(error))
+
+
+def _fixes(one: Check[S], subject: S) -> tuple[Fix, ...]:
+    """The fixes; none where a fact that they need is unknown: that makes the problem no less sure."""
+    try:
+        return one.fixes_for(subject)
+    except UnknownFactError:
+        return ()
+
+
+def _words(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+def judge(facts: Facts, checks: Iterable[Check[Any]]) -> Iterator[Verdict]:
+    """Run checks over facts, in the order given."""
+    for one in checks:
+        if one.deprecated is None:
+            yield from run(one, facts)

@@ -1,0 +1,87 @@
+"""The page of a check, in plain text for `explain` and in Markdown for docs/checks: one text, two forms."""
+
+import re
+import textwrap
+from typing import Any
+
+from gpudoctor.check_engine import Check, Fix
+
+SEVERITY = {
+    "fail": "fail: something that is wanted does not work",
+    "warn": "warn: it works badly, or will break",
+    "advice": "advice: it could be better",
+}
+
+
+def check_page(one: Check[Any], width: int = 80) -> str:
+    """What a person reads at `gpudoctor explain ID`."""
+    parts = [one.title, "=" * min(len(one.title), width), "", _wrap(one.cause, width), ""]
+    parts += _table(one, width)
+    fixes = _fixes(one)
+    if fixes:
+        parts += ["", "How it is mended"]
+        for fix in fixes:
+            parts += [_wrap(fix.says, width, "  - "), *(f"      {command}" for command in fix.commands)]
+    else:
+        parts += ["", _wrap("How it is mended depends on the machine: `gpudoctor check` prints the commands.", width)]
+    if one.references:
+        parts += ["", "Sources", *(f"  {reference}" for reference in one.references)]
+    return "\n".join(parts) + "\n"
+
+
+def check_markdown(one: Check[Any]) -> str:
+    """The page under docs/checks."""
+    lines = [f"# {one.id}", "", f"**{_plain(one.title)}**", "", _plain(one.cause), ""]
+    lines += ["| | |", "|---|---|"]
+    lines += [f"| {name} | {_linked(value) if name == 'explained by' else value} |" for name, value in _rows(one)]
+    fixes = _fixes(one)
+    lines += ["", "## How it is mended", ""]
+    if not fixes:
+        lines += ["The commands depend on the machine: `gpudoctor check` prints them."]
+    for fix in fixes:
+        lines += [f"- {_plain(fix.says)}"]
+        if fix.commands:
+            lines += ["", "  ```sh", *(f"  {command}" for command in fix.commands), "  ```", ""]
+    if one.references:
+        lines += ["", "## Sources", "", *(f"- <{reference}>" for reference in one.references)]
+    return re.sub("\n{3,}", "\n\n", "\n".join(lines)).rstrip() + "\n"
+
+
+def _plain(text: str) -> str:
+    """Text in which Markdown sees no markup but code in backticks."""
+    parts = text.split("`")
+    parts[::2] = [re.sub(r"([*<\\\[]|__)", r"\\\1", part) for part in parts[::2]]
+    return "`".join(parts)
+
+
+def _linked(ids: str) -> str:
+    """Ids in backticks as links to their pages; an area links to the list."""
+    linked = re.sub(r"`([a-z0-9-]+)\.([a-z0-9-]+)`", r"[`\1.\2`](../\1/\2.md)", ids)
+    return re.sub(r"`([a-z0-9-]+)\.\*`", r"[`\1.*`](../README.md#\1)", linked)
+
+
+def _rows(one: Check[Any]) -> list[tuple[str, str]]:
+    rows = [
+        ("id", f"`{one.id}`"),
+        ("severity", SEVERITY[one.severity.value]),
+        ("affects", ", ".join(one.affects)),
+        ("explained by", ", ".join(f"`{i}`" for i in one.because) or "nothing: it is a root cause"),
+        ("seen", "; ".join(one.seen) or "not yet"),
+    ]
+    if one.aliases:
+        rows.append(("former ids", ", ".join(f"`{i}`" for i in one.aliases)))
+    if one.deprecated:
+        rows.append(("deprecated", one.deprecated))
+    return rows
+
+
+def _table(one: Check[Any], width: int) -> list[str]:
+    return [_wrap(value.replace("`", ""), width, f"{name:<14}") for name, value in _rows(one)]
+
+
+def _fixes(one: Check[Any]) -> tuple[Fix, ...]:
+    return () if callable(one.fixes) else one.fixes
+
+
+def _wrap(text: str, width: int, first: str = "") -> str:
+    return textwrap.fill(text, width, initial_indent=first, subsequent_indent=" " * len(first), break_on_hyphens=False)

@@ -1,0 +1,99 @@
+"""The options that name files of expectations."""
+
+import argparse
+from threading import Thread
+from typing import TYPE_CHECKING, TypeVar
+
+from gpudoctor.cli import UsageError
+from gpudoctor.cli.arguments import Parser
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gpudoctor.expect.expectation import Expectation
+    from gpudoctor.facts import Facts
+    from gpudoctor.pipeline import CheckOptions
+
+T = TypeVar("T")
+SECONDS = 10.0
+
+
+def expect_options(one: Parser) -> None:
+    """Add the options to a command."""
+    one.add_argument(
+        "--expect",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="hold the machine against this file of expectations; may be repeated (default: ./gpudoctor.toml; "
+        "/etc/gpudoctor/expect.d/*.toml is always read)",
+    )
+    one.add_argument("--no-expect", action="store_true", help="read no file of expectations that is not named")
+
+
+def expecting(arguments: argparse.Namespace, wishes: "CheckOptions") -> "CheckOptions":
+    """The wishes with what files expect; facts of a file are held only against files that are named.
+
+    Raises:
+        UsageError: a file of expectations cannot be used.
+    """
+    import msgspec
+
+    found = in_time(lambda: _read(arguments), ": --no-expect leaves them out")
+    return msgspec.structs.replace(wishes, expect=found) if found else wishes
+
+
+def _read(arguments: argparse.Namespace) -> "tuple[Expectation, ...]":
+    from gpudoctor.expect.discovery import expectations
+    from gpudoctor.expect.file_permissions import ExpectFileError
+
+    automatic = arguments.facts is None and not arguments.no_expect
+    try:
+        return expectations(arguments.expect, arguments.root, automatic)
+    except ExpectFileError as error:
+        raise UsageError(str(error)) from None
+
+
+def in_time(read: "Callable[[], T]", hint: str = "") -> "T":
+    """What a function gives that reads files, which may lie on a network mount that does not answer.
+
+    Args:
+        read: the function.
+        hint: what the user can do where they do, for the end of the sentence.
+
+    Raises:
+        UsageError: it does not end in time, or its own.
+    """
+    ended: list[T | Exception] = []
+
+    def work() -> None:
+        try:
+            ended.append(read())
+        except Exception as error:
+            ended.append(error)
+
+    thread = Thread(target=work, daemon=True, name="expectations")
+    thread.start()
+    thread.join(SECONDS)
+    if not ended:
+        raise UsageError(f"The files of expectations were not read within {SECONDS:g} s{hint}.")
+    if isinstance(ended[0], Exception):
+        raise ended[0]
+    return ended[0]
+
+
+def told_hidden(wishes: "CheckOptions", facts: "Facts", text: "Callable[[str], str]") -> "CheckOptions":
+    """The wishes for a report that leaves the machine: expectations are judged by what is true, in masked words.
+
+    Args:
+        wishes: as they were given.
+        facts: as they were found.
+        text: masks a text.
+    """
+    if not wishes.expect:
+        return wishes
+    import msgspec
+
+    from gpudoctor.expect.masking import hidden
+
+    return msgspec.structs.replace(wishes, expect=hidden(wishes.expect, facts, text))

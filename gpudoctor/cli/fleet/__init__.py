@@ -1,0 +1,18 @@
+"""`gpudoctor fleet`: one diagnosis over many machines."""
+
+import argparse
+from importlib import import_module
+
+from gpudoctor.cli.arguments import Parser
+
+DESCRIPTION = """Examine many machines with the engine that a cluster has already, and see which of them differ, in
+what, and why."""
+PARTS = ("run", "report", "merge", "node", "rank")
+
+
+def add(commands: "argparse._SubParsersAction[Parser]") -> None:
+    """Add the command and its parts to the parser."""
+    one = commands.add_parser("fleet", help="examine many machines, and see which differ", description=DESCRIPTION)
+    parts = one.add_subparsers(dest="part", metavar="COMMAND", required=True)
+    for part in PARTS:
+        import_module(f"gpudoctor.cli.fleet.{part}").add(parts)

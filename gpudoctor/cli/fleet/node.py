@@ -1,0 +1,68 @@
+"""`gpudoctor fleet node`: what an engine starts on each node."""
+
+import argparse
+import sys
+
+from gpudoctor.cli import OK, UsageError
+from gpudoctor.cli.arguments import Parser
+
+DESCRIPTION = """Examine this node of a fleet, and write its report in lines that `gpudoctor fleet run` puts together
+again. An engine starts it; to look at one machine yourself, use `gpudoctor check`. Exit codes: 0 the report was
+written, 2 wrong usage, 3 it could not be made."""
+LEAST, MOST, USUAL, USUAL_SMOKE = 5.0, 86400.0, 180.0, 900.0  # seconds
+
+
+def add(parts: "argparse._SubParsersAction[Parser]") -> None:
+    """Add the command to the parser."""
+    one = parts.add_parser("node", help="examine this node of a fleet (engines start it)", description=DESCRIPTION)
+    one.add_argument("--name", metavar="NODE", help="its name in the ledger (default: Slurm's, or the host's)")
+    one.add_argument("--expect-text", metavar="BASE64", default="", help="expectations, as `fleet run` sends them")
+    looks(one)
+    one.set_defaults(run=run)
+
+
+def looks(one: Parser) -> None:
+    """Add the options that say what is looked at on a node, and for how long."""
+    one.add_argument("--quick", action="store_true", help="import no framework: a second or less")
+    one.add_argument("--smoke", action="store_true", help="run the quick smoke tests too")
+    one.add_argument(
+        "--limit",
+        type=_seconds,
+        metavar="SECONDS",
+        help=f"a node ends within this time, whatever hangs there (default: {USUAL:g}, with --smoke {USUAL_SMOKE:g})",
+    )
+
+
+def limit(arguments: argparse.Namespace) -> float:
+    """The limit of one node, in seconds."""
+    if arguments.limit is not None:
+        return float(arguments.limit)
+    return USUAL_SMOKE if arguments.smoke else USUAL
+
+
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not LEAST <= value <= MOST:
+        raise UsageError(f"--limit takes {LEAST:g} to {MOST:g} seconds, not {text}.")
+    return value
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Examine and send; gives the exit code."""
+    from gpudoctor.expect.file_permissions import ExpectFileError
+    from gpudoctor.fleet.runner import node
+
+    if sys.stdout is None:
+        raise UsageError("Standard output is closed, so there is nowhere to write to.")
+    seconds = limit(arguments)
+    node.end_in(seconds)
+    write = node.only_lines()
+    name = arguments.name or node.own_name()
+    try:
+        node.answer(name, seconds, write, quick=arguments.quick, smoke=arguments.smoke, sent=arguments.expect_text)
+    except ExpectFileError as error:
+        raise UsageError(str(error)) from None
+    return OK

@@ -1,0 +1,117 @@
+"""In which form the summary of a fleet is written, where to, and what is taken out of it before."""
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, NamedTuple
+
+from gpudoctor.cli import UsageError
+from gpudoctor.cli.arguments import Parser
+from gpudoctor.cli.output import out, out_json
+
+if TYPE_CHECKING:
+    from gpudoctor.fleet.summary import Fleet
+
+# The names of gpudoctor.fleet.renderers.formats, which is loaded for those who run the command, and not for --help.
+NAMES = ("text", "json", "html", "prometheus", "csv", "parquet")
+
+
+class FleetOutput(NamedTuple):
+    """How the summary is written.
+
+    Attributes:
+        name: of the format.
+        path: the file; None: standard output.
+        mask: whether names of users are taken out, and names of nodes; None: as the format does it.
+        everything: whether the text lists everything.
+    """
+
+    name: str
+    path: str | None
+    mask: bool | None
+    everything: bool
+
+
+def options(one: Parser) -> None:
+    """Add the options that say how the summary is written."""
+    one.add_argument("--json", action="store_true", help="write the summary as one JSON document: --format json")
+    one.add_argument("--format", choices=NAMES, metavar="NAME", help=f"how to write it: {', '.join(NAMES)}")
+    one.add_argument("--output", "-o", metavar="FILE", help="write to a file, whole or not at all (-: standard output)")
+    one.add_argument("--all", action="store_true", help="cut nothing: every node's name, every cause, fact and figure")
+    one.add_argument(
+        "--mask",
+        action=argparse.BooleanOptionalAction,
+        help="hide names of nodes and users, home folders and addresses (default: names of nodes are shown, because "
+        "they are the answer; those of users are hidden in html, which is made to be handed on); secrets are hidden "
+        "always",
+    )
+
+
+def chosen(arguments: argparse.Namespace) -> FleetOutput:
+    """How it is to be written.
+
+    Raises:
+        UsageError: the arguments contradict each other.
+    """
+    if arguments.json and arguments.format not in (None, "json"):
+        raise UsageError(f"--json and --format {arguments.format} are two formats: give one of them.")
+    if arguments.output == "":
+        raise UsageError("--output takes the name of a file; a shell variable that is not set gives an empty one.")
+    name = "json" if arguments.json else arguments.format or "text"
+    path = None if arguments.output == "-" else arguments.output
+    if name == "parquet" and path is None:
+        from gpudoctor.cli.terminal import is_terminal
+
+        if is_terminal(sys.stdout):
+            raise UsageError("Parquet is no text for a terminal: write it to a file with --output, or to a pipe.")
+    return FleetOutput(name, path, arguments.mask, arguments.all)
+
+
+def deliver(fleet: "Fleet", form: FleetOutput) -> None:
+    """Write the summary: to the file, or to standard output.
+
+    Raises:
+        UsageError: it cannot be written, or a library is missing.
+        OSError: standard output cannot be written to.
+    """
+    made = _rendered(_leaving(fleet, form), form)
+    if form.path is not None:
+        from gpudoctor.facts.facts_file import write
+
+        try:
+            write(form.path, made if isinstance(made, bytes) else made.encode("utf-8", "backslashreplace"))
+        except OSError as error:
+            raise UsageError(f"{form.path} cannot be written: {error.strerror or error}.") from None
+    elif isinstance(made, bytes):
+        if sys.stdout is None:
+            raise UsageError("Standard output is closed, so there is nowhere to write to.")
+        sys.stdout.buffer.write(made)
+    else:
+        (out_json if form.name == "json" else out)(made)
+
+
+def _leaving(fleet: "Fleet", form: FleetOutput) -> "Fleet":
+    """What may leave in this form."""
+    from gpudoctor.fleet.masking import harmless, masked
+    from gpudoctor.fleet.renderers.formats import FORMATS
+
+    fleet = harmless(fleet)
+    if form.mask is False or (form.mask is None and not FORMATS[form.name].leaves):
+        return fleet
+    return masked(fleet, nodes=form.mask is True)
+
+
+def _rendered(fleet: "Fleet", form: FleetOutput) -> str | bytes:
+    from gpudoctor.fleet.renderers.formats import FORMATS
+    from gpudoctor.fleet.renderers.parquet import ParquetError
+
+    if form.name == "text":
+        from gpudoctor.cli.terminal import colours, columns
+        from gpudoctor.fleet.renderers.text import render
+
+        if form.path is not None:
+            return render(fleet, everything=form.everything)
+        return render(fleet, columns(), colours(sys.stdout), form.everything)
+    try:
+        return FORMATS[form.name].render()(fleet)
+    except ParquetError as error:
+        raise UsageError(str(error)) from None

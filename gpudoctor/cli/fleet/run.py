@@ -1,0 +1,227 @@
+"""`gpudoctor fleet run ENGINE [NODES] --into DIR`: the same examination on many machines."""
+
+import argparse
+import os
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from gpudoctor.cli import INCOMPLETE, OK, UsageError
+from gpudoctor.cli.arguments import Parser
+from gpudoctor.cli.fleet.engine_options import chosen_options, engine_options, typed_options
+from gpudoctor.cli.fleet.job import job_of
+from gpudoctor.cli.fleet.node import looks
+from gpudoctor.cli.fleet.pairs import paired, pairs_option
+from gpudoctor.cli.output import complain, out
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gpudoctor.fleet.runner.engine import Engine, FleetTarget, NodeJob
+    from gpudoctor.fleet.runner.orchestrator import RunOutcome
+    from gpudoctor.fleet.runner.run_directory import RunDirectory
+
+DESCRIPTION = """Examine many machines at once, through the engine that starts commands on them. Each has a limit of its
+own, a ledger accounts for every one, and a run that was interrupted goes on where it ended when it is started again.
+Exit codes: 0 every node reported and nothing failed, 1 something failed, 2 wrong usage, 3 nodes did not report,
+or have no GPU."""
+NODES = "which: node[01-16,20] (default: those that the run in DIR asked before, else all that ENGINE knows)"
+FAN = 64
+MOST_FAN = 10_000
+
+
+def add(parts: "argparse._SubParsersAction[Parser]") -> None:
+    """Add the command to the parser."""
+    from gpudoctor.fleet.runner.engines import ENGINES
+
+    one = parts.add_parser("run", help="examine many machines through an engine", description=DESCRIPTION)
+    one.add_argument("engine", metavar="ENGINE", choices=tuple(ENGINES), help=f"who starts it: {', '.join(ENGINES)}")
+    one.add_argument("nodes", metavar="NODES", nargs="?", default="", help=NODES)
+    one.add_argument("--into", type=_named, metavar="DIR", help="the folder of the run: ledger and reports")
+    one.add_argument("--again", action="store_true", help="ask those that have reported once more")
+    one.add_argument("--fan", type=_fan, default=FAN, metavar="N", help=f"how many nodes at once (default: {FAN})")
+    looks(one)
+    one.add_argument(
+        "--expect",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="hold each node against this file of expectations, which is read here; may be repeated",
+    )
+    one.add_argument(
+        "--with",
+        dest="program",
+        default="gpudoctor",
+        metavar="COMMAND",
+        help='how gpudoctor is started on a node, as "/opt/gpudoctor/bin/gpudoctor" (default: gpudoctor)',
+    )
+    one.add_argument("--no-gpus", action="store_true", help="ask the engine for no GPUs")
+    pairs_option(one)
+    engine_options(one)
+    one.add_argument(
+        "--print", action="store_true", help="kubernetes: write a manifest that you apply yourself, and ask nobody"
+    )
+    one.add_argument("--json", action="store_true", help="write the summary as one JSON document")
+    one.set_defaults(run=run)
+
+
+def _fan(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= MOST_FAN):
+        raise UsageError(f"--fan takes a whole number from 1 to {MOST_FAN}, not {text}.")
+    return int(text)
+
+
+def _named(text: str) -> str:
+    if not text:
+        raise UsageError("--into takes the name of a folder; a shell variable that is not set gives an empty one.")
+    return text
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Ask the nodes and sum up what they said; gives the exit code."""
+    if arguments.print:
+        from gpudoctor.cli.fleet.manifest import printed
+
+        out(printed(arguments))
+        return OK
+    if arguments.into is None:
+        raise UsageError("--into DIR is missing: the folder for the ledger and the reports.")
+    _must_be_text(arguments.nodes, arguments.program, *chain(*typed_options(arguments).values()))
+    arguments.nodes = arguments.nodes or _asked_before(arguments)
+    job = job_of(arguments)
+    engine, targets = _engine(arguments)
+    folder = _opened(arguments, job)
+    try:
+        outcome, number = _conducted(engine, targets, job, folder, arguments.again)
+        if arguments.pairs and not number and not outcome.error:
+            why, number = paired(engine, arguments, folder.path)
+            outcome = outcome._replace(error=why)
+    finally:
+        folder.close()
+    if number or outcome.error:
+        complain(f"{outcome.error or 'The run was ended.'} {_goes_on(folder)}")
+    if number:
+        return 128 + number
+    code = _told(arguments)
+    return code or INCOMPLETE if outcome.error else code
+
+
+def _must_be_text(*words: str) -> None:
+    """Hold that the ledger and run.json can hold what was typed.
+
+    Raises:
+        UsageError: something that was typed is no UTF-8.
+    """
+    for word in words:
+        try:
+            word.encode()
+        except UnicodeEncodeError:
+            raise UsageError(f"{word} holds bytes that are no UTF-8 text.") from None
+
+
+def _asked_before(arguments: argparse.Namespace) -> str:
+    """The nodes that an earlier run asked for, which is gone on with; empty: all, or there was none.
+
+    Raises:
+        UsageError: the folder is of something else.
+    """
+    from gpudoctor.fleet.runner.run_directory import FolderError, read
+
+    try:
+        before = read(arguments.into)
+    except FolderError as error:
+        raise UsageError(str(error)) from None
+    return before.nodes if before and before.engine == arguments.engine else ""
+
+
+def _engine(arguments: argparse.Namespace) -> "tuple[Engine, Sequence[FleetTarget]]":
+    """The engine, and the nodes that are wished for.
+
+    Raises:
+        UsageError: it cannot be used, or there is no such node.
+    """
+    from gpudoctor.fleet.runner.engine import EngineError
+    from gpudoctor.fleet.runner.engines import engine
+
+    options = chosen_options(arguments)
+    try:
+        made = engine(arguments.engine, **options)
+        targets = made.targets(arguments.nodes)
+    except EngineError as error:
+        raise UsageError(str(error)) from None
+    if not targets:
+        raise UsageError(f"{arguments.engine} knows no node{f' {arguments.nodes}' if arguments.nodes else ''}.")
+    return made, targets
+
+
+def _opened(arguments: argparse.Namespace, job: "NodeJob") -> "RunDirectory":
+    """The folder, which is ours until it is closed.
+
+    Raises:
+        UsageError: it cannot be used.
+    """
+    from gpudoctor import __version__
+    from gpudoctor.fleet.runner.ledger import LedgerError
+    from gpudoctor.fleet.runner.run_directory import FolderError, Run, RunDirectory
+
+    asked = Run(
+        version=__version__,
+        engine=arguments.engine,
+        options=typed_options(arguments),
+        nodes=arguments.nodes,
+        command=job.argv,
+        seconds=job.seconds,
+        fan=job.fan,
+    )
+    try:
+        return RunDirectory(arguments.into, asked)
+    except (FolderError, LedgerError) as error:
+        raise UsageError(str(error)) from None
+
+
+def _conducted(
+    engine: "Engine", targets: "Sequence[FleetTarget]", job: "NodeJob", folder: "RunDirectory", again: bool
+) -> "tuple[RunOutcome, int]":
+    """How the run ended, and the number of the signal that ended it; 0: none did.
+
+    Raises:
+        UsageError: something cannot be written, or the engine cannot be used after all.
+    """
+    from gpudoctor.cli.fleet.progress import FleetProgress, endable
+    from gpudoctor.fleet.runner.ledger import LedgerError
+    from gpudoctor.fleet.runner.orchestrator import conduct
+    from gpudoctor.fleet.runner.run_directory import FolderError
+
+    try:
+        left = folder.waiting(targets, again)
+    except (FolderError, LedgerError) as error:
+        raise UsageError(str(error)) from None
+    progress = FleetProgress(len({one.node for one in targets}) - len(left))
+    try:
+        with endable() as ending:
+            outcome = conduct(engine, left, job, folder, ending.stop, progress.tell, ending.hurry)
+    finally:
+        progress.end()
+    if outcome.full:
+        raise UsageError(f"{outcome.error} {_goes_on(folder)}")
+    if outcome.error and "reported" not in folder.ledger.counts():
+        raise UsageError(outcome.error)  # the engine is of no use here
+    return outcome, ending.number
+
+
+def _goes_on(folder: "RunDirectory") -> str:
+    counts = folder.ledger.counts()
+    reported, all_ = counts.get("reported", 0), sum(counts.values())
+    return f"{reported} of {all_} nodes have reported, in {folder.path}; the same command goes on with the others."
+
+
+def _told(arguments: argparse.Namespace) -> int:
+    """Sum up what the nodes said, as `fleet report` does; gives the exit code.
+
+    Raises:
+        UsageError: the folder cannot be read.
+    """
+    from gpudoctor.cli import parser
+
+    words = ["fleet", "report", *(["--json"] if arguments.json else []), os.path.join(os.curdir, arguments.into)]
+    asked = parser("fleet").parse_args(words)
+    return int(asked.run(asked))

@@ -1,0 +1,1 @@
+"""Runs a program as if gpudoctor were not there: `gpudoctor run -- COMMAND`."""

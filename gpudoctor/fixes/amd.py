@@ -1,0 +1,208 @@
+"""Fixes of AMD's compute driver: groups, device nodes, packages, and the wheel that fits a GPU."""
+
+from gpudoctor.check_engine import Fix
+from gpudoctor.facts import DeviceNode, Facts
+from gpudoctor.fixes import system
+from gpudoctor.fixes.boot import kernel_parameter
+from gpudoctor.fixes.container import engine
+from gpudoctor.knowledge import packages
+from gpudoctor.maybe import Unknown, known_or
+from gpudoctor.targets import cards_of, in_container
+from gpudoctor.tasks import Edit, Shell, Task, Tasks, as_root, cmd, filtered, lines, query
+from gpudoctor.tasks.placeholders import CONTAINER, CTID, REST
+
+INSTALL = "https://rocm.docs.amd.com/projects/install-on-linux/en/latest/"
+POST_INSTALL = f"{INSTALL}install/prerequisites.html"
+CONTAINERS = f"{INSTALL}how-to/docker.html"
+PROOF = filtered(query("rocminfo"), query("grep", "-E", "Name: +gfx"))
+UDEV = 'KERNEL=="kfd", GROUP="render", MODE="0660"'
+OVERFLOW = 65534  # the group that a user namespace shows for groups that it does not map
+
+
+def group_of(facts: Facts, node: DeviceNode) -> str:
+    """The name of a node's group on this machine, or its number."""
+    gid = known_or(node.gid, -1)
+    groups = (*facts.host.user.known_groups, *known_or(facts.host.user.groups, ()))
+    return next((g.name for g in groups if g.gid == gid and g.name), str(gid))
+
+
+def is_member(facts: Facts, node: DeviceNode) -> bool:
+    """Whether this process already has the node's group."""
+    return any(g.gid == node.gid for g in known_or(facts.host.user.groups, ()))
+
+
+def join_group(facts: Facts, node: DeviceNode) -> tuple[Fix, ...]:
+    """Let the user open a node that answers EACCES: by its group, or by a udev rule where it has none."""
+    if in_container(facts):
+        return (_group_into_container(facts, node),)
+    name, mode = group_of(facts, node), known_or(node.mode, "660")
+    if name in ("root", "0") or mode[-2:-1] not in ("6", "7"):
+        return (_udev_rule(node),)
+    if is_member(facts, node):
+        return (_module_refuses(node),)
+    names = name if name == "video" else f"{name},video"
+    commands = (system.join_groups(facts, names),)
+    says = f"Add yourself to the group {name}, to which {node.path} belongs, then log out and in again."
+    return (system.relogin(says, commands, (system.leave_group(facts, name),), PROOF),)
+
+
+def _group_into_container(facts: Facts, node: DeviceNode) -> Fix:
+    gid = known_or(node.gid, OVERFLOW)
+    if gid == OVERFLOW:
+        return Fix(
+            "Keep your own groups in the rootless container, so that the host's render group reaches it (its number is "
+            f"not mapped here: `stat -c %g {node.path}` on the host shows it).",
+            (cmd("podman", "run", "--group-add", "keep-groups", "--device", "/dev/kfd", "--device", "/dev/dri", REST),),
+            "restart-process",
+            needs="a new container",
+            verify=PROOF,
+        )
+    says = (
+        f"Start the container with the numeric group {gid} of the host, to which {node.path} belongs: names of groups "
+        "inside the image may stand for other numbers."
+    )
+    start: Task = cmd("docker", "run", "--device", "/dev/kfd", "--device", "/dev/dri", "--group-add", gid, REST)
+    if engine(facts) == "kubernetes":
+        says = f"Give the pod that group ({gid}) in its specification, and start it anew."
+        start = lines(f"spec:\n  securityContext:\n    supplementalGroups: [{gid}]")
+    return Fix(says, (start,), "restart-process", needs="a new container", verify=PROOF, place="outside")
+
+
+def _udev_rule(node: DeviceNode) -> Fix:
+    rule = UDEV if node.path == "/dev/kfd" else 'SUBSYSTEM=="drm", KERNEL=="renderD*", GROUP="render", MODE="0660"'
+    return Fix(
+        f"{node.path} is open to no group: let udev give it to the group render, and add yourself to that group.",
+        (
+            Edit("/etc/udev/rules.d/70-amdgpu.rules", text=f"{rule}\n", root=True),
+            as_root("udevadm", "control", "--reload-rules"),
+            as_root("udevadm", "trigger"),
+            Shell("usermod -aG render,video $USER", root=True),
+        ),
+        "relogin",
+        root=True,
+        needs="log out and in",
+        undo=(Edit("/etc/udev/rules.d/70-amdgpu.rules", gone=True, root=True),),
+        verify=query("ls", "-l", node.path),
+    )
+
+
+def _module_refuses(node: DeviceNode) -> Fix:
+    return Fix(
+        f"You are in the group of {node.path} already: a security module (SELinux, AppArmor) or a sandbox refuses. "
+        "Look for its message.",
+        (
+            filtered(query("journalctl", "-k", "-b", root=True), query("grep", "-iE", "avc|apparmor"), query("tail")),
+            query("getfacl", node.path),
+        ),
+        verify=PROOF,
+    )
+
+
+def pass_devices(facts: Facts) -> tuple[Fix, ...]:
+    """Start the container with AMD's device nodes, in the words of its engine."""
+    name = engine(facts)
+    if name == "apptainer":
+        says = "Start the container with --rocm, or bind the nodes, which --containall and --contain leave out."
+        commands: Tasks = (
+            cmd("apptainer", "exec", "--rocm", REST),
+            cmd("apptainer", "exec", "--bind", "/dev/kfd,/dev/dri", REST),
+        )
+    elif name == "kubernetes":
+        says = "Ask for the GPU in the pod's specification, by a limit; the node needs AMD's device plugin for it."
+        limit = "spec:\n  containers:\n    - name: ...\n      resources:\n        limits:\n          amd.com/gpu: 1"
+        commands = (
+            lines(limit),
+            query(
+                "kubectl",
+                "get",
+                "nodes",
+                "-o",
+                "custom-columns=NAME:.metadata.name,GPU:.status.allocatable.amd\\.com/gpu",
+            ),
+        )
+    elif name == "lxc":
+        says = (
+            "On the host, give the container /dev/kfd and /dev/dri: mount entries, and device rules for their majors "
+            "(226 is dri's, that of kfd is in /proc/devices)."
+        )
+        commands = (
+            cmd("lxc", "config", "device", "add", CONTAINER, "gpu", "gpu"),
+            cmd("pct", "set", CTID, "-dev0", "/dev/kfd", "-dev1", "/dev/dri/renderD128"),
+        )
+    else:
+        says = "Start the container with both device nodes, and with the host's numeric group of them."
+        program = "podman" if name == "podman" else "docker"
+        start = f'{program} run --device /dev/kfd --device /dev/dri --group-add "$(stat -c %g /dev/kfd)" ...'
+        commands = (Shell(start, placeholders=(REST,)),)
+    return (
+        Fix(
+            says,
+            commands,
+            "restart-process",
+            needs="a new container",
+            verify=query("ls", "-l", "/dev/kfd", "/dev/dri"),
+            place="outside",
+        ),
+    )
+
+
+def finish_packages(facts: Facts, names: tuple[str, ...]) -> tuple[Fix, ...]:
+    """Finish the installation of half-installed packages, or take them out."""
+    return (
+        Fix(
+            "Finish the packages' installation; what fails then says why.",
+            (
+                as_root("dpkg", "--configure", "-a"),
+                as_root("apt-get", "install", "--fix-broken"),
+                *system.reinstall(facts, *names),
+            ),
+            "reinstall-package",
+            root=True,
+            needs="reboot",
+            verify=Shell("dkms status; ls -l /dev/kfd", lookup=True),
+        ),
+        Fix(
+            "Where the module does not build for this kernel: take AMD's DKMS packages out. The kernel's own amdgpu "
+            "serves ROCm too.",
+            (*system.remove(facts, *names), as_root("reboot")),
+            "reinstall-package",
+            root=True,
+            needs="reboot",
+            impact="persistent",
+            undo=system.install(facts, *names),
+            verify=Shell("modinfo -F filename amdgpu; ls -l /dev/kfd", lookup=True),
+        ),
+    )
+
+
+def log_lines(facts: Facts, *kinds: str) -> tuple[str, ...]:
+    """What the kernel's log says, of these kinds."""
+    events = () if isinstance(facts.log.events, Unknown) else facts.log.events
+    return tuple(e.text for e in events if e.kind in kinds)[:4]
+
+
+def shares_cards(facts: Facts) -> bool:
+    """Whether this host lends virtual functions of its cards to guests: AMD's driver for that is gim, not amdgpu."""
+    return any(card.driver == "gim" for card in cards_of(facts, "amd"))
+
+
+def passthrough(facts: Facts) -> tuple[Fix, ...]:
+    """Put the IOMMU into passthrough mode."""
+    verify = Shell("cat /sys/bus/pci/drivers/amdgpu/*/iommu_group/type", lookup=True)
+    return (kernel_parameter(facts, "Let the IOMMU pass the cards' addresses through.", "iommu=pt", verify),)
+
+
+def newer_firmware(facts: Facts, says: str = "Install the newest firmware of AMD's GPUs.") -> Fix:
+    """Install the firmware of AMD's GPUs anew: AMD's own driver brings a package of its own, else the distribution."""
+    family, identity = system.family_of(facts), known_or(facts.host.distribution.id, "")
+    name = packages.amd_firmware_package(family, identity) if family else ""
+    name = "amdgpu-dkms-firmware" if isinstance(facts.amd.version, str) and family == "debian" else name
+    return Fix(
+        f"{says} Then make the initial RAM disk anew, and restart.",
+        (*(system.install(facts, name) if name else ()), *system.initramfs(facts), as_root("reboot")),
+        "reinstall-package",
+        root=True,
+        needs="reboot",
+        impact="persistent",
+        verify=PROOF,
+    )

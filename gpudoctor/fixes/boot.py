@@ -1,0 +1,42 @@
+"""Fixes that change how the kernel starts."""
+
+from gpudoctor.check_engine import Fix
+from gpudoctor.facts import Facts
+from gpudoctor.fixes.system import family_of, is_image
+from gpudoctor.targets import in_container
+from gpudoctor.tasks import Edit, Task, Tasks, as_root, query, sentence
+
+
+def kernel_parameter(facts: Facts, says: str, parameter: str, verify: Task | None = None) -> Fix:
+    """Add a parameter to the kernel's command line and restart; by hand where the boot loader is not known.
+
+    Args:
+        facts: the machine.
+        says: what it does, a sentence.
+        parameter: the parameter.
+        verify: the command that shows that it helped.
+    """
+    where = "On the host: " if in_container(facts) else ""
+    return Fix(
+        f"{where}{says} Add {parameter} to the kernel's command line and restart.",
+        (*_commands(facts, parameter), as_root("reboot")),
+        "reboot",
+        root=True,
+        needs="reboot",
+        impact="persistent",
+        undo=sentence(f"Take {parameter} out again in the same way, and restart."),
+        place="outside" if in_container(facts) else "here",
+        verify=verify or query("cat", "/proc/cmdline"),
+    )
+
+
+def _commands(facts: Facts, parameter: str) -> Tasks:
+    family = family_of(facts)
+    if is_image(facts):
+        return (as_root("rpm-ostree", "kargs", f"--append-if-missing={parameter}"),)
+    if family == "fedora":
+        return (as_root("grubby", "--update-kernel=ALL", f"--args={parameter}"),)
+    add = Edit("/etc/default/grub", word=("GRUB_CMDLINE_LINUX", parameter), root=True)
+    make = {"debian": as_root("update-grub"), "suse": as_root("grub2-mkconfig", "-o", "/boot/grub2/grub.cfg")}
+    make["arch"] = as_root("grub-mkconfig", "-o", "/boot/grub/grub.cfg")
+    return (add, make[family]) if family in make else ()

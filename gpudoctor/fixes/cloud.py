@@ -1,0 +1,86 @@
+"""Fixes of rented machines: other hosts, other instance types, and each cloud's own way to a driver."""
+
+from gpudoctor.check_engine import Fix
+from gpudoctor.facts import Facts
+from gpudoctor.queries.clouds import needs_grid
+from gpudoctor.tasks import Tasks, cmd, query
+from gpudoctor.tasks.placeholders import GROUP, ID, MACHINE
+
+AZURE_DRIVERS = "https://learn.microsoft.com/azure/virtual-machines/linux/n-series-driver-setup"
+AWS_STOP = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/Stop_Start.html"
+GOOGLE_DRIVERS = "https://cloud.google.com/compute/docs/gpus/install-drivers-gpu"
+_ALL = query("lspci", "-d", "10de:")
+
+
+def another_host(facts: Facts) -> Fix:
+    """Start the machine on another host of the cloud: a reboot keeps the one whose GPU is missing."""
+    if facts.cloud.provider == "azure":
+        says = "Redeploy the virtual machine, which moves it to another host; its temporary disk is emptied."
+        commands: Tasks = (cmd("az", "vm", "redeploy", "--resource-group", GROUP, "--name", MACHINE),)
+    else:
+        says = (
+            "Stop the instance and start it again (a reboot does not do): it then starts on another host. Save first "
+            "what lies on instance store volumes; they are emptied."
+        )
+        commands = (
+            cmd("aws", "ec2", "stop-instances", "--instance-ids", ID),
+            cmd("aws", "ec2", "start-instances", "--instance-ids", ID),
+        )
+    return Fix(says, commands, "power-cycle", needs="another host", impact="data loss", verify=_ALL, place="outside")
+
+
+def another_type(says: str) -> Fix:
+    """Rent an instance type that has a GPU."""
+    return Fix(says, (), "ask-vendor", needs="another instance type", impact="none", verify=_ALL)
+
+
+def grid_driver() -> Fix:
+    """Azure's way to NVIDIA's GRID driver, by an extension that picks the right release."""
+    return Fix(
+        "Install NVIDIA's current GRID driver as Azure distributes it, with the extension below (from anywhere with "
+        f"Azure's command line), or by hand after {AZURE_DRIVERS}; remove a driver of another kind first.",
+        (
+            cmd(
+                "az",
+                "vm",
+                "extension",
+                "set",
+                "--resource-group",
+                GROUP,
+                "--vm-name",
+                MACHINE,
+                "--name",
+                "NvidiaGpuDriverLinux",
+                "--publisher",
+                "Microsoft.HpcCompute",
+            ),
+        ),
+        "reinstall-package",
+        root=True,
+        needs="reboot",
+        verify=query("nvidia-smi"),
+    )
+
+
+def driver(facts: Facts, usual: Fix) -> tuple[Fix, ...]:
+    """How this cloud installs a driver, before or instead of the distribution's way."""
+    if needs_grid(facts):
+        return (grid_driver(),)
+    if facts.cloud.provider == "gcp":
+        says = f"Or let Google's installer do it, which also builds the module for new kernels: {GOOGLE_DRIVERS}"
+        return (usual, Fix(says, (), "reinstall-package", root=True, needs="reboot", verify=query("nvidia-smi")))
+    return (usual,)
+
+
+def choose_gpu(notebook: str) -> Fix:
+    """Choose a GPU in the notebook's settings; the session starts anew."""
+    says = {
+        "colab": "In Colab's menu choose Runtime > Change runtime type and a GPU there, for example T4, then connect "
+        "again. Where none is on offer, the account's share is used up for now.",
+        "kaggle": "In the notebook's settings choose Session options > Accelerator and a GPU; the account's telephone "
+        "number has to be verified for it, and the weekly hours must not be used up.",
+        "databricks": "Attach the notebook to a cluster with a GPU instance type and a Databricks Runtime ML for GPUs.",
+    }.get(notebook, "Choose a GPU in the settings of the notebook's session.")
+    return Fix(
+        says, (), "change-environment", needs="a new session, in which variables are lost", verify=query("nvidia-smi")
+    )

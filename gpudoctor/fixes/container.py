@@ -1,0 +1,353 @@
+"""Fixes of containers: how each engine hands GPUs in, and how the NVIDIA Container Toolkit is installed."""
+
+from gpudoctor.check_engine import Action, Fix
+from gpudoctor.facts import Facts
+from gpudoctor.fixes.container_launchers import starters
+from gpudoctor.fixes.engines import COMPOSE_UP, GPU_OF_COMPOSE, GPU_OF_POD, OTHERS, SHM_OF_COMPOSE, SHM_OF_POD
+from gpudoctor.fixes.system import NVIDIA_SMI, family_of, install
+from gpudoctor.knowledge import packages
+from gpudoctor.maybe import known_or
+from gpudoctor.targets import on_wsl
+from gpudoctor.tasks import Task, Tasks, as_root, cmd, export, filtered, pipe, query
+from gpudoctor.tasks.placeholders import CONTAINER, CTID, NAME, NODE, POD, REST
+
+GUIDE = "https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html"
+TROUBLES = "https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/troubleshooting.html"
+REPOSITORY = "https://nvidia.github.io/libnvidia-container"
+_KEY = "/usr/share/keyrings/nvidia-container-toolkit-keyring.gpg"
+_LIST = "/etc/apt/sources.list.d/nvidia-container-toolkit.list"
+PROOF = query("docker", "run", "--rm", "--gpus", "all", "ubuntu", "nvidia-smi")
+RESTART_DOCKER = as_root("systemctl", "restart", "docker")
+CONFIGURE = as_root("nvidia-ctk", "runtime", "configure", "--runtime=docker")
+CONTAINER_AGAIN = "a new container"
+
+
+def engine(facts: Facts) -> str:
+    """Which engine runs this container: kubernetes before the runtime beneath it; "docker" where it is unknown."""
+    if facts.host.kubernetes is True:
+        return "kubernetes"
+    return known_or(facts.host.container, None) or "docker"
+
+
+def again(says: str, *tasks: Task, verify: Task = NVIDIA_SMI) -> Fix:
+    """Something to do outside, with which the container is started anew: files in its own layer are gone then."""
+    return Fix(says, tasks, "restart-process", needs=CONTAINER_AGAIN, verify=verify, place="outside")
+
+
+# -- handing GPUs in -----------------------------------------------------------------------------------------
+
+
+def pass_gpus(facts: Facts) -> tuple[Fix, ...]:
+    """Start the container so that it gets the NVIDIA GPU, in the words of its engine."""
+    name = engine(facts)
+    if name == "kubernetes":
+        return _pod()
+    if name == "podman":
+        says = "Start the container with the GPU, by its CDI specification, which the host makes once."
+        make = as_root("nvidia-ctk", "cdi", "generate", "--output=/etc/cdi/nvidia.yaml")
+        return (again(says, make, cmd("podman", "run", "--device", "nvidia.com/gpu=all", REST)),)
+    if name == "apptainer":
+        return (
+            again(
+                "Start the container with --nv, which binds the host's driver into it.",
+                cmd("apptainer", "exec", "--nv", REST),
+            ),
+        )
+    if name == "lxc":
+        return (_lxc(),)
+    if name in OTHERS:
+        return (again(*OTHERS[name]),)
+    return starters(facts) + _docker()
+
+
+def _docker() -> tuple[Fix, ...]:
+    says = "Start the container anew with the GPUs; the host needs the NVIDIA Container Toolkit for it."
+    compose = "With Compose: reserve the GPU in the service."
+    toolkit = (
+        "If --gpus is refused on the host, install the NVIDIA Container Toolkit there and configure Docker for it "
+        f"(never install a driver inside the container): {GUIDE}"
+    )
+    return (
+        again(says, cmd("docker", "run", "--gpus", "all", REST)),
+        again(compose, GPU_OF_COMPOSE, COMPOSE_UP),
+        Fix(toolkit, (CONFIGURE, RESTART_DOCKER), root=True, needs=CONTAINER_AGAIN, verify=PROOF, place="outside"),
+    )
+
+
+def _pod() -> tuple[Fix, ...]:
+    ask = (
+        "Ask for the GPU in the pod's specification, by a limit; the line runtimeClassName only where the node has "
+        "that class (the first command lists them) and nvidia is not its default runtime."
+    )
+    node = (
+        "On the node: install the NVIDIA Container Toolkit, make nvidia the runtime of containerd, and run the NVIDIA "
+        "device plugin (or the GPU operator, which does all of it). The driver belongs on the node, not into the image."
+    )
+    commands = (
+        as_root("nvidia-ctk", "runtime", "configure", "--runtime=containerd", "--set-as-default"),
+        as_root("systemctl", "restart", "containerd"),
+        query(
+            "kubectl",
+            "get",
+            "nodes",
+            "-o",
+            "custom-columns=NAME:.metadata.name,GPU:.status.allocatable.nvidia\\.com/gpu",
+        ),
+    )
+    return (
+        again(
+            ask,
+            query("kubectl", "get", "runtimeclass"),
+            GPU_OF_POD,
+            verify=cmd("kubectl", "exec", POD, "--", "nvidia-smi"),
+        ),
+        Fix(
+            node,
+            commands,
+            root=True,
+            needs="a new pod",
+            place="outside",
+            verify=filtered(query("kubectl", "describe", "node", NODE), query("grep", "nvidia.com/gpu")),
+        ),
+    )
+
+
+def _lxc() -> Fix:
+    says = (
+        "On the host, give the container the GPU's device nodes: with LXD or Incus by a gpu device, with Proxmox or "
+        "plain LXC by mount entries and device rules (195 is nvidia's major, that of nvidia-uvm is in /proc/devices); "
+        "inside it takes the driver's libraries in exactly the host's version, without kernel module."
+    )
+    commands = (
+        cmd("lxc", "config", "device", "add", CONTAINER, "gpu", "gpu"),
+        cmd("lxc", "config", "set", CONTAINER, "nvidia.runtime=true"),
+        cmd("pct", "set", CTID, "-dev0", "/dev/nvidia0", "-dev1", "/dev/nvidiactl", "-dev2", "/dev/nvidia-uvm"),
+    )
+    return _outside(says, commands, None, "restart of the container")
+
+
+# -- the toolkit on the host ---------------------------------------------------------------------------------
+
+
+def install_toolkit(facts: Facts) -> Fix:
+    """Install the NVIDIA Container Toolkit from NVIDIA's repository, and tell Docker of it."""
+    commands = (*toolkit_commands(facts), CONFIGURE, *restart_docker(facts))
+    says = "Install the NVIDIA Container Toolkit, tell Docker of its runtime, and restart Docker."
+    if len(commands) == len(restart_docker(facts)) + 1:
+        says += f" NVIDIA's guide has this distribution's commands: {GUIDE}"
+    return Fix(
+        says,
+        commands,
+        action="reinstall-package",
+        root=True,
+        needs="restart of Docker, which restarts its containers",
+        verify=PROOF,
+    )
+
+
+def toolkit_commands(facts: Facts) -> Tasks:
+    """The commands that install NVIDIA's Container Toolkit; none for a distribution that we do not know."""
+    family = family_of(facts)
+    if family is None:
+        return ()
+    name = packages.container_toolkit_package(family)
+    ways: dict[str, Tasks] = {
+        "debian": (
+            pipe(cmd("curl", "-fsSL", f"{REPOSITORY}/gpgkey"), as_root("gpg", "--dearmor", "--yes", "-o", _KEY)),
+            pipe(
+                cmd("curl", "-fsSL", f"{REPOSITORY}/stable/deb/nvidia-container-toolkit.list"),
+                cmd("sed", f"s#deb https://#deb [signed-by={_KEY}] https://#g"),
+                as_root("tee", _LIST),
+            ),
+            packages.refresh_command(family),
+        ),
+        "fedora": (
+            pipe(
+                cmd("curl", "-fsSL", f"{REPOSITORY}/stable/rpm/nvidia-container-toolkit.repo"),
+                as_root("tee", "/etc/yum.repos.d/nvidia-container-toolkit.repo"),
+            ),
+        ),
+        "suse": (as_root("zypper", "addrepo", f"{REPOSITORY}/stable/rpm/nvidia-container-toolkit.repo"),),
+    }
+    return (*ways.get(family, ()), *install(facts, name))
+
+
+def restart_docker(facts: Facts) -> Tasks:
+    """The command that restarts Docker; in a WSL distribution without systemd it is `service`."""
+    return (as_root("service", "docker", "restart"),) if on_wsl(facts) else (RESTART_DOCKER,)
+
+
+def compute_capability(facts: Facts) -> tuple[Fix, ...]:
+    """Start the container so that libcuda is injected too, not only the tools."""
+    if engine(facts) in ("lxc", "systemd-nspawn"):
+        says = "Install the package with libcuda in the container, in exactly the version of the host's module."
+        return (
+            Fix(
+                says,
+                (),
+                "reinstall-package",
+                root=True,
+                verify=filtered(query("ldconfig", "-p"), query("grep", "libcuda")),
+            ),
+        )
+    name, value = "NVIDIA_DRIVER_CAPABILITIES", "compute,utility"
+    variable = f"{name}={value}"
+    if engine(facts) == "enroot":
+        says = f"Set {variable} before the container starts (enroot's hook takes utility alone where it is not set)."
+        return (
+            again(
+                says,
+                export(name, value),
+                cmd("enroot", "start", NAME),
+                verify=filtered(query("ldconfig", "-p"), query("grep", "libcuda")),
+            ),
+        )
+    run = again(
+        f"Start the container anew with {variable}; in an image of your own write ENV {variable} into the Dockerfile.",
+        cmd("docker", "run", "--gpus", "all", "-e", variable, REST),
+        verify=filtered(query("ldconfig", "-p"), query("grep", "libcuda")),
+    )
+    if engine(facts) == "kubernetes":
+        says = f"Set {variable} in env of the pod's container, or in the image, and start the pod anew."
+        return (again(says, verify=cmd("kubectl", "exec", POD, "--", "sh", "-c", "ldconfig -p | grep libcuda")),)
+    compose = again(
+        "Where Compose starts it: capabilities of the reserved device overrides that variable, so write "
+        "capabilities: [gpu] or [gpu, compute, utility] there, not [gpu, utility].",
+        COMPOSE_UP,
+    )
+    return run, compose
+
+
+# -- access that was lost ------------------------------------------------------------------------------------
+
+
+def lost_access(facts: Facts) -> tuple[Fix, ...]:
+    """Start the container anew, and keep systemd from taking the devices away again."""
+    name = engine(facts)
+    if name == "lxc":
+        return (_lxc_rules(facts),)
+    if name == "kubernetes":
+        return (
+            again(
+                "Delete the pod, so that a new one is made with its device rules.", cmd("kubectl", "delete", "pod", POD)
+            ),
+            _lasting(
+                "Lasting: let the device plugin pass device specs (PASS_DEVICE_SPECS=true) or use CDI, so that "
+                "Kubernetes itself knows of the devices; on the node make the links in /dev/char.",
+                as_root("nvidia-ctk", "system", "create-dev-char-symlinks", "--create-all"),
+            ),
+        )
+    if name == "podman":
+        says = "Start the container with CDI, so that the engine itself knows of the devices."
+        return (again(says, cmd("podman", "run", "--device", "nvidia.com/gpu=all", REST)), _no_cgroups())
+    return (
+        again("Recreate or restart the container: it gets its device rules anew.", cmd("docker", "restart", CONTAINER)),
+        again(
+            "Lasting: name the devices, so that Docker tells systemd of them (--device), or use CDI.",
+            cmd(
+                "docker",
+                "run",
+                "--gpus",
+                "all",
+                "--device",
+                "/dev/nvidia0",
+                "--device",
+                "/dev/nvidiactl",
+                "--device",
+                "/dev/nvidia-uvm",
+                "--device",
+                "/dev/nvidia-uvm-tools",
+                REST,
+            ),
+            cmd("docker", "run", "--device", "nvidia.com/gpu=all", REST),
+        ),
+        _lasting(
+            'Lasting, on the host: let Docker manage cgroups itself instead of systemd: add "exec-opts": '
+            '["native.cgroupdriver=cgroupfs"] to /etc/docker/daemon.json; with systemd as the driver make the links in '
+            "/dev/char by which it finds the devices.",
+            as_root("nvidia-ctk", "system", "create-dev-char-symlinks", "--create-all"),
+            RESTART_DOCKER,
+        ),
+        _no_cgroups(),
+    )
+
+
+def _lasting(says: str, *tasks: Task) -> Fix:
+    return _outside(says, tasks, "change-environment", CONTAINER_AGAIN)
+
+
+def _no_cgroups() -> Fix:
+    return _lasting(
+        "If the container never had access, not even at its start: set no-cgroups = false in "
+        "/etc/nvidia-container-runtime/config.toml on the host (true is for rootless engines).",
+        as_root("nvidia-ctk", "config", "--in-place", "--set", "nvidia-container-cli.no-cgroups=false"),
+    )
+
+
+def _outside(says: str, tasks: Tasks, action: Action | None, needs: str) -> Fix:
+    """Something to do as root on the host."""
+    return Fix(says, tasks, action, root=True, needs=needs, verify=NVIDIA_SMI, place="outside")
+
+
+def _lxc_rules(facts: Facts) -> Fix:
+    nodes = known_or(facts.nvidia.kernel.nodes, ())
+    majors = sorted({n.major for n in nodes if isinstance(n.major, int)}) or [195]
+    rules = tuple(f"lxc.cgroup2.devices.allow: c {major}:* rwm" for major in majors)
+    return _outside(
+        "On the host, allow these majors in the container's configuration (/etc/pve/lxc/CTID.conf or its config file): "
+        f"{'; '.join(rules)}. nvidia-uvm's major may change at each boot of the host (/proc/devices).",
+        (query("grep", "nvidia", "/proc/devices"),),
+        "change-environment",
+        "restart of the container",
+    )
+
+
+def selinux(facts: Facts) -> tuple[Fix, ...]:
+    """Let containers use devices, for all of them or for this one."""
+    podman = engine(facts) == "podman"
+    run = ("podman", "run", "--device", "nvidia.com/gpu=all") if podman else ("docker", "run", "--gpus", "all")
+    return (
+        Fix(
+            "On the host, allow containers to use devices: a switch of SELinux that persists.",
+            (as_root("setsebool", "-P", "container_use_devices=1"),),
+            "change-environment",
+            root=True,
+            needs=CONTAINER_AGAIN,
+            impact="persistent",
+            undo=(as_root("setsebool", "-P", "container_use_devices=0"),),
+            verify=NVIDIA_SMI,
+            place="outside",
+        ),
+        again(
+            "Start this one container without SELinux's separation.",
+            cmd(*run, "--security-opt=label=disable", REST),
+        ),
+    )
+
+
+# -- shared memory -------------------------------------------------------------------------------------------
+
+
+def larger_shm(facts: Facts) -> tuple[Fix, ...]:
+    """Give the container more shared memory, in the words of its engine."""
+    name, verify = engine(facts), query("df", "-h", "/dev/shm")
+    if name == "kubernetes":
+        says = (
+            "Mount a volume in memory over /dev/shm: put these lines into the pod's specification, and start it anew. "
+            "It counts against the container's memory limit."
+        )
+        return (again(says, SHM_OF_POD, verify=verify),)
+    if name == "lxc":
+        return (
+            Fix(
+                "Enlarge /dev/shm.", (as_root("mount", "-o", "remount,size=16g", "/dev/shm"),), root=True, verify=verify
+            ),
+        )
+    program = "podman" if name == "podman" else "docker"
+    return (
+        again(
+            "Start the container with more shared memory.", cmd(program, "run", "--shm-size=16g", REST), verify=verify
+        ),
+        again("Share the host's.", cmd(program, "run", "--ipc=host", REST), verify=verify),
+        again("With Compose: write the size into the service.", SHM_OF_COMPOSE, COMPOSE_UP, verify=verify),
+    )

@@ -1,0 +1,203 @@
+"""Fixes of the NVIDIA driver: which branch and flavour fit, and how this distribution installs it."""
+
+import re
+
+from gpudoctor.check_engine import Fix
+from gpudoctor.digits import number_of
+from gpudoctor.facts import Facts
+from gpudoctor.fixes import nixos
+from gpudoctor.fixes.system import driver_packages, family_of, has_yum_only, install, is_image, kernel_of, remove
+from gpudoctor.knowledge import drivers, generations, packages, repositories
+from gpudoctor.maybe import Unknown, known_or
+from gpudoctor.targets import cards_of, gpus_of
+from gpudoctor.tasks import Command, Shell, Tasks, as_root, cmd, query
+
+GUIDE = "https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/"
+DOWNLOADS = "https://www.nvidia.com/en-us/drivers/unix/"
+
+
+def branch_of(version: str | None) -> int | None:
+    """The driver branch of a version: "550.54.14" is of branch 550."""
+    return number_of((version or "").split(".")[0])
+
+
+def generations_of(facts: Facts) -> tuple[generations.GpuGeneration, ...]:
+    """The generations of the NVIDIA GPUs on this machine, as far as they are known."""
+    said = [c.generation for c in cards_of(facts, "nvidia")] + [g.generation for g in gpus_of(facts, "nvidia")]
+    names = {name for name in said if isinstance(name, str)}
+    found = (generations.generation_named(name) for name in sorted(names))
+    return tuple(g for g in found if g is not None)
+
+
+def best_branch(facts: Facts, at_least: int = 0) -> int | None:
+    """The newest driver branch that drives every GPU here, from what is known; None: none does.
+
+    A machine with a card that newer branches dropped needs the last branch that still drives it; otherwise
+    the newest production or long-term branch is taken, or the newest one that an older release has packages of.
+    """
+    found = generations_of(facts)
+    last = min((g.last_driver for g in found if g.last_driver), default=None)
+    first = max((g.first_driver for g in found if g.first_driver), default=0)
+    branch = last if last is not None else drivers.advised_branch()
+    packaged = newest_packaged(facts)
+    if packaged is not None and max(first, at_least) <= packaged < branch:
+        return packaged
+    return branch if branch >= max(first, at_least) else None
+
+
+def flavour_for(facts: Facts) -> packages.Flavour | None:
+    """The kernel modules' flavour that drives every GPU here; None where no flavour drives them all."""
+    rules = {g.open_module for g in generations_of(facts)}
+    if {"no", "required"} <= rules:
+        return None
+    return "proprietary" if "no" in rules else "open"
+
+
+def library_packages(facts: Facts) -> tuple[str, ...]:
+    """The packages that bring libcuda and libnvidia-ml: those installed, else by the distribution's names for them."""
+    parts = ("nvidia-compute", "libcuda1", "libnvidia-ml", "nvidia-driver-cuda", "drv-nvidia-cuda", "nvidia-utils")
+    there = [name for name in driver_packages(facts) if any(part in name for part in parts)]
+    if there:
+        return tuple(name for name in there if not name.endswith(":i386"))
+    loaded = facts.nvidia.kernel.loaded
+    number, family = branch_of(loaded if isinstance(loaded, str) else None), family_of(facts)
+    if number is None or family is None:
+        return ()
+    distribution = facts.host.distribution.id
+    debian = ("libcuda1", "libnvidia-ml1") if distribution == "debian" else (f"libnvidia-compute-{number}",)
+    fedora = "xorg-x11-drv-nvidia-cuda" if distribution == "fedora" else "nvidia-driver-cuda"
+    names = {"debian": debian, "fedora": (fedora,), "suse": ("nvidia-compute-utils-G06",), "arch": ("nvidia-utils",)}
+    return names[family]
+
+
+def install_driver(
+    facts: Facts, branch: int | None = None, flavour: packages.Flavour | None = None, says: str | None = None
+) -> Fix:
+    """Install the driver that fits this machine's GPUs, by this distribution's packages."""
+    newest = newest_packaged(facts)
+    branch = branch or best_branch(facts) or drivers.advised_branch()
+    flavour = flavour or flavour_for(facts) or "open"
+    family, distribution = family_of(facts), facts.host.distribution.id
+    words = "open kernel modules" if flavour == "open" else "proprietary kernel modules"
+    says = says or f"Install NVIDIA's driver of branch {branch} with the {words}, then restart."
+    if newest is not None and branch > newest:
+        return _by_nvidia(facts, branch, flavour, newest, says) or _by_installer(facts, branch, newest, says)
+    found = None
+    if family is not None and isinstance(distribution, str):
+        found = packages.driver_packages(family, distribution, branch, flavour, kernel_of(facts))
+    if distribution == "nixos":
+        return nixos.install_driver(says, branch, flavour, any(g.last_driver == branch for g in generations_of(facts)))
+    if family is None or found is None:
+        return Fix(
+            f"{says} This distribution's way is in its own documentation; NVIDIA's guide: {GUIDE}",
+            action="reinstall-package",
+            root=True,
+            needs="reboot",
+            verify=query("nvidia-smi"),
+        )
+    commands = (*_before(facts, found, branch), *_commands(facts, family, found))
+    return Fix(says, commands, "reinstall-package", root=True, needs="reboot", verify=query("nvidia-smi"))
+
+
+def newest_packaged(facts: Facts) -> int | None:
+    """The newest branch among this release's own packages, where it is older than what we advise."""
+    found = facts.host.distribution
+    if not isinstance(found.id, str) or not isinstance(found.version, str):
+        return None
+    return packages.newest_branch(found.id, found.version)
+
+
+def _by_nvidia(facts: Facts, branch: int, flavour: packages.Flavour, newest: int, says: str) -> Fix | None:
+    """For a Debian whose packages end before the branch: NVIDIA's repository; None where that has none for it."""
+    added = _repositories(facts) if facts.host.distribution.id == "debian" else ()
+    if not added or is_image(facts):
+        return None
+    name = known_or(facts.host.distribution.name, None) or "Debian"
+    commands = (
+        *added,
+        as_root("apt-get", "update"),
+        *install(facts, f"nvidia-driver-pinning-{branch}"),
+        *install(facts, *_debian_kernel(kernel_of(facts)), "nvidia-open" if flavour == "open" else "cuda-drivers"),
+    )
+    says = f"{says} {name} has packages up to branch {newest} only, so it comes from NVIDIA's repository."
+    return Fix(says, commands, "reinstall-package", root=True, needs="reboot", verify=query("nvidia-smi"))
+
+
+def _debian_kernel(release: str) -> tuple[str, ...]:
+    """Headers for DKMS, with the kernel that they are of: the newest of its kind, which the restart brings.
+
+    "6.12.43+deb13-cloud-amd64" is of linux-image-cloud-amd64 (https://packages.debian.org/linux-headers-amd64).
+    """
+    found = re.search(r"-((?:cloud-|rt-)?(?:amd64|arm64))$", release)
+    if found is None:
+        return (packages.headers_package("debian", release),)
+    return f"linux-image-{found[1]}", f"linux-headers-{found[1]}"
+
+
+def _by_installer(facts: Facts, branch: int, newest: int, says: str) -> Fix:
+    """For a release whose packages end before the branch: NVIDIA's own installer, which needs no package."""
+    name = facts.host.distribution.name
+    release = name if isinstance(name, str) else "This release"
+    machine = facts.host.architecture if isinstance(facts.host.architecture, str) else "x86_64"
+    says = (
+        f"{says} {release} has packages up to branch {newest} only: remove those, get the newest {branch} installer "
+        f"from {DOWNLOADS}, and run it without a desktop."
+    )
+    family = family_of(facts) or "debian"
+    headers = packages.headers_package(family, kernel_of(facts))
+    tools = install(facts, headers, "dkms", *packages.compiler_packages(family))
+    old = [n for n in driver_packages(facts) if n.startswith(("nvidia-", "libnvidia-", "xserver-xorg-video-nvidia"))]
+    gone = remove(facts, *old[:12]) if old else ()
+    run = Shell(f"sh NVIDIA-Linux-{machine}-{branch}.*.run --dkms", root=True)
+    commands: Tasks = (*gone, *tools, run)
+    return Fix(says, commands, "reinstall-package", root=True, needs="reboot", verify=query("nvidia-smi"))
+
+
+def _before(facts: Facts, found: packages.DriverPackages, branch: int) -> tuple[Command, ...]:
+    """The repositories that a release lacks, then the branch: by module streams, or by a lock where there are none.
+
+    Where yum is all there is, NVIDIA's repository has one driver. A driver that came by packages has come from a
+    repository, and another one beside it would mix two makers' packages.
+    """
+    if has_yum_only(facts):
+        return ()
+    own = bool(driver_packages(facts)) or is_image(facts) or family_of(facts) == "debian"
+    added = () if own else _repositories(facts)
+    return (*added, *_chosen(facts, found, branch))
+
+
+def _repositories(facts: Facts) -> tuple[Command, ...]:
+    own = facts.host.distribution
+    machine = known_or(facts.host.architecture, None) or "x86_64"
+    return repositories.commands(known_or(own.id, None) or "", known_or(own.version, None) or "", machine)
+
+
+def _chosen(facts: Facts, found: packages.DriverPackages, branch: int) -> tuple[Command, ...]:
+    """How NVIDIA's repository gives this branch; newer distributions have no module streams any more."""
+    own = facts.host.distribution
+    release = known_or(own.version, None) or ""
+    if found.before and (release.partition(".")[0] == "10" or own.id == "azurelinux"):
+        return (
+            as_root("dnf", "install", "python3-dnf-plugin-versionlock"),
+            as_root("dnf", "versionlock", "add", f"*nvidia*{branch}*"),
+        )
+    return found.before
+
+
+def _commands(facts: Facts, family: packages.Family, found: packages.DriverPackages) -> tuple[Command, ...]:
+    if family == "arch":
+        # DKMS takes the headers that are there, and Arch supports no package that is newer than the rest.
+        names = (packages.headers_package(family, kernel_of(facts)), *found.names)
+        return (cmd("yay", "-Syu", *names) if found.origin == "AUR" else as_root("pacman", "-Syu", *names),)
+    refresh = (packages.refresh_command(family),) if family == "debian" else ()
+    return (*refresh, *install(facts, *found.names))
+
+
+def user_version(facts: Facts) -> str | None:
+    """The version of the NVIDIA libraries that programs load; None where it is unknown. For texts only."""
+    for found in (facts.nvidia.nvml.libraries, facts.nvidia.cuda.libraries):
+        if not isinstance(found, Unknown):
+            for library in found:
+                if isinstance(library.version, str) and library.kind in ("driver", "other", "wsl"):
+                    return library.version
+    return None

@@ -1,0 +1,101 @@
+"""NVSwitch boards: which need the fabric manager, and how it is installed and started."""
+
+import re
+
+from gpudoctor.check_engine import Fix
+from gpudoctor.facts import Facts, Gpu
+from gpudoctor.fixes import system
+from gpudoctor.fixes.driver import branch_of
+from gpudoctor.knowledge import packages
+from gpudoctor.knowledge.pci_ids import needs_fabric
+from gpudoctor.maybe import known_or
+from gpudoctor.targets import cards_of, gpus_of, in_container, switches_of
+from gpudoctor.tasks import Command, as_root, filtered, query
+
+UNIT = "nvidia-fabricmanager"
+SUBNET_MANAGER = "nvlsm"
+_DRIVERS = "https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/index.html"
+
+
+def needs_manager(facts: Facts) -> bool:
+    """Whether the GPUs have to join an NVLink fabric: there are NVSwitches, or modules made for boards with them."""
+    boards = any(needs_fabric(card.device) for card in cards_of(facts, "nvidia"))
+    joins = any(g.fabric_state in ("not-started", "in-progress", "completed") for g in gpus_of(facts, "nvidia"))
+    return bool(switches_of(facts)) or boards or joins
+
+
+def multi_node(facts: Facts) -> bool:
+    """Whether the fabric spans machines: then a controller on the switch trays sets it up, and no service here."""
+    gpus = gpus_of(facts, "nvidia")
+    racks = any(isinstance(g.name, str) and re.search(r"\bGB[23]00\b", g.name) for g in gpus)
+    return racks or any(g.fabric_of_several is True for g in gpus)
+
+
+def needs_subnet_manager(facts: Facts) -> bool:
+    """Whether the fabric manager works only beside NVLink's subnet manager: on HGX boards from Blackwell on."""
+    return not multi_node(facts) and any(
+        needs_fabric(card.device) and card.generation == "Blackwell" for card in cards_of(facts, "nvidia")
+    )
+
+
+def waiting(facts: Facts) -> tuple[Gpu, ...]:
+    """The GPUs that have not joined the fabric yet."""
+    return tuple(g for g in gpus_of(facts, "nvidia") if g.fabric_state in ("not-started", "in-progress"))
+
+
+def missing_modules(facts: Facts) -> tuple[str, ...]:
+    """What is not loaded of InfiniBand's management, through which the manager reaches Blackwell's switches."""
+    if not any(card.generation == "Blackwell" for card in cards_of(facts, "nvidia")):
+        return ()
+    modules = known_or(facts.nvidia.kernel.modules, None)
+    return () if modules is None else tuple(m for m in ("mlx5_ib", "ib_umad") if m not in modules)
+
+
+def version_of_driver(facts: Facts) -> str:
+    """The loaded module's version, or the word for it."""
+    return known_or(facts.nvidia.kernel.loaded, None) or "VERSION"
+
+
+def install(facts: Facts) -> tuple[Command, ...]:
+    """The command that installs the manager in exactly the driver's version."""
+    family, version = system.family_of(facts), version_of_driver(facts)
+    name = packages.fabric_manager_package(family, branch_of(version) or 0) if family else None
+    if name is None:
+        return ()
+    exact = {"debian": f"{name}={version}*", "fedora": f"{name}-{version}", "suse": f"{name}={version}"}
+    return system.install(facts, exact.get(family or "", name))
+
+
+def start(facts: Facts) -> tuple[Fix, ...]:
+    """Install where needed, start for now and for every boot."""
+    if in_container(facts) or (not switches_of(facts) and known_or(facts.host.virtual, None) not in (None, "other")):
+        says = f"On the host that owns the NVSwitches: start {UNIT}, then start this machine or container again."
+        tasks = (as_root("systemctl", "enable", "--now", UNIT),)
+        return (Fix(says, tasks, "restart-process", root=True, place="outside"),)
+    installed = facts.nvidia.kernel.fabric_manager is not None
+    commands = () if installed else install(facts)
+    if facts.nvidia.kernel.subnet_manager is None and needs_subnet_manager(facts):
+        commands = (*commands, *system.install(facts, SUBNET_MANAGER))
+    modules = tuple(as_root("modprobe", m) for m in missing_modules(facts))
+    version = version_of_driver(facts)
+    says = f"Start {UNIT} now and at every boot; it must be of exactly the driver's version, {version}."
+    if not installed:
+        says = f"Install {UNIT} in exactly the driver's version, {version}, and start it now and at every boot."
+    return (
+        Fix(
+            says,
+            (*commands, *modules, as_root("systemctl", "enable", "--now", UNIT)),
+            "restart-process",
+            root=True,
+            undo=(as_root("systemctl", "disable", "--now", UNIT),),
+            verify=filtered(query("nvidia-smi", "-q"), query("grep", "-A2", "Fabric")),
+        ),
+        Fix(
+            f"If it fails to start, its log says why: a version that differs, or a switch fault. {_DRIVERS}",
+            (
+                query("journalctl", "-u", UNIT, "-n", "30"),
+                query("tail", "-n", "30", "/var/log/fabricmanager.log", root=True),
+            ),
+            impact="none",
+        ),
+    )

@@ -1,0 +1,221 @@
+"""Fixes that install TensorFlow, JAX, CuPy or ONNX Runtime for this GPU, driver and Python."""
+
+from gpudoctor.check_engine import Fix
+from gpudoctor.facts import Facts, Python
+from gpudoctor.fixes.python import (
+    NEW,
+    REMOVE_NEW,
+    add,
+    driver_cuda,
+    install,
+    lasting,
+    new_environment,
+    python_minor,
+    uninstall,
+)
+from gpudoctor.knowledge import cupy, jax, onnxruntime, tensorflow
+from gpudoctor.knowledge.kernels import version
+from gpudoctor.maybe import present
+from gpudoctor.queries.gpus import visible_gpus
+from gpudoctor.queries.libraries import cuda_majors
+from gpudoctor.queries.packages import release
+from gpudoctor.targets import OnLive
+from gpudoctor.tasks import Command, cmd, query
+
+# It was found to run on an RTX 5090: https://github.com/jupyter/docker-stacks/pull/2288
+_IMAGE = "nvcr.io/nvidia/tensorflow:25.02-tf2-py3"
+
+
+def capability_of(facts: Facts) -> str | None:
+    """The compute capability of the first NVIDIA GPU that programs see; None where it is unknown."""
+    return next((g.capability for g in visible_gpus(facts) if isinstance(g.capability, str)), None)
+
+
+def verify(python: Python, code: str) -> Command:
+    """The command that runs a line of Python in this environment."""
+    return query(python.path, "-c", code)
+
+
+_STARTS = {  # what makes each framework ask the driver
+    "torch": "import torch; torch.cuda.init()",
+    "tensorflow": 'import tensorflow as tf; tf.config.list_physical_devices("GPU")',
+    "cupy": "import cupy; cupy.arange(3)",
+    "jax": "import jax; jax.devices()",
+    "onnxruntime": "import onnxruntime; onnxruntime.get_available_providers()",
+}
+
+
+def where_it_hangs(on: OnLive) -> tuple[Fix, ...]:
+    """Look at the stack of a framework that does not come back, and at the file system that it is read from."""
+    start = _STARTS.get(on.framework.name, f"import {on.framework.name}")
+    code = f"import faulthandler; faulthandler.dump_traceback_later(60); {start}"
+    says = (
+        "See where it stands: the first command writes its stack after 60 s; the second tells whether the environment "
+        "lies on a network file system (nfs, cifs, fuse), which may not answer."
+    )
+    place = on.python.prefix if isinstance(on.python.prefix, str) else on.python.path
+    commands = (query("timeout", "90", *verify(on.python, code).argv), query("df", "-hT", place))
+    return (Fix(says, commands, impact="none"),)
+
+
+# -- TensorFlow ----------------------------------------------------------------------------------------------
+
+
+def tensorflow_verify(python: Python) -> Command:
+    """The command that lists TensorFlow's GPUs."""
+    return verify(python, 'import tensorflow as tf; print(tf.config.list_physical_devices("GPU"))')
+
+
+def tensorflow_with_cuda(facts: Facts, python: Python, number: str | None) -> tuple[Fix, ...]:
+    """Give TensorFlow its CUDA libraries by the extra and-cuda: in the installed version, else in one that fits."""
+    row = tensorflow.release(number) if number else None
+    driver = driver_cuda(facts)
+    if row and row.and_cuda and number and (driver is None or version(driver)[0] >= version(row.cuda)[0]):
+        spec = f"tensorflow[and-cuda]=={release(number)}"
+        says = f"Install the CUDA libraries that TensorFlow {number} needs, by its extra and-cuda.{lasting(facts)}"
+        return (Fix(says, add(python, spec), "reinstall-package", verify=tensorflow_verify(python)),)
+    return newer_tensorflow(facts, python)
+
+
+def newer_tensorflow(facts: Facts, python: Python) -> tuple[Fix, ...]:
+    """The newest TensorFlow that fits this GPU, driver and Python, with its CUDA libraries; empty where none does."""
+    found = tensorflow.release_for(python_minor(python), driver_cuda(facts), capability_of(facts))
+    if found is None:
+        return _tensorflow_with_another_python(facts, python)
+    commands = add(python, f"tensorflow[and-cuda]=={found.version}.*", upgrade=True)
+    says = (
+        f"Install TensorFlow {found.version} with its CUDA {found.cuda.partition('.')[0]} libraries, by its extra "
+        f"and-cuda.{lasting(facts)}"
+    )
+    return (Fix(says, commands, "reinstall-package", verify=tensorflow_verify(python)),)
+
+
+def _tensorflow_with_another_python(facts: Facts, python: Python) -> tuple[Fix, ...]:
+    """A release fits GPU and driver, and none of those was built for this Python; empty where nothing fits."""
+    found = tensorflow.release_for(None, driver_cuda(facts), capability_of(facts))
+    if found is None:
+        return ()
+    minor = min(max("3.12", found.python[0], key=version), found.python[1], key=version)
+    says = (
+        f"Make an environment with Python {minor}: no TensorFlow for this GPU and driver has wheels for Python "
+        f"{present(python_minor(python))}; TensorFlow {found.version} fits.{lasting(facts)}"
+    )
+    commands = new_environment(python, minor, f"tensorflow[and-cuda]=={found.version}.*")
+    proof = tensorflow_verify(Python(path=f"{NEW}/bin/python"))
+    return (Fix(says, commands, "reinstall-package", undo=(REMOVE_NEW,), verify=proof),)
+
+
+def tensorflow_image() -> Fix:
+    """NVIDIA's own build of TensorFlow, which has code for Blackwell."""
+    return Fix(
+        "Run TensorFlow in NVIDIA's NGC container, whose build has code for Blackwell.",
+        (cmd("docker", "run", "--rm", "-it", "--gpus", "all", _IMAGE),),
+        verify=query("python", "-c", "import tensorflow as tf; print(tf.reduce_sum(tf.random.normal([1000])))"),
+    )
+
+
+# -- CuPy ----------------------------------------------------------------------------------------------------
+
+
+def cupy_verify(python: Python) -> Command:
+    """The command that compiles and runs a kernel of CuPy."""
+    return verify(python, "import cupy; print(cupy.arange(3) * 2)")
+
+
+def cupy_package(facts: Facts, python: Python) -> str | None:
+    """The CuPy package for the newest CUDA major that is installed here and that driver and GPU can run; or None.
+
+    Where no CUDA is installed, the newest that the driver runs: its extra brings the libraries.
+    """
+    driver, capability = driver_cuda(facts), capability_of(facts)
+    runs = [m for m in sorted(cuda_majors(facts, python), reverse=True) if not driver or version(driver)[0] >= m]
+    for major in runs:
+        found = cupy.package_for(major)
+        if found and (capability is None or cupy.kernels_for(found.name, capability)):
+            return found.name
+    chosen = cupy.package_for_gpu(capability, driver) if capability else None
+    return chosen.name if chosen else None
+
+
+def reinstall_cupy(facts: Facts, python: Python, *old: str) -> tuple[Fix, ...]:
+    """Remove every CuPy package, then install the one that fits; empty where none does."""
+    name = cupy_package(facts, python)
+    if name is None:
+        return ()
+    there = cuda_majors(facts, python)
+    found = cupy.package(name)
+    spec = name if found and found.major in there else f"{name}[ctk]"
+    commands = (uninstall(python, *old), install(python, spec))
+    says = f"Remove {' and '.join(old)}, then install {spec}, which fits the installed CUDA, the driver and the GPU."
+    if spec == name:
+        says = (
+            says.removesuffix(".") + f" (CUDA {found.major if found else ''} is in {there[found.major]})."
+            if found
+            else says
+        )
+    return (Fix(f"{says}{lasting(facts)}", commands, "reinstall-package", verify=cupy_verify(python)),)
+
+
+# -- JAX -----------------------------------------------------------------------------------------------------
+
+
+def jax_verify(python: Python) -> Command:
+    """The command that lists JAX's devices."""
+    return verify(python, "import jax; print(jax.devices())")
+
+
+def jax_extra(facts: Facts, number: str | None) -> str:
+    """The extra of JAX that brings the plugin for this driver and GPU: "cuda12" or "cuda13"."""
+    capability, driver = capability_of(facts), driver_cuda(facts)
+    found = jax.plugin_for(capability, driver) if capability else None
+    if found == "cuda13" and number and version(number) < version(jax.plugin("cuda13").since):
+        return "cuda12"
+    return found or ("cuda13" if driver and version(driver)[0] >= 13 else "cuda12")
+
+
+def jax_with_plugin(facts: Facts, python: Python, number: str | None, says: str, extra: str | None = None) -> Fix:
+    """Install JAX with the plugin of its own version, for the given CUDA ("cuda12") or what GPU and driver run."""
+    extra = extra or jax_extra(facts, number)
+    old = number is not None and version(number) < version(jax.plugin("cuda12").since)
+    spec = f"jax[{extra}]" if number is None or old else f"jax[{extra}]=={release(number)}"
+    commands = add(python, spec, upgrade=number is None or old)
+    return Fix(f"{says}{lasting(facts)}", commands, "reinstall-package", verify=jax_verify(python))
+
+
+# -- ONNX Runtime --------------------------------------------------------------------------------------------
+
+
+# The smallest model, of one Identity node: gpudoctor.workers.ask_onnxruntime tells how it is made.
+IDENTITY = (
+    "08073a370a100a017812017922084964656e746974791201675a0f0a0178120a0a08080112040a020801620f0a0179120a0a0808011204"
+    "0a02080142040a00100d"
+)
+
+
+def onnxruntime_verify(python: Python, preload: bool = False) -> Command:
+    """The command that makes a session: get_available_providers() lists what was built, whether it loads or not.
+
+    Args:
+        python: the environment.
+        preload: load the wheels' libraries first, as the user's program then does.
+    """
+    session = f'o.InferenceSession(bytes.fromhex("{IDENTITY}"), providers=["CUDAExecutionProvider"])'
+    first = "o.preload_dlls(); " if preload else ""
+    return verify(python, f"import onnxruntime as o; {first}print({session}.get_providers())")
+
+
+def onnxruntime_spec(facts: Facts, python: Python) -> str:
+    """The onnxruntime-gpu for the newest CUDA major that is installed here and has code for the GPU.
+
+    Where there is none, the newest that the driver runs.
+    """
+    driver, capability = driver_cuda(facts), capability_of(facts)
+    most = version(driver)[0] if driver else 12
+    majors = [m for m in cuda_majors(facts, python) if m <= most] or [most]
+    serving = [m for m in (*majors, *range(most, 10, -1)) if onnxruntime.serves(m, capability)]
+    major = max((m for m in serving if m in majors), default=next(iter(serving), max(majors)))
+    bound = onnxruntime.newest_for(major)
+    if bound is None:
+        return "onnxruntime-gpu"
+    lowest = ">=1.19," if major == 12 and bound else ""
+    return f"onnxruntime-gpu{lowest}{bound}"

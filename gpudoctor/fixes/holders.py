@@ -1,0 +1,44 @@
+"""Stops the programs that hold a GPU, each by its own way."""
+
+from collections.abc import Sequence
+
+from gpudoctor.check_engine import Fix
+from gpudoctor.facts import GpuProcess
+from gpudoctor.maybe import known_or
+from gpudoctor.tasks import Shell, as_root, cmd, query
+
+# Programs that a service starts again when they are killed, and the service's unit.
+_SERVICES = {"ollama": "ollama"}
+_MOST = 4
+
+
+def stop_holders(holders: Sequence[GpuProcess], says: str) -> Fix:
+    """Look at the processes and stop them.
+
+    Args:
+        holders: the processes; without a name they belong to another container, and the pid is the host's.
+        says: what to do, in a sentence.
+    """
+    named = [known_or(p.name, None) or "" for p in holders[:_MOST]]
+    pids = [str(p.pid) for p in holders[:_MOST]]
+    if not pids:
+        return Fix(
+            says,
+            (query("nvidia-smi"), Shell("fuser -v /dev/nvidia*", root=True, lookup=True)),
+            impact="none",
+            verify=query("nvidia-smi"),
+        )
+    units = dict.fromkeys(u for name in named for word, u in _SERVICES.items() if word in name)
+    plain = [pid for pid, name in zip(pids, named, strict=True) if not any(word in name for word in _SERVICES)]
+    stop = [as_root("systemctl", "stop", unit) for unit in units]
+    kill = [cmd("kill", *plain)] if plain else []
+    foreign = "" if all(named) else " On the host: the process is in another container."
+    commands = (query("ps", "-o", "pid,user,etime,cmd", "-p", ",".join(pids)), *stop, *kill)
+    return Fix(
+        f"{says}{foreign}",
+        commands,
+        "restart-process",
+        impact="data loss",
+        verify=query("nvidia-smi"),
+        place="outside" if foreign else "here",
+    )

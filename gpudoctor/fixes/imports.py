@@ -1,0 +1,65 @@
+"""Fixes where a framework does not import, or dies."""
+
+from gpudoctor.check_engine import Fix
+from gpudoctor.facts import LiveFramework
+from gpudoctor.fixes.python import another_build, install, manager_of, torch_family, version_of
+from gpudoctor.fixes.verify_commands import framework_proof
+from gpudoctor.knowledge import import_errors
+from gpudoctor.knowledge.torch import index_of_build
+from gpudoctor.queries.packages import release
+from gpudoctor.targets import OnLive
+from gpudoctor.tasks import Shell, Task
+
+
+def install_again(on: OnLive) -> tuple[Fix, ...]:
+    """What the error's own words ask for, where they are known, then the same version once more with what it needs."""
+    return (*hinted(on), _again(on))
+
+
+def after_crash(on: OnLive) -> tuple[Fix, ...]:
+    """What to do about a framework whose process dies of a signal."""
+    if outside_fixes := outside(on.live):
+        return outside_fixes
+    return (_again(on),)
+
+
+def _again(on: OnLive) -> Fix:
+    name, version = on.framework.distribution or on.framework.name, on.framework.version
+    spec = f"{name}=={release(version)}" if isinstance(version, str) and version else name
+    says = f"Install it again with what it needs, by {manager_of(on.python)}."
+    return Fix(says, (install(on.python, spec, force=True),), "reinstall-package", verify=_proof(on))
+
+
+def outside(live: LiveFramework) -> tuple[Fix, ...]:
+    """What to do where the signal shows that no package is at fault; nothing for other signals."""
+    if live.died == "SIGKILL":
+        return (Fix("Give the machine or the container more memory, or end what takes it: dmesg names the killer."),)
+    if live.died == "SIGILL":
+        says = (
+            "Give the virtual machine its host's CPU type (QEMU and Proxmox: host), or use a computer or a build whose "
+            "instructions fit: this shows those that the CPU has."
+        )
+        return (Fix(says, (Shell("lscpu | grep -E 'Model name|Flags'", lookup=True),), impact="none"),)
+    return ()
+
+
+def hinted(on: OnLive) -> tuple[Fix, ...]:
+    """What the error's own words ask for, where they are known."""
+    hint = import_errors.hint(on.live.import_error or "")
+    return (Fix(hint.fix, action="reinstall-package", verify=_proof(on)),) if hint and hint.fix else ()
+
+
+def torch_again(on: OnLive) -> tuple[Fix, ...]:
+    """Install the same PyTorch once more over what is damaged, with those packages that are compiled against it."""
+    versions = {name: version_of(on.python, name) for name in torch_family(on.python)}
+    own = on.framework.version if isinstance(on.framework.version, str) else None
+    versions["torch"] = versions["torch"] or own
+    specs = [f"{name}=={version}" if version else name for name, version in versions.items()]
+    index = index_of_build(versions["torch"] or "")
+    says = f"Install the same PyTorch again with its libraries, by {manager_of(on.python)}."
+    tasks = another_build(on.python, *specs, index=index)
+    return (Fix(says, tasks, "reinstall-package", verify=_proof(on)),)
+
+
+def _proof(on: OnLive) -> Task | None:
+    return framework_proof(on.python, on.framework.name)

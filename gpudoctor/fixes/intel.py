@@ -1,0 +1,92 @@
+"""Fixes of Intel's compute stack: Level Zero, the render group, PyTorch's builds for XPU."""
+
+from gpudoctor.check_engine import Fix
+from gpudoctor.facts import DeviceNode, Facts, Python
+from gpudoctor.fixes import amd, system
+from gpudoctor.fixes.container import engine
+from gpudoctor.fixes.python import another_build, install, torch_family
+from gpudoctor.knowledge import intel
+from gpudoctor.maybe import known_or
+from gpudoctor.queries.intel import VERIFY, xpu_builds
+from gpudoctor.targets import in_container
+from gpudoctor.tasks import Command, Shell, Task, Tasks, cmd, lines, query
+from gpudoctor.tasks.placeholders import REST
+
+START = "https://docs.pytorch.org/docs/stable/notes/get_start_xpu.html"
+DRIVERS = "https://dgpu-docs.intel.com/driver/client/overview.html"
+KERNELS = "https://dgpu-docs.intel.com/driver/kernel-driver-types.html"
+INDEX = "https://download.pytorch.org/whl/xpu"
+_START = 'docker run --device /dev/dri --group-add "$(stat -c %g /dev/dri/renderD128)" ...'
+LISTS = Shell("sycl-ls; clinfo -l", lookup=True)
+
+
+def verify(python: Python) -> Command:
+    """The command that asks PyTorch for Intel's GPUs."""
+    return query(python.path, "-c", VERIFY)
+
+
+def proof(facts: Facts) -> Task:
+    """The command that shows whether programs reach the GPU: PyTorch's own word where it is built for it."""
+    return next((verify(python) for python, _ in xpu_builds(facts)), LISTS)
+
+
+def xpu_build(python: Python) -> Fix:
+    """Replace PyTorch by its build for Intel's GPUs, which brings the SYCL runtime along."""
+    names = torch_family(python)
+    says = "Install PyTorch's XPU build from its own index; code then asks for the device xpu in place of cuda."
+    commands = another_build(python, *names, index=INDEX)
+    undo = (install(python, *names),)
+    return Fix(says, commands, "reinstall-package", undo=undo, verify=verify(python))
+
+
+def level_zero(facts: Facts) -> tuple[Fix, ...]:
+    """Install Level Zero's loader and Intel's driver for it."""
+    names = intel.packages(system.family_of(facts) or "")
+    commands = system.install(facts, *names) if names else ()
+    more = " In a container they belong into the image." if in_container(facts) else ""
+    says = f"Install Level Zero's loader and Intel's driver for it ({DRIVERS} has newer ones for some releases).{more}"
+    return (Fix(says, commands, root=True, verify=proof(facts)),)
+
+
+def join_group(facts: Facts, node: DeviceNode) -> tuple[Fix, ...]:
+    """Let the user open a render node."""
+    name, gid = amd.group_of(facts, node), known_or(node.gid, -1)
+    if in_container(facts):
+        says = f"Start the container with the numeric group {gid} of the host, to which {node.path} belongs."
+        command = cmd("docker", "run", "--device", "/dev/dri", "--group-add", gid, REST)
+        return (
+            Fix(says, (command,), "restart-process", needs="a new container", verify=proof(facts), place="outside"),
+        )
+    if name in ("root", "0"):
+        name = "render"
+    says = f"Add yourself to the group {name}, to which render nodes belong, then log out and in again."
+    return (
+        system.relogin(
+            says,
+            (system.join_groups(facts, name),),
+            (system.leave_group(facts, name),),
+            proof(facts),
+        ),
+    )
+
+
+def pass_devices(facts: Facts) -> tuple[Fix, ...]:
+    """Start the container with the render nodes."""
+    name = engine(facts)
+    if name == "kubernetes":
+        limit = (
+            "spec:\n  containers:\n    - name: ...\n      resources:\n        limits:\n          gpu.intel.com/i915: 1"
+        )
+        says = "Ask for the GPU in the pod's specification; the node needs Intel's device plugin (or gpu.intel.com/xe)."
+        return (
+            Fix(
+                says, (lines(limit),), "restart-process", needs="a new container", verify=proof(facts), place="outside"
+            ),
+        )
+    ways: dict[str, Tasks] = {
+        "apptainer": (cmd("apptainer", "exec", "--bind", "/dev/dri", REST),),
+        "podman": (cmd("podman", "run", "--device", "/dev/dri", "--group-add", "keep-groups", REST),),
+    }
+    commands = ways.get(name, (Shell(_START, placeholders=(REST,)),))
+    says = "Start the container with the render nodes of the GPU, and with the group that opens them."
+    return (Fix(says, commands, "restart-process", needs="a new container", verify=proof(facts), place="outside"),)

@@ -1,0 +1,39 @@
+"""Fixes of Jetsons, whose wheels come from an index of their own."""
+
+from gpudoctor.check_engine import Fix
+from gpudoctor.facts import Facts, Python
+from gpudoctor.knowledge import jetson
+from gpudoctor.tasks import Task, Tasks, cmd
+
+GUIDE = "https://docs.nvidia.com/deeplearning/frameworks/install-pytorch-jetson-platform/"
+
+
+def wheels(facts: Facts) -> jetson.JetPackRelease | None:
+    """The JetPack of this machine; None where its release is not known."""
+    return jetson.release(facts.host.l4t) if isinstance(facts.host.l4t, str) else None
+
+
+def install_wheels(facts: Facts, python: Python, names: tuple[str, ...], tasks: Tasks, verify: Task) -> Fix:
+    """Install the wheels that are built for this JetPack.
+
+    Args:
+        facts: the machine.
+        python: the environment.
+        names: the packages.
+        tasks: what is done where the environment's Python is the one that the wheels are for.
+        verify: the command that shows that it helped.
+    """
+    found = wheels(facts)
+    jetpack = f"JetPack {found.jetpack}" if found else "this JetPack release"
+    says = (
+        f"Install the PyTorch wheel that NVIDIA builds for {jetpack}; those of PyPI and pytorch.org have no code for it"
+    )
+    if found is None or not found.index:
+        return Fix(f"{says}: {GUIDE}", action="reinstall-package", verify=verify)
+    own = ".".join(python.version.split(".")[:2]) if isinstance(python.version, str) else found.python
+    if own == found.python:
+        return Fix(f"{says}. {GUIDE}", tasks, "reinstall-package", verify=verify)
+    made = f"{python.prefix if isinstance(python.prefix, str) else 'env'}-jetson"
+    install = cmd(f"{made}/bin/python", "-m", "pip", "install", "--index-url", found.index, *names)
+    says = f"{says}. They are for Python {found.python}, so make an environment of that. {GUIDE}"
+    return Fix(says, (cmd(f"python{found.python}", "-m", "venv", made), install), "reinstall-package", verify=verify)

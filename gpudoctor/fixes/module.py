@@ -1,0 +1,274 @@
+"""Fixes of NVIDIA's kernel module: load it, build it, finish its upgrade, and who has to do so for a container."""
+
+from gpudoctor.check_engine import Action, Fix
+from gpudoctor.facts import Facts
+from gpudoctor.fixes import prebuilt, system
+from gpudoctor.fixes.driver import flavour_for
+from gpudoctor.fixes.system import NVIDIA_SMI
+from gpudoctor.fixes.system import driver_packages as driver_packages
+from gpudoctor.knowledge import packages
+from gpudoctor.maybe import Unknown
+from gpudoctor.targets import in_container
+from gpudoctor.tasks import Shell, Task, Tasks, as_root, filtered, query
+from gpudoctor.tasks.placeholders import VERSION
+
+# The order in which the modules let go of each other.
+_ORDER = ("nvidia_drm", "nvidia_modeset", "nvidia_peermem", "nvidia_fs", "gdrdrv", "nvidia_uvm", "nvidia")
+_ARCHIVE = "https://download.nvidia.com/XFree86/Linux-x86_64/"
+
+
+def reload_module(facts: Facts) -> Fix:
+    """Unload the old module and load the one on disk, without a restart of the computer."""
+    loaded = facts.nvidia.kernel.modules
+    names = [m for m in _ORDER if isinstance(loaded, Unknown) or m in loaded or m == "nvidia"]
+    commands: Tasks = (
+        Shell("fuser -v /dev/nvidia*", root=True, lookup=True),
+        as_root("rmmod", *names),
+        as_root("modprobe", "nvidia"),
+    )
+    return Fix(
+        "Without a restart: stop every program that uses the GPU (the desktop too), then reload the module.",
+        commands,
+        "reload-module",
+        root=True,
+        verify=NVIDIA_SMI,
+    )
+
+
+def kernel_gone(facts: Facts) -> bool:
+    """Whether an update removed the running kernel's modules: nothing can be loaded or built for it any more."""
+    return facts.host.kernel.modules is False and not in_container(facts)
+
+
+def into_new_kernel(facts: Facts) -> Fix:
+    """Restart into the kernel that the update installed."""
+    others = facts.nvidia.kernel.other_kernels
+    new = f" {others[-1].kernel}" if isinstance(others, tuple) and others else ""
+    return restart(
+        f"Restart the computer into the new kernel{new}: an update removed the modules of the running one, so that "
+        "none can be loaded or built for it any more."
+    )
+
+
+def restart(says: str) -> Fix:
+    """Restart the computer, with the reason."""
+    return system.reboot(says)
+
+
+def node_reload(says: str) -> Fix:
+    """For a container: its host's module has to be loaded anew, and containers started again."""
+    return Fix(
+        says,
+        (as_root("reboot"),),
+        "reboot",
+        root=True,
+        needs="restart of the containers",
+        verify=NVIDIA_SMI,
+        place="outside",
+    )
+
+
+def on_the_host(says: str, *tasks: Task) -> Fix:
+    """What a container cannot fix: commands for its host."""
+    action: Action | None = "reload-module" if tasks else None
+    return Fix(says, tasks, action, root=True, needs="restart of the container", place="outside")
+
+
+def uses_runfile(facts: Facts) -> bool:
+    """Whether the driver came from NVIDIA's .run installer."""
+    return facts.nvidia.kernel.installer == "runfile"
+
+
+def run_installer(facts: Facts, version: str | None) -> Tasks:
+    """The command that runs NVIDIA's installer again so that DKMS follows later kernels by itself."""
+    machine = facts.host.architecture if isinstance(facts.host.architecture, str) else "x86_64"
+    blanks = () if version else (VERSION,)
+    return (as_root("sh", f"NVIDIA-Linux-{machine}-{version or VERSION.name}.run", "--dkms", placeholders=blanks),)
+
+
+def headers(facts: Facts) -> Tasks:
+    """The command that installs the running kernel's headers; none where the package manager is not known."""
+    family = system.family_of(facts)
+    if family is None:
+        return ()
+    return system.install(facts, packages.headers_package(family, system.kernel_of(facts)))
+
+
+def module_packages(facts: Facts) -> tuple[str, ...]:
+    """Names of the installed packages that bring or build the kernel module."""
+    words = ("dkms", "kernel", "akmod", "kmod", "-kmp", "linux-modules-nvidia", "linux-objects-nvidia")
+    return tuple(name for name in driver_packages(facts) if any(word in name for word in words))
+
+
+def uses_akmods(facts: Facts) -> bool:
+    """Whether akmods builds the module, as RPM Fusion's packages for Fedora do unless DKMS is there."""
+    if any("akmod" in name for name in driver_packages(facts)):
+        return True
+    return facts.host.distribution.id in ("fedora", "nobara") and not facts.nvidia.kernel.dkms
+
+
+def build_commands(facts: Facts) -> Tasks:
+    """The commands that build the installed driver's module for the running kernel; the headers come first."""
+    kernel, family = system.kernel_of(facts), system.family_of(facts)
+    if uses_akmods(facts):
+        return (*headers(facts), as_root("akmods", "--force", "--kernels", kernel))
+    if family == "suse":
+        return (*headers(facts), *system.reinstall(facts, *module_packages(facts)))
+    if family == "arch" and not facts.nvidia.kernel.dkms:
+        return _arch_module(facts, kernel) or (*_headers_if_missing(facts), *_dkms(facts, kernel))
+    return (*_headers_if_missing(facts), *_dkms(facts, kernel))
+
+
+def _arch_module(facts: Facts, kernel: str) -> Tasks:
+    """Without DKMS each kernel package has a module package of its own, and kernels besides `linux` need DKMS.
+
+    A partial upgrade is not supported there, so the command upgrades everything.
+    """
+    manjaro = packages.manjaro_kernel(kernel)
+    if manjaro:
+        return system.install(facts, f"{manjaro}-nvidia")
+    if flavour_for(facts) == "proprietary":
+        return ()  # for GPUs before Turing the module is in the AUR
+    return (as_root("pacman", "-Syu", packages.headers_package("arch", kernel), "nvidia-open-dkms"),)
+
+
+def _headers_if_missing(facts: Facts) -> Tasks:
+    return () if facts.host.kernel.headers is True else headers(facts)
+
+
+def _dkms(facts: Facts, kernel: str) -> Tasks:
+    entries = facts.nvidia.kernel.dkms
+    known_entries = () if isinstance(entries, Unknown) or entries is None else entries
+    named = dict.fromkeys(f"{e.module}/{e.version}" for e in known_entries if e.state != "broken")
+    if len(named) == 1:
+        return (as_root("dkms", "install", next(iter(named)), "-k", kernel),)
+    return (as_root("dkms", "autoinstall", "-k", kernel),)
+
+
+def rebuild(facts: Facts, version: str | None) -> tuple[Fix, ...]:
+    """Build the installed driver's module for the running kernel, by whoever installed the driver."""
+    kernel = system.kernel_of(facts)
+    if kernel_gone(facts):
+        return (into_new_kernel(facts),)
+    if in_container(facts):
+        return (on_the_host(f"On the host: build NVIDIA's module for kernel {kernel}; a container cannot."),)
+    if uses_runfile(facts):
+        return (_installer_again(facts, version, kernel), _boot_the_other(facts))
+    if facts.nvidia.kernel.image_keys is not None:
+        return (_newer_image(kernel),)
+    if system.family_of(facts) is None:
+        return (_image(kernel),)
+    commands = (*build_commands(facts), as_root("modprobe", "nvidia"))
+    says = f"Build the module for kernel {kernel}, then load it."
+    build = Fix(says, commands, "reinstall-package", root=True, verify=NVIDIA_SMI)
+    ready = prebuilt.install(facts, version)
+    if ready is None:
+        return (build,)
+    return (ready, *prebuilt.by_dkms(facts, version)) if prebuilt.uses(facts) else (build, ready)
+
+
+def _installer_again(facts: Facts, version: str | None, kernel: str) -> Fix:
+    says = (
+        f"Run NVIDIA's .run installer of driver {version or 'your version'} again on kernel {kernel}; "
+        f"with --dkms the module is rebuilt for later kernels by itself. Old installers: {_ARCHIVE}"
+    )
+    commands = (*_headers_if_missing(facts), *system.install(facts, "dkms"), *run_installer(facts, version))
+    return Fix(says, commands, "reinstall-package", root=True, verify=NVIDIA_SMI)
+
+
+def _boot_the_other(facts: Facts) -> Fix:
+    others = facts.nvidia.kernel.other_kernels
+    name = others[-1].kernel if isinstance(others, tuple) and others else "that it was built for"
+    return Fix(f"Until then, start the kernel {name} from the boot menu.", (), "reboot", needs="reboot")
+
+
+def _newer_image(kernel: str) -> Fix:
+    """Nothing is built on a system that is an image (ostree, bootc): kernel and module come with it."""
+    says = f"Bring the image to one with NVIDIA's module for its kernel (this one has none for {kernel}), and restart."
+    commands = (query("rpm-ostree", "status"), as_root("rpm-ostree", "upgrade"), as_root("systemctl", "reboot"))
+    undo = (as_root("rpm-ostree", "rollback"),)
+    return Fix(says, commands, "reinstall-package", root=True, needs="reboot", undo=undo, verify=NVIDIA_SMI)
+
+
+def _image(kernel: str) -> Fix:
+    return Fix(
+        f"Install this distribution's image, extension or package with NVIDIA's module for kernel {kernel}.",
+        (),
+        "reinstall-package",
+        root=True,
+        needs="reboot",
+        verify=NVIDIA_SMI,
+    )
+
+
+def finish_upgrade(facts: Facts, version: str) -> tuple[Fix, ...]:
+    """Bring the module on disk to the libraries' version by the package manager, then restart.
+
+    Args:
+        facts: the facts.
+        version: the libraries' version.
+    """
+    family = system.family_of(facts)
+    if uses_runfile(facts) or family is None:
+        return (_installer_for(facts, version),)
+    says = (
+        f"Finish the upgrade so that the kernel module becomes {version} too; restart only once modinfo says "
+        f"{version}, because before that a restart loads the old module again."
+    )
+    commands = (*_finish(facts, family), query("modinfo", "-F", "version", "nvidia"))
+    return (
+        Fix(
+            says,
+            commands,
+            "reinstall-package",
+            root=True,
+            needs="reboot",
+            verify=query("modinfo", "-F", "version", "nvidia"),
+        ),
+    )
+
+
+def _finish(facts: Facts, family: packages.Family) -> Tasks:
+    names = module_packages(facts)
+    if family == "debian":
+        again = (packages.install_command(family, names),) if names else ()
+        first = (
+            as_root("dpkg", "--configure", "-a"),
+            as_root("apt-get", "update"),
+            as_root("apt-get", "--fix-broken", "install"),
+        )
+        return (*first, *again, *_build(facts))
+    if family == "fedora":
+        return (as_root("dnf", "distro-sync", "*nvidia*", "cuda-drivers*"), *_build(facts))
+    if family == "suse":
+        return (as_root("zypper", "refresh"), as_root("zypper", "update", "*nvidia*"))
+    return (as_root("pacman", "-Syu"),)
+
+
+def _build(facts: Facts) -> Tasks:
+    kernel = system.kernel_of(facts)
+    if uses_akmods(facts):
+        return (as_root("akmods", "--force", "--kernels", kernel),)
+    return (as_root("dkms", "autoinstall", "-k", kernel),) if facts.nvidia.kernel.dkms else ()
+
+
+def _installer_for(facts: Facts, version: str) -> Fix:
+    says = f"Install the kernel module of {version} too: run the installer of that version again, then restart."
+    return Fix(says, run_installer(facts, version), "reinstall-package", root=True, needs="reboot", verify=NVIDIA_SMI)
+
+
+def hang_fixes(facts: Facts) -> tuple[Fix, ...]:
+    """What ends a call into the driver that never comes back."""
+    if in_container(facts):
+        says = "On the host: look at the last Xid and NVRM lines, then restart it."
+        return (on_the_host(says, filtered(query("dmesg", root=True), query("grep", "-E", "NVRM|Xid"), query("tail"))),)
+    look = Fix(
+        "Look for the cause: programs in uninterruptible sleep (D), and the driver's last messages.",
+        (
+            filtered(query("ps", "-eo", "pid,stat,wchan:32,cmd"), query("awk", "$2 ~ /^D/")),
+            filtered(query("dmesg", root=True), query("grep", "-E", "NVRM|Xid"), query("tail")),
+        ),
+        impact="none",
+    )
+    again = restart("Restart the computer: a call that hangs in the kernel cannot be ended otherwise.")
+    return (look, again)

@@ -1,0 +1,40 @@
+"""NixOS has no command that installs a driver: its configuration names it.
+
+https://wiki.nixos.org/wiki/NVIDIA; the packages' names are nvidiaPackages of nixpkgs (NixOS/nixpkgs,
+pkgs/os-specific/linux/nvidia-x11).
+"""
+
+from gpudoctor.check_engine import Fix
+from gpudoctor.tasks import as_root, lines, query
+
+_FILE = "/etc/nixos/configuration.nix"
+
+
+def install_driver(says: str, branch: int, flavour: str, legacy: bool) -> Fix:
+    """Name the driver in the configuration and build the system anew.
+
+    Args:
+        says: what to install.
+        branch: the driver branch.
+        flavour: open or proprietary kernel modules.
+        legacy: whether the branch is the last one of a GPU here.
+    """
+    package = f"legacy_{branch}" if legacy else "production"
+    block = (
+        f"# {_FILE}\n"
+        'services.xserver.videoDrivers = [ "nvidia" ];\n'
+        "hardware.graphics.enable = true;\n"
+        f"hardware.nvidia.open = {'true' if flavour == 'open' else 'false'};\n"
+        f"hardware.nvidia.package = config.boot.kernelPackages.nvidiaPackages.{package};"
+    )
+    commands = (lines(block), as_root("nixos-rebuild", "boot"), as_root("reboot"))
+    undo = (as_root("nixos-rebuild", "boot", "--rollback"),)
+    return Fix(
+        f"{says} On NixOS its configuration names it.",
+        commands,
+        "reinstall-package",
+        root=True,
+        needs="reboot",
+        undo=undo,
+        verify=query("nvidia-smi"),
+    )

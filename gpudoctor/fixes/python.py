@@ -1,0 +1,396 @@
+"""Fixes inside a Python environment, by whoever installs packages there: uv, pip, conda, pixi or poetry."""
+
+import re
+from collections.abc import Sequence
+
+from gpudoctor.check_engine import Fix
+from gpudoctor.facts import CondaPackage, Facts, Framework, Gpu, Python
+from gpudoctor.fixes import jetson
+from gpudoctor.fixes.pip import Installer, pip, replace
+from gpudoctor.knowledge import torch
+from gpudoctor.maybe import Unknown, present
+from gpudoctor.queries.gpus import torch_gfx
+from gpudoctor.targets import compute_gpus, in_container
+from gpudoctor.tasks import Command, Edit, FileSection, Tasks, cmd, lines, query
+
+NEW = "~/gpu-env"  # an environment that a fix makes
+REMOVE_NEW = cmd("rm", "-r", NEW)
+TORCH_FAMILY = ("torch", "torchvision", "torchaudio")  # released together, each compiled against one PyTorch
+
+
+def manager_of(python: Python) -> str:
+    """Who installs packages there; pip where it is unknown, because it is everywhere."""
+    return "pip" if isinstance(python.manager, Unknown) else python.manager
+
+
+def install(
+    python: Python,
+    *specs: str,
+    index: str | None = None,
+    upgrade: bool = False,
+    force: bool = False,
+    no_deps: bool = False,
+    options: Sequence[str] = (),
+) -> Command:
+    """The command that installs packages of the Python package index into this environment.
+
+    Args:
+        python: the environment.
+        specs: requirements, "torch==2.7.1".
+        index: the address of another package index, as --index-url.
+        upgrade: take a newer version although one is there.
+        force: install again although it is there.
+        no_deps: leave dependencies alone.
+        options: further options of pip, each word for itself.
+    """
+    flags = [*(("--index-url", index) if index else ()), *(("--no-deps",) if no_deps else ()), *options]
+    manager = manager_of(python)
+    if not (force or flags) and (into := _into_project(python)):
+        return cmd(*into, *(_newer(manager, specs) if upgrade else specs), person=not _is_found(python))
+    newer = ("--upgrade",) if upgrade else ()
+    again = () if not force else ("--reinstall",) if manager == "uv" else ("--force-reinstall",)
+    return pip(_installer(python), python.path, "install", *_permission(python), *newer, *again, *flags, *specs)
+
+
+def _into_project(python: Python) -> tuple[str, ...]:
+    """The words that put packages into a project's own file; none where there is none."""
+    manager = manager_of(python)
+    if manager == "pixi":
+        return ("pixi", "add", *manifest_of(python), "--pypi")
+    if manager not in ("uv", "poetry") or not isinstance(python.project, str):
+        return ()
+    uv = ("uv", "add", "--project", python.project)
+    return uv if manager == "uv" else ("poetry", "--directory", python.project, "add")
+
+
+def manifest_of(python: Python) -> tuple[str, ...]:
+    """The words by which pixi is told which workspace is meant; none where that is not known."""
+    prefix = python.prefix if isinstance(python.prefix, str) else ""
+    place = python.project if isinstance(python.project, str) else prefix.partition("/.pixi/")[0]
+    return ("--manifest-path", place) if place and (place == python.project or "/.pixi/" in prefix) else ()
+
+
+def _pixi(python: Python, *words: str) -> Command:
+    """A command of pixi's, which looks for the workspace in the working directory where it is not told."""
+    verb, *rest = words
+    place = manifest_of(python)
+    return cmd("pixi", verb, *place, *rest, person=not place)
+
+
+def _is_found(python: Python) -> bool:
+    """Whether the project is known by its path, so that its manager finds it from everywhere."""
+    return manager_of(python) != "pixi" or bool(manifest_of(python))
+
+
+def _newer(manager: str, specs: Sequence[str]) -> list[str]:
+    """How a project's manager is told to take a newer version than the locked one."""
+    names = [re.match(r"[\w.-]*", spec)[0] for spec in specs]  # type: ignore[index]
+    if manager == "uv":
+        return [*(word for name in names for word in ("--upgrade-package", name)), *specs]
+    if manager == "poetry":  # which skips a package that is there and has no constraint
+        return [f"{s}@latest" if s == name else s for s, name in zip(specs, names, strict=True)]
+    return list(specs)
+
+
+def add(python: Python, *specs: str, upgrade: bool = False) -> tuple[Command, ...]:
+    """The commands that install packages where they stay: in a project its own file decides.
+
+    What pip installs beside a lock file is undone by the next `uv sync` or `poetry sync`; pixi's environments have no
+    pip of their own.
+    """
+    if into := _into_project(python):
+        return (cmd(*into, *specs, person=not _is_found(python)),)
+    return (install(python, *specs, upgrade=upgrade),)
+
+
+def another_build(python: Python, *names: str, index: str | None) -> Tasks:
+    """The commands that take these packages from an index, over those that are there in this environment."""
+    return replace(_installer(python), python.path, index, names, *_permission(python))
+
+
+def uninstall(python: Python, *names: str) -> Command:
+    """The command that removes packages."""
+    sure = () if manager_of(python) == "uv" else ("-y",)
+    return pip(_installer(python), python.path, "uninstall", *sure, *_permission(python), *names)
+
+
+def _installer(python: Python) -> Installer:
+    return "uv" if manager_of(python) == "uv" else "pip"
+
+
+def _permission(python: Python) -> tuple[str, ...]:
+    """The option without which pip and uv refuse to change a Python that the distribution manages (PEP 668).
+
+    What is mended there was put there by pip, and so by somebody who used this option or removed the mark.
+    """
+    return ("--break-system-packages",) if python.externally_managed is True else ()
+
+
+def conda_install(python: Python, *specs: str, channel: str = "conda-forge") -> Command:
+    """The command that installs conda packages into this environment, by conda or pixi."""
+    if manager_of(python) == "pixi":
+        return _pixi(python, "add", *specs)
+    return cmd("conda", "install", *prefix_of(python), "-c", channel, *specs)
+
+
+def prefix_of(python: Python) -> tuple[str, ...]:
+    """The words by which conda is told which environment is meant."""
+    return () if isinstance(python.prefix, Unknown) else ("-p", python.prefix)
+
+
+def python_minor(python: Python) -> str | None:
+    """Major and minor of the interpreter's version, such as "3.11"; None where it is unknown."""
+    return None if isinstance(python.version, Unknown) else ".".join(python.version.split(".")[:2])
+
+
+def torch_choice(facts: Facts, python: Python, gpu: Gpu | None = None) -> torch.TorchChoice | None:
+    """The newest PyTorch wheel that has code for the GPU, runs on the driver and exists for the Python.
+
+    Without a GPU the first one of the machine decides. None where no wheel fits.
+    """
+    return _choice(facts, _first(facts, gpu), python_minor(python))
+
+
+def _first(facts: Facts, gpu: Gpu | None) -> Gpu | None:
+    return gpu or next(iter(compute_gpus(facts, "nvidia") or compute_gpus(facts, "amd")), None)
+
+
+def _choice(facts: Facts, gpu: Gpu | None, minor: str | None) -> torch.TorchChoice | None:
+    if gpu is None:
+        return None
+    if gpu.vendor == "amd":
+        gfx = torch_gfx(gpu.gfx) if isinstance(gpu.gfx, str) else None
+        return torch.rocm_wheel_for(gfx, minor) if gfx else None
+    if not isinstance(gpu.capability, str):
+        return None
+    machine = facts.host.architecture if isinstance(facts.host.architecture, str) else "x86_64"
+    return torch.wheel_for(gpu.capability, driver_cuda(facts), minor, machine)
+
+
+def driver_cuda(facts: Facts) -> str | None:
+    """The newest CUDA release that the driver runs, as the driver says; None where it does not answer."""
+    for version in (facts.nvidia.cuda.version, facts.nvidia.nvml.cuda_version):
+        if isinstance(version, str):
+            return version
+    return None
+
+
+def reinstall_torch(
+    facts: Facts, python: Python, framework: Framework | None = None, gpu: Gpu | None = None
+) -> tuple[Fix, ...]:
+    """Install the PyTorch build that fits this GPU, driver and Python; empty where none does.
+
+    torchvision and torchaudio are compiled against one torch: those that are installed come along.
+
+    Args:
+        facts: the machine.
+        python: the environment.
+        framework: the PyTorch that is replaced.
+        gpu: the GPU that it has to run on; None: the first of the machine.
+    """
+    if facts.host.platform == "jetson":
+        return (_jetson(facts, python),)
+    choice, names = torch_choice(facts, python, gpu), torch_family(python)
+    if choice is None:
+        other = _choice(facts, _first(facts, gpu), None)
+        return (_with_another_python(facts, python, other, names),) if other else ()
+    if manager_of(python) in ("uv", "poetry") and isinstance(python.project, str):
+        return (_project(facts, python, choice, names),)
+    by_conda = [c for c in conda_of(python) if c.name in ("pytorch", "libtorch", "pytorch-mutex", "cpuonly")]
+    if by_conda or manager_of(python) == "pixi":
+        return (_by_conda(python, choice, {c.name for c in by_conda}),)
+    if from_distribution(python, names):
+        return (_own_environment(facts, python, choice, names),)
+    # pip's --extra-index-url would let a newer wheel of another build win: so the index is the only one
+    commands = another_build(python, *names, index=choice.index)
+    says = f"Install the {choice.variant} build of PyTorch, which fits {_fits(facts, choice)}.{lasting(facts)}"
+    return (Fix(says, commands, "reinstall-package", undo=_undo(python, framework), verify=torch_verify(python)),)
+
+
+def torch_family(python: Python) -> tuple[str, ...]:
+    """PyTorch and those installed packages that are compiled against exactly one release of it."""
+    first, *others = TORCH_FAMILY
+    return (first, *(name for name in others if has(python, name)))
+
+
+def torch_verify(python: Python) -> Command:
+    """The command that runs a kernel: is_available() is True of a build without code for the GPU too."""
+    return _computes(python.path)
+
+
+def _computes(interpreter: str) -> Command:
+    return query(interpreter, "-c", 'import torch; print(torch.__version__, torch.ones(1, device="cuda") * 2)')
+
+
+def lasting(facts: Facts) -> str:
+    """What the user of a container, or of a project with a lock file, needs to know: what is installed there goes."""
+    if in_container(facts):
+        return " Put it into the image's build file too, or it is gone with this container."
+    locked = [p for p in facts.pythons if manager_of(p) in ("uv", "poetry") and isinstance(p.project, str)]
+    if len(facts.pythons) != 1 or not locked:
+        return ""
+    again = "`uv sync` or `uv run`" if manager_of(locked[0]) == "uv" else "`poetry sync`"
+    return f" What {present(locked[0].project)}/pyproject.toml does not say is undone by the next {again}."
+
+
+def conda_of(python: Python) -> tuple[CondaPackage, ...]:
+    """The packages that conda brought; none where that is unknown."""
+    return () if isinstance(python.conda, Unknown) or python.conda is None else python.conda
+
+
+def _fits(facts: Facts, choice: torch.TorchChoice) -> str:
+    if choice.variant.startswith("rocm"):
+        return "the AMD GPU and this Python"
+    driver = driver_cuda(facts)
+    return "this GPU, this Python and " + (f"the driver (CUDA {driver})" if driver else "a current driver")
+
+
+def _undo(python: Python, framework: Framework | None) -> Tasks:
+    """The version before, where the usual index has it; `gpudoctor fix --undo` knows the others' indexes."""
+    version = framework.version if framework else None
+    return (install(python, f"torch=={version}"),) if isinstance(version, str) and "+" not in version else ()
+
+
+def _project(facts: Facts, python: Python, choice: torch.TorchChoice, names: Sequence[str]) -> Fix:
+    """A project's lock file decides: what is installed beside it is undone by the next `uv sync` or `uv run`."""
+    name, folder = f"pytorch-{choice.variant}", present(python.project)
+    if manager_of(python) == "poetry":
+        poetry = ("poetry", "--directory", folder)
+        tasks: Tasks = (
+            cmd(*poetry, "source", "add", "--priority=explicit", name, choice.index),
+            # of what pyproject.toml names already, `poetry add` skips all that has no constraint
+            cmd(*poetry, "add", "--source", name, *(f"{n}@latest" for n in names)),
+        )
+        says = f"In {folder}, take PyTorch from the index of its {choice.variant} builds, {choice.index}."
+        return Fix(says, tasks, "reinstall-package", verify=torch_verify(python))
+    says = (
+        f"In {folder}/pyproject.toml, send {' and '.join(names)} to the index of PyTorch's {choice.variant} builds, by "
+        "the lines below, in place of those that name another source; then lock and install again. (A plain `uv pip "
+        f"install` would be undone by the next `uv sync` or `uv run`.) The build fits {_fits(facts, choice)}."
+    )
+    newer = [word for n in names for word in ("--upgrade-package", n)]
+    steps = (
+        uv_index(folder, name, choice.index, names),
+        cmd("uv", "lock", "--project", folder, *newer),
+        cmd("uv", "sync", "--project", folder),
+    )
+    return Fix(says, steps, "reinstall-package", verify=torch_verify(python))
+
+
+def uv_index(folder: str, name: str, index: str, packages: Sequence[str]) -> Edit:
+    """The lines of pyproject.toml: https://docs.astral.sh/uv/guides/integration/pytorch/#using-a-pytorch-index.
+
+    Args:
+        folder: the project's.
+        name: what the index is called.
+        index: its address.
+        packages: what comes from it.
+    """
+    return Edit(
+        f"{folder}/pyproject.toml",
+        sections=(
+            FileSection("[[tool.uv.index]]", (f'name = "{name}"', f'url = "{index}"', "explicit = true")),
+            FileSection("[tool.uv.sources]", tuple(f'{package} = {{ index = "{name}" }}' for package in packages)),
+        ),
+    )
+
+
+def _with_another_python(facts: Facts, python: Python, choice: torch.TorchChoice, names: Sequence[str]) -> Fix:
+    """A wheel fits GPU and driver, and none of those was built for this release of Python."""
+    minor = torch.python_for(choice.version)
+    says = (
+        f"Make an environment with Python {minor}: no wheel of PyTorch for this GPU and driver exists for Python "
+        f"{present(python_minor(python))}; the {choice.variant} build of PyTorch {choice.version} fits.{lasting(facts)}"
+    )
+    words = ("--index-url", choice.index, f"torch=={choice.version}.*", *names[1:])
+    commands = new_environment(python, minor, *words)
+    return Fix(says, commands, "reinstall-package", undo=(REMOVE_NEW,), verify=_computes(f"{NEW}/bin/python"))
+
+
+def new_environment(python: Python, minor: str, *words: str) -> tuple[Command, ...]:
+    """The commands that make an environment with another release of Python, which uv fetches, and fill it.
+
+    Args:
+        python: the environment that has another release.
+        minor: the release.
+        words: what is installed, with pip's options.
+    """
+    uv = ("uv",) if manager_of(python) == "uv" else (python.path, "-m", "uv")
+    first = () if manager_of(python) == "uv" else (install(python, "uv"),)
+    return (
+        *first,
+        cmd(*uv, "venv", "--python", minor, NEW),
+        cmd(*uv, "pip", "install", "--python", NEW, *words),
+    )
+
+
+def from_distribution(python: Python, names: Sequence[str]) -> bool:
+    """Whether the distribution's package manager brought PyTorch: pip can then neither remove nor replace it."""
+    packages = () if isinstance(python.packages, Unknown) else python.packages
+    return any(p.name in names and p.folder.startswith("/usr/lib") for p in packages)
+
+
+def _own_environment(facts: Facts, python: Python, choice: torch.TorchChoice, names: Sequence[str]) -> Fix:
+    """What the distribution packages is built for the CPU, and belongs to it."""
+    says = (
+        f"Make a virtual environment and install the {choice.variant} build of PyTorch there, which fits "
+        f"{_fits(facts, choice)}; the distribution's own package stays as it is. (On Debian and Ubuntu the module venv "
+        f"is in the package python3-venv.){lasting(facts)}"
+    )
+    commands = (
+        cmd(python.path, "-m", "venv", NEW),
+        cmd(f"{NEW}/bin/python", "-m", "pip", "install", "--index-url", choice.index, *names),
+    )
+    return Fix(says, commands, "reinstall-package", undo=(REMOVE_NEW,), verify=_computes(f"{NEW}/bin/python"))
+
+
+def _by_conda(python: Python, choice: torch.TorchChoice, there: set[str]) -> Fix:
+    """conda-forge's metapackage pytorch-gpu excludes CPU builds; cpuonly and pytorch-mutex hold them in place."""
+    cuda = (torch.cuda_of_variant(choice.variant) or "").partition(".")[0]
+    if manager_of(python) == "pixi":
+        return _by_pixi(python, cuda)
+    specs = ["pytorch-gpu", *([f"cuda-version={cuda}"] if cuda else [])]
+    keepers = [name for name in ("cpuonly", "pytorch-mutex") if name in there]
+    commands = [cmd("conda", "remove", *prefix_of(python), *keepers)] if keepers else []
+    commands.append(conda_install(python, *specs))
+    says = "Install conda-forge's GPU build of PyTorch (pytorch-gpu)"
+    says += f", after removing {' and '.join(keepers)}, which hold the CPU build in place." if keepers else "."
+    return Fix(says, tuple(commands), "reinstall-package", verify=torch_verify(python))
+
+
+def _by_pixi(python: Python, cuda: str) -> Fix:
+    """Pixi solves for machines without CUDA unless its file says otherwise, whatever this machine has.
+
+    https://pixi.prefix.dev/latest/python/pytorch
+    """
+    requires = FileSection("[system-requirements]", (f'cuda = "{cuda or 12}"',))
+    place = manifest_of(python)[1:]
+    tasks = (
+        Edit(f"{place[0]}/pixi.toml", sections=(requires,)) if place else lines(f"# in pixi.toml:\n{requires.text}"),
+        _pixi(python, "add", "pytorch-gpu"),
+    )
+    says = (
+        "Tell pixi that the machines of this project have CUDA, without which it takes CPU builds, by the lines below "
+        f'(from pixi 0.71 on: platforms = [{{ platform = "linux-64", cuda = "{cuda or 12}.0" }}] under [workspace]); '
+        "then install conda-forge's GPU build of PyTorch."
+    )
+    return Fix(says, tasks, "reinstall-package", verify=torch_verify(python))
+
+
+def _jetson(facts: Facts, python: Python) -> Fix:
+    found = jetson.wheels(facts)
+    names = torch_family(python)
+    commands = another_build(python, *names, index=found.index) if found and found.index else ()
+    return jetson.install_wheels(facts, python, names, commands, torch_verify(python))
+
+
+def has(python: Python, name: str) -> bool:
+    """Whether a distribution is known to be installed."""
+    return version_of(python, name) is not None
+
+
+def version_of(python: Python, name: str) -> str | None:
+    """The installed version of a distribution; None where it is not installed or unknown. For texts only."""
+    if isinstance(python.packages, Unknown):
+        return None
+    return next((p.version for p in python.packages if p.name == name), None)

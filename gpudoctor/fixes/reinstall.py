@@ -1,0 +1,40 @@
+"""Fixes that bring back the very release of a package that was there, from where it came."""
+
+from collections.abc import Iterable
+
+from gpudoctor.facts import Python
+from gpudoctor.fixes.python import TORCH_FAMILY, install, manager_of
+from gpudoctor.knowledge.torch import index_of_build
+from gpudoctor.queries.packages import packages_of, release
+from gpudoctor.tasks import Command, cmd
+
+
+def same_again(python: Python, name: str, version: str, *, over: bool = False) -> Command:
+    """The command that installs a release of a package again, from the index that it came from.
+
+    Args:
+        python: the environment.
+        name: the package.
+        version: with its local part, such as "2.7.1+cu126", which names PyTorch's own index.
+        over: put its files over those that are there, and leave its dependencies: their metadata is damaged, so that
+            it cannot be removed first.
+    """
+    spec, index = f"{name}=={release(version)}", _index(python, name, version)
+    if not over:
+        return install(python, spec, index=index)
+    by_uv = manager_of(python) == "uv"  # which goes on without a RECORD; pip refuses, unless told to look at nothing
+    options = () if by_uv else ("--ignore-installed",)
+    return install(python, spec, index=index, force=by_uv, no_deps=True, options=options)
+
+
+def _index(python: Python, name: str, version: str) -> str | None:
+    """PyTorch's own index where this release, or what was installed together with it, came from there."""
+    if name not in TORCH_FAMILY:
+        return None
+    versions = (version, *(p.version for p in packages_of(python) if p.name in TORCH_FAMILY and p.name != name))
+    return next(filter(None, map(index_of_build, versions)), None)
+
+
+def remove(paths: Iterable[str]) -> tuple[Command, ...]:
+    """The commands that remove files and directories that were seen."""
+    return tuple(cmd("rm", "-r", path) for path in paths)

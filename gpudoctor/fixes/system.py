@@ -1,0 +1,131 @@
+"""Fixes by the distribution's package manager, and by restarting what holds the old state."""
+
+import msgspec
+
+from gpudoctor.check_engine import Fix
+from gpudoctor.facts import Facts
+from gpudoctor.knowledge import packages
+from gpudoctor.maybe import Unknown, known_or
+from gpudoctor.tasks import Command, Shell, Task, Tasks, as_root, query
+from gpudoctor.tasks.placeholders import KERNEL
+
+NVIDIA_SMI = query("nvidia-smi")
+
+
+def family_of(facts: Facts) -> packages.Family | None:
+    """The family of the distribution; None where it is unknown or has no package manager that we know."""
+    distribution = facts.host.distribution
+    if isinstance(distribution.id, Unknown):
+        return None
+    return packages.family(distribution.id, distribution.like)
+
+
+def kernel_of(facts: Facts) -> str:
+    """The kernel's release, or the blank for it."""
+    release = facts.host.kernel.release
+    return KERNEL.name if isinstance(release, Unknown) else release
+
+
+def has_yum_only(facts: Facts) -> bool:
+    """Whether this is a release of the Fedora family before dnf: RHEL 7 and its rebuilds, Amazon Linux 2."""
+    found = facts.host.distribution
+    release = found.version.partition(".")[0] if isinstance(found.version, str) else ""
+    before = {"rhel": "67", "centos": "67", "ol": "67", "scientific": "67", "amzn": "2"}
+    return bool(release) and isinstance(found.id, str) and release in before.get(found.id, "")
+
+
+def is_image(facts: Facts) -> bool:
+    """Whether this system is an image (Silverblue, bootc), to which rpm-ostree adds packages and dnf does not.
+
+    https://coreos.github.io/rpm-ostree/administrator-handbook/
+    """
+    return facts.nvidia.kernel.image_keys is not None and family_of(facts) == "fedora"
+
+
+_LAYERED = {"reinstall": "upgrade", "install": "install", "remove": "uninstall"}
+
+
+def _own(facts: Facts, found: Command) -> Command:
+    """The command of dnf as this system has it: rpm-ostree's, or yum's.
+
+    A package of the image itself comes again with the next image.
+    """
+    program, word, *names = found.argv
+    if is_image(facts) and program == "dnf" and word in _LAYERED:
+        names = [] if word == "reinstall" else names
+        return as_root("rpm-ostree", _LAYERED[word], *names, note="takes effect after a restart")
+    if has_yum_only(facts) and program == "dnf":
+        return msgspec.structs.replace(found, argv=("yum", word, *names))
+    return found
+
+
+def install(facts: Facts, *names: str) -> tuple[Command, ...]:
+    """The commands that install system packages; none where the package manager is not known."""
+    family = family_of(facts)
+    return () if family is None else (_own(facts, packages.install_command(family, names)),)
+
+
+def reinstall(facts: Facts, *names: str) -> tuple[Command, ...]:
+    """The commands that install system packages again over themselves."""
+    family = family_of(facts)
+    return () if family is None else (_own(facts, packages.reinstall_command(family, names)),)
+
+
+def remove(facts: Facts, *names: str) -> tuple[Command, ...]:
+    """The commands that remove system packages."""
+    family = family_of(facts)
+    return () if family is None else (_own(facts, packages.remove_command(family, names)),)
+
+
+def driver_packages(facts: Facts) -> tuple[str, ...]:
+    """Names of the driver's installed packages; empty where they are unknown."""
+    found = facts.nvidia.kernel.packages
+    return () if isinstance(found, Unknown) else tuple(name for name, _version, _state in found)
+
+
+def initramfs(facts: Facts) -> tuple[Command, ...]:
+    """The command that makes the initial RAM disk anew, which keeps a copy of modules and blacklists.
+
+    An image brings its own, and the kernel's command line does the same there.
+    """
+    if is_image(facts):
+        return ()
+    return {
+        "debian": (as_root("update-initramfs", "-u"),),
+        "fedora": (as_root("dracut", "--force"),),
+        "suse": (as_root("dracut", "--force"),),
+        "arch": (as_root("mkinitcpio", "-P"),),
+    }.get(family_of(facts) or "", ())
+
+
+def initramfs_says(facts: Facts) -> str:
+    """Who makes the initial RAM disk anew, where this distribution's command is not known."""
+    if initramfs(facts) or is_image(facts):
+        return ""
+    return (
+        " Make the initial RAM disk anew with this distribution's tool (dracut, mkinitcpio, genkernel initramfs ...)."
+    )
+
+
+def reboot(says: str = "Restart the computer.", verify: Task | None = NVIDIA_SMI) -> Fix:
+    """Restart the machine."""
+    return Fix(says, (as_root("reboot"),), action="reboot", root=True, needs="reboot", verify=verify)
+
+
+def relogin(says: str, tasks: Tasks, undo: Tasks = (), verify: Task | None = None) -> Fix:
+    """A change of the user's groups, which holds from the next login on."""
+    return Fix(says, tasks, action="relogin", root=True, needs="log out and in", undo=undo, verify=verify)
+
+
+def join_groups(facts: Facts, names: str) -> Task:
+    """The command that adds this user to groups, which are apart by commas."""
+    user = known_or(facts.host.user.name, None)
+    if user is None:
+        return Shell(f"usermod -aG {names} $USER", root=True)
+    return as_root("usermod", "-aG", names, user)
+
+
+def leave_group(facts: Facts, name: str) -> Task:
+    """The command that takes this user out of a group."""
+    user = known_or(facts.host.user.name, None)
+    return as_root("gpasswd", "-d", user, name) if user else Shell(f"gpasswd -d $USER {name}", root=True)

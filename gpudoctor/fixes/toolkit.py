@@ -1,0 +1,62 @@
+"""Fixes that give build tools an nvcc of the right CUDA release."""
+
+from gpudoctor.check_engine import Fix
+from gpudoctor.facts import Facts, Python
+from gpudoctor.fixes import system
+from gpudoctor.fixes.python import conda_install, conda_of
+from gpudoctor.knowledge import packages
+from gpudoctor.maybe import known_or
+from gpudoctor.queries.packages import major
+from gpudoctor.targets import in_container
+from gpudoctor.tasks import Tasks, export, query
+
+_IMAGES = "https://hub.docker.com/r/nvidia/cuda"
+
+
+def toolkit(facts: Facts, python: Python, wanted: str) -> Fix:
+    """Build with a toolkit of this CUDA major that is there already, else install one; it brings no driver.
+
+    Args:
+        facts: the machine.
+        python: the environment.
+        wanted: the CUDA release of the framework, "12.4".
+
+    Raises:
+        UnknownFactError: nobody could look for toolkits.
+    """
+    return installed_toolkit(facts, wanted) or _new_toolkit(facts, python, wanted)
+
+
+def installed_toolkit(facts: Facts, wanted: str) -> Fix | None:
+    """Build with a toolkit of this major that lies beside; None where there is none with an nvcc."""
+    there = {nvcc.path.removesuffix("/bin/nvcc") for nvcc in known_or(facts.toolkits.nvccs, ())}
+    for folder, version in known_or(facts.toolkits.installed, ()):
+        if version and major(version) == major(wanted) and folder in there:
+            commands = (export("CUDA_HOME", folder), export("PATH", f"{folder}/bin", "before"))
+            says = f"Build with the toolkit {version} that is installed beside it."
+            return Fix(says, commands, "change-environment", verify=query("nvcc", "--version"))
+    return None
+
+
+def _new_toolkit(facts: Facts, python: Python, wanted: str) -> Fix:
+    if conda_of(python):
+        command = conda_install(python, f"cuda-nvcc={wanted}", f"cuda-cudart-dev={wanted}", channel="nvidia")
+        return Fix(f"Install nvcc {wanted} into this conda environment.", (command,), "reinstall-package")
+    family, folder = system.family_of(facts), f"/usr/local/cuda-{wanted}"
+    says = f"Install the toolkit {wanted} from NVIDIA's repository, which brings no driver, and build with it."
+    commands: Tasks = (export("CUDA_HOME", folder), export("PATH", f"{folder}/bin", "before"))
+    if family:
+        name = packages.cuda_toolkit_package(family, wanted)
+        commands = (*system.install(facts, name), *commands)
+    return Fix(says, commands, "reinstall-package", root=True, verify=query("nvcc", "--version"))
+
+
+def devel_image(facts: Facts, wanted: str) -> tuple[Fix, ...]:
+    """For a container: images named runtime have no compiler, those named devel do."""
+    if not in_container(facts):
+        return ()
+    says = (
+        f"Build on an image with the compiler: a tag that ends in -devel (nvidia/cuda:{wanted}.x-devel-..., "
+        f"pytorch/pytorch:...-devel) in place of -runtime or -base. {_IMAGES}"
+    )
+    return (Fix(says, (), "change-environment", needs="a new container", verify=query("nvcc", "--version")),)

@@ -1,0 +1,41 @@
+"""Fixes of environment variables: take one out, or give it another value."""
+
+from gpudoctor.check_engine import Fix
+from gpudoctor.facts import Facts
+from gpudoctor.targets import in_container
+from gpudoctor.tasks import Task, Variable, export, filtered, query
+
+
+def unset(facts: Facts, *names: str, why: str = "", verify: Task | None = None) -> Fix:
+    """Take variables out of the environment, and out of where they are set.
+
+    Args:
+        facts: the machine, on which they are set.
+        names: the variables.
+        why: what to add, a sentence.
+        verify: the command that shows that it helped.
+    """
+    values = facts.host.environment
+    undo = tuple(export(name, values.get(name, "")) for name in names)
+    return Fix(
+        f"Unset {' and '.join(names)}, and take it out of where it is set: {places(facts)}.{why and ' ' + why}",
+        tuple(Variable(name) for name in names),
+        "change-environment",
+        needs="restart of the program",
+        undo=undo,
+        verify=verify
+        or filtered(query("env"), query("grep", *(word for name in names for word in ("-e", f"^{name}=")))),
+    )
+
+
+def assign(name: str, value: str, says: str, verify: Task | None = None) -> Fix:
+    """Give a variable a value that is understood."""
+    command = export(name, value)
+    return Fix(says, (command,), "change-environment", needs="restart of the program", verify=verify)
+
+
+def places(facts: Facts) -> str:
+    """Where variables are set, on this machine."""
+    if in_container(facts):
+        return "the image (ENV), the -e option, env_file or environment of Compose, or env of the pod"
+    return "the launch script, ~/.bashrc, ~/.profile, /etc/environment or the service's unit"

@@ -1,0 +1,78 @@
+"""Mends masks that hide GPUs: unset them, or name GPUs that are there."""
+
+from gpudoctor.check_engine import Fix
+from gpudoctor.facts import Facts
+from gpudoctor.fixes.verify_commands import cuda_proof, hip_proof
+from gpudoctor.parsers.visible_devices import is_quoted, listed
+from gpudoctor.queries.visibility import CUDA, HIP, ROCR, amd_masks, job_without_gpu, read_cuda
+from gpudoctor.targets import gpus_of, in_container
+from gpudoctor.tasks import Shell, cmd, export, unset
+from gpudoctor.tasks.placeholders import JOB_SCRIPT
+
+
+def cuda_fixes(facts: Facts) -> tuple[Fix, ...]:
+    """Ask the scheduler for a GPU, or unset the variable, or give it a value that names GPUs that are there."""
+    value = facts.host.environment.get(CUDA, "")
+    if job_without_gpu(facts):
+        return (_ask_slurm(),)
+    verify = cuda_proof(facts)
+    fixes = [
+        Fix(
+            f"Unset {CUDA}, and take it out of where it is set: {_sources(facts)}.",
+            (unset(CUDA),),
+            action="change-environment",
+            needs="restart of the program",
+            undo=(export(CUDA, value),),
+            verify=verify,
+        )
+    ]
+    right = _right_value(facts, value)
+    if right:
+        says = f"Set {CUDA} to GPUs that are there" + (", without quotation marks." if is_quoted(value) else ".")
+        if isinstance(facts.cluster.scheduler, str):
+            says += " In a job they count from 0, whatever their numbers on the node are."
+        fixes.append(Fix(says, (export(CUDA, right),), action="change-environment", verify=verify))
+    return tuple(fixes)
+
+
+def _right_value(facts: Facts, value: str) -> str | None:
+    """The wanted GPUs as far as they are there; GPU 0 where none of them is."""
+    bare = value.strip().strip("'\"")
+    mask = read_cuda(facts, bare)
+    if not gpus_of(facts, "nvidia"):
+        return None
+    return bare if mask.bad is None and bare else listed(mask.visible or (0,))
+
+
+def _ask_slurm() -> Fix:
+    return Fix(
+        f"Ask Slurm for a GPU when you submit the job: Slurm then sets {CUDA} itself. Unsetting it would take a GPU "
+        "that Slurm may have given to another job.",
+        (cmd("srun", "--gpus=1", "--pty", "bash", person=True), cmd("sbatch", "--gpus=1", JOB_SCRIPT)),
+        action="change-environment",
+        needs="a new job",
+        impact="none",
+        verify=Shell(f"echo ${CUDA}; nvidia-smi -L", lookup=True),
+    )
+
+
+def _sources(facts: Facts) -> str:
+    if in_container(facts):
+        return "the image (ENV), the -e option, env_file or environment of Compose, or env of the pod"
+    return "the launch script, ~/.bashrc, ~/.profile, /etc/environment or the service's unit"
+
+
+def amd_fixes(facts: Facts) -> tuple[Fix, ...]:
+    """Unset AMD's masks, or set one of them to the discrete GPUs."""
+    masks = amd_masks(facts)
+    if masks is None:
+        return ()
+    names = [name for name, value in ((ROCR, masks.rocr), (masks.variable, masks.hip)) if value is not None]
+    verify = hip_proof(facts)
+    says = f"Unset {' and '.join(names)}, and take it out of where it is set: {_sources(facts)}."
+    free = Fix(says, tuple(unset(n) for n in names), action="change-environment", verify=verify)
+    good = listed(n for n, gpu in enumerate(masks.gpus) if gpu.integrated is not True)
+    if not good or good == masks.hip:
+        return (free,)
+    says = "Choose by HIP_VISIBLE_DEVICES alone; the discrete GPUs here have these indices."
+    return free, Fix(says, (export(HIP, good),), action="change-environment", verify=verify)

@@ -1,0 +1,94 @@
+"""Fixes of WSL and of Hyper-V guests with a GPU: nearly all of them are Windows's."""
+
+from gpudoctor.check_engine import Fix
+from gpudoctor.facts import Facts
+from gpudoctor.maybe import known_or
+from gpudoctor.tasks import Edit, Manual, as_root, cmd, query
+
+CUDA_ON_WSL = "https://docs.nvidia.com/cuda/wsl-user-guide/index.html"
+MICROSOFT = "https://learn.microsoft.com/windows/wsl/tutorials/gpu-compute"
+# With its suffix it runs in PowerShell and inside WSL alike (https://learn.microsoft.com/windows/wsl/filesystems).
+SHUTDOWN = cmd("wsl.exe", "--shutdown", person=True)
+LIB = "/usr/lib/wsl/lib"
+
+
+def is_guest(facts: Facts) -> bool:
+    """Whether this is an ordinary Hyper-V guest with a share of the GPU (GPU-PV) and not WSL itself."""
+    return facts.host.wsl is None
+
+
+def has_own_kernel(facts: Facts) -> bool:
+    """Whether WSL runs a kernel that is not Microsoft's: [wsl2] kernel= in .wslconfig."""
+    return "microsoft-standard" not in known_or(facts.host.kernel.release, "microsoft-standard").lower()
+
+
+def update_wsl(says: str) -> Fix:
+    """Bring WSL and its kernel up to date, in Windows."""
+    return Fix(
+        f"{says} (in PowerShell on Windows)",
+        (cmd("wsl.exe", "--update", person=True), SHUTDOWN),
+        "reinstall-package",
+        needs="restart of WSL",
+        verify=query("ls", "-l", "/dev/dxg"),
+    )
+
+
+def windows_driver(says: str) -> Fix:
+    """Install NVIDIA's current driver on Windows; none is installed in WSL."""
+    return Fix(
+        f"{says} It is the Windows driver that serves WSL: never install a Linux driver inside.",
+        (SHUTDOWN,),
+        "reinstall-package",
+        needs="restart of Windows",
+        verify=query("/usr/lib/wsl/lib/nvidia-smi"),
+    )
+
+
+def own_kernel() -> Fix:
+    """Go back to Microsoft's kernel, or build one with the driver of /dev/dxg."""
+    return Fix(
+        "Remove the line kernel= (and gpuSupport=false) from %UserProfile%\\.wslconfig on Windows, or build your "
+        "kernel from Microsoft's WSL2-Linux-Kernel sources with CONFIG_DXGKRNL=y; then restart WSL.",
+        (SHUTDOWN,),
+        "change-environment",
+        needs="restart of WSL",
+        verify=query("ls", "-l", "/dev/dxg"),
+    )
+
+
+def host_files(facts: Facts) -> tuple[Fix, ...]:
+    """Bring the Windows host's driver files into the guest, or into WSL."""
+    if not is_guest(facts):
+        return (windows_driver("Install or repair NVIDIA's driver on Windows, then restart WSL."),)
+    says = (
+        "Copy the host's driver into the guest: every folder nv_dispi.inf_amd64_* of "
+        "C:\\Windows\\System32\\DriverStore\\FileRepository to /usr/lib/wsl/drivers, and the files of "
+        "C:\\Windows\\System32\\lxss\\lib to /usr/lib/wsl/lib; again after each driver update of the host."
+    )
+    store, lxss = "C:\\Windows\\System32\\DriverStore\\FileRepository", "C:\\Windows\\System32\\lxss\\lib"
+    on_windows = (
+        "# On the Windows host, in PowerShell (USER and GUEST are this guest's):",
+        f'scp -r (Get-Item "{store}\\nv_dispi.inf_amd64_*").FullName USER@GUEST:/tmp/wsl-drivers/',
+        f'scp -r (Get-Item "{lxss}\\*").FullName USER@GUEST:/tmp/wsl-lib/',
+        "# Then in this guest:",
+    )
+    commands = (
+        cmd("mkdir", "-p", "/tmp/wsl-drivers", "/tmp/wsl-lib"),
+        Manual("\n".join(on_windows), "PowerShell"),
+        as_root("mkdir", "-p", "/usr/lib/wsl/drivers", LIB),
+        as_root("cp", "-r", "/tmp/wsl-drivers/.", "/usr/lib/wsl/drivers/"),
+        as_root("cp", "-r", "/tmp/wsl-lib/.", f"{LIB}/"),
+        as_root("chmod", "-R", "555", "/usr/lib/wsl"),
+        Edit("/etc/ld.so.conf.d/wsl.conf", text=f"{LIB}\n", root=True),
+        as_root("ldconfig"),
+    )
+    return (
+        Fix(
+            says,
+            commands,
+            "reinstall-package",
+            root=True,
+            needs="reboot of the guest",
+            verify=query(f"{LIB}/nvidia-smi"),
+        ),
+    )

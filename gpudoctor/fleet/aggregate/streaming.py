@@ -1,0 +1,82 @@
+"""Sums up the reports of a fleet: once through all of them, and what is kept does not grow with what they say."""
+
+from collections.abc import Callable, Container, Iterable, Iterator
+from datetime import UTC, datetime
+from typing import Protocol
+
+from gpudoctor import __version__
+from gpudoctor.fleet.aggregate.inputs import Sent
+from gpudoctor.fleet.aggregate.missing_reports import UNREADABLE, asked
+from gpudoctor.fleet.aggregate.tally import Hold, Tally
+from gpudoctor.fleet.nodesets import fold
+from gpudoctor.fleet.summary import Cause, Fleet, Missing
+
+_OFTEN = 255
+
+
+class Reports(Protocol):
+    """What gives reports: `gpudoctor.fleet.aggregate.report_sources.Sources`."""
+
+    ledgers: list[str]
+
+    def __iter__(self) -> Iterator[Sent]:
+        """Each report once."""
+
+
+def summed(
+    sources: Reports,
+    *,
+    hold: Hold | None = None,
+    created: str = "",
+    tell: Callable[[int], None] | None = None,
+    only: Container[str] | None = None,
+) -> Fleet:
+    """The summary of all reports; the order in which they come changes nothing.
+
+    Args:
+        sources: the reports, each node once, and the ledgers of the runs that they are of.
+        hold: gives the findings of a node that is held against expectations; they count like its report's own, and
+            make it "fail" where one is. It is asked once for nodes that say the same.
+        created: when the summary is made, ISO 8601; empty: now.
+        tell: is told now and then how many reports were read so far; what it raises ends the reading.
+        only: names of the nodes that count; None: all.
+
+    Raises:
+        SourceError: a folder, a file of lines or a ledger cannot be read.
+    """
+    tally = Tally(hold)
+    for number, sent in enumerate(sources):
+        if only is None or sent.node in only:
+            tally.add(sent)
+        if tell is not None and number & _OFTEN == _OFTEN:
+            tell(number + 1)
+    asked(tally.absent, tally.names, sources.ledgers, only)
+    states = tally.states()
+    groups, drifts, spreads = tally.grouped()
+    causes, missing = tally.causes(), tally.absent.told()
+    return Fleet(
+        version=__version__,
+        created=created or datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        total=sum(map(len, states.values())),
+        states={state: fold(nodes) for state, nodes in states.items()},
+        counts={state: len(nodes) for state, nodes in states.items()},
+        causes=causes,
+        missing=missing,
+        groups=groups,
+        drifts=drifts,
+        spreads=spreads,
+        oldest=tally.oldest,
+        newest=tally.newest,
+        next=tuple(_next(causes, missing)),
+    )
+
+
+def _next(causes: tuple[Cause, ...], missing: tuple[Missing, ...]) -> Iterable[str]:
+    # An expectation is told by its own file, and what is told together has no name.
+    known = next((one for one in causes if one.check and not one.check.startswith("expect.")), None)
+    if known and known.status != "advice":
+        word = "worst cause" if known is causes[0] else "cause of this name"
+        yield f"`gpudoctor explain {known.check}` says more of what the {word} is; its fix is in the summary."
+    silent = sum(one.count for one in missing if one.state != UNREADABLE)
+    if silent:
+        yield f"The same `gpudoctor fleet run` again asks the {silent} without a report once more."

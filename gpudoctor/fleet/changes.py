@@ -1,0 +1,134 @@
+"""What has changed in a fleet besides its nodes' health: what most have, and medians beyond their noise."""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+
+from gpudoctor.expect.smoke_tolerances import MARGIN, SIGMAS
+from gpudoctor.fleet.aggregate.nodeset_expansion import unfolded
+from gpudoctor.fleet.nodesets import fold
+from gpudoctor.fleet.summary import Change, Fleet, Spread
+from gpudoctor.report.numbers import amount
+
+# The standard error of a median of normal values is 1.2533 that of their mean, sqrt(pi / 2):
+# M. G. Kendall and A. Stuart, The Advanced Theory of Statistics, volume 1, chapter 10 (Standard errors).
+_OF_MEDIAN = math.sqrt(math.pi / 2)
+# Of so many values a median has settled; below, it moves with each of them, as a single measurement does (MARGIN).
+_SETTLED = 20
+# A median that moved by less than this part is no matter to anybody: clocks follow the heat of a room.
+_LEAST = 0.02
+_PACKAGES = 8  # of more packages that changed on the same nodes the first is named, and the others are counted
+
+
+def change(kind: str, says: str, nodes: Iterable[str]) -> Change:
+    """A change of some nodes."""
+    some = set(nodes)
+    return Change(kind=kind, says=says, nodes=fold(some), count=len(some))
+
+
+# -- what most have ------------------------------------------------------------------------------------------
+
+
+Key = tuple[str, str]  # hardware, fact
+Having = tuple[tuple[str, frozenset[str]], ...]  # all nodes of some hardware but for those
+
+
+class _Agreed:
+    """What most nodes of each group have, and which nodes have something else.
+
+    Attributes:
+        most: the value that most have.
+        apart: the nodes that have another one.
+        cut: facts with so many values that not all are listed.
+    """
+
+    def __init__(self, fleet: Fleet) -> None:
+        self._groups = {group.hardware: group for group in fleet.groups}
+        self.most = {(group.hardware, fact): value for group in fleet.groups for fact, value in group.facts.items()}
+        self.apart: dict[Key, frozenset[str]] = {}
+        self.cut: set[Key] = set()
+        for drift in fleet.drifts:
+            key = drift.hardware, drift.fact
+            if drift.majority:
+                self.most[key] = drift.majority
+            if drift.values > len(drift.departures) + bool(drift.majority):
+                self.cut.add(key)
+            some = (node for one in drift.departures for node in unfolded(one.nodes, one.count))
+            self.apart[key] = frozenset(some)
+
+    def having(self, ways: Having) -> Iterator[str]:
+        """The nodes that have what most have."""
+        for hardware, apart in ways:
+            group = self._groups[hardware]  # of a large fleet it is unfolded where it is needed, and not kept
+            yield from (node for node in unfolded(group.nodes, group.count) if node not in apart)
+
+    def among(self, hardware: str, nodes: frozenset[str]) -> frozenset[str]:
+        """Those of some nodes that are in a group."""
+        group = self._groups.get(hardware)
+        return nodes.intersection(unfolded(group.nodes, group.count)) if group and nodes else frozenset()
+
+
+def facts(before: Fleet, now: Fleet) -> Iterator[Change]:
+    """Facts of which most have another value now, and nodes that have left what most have, or come back to it."""
+    old, new = _Agreed(before), _Agreed(now)
+    none: frozenset[str] = frozenset()
+    updates: dict[tuple[str, str, str], Having] = {}
+    left: dict[tuple[str, str], set[str]] = {}
+    back: dict[tuple[str, str], set[str]] = {}
+    for key in (key for key in new.most if key in old.most):
+        (hardware, fact), was, is_ = key, old.most[key], new.most[key]
+        gone, came = new.apart.get(key, none), old.apart.get(key, none)
+        if was != is_:
+            mine = ((hardware, gone),) if key not in new.cut else ()
+            updates[fact, was, is_] = (*updates.get((fact, was, is_), ()), *mine)
+        elif gone != came and key not in new.cut | old.cut:
+            left.setdefault((fact, is_), set()).update(old.among(hardware, gone - came))
+            back.setdefault((fact, is_), set()).update(new.among(hardware, came - gone))
+    yield from _updates(updates, new)
+    for ways, words in ((left, "is not {} any more, which most have"), (back, "is {} again, as most have")):
+        for (fact, value), nodes in ways.items():
+            if nodes:
+                yield change("fact", f"{fact} {words.format(value)}", nodes)
+
+
+def _updates(updates: Mapping[tuple[str, str, str], Having], new: _Agreed) -> Iterator[Change]:
+    """An update each; the same of the same nodes once (the driver as NVML tells it), and many packages in one line."""
+    packages: dict[Having, list[str]] = {}
+    told = set()
+    for (fact, was, is_), ways in updates.items():
+        says = f"{fact}: {was} before, {is_} now"
+        if fact.startswith("packages"):
+            packages.setdefault(ways, []).append(says)
+        elif (echo := (was, is_, ways)) not in told:
+            told.add(echo)
+            yield change("fact", says, new.having(ways))
+    for ways, all_ in packages.items():
+        if len(all_) > _PACKAGES:
+            first = next((one for one in all_ if one.startswith("packages.torch:")), all_[0])
+            all_ = [f"{len(all_)} packages are others, as {first}"]
+        yield from (change("fact", says, new.having(ways)) for says in all_)
+
+
+# -- what was measured ---------------------------------------------------------------------------------------
+
+
+def figures(before: Fleet, now: Fleet) -> Iterator[Change]:
+    """Medians that have moved by more than they move by themselves."""
+    old = {(one.hardware, one.figure, one.unit): one for one in before.spreads}
+    for one in now.spreads:
+        was = old.get((one.hardware, one.figure, one.unit))
+        if was is None or not was.median or abs(one.median - was.median) <= noise(was, one):
+            continue
+        part = one.median / was.median - 1
+        yield Change(
+            kind="figure",
+            says=f"{one.figure}: the median is {amount(one.median)} {one.unit}, {amount(was.median)} before "
+            f"({100 * part:+.1f} %), on {one.hardware}",
+        )
+
+
+def noise(was: Spread, one: Spread) -> float:
+    """By how much a median moves from one day to the next though nothing has changed, in the figure's unit."""
+    if min(was.count, one.count) < _SETTLED:
+        return MARGIN * abs(was.median)
+    error = _OF_MEDIAN * math.hypot(was.deviation / math.sqrt(was.count), one.deviation / math.sqrt(one.count))
+    return max(SIGMAS * error, _LEAST * abs(was.median))

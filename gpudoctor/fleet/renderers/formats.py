@@ -1,0 +1,43 @@
+"""The formats of a fleet's summary: their names, who reads them, and where each is written."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from gpudoctor.fleet.summary import Fleet
+
+
+class FleetFormat(NamedTuple):
+    """One format.
+
+    Attributes:
+        name: as `--format` takes it; its module is gpudoctor.fleet.renderers.NAME.
+        reader: who reads it.
+        leaves: whether it is made to be handed on: then names of people and their folders are masked unless one says
+            otherwise. Names of nodes stay: they are the answer.
+        binary: whether it is bytes and no text.
+    """
+
+    name: str
+    reader: str
+    leaves: bool = False
+    binary: bool = False
+
+    def render(self) -> Callable[[Fleet], str | bytes]:
+        """What writes it."""
+        from importlib import import_module
+
+        function: Callable[[Fleet], str | bytes] = import_module(f"gpudoctor.fleet.renderers.{self.name}").render
+        return function
+
+
+FORMATS = {
+    one.name: one
+    for one in (
+        FleetFormat("text", "a person at a terminal"),
+        FleetFormat("json", "programs: gpudoctor.fleet/1"),
+        FleetFormat("html", "a person in a browser", leaves=True),
+        FleetFormat("prometheus", "node_exporter's textfile collector"),
+        FleetFormat("csv", "a spreadsheet or a script: a row a node"),
+        FleetFormat("parquet", "DuckDB, pandas, Spark: a row a node", binary=True),
+    )
+}

@@ -1,0 +1,68 @@
+"""Words that the text and the page say alike: when, how many, how far like nodes agree, who stands apart."""
+
+from collections import Counter
+
+from gpudoctor.fleet.summary import Cause, Drift, Fleet
+from gpudoctor.report.numbers import number
+
+MARKS = {"worse": "-", "better": "+", "solved": "+", "appeared": "+", "vanished": "-", "cause": "-"}
+OFTEN = 5  # devices that are named because they stand apart in several figures
+
+
+def named(state: str) -> str:
+    """A state as people read it."""
+    return "NO GPU" if state == "no-gpu" else state
+
+
+def when(fleet: Fleet) -> str:
+    """When the reports were made."""
+    if not fleet.newest:
+        return ""
+    between = f"{moment(fleet.oldest)} to " if fleet.oldest not in ("", fleet.newest) else ""
+    return f"reports of {between}{moment(fleet.newest)}"
+
+
+def apart(fleet: Fleet) -> str:
+    """What a pass does not say: that nodes which are well by themselves are not like their like; empty: they are."""
+    facts = len(fleet.drifts)
+    figures = sum(bool(one.outliers) for one in fleet.spreads)
+    said = [
+        *([f"like nodes do not agree on {_some(facts, 'fact')}"] if facts else []),
+        *([f"devices stand apart in {_some(figures, 'measured figure')}"] if figures else []),
+    ]
+    return "; ".join(said)
+
+
+def _some(count: int, what: str) -> str:
+    return f"{number(count)} {what}{'s' * (count != 1)}"
+
+
+def moment(text: str) -> str:
+    """A time as a person reads it."""
+    return text.replace("T", " ").removesuffix("Z").strip()[:19] + " UTC" if text.endswith("Z") else text
+
+
+def share(cause: Cause) -> str:
+    """On how many nodes it is, and how often where a node has it several times."""
+    times = f", {number(cause.times)} times" if cause.times > cause.count else ""
+    return count_of(cause.count) + times
+
+
+def count_of(nodes: int) -> str:
+    """So many nodes."""
+    return f"{number(nodes)} node{'s' * (nodes != 1)}"
+
+
+def agreement(drift: Drift) -> str:
+    """How far like nodes agree."""
+    if drift.majority:
+        return f"{drift.majority} on {number(drift.count)} of {number(drift.known)}"
+    if not drift.departures:
+        return f"nearly every node has its own ({number(drift.values)} values on {count_of(drift.known)})"
+    return "no majority"
+
+
+def often_apart(fleet: Fleet) -> list[tuple[str, str, int]]:
+    """Node and device of those that stand apart in several figures, and in how many; most often first."""
+    times = Counter((one.node, one.device) for spread in fleet.spreads for one in spread.outliers)
+    return [(node, device, count) for (node, device), count in times.most_common(OFTEN) if count > 1]

@@ -1,0 +1,88 @@
+"""The summary as Prometheus reads it, for node_exporter's textfile collector: how many, and never a series a node.
+
+The format: https://prometheus.io/docs/instrumenting/exposition_formats/#text-based-format.
+"""
+
+import datetime
+from collections.abc import Callable, Iterable, Iterator
+
+from gpudoctor.fleet.aggregate.nodeset_expansion import unfolded
+from gpudoctor.fleet.summary import STATES, Fleet, Spread
+from gpudoctor.report.renderers.prometheus import Sample, metric
+
+QUANTILES: tuple[tuple[str, Callable[[Spread], float]], ...] = (
+    ("0", lambda one: one.least),
+    ("0.05", lambda one: one.low),
+    ("0.5", lambda one: one.median),
+    ("0.95", lambda one: one.high),
+    ("1", lambda one: one.most),
+)
+
+
+def render(fleet: Fleet) -> str:
+    """All metrics, each with its help and its type."""
+    return "".join(f"{line}\n" for name, help_, found in _metrics(fleet) for line in metric(name, help_, found))
+
+
+def _metrics(fleet: Fleet) -> Iterator[tuple[str, str, list[Sample]]]:
+    yield "gpudoctor_fleet_info", "Version of gpudoctor.", [({"version": fleet.version}, 1.0)]
+    states = dict.fromkeys((*STATES, *fleet.counts))
+    counted = [({"state": state}, float(fleet.counts.get(state, 0))) for state in states]
+    yield "gpudoctor_fleet_nodes", "Nodes by state.", counted
+    yield "gpudoctor_fleet_cause_nodes", "Nodes that have a root cause.", _causes(fleet)
+    kinds: dict[str, int] = {}
+    for one in fleet.groups:
+        kinds[one.hardware] = kinds.get(one.hardware, 0) + one.count
+    like = [({"hardware": hardware}, float(count)) for hardware, count in kinds.items()]
+    yield "gpudoctor_fleet_group_nodes", "Nodes of like hardware.", like
+    yield "gpudoctor_fleet_drift_nodes", "Nodes whose fact is not that of most others of their kind.", _drifts(fleet)
+    yield from _spreads(fleet)
+    for name, help_, text in (
+        ("oldest_report", "When the oldest report was made.", fleet.oldest),
+        ("newest_report", "When the newest report was made.", fleet.newest),
+    ):
+        if (when := _moment(text)) is not None:
+            yield f"gpudoctor_fleet_{name}_timestamp_seconds", help_, [({}, when)]
+
+
+def _causes(fleet: Fleet) -> list[Sample]:
+    """Of each check and status how many nodes; one that has it for two reasons counts once."""
+    found: dict[tuple[str, str], set[str]] = {}
+    for cause in fleet.causes:
+        found.setdefault((cause.check, cause.status), set()).update(unfolded(cause.nodes, cause.count))
+    return [({"check": check, "status": status}, float(len(nodes))) for (check, status), nodes in found.items()]
+
+
+def _drifts(fleet: Fleet) -> list[Sample]:
+    found: dict[tuple[str, str], float] = {}
+    for one in fleet.drifts:
+        key = one.hardware, one.fact
+        found[key] = found.get(key, 0.0) + sum(other.count for other in one.departures)
+    return [({"hardware": hardware, "fact": fact}, count) for (hardware, fact), count in found.items()]
+
+
+def _spreads(fleet: Fleet) -> Iterator[tuple[str, str, list[Sample]]]:
+    known = {(one.hardware, one.figure, one.unit): one for one in fleet.spreads}.values()
+    quantiles = [(_labels(one) | {"quantile": name}, value(one)) for one in known for name, value in QUANTILES]
+    yield "gpudoctor_fleet_figure", "A measured value over all devices of a kind, by quantile.", quantiles
+    yield "gpudoctor_fleet_figure_values", "How many were measured.", _each(known, lambda one: one.count)
+    deviation = _each(known, lambda one: one.deviation)
+    yield "gpudoctor_fleet_figure_deviation", "Robust standard deviation of a measured value.", deviation
+    outliers = _each(known, lambda one: len(one.outliers) + one.more)
+    yield "gpudoctor_fleet_figure_outliers", "Devices that stand apart from the others.", outliers
+
+
+def _each(spreads: Iterable[Spread], value: Callable[[Spread], float]) -> list[Sample]:
+    return [(_labels(one), float(value(one))) for one in spreads]
+
+
+def _labels(spread: Spread) -> dict[str, str]:
+    return {"hardware": spread.hardware, "figure": spread.figure, "unit": spread.unit}
+
+
+def _moment(text: str) -> float | None:
+    """Seconds since 1970; None where the text is no time."""
+    try:
+        return datetime.datetime.fromisoformat(text).timestamp()
+    except (ValueError, OverflowError, OSError):
+        return None

@@ -1,0 +1,57 @@
+"""A row a node, for tables: the same in CSV and in Parquet."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from gpudoctor.fleet.renderers.nodes import FleetNode, nodes
+from gpudoctor.fleet.summary import Fleet
+from gpudoctor.report.sanitize import clean
+
+
+class NodeRow(NamedTuple):
+    """What is said of a node.
+
+    Attributes:
+        node: its name.
+        state: one of gpudoctor.fleet.summary.STATES.
+        why: why there is no report; empty: there is one.
+        hardware: what it has; empty: nobody said.
+        causes: ids of the checks whose problem it has, worst first.
+        titles: of the same.
+        departs: facts that are otherwise than most others', "nvidia.kernel.loaded = 570.172.08".
+        outliers: what it measured far from others, "GPU 3 pytorch.transfer.h2d pinned = 13.1 GB/s".
+    """
+
+    node: str
+    state: str
+    why: str
+    hardware: str
+    causes: tuple[str, ...]
+    titles: tuple[str, ...]
+    departs: tuple[str, ...]
+    outliers: tuple[str, ...]
+
+
+def rows(fleet: Fleet) -> Iterator[NodeRow]:
+    """A row for each node, in natural order; no text holds the end of a line or what moves a cursor."""
+    return map(_row, nodes(fleet))
+
+
+def _row(node: FleetNode) -> NodeRow:
+    return NodeRow(
+        node=line(node.name),
+        state=line(node.state),
+        why=line(node.missing.why) if node.missing else "",
+        hardware=line(node.hardware),
+        causes=tuple(line(cause.check) for cause in node.causes),
+        titles=tuple(line(cause.title) for cause in node.causes),
+        departs=tuple(line(f"{drift.fact} = {one.value}") for drift, one in node.departs),
+        outliers=tuple(
+            line(f"{one.device} {spread.figure} = {one.value:g} {spread.unit}") for spread, one in node.outliers
+        ),
+    )
+
+
+def line(text: str) -> str:
+    """A harmless text on one line."""
+    return " ".join(clean(text).split())

@@ -1,0 +1,125 @@
+"""The parts of the text that compare: like nodes with one another, devices with one another, today with earlier."""
+
+from rich.console import Console
+from rich.text import Text
+
+from gpudoctor.fleet.renderers.lines import bar, folded_lines
+from gpudoctor.fleet.renderers.phrases import MARKS, agreement, moment, often_apart
+from gpudoctor.fleet.summary import Change, Drift, Fleet, Spread
+from gpudoctor.report.numbers import amount, number
+from gpudoctor.report.sanitize import clean, wrapped
+
+# What a screen holds; --all shows the rest.
+DRIFTS, VALUES, SPREADS, OUTLIERS, CHANGES, NODE_LINES = 15, 6, 8, 5, 15, 2
+BAR = 41
+BESIDE = 20  # columns of a value that its nodes stand beside
+
+
+def section(out: Console, title: str) -> None:
+    """Begin a section."""
+    out.print()
+    out.print(Text(clean(title), "bold"), soft_wrap=True)
+
+
+def listed(out: Console, nodes: str, count: int, everything: bool, before: str = "    ") -> None:
+    """How many nodes, and which, after some words."""
+    head = f"{before}{number(count):>6}  "
+    room = max(20, out.width - len(head))
+    for line in folded_lines(nodes, room, 0 if everything else NODE_LINES):
+        out.print(Text.assemble(head, (line, "cyan")), soft_wrap=True)
+        head = " " * len(head)
+
+
+def drifts(out: Console, fleet: Fleet, everything: bool) -> None:
+    """What like nodes do not agree on."""
+    shown = fleet.drifts if everything else fleet.drifts[:DRIFTS]
+    before = None
+    for drift in shown:
+        if drift.hardware != before:
+            section(out, f"Like nodes that do not agree: {drift.hardware}")
+            before = drift.hardware
+        _drift(out, drift, everything)
+    if hidden := len(fleet.drifts) - len(shown):
+        out.print(Text(f"  And {number(hidden)} more facts (--all shows them)."), soft_wrap=True)
+
+
+def _drift(out: Console, drift: Drift, everything: bool) -> None:
+    head, *more = wrapped(f"{drift.fact}: {agreement(drift)}", out.width - 4)
+    out.print(Text("  " + head), soft_wrap=True)
+    for line in more:
+        out.print(Text("    " + line), soft_wrap=True)
+    shown = drift.departures if everything else drift.departures[:VALUES]
+    for one in shown:
+        value = clean(one.value).replace("\n", " ") or '""'
+        beside = len(value) <= BESIDE
+        for line in [] if beside else wrapped(value, out.width - 4):
+            out.print(Text("    " + line), soft_wrap=True)
+        listed(out, one.nodes, one.count, everything, f"    {value:<{BESIDE}}" if beside else "      ")
+    if drift.departures and (hidden := drift.values - len(shown) - bool(drift.majority)) > 0:
+        out.print(Text(f"    and {number(hidden)} more values"), soft_wrap=True)
+
+
+def spreads(out: Console, fleet: Fleet, everything: bool) -> None:
+    """Those from which a device stands apart; all of them where everything is wanted."""
+    apart = [one for one in fleet.spreads if one.outliers]
+    shown = list(fleet.spreads) if everything else apart[:SPREADS]
+    if shown:
+        section(out, "Measured")
+        _often(out, fleet)
+    for spread in shown:
+        _spread(out, spread, everything)
+    if hidden := len(fleet.spreads) - len(shown):
+        words = "figure" if hidden == 1 else "figures"
+        if not fleet.spreads or not shown:
+            out.print()
+        out.print(Text(f"  {number(hidden)} more {words} without such a device (--all shows them)."), soft_wrap=True)
+
+
+def _often(out: Console, fleet: Fleet) -> None:
+    if often := often_apart(fleet):
+        devices = ", ".join(f"{node} {device} ({count})" for node, device, count in often)
+        for line in wrapped(f"In several figures: {devices}", out.width - 2):
+            out.print(Text("  " + line, "bold"), soft_wrap=True)
+
+
+def _spread(out: Console, spread: Spread, everything: bool) -> None:
+    count = f"{number(spread.count)} value{'s' * (spread.count != 1)}"
+    for line in wrapped(f"{spread.figure} in {spread.unit}, {count} of {spread.hardware}", out.width - 2):
+        out.print(Text("  " + line), soft_wrap=True)
+    five = [amount(v) for v in (spread.least, spread.low, spread.median, spread.high, spread.most)]
+    wide = max(8, *map(len, five))
+    names = ("least", "5 %", "median", "95 %", "most")
+    out.print(Text("    " + " ".join(f"{name:>{wide}}" for name in names), "dim"), soft_wrap=True)
+    out.print(Text("    " + " ".join(f"{value:>{wide}}" for value in five)), soft_wrap=True)
+    out.print(Text("    " + bar(spread, BAR), "cyan"), soft_wrap=True)
+    shown = spread.outliers if everything else spread.outliers[:OUTLIERS]
+    for one in shown:
+        says = f"{one.node} {one.device}: {amount(one.value)} ({one.deviations:+.1f} deviations)"
+        for line in wrapped(says, out.width - 4):
+            out.print(Text("    " + line, "bold"), soft_wrap=True)
+    if hidden := len(spread.outliers) - len(shown) + spread.more:
+        out.print(Text(f"    and {number(hidden)} more"), soft_wrap=True)
+
+
+def changes(out: Console, fleet: Fleet, everything: bool) -> None:
+    """What has changed since an earlier summary."""
+    if fleet.since:
+        section(out, f"Since {moment(fleet.since)}")
+        if not fleet.changes:
+            out.print(Text("  Nothing has changed."), soft_wrap=True)
+    elif fleet.changes:
+        section(out, "Changed")
+    shown = fleet.changes if everything else fleet.changes[:CHANGES]
+    for change in shown:
+        _change(out, change, everything)
+    if hidden := len(fleet.changes) - len(shown):
+        out.print(Text(f"  And {number(hidden)} more (--all shows them)."), soft_wrap=True)
+
+
+def _change(out: Console, change: Change, everything: bool) -> None:
+    mark = MARKS.get(change.kind, "*")
+    for line in wrapped(change.says, out.width - 4):
+        out.print(Text(f"  {mark} {line}"), soft_wrap=True)
+        mark = " "
+    if change.nodes:
+        listed(out, change.nodes, change.count, everything)

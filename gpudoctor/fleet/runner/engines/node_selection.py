@@ -1,0 +1,22 @@
+"""Which nodes somebody wishes for, for engines that are not asked about sets of nodes themselves."""
+
+from gpudoctor.fleet.runner.engine import EngineError
+
+
+def named(wish: str) -> tuple[str, ...]:
+    """The nodes that a set means; none where it is empty.
+
+    Raises:
+        EngineError: it is no set of nodes, means none, or ClusterShell is not installed.
+    """
+    if not wish.strip():
+        return ()
+    from gpudoctor.fleet.nodesets import NodesError, unfold
+
+    try:
+        names = unfold(wish)
+    except NodesError as error:
+        raise EngineError(str(error)) from None
+    if not names:
+        raise EngineError(f'"{wish}" means no node.')
+    return names

@@ -1,0 +1,102 @@
+"""Runs the steps of an examination side by side, and tells of each when it begins and ends."""
+
+import time
+from collections.abc import Callable, Generator, Mapping, Sequence
+from queue import Empty, SimpleQueue
+from threading import Thread
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
+
+from gpudoctor.maybe import Unknown
+
+P = TypeVar("P", bound=msgspec.Struct)
+
+
+class ParallelStep(NamedTuple):
+    """One step: its key, its name for people, and what it does."""
+
+    key: str
+    label: str
+    function: Callable[[], Any]
+
+
+class StepStarted(msgspec.Struct, frozen=True):
+    """A step begins."""
+
+    key: str
+    label: str
+
+
+class StepEnded(msgspec.Struct, frozen=True):
+    """A step has ended; `error` is set where the probe itself failed, which is a fault of ours."""
+
+    key: str
+    label: str
+    seconds: float
+    error: str | None = None
+
+
+class StepFailure(msgspec.Struct, frozen=True):
+    """What a step that failed, or did not end, leaves instead of its result."""
+
+    why: str
+
+
+def run_steps(
+    steps: Sequence[ParallelStep], seconds: float, results: dict[str, Any] | None = None
+) -> Generator[StepStarted | StepEnded, None, dict[str, Any]]:
+    """Run steps in threads; the generator's value is what each returned, a Failure where it failed.
+
+    Threads are enough: a step waits for files and children. A child has its own deadline; a step that reads
+    from a dead network file system has none, and is left behind.
+
+    Args:
+        steps: what to do.
+        seconds: after which the steps that have not ended are left behind.
+        results: where the results are put, for who wants to look before the end.
+    """
+    results = {} if results is None else results
+    results.update(dict.fromkeys((step.key for step in steps), StepFailure("the probe did not end in time")))
+    ended: SimpleQueue[tuple[StepEnded, Any]] = SimpleQueue()
+    begun = time.monotonic()
+    for step in steps:
+        yield StepStarted(step.key, step.label)
+        Thread(target=lambda s=step: ended.put(_run(s)), daemon=True).start()
+    running = {step.key: step for step in steps}
+    while running:
+        try:
+            event, result = ended.get(timeout=max(0.0, begun + seconds - time.monotonic()))
+        except Empty:
+            break
+        results[event.key] = result if event.error is None else StepFailure(f"the probe failed: {event.error}")
+        del running[event.key]
+        yield event
+    for step in running.values():
+        yield StepEnded(step.key, step.label, round(time.monotonic() - begun, 4), "it did not end in time")
+    return results
+
+
+def _run(step: ParallelStep) -> tuple[StepEnded, Any]:
+    begun, result, error = time.monotonic(), None, None
+    try:
+        result = step.function()
+    except Exception as failure:
+        error = f"{type(failure).__name__}: {failure}"
+    return StepEnded(step.key, step.label, round(time.monotonic() - begun, 4), error), result
+
+
+def found_or(result: Any, part: type[P], known: Mapping[str, Any] = MappingProxyType({})) -> P:
+    """What a step found, or a part in which everything is unknown for the reason why it failed."""
+    if isinstance(result, StepFailure):
+        return unanswered(part, result.why, known)
+    found: P = result
+    return found
+
+
+def unanswered(part: type[P], why: str, known: Mapping[str, Any] = MappingProxyType({})) -> P:
+    """A part of the facts in which everything that can be unknown is, with the reason, except what is given."""
+    fields = msgspec.structs.fields(part)
+    unknown = {f.name: Unknown(why) for f in fields if isinstance(f.default, Unknown)}
+    return part(**{**unknown, **known})

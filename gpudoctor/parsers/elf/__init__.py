@@ -1,0 +1,15 @@
+"""Shared libraries read without loading them: what they need, offer and lack."""
+
+from gpudoctor.parsers.elf.dynamic import Dynamic, read_dynamic
+from gpudoctor.parsers.elf.headers import NotElfError
+from gpudoctor.parsers.elf.rodata import rodata_string
+from gpudoctor.parsers.elf.symbols import defined_symbols, undefined_symbols
+
+__all__ = [
+    "Dynamic",
+    "NotElfError",
+    "defined_symbols",
+    "read_dynamic",
+    "rodata_string",
+    "undefined_symbols",
+]

@@ -1,0 +1,374 @@
+"""Gathers, judges and reports, as a stream of events that ends in a Report: every face runs this."""
+
+import time
+from collections.abc import Callable, Generator, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+import msgspec
+
+from gpudoctor import __version__, catalogue
+from gpudoctor.areas import always
+from gpudoctor.check_engine import Check, Verdict, judge
+from gpudoctor.child import end_all
+from gpudoctor.facts import (
+    Amd,
+    AppleFacts,
+    Cloud,
+    Cluster,
+    ContainerHost,
+    Cuda,
+    Facts,
+    Gpu,
+    Host,
+    IntelFacts,
+    KernelLog,
+    Nvidia,
+    NvidiaKernel,
+    Nvml,
+    PciDevice,
+    Python,
+    Toolkits,
+    Windows,
+    Wsl,
+)
+from gpudoctor.facts.validation import sound
+from gpudoctor.lazy import Lazy
+from gpudoctor.machine import TOTAL_SECONDS, Machine
+from gpudoctor.maybe import Maybe, Unknown, known_or
+from gpudoctor.parallel import ParallelStep, StepEnded, StepFailure, StepStarted, found_or, run_steps, unanswered
+from gpudoctor.report.build import build
+from gpudoctor.report.model import Report
+
+if TYPE_CHECKING:
+    from gpudoctor.probes import Named
+    from gpudoctor.probes.non_linux import Foreign
+    from gpudoctor.smoketests.events import SmokeEvent
+    from gpudoctor.smoketests.options import SmokeOptions
+
+NO_ANSWER = "the probe failed or did not end in time"
+# Seconds past the deadline: a child that has to be killed ends 2.5 s after its own (gpudoctor.child.run).
+LATE = 3.5
+
+NO_MAC = AppleFacts(silicon=None, chip=None, macos=None)
+NO_WINDOWS = Windows(adapters=(), long_paths=None, vc_runtime=None)
+
+Bus = Lazy[Maybe[tuple[PciDevice, ...]]]
+
+
+class Gathered(msgspec.Struct, frozen=True):
+    """All facts are there."""
+
+    facts: Facts
+
+
+class Glimpsed(msgspec.Struct, frozen=True):
+    """What can be said already, while probes still look: what they have not told yet is unknown."""
+
+    report: Report
+
+
+class Judged(msgspec.Struct, frozen=True):
+    """All checks were asked."""
+
+    verdicts: tuple[Any, ...]
+
+
+class Done(msgspec.Struct, frozen=True):
+    """The report is ready: the last event."""
+
+    report: Report
+    facts: Facts
+
+
+if TYPE_CHECKING:
+    Event = StepStarted | StepEnded | SmokeEvent | Glimpsed | Gathered | Judged | Done
+else:
+    Event = Any  # the smoke tests are loaded where somebody wants them
+
+
+class Expected(Protocol):
+    """What an operator expects of a machine; it becomes a check when the facts are there (gpudoctor.expect)."""
+
+    @property
+    def id(self) -> str:
+        """The id of its check."""
+        ...
+
+    def check(self, facts: Facts) -> Check[Any]:
+        """The check that holds it against facts."""
+        ...
+
+
+class CheckOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What the user asked for.
+
+    Attributes:
+        pythons: interpreters to examine; empty: the one that the user's shell would run.
+        quick: import no framework.
+        only, skip: ids or areas of checks.
+        smoke: smoke tests to run when the facts are there; None: none.
+        area: report only this area's findings, and what explains them; empty: all.
+        glimpses: tell what can be said already each time that a probe has ended.
+        expect: what else is asked, of files of expectations.
+    """
+
+    pythons: tuple[str, ...] = ()
+    quick: bool = False
+    only: tuple[str, ...] = ()
+    skip: tuple[str, ...] = ()
+    smoke: "SmokeOptions | None" = None
+    area: str = ""
+    glimpses: bool = False
+    expect: tuple[Expected, ...] = ()
+
+
+ANYTHING = CheckOptions()
+
+
+def examine(machine: Machine | None, wishes: CheckOptions = ANYTHING, facts: Facts | None = None) -> Iterator[Event]:
+    """Examine a machine, or judge facts that were gathered before.
+
+    Raises:
+        SelectionError: `only` or `skip` matches nothing.
+        InterpreterError: a given interpreter is not there or is no Python.
+        ChoiceError: a chosen smoke test, backend or device is not there.
+    """
+    own = {one.id: one for one in wishes.expect}
+    chosen = catalogue.select([*catalogue.ids(), *own], wishes.only, wishes.skip)
+    wanted = [id_ for id_ in chosen if id_ not in own]
+    if facts is None:
+        general = [id_ for id_ in wanted if always(id_)]
+        load = ParallelStep("checks", "the checks", lambda: catalogue.load(general))  # while children answer
+        machine = machine or Machine()
+        facts = yield from _gathering(gather_events(machine, wishes, load), wanted)
+        if wishes.smoke is not None:
+            facts = yield from _smoke(machine, facts, wishes.smoke)
+    yield Gathered(facts)
+    expected = [own[id_].check(facts) for id_ in chosen if id_ in own]
+    verdicts = tuple(judge(facts, [*catalogue.load_for(facts, wanted), *expected]))
+    yield Judged(verdicts)
+    yield Done(build(facts, verdicts, chosen=bool(wishes.only or wishes.skip), area=wishes.area), facts)
+
+
+def _gathering(events: "Generator[Any, None, Facts]", wanted: Sequence[str]) -> "Generator[Event, None, Facts]":
+    """The events of gathering, with each glimpse of the facts judged."""
+    while True:
+        try:
+            event = next(events)
+        except StopIteration as end:
+            facts: Facts = end.value
+            return facts
+        if isinstance(event, Facts):
+            verdicts = tuple(judge(event, catalogue.load_for(event, wanted)))
+            yield Glimpsed(build(event, verdicts))
+        else:
+            yield event
+
+
+def stop(final: bool = False) -> None:
+    """End every child of an examination that runs in another thread; its events then come to their end.
+
+    Args:
+        final: start none afterwards: the program is about to end.
+    """
+    end_all(closing=final)
+
+
+def _smoke(
+    machine: Machine, facts: Facts, choice: "SmokeOptions"
+) -> "Generator[StepStarted | StepEnded | SmokeEvent, None, Facts]":
+    """The facts with what the smoke tests measured."""
+    from gpudoctor import smoketests
+
+    return sound((yield from smoketests.measure(machine, facts, choice)))
+
+
+def interpreters(machine: Machine) -> tuple[tuple[str, str], ...]:
+    """The interpreters of this machine that one may pick from, each with its kind; empty under another root.
+
+    None is run. It reads the user's folders, so a dead network mount holds it up: call it where that harms nobody.
+    """
+    from gpudoctor.probes.python import discovery
+
+    return tuple((one.path, one.kind) for one in discovery.probe(machine)) if machine.here else ()
+
+
+def gather(machine: Machine | None = None, wishes: CheckOptions = ANYTHING) -> Facts:
+    """The facts of a machine."""
+    events = gather_events(machine or Machine(), wishes)
+    while True:
+        try:
+            next(events)
+        except StopIteration as end:
+            facts: Facts = end.value
+            return facts
+
+
+def check(machine: Machine | None = None, wishes: CheckOptions = ANYTHING, facts: Facts | None = None) -> Report:
+    """The report on a machine, or on facts."""
+    done = [event for event in examine(machine, wishes, facts) if isinstance(event, Done)]
+    return done[-1].report
+
+
+def gather_events(machine: Machine, wishes: CheckOptions, *beside: ParallelStep) -> "Generator[Any, None, Facts]":
+    """Gather facts; the generator's value is the Facts. With `glimpses`, what there is so far comes in between.
+
+    All steps begin at once; those that need to know what the machine is wait for it themselves.
+    """
+    from gpudoctor.probes import python as python_probe
+
+    begun = time.monotonic()
+    interpreters = python_probe.choose(machine, wishes.pythons) if machine.here or wishes.pythons else []
+    foreign = _foreign(machine)
+    host = Lazy(foreign.host if foreign else lambda: _host(machine), unanswered(Host, NO_ANSWER))
+    pci: Bus = Lazy(foreign.pci if foreign else lambda: _pci(machine, host.get()), Unknown(NO_ANSWER))
+    steps = [ParallelStep("host", "the machine", host.make), ParallelStep("pci", "the PCI bus", pci.make)]
+    steps += [
+        *_python_steps(machine, interpreters, wishes.quick, pci),  # they wait for children of their own: so first
+        *(ParallelStep(*named) for named in (foreign.steps if foreign else _system_steps(machine, host, pci))),
+        *beside,
+    ]
+    found: dict[str, Any] = {}
+    for event in run_steps(steps, machine.left(TOTAL_SECONDS) + LATE, found):
+        yield event
+        if wishes.glimpses and isinstance(event, StepEnded):
+            yield _so_far(_facts(wishes, interpreters, found, begun), found)
+    return _facts(wishes, interpreters, found, begun)
+
+
+def _so_far(facts: Facts, found: dict[str, Any]) -> Facts:
+    """The facts as they are before all probes have ended: one that still looks has not failed."""
+    answered = tuple(p for i, p in enumerate(facts.pythons) if not isinstance(found[f"python {i}"], StepFailure))
+    return msgspec.structs.replace(facts, failed=(), pythons=answered)
+
+
+def _facts(wishes: CheckOptions, interpreters: Sequence[tuple[str, str]], found: dict[str, Any], begun: float) -> Facts:
+    """The facts out of what the steps found; a step that failed or did not end leaves its part unknown, with why."""
+    nvidia, gpus = _of_nvidia(found["nvidia"])
+    kernel, pci = found_or(found["nvidia kernel"], NvidiaKernel), _or_unknown(found["pci"])
+    facts = Facts(
+        version=__version__,
+        created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        seconds=round(time.monotonic() - begun, 3),
+        quick=wishes.quick,
+        failed=tuple((part, result.why) for part, result in found.items() if isinstance(result, StepFailure)),
+        host=found_or(found["host"], Host),
+        pci=pci,
+        nvidia=msgspec.structs.replace(nvidia, kernel=kernel),
+        amd=found_or(found["amd"], Amd),
+        intel=found_or(found.get("intel", IntelFacts()), IntelFacts),
+        apple=found_or(found.get("apple", NO_MAC), AppleFacts),
+        nt=found_or(found.get("nt", NO_WINDOWS), Windows),
+        gpus=_together(_none_there(gpus, nvidia, pci, found), _or_unknown(found["kfd"])),
+        log=found_or(found["log"], KernelLog),
+        containers=found_or(found["containers"], ContainerHost),
+        cluster=found_or(found["cluster"], Cluster),
+        cloud=found_or(found["cloud"], Cloud),
+        windows=found_or(found["windows"], Wsl),
+        toolkits=found_or(found["toolkits"], Toolkits),
+        pythons=tuple(_of_python(found[f"python {i}"], path, why) for i, (path, why) in enumerate(interpreters)),
+    )
+    return sound(facts)
+
+
+def _of_nvidia(result: Any) -> tuple[Nvidia, Maybe[tuple[Gpu, ...]]]:
+    if isinstance(result, StepFailure):
+        unknown = Unknown(result.why)
+        return Nvidia(cuda=unanswered(Cuda, result.why), nvml=unanswered(Nvml, result.why)), unknown
+    asked: tuple[Nvidia, Maybe[tuple[Gpu, ...]]] = result
+    return asked
+
+
+def _of_python(result: Any, path: str, why: str) -> Python:
+    error = result.why if isinstance(result, StepFailure) else None
+    return found_or(result, Python, {"path": path, "why": why, "error": error})
+
+
+def _or_unknown(result: Any) -> Any:
+    return Unknown(result.why) if isinstance(result, StepFailure) else result
+
+
+def _host(machine: Machine) -> Host:
+    from gpudoctor.probes import host
+
+    return host.probe(machine)
+
+
+def _pci(machine: Machine, host: Host) -> Maybe[tuple[PciDevice, ...]]:
+    from gpudoctor.probes import pci
+
+    return pci.probe(machine, host)
+
+
+def _none_there(
+    gpus: Maybe[tuple[Gpu, ...]], nvidia: Nvidia, pci: Maybe[tuple[PciDevice, ...]], found: dict[str, Any]
+) -> Maybe[tuple[Gpu, ...]]:
+    """NVIDIA's GPUs: none where the bus shows none and no library is there to ask; elsewhere as NVML said.
+
+    Windows hosts and Jetson boards show their GPU on no bus of ours.
+    """
+    host = found_or(found["host"], Host)
+    hidden = host.wsl is not None or host.platform == "jetson"
+    if isinstance(gpus, tuple) or isinstance(pci, Unknown) or hidden or any(d.vendor == "10de" for d in pci):
+        return gpus
+    return () if nvidia.nvml.libraries == () else gpus
+
+
+def _together(nvidia: Maybe[tuple[Gpu, ...]], amd: Maybe[tuple[Gpu, ...]]) -> Maybe[tuple[Gpu, ...]]:
+    """GPUs of both vendors; what one vendor's driver says stands even where the other's is silent."""
+    lists = [part for part in (nvidia, amd) if isinstance(part, tuple)]
+    if any(lists):
+        return tuple(gpu for part in lists for gpu in part)
+    return nvidia if isinstance(nvidia, Unknown) else amd
+
+
+def _devices(pci: Bus) -> tuple[PciDevice, ...]:
+    return known_or(pci.get(), ())
+
+
+def _foreign(machine: Machine) -> "Foreign | None":
+    """The probes of a system that is not Linux; None on Linux."""
+    if machine.system == "Linux":
+        return None
+    from gpudoctor.probes import non_linux
+
+    return non_linux.probes(machine)
+
+
+def _system_steps(machine: Machine, host: Lazy[Host], pci: Bus) -> "Sequence[Named]":
+    from gpudoctor import probes
+
+    return probes.system_steps(machine, host.get, lambda: _devices(pci))
+
+
+def _python_steps(
+    machine: Machine, interpreters: Sequence[tuple[str, str]], quick: bool, pci: Bus
+) -> Iterator[ParallelStep]:
+    def nvidia() -> bool:
+        return any(d.vendor == "10de" and d.role == "gpu" for d in _devices(pci))
+
+    for number, (path, why) in enumerate(interpreters):
+        yield ParallelStep(f"python {number}", path, _python(machine, path, why, quick, nvidia))
+
+
+def _python(machine: Machine, path: str, why: str, quick: bool, nvidia: Callable[[], bool]) -> Callable[[], Python]:
+    def ask() -> Python:
+        from gpudoctor.probes import frameworks, python
+
+        found = python.probe(machine, path, why, quick=quick)
+        if found.error is not None:
+            return found
+        listed = frameworks.probe(machine, found, live=not quick, gpu=not quick and nvidia())
+        if listed or not machine.here:
+            return msgspec.structs.replace(found, frameworks=listed)
+        from gpudoctor.probes.python import elsewhere as python_elsewhere
+
+        elsewhere, pip = python_elsewhere.probe(machine, found)
+        return msgspec.structs.replace(found, frameworks=(), elsewhere=elsewhere, pip=pip)
+
+    return ask
+
+
+def judged(facts: Facts) -> list[Verdict]:
+    """The verdicts of all checks on facts."""
+    return list(judge(facts, catalogue.load()))

@@ -1,0 +1,137 @@
+"""AMD's driver: the module, its device nodes, KFD, and what is installed of ROCm."""
+
+from collections.abc import Sequence
+
+from gpudoctor.facts.amd import Amd, AmdRepository, Board
+from gpudoctor.facts.device_node import DeviceNode
+from gpudoctor.facts.host import Host
+from gpudoctor.facts.nvidia import Dkms
+from gpudoctor.facts.pci import PciDevice
+from gpudoctor.machine import Machine
+from gpudoctor.maybe import Maybe, Unknown, known_or
+from gpudoctor.probes import device_nodes
+from gpudoctor.probes.amd import rocm
+
+MODULE = "/sys/module/amdgpu"
+VENDOR = "0x1002"
+KFD = "/dev/kfd"
+
+
+def probe(machine: Machine, host: Host, cards: Sequence[PciDevice]) -> Amd:
+    """Look at AMD's driver; programs are asked only where there is AMD's hardware or ROCm.
+
+    Args:
+        machine: where to look.
+        host: what machine it is.
+        cards: AMD's devices on the bus.
+    """
+    loaded = machine.exists(MODULE)
+    release, path = rocm.release(machine)
+    asked = bool(cards) or loaded or machine.exists(KFD) or path is not None
+    idle = Unknown("not asked: there is no AMD GPU and no ROCm here")
+    opened = _nodes(machine, cards, loaded)
+    return Amd(
+        loaded=loaded if machine.exists("/sys/module") else Unknown("/sys is not mounted"),
+        version=machine.line(f"{MODULE}/version") if loaded else None,
+        kfd=tuple(n for n in opened if n.path == KFD),
+        render=tuple(n for n in opened if n.path != KFD),
+        topology=bool(machine.names(device_nodes.TOPOLOGY)),
+        dkms=_dkms(machine) if asked else idle,
+        packages=_packages(machine, host) if asked else idle,
+        rocm=release,
+        rocm_path=path,
+        blacklisted=_blacklisted(machine, host) if asked else idle,
+        dxg=machine.exists("/dev/dxg"),
+        rocdxg=_rocdxg(machine, path),
+        boards=(boards := _boards(machine, cards)),
+        closed_nodes=_closed_nodes(machine, boards),
+        repositories=_repositories(machine) if asked else idle,
+        opens_for_caller=_opens_for_caller(machine),
+    )
+
+
+def _nodes(machine: Machine, cards: Sequence[PciDevice], loaded: bool) -> tuple[DeviceNode, ...]:
+    """/dev/kfd and the render nodes of AMD's GPUs, opened in one child.
+
+    Where sysfs does not say whose a render node is, the loaded driver stands for it.
+    """
+    sleeping = {card.address for card in cards if card.runtime_status == "suspended"}
+    found, closed = [KFD] if machine.exists(KFD) else [], {}
+    for name in machine.names("/dev/dri"):
+        if not name.startswith("renderD"):
+            continue
+        device = f"/sys/class/drm/{name}/device"
+        vendor = machine.line(f"{device}/vendor")
+        if vendor == VENDOR or (vendor is None and loaded):
+            path = f"/dev/dri/{name}"
+            found.append(path)
+            # Opening a render node powers the GPU up (amdgpu_driver_open_kms); /dev/kfd does not.
+            if machine.real(device).rpartition("/")[2] in sleeping:
+                closed[path] = Unknown("not opened: the GPU sleeps, and opening would wake it")
+    return device_nodes.look(machine, found, closed)
+
+
+def _blacklisted(machine: Machine, host: Host) -> Maybe[bool]:
+    from gpudoctor.probes.nvidia import modprobe_conf
+
+    return "amdgpu" in modprobe_conf.probe(machine, known_or(host.kernel.command_line, "")).blacklists
+
+
+def _dkms(machine: Machine) -> Maybe[tuple[Dkms, ...] | None]:
+    from gpudoctor.probes.amd import packages  # with its parsers: only where there is something of AMD's
+
+    return packages.dkms(machine)
+
+
+def _packages(machine: Machine, host: Host) -> Maybe[tuple[tuple[str, str, str], ...]]:
+    from gpudoctor.probes.amd import packages
+
+    return packages.packages(machine, host)
+
+
+def _rocdxg(machine: Machine, rocm_path: Maybe[str | None]) -> Maybe[bool | None]:
+    """Whether librocdxg.so is where ROCr looks for it: ROCm's own folder, or one of the loader's."""
+    if not machine.exists("/dev/dxg"):
+        return None
+    own = [f"{rocm_path}/lib"] if isinstance(rocm_path, str) else []
+    folders = [*own, "/opt/rocm/lib", "/usr/lib", "/usr/local/lib", "/usr/lib/x86_64-linux-gnu", "/usr/lib64"]
+    folders += [folder for folder in machine.env.get("LD_LIBRARY_PATH", "").split(":") if folder.startswith("/")]
+    return any(machine.exists(f"{folder}/librocdxg.so") for folder in folders)
+
+
+def _boards(machine: Machine, cards: Sequence[PciDevice]) -> tuple[Board, ...]:
+    if not any(card.driver == "amdgpu" for card in cards):
+        return ()
+    from gpudoctor.probes.amd import boards
+
+    return boards.boards(machine, cards)
+
+
+def _closed_nodes(machine: Machine, boards: Sequence[Board]) -> Maybe[int]:
+    """Which GPUs are hidden matters only where cards are divided: there are 64 nodes of them on a big machine."""
+    if all(board.compute_partition in (None, "SPX") for board in boards):
+        return Unknown("not counted: no card is divided")
+    folders = [f"{device_nodes.TOPOLOGY}/{node}" for node in machine.names(device_nodes.TOPOLOGY)]
+    return sum(machine.line(f"{folder}/properties") is None for folder in folders)
+
+
+def _repositories(machine: Machine) -> tuple[AmdRepository, ...]:
+    from gpudoctor.probes.amd import repositories
+
+    return repositories.repositories(machine)
+
+
+def _opens_for_caller(machine: Machine) -> Maybe[bool | None]:
+    """Whether the user who called sudo may open /dev/kfd: root may, and that says nothing of who will compute.
+
+    access(2) in a child with that user's identity, because lists of access (setfacl, systemd's uaccess) count too.
+    """
+    uid, gid = machine.env.get("SUDO_UID", ""), machine.env.get("SUDO_GID", "")
+    if machine.ids()[0] != 0 or not (uid.isdecimal() and gid.isdecimal()) or uid == "0" or not machine.exists(KFD):
+        return None
+    ended = machine.run(
+        ["setpriv", f"--reuid={uid}", f"--regid={gid}", "--init-groups", "--", "/usr/bin/test", "-w", KFD]
+    )
+    if ended.code in (0, 1) and not ended.err.strip():
+        return ended.code == 0
+    return Unknown(f"setpriv: {ended.missing or ended.err.strip() or 'it did not end in time'}")

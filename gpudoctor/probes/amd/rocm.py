@@ -1,0 +1,51 @@
+"""Which release of ROCm is installed, and where."""
+
+import re
+
+from gpudoctor.lazy_regex import pattern
+from gpudoctor.machine import Machine
+from gpudoctor.maybe import Maybe, Unknown
+
+# "6.3.4-104": release and build; 7.x writes the same.
+_RELEASE = pattern(r"\d+\.\d+(?:\.\d+)?")
+_FILES = (".info/version", ".info/version-rocm", ".info/version-dev")
+
+
+def release(machine: Machine) -> tuple[Maybe[str | None], Maybe[str | None]]:
+    """Return release and folder of ROCm; None where there is none. Runtimes inside wheels do not count.
+
+    ROCM_PATH comes first, then /opt/rocm, which is a link to the release chosen, then the other releases.
+    """
+    for folder in _folders(machine):
+        for name in _FILES:
+            found = _RELEASE.match(machine.line(f"{folder}/{name}") or "")
+            if found:
+                return found[0], folder
+    return _without_file(machine)
+
+
+def _folders(machine: Machine) -> list[str]:
+    chosen = machine.env.get("ROCM_PATH", "")
+    folders = [chosen.rstrip("/")] if chosen.startswith("/") else []
+    folders.append("/opt/rocm")
+    # Since 7.x packages may lie in /opt/rocm/core-7.x, with /opt/rocm/core as the link.
+    folders += [f"/opt/rocm/{name}" for name in _newest(machine.names("/opt/rocm"), "core")]
+    folders += [f"/opt/{name}" for name in _newest(machine.names("/opt"), "rocm-")]
+    return folders
+
+
+def _newest(names: list[str], prefix: str) -> list[str]:
+    wanted = [name for name in names if name.startswith(prefix)]
+    return sorted(wanted, key=lambda name: [int(number) for number in re.findall(r"\d+", name)], reverse=True)
+
+
+def _without_file(machine: Machine) -> tuple[Maybe[str | None], Maybe[str | None]]:
+    for folder in _folders(machine):
+        if machine.exists(f"{folder}/bin") or machine.exists(f"{folder}/lib"):
+            named = _RELEASE.search(folder)
+            return named[0] if named else Unknown(f"{folder}/.info/version is missing"), folder
+    # Distributions' own packages (Fedora, Debian, Arch's go to /opt) lie under /usr and carry no such file.
+    for name in ("rocminfo", "hipconfig"):
+        if machine.exists(f"/usr/bin/{name}"):
+            return Unknown(f"/usr/bin/{name} belongs to the distribution, which installs no version file"), "/usr"
+    return None, None

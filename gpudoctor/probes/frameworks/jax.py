@@ -1,0 +1,70 @@
+"""What JAX's distributions say without importing it: its plugin decides which GPUs it can use."""
+
+import re
+
+from gpudoctor.facts.framework import Framework
+from gpudoctor.facts.python import Package
+from gpudoctor.lazy_regex import pattern
+from gpudoctor.maybe import Maybe, Unknown
+from gpudoctor.probes.frameworks.discovery import FoundFramework
+
+_PLUGIN = pattern(r"jax-(cuda|rocm)(\d+)-plugin")
+_CUDNN = pattern(r"nvidia-cudnn(?:-cu\d+)?\b.*?>=\s*([\d.]+)")
+
+
+def read(found: FoundFramework) -> Framework:
+    """Read the distributions.
+
+    Args:
+        found: its place and distributions.
+    """
+    plugin, jaxlib = _plugin(found), found.named("jaxlib")
+    cuda, hip = _release("cuda", plugin, jaxlib), _release("rocm", plugin, jaxlib)
+    variant = "cuda" if cuda else "rocm" if hip else "cpu"
+    return Framework(
+        name="jax",
+        distribution=found.package.name if found.package else None,
+        version=found.version,
+        location=found.location,
+        others=tuple((p.name, p.version) for p in found.others),
+        cuda=cuda,
+        hip=hip,
+        variant=variant,
+        archs=() if variant == "cpu" else Unknown("JAX's plugin does not list them"),
+        kernels=() if variant == "cpu" else Unknown("the GPU code was not counted"),
+        cudnn=_cudnn(plugin) if cuda else None,
+        plugin=plugin.name if plugin else None,
+        plugin_version=plugin.version if plugin else None,
+        backend_version=jaxlib.version if jaxlib else None,
+    )
+
+
+def _plugin(found: FoundFramework) -> Package | None:
+    """The newest of the installed plugins: JAX starts every one that it finds, and one is the rule."""
+    plugins = [p for p in found.packages if _PLUGIN.fullmatch(p.name)]
+    return max(plugins, key=lambda p: int((_PLUGIN.fullmatch(p.name) or [0, 0, 0])[2]), default=None)
+
+
+def _release(platform: str, plugin: Package | None, jaxlib: Package | None) -> str | None:
+    """The major in the plugin's name; up to 0.4.25 jaxlib itself came as 0.4.25+cuda12.cudnn89."""
+    match = _PLUGIN.fullmatch(plugin.name) if plugin else None
+    if match:
+        return match[2] if match[1] == platform else None
+    local = re.search(rf"\+{platform}(\d\d)", jaxlib.version) if jaxlib else None
+    return local[1] if local else None
+
+
+def _cudnn(plugin: Package | None) -> Maybe[str | None]:
+    """The lowest version that the plugin's extra `with_cuda` asks for."""
+    if plugin is None:
+        return Unknown("this jaxlib brings its own CUDA support and names no cuDNN")
+    asked = [match[1] for line in plugin.requires if (match := _CUDNN.match(line))]
+    return asked[0] if asked else _cudnn_of_release(plugin)
+
+
+def _cudnn_of_release(plugin: Package) -> Maybe[str | None]:
+    from gpudoctor.knowledge import jax
+
+    name = plugin.name.split("-")[1]
+    lowest = jax.lowest_cudnn(name, plugin.version) if name in ("cuda12", "cuda13") else None  # type: ignore[arg-type]
+    return lowest or Unknown(f"neither the metadata of {plugin.name} nor a table of releases names a cuDNN")

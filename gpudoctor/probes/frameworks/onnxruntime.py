@@ -1,0 +1,83 @@
+"""What ONNX Runtime's files say without importing it: its package and the CUDA that it was built with."""
+
+from gpudoctor.facts.framework import Framework
+from gpudoctor.facts.python import Package
+from gpudoctor.machine import Machine
+from gpudoctor.maybe import Maybe, Unknown
+from gpudoctor.probes.frameworks.discovery import FoundFramework, assignments, read_text
+
+# Other packages of ONNX Runtime are for the CPU, or for GPUs by other ways than CUDA and ROCm.
+_CUDA = ("onnxruntime-gpu", "ort-nightly-gpu", "onnxruntime-training")
+_ROCM = ("onnxruntime-rocm", "onnxruntime-migraphx", "ort-migraphx", "ort-rocm")
+
+
+def read(machine: Machine, found: FoundFramework) -> Framework:
+    """Read its files.
+
+    Args:
+        machine: where they lie.
+        found: its place and distributions.
+    """
+    said = _said(machine, found)
+    package, others = _owner(found, said.get("package_name"))
+    name = said.get("package_name") or (package.name if package else "")
+    cuda, hip = _cuda(name, said, package), _hip(name, said)
+    variant = "rocm" if hip is not None else "cpu" if cuda is None else "cuda"
+    return Framework(
+        name="onnxruntime",
+        distribution=package.name if package else None,
+        version=said.get("__version__") or (package.version if package else found.version),
+        location=found.location,
+        others=tuple((p.name, p.version) for p in others),
+        cuda=cuda,
+        hip=hip,
+        variant=variant,
+        archs=() if variant == "cpu" else Unknown("ONNX Runtime does not list them"),
+        kernels=() if variant == "cpu" else Unknown("the GPU code was not counted"),
+        cudnn=_cudnn(said, package) if variant == "cuda" else None,
+        plugin=None,
+        plugin_version=None,
+        backend_version=None,
+    )
+
+
+def _said(machine: Machine, found: FoundFramework) -> dict[str, str | None]:
+    if found.location is None:
+        return {}
+    text = read_text(machine, f"{found.location}/capi/build_and_package_info.py")
+    return {} if isinstance(text, Unknown) else assignments(text)
+
+
+def _owner(found: FoundFramework, name: str | None) -> tuple[Package | None, tuple[Package, ...]]:
+    """Several distributions write one folder; the one that wrote it last has signed build_and_package_info.py."""
+    everyone = [p for p in (found.package, *found.others) if p]
+    everyone.sort(key=lambda p: p.name != (name or "").replace("_", "-").lower())
+    return (everyone[0] if everyone else None), tuple(everyone[1:])
+
+
+def _cuda(name: str, said: dict[str, str | None], package: Package | None) -> Maybe[str | None]:
+    if said.get("cuda_version"):
+        return said["cuda_version"]
+    if not name.startswith(_CUDA):
+        return None
+    return _release(said, package, "cuda")
+
+
+def _cudnn(said: dict[str, str | None], package: Package | None) -> Maybe[str | None]:
+    return _release(said, package, "cudnn")
+
+
+def _release(said: dict[str, str | None], package: Package | None, what: str) -> Maybe[str | None]:
+    """What the table of releases has for this version."""
+    from gpudoctor.knowledge import onnxruntime
+
+    version = said.get("__version__") or (package.version if package else "")
+    row = onnxruntime.release(version or "")
+    found: str | None = getattr(row, what) if row else None
+    return found or Unknown(f"no table says for which {what} ONNX Runtime {version} was built")
+
+
+def _hip(name: str, said: dict[str, str | None]) -> Maybe[str | None]:
+    if said.get("rocm_version"):
+        return said["rocm_version"]
+    return Unknown("its files do not say for which ROCm it was built") if name.startswith(_ROCM) else None

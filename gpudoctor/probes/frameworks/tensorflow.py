@@ -1,0 +1,107 @@
+"""What TensorFlow's files say without importing it: build_info.py holds what it was built for."""
+
+import ast
+from typing import Any
+
+from gpudoctor.facts.framework import Framework
+from gpudoctor.machine import Machine
+from gpudoctor.maybe import Maybe, Unknown
+from gpudoctor.probes.frameworks.discovery import FoundFramework, read_text
+
+
+def read(machine: Machine, found: FoundFramework) -> Framework:
+    """Read its files.
+
+    Args:
+        machine: where they lie.
+        found: its place and distributions.
+    """
+    build = _build(machine, found)
+    version = found.package.version if found.package else None
+    return Framework(
+        name="tensorflow",
+        distribution=found.package.name if found.package else None,
+        version=found.version,
+        location=found.location,
+        others=tuple((p.name, p.version) for p in found.others),
+        cuda=_text(build, "is_cuda_build", "cuda_version"),
+        hip=_text(build, "is_rocm_build", "rocm_version"),
+        variant=_variant(build),
+        archs=_archs(build),
+        kernels=Unknown("the GPU code was not counted"),
+        cudnn=_cudnn(_text(build, "is_cuda_build", "cudnn_version"), version),
+        plugin=None,
+        plugin_version=None,
+        backend_version=None,
+    )
+
+
+def _build(machine: Machine, found: FoundFramework) -> dict[str, Any] | Unknown:
+    if found.location is None or found.location.endswith(".py"):
+        return Unknown(found.why_no_files)
+    path = f"{found.location}/python/platform/build_info.py"
+    text = read_text(machine, path)
+    if isinstance(text, Unknown):
+        return text
+    return build_info(text) or Unknown(f"{path} has no build_info that could be read")
+
+
+def build_info(text: str) -> dict[str, Any]:
+    """The constants of build_info.py, whose OrderedDict is made from a dict or from pairs; empty where there are none.
+
+    Args:
+        text: the file.
+    """
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError):
+        return {}
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "build_info":
+            return _literal(node.value)
+    return {}
+
+
+def _literal(value: ast.expr) -> dict[str, Any]:
+    if isinstance(value, ast.Call) and value.args:
+        value = value.args[0]
+    try:
+        return dict(ast.literal_eval(value))
+    except (TypeError, ValueError):
+        return {}
+
+
+def _text(build: dict[str, Any] | Unknown, condition: str, name: str) -> Maybe[str | None]:
+    if isinstance(build, Unknown):
+        return build
+    if not build.get(condition):
+        return None
+    return str(build[name]) if build.get(name) else Unknown(f"build_info.py has no {name}")
+
+
+def _cudnn(major: Maybe[str | None], version: str | None) -> Maybe[str | None]:
+    """build_info.py names the major alone; the release's minor decides too, as cuDNN's check at run time does."""
+    if not isinstance(major, str) or not version:
+        return major
+    from gpudoctor.knowledge.tensorflow import release
+
+    row = release(version)
+    return row.cudnn if row and row.cudnn.partition(".")[0] == major.partition(".")[0] else major
+
+
+def _variant(build: dict[str, Any] | Unknown) -> Maybe[str]:
+    if isinstance(build, Unknown):
+        return build
+    return "cuda" if build.get("is_cuda_build") else "rocm" if build.get("is_rocm_build") else "cpu"
+
+
+def _archs(build: dict[str, Any] | Unknown) -> Maybe[tuple[str, ...]]:
+    """Since 2.4 a list of sm_70 and compute_80; TensorFlow for the CPU has none."""
+    if isinstance(build, Unknown):
+        return build
+    if build.get("is_rocm_build"):
+        return Unknown("build_info.py does not name a ROCm build's targets")
+    archs = tuple(str(name) for name in build.get("cuda_compute_capabilities") or ())
+    if build.get("is_cuda_build") and not archs:
+        return Unknown("build_info.py names no compute capabilities")
+    return archs

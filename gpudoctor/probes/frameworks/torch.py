@@ -1,0 +1,138 @@
+"""What PyTorch's files say without importing it: what it was built for, and which GPU code it holds."""
+
+import re
+
+from gpudoctor.facts.framework import Framework
+from gpudoctor.facts.python import Package, Python
+from gpudoctor.knowledge import torch as releases
+from gpudoctor.lazy_regex import pattern
+from gpudoctor.machine import Machine
+from gpudoctor.maybe import Maybe, Unknown, known_or
+from gpudoctor.parsers.elf import NotElfError
+from gpudoctor.parsers.torch_arch import torch_arch_list
+from gpudoctor.probes.frameworks.discovery import FoundFramework, assignments, read_text
+
+_CUDNN_PIN = pattern(r"nvidia-cudnn(?:-cu\d+)?\s*\(?==\s*([\d.]+)")
+
+
+def read(machine: Machine, python: Python, found: FoundFramework, kernels: bool = False) -> Framework:
+    """Read its files.
+
+    Args:
+        machine: where they lie.
+        python: the environment.
+        found: its place and distributions.
+        kernels: count the GPU code as well, up to 0.3 s on a cold disk.
+    """
+    text = _version_file(machine, found)
+    said = {} if isinstance(text, Unknown) else assignments(text)
+    version = said.get("__version__") or found.version
+    cuda, hip, xpu = (_platform(python, text, said, version, name) for name in ("cuda", "hip", "xpu"))
+    variant = _variant(cuda, hip, xpu)
+    if variant == "cpu" and machine.system == "Darwin" and python.architecture == "arm64":
+        variant = "mps"  # so are all builds for Apple's chips since 1.12; what it says when it is imported decides
+    on_gpu = variant in ("cuda", "rocm")
+    return Framework(
+        name="torch",
+        distribution=found.package.name if found.package else None,
+        version=version,
+        location=found.location,
+        others=tuple((p.name, p.version) for p in found.others),
+        cuda=cuda,
+        hip=hip,
+        variant=variant,
+        archs=_archs(machine, found) if on_gpu else _none(variant),
+        kernels=_kernels(machine, found, kernels) if variant == "cuda" else _none(variant),
+        cudnn=_cudnn(found.package, version, cuda),
+        plugin=None,
+        plugin_version=None,
+        backend_version=None,
+    )
+
+
+def _version_file(machine: Machine, found: FoundFramework) -> str | Unknown:
+    if found.location is None:
+        return Unknown(found.why_no_files)
+    if found.location.endswith(".py"):
+        return Unknown(f"{found.location} is not PyTorch")
+    return read_text(machine, f"{found.location}/version.py")
+
+
+def _platform(
+    python: Python,
+    text: str | Unknown,
+    said: dict[str, str | None],
+    version: Maybe[str | None],
+    name: str,
+) -> Maybe[str | None]:
+    """torch/version.py decides; where it is gone, the version's local part or conda's build string does."""
+    if not isinstance(text, Unknown):
+        return said.get(name) or None
+    tag = known_or(version, None) or ""
+    local = tag.partition("+")[2] or _conda_tag(python)
+    if not local:
+        return text
+    if local.startswith("cpu"):
+        return None
+    shape = {"cuda": r"cu(\d+)", "hip": r"rocm([\d.]+)", "xpu": r"(xpu)"}[name]
+    match = re.match(shape, local)
+    if not match:
+        return None
+    return releases.cuda_of_variant(f"cu{match[1]}") if name == "cuda" else match[1]
+
+
+def _conda_tag(python: Python) -> str:
+    """Conda's build string as a wheel would be tagged: py3.11_cuda12.1_cudnn8 is cu121, cpu_generic is cpu."""
+    for package in known_or(python.conda, None) or ():
+        if package.name in ("pytorch", "libtorch"):
+            match = re.search(r"cuda_?(\d+)\.?(\d*)", package.build)
+            return f"cu{match[1]}{match[2]}" if match else "cpu" if "cpu" in package.build else ""
+    return ""
+
+
+def _variant(cuda: Maybe[str | None], hip: Maybe[str | None], xpu: Maybe[str | None]) -> Maybe[str]:
+    for fact, name in ((cuda, "cuda"), (hip, "rocm"), (xpu, "xpu")):
+        if isinstance(fact, str):
+            return name
+    return cuda if isinstance(cuda, Unknown) else "cpu"
+
+
+def _none(variant: Maybe[str]) -> Maybe[tuple[str, ...]]:
+    return variant if isinstance(variant, Unknown) else ()
+
+
+def _archs(machine: Machine, found: FoundFramework) -> Maybe[tuple[str, ...]]:
+    path = f"{found.location}/lib/libtorch_python.so"
+    try:
+        with machine.open(path) as file:
+            listed = torch_arch_list(file)
+    except (OSError, NotElfError) as error:
+        return Unknown(f"{path}: {error}")
+    return Unknown(f"{path} holds no list of architectures") if listed is None else listed
+
+
+def _kernels(machine: Machine, found: FoundFramework, wanted: bool) -> Maybe[tuple[str, ...]]:
+    if not wanted:
+        return Unknown("the GPU code was not counted")
+    from gpudoctor.parsers.fatbin import covering, kernels
+
+    path = f"{found.location}/lib/libtorch_cuda.so"
+    try:
+        with machine.open(path) as file:
+            counts = kernels(file)
+    except (OSError, NotElfError) as error:
+        return Unknown(f"{path}: {error}")
+    return covering(counts) or Unknown(f"{path} holds no GPU code that could be counted")
+
+
+def _cudnn(package: Package | None, version: Maybe[str | None], cuda: Maybe[str | None]) -> Maybe[str | None]:
+    """The version that the wheel pins; of a wheel that brings its own, the version that the release was built with."""
+    if not isinstance(cuda, str):
+        return cuda
+    pins = [match[1] for line in (package.requires if package else ()) if (match := _CUDNN_PIN.match(line))]
+    if pins:
+        return pins[0]
+    known_release = releases.release(known_or(version, None) or "")
+    variant = "cu" + "".join(cuda.split(".")[:2])
+    of_release = known_release.cudnn.get(variant) if known_release else None
+    return of_release or Unknown("neither the distribution's metadata nor a table of releases names a cuDNN")

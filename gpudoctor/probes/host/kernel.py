@@ -1,0 +1,111 @@
+"""The running kernel: its compiler, lockdown, Secure Boot and headers."""
+
+import re
+
+from gpudoctor.facts.host import Kernel
+from gpudoctor.machine import Machine
+from gpudoctor.maybe import Maybe, Unknown
+from gpudoctor.parsers.compilers import kernel_compiler
+
+# The GUID of the EFI global variables (UEFI 2.10, 3.3). The file holds 4 bytes of attributes and the value.
+SECURE_BOOT = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
+# Where modules lie; the last one is NixOS's.
+MODULE_FOLDERS = ("/lib/modules", "/usr/lib/modules", "/run/booted-system/kernel-modules/lib/modules")
+LOCKDOWN = "/sys/kernel/security/lockdown"
+
+
+def kernel(machine: Machine, *, inside: bool, debian: bool, wsl: int | None) -> Kernel:
+    """Return what can be said of the kernel.
+
+    Args:
+        machine: where to look.
+        inside: whether this is a container, which shows little of its host.
+        debian: whether the distribution is of Debian's family, which announces reboots in a file.
+        wsl: 1 or 2 on WSL, whose kernel Windows starts, without EFI of its own.
+    """
+    release = machine.release()
+    return Kernel(
+        release=release,
+        compiler=_compiler(machine),
+        command_line=_line(machine, "/proc/cmdline"),
+        lockdown=_lockdown(machine),
+        secure_boot=None if wsl else secure_boot(machine),
+        headers=_headers(machine, release, inside),
+        reboot_required=_reboot(machine, inside=inside, debian=debian),
+        modules=_modules(machine, release, inside or wsl is not None),
+    )
+
+
+def _line(machine: Machine, path: str) -> Maybe[str]:
+    text = machine.line(path)
+    return Unknown(f"{path} cannot be read") if text is None else text
+
+
+def _compiler(machine: Machine) -> Maybe[str | None]:
+    text = machine.line("/proc/version")
+    if text is None:
+        return Unknown("/proc/version cannot be read")
+    found = kernel_compiler(text)
+    return f"{found.name} {found.version}" if found else None
+
+
+def _lockdown(machine: Machine) -> Maybe[str | None]:
+    text = machine.line(LOCKDOWN)
+    if text is None:
+        there = machine.names("/sys/kernel/security")
+        return None if there else Unknown("securityfs is not mounted on /sys/kernel/security here")
+    chosen = re.search(r"\[(\w+)\]", text)
+    return chosen[1] if chosen else Unknown(f"{LOCKDOWN} says {text!r}")
+
+
+def secure_boot(machine: Machine) -> Maybe[bool | None]:
+    """Return whether Secure Boot is on, from the EFI variable, else from mokutil; None: no EFI."""
+    try:
+        data = machine.data(SECURE_BOOT, 64)
+        if len(data) == 5:
+            return data[4] == 1
+        why = f"{SECURE_BOOT} has {len(data)} bytes instead of 5"
+    except OSError as error:
+        why = f"{SECURE_BOOT}: {error.strerror}"
+    said = _mokutil(machine)
+    if said is not None:
+        return said
+    if machine.exists("/sys/firmware/efi"):
+        return Unknown(why)
+    # Every real machine has something there (acpi, devicetree, memmap); container engines cover it.
+    return None if machine.names("/sys/firmware") else Unknown("/sys/firmware is empty here; ask on the host")
+
+
+def _mokutil(machine: Machine) -> bool | None:
+    if machine.which("mokutil") is None:
+        return None
+    ended = machine.run(["mokutil", "--sb-state"])
+    state = re.search(r"SecureBoot (enabled|disabled)", ended.out + ended.err)
+    return state[1] == "enabled" if state else None
+
+
+def _headers(machine: Machine, release: str, inside: bool) -> Maybe[bool]:
+    folder = f"/lib/modules/{release}"
+    if inside and not machine.exists(folder):
+        return Unknown(f"{folder} of the host is not shown in this container")
+    return machine.exists(f"{folder}/build/Makefile")
+
+
+def _modules(machine: Machine, release: str, foreign: bool) -> Maybe[bool]:
+    """Whether the running kernel's own modules are still there: Arch and others remove them with the old package.
+
+    What remains of a removed kernel (files that DKMS or modprobe made) has neither a folder `kernel` nor modules.dep.
+    """
+    if foreign:
+        return Unknown("the kernel is the host's, and so are its modules")
+    folders = [f"{base}/{release}" for base in MODULE_FOLDERS]
+    marks = ("kernel", "modules.dep", "modules.builtin")
+    return any(machine.exists(f"{folder}/{mark}") for folder in folders for mark in marks)
+
+
+def _reboot(machine: Machine, *, inside: bool, debian: bool) -> Maybe[bool]:
+    if machine.exists("/run/reboot-required") or machine.exists("/var/run/reboot-required"):
+        return True
+    if inside:
+        return Unknown("a container does not show whether its host waits for a reboot")
+    return False if debian else Unknown("this distribution does not announce reboots in /run/reboot-required")

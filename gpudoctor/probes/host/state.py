@@ -1,0 +1,97 @@
+"""How the machine runs: since when, on which processors, with which rights, and what hangs on its cables."""
+
+import re
+
+from gpudoctor.facts.host import Thunderbolt
+from gpudoctor.machine import Machine
+from gpudoctor.maybe import Maybe, Unknown
+from gpudoctor.parsers.cpu_list import processors
+from gpudoctor.parsers.numbers import hexadecimal, seconds, whole
+
+BUS = "/sys/bus/thunderbolt/devices"
+_IPC_LOCK = 14  # include/uapi/linux/capability.h: CAP_IPC_LOCK
+# "# R36 (release), REVISION: 4.3, GCID: ..." in /etc/nv_tegra_release of Jetson Linux.
+_L4T = re.compile(r"# R(\d+) \(release\), REVISION: (\d[\d.]*)")
+
+
+def uptime(machine: Machine, *, container: str | None) -> Maybe[float]:
+    """Return the seconds since the machine started; LXC shows its own container's."""
+    if container == "lxc":
+        return Unknown("LXC shows since when the container runs, not the machine")
+    first = (machine.line("/proc/uptime") or "").partition(" ")[0]
+    found = seconds(first)
+    return Unknown("/proc/uptime cannot be read") if found is None else found
+
+
+def cpu_list(machine: Machine) -> Maybe[str]:
+    """Return the processors on which this process may run."""
+    said = _status(machine, "Cpus_allowed_list")
+    if isinstance(said, Unknown) or processors(said):
+        return said
+    return Unknown(f"/proc/self/status says {said[:40]!r}")
+
+
+def may_lock(machine: Machine) -> Maybe[bool]:
+    """Return whether the limit of locked memory does not bind this process."""
+    said = _status(machine, "CapEff")
+    if isinstance(said, Unknown):
+        return said
+    held = hexadecimal(said)
+    return Unknown("/proc/self/status has no CapEff that can be read") if held is None else bool(held >> _IPC_LOCK & 1)
+
+
+def _status(machine: Machine, field: str) -> Maybe[str]:
+    found = re.search(rf"^{field}:\s+(\S+)", machine.line("/proc/self/status") or "", re.M)
+    return found[1] if found else Unknown(f"/proc/self/status has no {field}")
+
+
+def address_space(machine: Machine) -> Maybe[int | None]:
+    """Return how much a process may map, in bytes; None where there is no limit."""
+    found = re.search(r"^Max address space\s+(\S+)", machine.line("/proc/self/limits") or "", re.M)
+    if found is None:
+        return Unknown("/proc/self/limits names no limit of the address space")
+    if found[1] == "unlimited":
+        return None
+    limit = whole(found[1])
+    return Unknown(f"/proc/self/limits says {found[1][:40]!r}") if limit is None else limit
+
+
+def numa_balancing(machine: Machine) -> Maybe[bool | None]:
+    """Return whether the kernel moves pages between nodes by itself; None where it cannot."""
+    text = machine.line("/proc/sys/kernel/numa_balancing")
+    if text is None:
+        there = machine.exists("/proc/sys/kernel/ostype")
+        return None if there else Unknown("/proc/sys/kernel cannot be read")
+    mode = whole(text)  # 2: memory tiering too (Documentation/admin-guide/sysctl/kernel.rst)
+    return Unknown(f"/proc/sys/kernel/numa_balancing says {text[:40]!r}") if mode is None else mode != 0
+
+
+def rdma(machine: Machine) -> bool:
+    """Return whether programs can reach a network adapter with RDMA from here."""
+    return any(name.startswith("uverbs") for name in machine.names("/dev/infiniband"))
+
+
+def l4t(machine: Machine) -> Maybe[str | None]:
+    """Return the release of Jetson Linux; None off Jetsons."""
+    path = "/etc/nv_tegra_release"
+    if not machine.exists(path):
+        return None
+    found = _L4T.search(machine.line(path) or "")
+    return f"{found[1]}.{found[2]}" if found else Unknown(f"{path} names no release")
+
+
+def thunderbolt(machine: Machine) -> tuple[Thunderbolt, ...]:
+    """Return the devices on Thunderbolt and USB4 besides the host's own controllers ("0-0")."""
+    places = [name for name in machine.names(BUS) if re.fullmatch(r"\d+-[1-9a-f][0-9a-f]*", name)]
+    return tuple(_device(machine, place) for place in places if machine.exists(f"{BUS}/{place}/authorized"))
+
+
+def _device(machine: Machine, place: str) -> Thunderbolt:
+    said = machine.line(f"{BUS}/{place}/authorized") or ""
+    return Thunderbolt(
+        place=place,
+        name=machine.line(f"{BUS}/{place}/device_name") or "",
+        vendor=machine.line(f"{BUS}/{place}/vendor_name") or "",
+        # 0: no PCIe tunnel; 1: authorised; 2: authorised by a key (Documentation/ABI/testing/sysfs-bus-thunderbolt).
+        authorized=said != "0" if said.isdigit() else Unknown(f"{BUS}/{place}/authorized says {said[:40]!r}"),
+    )

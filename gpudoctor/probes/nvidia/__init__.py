@@ -1,0 +1,1 @@
+"""NVIDIA's driver and CUDA: kernel modules, libraries, NVML, toolkits."""

@@ -1,0 +1,233 @@
+"""The kernel's half of NVIDIA's driver: what is loaded, what lies on disk, and what keeps it from working."""
+
+import msgspec
+
+from gpudoctor.facts import DiskModule, Host, NvidiaKernel, PciDevice
+from gpudoctor.machine import Machine
+from gpudoctor.maybe import Maybe, Unknown, known_or
+from gpudoctor.parsers.numbers import whole
+from gpudoctor.parsers.nvidia_version import driver_of_file, loaded_driver
+from gpudoctor.probes.nvidia import akmods, laptop_switch, modprobe_conf, modules, nodes, services
+from gpudoctor.probes.nvidia import dkms as nvidia_dkms
+from gpudoctor.probes.nvidia import packages as driver_packages
+from gpudoctor.probes.nvidia.services import HOSTS
+from gpudoctor.probes.wsl import files as wsl_files
+
+_PROC = "/proc/driver/nvidia"
+_LIBRARIES = ("libcuda.so.1", "libnvidia-ml.so.1")
+_FOLDERS = (
+    "/usr/lib/x86_64-linux-gnu",
+    "/usr/lib/aarch64-linux-gnu",
+    "/usr/lib64",
+    "/usr/lib",
+    "/run/opengl-driver/lib",
+)
+_TRACES = (
+    *("/proc/acpi/bbswitch", "/dev/nvidiactl", "/dev/nvidia0", "/dev/dxg", "/usr/bin/nvidia-smi"),
+    *("/usr/bin/nvidia-uninstall", "/etc/nvidia/gridd.conf", "/usr/lib/wsl"),
+)
+_UNCONCERNED = Unknown("not looked for: there is no NVIDIA GPU on PCI and no trace of its driver")
+_WELL = Unknown("not asked: the module and the libraries are there, in one version")
+
+Disk = Maybe[tuple[DiskModule, ...]]
+
+
+def first(machine: Machine, host: Host, cards: tuple[PciDevice, ...]) -> NvidiaKernel:
+    """What the kernel and its nodes say, in milliseconds.
+
+    This has to be seen before NVML and libcuda are asked: they may run nvidia-modprobe, which loads the module
+    and makes the missing nodes.
+
+    Args:
+        machine: the machine.
+        host: what it is; a container and WSL have no kernel module of their own.
+        cards: the NVIDIA devices on the PCI bus, of the roles gpu and switch.
+    """
+    modules = loaded_modules(machine)
+    loaded, flavour = _loaded(machine, modules, host)
+    now = NvidiaKernel(loaded=loaded, flavour=flavour, modules=modules)
+    if not cards and not isinstance(loaded, str) and not any(map(machine.exists, _TRACES)):
+        return _unconcerned(now)
+    return msgspec.structs.replace(
+        now,
+        parameters=_parameters(machine),
+        gpus=_gpus(machine, loaded),
+        nodes=nodes.probe(machine, cards),
+        uvm_major=_uvm_major(machine),
+    )
+
+
+def probe(machine: Machine, host: Host, cards: tuple[PciDevice, ...], now: NvidiaKernel | None = None) -> NvidiaKernel:
+    """Look at the kernel's half of the driver; `now` is what `first` saw, if that was asked before."""
+    now = now or first(machine, host, cards)
+    return now if now.on_disk is _UNCONCERNED else _concerned(machine, host, cards, now)
+
+
+def _unconcerned(now: NvidiaKernel) -> NvidiaKernel:
+    return msgspec.structs.replace(
+        now,
+        on_disk=_UNCONCERNED,
+        other_kernels=_UNCONCERNED,
+        dkms=_UNCONCERNED,
+        installer=_UNCONCERNED,
+        gpus=(),
+        nodes=(),
+        uvm_major=None,
+        fabric_manager=_UNCONCERNED,
+        fabric_manager_version=_UNCONCERNED,
+        subnet_manager=_UNCONCERNED,
+        imex=None,
+        persistence_daemon=_UNCONCERNED,
+        gridd=_UNCONCERNED,
+        licence=None,
+        bbswitch=None,
+        prime=_UNCONCERNED,
+        switch=_UNCONCERNED,
+        packages=_UNCONCERNED,
+        wsl_drivers=None,
+        dxgdmal=None,
+    )
+
+
+def _concerned(machine: Machine, host: Host, cards: tuple[PciDevice, ...], now: NvidiaKernel) -> NvidiaKernel:
+    release = known_or(host.kernel.release, "") or machine.release()
+    inside, wsl = known_or(host.container, None) is not None, known_or(host.wsl, None) is not None
+    disk, others = _disk(machine, release, inside, wsl)
+    well = not wsl and _is_well(machine, now.loaded, disk, cards)
+    dkms = None if wsl else HOSTS if inside else nvidia_dkms.probe(machine, ask=not well)
+    packages = HOSTS if inside else _WELL if well else driver_packages.probe(machine, host)
+    conf = modprobe_conf.probe(machine, known_or(host.kernel.command_line, ""))
+    log, failed = (None, ()) if inside or wsl or disk else akmods.errors(machine, release)
+    switch, files = _switch(machine, inside or wsl or isinstance(now.loaded, str))
+    return msgspec.structs.replace(
+        now,
+        on_disk=disk,
+        other_kernels=others,
+        dkms=dkms,
+        dkms_errors=failed or nvidia_dkms.errors(machine, dkms, release),
+        akmods_log=log,
+        image_keys=None if inside or wsl else akmods.image_keys(machine),
+        installer=_installer(machine, inside, disk, packages),
+        blacklists=conf.blacklists,
+        options=conf.options,
+        packages=packages,
+        switch=switch,
+        switch_files=files,
+        wsl_drivers=wsl_files.drivers(machine, host),
+        dxgdmal=wsl_files.dxgdmal(machine, host),
+        **services.probe(machine, host, cards)._asdict(),
+    )
+
+
+def _switch(machine: Machine, needless: bool) -> tuple[Maybe[str | None], tuple[str, ...]]:
+    """Who switched the GPU off; nobody did where the driver runs."""
+    return (
+        (Unknown("not looked for: the driver runs, or the kernel is the host's"), ())
+        if needless
+        else (laptop_switch.probe(machine))
+    )
+
+
+def loaded_modules(machine: Machine) -> Maybe[tuple[str, ...]]:
+    """Return the loaded modules that matter for GPU computing, sorted."""
+    try:
+        text = machine.text("/proc/modules")
+    except OSError as error:
+        return Unknown(f"/proc/modules: {error.strerror}")
+    names = (line.partition(" ")[0] for line in text.splitlines())
+    return tuple(sorted(name for name in names if modprobe_conf.MATTER.fullmatch(name)))
+
+
+def _loaded(
+    machine: Machine, modules: Maybe[tuple[str, ...]], host: Host
+) -> tuple[Maybe[str | None], Maybe[str | None]]:
+    """Return version and flavour of the loaded module; None where no module is loaded."""
+    path = f"{_PROC}/version"
+    try:
+        text = machine.text(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return _without_proc(machine, modules, host)
+    except OSError as error:
+        return Unknown(f"{path}: {error.strerror}"), Unknown(f"{path}: {error.strerror}")
+    found = loaded_driver(text)
+    if found is None:
+        why = Unknown(f"{path} holds no driver version: {text[:100]!r}")
+        return why, why
+    return found.version, found.flavour or Unknown(f"{path} does not tell")
+
+
+def _without_proc(
+    machine: Machine, modules: Maybe[tuple[str, ...]], host: Host
+) -> tuple[Maybe[str | None], Maybe[str | None]]:
+    why = Unknown(f"{_PROC}/version: no such file")
+    version = machine.line("/sys/module/nvidia/version")
+    if version:
+        return version, why
+    if known_or(host.wsl, None) is not None:
+        return None, None
+    if isinstance(modules, Unknown):
+        return modules, modules
+    return (why, why) if "nvidia" in modules else (None, None)
+
+
+def _disk(machine: Machine, release: str, inside: bool, wsl: bool) -> tuple[Disk, Disk]:
+    """A container sees the host's modules only where somebody mounted them (driver containers)."""
+    if wsl:
+        return (), ()
+    if inside and not modules.folders_of(machine, release):
+        return HOSTS, HOSTS
+    return modules.on_disk(machine, release), modules.other_kernels(machine, release)
+
+
+def _is_well(machine: Machine, loaded: Maybe[str | None], disk: Disk, cards: tuple[PciDevice, ...]) -> bool:
+    """Whether module, module file and libraries are all there in one version, and the module has taken the cards."""
+    if isinstance(loaded, Unknown) or isinstance(disk, Unknown) or loaded is None:
+        return False
+    libraries = _library_versions(machine)
+    ours = all(known_or(c.driver, "nvidia") in ("nvidia", "nvidia-nvswitch") for c in cards)
+    return ours and {d.version for d in disk} == {loaded} and libraries == {loaded}
+
+
+def _library_versions(machine: Machine) -> set[str]:
+    paths = (f"{folder}/{name}" for folder in _FOLDERS for name in _LIBRARIES)
+    versions = {driver_of_file(machine.real(path)) for path in paths}
+    return {version for version in versions if version}
+
+
+def _installer(
+    machine: Machine, inside: bool, disk: Disk, packages: Maybe[tuple[tuple[str, str, str], ...]]
+) -> Maybe[str | None]:
+    log = machine.exists("/var/log/nvidia-installer.log")
+    if machine.which("nvidia-uninstall", ("/usr/bin",)) or (log and inside):
+        return "runfile"
+    if inside:
+        return HOSTS
+    if known_or(packages, ()):
+        return "package"
+    if log:
+        return "runfile"
+    return "package" if known_or(disk, ()) or _library_versions(machine) else None
+
+
+def _parameters(machine: Machine) -> dict[str, str]:
+    lines = (machine.line(f"{_PROC}/params") or "").splitlines()
+    pairs = (line.partition(":") for line in lines)
+    return {name.strip(): value.strip().strip('"') for name, colon, value in pairs if colon}
+
+
+def _gpus(machine: Machine, loaded: Maybe[str | None]) -> Maybe[tuple[str, ...]]:
+    addresses = tuple(machine.names(f"{_PROC}/gpus"))
+    if addresses or loaded is None or machine.exists(f"{_PROC}/gpus"):
+        return addresses
+    return Unknown(f"{_PROC}/gpus: no such folder")
+
+
+def _uvm_major(machine: Machine) -> Maybe[int | None]:
+    try:
+        lines = machine.text("/proc/devices").splitlines()
+    except OSError as error:
+        return Unknown(f"/proc/devices: {error.strerror}")
+    words = (line.split() for line in lines)
+    said = next((w[0] for w in words if len(w) == 2 and w[1] == "nvidia-uvm"), None)
+    number = whole(said or "")
+    return Unknown(f"/proc/devices says {said[:40]!r}") if said and number is None else number

@@ -1,0 +1,76 @@
+"""Which modules modprobe.d and the kernel command line forbid, and which options they set."""
+
+from typing import NamedTuple
+
+from gpudoctor.lazy_regex import pattern
+from gpudoctor.machine import Machine
+
+# modprobe.d(5): a file hides those of the same name in the folders after its own.
+_FOLDERS = ("/etc/modprobe.d", "/run/modprobe.d", "/usr/local/lib/modprobe.d", "/usr/lib/modprobe.d", "/lib/modprobe.d")
+# modprobe(8), dracut.cmdline(7) and the kernel's own admin-guide/kernel-parameters.
+_FORBIDDING = ("modprobe.blacklist", "rd.driver.blacklist", "module_blacklist")
+_NOTHING = pattern(r"\S*/?(?:false|true)$")
+
+# The modules that decide over GPU computing; the names with * are their beginnings.
+MATTER = pattern(
+    r"nvidia\w*|nouveau|nova\w*|nvgpu|vfio_pci|vfio_pci_core|pci_stub|amdgpu|amdkcl|radeon|i915|xe|bbswitch|acpi_call"
+    r"|dxgkrnl|mlx5_\w+|ib_\w+|gdrdrv|i2c_nvidia_gpu|snd_hda_intel|vgpu_vfio_mdev|xen_pciback"
+)
+
+
+class ModprobeConf(NamedTuple):
+    """Forbidden modules, and options by "module.parameter"; dashes in modules' names are underscores."""
+
+    blacklists: tuple[str, ...]
+    options: dict[str, str]
+
+
+def probe(machine: Machine, command_line: str) -> ModprobeConf:
+    """Read modprobe's configuration and the kernel command line, as far as it is about GPUs.
+
+    A module whose `install` command is /bin/false or /bin/true counts as forbidden.
+    """
+    blacklists: dict[str, None] = {}
+    options: dict[str, str] = {}
+    for line in _lines(machine):
+        words = line.split()
+        if len(words) >= 2 and MATTER.fullmatch(module := _name(words[1])):
+            _read(words[0], module, words[2:], blacklists, options)
+    for word in command_line.split():
+        name, equals, value = word.partition("=")
+        if name in _FORBIDDING:
+            blacklists.update((_name(m), None) for m in value.split(",") if MATTER.fullmatch(_name(m)))
+        elif equals and "." in name and MATTER.fullmatch(_name(name.split(".")[0])):
+            module, _, parameter = name.partition(".")
+            options[f"{_name(module)}.{parameter}"] = value
+    return ModprobeConf(tuple(blacklists), options)
+
+
+def _read(word: str, module: str, rest: list[str], blacklists: dict[str, None], options: dict[str, str]) -> None:
+    off = (word == "install" and rest and _NOTHING.fullmatch(rest[0])) or (word == "alias" and rest == ["off"])
+    if word == "blacklist" or off:
+        blacklists[module] = None
+    elif word == "options":
+        for name, _equals, value in (option.partition("=") for option in rest):
+            options[f"{module}.{name}"] = value.strip('"')
+
+
+def _lines(machine: Machine) -> list[str]:
+    files: dict[str, str] = {}
+    for folder in _FOLDERS:
+        for name in machine.names(folder):
+            if name.endswith(".conf"):
+                files.setdefault(name, f"{folder}/{name}")
+    text = "\n".join(_text(machine, files[name]) for name in sorted(files)).replace("\\\n", " ")
+    return [line for line in map(str.strip, text.splitlines()) if line and line[0] != "#"]
+
+
+def _text(machine: Machine, path: str) -> str:
+    try:
+        return machine.text(path, 1 << 20)
+    except OSError:
+        return ""
+
+
+def _name(module: str) -> str:
+    return module.replace("-", "_")

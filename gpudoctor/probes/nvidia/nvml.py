@@ -1,0 +1,122 @@
+"""Asks NVML in a child process: whether it starts, the driver's versions, and how each GPU does."""
+
+import os
+from typing import Any
+
+import msgspec
+
+from gpudoctor import workers
+from gpudoctor.facts import DriverLibrary, Gpu, Host, Nvml
+from gpudoctor.facts.text_types import Gpus, Release, Whole
+from gpudoctor.machine import Machine
+from gpudoctor.maybe import Maybe, Unknown
+from gpudoctor.probes.staged_child import StagedOutput, ask, patience
+
+SCRIPT = "nvml.py"
+TEXT, NUMBER, RELEASE = str | None | Unknown, Whole | None | Unknown, Release | None | Unknown
+COUNT = Gpus | None | Unknown
+FLAG = bool | None | Unknown
+# Where nvidia-smi lies beside PATH: WSL, ordinary, GKE, the GPU operator, COS, NixOS.
+SMI_FOLDERS = (
+    "/usr/lib/wsl/lib",
+    "/usr/bin",
+    "/usr/local/bin",
+    "/opt/bin",
+    "/usr/local/nvidia/bin",
+    "/run/nvidia/driver/usr/bin",
+    "/home/kubernetes/bin/nvidia/bin",
+    "/run/current-system/sw/bin",
+)
+
+
+def probe(
+    machine: Machine, libraries: Maybe[tuple[DriverLibrary, ...]], host: Host, seconds: float | None = None
+) -> tuple[Nvml, Maybe[tuple[Gpu, ...]]]:
+    """Ask NVML about the driver and every GPU.
+
+    NVML wakes a laptop's GPU that the kernel has put to sleep (runtime_status "suspended"). That is once a run,
+    harmless, and the only way to learn how the GPU does; sysfs is read before by the probe of PCI.
+
+    Args:
+        machine: the machine; nothing is asked where it is not the running one.
+        libraries: what `nvidia_libraries.probe` found; where there is no libnvidia-ml, no child is started.
+        host: WSL has no PCI devices in sysfs.
+        seconds: after which it counts as hung; by default 8 and 2 more for each GPU after the first.
+
+    Returns:
+        What NVML said, and the GPUs: Unknown where NVML could not be asked. Whether there is an NVIDIA GPU at
+        all is then for the PCI bus to say.
+    """
+    smi = machine.which("nvidia-smi")
+    elsewhere = machine.which("nvidia-smi", SMI_FOLDERS) if smi is None else None
+    nvml, found = _asked(machine, libraries, host, seconds)
+    return msgspec.structs.replace(nvml, libraries=libraries, smi=smi, smi_elsewhere=elsewhere), found
+
+
+def _asked(
+    machine: Machine, libraries: Maybe[tuple[DriverLibrary, ...]], host: Host, seconds: float | None
+) -> tuple[Nvml, Maybe[tuple[Gpu, ...]]]:
+    if not machine.here:
+        why = Unknown("libraries are not asked under another root")
+        return Nvml(loaded=why, code=why, text=why, driver_version=why, cuda_version=why, count=why), why
+    if libraries == ():
+        return _without_library("there is no libnvidia-ml.so.1")
+    limit = patience(machine) if seconds is None else seconds
+    ours = workers.script()
+    told = ask(machine, SCRIPT, [pynvml_folder(), ours], row="gpu", seconds=limit)
+    if "not_loaded" in told.said:
+        return _without_library(str(told.said["not_loaded"]))
+    return _nvml(told), _gpus(machine, told, host)
+
+
+def pynvml_folder() -> str:
+    """The folder or zip from which `import pynvml` would come, found without importing it; empty: none."""
+    from importlib.util import find_spec
+
+    spec = find_spec("pynvml")
+    if spec is None or spec.origin is None:
+        return ""
+    folder = os.path.dirname(spec.origin)
+    return os.path.dirname(folder) if spec.submodule_search_locations else folder
+
+
+def _without_library(text: str) -> tuple[Nvml, Maybe[tuple[Gpu, ...]]]:
+    nvml = Nvml(loaded=None, code=None, text=text, driver_version=None, cuda_version=None, count=None)
+    return nvml, Unknown(text)
+
+
+def _nvml(told: StagedOutput) -> Nvml:
+    code = told.said.get("code")
+    why = f"nvmlInit failed with {code}: {told.said.get('text')}" if isinstance(code, int) and code else told.why
+    why = str(told.said.get("no_module", why))
+    return Nvml(
+        loaded=_read(told, "loaded", TEXT, why),
+        code=_read(told, "code", NUMBER, why),
+        text=_read(told, "text", TEXT, why),
+        driver_version=_read(told, "driver_version", TEXT, why),
+        cuda_version=_read(told, "cuda_version", RELEASE, why),
+        count=_read(told, "count", COUNT, why),
+        confidential=_read(told, "confidential", FLAG, why),
+        accepts_work=_read(told, "accepts_work", FLAG, why),
+        hung=told.hung,
+        died=told.died,
+    )
+
+
+def _gpus(machine: Machine, told: StagedOutput, host: Host) -> Maybe[tuple[Gpu, ...]]:
+    count = _nvml(told).count
+    if isinstance(count, Unknown):
+        return count
+    from gpudoctor.probes.nvidia.nvml_gpus import gpus  # only where NVML has answered
+
+    return gpus(machine, told, count or 0, isinstance(host.wsl, int))
+
+
+def _read(told: StagedOutput, name: str, kind: Any, why: str) -> Any:
+    """One fact as its type wants it; Unknown with the reason where the child did not get so far."""
+    if name not in told.said:
+        return Unknown(why)
+    try:
+        return msgspec.convert(told.said[name], kind)
+    except msgspec.ValidationError as error:
+        return Unknown(f"the child told nonsense: {error}")

@@ -1,0 +1,150 @@
+"""The daemons beside NVIDIA's driver, the vGPU licence, and the switches that turn a laptop's GPU off."""
+
+import re
+from typing import NamedTuple
+
+from gpudoctor.facts import Host, PciDevice
+from gpudoctor.knowledge.pci_ids import is_nvswitch, needs_fabric
+from gpudoctor.lazy_regex import pattern
+from gpudoctor.machine import Machine
+from gpudoctor.maybe import Maybe, Unknown, known_or
+
+_UNITS = ("/etc/systemd/system", "/run/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system")
+_STATES = {"active", "reloading", "inactive", "failed", "activating", "deactivating", "maintenance"}
+_GRIDD_CONF = "/etc/nvidia/gridd.conf"
+# "GRID T4-8C", "NVIDIA A40-8Q": the profile's framebuffer and its series (docs.nvidia.com/vgpu, "Virtual GPU Types").
+_VGPU_NAME = pattern(r"GRID .*|(?:NVIDIA )?.*-\d+(?:-\d+)?(?:[ABCQ]|ME)\w*")
+_SMI_SECONDS = 10.0
+_NVLSM = ("/opt/nvidia/nvlsm/sbin", "/usr/sbin", "/usr/bin")
+HOSTS = Unknown("the host's: not visible from the container")
+_NO_SWITCH = Unknown("not asked: no NVSwitch and no SXM board")
+
+
+class Services(NamedTuple):
+    """What `NvidiaKernel` says of them, under the same names."""
+
+    fabric_manager: Maybe[str | None]
+    fabric_manager_version: Maybe[str | None]
+    subnet_manager: Maybe[str | None]
+    imex: Maybe[str | None]
+    persistence_daemon: Maybe[str | None]
+    gridd: Maybe[str | None]
+    licence: Maybe[str | None]
+    bbswitch: Maybe[str | None]
+    prime: Maybe[str | None]
+
+
+def probe(machine: Machine, host: Host, cards: tuple[PciDevice, ...]) -> Services:
+    """Ask about those that this machine's cards need; a container sees none of the host's daemons."""
+    inside = known_or(host.container, None) is not None
+    fabric = any(c.role == "switch" or is_nvswitch(c.device) or needs_fabric(c.device) for c in cards)
+    virtual = is_vgpu(machine, host)
+    return Services(
+        fabric_manager=HOSTS if inside else _fabric(machine) if fabric else _NO_SWITCH,
+        fabric_manager_version=HOSTS if inside else _fabric_version(machine) if fabric else _NO_SWITCH,
+        subnet_manager=HOSTS if inside else _subnet_manager(machine, cards),
+        imex=HOSTS if inside else _imex(machine, host),
+        persistence_daemon=HOSTS if inside else _persistence(machine),
+        gridd=HOSTS if inside else _unit(machine, "nvidia-gridd", "nvidia-gridd") if virtual else None,
+        licence=_licence(machine) if virtual else None,
+        bbswitch=_bbswitch(machine),
+        prime=HOSTS if inside else _prime(machine, host),
+    )
+
+
+def is_vgpu(machine: Machine, host: Host) -> bool:
+    """Say whether this is a virtual machine with a virtual GPU (NVIDIA vGPU), which needs a licence."""
+    if known_or(host.virtual, None) is None or known_or(host.wsl, None) is not None:
+        return False
+    return machine.exists(_GRIDD_CONF) or any(map(_VGPU_NAME.fullmatch, _models(machine)))
+
+
+def _models(machine: Machine) -> list[str]:
+    folder = "/proc/driver/nvidia/gpus"
+    texts = (machine.line(f"{folder}/{gpu}/information") or "" for gpu in machine.names(folder))
+    return [m[1].strip() for text in texts if (m := re.search(r"^Model:(.*)", text, re.MULTILINE))]
+
+
+def _unit(machine: Machine, unit: str, program: str) -> Maybe[str | None]:
+    """Return systemd's word for a service; None where neither its unit nor its program is installed."""
+    ended = machine.run(["systemctl", "is-active", unit])
+    state = ended.out.strip()
+    if state == "inactive" and not _installed(machine, unit, program):
+        return None
+    if state in _STATES:
+        return state
+    if ended.missing and not _installed(machine, unit, program):
+        return None
+    return Unknown(f"systemctl is-active {unit}: {ended.err.strip() or ended.missing or state or 'no answer'}")
+
+
+def _installed(machine: Machine, unit: str, program: str) -> bool:
+    here = machine.which(program, ("/usr/bin", "/usr/sbin")) is not None
+    return here or any(machine.exists(f"{folder}/{unit}.service") for folder in _UNITS)
+
+
+def _fabric(machine: Machine) -> Maybe[str | None]:
+    return _unit(machine, "nvidia-fabricmanager", "nv-fabricmanager")
+
+
+def _fabric_version(machine: Machine) -> Maybe[str | None]:
+    program = machine.which("nv-fabricmanager", ("/usr/bin",))
+    if program is None:
+        return None
+    ended = machine.run([program, "--version"])
+    found = re.search(r"\d{3}\.\d+(?:\.\d+)*", ended.out + ended.err)
+    return found[0] if found else Unknown(f"nv-fabricmanager --version: {ended.err.strip() or 'names no version'}")
+
+
+def _subnet_manager(machine: Machine, cards: tuple[PciDevice, ...]) -> Maybe[str | None]:
+    if not any(needs_fabric(c.device) and c.generation == "Blackwell" for c in cards):
+        return _NO_SWITCH
+    return machine.which("nvlsm", _NVLSM)
+
+
+def _imex(machine: Machine, host: Host) -> Maybe[str | None]:
+    """Multi-node NVLink is of Grace superchips; nothing is run where the service is not installed."""
+    if known_or(host.platform, "") != "grace" or not _installed(machine, "nvidia-imex", "nvidia-imex"):
+        return None
+    return _unit(machine, "nvidia-imex", "nvidia-imex")
+
+
+def _persistence(machine: Machine) -> str | None:
+    """The daemon holds a socket as long as it runs (docs.nvidia.com/deploy/driver-persistence)."""
+    if machine.exists("/run/nvidia-persistenced/socket"):
+        return "active"
+    return "inactive" if _installed(machine, "nvidia-persistenced", "nvidia-persistenced") else None
+
+
+def _licence(machine: Machine) -> Maybe[str | None]:
+    """nvidia-smi -q takes seconds, but nothing else tells whether a virtual GPU is throttled for want of a licence."""
+    ended = machine.run(["nvidia-smi", "-q"], seconds=_SMI_SECONDS)
+    found = re.findall(r"License Status\s*:\s*(.*\S)", ended.out)
+    states = [str(state) for state in found if state != "N/A"]
+    if states:
+        return next((state for state in states if not state.startswith("Licensed")), states[0])
+    if ended.ok:
+        return None
+    why = ended.missing or ended.err.strip() or ended.out.strip() or "no answer in time"
+    return Unknown(f"nvidia-smi -q: {why.splitlines()[0]}")
+
+
+def _bbswitch(machine: Machine) -> Maybe[str | None]:
+    path = "/proc/acpi/bbswitch"
+    if not machine.exists(path):
+        return None
+    words = (machine.line(path) or "").split()
+    return words[-1] if words else Unknown(f"{path} is empty or cannot be read")
+
+
+def _prime(machine: Machine, host: Host) -> Maybe[str | None]:
+    if known_or(host.platform, "laptop") not in ("laptop", "vm"):
+        return None
+    program = machine.which("prime-select", ("/usr/bin",))
+    if program is None:
+        return None
+    ended = machine.run([program, "query"])
+    choice = ended.out.strip()
+    if ended.ok and choice and "\n" not in choice:
+        return choice
+    return Unknown(f"prime-select query: {ended.err.strip() or ended.missing or choice or 'no answer'}")

@@ -1,0 +1,153 @@
+"""CUDA toolkits and the host compiler as build tools find them."""
+
+import os
+import re
+from collections.abc import Iterator
+
+from gpudoctor.facts import CudaHome, Host, Nvcc, Toolkits
+from gpudoctor.machine import Machine
+from gpudoctor.maybe import Maybe, Unknown
+from gpudoctor.parsers.compilers import compiler
+from gpudoctor.parsers.nvidia_version import nvcc_release
+from gpudoctor.probes.nvidia import cuda_libraries
+
+# Where NVIDIA's installers, Arch and Debian's nvidia-cuda-toolkit put nvcc.
+_LOCAL = "/usr/local"
+_ELSEWHERE = ("/opt/cuda/bin", "/usr/lib/nvidia-cuda-toolkit/bin")
+_COMPILERS = ("cc", "gcc", "clang", "c++", "g++", "clang++")
+_NVCC_SECONDS = 5.0
+_UNWANTED = Unknown("not asked: there is no GPU to build for")
+
+Versions = dict[str, Maybe[str | None]]
+
+
+def probe(machine: Machine, host: Host, wanted: bool) -> Toolkits:  # noqa: ARG001 (all probes take the host)
+    """Look for toolkits, their libraries and a compiler.
+
+    Args:
+        machine: the machine.
+        host: what it is.
+        wanted: whether there is a GPU; the compiler and nvcc are run only then.
+    """
+    installed = _installed(machine)
+    nvccs = _nvccs(machine, installed, wanted)
+    versions: Versions = {nvcc.real: nvcc.version for nvcc in nvccs}
+    cxx = next((path for name in _COMPILERS if (path := machine.which(name))), None)
+    return Toolkits(
+        nvccs=nvccs,
+        home=_home(machine, versions),
+        installed=tuple((folder, _version_file(machine, folder) or _named(folder)) for folder in installed),
+        libraries=cuda_libraries.probe(machine),
+        cxx=cxx,
+        cxx_version=_cxx_version(machine, cxx) if wanted else _UNWANTED if cxx else None,
+    )
+
+
+def _installed(machine: Machine) -> tuple[str, ...]:
+    """Return the toolkits' folders under /usr/local and /opt/cuda, links resolved, each once."""
+    names = (name for name in machine.names(_LOCAL) if re.fullmatch(r"cuda(?:-\d+(?:\.\d+)*)?", name))
+    folders = [machine.real(f"{_LOCAL}/{name}") for name in names] + ["/opt/cuda"]
+    return tuple(dict.fromkeys(f for f in folders if _is_toolkit(machine, f)))
+
+
+def _is_toolkit(machine: Machine, folder: str) -> bool:
+    return any(
+        machine.exists(f"{folder}/{part}") for part in ("bin", "version.json", "version.txt", "lib64", "include")
+    )
+
+
+def _nvccs(machine: Machine, installed: tuple[str, ...], wanted: bool) -> tuple[Nvcc, ...]:
+    """Return every nvcc once: the one on PATH first, as a shell would find it."""
+    found: dict[str, Nvcc] = {}
+    for folder, on_path in _folders(machine, installed):
+        path = f"{folder.rstrip('/')}/nvcc"
+        status = machine.status(path)
+        if status is None or status.is_dir:
+            continue
+        real = machine.real(path)
+        if real not in found:
+            version = _nvcc_version(machine, path, real, wanted)
+            found[real] = Nvcc(path=path, real=real, version=version, on_path=on_path)
+    return tuple(found.values())
+
+
+def _folders(machine: Machine, installed: tuple[str, ...]) -> Iterator[tuple[str, bool]]:
+    for folder in machine.env.get("PATH", "").split(":"):
+        if folder.startswith("/"):
+            yield folder, True
+    for name in ("CUDA_HOME", "CUDA_PATH"):
+        if machine.env.get(name, "").startswith("/"):
+            yield f"{machine.env[name].rstrip('/')}/bin", False
+    for folder in installed:
+        yield f"{folder}/bin", False
+    for folder in _ELSEWHERE:
+        yield folder, False
+
+
+def _nvcc_version(machine: Machine, path: str, real: str, wanted: bool) -> Maybe[str | None]:
+    """The file version.json beside it saves running nvcc; distributions' own packages lack it."""
+    for beside in dict.fromkeys((real, path)):
+        version = _version_file(machine, os.path.dirname(os.path.dirname(beside)))
+        if version:
+            return version
+    if not wanted:
+        return _UNWANTED
+    ended = machine.run([path, "--version"], seconds=_NVCC_SECONDS)
+    why = ended.missing or ended.err.strip() or "names no release"
+    return nvcc_release(ended.out) or Unknown(f"{path} --version: {why}")
+
+
+def _version_file(machine: Machine, folder: str) -> str | None:
+    """Return "12.4" from version.json (since CUDA 11.1) or version.txt (before)."""
+    text = machine.line(f"{folder}/version.json")
+    if text:
+        found = re.search(r'"cuda"\s*:\s*\{[^}]*"version"\s*:\s*"(\d+\.\d+)', text)
+    else:
+        found = re.search(r"CUDA Version (\d+\.\d+)", machine.line(f"{folder}/version.txt") or "")
+    return found[1] if found else None
+
+
+def _named(folder: str) -> str:
+    found = re.search(r"cuda-(\d+(?:\.\d+)?)$", folder)
+    return found[1] if found else ""
+
+
+def _home(machine: Machine, versions: Versions) -> CudaHome:
+    """Follow torch.utils.cpp_extension._find_cuda_home (pytorch/pytorch, releases 2.0 to 2.10).
+
+    An empty CUDA_PATH counts there as the answer "nothing", and so it does here.
+    """
+    path, why = _home_path(machine)
+    if not path:
+        return CudaHome(why=why, exists=False, nvcc=None, headers=False)
+    nvcc = f"{path.rstrip('/')}/bin/nvcc"
+    return CudaHome(
+        path=path,
+        why=why,
+        exists=machine.exists(path),
+        nvcc=versions.get(machine.real(nvcc), Unknown(f"{nvcc} was not asked")) if machine.exists(nvcc) else None,
+        headers=machine.exists(f"{path.rstrip('/')}/include/cuda_runtime.h"),
+    )
+
+
+def _home_path(machine: Machine) -> tuple[str | None, str]:
+    for name in ("CUDA_HOME", "CUDA_PATH"):
+        if machine.env.get(name):
+            return machine.env[name], name
+    if "CUDA_PATH" in machine.env:
+        return None, "CUDA_PATH"
+    nvcc = machine.which("nvcc")
+    if nvcc:
+        return os.path.dirname(os.path.dirname(nvcc)), "nvcc on PATH"
+    default = f"{_LOCAL}/cuda"
+    return (default, default) if machine.exists(default) else (None, "")
+
+
+def _cxx_version(machine: Machine, cxx: str | None) -> Maybe[str | None]:
+    if cxx is None:
+        return None
+    ended = machine.run([cxx, "--version"])
+    found = compiler(ended.out)
+    if found:
+        return f"{found.name} {found.version}"
+    return Unknown(f"{cxx} --version: {ended.err.strip() or ended.missing or ended.out.strip()[:100] or 'no answer'}")

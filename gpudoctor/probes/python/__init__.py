@@ -1,0 +1,208 @@
+"""Looks at a Python environment from outside: which interpreter, what is installed in it, and what quarrels there."""
+
+from collections.abc import Callable, Sequence
+
+from msgspec.structs import fields
+
+from gpudoctor.facts.python import Extension, NotRun, Package, Python, Shadow
+from gpudoctor.knowledge.wanted import is_extension, matters, modules
+from gpudoctor.machine import Machine
+from gpudoctor.maybe import Maybe, Unknown
+from gpudoctor.parsers.metadata import read_head
+from gpudoctor.probes.python import (
+    conflicts,
+    duplicates,
+    elsewhere,
+    interpreter,
+    keras,
+    leftovers,
+    manager,
+    project_env,
+    requirements,
+)
+from gpudoctor.probes.python import packages as python_packages
+from gpudoctor.probes.python.choice import ON_PATH, OURS, InterpreterError, choose
+from gpudoctor.probes.python.interpreter import Said, is_whole
+from gpudoctor.probes.python.packages import DirectoryNames, FoundDistribution, PathEntry, text_of
+
+__all__ = ["InterpreterError", "choose", "probe"]
+
+# A package's folder, a script, bytecode, and an extension module that was built in place.
+_SUFFIXES = ("", ".py", ".pyc", ".so", ".abi3.so")
+
+
+def probe(machine: Machine, path: str, why: str = "", quick: bool = False) -> Python:
+    """All of one interpreter's facts except its frameworks.
+
+    Args:
+        machine: where it lies.
+        path: the interpreter.
+        why: what chose it, for people.
+        quick: leave out what reads symbols of large libraries.
+    """
+    said = interpreter.ask(machine, path)
+    if isinstance(said, str):
+        return _silent(path, why, machine.real(path), said)
+    if "/shims/" in path and said.executable:
+        path = said.executable  # pyenv's shim answers differently in every folder
+    names, folders = DirectoryNames(machine), _folders(machine, said)
+    found, stale = duplicates.sorted_out(machine, python_packages.find(machine, folders, names))
+    packages = tuple(each.package for each in found)
+    backend, backend_by = keras.probe(machine, packages)
+    return Python(
+        path=path,
+        why=why,
+        real=machine.real(said.executable or path),
+        **_interpreter(machine, said),  # type: ignore[arg-type]
+        **_environment(machine, said, packages),  # type: ignore[arg-type]
+        packages=packages,
+        shadows=(
+            *conflicts.shadows(machine, [*_here(machine, folders, modules(), _SUFFIXES), *folders], packages, names),
+            *_hidden_standard(machine, said, folders, names),
+        ),
+        remnants=(*leftovers.remnants(machine, folders, found, names), *stale),
+        overlaps=conflicts.overlaps(found),
+        unmet=requirements.unmet(packages, _markers(said), _requires(machine, found)),
+        extensions=_extensions(machine, said.prefix, found, names, quick),
+        keras_backend=backend,
+        keras_backend_by=backend_by,
+        not_run=_not_run(machine) if why in (ON_PATH, OURS) else None,
+    )
+
+
+def _not_run(machine: Machine) -> NotRun | None:
+    """The environment of the working directory, where somebody else owns it."""
+    found = project_env.find(machine)
+    if found is None or found.stranger is None:
+        return None
+    inside = elsewhere.frameworks_in(machine, found.prefix)
+    return NotRun(path=found.prefix, owner=found.stranger, frameworks=inside)
+
+
+def _requires(machine: Machine, found: Sequence[FoundDistribution]) -> Callable[[Package], tuple[str, ...]]:
+    """What gives a distribution's requirements: those of most are read only where somebody requires them."""
+    places = {id(each.package): each.place for each in found}
+
+    def requires(package: Package) -> tuple[str, ...]:
+        if matters(package.name):
+            return package.requires
+        return read_head(text_of(machine, f"{places[id(package)]}/METADATA")).requires
+
+    return requires
+
+
+def _extensions(
+    machine: Machine, prefix: str, found: Sequence[FoundDistribution], names: DirectoryNames, quick: bool
+) -> Maybe[tuple[Extension, ...]]:
+    installed = {each.package.name for each in found}
+    if "torch" not in installed or not any(is_extension(name) for name in installed):
+        return ()
+    if quick:
+        return Unknown("symbols of extensions were not read (--quick)")
+    from gpudoctor.probes.python import extensions  # it reads symbol tables, which a quick run does not
+
+    return extensions.probe(machine, prefix, found, names)
+
+
+def _silent(path: str, why: str, real: str, error: str) -> Python:
+    unknown = {field.name: Unknown(error) for field in fields(Python) if isinstance(field.default, Unknown)}
+    return Python(**{**unknown, "path": path, "why": why, "real": real, "error": error})  # type: ignore[arg-type]
+
+
+def _interpreter(machine: Machine, said: Said) -> dict[str, object]:
+    header = f"{said.include}/Python.h"
+    library = next((part for part in said.libraries if part), None)
+    marked = library is not None and machine.exists(f"{library}/EXTERNALLY-MANAGED")
+    return {
+        "version": said.version,
+        "implementation": said.implementation,
+        "bits": said.bits,
+        "architecture": said.system[3] if len(said.system) > 3 else Unknown("it does not say"),
+        "prefix": said.prefix,
+        "base_prefix": said.base_prefix,
+        "externally_managed": marked and said.prefix == said.base_prefix,
+        "sys_path": said.sys_path,
+        "user_site": said.user_site,
+        "site_packages": _site_packages(said),
+        "headers": machine.exists(header) if said.include else Unknown("sysconfig names no folder for headers"),
+        "startup": Unknown("it is the interpreter that runs gpudoctor") if said.startup is None else said.startup,
+    }
+
+
+def _site_packages(said: Said) -> str | Unknown:
+    """Where pip puts packages; Debian's old sysconfig names a folder that is not on sys.path."""
+    places = [place for place in (said.purelib, *said.sites) if place]
+    on_path = [place for place in places if place in said.sys_path]
+    return next(iter(on_path or places), Unknown("neither sysconfig nor site names one"))
+
+
+def _environment(machine: Machine, said: Said, packages: Sequence[Package]) -> dict[str, object]:
+    kind = manager.kind(machine, said.prefix)
+    found = manager.project(machine, said.prefix) if kind in ("venv", "conda") else None
+    folder, lock = found or (None, None)
+    return {
+        "kind": kind,
+        "manager": manager.manager(machine, said.prefix, kind, lock, packages),
+        "project": folder,
+        "conda": manager.conda(machine, said.prefix),
+        "own_pip": elsewhere.own_pip(machine, said.prefix) if kind == "venv" else None,
+    }
+
+
+def _folders(machine: Machine, said: Said) -> list[PathEntry]:
+    """The folders of sys.path less the standard library's, which hold no packages of ours."""
+    library = {part for part in said.libraries if part}
+    library |= {f"{part}/lib-dynload" for part in library}
+    path = [entry for entry in said.sys_path if is_whole(entry) and entry not in library]
+    sites = [site for site in (said.purelib, *said.sites) if site]
+    return python_packages.entries(machine, path, machine.env.get("PYTHONPATH", ""), said.user_site, sites)
+
+
+def _here(
+    machine: Machine, folders: list[PathEntry], wanted: Sequence[str], suffixes: Sequence[str]
+) -> list[PathEntry]:
+    """The shell's folder, where `python -c` and `python -m` look first unless PYTHONSAFEPATH is set."""
+    here = machine.env.get("PWD", "")
+    known = {machine.real(entry.path) for entry in folders}
+    if not is_whole(here) or machine.env.get("PYTHONSAFEPATH") or machine.real(here) in known:
+        return []
+    # It may hold any number of files: only the names that would hide something are looked up.
+    names = (f"{module}{suffix}" for module in wanted for suffix in suffixes)
+    there = frozenset(name for name in names if machine.exists(f"{here}/{name}"))
+    return [PathEntry(here, there, "working directory")]
+
+
+def _hidden_standard(
+    machine: Machine, said: Said, folders: list[PathEntry], names: DirectoryNames
+) -> tuple[Shadow, ...]:
+    """What hides the standard library; in the folder of a package nobody starts a program."""
+    library = next((part for part in said.libraries if part), "")
+    here = machine.env.get("PWD", "")
+    first = []
+    if is_whole(here) and not machine.exists(f"{here}/__init__.py") and not _is_below(machine, here, library):
+        first = _here(machine, folders, said.standard, ("", ".py"))
+    first += [entry for entry in folders if entry.because == "PYTHONPATH"]
+    return conflicts.hidden_standard(machine, first, said.standard, library, names)
+
+
+def _is_below(machine: Machine, path: str, folder: str) -> bool:
+    return bool(folder) and f"{machine.real(path)}/".startswith(f"{machine.real(folder)}/")
+
+
+def _markers(said: Said) -> dict[str, str]:
+    """The environment markers, https://packaging.python.org/en/latest/specifications/dependency-specifiers/."""
+    system, release, version, machine = said.system
+    implementation = {"cpython": "CPython", "pypy": "PyPy", "graalpy": "GraalVM"}
+    return {
+        "implementation_name": said.implementation,
+        "implementation_version": said.implementation_version,
+        "os_name": "nt" if system == "Windows" else "posix",
+        "platform_machine": machine,
+        "platform_python_implementation": implementation.get(said.implementation, said.implementation),
+        "platform_release": release,
+        "platform_system": system,
+        "platform_version": version,
+        "python_full_version": said.full_version.rstrip("+"),
+        "python_version": ".".join(said.version.split(".")[:2]),
+        "sys_platform": "win32" if system == "Windows" else system.lower(),
+    }

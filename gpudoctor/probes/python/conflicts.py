@@ -1,0 +1,108 @@
+"""What quarrels in an environment: modules offered twice, files with two owners."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from gpudoctor.facts.python import FileOverlap, Package, Shadow
+from gpudoctor.knowledge.wanted import module_of, modules
+from gpudoctor.machine import Machine
+from gpudoctor.probes.python.packages import DirectoryNames, FoundDistribution, PathEntry
+
+# More would make a report unreadable and say no more.
+_MOST_FILES = 20
+
+
+def offer(machine: Machine, entry: PathEntry, module: str, names: DirectoryNames) -> str | None:
+    """What an entry of sys.path offers for an import name, as the path finder sees it.
+
+    The folder of a package, else the file of a module: extension modules come before source, source before bytecode
+    (https://docs.python.org/3/reference/import.html#the-path-based-finder). Namespace packages are no offer.
+    """
+    if module in entry.names and _is_package(names.of(f"{entry.path}/{module}")):
+        return f"{entry.path}/{module}"
+    files = [name for name in entry.names if name.startswith(f"{module}.") and _is_module(name[len(module) :])]
+    best = min(files, key=lambda name: (not name.endswith(".so"), not name.endswith(".py")), default=None)
+    path = f"{entry.path}/{best}" if best else None
+    status = machine.status(path) if path else None
+    return path if status is not None and not status.is_dir else None
+
+
+def _is_package(names: Iterable[str]) -> bool:
+    return any(name.startswith("__init__.") and _is_module(name[len("__init__") :]) for name in names)
+
+
+def _is_module(suffix: str) -> bool:
+    plain = suffix in (".py", ".pyc", ".so", ".abi3.so")
+    return plain or (suffix.endswith(".so") and suffix.startswith((".cpython-", ".pypy", ".graalpy")))
+
+
+def shadows(
+    machine: Machine, folders: Sequence[PathEntry], packages: Sequence[Package], names: DirectoryNames
+) -> tuple[Shadow, ...]:
+    """The import names that sys.path offers more than once; two copies behind one link are one."""
+    return tuple(shadow for module in modules() for shadow in _shadow(machine, folders, packages, names, module))
+
+
+def _shadow(
+    machine: Machine, folders: Sequence[PathEntry], packages: Sequence[Package], names: DirectoryNames, module: str
+) -> Iterator[Shadow]:
+    offers: dict[str, tuple[PathEntry, str]] = {}
+    for entry in folders:
+        path = offer(machine, entry, module, names)
+        if path:
+            offers.setdefault(machine.real(path), (entry, path))
+    if len(offers) > 1:
+        (entry, wins), *others = offers.values()
+        version = next((p.version for p in packages if p.folder == entry.path and module_of(p.name) == module), None)
+        loses = tuple(path for _, path in others)
+        yield Shadow(module=module, wins=wins, loses=loses, version=version, because=entry.because)
+
+
+def hidden_standard(
+    machine: Machine, folders: Sequence[PathEntry], standard: Sequence[str], library: str, names: DirectoryNames
+) -> tuple[Shadow, ...]:
+    """The modules of the standard library that files of somebody's hide.
+
+    Args:
+        machine: where they lie.
+        folders: what stands before the standard library on sys.path: PYTHONPATH and the working directory.
+        standard: the names that can be hidden.
+        library: the folder of the standard library.
+        names: what lies in folders.
+    """
+    found = []
+    for entry in folders:
+        tops = {name.partition(".")[0] for name in entry.names}
+        for module in (name for name in standard if name in tops):
+            if path := offer(machine, entry, module, names):
+                places = (f"{library}/{module}{suffix}" for suffix in ("", ".py"))
+                own = next((place for place in places if machine.exists(place)), library)
+                shadow = Shadow(module=module, wins=path, loses=(own,), because=entry.because, standard=True)
+                found.append(shadow)
+    return tuple(found)
+
+
+def overlaps(found: Sequence[FoundDistribution]) -> tuple[FileOverlap, ...]:
+    """Files that distributions of different names claim in one folder, by the owners that share them."""
+    owners: dict[tuple[str, str], set[str]] = {}
+    for each in found:
+        for claim in each.claims:
+            owners.setdefault((each.package.folder, claim), set()).add(each.package.name)
+    shared: dict[tuple[str, ...], list[str]] = {}
+    for (_, path), names in owners.items():
+        if len(names) > 1:
+            shared.setdefault(tuple(sorted(names)), []).append(path)
+    shared = shared | {names: [f"{module}/"] for names, module in _families(found) if names not in shared}
+    return tuple(FileOverlap(packages=names, files=tuple(files[:_MOST_FILES])) for names, files in shared.items())
+
+
+def _families(found: Sequence[FoundDistribution]) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Distributions of one import name in one folder, where one has no RECORD that could tell."""
+    together: dict[tuple[str, str], list[Package]] = {}
+    for each in found:
+        module = module_of(each.package.name)
+        if module:
+            together.setdefault((each.package.folder, module), []).append(each.package)
+    for (_, module), packages in together.items():
+        names = tuple(sorted({package.name for package in packages}))
+        if len(names) > 1 and any(package.files is None for package in packages):
+            yield names, module

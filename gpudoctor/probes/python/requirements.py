@@ -1,0 +1,173 @@
+"""Requirements of the packages that matter, and of what they require in turn, and those that do not hold."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+from gpudoctor.facts.python import Package, UnmetRequirement
+from gpudoctor.knowledge.wanted import matters, module_of
+from gpudoctor.lazy_regex import pattern
+from gpudoctor.parsers.metadata import normalise
+
+_NAME = pattern(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_EXTRAS = pattern(r"\s*\[([^]]*)\]")
+_MARKER = pattern(r"(\w+)\s*(==|>=|<=|!=|<|>)\s*[\"']([^\"']*)[\"']")
+_TEXTS = ("platform_system", "sys_platform", "platform_machine", "os_name", "platform_python_implementation", "extra")
+_CLAUSE = pattern(r"(==|>=|<=|!=|~=|<|>)\s*([0-9]+(?:\.[0-9]+)*)(\.\*)?$")
+_PLAIN = pattern(r"[0-9]+(?:\.[0-9]+)*(?:\+.*)?$")
+
+Requires = Callable[[Package], Sequence[str]]
+
+
+def unmet(
+    packages: Sequence[Package], markers: Mapping[str, str], requires: Requires | None = None
+) -> tuple[UnmetRequirement, ...]:
+    """The requirements that do not hold: of the packages that matter, and of all that they lead to.
+
+    Optional ones count where an installed package asks for them: "ray[serve]" makes those of ray's extra serve
+    requirements.
+
+    Args:
+        packages: those installed, in the order of sys.path: of a name the first counts.
+        markers: the environment markers of the examined interpreter.
+        requires: gives what a package requires; None: its own `requires`, which only those that matter have.
+    """
+    installed = {package.name: package for package in reversed(packages)}
+    read = requires or (lambda package: package.requires)
+    extras: dict[str, set[str]] = {name: {""} for name in installed if matters(name)}
+    found: dict[tuple[str, str], UnmetRequirement] = {}
+    todo = [(installed[name], "") for name in extras]
+    while todo:
+        package, extra = todo.pop()
+        here = {**markers, "extra": extra}
+        for requirement in read(package):
+            name, asked = _wanted(requirement)
+            if not name or (extra and not re.search(r"\bextra\b", requirement)):
+                continue
+            if name in installed and not extras.get(name, set()) >= asked and _concerns(requirement, here):
+                todo += [(installed[name], one) for one in asked - extras.setdefault(name, set())]
+                extras[name] |= asked
+            if broken := _broken(package, requirement, name, installed, here):
+                found[package.name, broken.requires] = broken
+    return tuple(sorted(found.values(), key=lambda each: (each.package, each.requires)))
+
+
+def _wanted(requirement: str) -> tuple[str, set[str]]:
+    """The name of what is required, and the extras asked of it; "" stands for the package without any."""
+    name = _NAME.match(requirement)
+    extras = _EXTRAS.match(requirement, name.end()) if name else None
+    asked = {part.strip() for part in extras[1].split(",")} if extras else set[str]()
+    return normalise(name[0]) if name else "", asked | {""}
+
+
+def _concerns(requirement: str, markers: Mapping[str, str]) -> bool:
+    """Whether a requirement's marker holds here."""
+    plainly = _marker_plainly(requirement.partition(";")[2], markers)
+    return _marker_holds(requirement, markers) if plainly is None else plainly
+
+
+def _broken(
+    package: Package, requirement: str, name: str, installed: Mapping[str, Package], markers: Mapping[str, str]
+) -> UnmetRequirement | None:
+    other, rest = installed.get(name), _EXTRAS.sub("", requirement[_NAME.match(requirement).end() :], 1)  # type: ignore[union-attr]
+    if _holds_plainly(rest, other, markers):
+        return None
+    if other is None and (package.installer == "conda" or _replaced(name, installed)):
+        return None  # conda's own packages need no metadata of Python's
+    version = other.version if other else None
+    if version == "" or not (broken := _judge(requirement, version, markers)):
+        return None  # an .egg-info without a version tells nothing
+    return UnmetRequirement(package=package.name, version=package.version, requires=broken, found=version)
+
+
+def _replaced(wanted: str, installed: Mapping[str, Package]) -> bool:
+    """Whether another distribution brings the same module: onnxruntime-gpu in place of onnxruntime."""
+    module = module_of(wanted)
+    return module is not None and any(module_of(name) == module for name in installed)
+
+
+def _holds_plainly(rest: str, other: Package | None, markers: Mapping[str, str]) -> bool:
+    """Whether a requirement holds, or is for another system, beyond doubt.
+
+    packaging takes 45 ms to import; in a healthy environment plain numbers and markers decide everything.
+    """
+    specifier, _, marker = rest.partition(";")
+    if _marker_plainly(marker, markers) is False:
+        return True
+    specifier = specifier.strip().strip("()")
+    if other is None or not _PLAIN.match(other.version):
+        return False
+    clauses = [_CLAUSE.match(clause.strip()) for clause in specifier.split(",") if clause.strip()]
+    version = _numbers(other.version.partition("+")[0])
+    return all(clause is not None and _plainly(version, clause[1], clause[2], bool(clause[3])) for clause in clauses)
+
+
+def _marker_plainly(marker: str, markers: Mapping[str, str]) -> bool | None:
+    """Whether a marker holds, where that is beyond doubt without packaging; None where it is not."""
+    if " or " in marker:
+        return None
+    clauses = [part.strip() for part in marker.strip().strip("()").split(" and ") if part.strip()]
+    found = [_clause_plainly(clause, markers) for clause in clauses]
+    return False if False in found else None if None in found else True
+
+
+def _clause_plainly(clause: str, markers: Mapping[str, str]) -> bool | None:
+    match = _MARKER.fullmatch(clause.strip("() "))
+    if match is None:
+        return None
+    name, how, text = match.groups()
+    ours = markers.get(name, "")
+    if name == "python_version" and _PLAIN.match(ours) and _PLAIN.match(text):
+        return _plainly(_numbers(ours), how, text, False)
+    return (ours == text) == (how == "==") if name in _TEXTS and how in ("==", "!=") else None
+
+
+def _plainly(version: tuple[int, ...], operator: str, text: str, starred: bool) -> bool:
+    """Whether a clause of plain numbers holds; False where this cannot tell."""
+    wanted = _numbers(text)
+    if starred:
+        return operator == "==" and (*version, *[0] * len(wanted))[: len(wanted)] == wanted
+    if operator == "~=":
+        head = len(wanted) - 1
+        return head > 0 and (*version, *[0] * head)[:head] == wanted[:head] and _compare(version, wanted) >= 0
+    order = _compare(version, wanted)
+    holds = {"==": order == 0, "!=": order != 0, ">=": order >= 0, "<=": order <= 0, "<": order < 0, ">": order > 0}
+    return holds[operator]
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.split("."))
+
+
+def _compare(one: tuple[int, ...], other: tuple[int, ...]) -> int:
+    length = max(len(one), len(other))
+    left, right = ((*each, *[0] * (length - len(each))) for each in (one, other))
+    return (left > right) - (left < right)
+
+
+def _marker_holds(requirement: str, markers: Mapping[str, str]) -> bool:
+    """Whether packaging says that a requirement is for this system, Python and extra."""
+    from packaging.markers import UndefinedEnvironmentName
+    from packaging.requirements import InvalidRequirement, Requirement
+
+    try:
+        marker = Requirement(requirement).marker
+        return marker is None or marker.evaluate({"extra": "", **markers})
+    except (InvalidRequirement, UndefinedEnvironmentName):
+        return False
+
+
+def _judge(requirement: str, version: str | None, markers: Mapping[str, str]) -> str | None:
+    """The requirement without its marker where packaging says that it does not hold."""
+    from packaging.requirements import InvalidRequirement, Requirement
+    from packaging.version import InvalidVersion
+
+    if not _marker_holds(requirement, markers):
+        return None
+    try:
+        wanted = Requirement(requirement)
+        if version is not None and (wanted.url or wanted.specifier.contains(version, prereleases=True)):
+            return None
+    except (InvalidRequirement, InvalidVersion):
+        return None
+    extras = f"[{','.join(sorted(wanted.extras))}]" if wanted.extras else ""
+    return f"{wanted.name}{extras}{wanted.specifier}"

@@ -1,0 +1,129 @@
+"""AMD's cards: each once, however many partitions it has, with what its log says."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from gpudoctor.check_engine import About
+from gpudoctor.facts import Facts, Gpu, LogEvent, PciDevice
+from gpudoctor.facts.amd import Board
+from gpudoctor.maybe import known, known_or
+from gpudoctor.queries.kernel_log import events
+from gpudoctor.targets import amd_compute, cards_of, gpus_of
+
+# Products with HBM for data centres, whose links and partitions their node's maker has fixed (MI300, MI350 series).
+WHOLE_HIVES = ("gfx942", "gfx950")
+INSTINCT = ("gfx908", "gfx90a", *WHOLE_HIVES)
+
+
+class OnBoard(NamedTuple):
+    """One card of AMD's by its PCI address: what the bus shows, what amdgpu tells, and the GPUs that KFD makes of it.
+
+    `board` is None where amdgpu does not drive the card, `gpus` is empty where KFD does not list it.
+    """
+
+    facts: Facts
+    card: PciDevice
+    board: Board | None
+    gpus: tuple[Gpu, ...]
+
+    @property
+    def address(self) -> str:
+        """The PCI address."""
+        return self.card.address
+
+    @property
+    def name(self) -> str:
+        """For people: "GPU 0 (Radeon RX 7900 XTX)", "The GPU at 0000:03:00.0 (Navi 48)"."""
+        if self.gpus:
+            first, last = self.gpus[0], self.gpus[-1]
+            number = f"GPU {first.index}" if first is last else f"GPU {first.index} to {last.index}"
+            return f"{number} ({known_or(first.name, 'AMD')})"
+        name = known_or(self.card.name, None)
+        return f"The GPU at {self.address}{f' ({name})' if name else ''}"
+
+    @property
+    def within(self) -> str:
+        """The same name in the midst of a sentence."""
+        return self.name if self.gpus else f"the{self.name.removeprefix('The')}"
+
+    @property
+    def gfx(self) -> str | None:
+        """The gfx target, where it is known."""
+        own = known_or(self.gpus[0].gfx, None) if self.gpus else None
+        return own or known_or(self.card.gfx, None)
+
+
+def all_boards(facts: Facts) -> tuple[OnBoard, ...]:
+    """AMD's cards on the bus.
+
+    Raises:
+        UnknownFactError: nobody could look what amdgpu tells of them.
+    """
+    cards = cards_of(facts, "amd")
+    told = {board.address: board for board in known(facts.amd.boards)} if cards else {}
+    gpus = gpus_of(facts, "amd")
+    return tuple(
+        OnBoard(facts, card, told.get(card.address), tuple(g for g in gpus if g.address == card.address))
+        for card in cards
+    )
+
+
+def boards(facts: Facts) -> Iterator[tuple[About, OnBoard]]:
+    """Each of AMD's cards that amdgpu drives, where somebody wants to compute."""
+    for _ in amd_compute(facts):
+        for on in all_boards(facts):
+            if on.board is not None:
+                yield about(on), on
+
+
+def logged_boards(facts: Facts) -> Iterator[tuple[About, OnBoard]]:
+    """The same for checks that ask the log alone.
+
+    Raises:
+        UnknownFactError: it could not be read, which is one answer for all cards.
+    """
+    found = tuple(boards(facts))
+    if found:
+        known(facts.log.events)
+    yield from found
+
+
+def about(on: OnBoard) -> About:
+    """What a verdict on this card is about."""
+    label = f"GPU {on.gpus[0].index}" if on.gpus else f"the GPU at {on.address}"
+    return About(label=label, gpu=on.address)
+
+
+def discrete(facts: Facts) -> tuple[OnBoard, ...]:
+    """The cards that amdgpu drives and that are no part of a processor."""
+    return tuple(on for on in all_boards(facts) if on.board is not None and on.card.integrated is False)
+
+
+def since_loaded(on: OnBoard, *kinds: str) -> tuple[LogEvent, ...]:
+    """What the running amdgpu said of this card; a line that names no card is about it where it is the only one."""
+    told = events(on.facts, "amdgpu-loaded", *kinds)
+    last = max((i for i, event in enumerate(told) if event.kind == "amdgpu-loaded"), default=-1)
+    alone = len(cards_of(on.facts, "amd")) == 1
+    return tuple(
+        event
+        for event in told[last + 1 :]
+        if event.kind in kinds and (event.gpu == on.address or (event.gpu is None and alone))
+    )
+
+
+def modes(on: OnBoard) -> tuple[str, ...]:
+    """How a card is divided: ("CPX", "NPS4"); empty where it cannot be."""
+    if on.board is None:
+        return ()
+    found = known(on.board.compute_partition)
+    return () if found is None else (found, known(on.board.memory_partition) or "")
+
+
+def divided(facts: Facts) -> dict[str, list[tuple[OnBoard, tuple[str, ...]]]]:
+    """The cards that can be divided, by their model."""
+    found: dict[str, list[tuple[OnBoard, tuple[str, ...]]]] = {}
+    for on in all_boards(facts):
+        mode = modes(on)
+        if mode:
+            found.setdefault(on.card.device, []).append((on, mode))
+    return found

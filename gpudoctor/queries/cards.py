@@ -1,0 +1,152 @@
+"""NVIDIA's GPUs as the bus, the driver and the log name them."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from gpudoctor.check_engine import About
+from gpudoctor.facts import Facts, Gpu, LogEvent, PciDevice
+from gpudoctor.knowledge import generations
+from gpudoctor.maybe import text_of
+from gpudoctor.queries.kernel_log import age, events, xids
+from gpudoctor.targets import OnCard, cards_of, gpu_key, gpu_name, gpus_of, has_dxg, has_rocm
+from gpudoctor.tasks import Shell, Tasks, as_root
+
+# The drivers that hold a card for virtual machines.
+LENDERS = ("vfio-pci", "pci-stub", "pciback", "xen-pciback")
+_DAY = 86400.0
+_WEEK = 7 * _DAY
+
+
+def generation_of(card: PciDevice) -> generations.GpuGeneration | None:
+    """What is known of the card's generation; None where the card is not in the tables."""
+    return generations.generation_named(card.generation) if isinstance(card.generation, str) else None
+
+
+def works(facts: Facts, card: PciDevice) -> bool:
+    """Whether NVML lists this card and it answers."""
+    return any(g.address == card.address and g.status == "ok" for g in gpus_of(facts, "nvidia"))
+
+
+def any_works(facts: Facts) -> bool:
+    """Whether any NVIDIA GPU of this machine is known to work."""
+    return any(g.status == "ok" for g in gpus_of(facts, "nvidia"))
+
+
+def card_name(card: PciDevice) -> str:
+    """For people: "The GPU at 0000:01:00.0 (GM204 [GeForce GTX 970])"."""
+    name = f" ({card.name})" if isinstance(card.name, str) else ""
+    return f"The GPU at {card.address}{name}"
+
+
+def alike_cards(facts: Facts) -> Iterator[tuple[About, OnCard]]:
+    """One card of each model: what is wrong with a model is one finding, however many of it are there."""
+    found: dict[str, list[PciDevice]] = {}
+    for card in cards_of(facts, "nvidia"):
+        found.setdefault(card.device, []).append(card)
+    for cards in found.values():
+        ill = [card for card in cards if not works(facts, card)]
+        one = (ill or cards)[0]
+        about = About(label=f"the GPU at {one.address}", gpu=one.address if len(cards) == 1 else None)
+        yield about, OnCard(facts, one)
+
+
+def model_name(on: OnCard) -> str:
+    """For people: "The GPU at 0000:01:00.0 (GM204) and 1 more like it"."""
+    more = sum(c.device == on.card.device and not works(on.facts, c) for c in cards_of(on.facts, "nvidia")) - 1
+    return f"{card_name(on.card)}{f' and {more} more like it' if more > 0 else ''}"
+
+
+def computes_elsewhere(facts: Facts) -> bool:
+    """Whether programs here compute on the GPUs of AMD or Intel, and none is built for CUDA."""
+    found = [f for python in facts.pythons for f in python.frameworks]
+    if any(isinstance(f.cuda, str) for f in found):
+        return False
+    rocm = has_rocm(facts) or any(isinstance(f.hip, str) for f in found)
+    xpu = any(f.variant == "xpu" for f in found)
+    return bool((gpus_of(facts, "amd") and rocm) or (cards_of(facts, "intel") and xpu))
+
+
+def owned_by(facts: Facts, *drivers: str) -> tuple[PciDevice, ...]:
+    """The NVIDIA GPUs that these kernel drivers hold, in any case of letters, with - or _."""
+    wanted = {d.lower().replace("-", "_") for d in drivers}
+    held = [c for c in cards_of(facts, "nvidia") if isinstance(c.driver, str)]
+    return tuple(c for c in held if text_of(c.driver).lower().replace("-", "_") in wanted)
+
+
+def reset_since(gpu: Gpu) -> bool:
+    """Whether the driver itself says that the GPU needs no recovery any more (NVML's recovery action, from 570)."""
+    return gpu.status == "ok" and gpu.recovery_action == "none"
+
+
+class OnAddress(NamedTuple):
+    """One NVIDIA GPU by its PCI address: as NVML lists it, as PCI shows it, or only as the log names it."""
+
+    facts: Facts
+    address: str
+    gpu: Gpu | None
+    card: PciDevice | None
+
+    @property
+    def name(self) -> str:
+        """For people: "GPU 0 (NVIDIA A10) at 0000:01:00.0"."""
+        if self.gpu is not None:
+            return f"{gpu_name(self.gpu)} at {self.address}"
+        return card_name(self.card) if self.card is not None else f"The GPU at {self.address}"
+
+    @property
+    def number(self) -> str:
+        """What nvidia-smi -i takes: the index, else the address."""
+        return str(self.gpu.index) if self.gpu is not None else self.address
+
+    def xids(self, *codes: int) -> tuple[LogEvent, ...]:
+        """This GPU's Xids since the driver was loaded, unless the driver says that the GPU has recovered."""
+        return () if self.gpu is not None and reset_since(self.gpu) else self.logged_xids(*codes)
+
+    def logged_xids(self, *codes: int) -> tuple[LogEvent, ...]:
+        """This GPU's Xids since the driver was loaded, of a GPU that is well, too."""
+        return () if self.is_lent else xids(self.facts, self.address, *codes)
+
+    def events(self, *kinds: str) -> tuple[LogEvent, ...]:
+        """The log's messages about this GPU; those that name no GPU count where there is only one."""
+        found, alone = () if self.is_lent else events(self.facts, *kinds), len(cards_of(self.facts, "nvidia")) <= 1
+        return tuple(e for e in found if e.gpu == self.address or (e.gpu is None and alone))
+
+    def passed(self, said: tuple[LogEvent, ...]) -> bool:
+        """Whether the last of these messages is more than a day old, and the GPU and CUDA answer since."""
+        seconds = age(self.facts, said[-1]) if said else None
+        return seconds is not None and seconds > _DAY and self.answers and self.facts.nvidia.cuda.code == 0
+
+    def is_history(self, said: tuple[LogEvent, ...]) -> bool:
+        """Whether that was more than a week ago: who looks today looks for something else."""
+        return self.passed(said) and (age(self.facts, said[-1]) or 0.0) > _WEEK
+
+    @property
+    def is_lent(self) -> bool:
+        """Whether a virtual machine has it now: what the log tells of it is of the time before."""
+        return self.card is not None and self.card in owned_by(self.facts, *LENDERS)
+
+    @property
+    def answers(self) -> bool:
+        """Whether NVML lists it and it answers."""
+        return self.gpu is not None and self.gpu.status == "ok"
+
+
+def nvidia_addresses(facts: Facts) -> Iterator[tuple[About, OnAddress]]:
+    """Each NVIDIA GPU that NVML lists, that PCI shows, or that has fallen off and is named by the log alone."""
+    gpus = {gpu_key(g): g for g in gpus_of(facts, "nvidia")}
+    cards = {c.address: c for c in cards_of(facts, "nvidia")}
+    named = {e.gpu: None for e in events(facts, "xid", "fallen-off-bus") if e.gpu}
+    if has_dxg(facts) and not gpus:
+        return
+    for address in dict.fromkeys([*gpus, *cards, *named]):
+        gpu = gpus.get(address)
+        label = f"GPU {gpu.index}" if gpu is not None else f"the GPU at {address}"
+        yield About(label=label, gpu=address), OnAddress(facts, address, gpu, cards.get(address))
+
+
+def reset_commands(on: OnAddress) -> Tasks:
+    """The commands that reset one GPU: nobody may hold it."""
+    return (
+        Shell("fuser -v /dev/nvidia*", root=True, lookup=True),
+        as_root("nvidia-smi", "--gpu-reset", "-i", on.number),
+    )

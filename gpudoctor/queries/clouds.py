@@ -1,0 +1,58 @@
+"""Questions about the cloud that a machine is rented from, answered from facts alone."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from gpudoctor.check_engine import MACHINE, About
+from gpudoctor.facts import Facts
+from gpudoctor.knowledge import cloud
+from gpudoctor.knowledge.cloud import Instance
+from gpudoctor.targets import in_container
+
+NAMES = {"aws": "AWS", "azure": "Azure", "gcp": "Google Cloud", "oracle": "Oracle Cloud"}
+NOTEBOOKS = {"colab": "Google Colab", "kaggle": "Kaggle", "databricks": "Databricks"}
+
+
+class Rented(NamedTuple):
+    """A rented machine whose instance type is in the tables."""
+
+    facts: Facts
+    name: str
+    has: Instance
+
+
+def rented(facts: Facts) -> Rented | None:
+    """The instance type and what it has; None where either is unknown. Containers may see less than the machine has."""
+    provider, name = facts.cloud.provider, facts.cloud.instance
+    if in_container(facts) or not isinstance(provider, str) or not isinstance(name, str):
+        return None
+    found = cloud.instance(provider, name)
+    return Rented(facts, f"{NAMES.get(provider, provider)}'s {name}", found) if found else None
+
+
+def gpu_instances(facts: Facts) -> Iterator[tuple[About, Rented]]:
+    """The machine where its instance type is known to have GPUs."""
+    found = rented(facts)
+    if found:
+        yield MACHINE, found
+
+
+def cpu_instances(facts: Facts) -> Iterator[tuple[About, Facts]]:
+    """The machine where the name of its instance type says that it has no GPU."""
+    provider, name = facts.cloud.provider, facts.cloud.instance
+    if in_container(facts) or not isinstance(provider, str) or not isinstance(name, str):
+        return
+    if cloud.is_without_gpu(provider, name):
+        yield MACHINE, facts
+
+
+def notebooks(facts: Facts) -> Iterator[tuple[About, Facts]]:
+    """The hosted notebook that is no TPU's."""
+    if isinstance(facts.cloud.notebook, str) and facts.cloud.tpu is not True:
+        yield MACHINE, facts
+
+
+def needs_grid(facts: Facts) -> bool:
+    """Whether this machine's GPU is a virtual one that only NVIDIA's GRID driver drives."""
+    found = rented(facts)
+    return found is not None and found.has.grid

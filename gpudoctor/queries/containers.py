@@ -1,0 +1,79 @@
+"""Subjects of checks about containers and the hosts of containers, and questions that several of them ask."""
+
+from collections.abc import Iterator
+
+from gpudoctor.check_engine import MACHINE, About
+from gpudoctor.facts import DeviceNode, Facts
+from gpudoctor.maybe import Unknown, known
+from gpudoctor.targets import asked_for_nvidia, asks_for_nvidia, cards_of, gpus_of, has_dxg, in_container, wants_nvidia
+
+Subjects = Iterator[tuple[About, Facts]]
+
+
+def nvidia_container(facts: Facts) -> Subjects:
+    """The container on whose machine NVIDIA hardware, its driver or a wish for it is there."""
+    if in_container(facts) and facts.host.platform != "jetson" and wants_nvidia(facts):
+        yield MACHINE, facts
+
+
+def windows_gpu(facts: Facts) -> Subjects:
+    """WSL, 1 or 2, and Hyper-V guests with a share of the GPU: the driver is Windows's."""
+    if isinstance(facts.host.wsl, int) or has_dxg(facts):
+        yield MACHINE, facts
+
+
+def docker_host(facts: Facts) -> Subjects:
+    """The machine with NVIDIA's GPU and Docker that is no container; Docker Desktop brings its own toolkit."""
+    docker = facts.containers.docker
+    has_gpu = bool(cards_of(facts, "nvidia") or gpus_of(facts, "nvidia"))
+    if not in_container(facts) and has_gpu and isinstance(docker, str) and facts.containers.docker_desktop is not True:
+        yield MACHINE, facts
+
+
+def gpu_nodes(facts: Facts) -> tuple[DeviceNode, ...]:
+    """The nodes of GPUs themselves: /dev/nvidia0 and so on.
+
+    Raises:
+        UnknownFactError: /dev could not be read.
+    """
+    return tuple(n for n in known(facts.nvidia.kernel.nodes) if n.path.removeprefix("/dev/nvidia").isdigit())
+
+
+def needed_nodes(facts: Facts) -> tuple[DeviceNode, ...]:
+    """The nodes that computing opens: control, unified memory and the GPUs."""
+    common = ("/dev/nvidiactl", "/dev/nvidia-uvm")
+    return tuple(n for n in known(facts.nvidia.kernel.nodes) if n.path in common) + gpu_nodes(facts)
+
+
+def refused(facts: Facts, errno: str) -> tuple[DeviceNode, ...]:
+    """The needed nodes that answer with this errno, where that stops computing.
+
+    A control group that grants some of the GPUs and not others is how schedulers share a machine: GPU nodes count
+    only where none of them opens.
+    """
+    gpus = gpu_nodes(facts)
+    shut = [n for n in needed_nodes(facts) if n.error == errno]
+    some_open = any(n.error is None or isinstance(n.error, Unknown) for n in gpus)
+    return tuple(n for n in shut if not (n in gpus and some_open))
+
+
+def has_cuda_wheel(facts: Facts) -> bool:
+    """Whether a framework built for CUDA is installed in one of the examined environments."""
+    return any(isinstance(f.cuda, str) for p in facts.pythons for f in p.frameworks)
+
+
+def wishes_gpu(facts: Facts) -> bool:
+    """Whether somebody wants a GPU here: a framework for CUDA, driver libraries, or the variable that asks for GPUs."""
+    return asks_for_nvidia(facts) or has_cuda_wheel(facts) or asked_for_nvidia(facts)
+
+
+def has_framework(facts: Facts, *names: str) -> bool:
+    """Whether one of the frameworks is installed in an examined environment."""
+    return any(f.name in names for p in facts.pythons for f in p.frameworks)
+
+
+def size(number: int) -> str:
+    """Bytes for people: "64 MiB", "23.6 GiB"."""
+    if number >= 1 << 30:
+        return f"{number / (1 << 30):.1f}".removesuffix(".0") + " GiB"
+    return f"{number >> 20} MiB" if number >= 1 << 20 else f"{number >> 10} KiB"

@@ -1,0 +1,160 @@
+"""Questions about NVIDIA's driver and its versions, answered from facts alone."""
+
+from collections.abc import Iterator
+
+from gpudoctor.check_engine import MACHINE, About
+from gpudoctor.digits import number_of
+from gpudoctor.facts import DiskModule, DriverLibrary, Facts
+from gpudoctor.maybe import Maybe, Unknown, known
+from gpudoctor.queries.packages import numbers
+from gpudoctor.targets import gpus_of, has_dxg, in_container, wants_nvidia
+
+# The modes of lockdown in which unsigned modules are refused (kernel_lockdown(7)).
+STRICT = ("integrity", "confidentiality")
+# What the probe says of a copy that the loader does not reach.
+OFF_PATH = "not on the loader's path"
+# cuInit's and NVML's results (cuda_errors.toml, nvml_errors.toml).
+NVML_LOST, NVML_RESET, NVML_MISMATCH = 15, 16, 18
+CUDA_STUB, CUDA_BUSY, CUDA_NO_DEVICE, CUDA_MISMATCH, CUDA_COMPAT, CUDA_UNKNOWN = 34, 46, 100, 803, 804, 999
+CUDA_NOT_READY = 802
+
+
+def not_wsl(facts: Facts) -> Iterator[tuple[About, Facts]]:
+    """The machine where NVIDIA's driver or hardware is wanted and its kernel is Linux's own, not a Windows host's."""
+    if wants_nvidia(facts) and not has_dxg(facts) and not isinstance(facts.host.wsl, int):
+        yield MACHINE, facts
+
+
+def own_kernel(facts: Facts) -> Iterator[tuple[About, Facts]]:
+    """The same outside of containers: whoever runs this may change the kernel's modules."""
+    if not in_container(facts):
+        yield from not_wsl(facts)
+
+
+def several_gpus(facts: Facts) -> Iterator[tuple[About, Facts]]:
+    """The machine where NVML lists more than one GPU."""
+    if len(gpus_of(facts, "nvidia")) > 1:
+        yield MACHINE, facts
+
+
+def disk_version(facts: Facts) -> Maybe[str | None]:
+    """Version of the module that modprobe would load for the running kernel; None: there is no such file."""
+    found = facts.nvidia.kernel.on_disk
+    if isinstance(found, Unknown):
+        return found
+    return found[0].version if found else None
+
+
+def first_module(facts: Facts) -> DiskModule | None:
+    """The module file that modprobe would load; None where there is none or it is unknown."""
+    found = facts.nvidia.kernel.on_disk
+    return found[0] if isinstance(found, tuple) and found else None
+
+
+def user_library(facts: Facts) -> DriverLibrary | None:
+    """The driver's library that programs load and whose name tells the version; None where there is none.
+
+    Copies that are meant to differ (compat, stub) do not count.
+
+    Raises:
+        UnknownFactError: nobody could look for the libraries.
+    """
+    for found in (known(facts.nvidia.nvml.libraries), known(facts.nvidia.cuda.libraries)):
+        for one in found:
+            if one.kind in ("driver", "other", "system") and one.why != OFF_PATH and isinstance(one.version, str):
+                return one
+    return None
+
+
+def library_version(facts: Facts) -> str | None:
+    """Version of that library; None where there is none or its name tells no version.
+
+    Raises:
+        UnknownFactError: nobody could look for the libraries.
+    """
+    found = user_library(facts)
+    return found.version if found and isinstance(found.version, str) else None
+
+
+def loaded_libcuda(facts: Facts) -> DriverLibrary | None:
+    """The libcuda.so.1 that programs get: the one the child had mapped, else the first in the loader's order."""
+    found = facts.nvidia.cuda.libraries
+    if isinstance(found, Unknown) or not found:
+        return None
+    mapped = facts.nvidia.cuda.loaded
+    reached = [one for one in found if one.why != OFF_PATH]
+    return next((one for one in found if mapped in (one.real, one.path)), reached[0] if reached else None)
+
+
+def module_version(facts: Facts) -> str | None:
+    """Version of the loaded module, else of the one on disk; None where neither is known."""
+    for version in (facts.nvidia.kernel.loaded, disk_version(facts)):
+        if isinstance(version, str):
+            return version
+    return None
+
+
+def module_flavour(facts: Facts) -> str | None:
+    """Flavour (open, proprietary) of the loaded module, else of the one on disk; None where neither is known."""
+    kernel = facts.nvidia.kernel
+    disk = kernel.on_disk[0].flavour if isinstance(kernel.on_disk, tuple) and kernel.on_disk else None
+    return next((f for f in (kernel.flavour, disk) if isinstance(f, str)), None)
+
+
+def branch(version: str | None) -> int | None:
+    """The driver branch of a version: "550.54.14" is of branch 550."""
+    return number_of((version or "").partition(".")[0])
+
+
+def cuda_fails(facts: Facts) -> bool:
+    """Whether cuInit fails for another reason than a mask that hides all GPUs.
+
+    Raises:
+        UnknownFactError: nobody could ask libcuda.
+    """
+    cuda = facts.nvidia.cuda
+    code = known(cuda.code)
+    return code not in (0, None) and not (code == CUDA_NO_DEVICE and cuda.unmasked_code == 0)
+
+
+def module_at_hand(facts: Facts) -> bool:
+    """Whether nvidia.ko is loaded, or lies on disk for the running kernel (unknown counts: nothing else explains)."""
+    kernel = facts.nvidia.kernel
+    return isinstance(kernel.loaded, str) or isinstance(kernel.on_disk, Unknown) or bool(kernel.on_disk)
+
+
+def driver_version(facts: Facts) -> Maybe[str | None]:
+    """The version of NVIDIA's driver: the loaded module's; on WSL, which has none, Windows' own; None: no driver."""
+    loaded, nvml = facts.nvidia.kernel.loaded, facts.nvidia.nvml
+    if isinstance(loaded, str) or (loaded is None and nvml.code is None):
+        return loaded
+    return nvml.driver_version
+
+
+def driver_cuda(facts: Facts) -> Maybe[str | None]:
+    """The newest CUDA release that the driver runs, as libcuda says, else NVML; None: there is no driver."""
+    said = facts.nvidia.cuda.version, facts.nvidia.nvml.cuda_version
+    return next((v for v in said if isinstance(v, str)), said[0])
+
+
+def driver_words(facts: Facts) -> str:
+    """For people: "driver 550.54.14 (CUDA 12.4)"."""
+    said = facts.nvidia.nvml.driver_version, facts.nvidia.kernel.loaded
+    number = next((f" {v}" for v in said if isinstance(v, str)), "")
+    cuda = driver_cuda(facts)
+    return f"driver{number}" + (f" (CUDA {cuda})" if isinstance(cuda, str) else "")
+
+
+def driver_runs(cuda: str, driver: str) -> bool:
+    """Whether a driver of one CUDA release runs programs built with another: from CUDA 11 on the major decides.
+
+    https://docs.nvidia.com/deploy/cuda-compatibility/minor-version-compatibility.html
+    """
+    built, has = numbers(cuda), numbers(driver)
+    return has[:1] >= built[:1] if built[:1] >= (11,) else has[:2] >= built[:2]
+
+
+def has_nvidia_driver(facts: Facts) -> bool:
+    """Whether libcuda answers and shows a GPU."""
+    devices = facts.nvidia.cuda.devices
+    return facts.nvidia.cuda.code == 0 and (isinstance(devices, Unknown) or bool(devices))

@@ -1,0 +1,72 @@
+"""Questions about compiled extensions of PyTorch, answered from facts alone."""
+
+import re
+
+from gpudoctor.facts import Extension, Python
+from gpudoctor.maybe import known
+from gpudoctor.queries.packages import packages_of
+
+# PyTorch's own, which are in the process as soon as torch is imported: the loader need not find them.
+_OURS = ("libc10", "libtorch", "libcaffe2", "libshm")
+
+
+def strangers(extension: Extension) -> tuple[str, ...]:
+    """The libraries that an extension lacks although torch was imported before it."""
+    return tuple(name for name in extension.missing if not name.startswith(_OURS))
+
+
+def runtime_of(extension: Extension) -> str | None:
+    """The CUDA run time that it needs and that is not there: "libcudart.so.12"."""
+    return next((name for name in extension.missing if name.startswith("libcudart")), None)
+
+
+def unfit(python: Python) -> tuple[Extension, ...]:
+    """The extensions that lack symbols of PyTorch, or the CUDA run time of another major: they cannot be loaded.
+
+    Raises:
+        UnknownFactError: the symbols were not read.
+    """
+    return tuple(e for e in known(python.extensions) if e.unresolved or runtime_of(e))
+
+
+def abi(symbols: tuple[str, ...]) -> str | None:
+    """Which C++ ABI of strings the symbols speak of: "old" (pre-C++11), "new" (C++11); None: they name no string.
+
+    GCC mangles the old std::string as Ss, and the new one with the tag cxx11:
+    https://gcc.gnu.org/onlinedocs/libstdc++/manual/using_dual_abi.html
+    """
+    if any("__cxx1112basic_string" in s or "B5cxx11" in s for s in symbols):
+        return "new"
+    return "old" if any(s.endswith(("Ss", "SsE")) or "ESs" in s or "RKSs" in s for s in symbols) else None
+
+
+def pin(python: Python, name: str) -> str | None:
+    """The version of torch that a package requires exactly: "2.5.1"; None where it takes several."""
+    package = next((p for p in packages_of(python) if p.name == name), None)
+    for line in package.requires if package else ():
+        wanted = line.partition(";")[0].replace(" ", "").strip("()")
+        if wanted.startswith("torch==") and "extra" not in line:
+            return wanted.removeprefix("torch==").partition(",")[0]
+    return None
+
+
+def built_for(version: str) -> tuple[str | None, str | None]:
+    """The torch and the CUDA that a version's local part names: "2.1.2+pt24cu121" is for 2.4 and 12.1.
+
+    PyTorch Geometric writes pt24cu121, flash-attention cu12torch2.5cxx11abiFALSE, ExLlama cu121.torch2.4.0.
+    """
+    local = version.partition("+")[2]
+    torch = re.search(r"(?:torch|pt)(\d)\.?(\d{1,2})", local)
+    cuda = re.search(r"cu(\d\d)(\d?)", local)
+    release = f"{cuda[1]}.{cuda[2]}" if cuda and cuda[2] else cuda[1] if cuda else None
+    return f"{torch[1]}.{torch[2]}" if torch else None, release
+
+
+def loads(python: Python, name: str) -> bool:
+    """Whether PyTorch has all symbols that a package's extensions need.
+
+    Raises:
+        UnknownFactError: the symbols were not read.
+    """
+    own = [e for e in known(python.extensions) if e.package == name]
+    return bool(own) and not any(e in unfit(python) for e in own)

@@ -1,0 +1,186 @@
+"""What frameworks are there and what they said when they were imported, from facts alone."""
+
+import re
+from collections.abc import Container, Iterable, Iterator
+
+from gpudoctor.check_engine import Problem
+from gpudoctor.facts import Facts, Framework, Gpu, LiveFramework, Python
+from gpudoctor.knowledge import import_errors
+from gpudoctor.knowledge.wanted import computes
+from gpudoctor.lazy_regex import pattern
+from gpudoctor.maybe import known, known_or
+from gpudoctor.parsers.crash_output import dying_words
+from gpudoctor.queries.driver import driver_words, has_nvidia_driver
+from gpudoctor.queries.gpus import nvidia_gpus
+from gpudoctor.queries.packages import packages_of
+from gpudoctor.targets import OnLive, gpu_name
+
+
+def one_of(python: Python, name: str) -> Framework | None:
+    """A framework of the environment by its import name."""
+    return next((f for f in python.frameworks if f.name == name), None)
+
+
+def uses_gpu(framework: Framework | None) -> bool:
+    """Whether a framework is known to be built for CUDA or ROCm."""
+    return framework is not None and framework.variant in ("cuda", "rocm")
+
+
+def is_sole(python: Python, framework: Framework) -> bool:
+    """Whether no other framework of the environment can use a GPU: then this one has to."""
+    return not any(uses_gpu(f) for f in python.frameworks if f.name != framework.name)
+
+
+def compiles_kernels(facts: Facts, python: Python) -> bool:
+    """Whether Triton is installed beside a PyTorch that uses the GPU here: then kernels are compiled at run time."""
+    triton = any(p.name in ("triton", "pytorch-triton", "triton-nightly") for p in packages_of(python))
+    return triton and uses_gpu(one_of(python, "torch")) and bool(nvidia_gpus(facts))
+
+
+def not_tried(facts: Facts) -> tuple[str, ...]:
+    """The installed packages that compute on a GPU, where there is one, and that nothing here imports."""
+    if not known_or(facts.gpus, ()):
+        return ()
+    return tuple(sorted({p.name for python in facts.pythons for p in packages_of(python) if computes(p.name)}))
+
+
+def other_works(python: Python, framework: Framework) -> bool:
+    """Whether another framework of the environment was imported and uses a GPU: this one may be a by-product."""
+    lives = (f.live for f in python.frameworks if f.name != framework.name)
+    return any(live is not None and live.available is True for live in lives)
+
+
+def rivals(framework: Framework, exclusive: Container[str]) -> tuple[str, ...]:
+    """The installed distributions of a framework of which only one may be installed."""
+    names = [framework.distribution or "", *(name for name, _ in framework.others)]
+    return tuple(name for name in names if name in exclusive)
+
+
+def last_words(live: LiveFramework) -> str:
+    """The shortest text with which a framework refuses: the error that it named, else the last line that it wrote."""
+    if live.import_error:
+        return first_line(live.import_error)
+    if isinstance(live.error, str) and live.error:
+        return first_line(live.error)
+    lines = [line.strip() for line in live.stderr.splitlines() if line.strip()]
+    return lines[-1] if lines else ""
+
+
+def first_line(text: str) -> str:
+    """The line of an error that says what it is; JAX puts several together."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    telling = [line for line in lines if "Error" in line or "error" in line]
+    return next(iter(telling or lines), text)[:500]
+
+
+def refusal(facts: Facts, name: str, live: LiveFramework, gpus: tuple[Gpu, ...]) -> Problem | None:
+    """The problem of a framework that was built for GPUs, was imported, and uses none although one is there.
+
+    Raises:
+        UnknownFactError: it did not come so far as to say.
+    """
+    if not gpus or live.import_error or live.died or live.hung or known(live.available):
+        return None
+    driver = f"The {driver_words(facts)} answers." if has_nvidia_driver(facts) else ""
+    # Its own words are evidence: where this is a consequence, the root cause has shown them already.
+    said = (*_once((*_evidence(live), last_words(live))), driver)
+    return Problem(f"{name} does not use {gpu_name(gpus[0])}.", evidence=tuple(e for e in said if e))
+
+
+def _once(texts: Iterable[str]) -> tuple[str, ...]:
+    """Texts without those that another one holds."""
+    kept: list[str] = []
+    for text in texts:
+        if text and not any(text in other or other in text for other in kept):
+            kept.append(text)
+    return tuple(kept)
+
+
+def _evidence(live: LiveFramework) -> Iterator[str]:
+    if isinstance(live.error, str):
+        yield live.error[:1000]
+    if isinstance(live.count, int) and live.count:
+        yield f"It counts {live.count} GPUs, which it asks of NVML, and cannot use them."
+    yield from live.warnings[:3]
+
+
+def import_failure(name: str, live: LiveFramework) -> str | None:
+    """The sentence about a framework whose import raises."""
+    return f"{name} does not import: {first_line(live.import_error)}" if live.import_error else None
+
+
+# Where an import fails over Python's own matters (a package of another version), no shared library explains it.
+_NATIVE = pattern(
+    r"\.so\b|\.dll\b|\.dylib|DLL|WinError|undefined symbol|shared object|\bnvidia\b|dlopen", re.IGNORECASE
+)
+OF_LIBRARIES = (
+    "libraries.*",
+    "pytorch.wrong-vendor",
+    "tensorflow.arch-missing",
+    "tensorflow.cpu-build",
+    "tensorflow.cudnn-too-old",
+    "tensorflow.libraries-missing",
+    "tensorflow.libraries-not-found",
+    "tensorflow.wrong-cuda-major",
+    "cupy.arch-missing",
+    "cupy.driver-too-old",
+    "cupy.headers-missing",
+    "cupy.nvrtc-missing",
+    "cupy.wrong-cuda-major",
+    "jax.arch-missing",
+    "jax.cudnn-too-old",
+    "jax.driver-too-old",
+    "onnxruntime.driver-too-old",
+    "onnxruntime.libraries-not-found",
+    "onnxruntime.wrong-cuda-major",
+)
+
+
+def import_problem(on: OnLive) -> Problem | None:
+    """The problem of a framework whose import raises, with the cause where the error's words are known."""
+    says = import_failure(on.name, on.live)
+    if says is None:
+        return None
+    error = on.live.import_error or ""
+    hint = import_errors.hint(error)
+    others = () if _NATIVE.search(error) else OF_LIBRARIES
+    return Problem(says, evidence=(error[:1500],), cause=hint.cause if hint else None, not_because=others)
+
+
+_SIGNALS = {  # signal(7)
+    "SIGILL": "The CPU, or the virtual machine that stands for it, lacks an instruction that this build uses.",
+    "SIGKILL": "The process was killed from outside, mostly because memory ran out.",
+    "SIGABRT": "A library ended the process itself; its last words say why.",
+}
+
+
+def crash(on: OnLive) -> Problem | None:
+    """The problem of a framework whose process dies, with what it wrote last."""
+    live = on.live
+    if live.died is None:
+        return None
+    says = f"{on.name} dies of {live.died} in the stage {live.stage}, before it says anything about GPUs."
+    return Problem(says, evidence=dying_words(live.stderr), cause=_SIGNALS.get(live.died))
+
+
+_WAITS = {  # stages of facts.Live
+    "start": "its start",
+    "import": "its import",
+    "version": "its import",
+    "devices": "asking for devices",
+    "init": "starting CUDA",
+    "libraries": "loading its libraries",
+}
+
+
+def hang(name: str, live: LiveFramework) -> str | None:
+    """The sentence about a framework that does not come back.
+
+    Raises:
+        UnknownFactError: it was cut short before its full time, or ended without a word.
+    """
+    if live.hung:
+        return f"{name} does not come back from {_WAITS.get(live.stage, live.stage)}."
+    if live.died is None and not live.import_error and live.stage != "done":
+        known(live.available)
+    return None

@@ -1,0 +1,58 @@
+"""Which AMD GPU runs which kernels: the target of the GPU, of an override, and those of a wheel."""
+
+from collections.abc import Iterator
+
+from gpudoctor.check_engine import About
+from gpudoctor.facts import Facts, Gpu
+from gpudoctor.knowledge import rocm
+from gpudoctor.queries.visibility import visible_amd
+from gpudoctor.targets import OnPair, gpus_of, pairs
+
+OVERRIDE = "HSA_OVERRIDE_GFX_VERSION"
+
+
+def bare(target: str) -> str:
+    """A target without its features: "gfx90a:sramecc+:xnack-" is gfx90a."""
+    return target.partition(":")[0]
+
+
+def covers(archs: tuple[str, ...], gfx: str) -> bool:
+    """Whether a library compiled for these targets has kernels for this GPU."""
+    names = {bare(a) for a in archs}
+    return gfx in names or any(gfx in rocm.generic_targets(n) for n in names)
+
+
+def same_isa(one: str, other: str) -> bool:
+    """Whether two targets run one another's kernels, as far as their instructions go."""
+    family = rocm.isa_family(one)
+    return (family is not None and family == rocm.isa_family(other)) or both_old(one, other)
+
+
+def both_old(one: str, other: str) -> bool:
+    """Whether both keep to gfx9-generic: Vega cards and the processors with Vega graphics."""
+    return {one, other} <= rocm.generic_targets("gfx9-generic")
+
+
+def override_text(facts: Facts, gpu: Gpu) -> str | None:
+    """HSA_OVERRIDE_GFX_VERSION as it holds for this GPU: ROCr also reads one variable for each node."""
+    env = facts.host.environment
+    return env.get(f"{OVERRIDE}_{gpu.index}") or env.get(OVERRIDE) or None
+
+
+def effective(facts: Facts, gpu: Gpu) -> str | None:
+    """The target for which ROCr looks for kernels; None where it is unknown or the override is malformed."""
+    text = override_text(facts, gpu)
+    if text is not None:
+        return rocm.gfx_of_override(text)
+    return gpu.gfx if isinstance(gpu.gfx, str) else None
+
+
+def amd_pairs(facts: Facts) -> Iterator[tuple[About, OnPair]]:
+    """Each framework for ROCm with each GPU that it would compute on: an iGPU counts where it is alone or chosen."""
+    visible = visible_amd(facts) if gpus_of(facts, "amd") else ()
+    alone = not any(g.integrated is False for g in visible)
+    for about, on in pairs(facts):
+        if on.gpu.vendor != "amd" or (visible and on.gpu not in visible):
+            continue
+        if on.gpu.integrated is not True or alone:
+            yield about, on

@@ -1,0 +1,109 @@
+"""Intel's GPUs on cards of their own, and who wants to compute on them, from facts alone."""
+
+from collections.abc import Iterator
+from functools import partial
+
+from gpudoctor.check_engine import MACHINE, About
+from gpudoctor.facts import Facts, Framework, PciDevice, Python
+from gpudoctor.knowledge import intel
+from gpudoctor.maybe import known
+from gpudoctor.targets import (
+    OnCard,
+    OnFramework,
+    OnLive,
+    cards_of,
+    gpus_of,
+    has_dxg,
+    has_nvidia,
+    in_container,
+    lives,
+    torches,
+)
+
+VERIFY = "import torch; print(torch.__version__, torch.xpu.is_available(), torch.xpu.device_count())"
+
+
+def discrete(facts: Facts) -> tuple[PciDevice, ...]:
+    """The cards that Level Zero can compute on; graphics in a processor is not among them, nor is a guest's card."""
+    cards = cards_of(facts, "intel")
+    return tuple(card for card in cards if card.driver != "vfio-pci" and intel.family(card.device) is not None)
+
+
+def alone(facts: Facts) -> tuple[PciDevice, ...]:
+    """The discrete cards where no other vendor's GPU could be meant."""
+    others = has_nvidia(facts) or any(card.integrated is not True for card in cards_of(facts, "amd"))
+    return () if others or gpus_of(facts, "nvidia") else discrete(facts)
+
+
+def card_name(card: PciDevice) -> str:
+    """For people: "The Intel GPU at 0000:03:00.0 (DG2 [Arc A770])"."""
+    found = intel.family(card.device)
+    name = card.name if isinstance(card.name, str) else found.name if found else ""
+    return f"The Intel GPU at {card.address}" + (f" ({name})" if name else "")
+
+
+def xpu_builds(facts: Facts) -> tuple[tuple[Python, Framework], ...]:
+    """PyTorch built for Intel's GPUs, with its environment."""
+    return tuple((p, f) for p in facts.pythons for f in p.frameworks if f.name == "torch" and f.variant == "xpu")
+
+
+def wants_intel(facts: Facts) -> bool:
+    """Whether somebody computes on Intel's GPUs here: PyTorch for XPU, or Level Zero's driver, is installed."""
+    return bool(xpu_builds(facts)) or isinstance(facts.intel.level_zero, str)
+
+
+def concerned(facts: Facts) -> bool:
+    """Whether there is an Intel GPU that could compute, or software for one."""
+    return bool(discrete(facts) or wants_intel(facts) or extended(facts))
+
+
+def extended(facts: Facts) -> bool:
+    """Whether Intel's extension for PyTorch is installed anywhere."""
+    packages = (p.packages for p in facts.pythons if isinstance(p.packages, tuple))
+    return any(package.name == "intel-extension-for-pytorch" for found in packages for package in found)
+
+
+# -- subjects ------------------------------------------------------------------------------------------------
+
+
+def intel_cards(facts: Facts) -> Iterator[tuple[About, OnCard]]:
+    """Each discrete card of a machine whose kernel is our own to mend: no container, no Windows host."""
+    if in_container(facts) or has_dxg(facts) or facts.host.system != "Linux":
+        return
+    for card in discrete(facts):
+        yield About(label=f"the GPU at {card.address}", gpu=card.address), OnCard(facts, card)
+
+
+def intel_computers(facts: Facts) -> Iterator[tuple[About, Facts]]:
+    """The machine with an Intel GPU where somebody wants to compute on it."""
+    if facts.host.system == "Linux" and cards_of(facts, "intel") and wants_intel(facts):
+        yield MACHINE, facts
+
+
+def xpu_torches(facts: Facts) -> Iterator[tuple[About, OnLive]]:
+    """Each PyTorch for XPU that was imported, where there is an Intel GPU, or a Windows host that may have one."""
+    if cards_of(facts, "intel") or has_dxg(facts):
+        found = partial(lives, name="torch")
+        yield from ((about, on) for about, on in found(facts) if on.framework.variant == "xpu")
+
+
+def plain_torches(facts: Facts) -> Iterator[tuple[About, OnFramework]]:
+    """Each PyTorch where Intel's discrete GPUs are the only ones."""
+    if alone(facts):
+        yield from torches(facts)
+
+
+def extended_torches(facts: Facts) -> Iterator[tuple[About, OnFramework]]:
+    """Each PyTorch, where Intel's extension for it is installed anywhere."""
+    if extended(facts):
+        yield from torches(facts)
+
+
+def sees_none(on: OnLive) -> bool:
+    """Whether it was imported and finds no GPU.
+
+    Raises:
+        UnknownFactError: it did not come so far as to say.
+    """
+    live = on.live
+    return not (live.import_error or live.died or live.hung) and not known(live.available)

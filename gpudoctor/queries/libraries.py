@@ -1,0 +1,70 @@
+"""Questions about CUDA's libraries, answered from facts alone."""
+
+from collections.abc import Iterable
+
+from gpudoctor.facts import DriverLibrary, Facts, Framework, Need, Python
+from gpudoctor.maybe import Unknown, known
+from gpudoctor.queries.gpus import nvidia_gpus
+from gpudoctor.queries.packages import major, wheels
+
+
+def needs_of(framework: Framework) -> tuple[Need, ...]:
+    """The libraries that a framework needs; none where that is unknown. For hints and evidence."""
+    return () if isinstance(framework.needs, Unknown) else framework.needs
+
+
+def missing_beside_gpu(framework: Framework, facts: Facts) -> tuple[Need, ...]:
+    """The libraries of a framework for CUDA that the loader does not find beside an NVIDIA GPU.
+
+    Empty where the framework was imported and uses a GPU.
+
+    Raises:
+        UnknownFactError: nobody knows what it is built for or what it needs.
+    """
+    if known(framework.variant) != "cuda" or not nvidia_gpus(facts):
+        return ()
+    if framework.live is not None and framework.live.available is True:
+        return ()
+    return tuple(need for need in known(framework.needs) if need.path is None)
+
+
+def system_libraries(facts: Facts) -> tuple[DriverLibrary, ...]:
+    """CUDA's libraries outside the environment; none where that is unknown. For hints and evidence."""
+    found = facts.toolkits.libraries
+    return () if isinstance(found, Unknown) else found
+
+
+def family(soname: str) -> str:
+    """A library's name without its version: "libcublasLt" of "libcublasLt.so.12"."""
+    return soname.partition(".so")[0]
+
+
+def other_majors(facts: Facts, python: Python, missing: Iterable[Need]) -> dict[str, str]:
+    """For each missing library another major of it that is there: {"libcudart.so.11.0": "libcudart.so.12"}."""
+    there = {lib.soname for lib in system_libraries(facts)}
+    there |= {name for wheel in wheels(python) for name in wheel.libraries}
+    return {
+        need.soname: other
+        for need in missing
+        for other in sorted(there)
+        if family(other) == family(need.soname) and other != need.soname
+    }
+
+
+def cuda_majors(facts: Facts, python: Python) -> dict[int, str]:
+    """The CUDA majors whose run-time libraries are there, and where: {12: "/usr/local/cuda-12.1/lib64"}."""
+    found: dict[int, str] = {}
+    for lib in system_libraries(facts):
+        if lib.kind != "stub" and family(lib.soname) in ("libcudart", "libcublas", "libcublasLt"):
+            _add(found, lib.soname, lib.path.rpartition("/")[0])
+    for wheel in wheels(python):
+        for name in wheel.libraries:
+            if family(name) in ("libcudart", "libcublas", "libcublasLt"):
+                _add(found, name, wheel.name)
+    return found
+
+
+def _add(found: dict[int, str], soname: str, place: str) -> None:
+    number = major(soname.partition(".so.")[2])
+    if number is not None:
+        found.setdefault(number, place)

@@ -1,0 +1,41 @@
+"""Which GPUs send data to one another over PCIe, and through what, from facts alone."""
+
+import re
+from collections.abc import Iterator
+from itertools import combinations
+
+from gpudoctor.facts import Facts, Gpu, PciDevice
+from gpudoctor.maybe import Unknown
+from gpudoctor.queries.gpus import has_slot
+from gpudoctor.targets import cards_of, gpus_of
+
+# NVIDIA's driver does not let GeForce cards write to one another over PCIe (those with NVLink do so over that).
+_WITHOUT_PEERS = re.compile(r"GeForce|TITAN|\bMX\d")
+
+
+def pcie_peers(facts: Facts) -> tuple[tuple[Gpu, PciDevice], ...]:
+    """The NVIDIA GPUs that write to one another over PCIe: on bare metal, without NVLinks, no GeForce."""
+    if facts.host.virtual is not None:
+        return ()
+    cards = {c.address: c for c in cards_of(facts, "nvidia")}
+    found = [(g, cards[g.address]) for g in gpus_of(facts, "nvidia") if g.address in cards and _may(facts, g)]
+    return tuple(found) if len(found) > 1 else ()
+
+
+def _may(facts: Facts, gpu: Gpu) -> bool:
+    linked = isinstance(gpu.nvlinks, Unknown) or (gpu.nvlinks is not None and any(gpu.nvlinks))
+    named = isinstance(gpu.name, str) and not _WITHOUT_PEERS.search(gpu.name)
+    return named and not linked and gpu.mig is not True and has_slot(facts, gpu)
+
+
+def behind_one_switch(
+    peers: tuple[tuple[Gpu, PciDevice], ...],
+) -> Iterator[tuple[tuple[Gpu, PciDevice], tuple[Gpu, PciDevice]]]:
+    """Pairs that share a PCIe switch: more than the root port is common to their ways up."""
+    for one, other in combinations(peers, 2):
+        ways = one[1].ports, other[1].ports
+        if any(isinstance(way, Unknown) for way in ways):
+            continue
+        common = sum(a == b for a, b in zip(*ways, strict=False))  # type: ignore[arg-type]
+        if common > 1:
+            yield one, other

@@ -1,0 +1,139 @@
+"""Whether a speed that was measured may be judged, and how much of the limit it reached."""
+
+from typing import NamedTuple
+
+from gpudoctor.check_engine import Severity
+from gpudoctor.facts import Facts, GpuProcess, SmokeRun, SmokeTest
+from gpudoctor.knowledge import gpu_peaks
+from gpudoctor.maybe import Maybe, Unknown, UnknownFactError, known
+from gpudoctor.queries.gpus import BUSY
+from gpudoctor.queries.smoke import OnRun
+from gpudoctor.queries.smoke_limits import Limit, limit, product, target
+from gpudoctor.targets import gpus_of
+
+# Where the clock during the test is not known, the limit is the data sheet's, and a fifth less will do.
+LOOSE = 0.8
+
+
+class SpeedThresholds(NamedTuple):
+    """The parts of a limit under which a speed is low, and too low; None: no such line."""
+
+    low: float
+    bad: float | None = None
+
+    def severity(self, part: float) -> Severity | None:
+        """How bad it is to reach only this part; None where it is enough."""
+        if self.bad is not None and part < self.bad:
+            return Severity.ERROR
+        return Severity.WARNING if part < self.low else None
+
+
+# Products. Healthy GPUs of the kinds that were measured reach 0.71 (fp8) to 0.9 of what their clock allows
+# (stas00/ml-engineering, MAMF); DCGM ends a part at three quarters of what NVIDIA measured, about 0.6. Where nobody
+# published anything, only what is far off is told, and as a warning.
+TENSOR, FP8, AMD = SpeedThresholds(0.65, 0.45), SpeedThresholds(0.55, 0.45), SpeedThresholds(0.40)
+UNMEASURED, UNMEASURED_FP32 = SpeedThresholds(0.45), SpeedThresholds(0.40)
+# Memory. Measured parts reach 0.72 to 0.91 of the data sheet by the kind of copy, GDDR with ECC 0.76 and more;
+# DCGM's own floor for an H100 is 0.57.
+HBM, GDDR, UNKNOWN_MEMORY = SpeedThresholds(0.70, 0.50), SpeedThresholds(0.65, 0.50), SpeedThresholds(0.50)
+# NVLink, one way between two GPUs 0.83 to 0.91, summed by a ring 0.8 and more (stas00/ml-engineering, network).
+PEER, ALLREDUCE = SpeedThresholds(0.70, 0.55), SpeedThresholds(0.65, 0.45)
+
+
+def product_lines(on: OnRun, dtype: str) -> SpeedThresholds | None:
+    """The lines for products of a data type on this GPU; None where nothing is known of its kind."""
+    kind = target(on.gpu) if on.gpu else None
+    if on.gpu is None or kind is None:
+        return None
+    measured = gpu_peaks.is_measured(kind, dtype)
+    if on.gpu.vendor == "amd":
+        return AMD if measured else None
+    if measured:
+        return FP8 if dtype == "fp8" else TENSOR
+    return UNMEASURED_FP32 if dtype == "fp32" else UNMEASURED
+
+
+def memory_lines(on: OnRun) -> SpeedThresholds:
+    """The lines for copies within this GPU's memory."""
+    found = product(on)
+    if found is None or found.measured is None:
+        return UNKNOWN_MEMORY
+    return HBM if found.kind == "HBM" else GDDR
+
+
+class Share(NamedTuple):
+    """A measured speed beside its limit.
+
+    Attributes:
+        value: in the limit's unit.
+        limit: what the device can reach at most.
+        part: value over limit, raised where the limit is a loose one.
+    """
+
+    value: float
+    limit: Limit
+    part: float
+
+    @property
+    def words(self) -> str:
+        """For people: "412 of 920 TFLOP/s (45 %)"."""
+        low, high = (f"{x:.0f}" if x >= 10 else f"{x:.1f}" for x in (self.value, self.limit.value))
+        return f"{low} of {high} {self.limit.unit} ({self.value / self.limit.value:.0%})".replace("%)", " %)")
+
+
+def busy(run: SmokeRun) -> bool | None:
+    """Whether others used the GPU before the tests; None: unknown, or the CPU."""
+    signs = _signs(run.others, run.utilisation)
+    return None if run.kind == "cpu" else signs
+
+
+def _signs(others: Maybe[int | None], utilisation: Maybe[int | None]) -> bool | None:
+    """True where one sign says that somebody works there, False where both speak and deny it."""
+    told = [(o, most) for o, most in ((others, 0), (utilisation, BUSY)) if isinstance(o, int)]
+    if any(number > most for number, most in told):
+        return True
+    unknown = isinstance(others, Unknown) or isinstance(utilisation, Unknown)
+    return False if told and not unknown else None
+
+
+def idle(facts: Facts, run: SmokeRun) -> None:
+    """Leave the check where the GPU was not idle, or nobody knows: its speed then says nothing.
+
+    Of tests between all GPUs it is what the driver said of each of them before.
+
+    Raises:
+        UnknownFactError: others used the GPU, or it is not known.
+    """
+    signs: list[tuple[Maybe[int | None], Maybe[int | None]]] = [(run.others, run.utilisation)]
+    if run.gpu is None:
+        signs = [(_number(g.processes), g.utilisation) for g in gpus_of(facts)]
+    found = [_signs(*one) for one in signs]
+    if any(found):
+        raise UnknownFactError("others used the GPU before the tests, so speeds are not judged")
+    for others, utilisation in signs:
+        known(others)
+        known(utilisation)
+    if not found or None in found:
+        raise UnknownFactError("nobody can say whether others used the GPU before the tests")
+
+
+def _number(processes: Maybe[tuple[GpuProcess, ...]]) -> Maybe[int | None]:
+    return processes if isinstance(processes, Unknown) else len(processes)
+
+
+def share(on: OnRun, test: SmokeTest, figure: str) -> Share | None:
+    """How much of the limit a figure reached; None where it was not measured.
+
+    Raises:
+        UnknownFactError: the GPU was not idle, or no limit is known on which a verdict may rest.
+    """
+    value = test.figure(figure)
+    if value is None:
+        return None
+    idle(on.facts, on.run)
+    most = limit(on.facts, on.run, test, figure)
+    if most is None or most.value <= 0:
+        raise UnknownFactError(f"no limit is known for {test.name} {test.variant}".strip() + " on this device")
+    if not most.sure:
+        raise UnknownFactError(f"a limit on which no verdict may rest: {most.source}")
+    return Share(value, most, value / most.value / (LOOSE if most.loose else 1))

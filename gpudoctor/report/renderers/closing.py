@@ -1,0 +1,98 @@
+"""The last lines of a report: what was proven, what to try next."""
+
+from gpudoctor.check_engine import Outcome, Verdict
+from gpudoctor.facts import Facts
+from gpudoctor.facts.text_types import ANOTHER_ROOT
+from gpudoctor.maybe import Unknown
+from gpudoctor.queries.frameworks import not_tried
+from gpudoctor.report.model import FindingEntry
+from gpudoctor.targets import framework_name
+
+CHOSEN = "Only the checks that were chosen were asked: a cause may lie where nobody looked."
+ROOT = "Nothing of that file system is run (--root): whether its driver and libraries answer, nobody asked."
+NO_GPU = "Without a GPU there is nothing to diagnose: whatever was found here proves nothing about one."
+NO_SMOKE = "No GPU was found on which smoke tests can run, so none ran: `gpudoctor smoke --device cpu` tests the CPU."
+# Of a facts file of an earlier release, which went on with the CPU.
+ON_CPU = "No GPU was found, so the smoke tests ran on the CPU: they prove nothing about a GPU."
+NOTHING = "None of the checks that were chosen applies to this machine, so nothing was checked."
+
+
+def closing(
+    facts: Facts,
+    verdicts: list[Verdict],
+    status: str,
+    entries: tuple[FindingEntry, ...],
+    chosen: bool = False,
+    command: str = "check",
+) -> tuple[str, ...]:
+    """Sentences for the end of the report."""
+    if chosen and all(v.outcome is Outcome.SKIPPED for v in verdicts):
+        return (NOTHING,)
+    lines = [CHOSEN] if chosen and entries else []
+    if status == "fail" or (status == "no-gpu" and any(entry.status == "fail" for entry in entries)):
+        again = f"Mend the first finding, then run `gpudoctor {command}` again; `gpudoctor explain ID` tells more."
+        return (*lines, again)
+    lines += [*_proven(facts), *_smoked(facts, entries), *_left_out(facts)]
+    if any(v.outcome is Outcome.UNKNOWN and v.says.endswith(ANOTHER_ROOT) for v in verdicts):
+        lines.append(ROOT)
+    if facts.smoke.instead:
+        lines.append(ON_CPU if facts.smoke.runs else NO_SMOKE)
+    elif status == "no-gpu":
+        lines.append(NO_GPU)
+    elif status == "incomplete":
+        lines.append("Not everything could be found out: --verbose lists what is unknown, and what would permit it.")
+    elif not entries and (asked := {v.check.id for v in verdicts if v.outcome is Outcome.PASS}):
+        which = "one check that applies" if len(asked) == 1 else f"{len(asked)} checks that apply"
+        lines.append(f"Nothing was found by the {which} here.")
+    if facts.quick and any(p.frameworks for p in facts.pythons) and not facts.smoke.runs:
+        lines.append("No framework was imported (--quick): run `gpudoctor check` for what each one sees.")
+    if status in ("pass", "warn") and not chosen and (left := not_tried(facts)):
+        lines.append(f"Not tried: {', '.join(left)}; of these only files were read.")
+    if status == "pass" and not facts.quick and lines:
+        lines.append(
+            "If a program still fails, run `gpudoctor check` in its own environment: with its Python "
+            "(--python PATH), as its user, in its container."
+        )
+    return tuple(lines)
+
+
+def _proven(facts: Facts) -> list[str]:
+    """What is known to work, because it was tried."""
+    lines = []
+    cuda = facts.nvidia.cuda
+    if cuda.code == 0 and isinstance(cuda.devices, tuple) and cuda.devices:
+        lines.append(f"The NVIDIA driver answers: CUDA starts and lists {_gpus(len(cuda.devices))}.")
+    for python in facts.pythons:
+        for framework in python.frameworks:
+            live = framework.live
+            if live and live.available is True and not isinstance(live.count, Unknown):
+                lines.append(f"{framework_name(framework)} was imported and sees {_gpus(live.count)}.")
+    return lines
+
+
+def _smoked(facts: Facts, entries: tuple[FindingEntry, ...]) -> list[str]:
+    """What the smoke tests have shown, of GPUs or of a CPU that somebody chose, where they found nothing."""
+    if any(entry.check.startswith("smoke.") and entry.status == "fail" for entry in entries):
+        return []
+    runs = [run for run in facts.smoke.runs if run.kind != "cpu"] or [*facts.smoke.runs] * (not facts.smoke.instead)
+    tests = sum(t.outcome == "done" for run in runs for t in run.tests)
+    if not tests:
+        return []
+    labels = list(dict.fromkeys(run.label for run in runs if any(t.outcome == "done" for t in run.tests)))
+    single = [label for label in labels if not label.startswith("GPUs ")]  # the tests between GPUs name them again
+    where = " and ".join(single or labels).replace("CPU", "the CPU")
+    proven = "" if any(run.kind != "cpu" for run in runs) else "; that proves nothing about a GPU"
+    return [f"{tests} smoke test{'s' * (tests != 1)} ran to the end on {where}, and every number was right{proven}."]
+
+
+def _left_out(facts: Facts) -> list[str]:
+    """CuPy, where only the CPU was tested: who has it would look for it in vain."""
+    runs = facts.smoke.runs
+    has = any(framework.name == "cupy" for python in facts.pythons for framework in python.frameworks)
+    if not has or not runs or any(run.backend == "cupy" or run.kind != "cpu" for run in runs):
+        return []
+    return ["CuPy was not tested: it computes only on a GPU."]
+
+
+def _gpus(number: int) -> str:
+    return f"{number} GPU{'' if number == 1 else 's'}"

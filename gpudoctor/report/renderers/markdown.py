@@ -1,0 +1,142 @@
+"""The report as Markdown, ready to be pasted into an issue: commands in fences, details folded.
+
+Names are masked before: `gpudoctor.privacy` does it to the facts that the report is made of.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from gpudoctor.report.fixes import notes
+from gpudoctor.report.grouping import alike, own_commands, sentences
+from gpudoctor.report.model import FindingEntry, FixEntry, Report, word
+from gpudoctor.report.renderers import text
+from gpudoctor.report.sanitize import clean
+
+WIDE = 100  # columns of the parts that keep their lines
+WORDS = {"fail": "FAIL", "warn": "WARN", "advice": "ADVICE"}
+# What GitHub's and GitLab's Markdown take for markup in a line of prose.
+_MARKUP = re.compile(r"([\\*_\[\]|~])")
+# What they take for a block at the beginning of a line.
+_BLOCK = re.compile(r"^(\d*)(?=[#>+=-]|(?<=\d)[.)](?:\s|$))")
+# A name or a number that would call a person, or link to an issue, ours or another project's (owner/name#1, GH-1).
+_CALL = re.compile(r"(?<![\w`])([@#!])(?=[\w-])|(?<=\w)([#!])(?=\d)|\b((?i:gh)-)(?=\d)")
+
+
+def render(report: Report) -> str:
+    """The report as Markdown."""
+    parts = [f"**gpudoctor {plain(report.version)}: {plain(word(report.status))}**", *_head(report)]
+    for number, (entry, *others) in enumerate(alike(report.findings), 1):
+        parts += _finding(number, entry, others)
+    parts += _unknown(report)
+    parts += _smoke(report)
+    parts += [plain(sentence) for sentence in report.next if "--verbose" not in sentence]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def plain(words: str) -> str:
+    """Text on one line in which Markdown sees nothing but code in backticks, and which calls nobody."""
+    line = " ".join(clean(words).split())
+    parts = line.split("`")
+    if len(parts) % 2 == 0 or "``" in line:  # one without its partner, or what could begin a fence
+        return _begun("\\`".join(_quiet(part) for part in parts))
+    parts[::2] = [_quiet(part) for part in parts[::2]]
+    return _begun("`".join(parts))
+
+
+def _begun(line: str) -> str:
+    """The line, beginning with nothing that makes a list or a heading of it."""
+    return _BLOCK.sub(r"\1\\", line, count=1)
+
+
+def _quiet(words: str) -> str:
+    words = words.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return _CALL.sub(r"\g<0><!-- -->", _MARKUP.sub(r"\\\1", words))
+
+
+def fence(lines: Iterable[str], language: str = "text") -> str:
+    """Lines that stay as they are, in a fence that none of them can end."""
+    body = clean("\n".join(lines)).rstrip("\n")
+    longest = max((len(run) for run in re.findall(r"`+", body)), default=0)
+    bar = "`" * max(3, longest + 1)
+    return f"{bar}{language}\n{body}\n{bar}"
+
+
+def _code(words: str) -> str:
+    return "`" + " ".join(clean(words).replace("`", "'").split()) + "`"
+
+
+def _link(address: str) -> str:
+    return f"<{address}>" if re.fullmatch(r"https?://[^<>\x00-\x20\x7f-\U0010ffff]+", address) else plain(address)
+
+
+def folded(title: str, *parts: str) -> str:
+    """Parts behind a line that a click opens."""
+    return "\n\n".join([f"<details><summary>{plain(title)}</summary>", *parts, "</details>"])
+
+
+def _head(report: Report) -> list[str]:
+    """The machine and the numbers, as the text report has them."""
+    bare = msgspec.structs.replace(report, findings=(), unknown=(), smoke=(), next=())
+    return [fence([text.render(bare, WIDE, verbose=True)])]
+
+
+def _finding(number: int, entry: FindingEntry, others: list[FindingEntry]) -> Iterator[str]:
+    yield f"### {number}. {WORDS[entry.status]}: {plain(entry.title)}"
+    yield plain(entry.says)
+    if others:
+        yield "\n".join(f"- Also: {plain(says)}" for says in sentences(entry, others))
+    yield f"**Why:** {plain(entry.cause)}"
+    if seen := dict.fromkeys(seen for one in (entry, *others) for seen in one.evidence):
+        yield fence(seen)
+    for place, fix in enumerate(entry.fixes):
+        yield from _fix(fix, "Or" if place else "Fix")
+    for other in others:
+        if commands := own_commands(other, entry):
+            yield f"The same for {plain(other.subject)}:"
+            yield fence(commands, "sh")
+    yield _more(entry, others)
+
+
+def _fix(fix: FixEntry, label: str) -> Iterator[str]:
+    after = plain("; ".join(notes(fix)))
+    yield f"**{label}:** {plain(fix.says)}" + (f" ({after})" if after else "")
+    if fix.commands:
+        yield fence(fix.commands, "sh")
+    if fix.undo:
+        yield f"To take it back: {plain(fix.undo)}"
+    if fix.verify:
+        yield "To see whether it helped:"
+        yield fence([fix.verify], "sh")
+
+
+def _more(entry: FindingEntry, others: list[FindingEntry]) -> str:
+    """What follows, what was ruled out, and sources: folded."""
+    follow = (one for each in (entry, *others) for one in each.consequences)
+    said = dict.fromkeys(f"{_code(one.check)}: {plain(one.says)}" for one in follow)
+    parts = ["\n".join(f"- {line}" for line in said)] if said else []
+    if entry.ruled_out:
+        parts.append("Ruled out: " + ", ".join(_code(id_) for id_ in entry.ruled_out))
+    if entry.references:
+        parts.append("\n".join(f"- {_link(reference)}" for reference in entry.references))
+    about = ", ".join(plain(one.subject) for one in (entry, *others))
+    run = f"; {_code(entry.run)}" if entry.run else ""
+    parts.append(f"id {_code(entry.check)}, about {about}{run}")
+    return folded(f"More: {len(said)} follow from it" if said else "More", *parts)
+
+
+def _unknown(report: Report) -> Iterator[str]:
+    if report.unknown:
+        lines = [f"- {_code(one.check)} ({plain(one.subject)}): {plain(one.why)}" for one in report.unknown]
+        yield folded(f"Not known ({len(lines)})", "\n".join(lines))
+
+
+def _smoke(report: Report) -> Iterator[str]:
+    if report.smoke:
+        bare = msgspec.structs.replace(report, findings=(), unknown=(), next=(), gpus=(), pythons=(), python=None)
+        rows = text.render(bare, WIDE).splitlines()
+        first = next((place for place, row in enumerate(rows) if not row), 0)
+        yield folded("Smoke tests", fence(rows[first + 1 : -2]))

@@ -1,0 +1,64 @@
+"""The report as a monitoring plugin prints it: one line of state, performance data, and long output.
+
+The rules: https://nagios-plugins.org/doc/guidelines.html and
+https://assets.nagios.com/downloads/nagioscore/docs/nagioscore/4/en/pluginapi.html.
+"""
+
+from gpudoctor.report.model import FindingEntry, Report
+from gpudoctor.report.sanitize import clean
+
+# Exit codes and words of the plugin API.
+UNKNOWN = 3, "UNKNOWN"
+STATES = {"pass": (0, "OK"), "warn": (1, "WARNING"), "fail": (2, "CRITICAL")}
+
+
+def exit_code(report: Report) -> int:
+    """The plugin's exit code: 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN."""
+    return _state(report)[0]
+
+
+def _state(report: Report) -> tuple[int, str]:
+    """Exit code and word; that there is no GPU is critical where something asks for one, else unknown."""
+    return STATES["fail"] if report.failed else STATES.get(report.status, UNKNOWN)
+
+
+def render(report: Report) -> str:
+    """The state with performance data, then a line for each finding and what to do."""
+    lines = [f"GPU {_state(report)[1]} - {first(report)} | {_performance(report)}"]
+    lines += [line for entry in report.findings for line in _long(entry)]
+    lines += [
+        plain(f"UNKNOWN {one.check} ({one.subject}): {one.why}")
+        for one in report.unknown
+        if one.essential or one.broken
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def first(report: Report) -> str:
+    """The whole answer in one sentence."""
+    worst = report.findings[0] if report.findings else None
+    if worst is not None and (worst.status == "fail" or worst.status == report.status):
+        more = sum(f.status in ("fail", "warn") for f in report.findings) - 1
+        return plain(f"{worst.check}: {worst.says}" + (f" (and {more} more)" if more else ""))
+    if report.status == "incomplete":
+        open_ = next((one for one in report.unknown if one.essential or one.broken), None)
+        return plain(f"{open_.check}: {open_.why}" if open_ else "too little could be found out")
+    if report.status == "no-gpu":
+        return "NO GPU: " + next((plain(f.says) for f in report.findings), "there is nothing to diagnose")
+    return f"{len(report.gpus)} GPU{'s' if len(report.gpus) != 1 else ''}, {report.summary.passed} checks passed"
+
+
+def _long(entry: FindingEntry) -> list[str]:
+    lines = [plain(f"{entry.status.upper()} {entry.check}: {entry.says}")]
+    return lines + [plain(f"  {fix.says} {' && '.join(fix.commands)}") for fix in entry.fixes[:1]]
+
+
+def plain(text: str) -> str:
+    """One line without the bar, which begins performance data."""
+    return " ".join(clean(text).replace("|", "/").split())
+
+
+def _performance(report: Report) -> str:
+    s = report.summary
+    values = [f"fail={s.fail};;0", f"warn={s.warn};0", f"unknown={s.unknown}", f"gpus={len(report.gpus)};;;0"]
+    return " ".join([*values, f"time={report.seconds:.2f}s"])

@@ -1,0 +1,46 @@
+"""The table of the smoke tests: a line a figure, with a bar against what this device can reach at most."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.text import Text
+
+from gpudoctor.report.model import Report, SmokeEntry
+from gpudoctor.report.sanitize import clean, wrapped
+from gpudoctor.report.smoke_rows import SmokeRow, remarks, table_rows, title
+
+NAME, VALUE, BAR = 25, 16, 10  # columns
+LEAST, DEEPER = 20, 6  # columns that a remark needs beside its line, and where it begins beneath it
+
+
+def table(out: Console, report: Report) -> None:
+    """Print the tests of each backend on each device."""
+    for entry in report.smoke:
+        out.print()
+        _heading(out, entry)
+        if not entry.tests:
+            for line in wrapped(entry.says or entry.outcome, out.width - 2):
+                out.print(Text("  " + line), soft_wrap=True)
+        for row in table_rows(entry):
+            _print(out, row)
+
+
+def _heading(out: Console, entry: SmokeEntry) -> None:
+    out.print(Text(clean(title(entry)), "bold"), soft_wrap=True)
+    parts = ", ".join(remarks(entry))
+    for line in wrapped(parts, out.width - 2) if parts else ():
+        out.print(Text("  " + line, "dim"), soft_wrap=True)
+
+
+def _print(out: Console, row: SmokeRow) -> None:
+    """One line; a remark that is too long for the terminal goes on beneath itself, or stands beneath the line."""
+    bar = "" if row.share is None else f"{'█' * round(BAR * min(1.0, row.share)):<{BAR}} {100 * row.share:3.0f}%  "
+    head = f"  {clean(row.name):<{NAME}}{clean(row.value):>{VALUE}}  "
+    at = len(head) + len(bar)
+    beneath = out.width - at < LEAST
+    at = DEEPER if beneath else at
+    lines = wrapped(row.remark, max(LEAST, out.width - at))
+    lines = ["", *lines] if beneath else lines or [""]
+    out.print(Text.assemble(head, (bar, "cyan"), (lines[0], "dim")), soft_wrap=True)
+    for line in lines[1:]:
+        out.print(Text(" " * at + line, "dim"), soft_wrap=True)

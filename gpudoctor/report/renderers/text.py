@@ -1,0 +1,179 @@
+"""The report for a person at a terminal, or in a log."""
+
+from io import StringIO
+
+from rich.console import Console
+from rich.text import Text
+
+from gpudoctor.report.counts import counts
+from gpudoctor.report.fixes import notes
+from gpudoctor.report.grouping import alike, own_commands, sentences
+from gpudoctor.report.model import Consequence, FindingEntry, FixEntry, Report, word
+from gpudoctor.report.renderers.header import header
+from gpudoctor.report.sanitize import clean, wrapped
+
+# A line longer than this is hard to read, however wide the terminal is.
+WIDEST = 100
+LABEL = {"fail": ("FAIL", "bold red"), "warn": ("WARN", "bold yellow"), "advice": ("ADVICE", "bold cyan")}
+COLOUR = {"fail": "bold red", "warn": "bold yellow", "no-gpu": "bold yellow", "pass": "bold green"}
+INDENT = 8
+
+
+def render(report: Report, width: int | None = None, colour: bool = False, verbose: bool = False) -> str:
+    """The report as text.
+
+    Args:
+        report: what to show.
+        width: columns; None: 80.
+        colour: whether ANSI colours are wanted.
+        verbose: list what is unknown, what was ruled out, and references too.
+    """
+    out = console(width, colour)
+    header(out, report)
+    if report.smoke:
+        from gpudoctor.report.renderers.smoke_text import table
+
+        table(out, report)
+    for entry, *others in alike(report.findings):
+        finding(out, entry, others, verbose, len(report.pythons) > 1)
+    if verbose:
+        _unknown(out, report)
+    _counts(out, report, verbose)
+    for sentence in report.next:
+        for line in wrapped(sentence, out.width):
+            out.print(Text(line), soft_wrap=True)
+    return written(out)
+
+
+def console(width: int | None = None, colour: bool = False) -> Console:
+    """A console that writes into memory, no wider than is good to read."""
+    return Console(
+        file=StringIO(),
+        width=min(width or 80, WIDEST),
+        force_terminal=colour,
+        color_system="standard" if colour else None,
+        no_color=not colour,
+        markup=False,
+        highlight=False,
+        emoji=False,
+        legacy_windows=False,
+    )
+
+
+def written(out: Console) -> str:
+    """What was written to a console, without blanks at the ends of lines."""
+    text: str = out.file.getvalue()  # type: ignore[attr-defined]
+    return "\n".join(line.rstrip() for line in text.splitlines()) + "\n"
+
+
+def finding(
+    out: Console,
+    entry: FindingEntry,
+    others: list[FindingEntry],
+    verbose: bool,
+    several: bool,
+    label: tuple[str, str] | None = None,
+    hint: bool = True,
+) -> None:
+    """Print a finding, with what others of its kind say besides.
+
+    Args:
+        out: where to.
+        entry: the finding.
+        others: findings of its kind.
+        verbose: print what is only for who wants to know more.
+        several: name the finding's subject.
+        label: in place of its status, with its style.
+        hint: name the command of ours that carries a fix out.
+    """
+    word, style = label or LABEL[entry.status]
+    out.print()
+    headline(out, word, style, entry.title)
+    labelled(out, "", entry.says)
+    for number, says in enumerate(sentences(entry, others)):
+        labelled(out, "also" if number == 0 else "", says)
+    labelled(out, "why", entry.cause)
+    for seen in dict.fromkeys(seen for one in (entry, *others) for seen in one.evidence):
+        labelled(out, "seen", seen, "dim")
+    for number, fix in enumerate(entry.fixes):
+        _fix(out, fix, "fix" if number == 0 else "or", verbose)
+    _for_the_others(out, entry, others)
+    _consequences(out, tuple(follows for one in (entry, *others) for follows in one.consequences))
+    if verbose and entry.affects:
+        labelled(out, "touches", ", ".join(entry.affects), "dim")
+    if verbose and entry.ruled_out:
+        labelled(out, "well", ", ".join(entry.ruled_out), "dim")
+    for reference in entry.references if verbose else ():
+        labelled(out, "see", reference, "dim")
+    if entry.check:
+        labelled(out, "id", entry.check + (f" ({entry.subject})" if several else ""), "dim")
+    if hint and entry.run:
+        labelled(out, "run", entry.run, "dim")
+
+
+def headline(out: Console, word: str, style: str, title: str) -> None:
+    """A title that needs several lines keeps its indent."""
+    for line in wrapped(title, out.width - INDENT):
+        out.print(Text.assemble((f"{word:<{INDENT}}", style), (line, "bold")), soft_wrap=True)
+        word = ""
+
+
+def labelled(out: Console, label: str, text: str, style: str = "") -> None:
+    """Print text beside a label; further lines keep its indent."""
+    for line in wrapped(text, out.width - INDENT):
+        out.print(Text.assemble((f"{label:<{INDENT}}", "bold blue"), (line, style)), soft_wrap=True)
+        label = ""
+
+
+def _fix(out: Console, fix: FixEntry, label: str, verbose: bool) -> None:
+    labelled(out, label, fix.says)
+    for command in fix.commands:
+        command_line(out, command)
+    if after := notes(fix):
+        labelled(out, "", f"({'; '.join(after)})", "dim")
+    if verbose and fix.undo:
+        labelled(out, "", f"To take it back: {fix.undo}", "dim")
+    if fix.verify and fix.verify not in fix.commands:
+        labelled(out, "", "To see whether it helped:", "dim")
+        command_line(out, fix.verify)
+
+
+def _for_the_others(out: Console, entry: FindingEntry, others: list[FindingEntry]) -> None:
+    """What they need beyond the commands of the first: its own with another index, most of the time."""
+    for other in others:
+        if commands := own_commands(other, entry):
+            labelled(out, "", f"The same for {other.subject}:", "dim")
+            for command in commands:
+                command_line(out, command)
+
+
+def command_line(out: Console, command: str) -> None:
+    """A command on lines of its own, as it is typed: never wrapped, so that it can be copied."""
+    for line in clean(command).splitlines():
+        out.print(Text(" " * INDENT + "  " + line, "green"), soft_wrap=True)
+
+
+def _consequences(out: Console, consequences: tuple[Consequence, ...]) -> None:
+    """What follows from the cause; the same sentence for many subjects is said once."""
+    told: dict[str, int] = {}
+    for one in consequences:
+        told[one.says] = told.get(one.says, 0) + 1
+    for number, (says, times) in enumerate(told.items()):
+        mark = "- " if len(told) > 1 else ""
+        labelled(out, "so" if number == 0 else "", mark + (says if times == 1 else f"{says} ({times} times)"))
+
+
+def _unknown(out: Console, report: Report) -> None:
+    if report.unknown:
+        out.print()
+        out.print(Text("Unknown", "bold"))
+    for entry in report.unknown:
+        word = "broken" if entry.broken else ""
+        labelled(out, word, f"{entry.check} ({entry.subject}): {entry.why}")
+
+
+def _counts(out: Console, report: Report, verbose: bool) -> None:
+    words = ", ".join(counts(report, "unknown" if verbose else "unknown (--verbose lists them)"))
+    colour = COLOUR.get(report.status, "bold magenta")
+    out.print()
+    out.print(Text.assemble((word(report.status), colour), f"  {words} ({report.seconds:.1f} s)"))

@@ -1,0 +1,192 @@
+"""Orders causes before consequences: one root cause is one finding, with what follows from it under it."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from gpudoctor.check_engine import Outcome, Severity, Verdict
+
+# The order in which a machine is mended: what stands further left has to work first.
+AREAS = (
+    "cloud",
+    "device",
+    "cluster",
+    "driver",
+    "wsl",
+    "container",
+    "rocm",
+    "intel",
+    "windows",
+    "apple",
+    "fabric",
+    "mig",
+    "visibility",
+    "environment",
+    "link",
+    "health",
+    "python",
+    "libraries",
+    "cuda",
+    "pytorch",
+    "tensorflow",
+    "cupy",
+    "jax",
+    "onnxruntime",
+    "packages",
+    "host",
+    "smoke",
+    "advice",
+    "tables",
+)
+FRAMEWORKS = ("pytorch", "tensorflow", "cupy", "jax", "onnxruntime")
+# Areas whose warnings are of a machine that computes, and those of their checks that keep programs out all the same.
+BEARABLE = ("device", "driver", "fabric", "mig", "health")
+# Checks of other areas whose warnings are of an environment in which frameworks start all the same.
+MILD = ("python.environment-not-run", "python.standard-library-hidden", "python.unmet-requirement")
+KEEPS_OUT = (
+    "device.none",
+    "device.thunderbolt-unauthorized",
+    "driver.vfio-in-the-way",
+    "health.memory-held",
+    "health.stuck-process",
+)
+# Whose hardware and software an area is about; a build for another vendor's GPUs does not come to it.
+VENDORS = {
+    **dict.fromkeys(("device", "driver", "fabric", "mig", "link", "health"), "nvidia"),
+    "rocm": "amd",
+    "intel": "intel",
+}
+MASKS = {"visibility.cuda": "nvidia", "visibility.hip": "amd", "visibility.rocr": "amd"}
+RANK = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.ADVICE: 2}
+
+
+class Finding(NamedTuple):
+    """A root cause and what follows from it."""
+
+    root: Verdict
+    severity: Severity  # the worst of root and consequences
+    consequences: tuple[Verdict, ...]
+    ruled_out: tuple[str, ...]
+
+
+def findings(verdicts: Iterable[Verdict]) -> tuple[list[Finding], list[Verdict]]:
+    """Sort problems into root causes with their consequences.
+
+    Returns:
+        The findings, root causes first, then by severity; and the unknown or broken verdicts that no
+        problem explains.
+    """
+    everything = list(verdicts)
+    problems = [v for v in everything if v.outcome is Outcome.PROBLEM]
+    roots = sorted((v for v in problems if not _causes(v, problems)), key=_order)
+    under: dict[int, list[Verdict]] = {id(v): [] for v in roots}
+    for verdict in sorted(problems, key=_order):
+        if id(verdict) in under:
+            continue
+        root = _root(verdict, problems, roots)
+        if root is None:  # causes that go round in a circle: the first of them stands for all
+            roots.append(verdict)
+            under[id(verdict)] = []
+        else:
+            under[id(root)].append(verdict)
+    found = [_finding(root, under[id(root)], everything) for root in roots]
+    open_ = [v for v in everything if v.outcome in (Outcome.UNKNOWN, Outcome.BROKEN) and not _explained(v, problems)]
+    return sorted(found, key=lambda f: (RANK[f.severity], *_order(f.root)[1:])), open_
+
+
+def _explained(verdict: Verdict, problems: list[Verdict]) -> bool:
+    return verdict.outcome is Outcome.UNKNOWN and bool(_causes(verdict, problems))
+
+
+def _causes(verdict: Verdict, problems: list[Verdict]) -> list[Verdict]:
+    """The problems that explain this one; of two that would explain each other, the deeper area wins."""
+    return [
+        other
+        for other in problems
+        if other is not verdict
+        and _named(other, verdict)
+        and verdict.may_follow_from(other.check.id)
+        and other.about.touches(verdict.about)
+        and not _of_another_framework(other, verdict)
+        and not _of_another_vendor(other, verdict)
+        and not _mutual(other, verdict)
+    ]
+
+
+def _named(cause: Verdict, verdict: Verdict) -> bool:
+    """Whether the verdict's check names the cause: by its id, or as one of an area that touches the same people.
+
+    An area named whole has checks about something else too: that Docker on this host lacks a toolkit explains
+    nothing about the framework that runs beside it, and an advice explains no failure.
+    """
+    if cause.check.id in verdict.check.because:
+        return True
+    lighter = cause.severity is Severity.ADVICE and verdict.severity is not Severity.ADVICE
+    if lighter or _is_bearable(cause, verdict) or not verdict.check.explains_through(cause.check.id):
+        return False
+    touched, own = set(cause.check.affects), set(verdict.check.affects)
+    return "everything" in touched | own or bool(touched & own)
+
+
+def _is_bearable(cause: Verdict, verdict: Verdict) -> bool:
+    """Whether the supposed cause is a warning with which programs start all the same.
+
+    A GPU that is hot, waits for a reset or is kept for the display explains no framework that fails to start; it may
+    well explain a smoke test that failed while it computed.
+    """
+    if verdict.outcome is not Outcome.PROBLEM or verdict.severity is Severity.ADVICE or verdict.check.area == "smoke":
+        return False
+    mild = cause.check.area in BEARABLE or cause.check.id in MILD
+    warns = cause.severity is Severity.WARNING and mild
+    return warns and cause.check.id not in KEEPS_OUT
+
+
+def _of_another_framework(cause: Verdict, verdict: Verdict) -> bool:
+    """Whether the supposed cause ails one framework, and a smoke test failed with another, or with none.
+
+    What is wrong with one framework's files explains nothing about another framework either.
+    """
+    if cause.check.area == "python" and cause.about.package and verdict.about.package:
+        return cause.about.package != verdict.about.package
+    framework = cause.about.package if cause.check.area in FRAMEWORKS else None
+    return verdict.check.area == "smoke" and framework is not None and framework != verdict.about.package
+
+
+def _of_another_vendor(cause: Verdict, verdict: Verdict) -> bool:
+    """Whether the verdict is about a build for one vendor's GPUs, and the supposed cause ails another vendor's."""
+    id_, wanted = cause.check.id, verdict.about.vendor
+    vendor = VENDORS.get(cause.check.area) or MASKS.get(id_.partition("-")[0])
+    return wanted is not None and vendor is not None and vendor != wanted
+
+
+def _mutual(cause: Verdict, verdict: Verdict) -> bool:
+    """Whether the supposed cause names this one as its own cause and stands after it."""
+    return cause.check.explains_through(verdict.check.id) and _order(cause)[1:] >= _order(verdict)[1:]
+
+
+def _root(verdict: Verdict, problems: list[Verdict], roots: list[Verdict]) -> Verdict | None:
+    """The first root cause that a chain of causes leads to."""
+    reached, todo = {id(verdict)}, [verdict]
+    while todo:
+        for cause in _causes(todo.pop(), problems):
+            if id(cause) not in reached:
+                reached.add(id(cause))
+                todo.append(cause)
+    return next((root for root in roots if id(root) in reached), None)
+
+
+def _order(verdict: Verdict) -> tuple[int, int, str, str]:
+    area = verdict.check.area
+    place = AREAS.index(area) if area in AREAS else len(AREAS)
+    return RANK[verdict.severity], place, verdict.check.id, verdict.about.label
+
+
+def _finding(root: Verdict, consequences: list[Verdict], everything: list[Verdict]) -> Finding:
+    worst = min((root, *consequences), key=lambda v: RANK[v.severity]).severity
+    return Finding(root, worst, tuple(sorted(consequences, key=_order)), _ruled_out(root, everything))
+
+
+def _ruled_out(root: Verdict, everything: list[Verdict]) -> tuple[str, ...]:
+    """The causes that were looked at and seen to be well."""
+    asked = {v.check.id for v in everything if v.outcome is Outcome.PASS}
+    not_well = {v.check.id for v in everything if v.outcome in (Outcome.PROBLEM, Outcome.UNKNOWN, Outcome.BROKEN)}
+    return tuple(sorted(i for i in asked - not_well if root.check.explains_through(i)))

@@ -1,0 +1,127 @@
+"""The fix where nothing is wrong with a machine, and it is still not as somebody demands: what `setup` would bring."""
+
+from collections.abc import Iterator
+
+import msgspec
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+
+from gpudoctor.check_engine import Action, Fix
+from gpudoctor.facts import Facts, Gpu
+from gpudoctor.fixes.driver import best_branch, flavour_for, generations_of
+from gpudoctor.knowledge import drivers
+from gpudoctor.setup import driver, environment, planner
+from gpudoctor.setup.plan import SetupStep, Wheel
+from gpudoctor.setup.platform import ground as read
+from gpudoctor.setup.request import FRAMEWORKS, SetupRequest
+from gpudoctor.targets import gpus_of, in_container, on_wsl
+
+# Stands for the last release of a branch, whose number no table has.
+_LAST = ".9999"
+
+
+def fixes(facts: Facts, name: str, wanted: object) -> tuple[Fix, ...]:
+    """What makes a machine meet a demand; none where no driver and no wheel that is known does.
+
+    Args:
+        facts: the machine.
+        name: the demand, as `require` names it.
+        wanted: what is wanted of it: for a version, its SpecifierSet.
+    """
+    framework = name.removesuffix("_sees")
+    if name in ("driver", "cuda") and isinstance(wanted, SpecifierSet):
+        found = _driver(facts, name, wanted)
+    elif framework in FRAMEWORKS.values():
+        found = _framework(facts, framework, wanted)
+    else:
+        found = None
+    return (found,) if found else ()
+
+
+def _fix(step: SetupStep, action: Action) -> Fix:
+    """A step as a fix."""
+    return Fix(
+        step.title,
+        step.commands,
+        action,
+        root=step.root,
+        needs="reboot" if step.reboot else None,
+        undo=step.undo,
+        verify=step.verify[0] if step.verify else None,
+    )
+
+
+# -- the driver ----------------------------------------------------------------------------------------------
+
+
+def _driver(facts: Facts, name: str, wanted: SpecifierSet) -> Fix | None:
+    """The driver of a branch that meets a demand for its version or its CUDA."""
+    ground = read(facts)
+    ours = ground.vendor == "nvidia" and facts.host.platform != "jetson" and flavour_for(facts) is not None
+    if not ours or any(_is_virtual(gpu) for gpu in gpus_of(facts, "nvidia")):
+        return None
+    for branch in _branches(facts):
+        if wanted.contains(f"{branch}{_LAST}" if name == "driver" else drivers.cuda_of_branch(branch) or "0"):
+            elsewhere = in_container(facts) or on_wsl(facts)
+            return _fix(driver.step(facts, ground, branch, None), "ask-vendor" if elsewhere else "reinstall-package")
+    return None
+
+
+def _is_virtual(gpu: Gpu) -> bool:
+    """Whether its driver has to fit the host's."""
+    return gpu.virtualization == "vgpu"
+
+
+def _branches(facts: Facts) -> Iterator[int]:
+    """The branches that drive every GPU here and are supported still: the advised one, then the newest first.
+
+    New feature branches (NFB) are not among them: few distributions package them, and each ends within months.
+    """
+    best = best_branch(facts)
+    if best:
+        yield best
+    found = generations_of(facts)
+    first = max((g.first_driver for g in found if g.first_driver), default=0)
+    last = min((g.last_driver for g in found if g.last_driver), default=drivers.newest_branch())
+    for number in range(last, first, -1):
+        branch = drivers.branch_of(number)
+        if branch and branch.kind in ("LTSB", "PB") and not _has_ended(branch.end_of_life, facts.created):
+            yield number
+
+
+def _has_ended(end: str | None, today: str) -> bool:
+    """Whether a month or a year ("2026-06", "2026") is over."""
+    return end is not None and end < today[: len(end)]
+
+
+# -- frameworks ----------------------------------------------------------------------------------------------
+
+
+def _framework(facts: Facts, name: str, wanted: object) -> Fix | None:
+    """The wheel that meets a demand, into the environment that was examined, with the driver that is there."""
+    answered = [python for python in facts.pythons if python.error is None]
+    own = [python for python in answered if any(one.name == name for one in python.frameworks)]
+    if not answered or (own and not isinstance(wanted, SpecifierSet)):
+        return None  # it is there, and what it sees no wheel changes
+    wishes = SetupRequest(frameworks=(name,), into=(own or answered)[0].path, driver="no")
+    made = planner.plan(facts, wishes)
+    for wheel in made.wheels:
+        fitting = _fitting(wheel, wanted) if isinstance(wanted, SpecifierSet) else wheel
+        if fitting and (isinstance(wanted, SpecifierSet) or fitting.variant != "cpu"):
+            (step,) = environment.steps(facts, wishes, made.manager, made.python or "", (fitting,))
+            return _fix(step, "reinstall-package")
+    return None
+
+
+def _fitting(wheel: Wheel, wanted: SpecifierSet) -> Wheel | None:
+    """The wheel, narrowed to the wanted versions; None where it has none of them."""
+    own = Requirement(wheel.requirement)
+    named = [one.version.removesuffix(".*") for one in (*own.specifier, *wanted)]
+    tried = [number for one in named for number in (one, one + _LAST) if own.specifier.contains(number)]
+    fits = [wanted.contains(number) for number in tried]
+    if not any(fits):
+        return None
+    if all(fits):
+        return wheel
+    own.specifier &= wanted
+    return msgspec.structs.replace(wheel, requirement=str(own))

@@ -1,0 +1,62 @@
+"""What the user wishes of the smoke tests, held against what there is."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from gpudoctor.smoketests.suite import BY_NAME, DTYPES, MOST_STRESS, STRESS_SECONDS
+
+BACKENDS = ("pytorch", "jax", "cupy", "tensorflow", "driver", "cpu")
+
+
+class ChoiceError(Exception):
+    """What was chosen cannot be run; the message is one sentence."""
+
+
+class SmokeOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """Which smoke tests the user wants.
+
+    Attributes:
+        tests: names; empty: the quick suite, or all with `everything`.
+        everything: all tests.
+        devices: GPUs by index, UUID or PCI address, or "cpu"; empty: every GPU, without one nothing is run.
+        dtypes: of `matmul`; empty: all that backend and device have.
+        seconds: that `stress` lasts.
+        backends: names; empty: every framework of the examined interpreter, without one the driver.
+        mnist: where the real MNIST lies; None: it is looked for in the usual places.
+    """
+
+    tests: tuple[str, ...] = ()
+    everything: bool = False
+    devices: tuple[str, ...] = ()
+    dtypes: tuple[str, ...] = ()
+    seconds: int = STRESS_SECONDS
+    backends: tuple[str, ...] = ()
+    mnist: str | None = None
+
+
+def validated(choice: SmokeOptions) -> SmokeOptions:
+    """The choice, if every name in it exists and its numbers make sense.
+
+    Raises:
+        ChoiceError: one does not.
+    """
+    for given, known, what in (
+        (choice.tests, tuple(BY_NAME), "smoke test"),
+        (choice.backends, BACKENDS, "backend"),
+        (choice.dtypes, DTYPES, "data type"),
+    ):
+        for name in given:
+            if name not in known:
+                raise ChoiceError(_no_such(what, name, known))
+    if not 1 <= choice.seconds <= MOST_STRESS:
+        raise ChoiceError(f"stress lasts 1 to {MOST_STRESS} seconds, not {choice.seconds}.")
+    return choice
+
+
+def _no_such(what: str, name: str, known: Sequence[str]) -> str:
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, known, 1, 0.6) if what != "data type" else []  # fp64 is not meant as fp16
+    hint = f'Did you mean "{close[0]}"?' if close else f"There are {', '.join(known)}."
+    return f'There is no {what} "{name}". {hint}'

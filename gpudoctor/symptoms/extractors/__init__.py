@@ -1,0 +1,60 @@
+"""What a message's own words tell besides: numbers, versions, names, held against the machine's facts."""
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+
+import msgspec
+
+from gpudoctor.facts import Facts
+
+
+class Extracted(msgspec.Struct, frozen=True, kw_only=True):
+    """What the words tell.
+
+    Attributes:
+        says: sentences for a person.
+        meaning: what the message means, where the words say it better than its row.
+        tries: what to try first.
+        advice: what the message itself advises, and why that does not help here.
+        harmless: the words show that nothing is wrong.
+        rules_out: checks whose findings do not explain the message, because its words tell otherwise.
+    """
+
+    says: tuple[str, ...] = ()
+    meaning: str = ""
+    tries: tuple[str, ...] = ()
+    advice: str = ""
+    harmless: bool = False
+    rules_out: tuple[str, ...] = ()
+
+
+# Logs are cut and wrapped anywhere: a reader takes a number only where what follows it shows that it is whole.
+Reader = Callable[[Sequence[str], Facts | None], Extracted]
+NOTHING = Extracted()
+# The module of each reader; a module is loaded for the messages that need it.
+READERS = {
+    "arch": ("torch_arch", "compiler_arch"),
+    "driver": ("driver_found", "cuda_number", "cuda_name", "nvml_mismatch", "container_requirement"),
+    "faults": ("xid", "sxid", "assertion"),
+    "memory": ("out_of_memory", "vllm_memory", "oom_kill"),
+    "processes": ("exit_code", "nccl", "collective"),
+    "software": (
+        "soname", "cudnn_versions", "extension", "nvcc_versions", "numpy_versions", "glibc", "pip_versions",
+        "jax_outdated",
+    ),
+}  # fmt: skip
+
+
+def told(name: str, lines: Sequence[str], facts: Facts | None = None) -> Extracted:
+    """What the lines of a message tell.
+
+    Args:
+        name: the reader, as the message's row names it; empty: there is none.
+        lines: the message's own line, and those after it.
+        facts: of the examined machine; None: nothing is known of it.
+    """
+    module = next((module for module, names in READERS.items() if name in names), None)
+    if module is None:
+        return NOTHING
+    reader: Reader = getattr(import_module(f"gpudoctor.symptoms.extractors.{module}"), name)
+    return reader(lines, facts)

@@ -1,0 +1,82 @@
+"""What messages tell of the driver: its versions, and CUDA's error numbers and names."""
+
+import re
+from collections.abc import Sequence
+
+from gpudoctor.facts import Facts
+from gpudoctor.knowledge.errors import cuda_error, cuda_error_named
+from gpudoctor.queries.driver import driver_cuda, module_version
+from gpudoctor.symptoms.extractors import NOTHING, Extracted
+
+
+def driver_found(lines: Sequence[str], facts: Facts | None) -> Extracted:
+    """PyTorch's "found version 12020" is the CUDA release that the driver runs."""
+    found = re.search(r"found version (\d{4,5})\)", " ".join(lines[:2]))
+    if found is None:
+        return NOTHING
+    release = cuda_release(int(found[1]))
+    says = [f"The driver that the program met runs CUDA up to {release}."]
+    now = driver_cuda(facts) if facts else None
+    if isinstance(now, str) and now != release:
+        says.append(_other(f"the driver here runs CUDA up to {now}"))
+    return Extracted(says=tuple(says))
+
+
+def cuda_release(number: int) -> str:
+    """CUDA writes 12.2 as 12020."""
+    return f"{number // 1000}.{number % 1000 // 10}"
+
+
+def _other(what: str) -> str:
+    return f"That is not this machine as it is now: {what}."
+
+
+def cuda_number(lines: Sequence[str], facts: Facts | None) -> Extracted:
+    """PyTorch's "Error 804" is a number of CUDA's."""
+    found = re.search(r"\bError (\d{1,3})[:,)]", " ".join(lines[:2]), re.I)
+    error = cuda_error(int(found[1])) if found else None
+    return _of_error(error.name, error.meaning, error.causes) if error else driver_found(lines, facts)
+
+
+def cuda_name(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001 - all readers are called alike
+    """TensorFlow, JAX and Numba write CUDA's names, or its texts."""
+    text = " ".join(lines[:2])
+    found = re.search(r"CUDA_ERROR_[A-Z0-9_]+", text)
+    error = cuda_error_named(found[0]) if found else None
+    if error is None and "(303)" in text:
+        return Extracted(
+            meaning="libcuda.so.1 could not be loaded: no driver is here, or the container was given no GPU"
+        )
+    return _of_error(error.name, error.meaning, error.causes) if error else NOTHING
+
+
+def _of_error(name: str, meaning: str, causes: str) -> Extracted:
+    return Extracted(says=(f"{name} means: {meaning}." + (f" Its usual causes: {causes}." if causes else ""),))
+
+
+def nvml_mismatch(lines: Sequence[str], facts: Facts | None) -> Extracted:
+    """The kernel and newer nvidia-smi name the versions that do not fit."""
+    text = " ".join(lines[:6])
+    client = re.search(r"client has the version (\d+(?:\.\d+)+),", text)
+    module = re.search(r"kernel module has the version (\d+(?:\.\d+)+)\.\s", text)
+    library = re.search(r"NVML library version: (\d+(?:\.\d+)+)", text)
+    loaded = module_version(facts) if facts else None
+    says = []
+    if client and module:
+        says.append(f"The program's libraries were {client[1]}, and the kernel module {module[1]}.")
+    elif library:
+        says.append(f"NVML's library was {library[1]}.")
+    seen = module[1] if module else None
+    if seen and loaded and seen != loaded:
+        says.append(_other(f"the module loaded here is {loaded}"))
+    return Extracted(says=tuple(says))
+
+
+def container_requirement(lines: Sequence[str], facts: Facts | None) -> Extracted:
+    """The image's own requirement, held against the driver of the host."""
+    found = re.search(r"unsatisfied condition: cuda\s*>=\s*(\d+\.\d+)(?=,)", lines[0], re.I)
+    if found is None:
+        return NOTHING
+    now = driver_cuda(facts) if facts else None
+    host = f" The driver here runs CUDA up to {now}." if isinstance(now, str) else ""
+    return Extracted(says=(f"The image asks for a driver that runs CUDA {found[1]} or newer.{host}",))

@@ -1,0 +1,50 @@
+"""What lines of the kernel log and of failed kernels tell."""
+
+import re
+from collections.abc import Sequence
+
+from gpudoctor.facts import Facts
+from gpudoctor.knowledge import errors, kernel_log
+from gpudoctor.symptoms.extractors import NOTHING, Extracted
+
+GRAVEST = ("hardware", "driver", "application", "informational")
+FAULT = {
+    "application": "the program on the GPU is at fault, or only it is lost",
+    "driver": "the driver is at fault, or its firmware",
+    "hardware": "the card, its link or its power is at fault",
+    "informational": "it is for information only",
+}
+
+
+def xid(lines: Sequence[str], facts: Facts | None) -> Extracted:
+    """What the numbers of Xids mean, the gravest first, and whether the GPU is one of this machine's."""
+    found = [m for line in lines if (m := re.search(r"Xid \(([^)]*)\): (\d+)[,\s]", line))]
+    known = [(error, m[1]) for m in found if (error := errors.xid(int(m[2])))]
+    if not known:
+        return NOTHING
+    error, where = min(known, key=lambda pair: GRAVEST.index(pair[0].fault))
+    says = [f"Xid {error.code}: {error.meaning}; {FAULT[error.fault]}."]
+    others = sorted({one.code for one, _ in known if one.code != error.code})
+    if others:
+        says.append(f"Beside it: Xid {', '.join(map(str, others))}.")
+    address = kernel_log.pci_address(where.removeprefix("PCI:"))
+    gpus = facts.gpus if facts and isinstance(facts.gpus, tuple) else ()
+    there = [g.address for g in gpus if isinstance(g.address, str)]
+    if there and not any(one.rpartition(".")[0] == address.rpartition(".")[0] for one in there):
+        says.append(f"No GPU of this machine lies at {address}: the line is of another one, or that GPU is gone.")
+    return Extracted(says=tuple(says), tries=(f"{error.action}.",))
+
+
+def sxid(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001 - all readers are called alike
+    """What the number of an error of NVSwitch means."""
+    found = re.search(r"SXid \([^)]*\): (\d+)[,\s]", lines[0], re.I)
+    error = errors.sxid(int(found[1])) if found else None
+    if error is None:
+        return NOTHING
+    return Extracted(says=(f"SXid {error.code}: {error.name} ({error.severity.replace('_', ' ')}).",))
+
+
+def assertion(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001
+    """What the kernel held to be true."""
+    found = next((m for line in lines if (m := re.search(r"Assertion [`'](.{1,200}?)[`'] failed", line))), None)
+    return Extracted(says=(f"The kernel's check was: {found[1]}.",)) if found else NOTHING

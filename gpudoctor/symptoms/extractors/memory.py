@@ -1,0 +1,100 @@
+"""What messages tell of memory: who held it, how much was wanted, and whether it was only in pieces."""
+
+import re
+from collections.abc import Sequence
+
+from gpudoctor.facts import Facts
+from gpudoctor.symptoms.extractors import NOTHING, Extracted
+
+_UNITS = {"bytes": 1 / (1 << 30), "kib": 1 / (1 << 20), "mib": 1 / (1 << 10), "gib": 1.0, "tib": 1024.0}
+_UNITS |= {"kb": 1 / (1 << 20), "mb": 1 / (1 << 10), "gb": 1.0}
+_SIZE = r"(?<![\d.,])(?<![\d.,] )([\d.,]+) ?(bytes|[KMGT]i?B)\b"  # no rest of a number that a wrap has cut
+_BEGINS = re.compile(r"(?=CUDA out of memory|HIP out of memory|RESOURCE_EXHAUSTED)")
+# A share of the GPU's memory that is more than what the driver and the context take for themselves.
+MUCH = 0.1
+SMALLER = "Make the batch, the sequence or the picture smaller, or use gradient checkpointing and 16-bit data types."
+OTHERS = "See who holds the rest and end it: `nvidia-smi`."
+PIECES = (
+    "Set PYTORCH_ALLOC_CONF=expandable_segments:True (before PyTorch 2.9: PYTORCH_CUDA_ALLOC_CONF): here the "
+    "message's own hint is right."
+)
+NO_PIECES = "PyTorch's hint at expandable_segments does not help here: hardly any memory lies in pieces"
+HELD = ("health.memory-held", "health.stuck-process")
+CONTEXT = 1.0  # GiB that CUDA takes for a process beside what PyTorch counts, at most
+
+
+def out_of_memory(lines: Sequence[str], facts: Facts | None) -> Extracted:
+    """PyTorch counts what was held by whom; others say at least how much was wanted.
+
+    What the message does not tell, or what was cut off, is left out; the next message's numbers are not this one's.
+    """
+    first, *more = _BEGINS.split(" ".join(" ".join(lines[:3]).split()))
+    text = first + next(iter(more), "")
+    tried = _size(rf"(?:Tried to allocate|trying to allocate|allocating) {_SIZE}", text)
+    total = _size(rf"total capacity of {_SIZE}", text) or _size(rf"{_SIZE} total capacity", text)
+    free = _size(rf"of which {_SIZE} is free", text) or _size(rf"{_SIZE} free", text)
+    own = _size(rf"this process has {_SIZE} memory in use", text)
+    torch = _size(rf"{_SIZE} reserved in total by PyTorch", text) or _size(rf"{_SIZE} is allocated by PyTorch", text)
+    kept = _size(rf"{_SIZE} is reserved by PyTorch but unallocated", text)
+    if tried is None or total is None or free is None:
+        return Extracted(says=(f"The program wanted {_gib(tried)} more.",)) if tried is not None else NOTHING
+    elsewhere = _elsewhere(total, facts)
+    says = f"It wanted {_gib(tried)} of the GPU's {_gib(total)}; {_gib(free)} were free"
+    held = own or torch
+    if held is None:
+        return Extracted(says=(f"{says}.", *elsewhere))
+    others = total - free - (own or held + CONTEXT)
+    least = "" if own else "at least "
+    says += f", {_gib(held)} its own"
+    if others > MUCH * total:
+        meaning = "other programs hold much of the GPU's memory, and this one got too little"
+        said = f"{says}, and {least}{_gib(others)} others'."
+        return Extracted(says=(said, *elsewhere), meaning=meaning, tries=(OTHERS,), advice=NO_PIECES)
+    if kept and kept > tried:
+        meaning = "the memory would be enough, and lies in pieces that are too small"
+        said = f"{says}, of which {_gib(kept)} were kept and unused."
+        return Extracted(says=(said, *elsewhere), meaning=meaning, tries=(PIECES,), rules_out=HELD)
+    meaning = "the program itself needs more memory than this GPU has"
+    said = f"{says}: no other program took it."
+    return Extracted(says=(said, *elsewhere), meaning=meaning, tries=(SMALLER,), advice=NO_PIECES, rules_out=HELD)
+
+
+def _elsewhere(total: float, facts: Facts | None) -> tuple[str, ...]:
+    """A remark where no GPU of the machine has so much memory; drivers count a little less than the cards have."""
+    gpus = facts.gpus if facts and isinstance(facts.gpus, tuple) else ()
+    there = [g.memory / (1 << 30) for g in gpus if isinstance(g.memory, int)]
+    if not there or any(abs(one - total) < MUCH * total for one in there):
+        return ()
+    return (f"No GPU of this machine has {_gib(total)}: the log is of another one, or of a part of one (MIG).",)
+
+
+def vllm_memory(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001 - all readers are called alike
+    """VLLM says what was free, and what it wanted."""
+    text = " ".join(lines[:2])
+    free = re.search(r"\(([\d.]+)/([\d.]+) GiB\)", text)
+    wanted = re.search(r"utilization \(([\d.]+), ([\d.]+) GiB\)", text)
+    if free is None or wanted is None:
+        return NOTHING
+    return Extracted(says=(f"{free[1]} of {free[2]} GiB were free at its start, and it wanted {wanted[2]} GiB.",))
+
+
+def oom_kill(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001
+    """The kernel names the program and what it held."""
+    found = re.search(r"killed process (\d+) \(([^)]*)\)(?:.*?anon-rss:(\d+)kB)?", lines[0], re.I)
+    if found is None:
+        return NOTHING
+    held = f", which held {_gib(int(found[3]) / (1 << 20))} of the host's memory" if found[3] else ""
+    return Extracted(says=(f"The kernel ended {found[2]} (process {found[1]}){held}.",))
+
+
+def _size(source: str, text: str) -> float | None:
+    """A size in GiB."""
+    found = re.search(source, text)
+    if found is None:
+        return None
+    number = found[1].replace(",", "").rstrip(".")
+    return float(number) * _UNITS[found[2].lower()] if number.count(".") < 2 else None
+
+
+def _gib(size: float) -> str:
+    return f"{size:.1f} GiB" if size >= 0.95 else f"{size * 1024:.0f} MiB"

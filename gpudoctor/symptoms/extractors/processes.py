@@ -1,0 +1,50 @@
+"""What messages tell of processes that ended, and of ranks that waited for them."""
+
+import re
+from collections.abc import Sequence
+
+from gpudoctor.facts import Facts
+from gpudoctor.symptoms.extractors import NOTHING, Extracted
+
+ENDS = {
+    9: "SIGKILL: nearly always the kernel for want of the host's memory",
+    11: "SIGSEGV: a compiled library crashed",
+    6: "SIGABRT: a library gave up",
+    7: "SIGBUS: shared memory was full, most often",
+    4: "SIGILL: an instruction that this processor does not have",
+    15: "SIGTERM: it was asked to end",
+    2: "SIGINT: it was interrupted",
+}
+
+
+def exit_code(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001 - all readers are called alike
+    """How the first process ended, and of which rank it was."""
+    text = "\n".join(lines)
+    found = re.search(r"(?:exitcode\s*[:=]\s*|return code |exit status |exit code |code )(-?\d{1,3})\b", text)
+    if found is None:
+        return NOTHING
+    code = int(found[1])
+    number = -code if code < 0 else code - 128 if code > 128 else 0
+    rank = re.search(r"\brank\s*:\s*(\d+)|local_rank: (\d+)", text)
+    who = f"Rank {rank[1] or rank[2]}" if rank else "The process"
+    if number in ENDS:
+        return Extracted(says=(f"{who} was ended by {ENDS[number]}.",))
+    return Extracted(says=(f"{who} ended by itself with code {code}.",)) if code else NOTHING
+
+
+def nccl(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001
+    """NCCL's own last error stands below its line."""
+    for number, line in enumerate(lines[:-1]):
+        if "Last error:" in line:
+            rest = line.partition("Last error:")[2].strip() or lines[number + 1].strip()
+            return Extracted(says=(f"NCCL's last error: {rest[:300]}",)) if rest else NOTHING
+    found = re.search(r"NCCL WARN (.{1,200})", " ".join(lines))
+    return Extracted(says=(f"NCCL's warning: {found[1].strip()}",)) if found else NOTHING
+
+
+def collective(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001
+    """Which operation the ranks waited in, and for how long."""
+    found = re.search(r"OpType=(\w+)(?:(?!OpType=).)*?ran for (\d+) milliseconds", " ".join(lines[:2]))
+    if found is None:
+        return NOTHING
+    return Extracted(says=(f"It waited {int(found[2]) // 1000} s in {found[1]}.",))

@@ -1,0 +1,145 @@
+"""Asks NVML what is rarely ill, after all else; loaded by nvml.py beside it.
+
+Heat of the memory, fans, clocks that somebody set, spare rows, the InfoROM, NVLink's counters, confidential computing.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from gpudoctor.workers.nvml import NvmlLibrary
+
+# nvmlReturn_t and nvmlValueType_t, https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceEnumvs.html
+INVALID_ARGUMENT, FUNCTION_NOT_FOUND, CORRUPTED_INFOROM = 2, 13, 14
+VALUES = ("dVal", "uiVal", "ulVal", "ullVal", "sllVal", "siVal", "usVal")
+
+
+def driver(nv: NvmlLibrary) -> dict[str, Any]:
+    """Whether confidential computing is on, and whether the GPUs take programs then."""
+    py = nv.py
+    on = nv.ask(lambda: bool(py.nvmlSystemGetConfComputeState().ccFeature))
+    ready = nv.ask(lambda: bool(py.nvmlSystemGetConfComputeGpusReadyState())) if on is True else on or None
+    return {"confidential": on, "accepts_work": ready}
+
+
+def gpu(nv: NvmlLibrary, handle: Any, told: dict[str, Any]) -> dict[str, Any]:
+    """What is rarely ill of one GPU.
+
+    Args:
+        nv: the library.
+        handle: the GPU.
+        told: what NVML has said of it so far; a GPU without ECC or NVLink is not asked about them.
+    """
+    found = dict(heat(nv, handle), **clocks(nv, handle))
+    found.update(memory(nv, handle) if isinstance(told.get("ecc"), bool) else dict.fromkeys(MEMORY, told.get("ecc")))
+    nvlinks = told.get("nvlinks")
+    found.update(links(nv, handle) if isinstance(nvlinks, list) else dict.fromkeys(LINKS, nvlinks))
+    state = told.get("fabric_state")
+    found.update(fabric(nv, handle) if isinstance(state, int) and state else dict.fromkeys(FABRIC))
+    return found
+
+
+def field(nv: NvmlLibrary, handle: Any, number: int) -> Any:
+    """One field's value; each carries a return code and a type of its own."""
+    one = nv.py.nvmlDeviceGetFieldValues(handle, [number])[0]
+    if one.nvmlReturn:
+        # A driver from before the field calls it an invalid argument.
+        raise nv.py.NVMLError(FUNCTION_NOT_FOUND if one.nvmlReturn == INVALID_ARGUMENT else one.nvmlReturn)
+    return getattr(one.value, VALUES[one.valueType])
+
+
+def heat(nv: NvmlLibrary, handle: Any) -> dict[str, Any]:
+    """Temperatures beside the GPU's own, and fans."""
+    py, ask = nv.py, nv.ask
+
+    def limit(name: str) -> Any:
+        number = getattr(py, "NVML_TEMPERATURE_THRESHOLD_" + name)
+        return ask(lambda: py.nvmlDeviceGetTemperatureThreshold(handle, number))
+
+    return {
+        "temperature_shutdown": limit("SHUTDOWN"),
+        "temperature_memory": ask(lambda: field(nv, handle, py.NVML_FI_DEV_MEMORY_TEMP)),
+        "temperature_memory_max": limit("MEM_MAX"),
+        "fans": ask(lambda: fans(nv, handle)),
+    }
+
+
+def fans(nv: NvmlLibrary, handle: Any) -> list[int] | None:
+    """The speed at which each fan is meant to run, in per cent; null where the GPU has none of its own."""
+    py = nv.py
+    count = py.nvmlDeviceGetNumFans(handle)
+    return [py.nvmlDeviceGetFanSpeed_v2(handle, each) for each in range(count)] or None
+
+
+def clocks(nv: NvmlLibrary, handle: Any) -> dict[str, Any]:
+    """The clock for programs that nvidia-smi -ac set, for graphics and SM alike, and the card's own."""
+    py, kind = nv.py, nv.py.NVML_CLOCK_GRAPHICS
+    return {
+        "application_clock": nv.ask(lambda: py.nvmlDeviceGetApplicationsClock(handle, kind)),
+        "application_clock_default": nv.ask(lambda: py.nvmlDeviceGetDefaultApplicationsClock(handle, kind)),
+    }
+
+
+MEMORY = ("ecc_corrected", "banks_without_spares", "sram_threshold", "inforom")
+
+
+def memory(nv: NvmlLibrary, handle: Any) -> dict[str, Any]:
+    """Corrected errors, what is left for repairs, and whether the board's own store is whole."""
+    py, ask = nv.py, nv.ask
+    corrected = py.NVML_MEMORY_ERROR_TYPE_CORRECTED
+    told = (
+        ask(lambda: py.nvmlDeviceGetTotalEccErrors(handle, corrected, py.NVML_VOLATILE_ECC)),
+        ask(lambda: py.nvmlDeviceGetRowRemapperHistogram(handle).none),
+        ask(lambda: sram_threshold(nv, handle)),
+        ask(lambda: inforom(nv, handle)),
+    )
+    return {name: told[at] for at, name in enumerate(MEMORY)}
+
+
+def sram_threshold(nv: NvmlLibrary, handle: Any) -> bool:
+    """Whether more SRAM errors came up than NVIDIA's field diagnosis tolerates."""
+    status = nv.py.c_nvmlEccSramErrorStatus_v1_t()
+    nv.py.nvmlDeviceGetSramEccErrorStatus(handle, ctypes.byref(status))
+    return bool(status.bThresholdExceeded)
+
+
+def inforom(nv: NvmlLibrary, handle: Any) -> bool:
+    """Whether the checksums of the InfoROM are right; nvidia-smi asks the same when it is run without options."""
+    try:
+        nv.py.nvmlDeviceValidateInforom(handle)
+    except nv.py.NVMLError as error:
+        if error.value != CORRUPTED_INFOROM:
+            raise
+        return False
+    return True
+
+
+LINKS = ("nvlink_replays", "nvlink_recoveries", "nvlink_crc")
+
+
+def links(nv: NvmlLibrary, handle: Any) -> dict[str, Any]:
+    """NVLink's error counters, over all links; NVLink 5 has others, and answers that these are not supported."""
+    names = ("REPLAY_ERROR", "RECOVERY_ERROR", "CRC_DATA_ERROR")
+    numbers = [getattr(nv.py, "NVML_FI_DEV_NVLINK_%s_COUNT_TOTAL" % name) for name in names]
+    asked = (nv.ask(functools.partial(field, nv, handle, number)) for number in numbers)
+    return {LINKS[at]: value for at, value in enumerate(asked)}
+
+
+FABRIC = ("fabric_health", "fabric_of_several")
+
+
+def fabric(nv: NvmlLibrary, handle: Any) -> dict[str, Any]:
+    """The mask of the health of the GPU's NVLink fabric, and whether it spans machines: only then it has a number."""
+
+    def told() -> tuple[int | None, bool]:
+        info = nv.py.c_nvmlGpuFabricInfoV_t()
+        nv.py.nvmlDeviceGetGpuFabricInfoV(handle, ctypes.byref(info))
+        return info.healthMask or None, any(bytes(info.clusterUuid))
+
+    found = nv.ask(told)
+    return {name: found[at] if isinstance(found, tuple) else found for at, name in enumerate(FABRIC)}

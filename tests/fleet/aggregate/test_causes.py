@@ -1,0 +1,88 @@
+"""Findings of many nodes put together: what is one cause, and what is told of it."""
+
+import msgspec
+import pytest
+
+from gpudoctor.fleet.aggregate import causes
+from gpudoctor.report.model import FindingEntry
+from tests.fleet.aggregate.reports import finding, fleet, named, report
+
+
+def _told(*findings: tuple[FindingEntry, ...]) -> list[tuple[str, str, int, int]]:
+    found = fleet(named(report(findings=each) for each in findings))
+    return [(one.check, one.nodes, one.count, one.times) for one in found.causes]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        (finding(), finding(subject="GPU 5", fix="Reseat GPU 5."), True),
+        (finding(cause="GPU 1 at 0000:1b:00.0 is ill."), finding(cause="GPU 2 at 0000:2c:00.0 is ill."), True),
+        (finding(), msgspec.structs.replace(finding(), evidence=("else",), says="Else.", references=()), True),
+        (finding(), finding(check="link.slow-pcie"), False),
+        (finding(), finding(status="fail"), False),
+        (finding(), finding(cause="A bad riser."), False),
+        (finding(cause="Driver 570 is too old."), finding(cause="Driver 535 is too old."), False),
+        (finding(), finding(fix="Change the slot."), False),
+        (finding(), msgspec.structs.replace(finding(), title="Else"), False),
+    ],
+)
+def test_what_is_one_cause(one: FindingEntry, other: FindingEntry, same: bool) -> None:
+    assert len(_told((one,), (other,))) == (1 if same else 2)
+
+
+def test_a_node_counts_once_however_many_of_its_gpus_have_it() -> None:
+    many = tuple(finding(subject=f"GPU {index}") for index in range(3))
+    assert _told(many, (), (finding(),), many[:2]) == [("link.narrow-pcie", "n[1,3-4]", 3, 6)]
+
+
+def test_worst_first_then_those_of_most_nodes() -> None:
+    told = _told(
+        (finding("c.advice", "advice"), finding("b.warn", "warn"), finding("a.warn", "warn")),
+        (finding("c.advice", "advice"), finding("d.fail", "fail"), finding("b.warn", "warn")),
+        (finding("c.advice", "advice"), finding("z.else", "else")),
+    )
+    assert [check for check, *_ in told] == ["d.fail", "b.warn", "a.warn", "c.advice", "z.else"]
+
+
+def test_the_example_is_the_first_node_by_name_with_its_own_words() -> None:
+    given = {name: report(findings=[finding(subject=f"GPU of {name}")]) for name in ("n3", "n1", "n2")}
+    (cause,) = fleet(given).causes
+    assert (cause.example, cause.says) == ("n1", "GPU of n1 is ill.")
+    assert [fix.says for fix in cause.fixes] == ["Reseat GPU 0."]
+    assert cause.references == ("https://example.org/",)
+
+
+def test_consequences_are_no_causes() -> None:
+    one = msgspec.json.encode(report(findings=[finding()])).replace(
+        b'"consequences":[]', b'"consequences":[{"check":"cuda.init","says":"It fails."}]'
+    )
+    assert b"cuda.init" in one
+    assert [cause.check for cause in fleet({"n1": one}).causes] == ["link.narrow-pcie"]
+
+
+def test_more_causes_than_can_be_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(causes, "MOST", 3)
+    given = [report(findings=[finding(cause=f"Cause {letter}.")]) for letter in "abcdefg"]
+    found = fleet(named(given)).causes
+    alone = ("Title of link.narrow-pcie", 1)
+    assert [(one.title, one.count) for one in found] == [alone, alone, alone, ("Other findings", 4)]
+    assert (found[-1].check, found[-1].example, found[-1].fixes) == ("", "n4", ())
+    backwards = {f"m{9 - number}": one for number, one in enumerate(given)}  # each comes before the example so far
+    last = fleet(backwards).causes[-1]
+    assert (last.check, last.title, last.says, last.count) == ("", "Other findings", "", 4)
+
+
+def test_one_node_with_thousands_hides_nothing_of_the_others() -> None:
+    many = report(findings=[finding(cause=f"Cause {number:x}.") for number in range(3000)])
+    found = fleet(named([many, report(findings=[finding("z.last")])])).causes
+    assert ("z.last", "n2") in [(one.check, one.nodes) for one in found]
+    assert (found[-1].title, found[-1].nodes, found[-1].times) == ("Other findings", "n1", 2800)
+
+
+def test_what_was_parsed_is_let_go_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(causes, "_KEPT", 10_000)
+    book = causes.Causes()
+    for number in range(100):
+        assert book.read(msgspec.json.encode((finding(subject=f"GPU {number}"),)))[0].subject == f"GPU {number}"
+        assert len(book._memo) < 10

@@ -1,0 +1,145 @@
+"""JSON, CSV, Parquet and Prometheus, each as its own reader takes it, and with strings made to break it."""
+
+import csv
+import io
+import re
+import sys
+from typing import Any
+
+import msgspec
+import pyarrow.parquet
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from gpudoctor.fleet.renderers import csv as table
+from gpudoctor.fleet.renderers import json, parquet, prometheus
+from gpudoctor.fleet.renderers.formats import FORMATS
+from gpudoctor.fleet.renderers.nodes import nodes
+from gpudoctor.fleet.renderers.rows import NodeRow
+from gpudoctor.fleet.summary import STATES, Cause, Fleet
+from tests.fleet.fleets import EMPTY, FLEETS, H100, large
+
+EVERY = pytest.mark.parametrize("fleet", FLEETS.values(), ids=FLEETS.keys())
+
+
+def read_csv(fleet: Fleet) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(table.render(fleet))))
+
+
+def read_parquet(fleet: Fleet) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = pyarrow.parquet.read_table(io.BytesIO(parquet.render(fleet))).to_pylist()
+    return found
+
+
+@EVERY
+def test_json_gives_the_summary_back(fleet: Fleet) -> None:
+    text = json.render(fleet)
+    assert text.endswith("}\n")
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u202e]", text)
+    if fleet is not FLEETS["hostile"]:  # a lone surrogate and an endless number have no counterpart in JSON
+        assert msgspec.json.decode(text, type=Fleet) == fleet
+
+
+@EVERY
+def test_a_row_a_node(fleet: Fleet) -> None:
+    rows, same = read_csv(fleet), read_parquet(fleet)
+    assert len(rows) == len(same) == len(nodes(fleet))
+    for row, other in zip(rows, same, strict=True):
+        assert list(row) == list(NodeRow._fields) == list(other)
+        for name, value in other.items():
+            joined = value if isinstance(value, str) else "; ".join(value)
+            assert row[name].removeprefix("'") == joined.removeprefix("'")
+    assert table.render(fleet).count("\n") == len(rows) + 1  # a line a row: tools that read lines may
+
+
+def test_the_rows_of_a_large_fleet() -> None:
+    rows = {row["node"]: row for row in read_csv(FLEETS["large"])}
+    assert list(rows)[:2] == ["node0001", "node0002"]
+    assert len(rows) == 1000
+    assert rows["node0014"] | {"titles": ""} == {
+        "node": "node0014",
+        "state": "fail",
+        "why": "",
+        "hardware": H100,
+        "causes": "link.narrow-pcie; health.ecc-uncorrected",
+        "titles": "",
+        "departs": "",
+        "outliers": "",
+    }
+    assert rows["node0005"]["departs"] == "nvidia.kernel.loaded = 570.172.08"
+    assert rows["node0017"]["outliers"].startswith("GPU 3 pytorch.transfer.h2d pinned = 13.1 GB/s; GPU 4 ")
+    assert rows["node0010"]["why"].startswith("It did not end within 150 s")
+    (ill,) = (row for row in read_parquet(FLEETS["large"]) if row["node"] == "node0014")
+    assert ill["causes"] == ["link.narrow-pcie", "health.ecc-uncorrected"]
+
+
+@pytest.mark.parametrize("sign", ["=", "+", "-", "@"])
+def test_no_cell_is_a_formula(sign: str) -> None:
+    name = f"{sign}HYPERLINK(1)"
+    fleet = Fleet(total=1, states={"fail": name}, counts={"fail": 1})
+    assert read_csv(fleet)[0]["node"] == f"'{name}"
+    assert read_parquet(fleet)[0]["node"] == name
+
+
+def test_an_empty_parquet_file_has_its_columns() -> None:
+    read = pyarrow.parquet.read_table(io.BytesIO(parquet.render(EMPTY)))
+    assert read.column_names == list(NodeRow._fields)
+    assert read.num_rows == 0
+
+
+def test_parquet_without_its_library_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(parquet.ParquetError, match=r"pip install 'gpudoctor-cli\[parquet\]'"):
+        parquet.render(EMPTY)
+
+
+@EVERY
+def test_prometheus_is_read_by_its_own_parser(fleet: Fleet) -> None:
+    families = list(text_string_to_metric_families(prometheus.render(fleet)))
+    samples = [(s.name, tuple(sorted(s.labels.items()))) for family in families for s in family.samples]
+    assert len(samples) == len(set(samples)), "a series stands twice"
+    assert all(re.fullmatch(r"gpudoctor_fleet_[a-z_]+", family.name) and family.documentation for family in families)
+    assert not {label for _, labels in samples for label, _ in labels if label == "node"}
+    counted = {s.labels["state"]: s.value for f in families for s in f.samples if s.name == "gpudoctor_fleet_nodes"}
+    assert set(STATES) <= set(counted)
+    assert sum(counted.values()) == fleet.total
+
+
+def values(fleet: Fleet, name: str) -> dict[tuple[str, ...], float]:
+    families = text_string_to_metric_families(prometheus.render(fleet))
+    return {tuple(s.labels.values()): s.value for family in families for s in family.samples if s.name == name}
+
+
+def test_the_series_of_a_large_fleet() -> None:
+    fleet = FLEETS["large"]
+    assert values(fleet, "gpudoctor_fleet_cause_nodes")["link.narrow-pcie", "fail"] == 3
+    assert values(fleet, "gpudoctor_fleet_drift_nodes")[H100, "gpus.*.vbios"] == 3
+    figure = values(fleet, "gpudoctor_fleet_figure")
+    assert figure[H100, "pytorch.transfer.h2d pinned", "GB/s", "0.5"] == 54.9
+    assert values(fleet, "gpudoctor_fleet_figure_outliers")[H100, "pytorch.transfer.h2d pinned", "GB/s"] == 5
+    assert values(fleet, "gpudoctor_fleet_newest_report_timestamp_seconds") == {(): 1795231259.0}
+
+
+def test_a_node_that_has_a_cause_for_two_reasons_counts_once() -> None:
+    def cause(why: str, nodes: str) -> Cause:
+        return Cause(check="a.b", status="fail", title="t", cause=why, says="", example="n", nodes=nodes, count=2)
+
+    fleet = Fleet(total=3, causes=(cause("one", "n[1-2]"), cause("other", "n[2-3]")))
+    assert values(fleet, "gpudoctor_fleet_cause_nodes") == {("a.b", "fail"): 3}
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_has_its_writer_and_says_what_is_wrong(name: str) -> None:
+    made = FORMATS[name].render()(large(40))
+    assert isinstance(made, bytes) is FORMATS[name].binary
+    assert "narrow-pcie" in (made if isinstance(made, str) else str(read_parquet(large(40))))
+
+
+def test_nodes_stand_in_natural_order() -> None:
+    fleet = Fleet(total=4, states={"pass": "n10,n9", "fail": "n2,login"}, counts={"pass": 2, "fail": 2})
+    assert [(one.name, one.state) for one in nodes(fleet)] == [
+        ("login", "fail"),
+        ("n2", "fail"),
+        ("n9", "pass"),
+        ("n10", "pass"),
+    ]

@@ -1,0 +1,166 @@
+"""The pages of checks: what `explain` prints, and that docs/ holds what would be generated now."""
+
+import importlib.util
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import gpudoctor
+from gpudoctor.check_engine import Check, Fix, Severity
+from gpudoctor.check_pages import check_markdown, check_page
+from gpudoctor.facts import Facts
+from gpudoctor.targets import machine
+from gpudoctor.tasks import cmd
+
+ROOT = Path(gpudoctor.__file__).parent.parent
+
+
+def not_plugged(_: Facts) -> None:
+    """Stand for a check; its id comes from this module."""
+
+
+TEXTS = {
+    "title": "The GPU's <power> cable is not plugged",
+    "severity": Severity.WARNING,
+    "cause": "Somebody forgot *the* cable, and `nvidia-smi` says so in a sentence that is longer than a line.",
+    "references": ("https://example.org/a_b",),
+    "each": machine,
+    "because": ("device.none", "driver.*"),
+    "affects": ("wheels", "containers"),
+    "seen": ("simulated 2026-11", "hardware 2026-12"),
+    "aliases": ("power.cable",),
+}
+FIX = Fix("Plug it.", (cmd("plug", "--in"), cmd("plug", "--test")), root=True)
+ONE: Check[Facts] = Check(not_plugged, fixes=(FIX,), **TEXTS)  # type: ignore[arg-type]
+MOVING: Check[Facts] = Check(not_plugged, fixes=lambda _: (FIX,), deprecated="See tests.x.", **TEXTS)  # type: ignore[arg-type]
+
+
+def test_the_page_that_explain_prints() -> None:
+    assert (
+        check_page(ONE, width=60)
+        == """\
+The GPU's <power> cable is not plugged
+======================================
+
+Somebody forgot *the* cable, and `nvidia-smi` says so in a
+sentence that is longer than a line.
+
+id            tests.test-pages
+severity      warn: it works badly, or will break
+affects       wheels, containers
+explained by  device.none, driver.*
+seen          simulated 2026-11; hardware 2026-12
+former ids    power.cable
+
+How it is mended
+  - Plug it.
+      plug --in
+      plug --test
+
+Sources
+  https://example.org/a_b
+"""
+    )
+
+
+def test_the_page_in_markdown() -> None:
+    assert (
+        check_markdown(ONE)
+        == """\
+# tests.test-pages
+
+**The GPU's \\<power> cable is not plugged**
+
+Somebody forgot \\*the\\* cable, and `nvidia-smi` says so in a sentence that is longer than a line.
+
+| | |
+|---|---|
+| id | `tests.test-pages` |
+| severity | warn: it works badly, or will break |
+| affects | wheels, containers |
+| explained by | [`device.none`](../device/none.md), [`driver.*`](../README.md#driver) |
+| seen | simulated 2026-11; hardware 2026-12 |
+| former ids | `power.cable` |
+
+## How it is mended
+
+- Plug it.
+
+  ```sh
+  plug --in
+  plug --test
+  ```
+
+## Sources
+
+- <https://example.org/a_b>
+"""
+    )
+
+
+def test_fixes_that_depend_on_the_machine_are_not_guessed() -> None:
+    assert "`gpudoctor check` prints the commands." in check_page(MOVING)
+    assert "`gpudoctor check` prints them." in check_markdown(MOVING)
+    assert "deprecated    See tests.x." in check_page(MOVING)
+
+
+@pytest.mark.parametrize("width", [40, 60, 100])
+def test_prose_fits_the_width(width: int) -> None:
+    lines = [line for line in check_page(ONE, width).splitlines() if not line.startswith("  http")]
+    assert max(map(len, lines)) <= width
+
+
+def _generator() -> ModuleType:
+    path = ROOT / "docs" / "generate.py"
+    if not path.is_file():
+        pytest.skip("not run from a source tree")
+    spec = importlib.util.spec_from_file_location("docs_generate", path)
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_generated_pages_are_fresh() -> None:
+    assert _generator().stale() == [], "run python docs/generate.py"
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    for name, text in _generator().pages().items():
+        for target in re.findall(r"\]\(([^)#:]+\.md)", text):
+            assert (ROOT / "docs" / name).parent.joinpath(target).is_file(), f"{name} links to {target}"
+
+
+def test_links_of_the_written_pages_lead_somewhere() -> None:
+    for page in [*(ROOT / "docs").glob("*.md"), ROOT / "README.md"]:
+        for target in re.findall(r"\]\(([^)#:]+)[)#]", page.read_text()):
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_the_walk_through_adding_a_check_leads_to_a_check(tmp_path: Path) -> None:
+    """The two files of docs/adding-a-check.md, typed into a copy of the tree, make a check that passes its test."""
+    text = (ROOT / "docs" / "adding-a-check.md").read_text()
+    files = re.findall(r"^`([\w/]+\.py)`:\n\n```python\n(.*?)```", text, re.M | re.S)
+    assert [name for name, _ in files] == [
+        "checks/device/ecc_change_pending.py",
+        "tests/checks/test_ecc_change_pending.py",
+    ]
+    for folder in ("checks", "gpudoctor", "tests", "docs"):
+        shutil.copytree(ROOT / folder, tmp_path / folder, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    for name, code in files:
+        (tmp_path / name).write_text(code)
+    run = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    ended = subprocess.run([*run, files[1][0]], capture_output=True, text=True, cwd=tmp_path)
+    assert ended.returncode == 0, ended.stdout
+    assert "7 passed" in ended.stdout
+    lint = [sys.executable, "-m", "ruff", "check", *(name for name, _ in files)]
+    assert subprocess.run(lint, cwd=tmp_path, capture_output=True).returncode == 0
+    shape = [sys.executable, "-m", "ruff", "format", "--check", *(name for name, _ in files)]
+    assert subprocess.run(shape, cwd=tmp_path, capture_output=True).returncode == 0
