@@ -35,13 +35,13 @@ def health(prefix: str, verbose: bool = False) -> None:
         prefix: the environment's folder.
         verbose: write the whole report.
     """
-    from gpudoctor import Wishes
+    from gpudoctor import CheckOptions
     from gpudoctor.machine import Machine
     from gpudoctor.pipeline import check
     from gpudoctor.probes.python import InterpreterError
 
     try:
-        report = check(Machine(), Wishes(pythons=(prefix,)))
+        report = check(Machine(), CheckOptions(pythons=(prefix,)))
     except InterpreterError as error:
         _write(f"No Python is examined: {error}\n")
         return

@@ -249,7 +249,7 @@ class Machine:
         """
         if not paths:
             return {}
-        script = workers.script("open_nodes.py")
+        script = workers.script("open_device_nodes.py")
         there = {self.place(path): path for path in paths}
         argv = [sys.executable, "-I", "-S", script, *there]
         seconds = self.left(min(OPEN_SECONDS, self._longest))

@@ -13,7 +13,7 @@ from mypy.types import Instance, NoneType, Type, UnionType, get_proper_type
 
 UNKNOWN = "gpudoctor.maybe.Unknown"
 # Where sentences are made; elsewhere (an errno's text, a child's exit code) only Unknown is refused.
-SENTENCES = tuple(f"gpudoctor/{part}/" for part in ("checks", "remedies", "report", "setup", "views"))
+SENTENCES = tuple(f"gpudoctor/{part}/" for part in ("checks", "fixes", "queries", "report", "setup"))
 
 
 def _what(typ: Type) -> str | None:

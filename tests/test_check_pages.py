@@ -50,7 +50,7 @@ The GPU's <power> cable is not plugged
 Somebody forgot *the* cable, and `nvidia-smi` says so in a
 sentence that is longer than a line.
 
-id            tests.test-pages
+id            tests.test-check-pages
 severity      warn: it works badly, or will break
 affects       wheels, containers
 explained by  device.none, driver.*
@@ -72,7 +72,7 @@ def test_the_page_in_markdown() -> None:
     assert (
         check_markdown(ONE)
         == """\
-# tests.test-pages
+# tests.test-check-pages
 
 **The GPU's \\<power> cable is not plugged**
 
@@ -80,7 +80,7 @@ Somebody forgot \\*the\\* cable, and `nvidia-smi` says so in a sentence that is 
 
 | | |
 |---|---|
-| id | `tests.test-pages` |
+| id | `tests.test-check-pages` |
 | severity | warn: it works badly, or will break |
 | affects | wheels, containers |
 | explained by | [`device.none`](../device/none.md), [`driver.*`](../README.md#driver) |

@@ -10,9 +10,9 @@ from gpudoctor import process_cleanup
 
 SETUP = """
 import os, signal, sys, threading, time
-from gpudoctor import ending
+from gpudoctor import process_cleanup
 def say(text): os.write(1, text.encode() + b" ")
-ending.end_on_signals()
+process_cleanup.end_on_signals()
 """
 
 
@@ -23,7 +23,8 @@ def ended(code: str) -> tuple[int, str, str]:
 
 def test_what_came_last_goes_first_and_children_before_all() -> None:
     code = (
-        "for name in 'abc': ending.at_end(lambda name=name: say(name))\nending.at_end(lambda: say('first'), first=True)"
+        "for name in 'abc': process_cleanup.at_end(lambda name=name: say(name))\n"
+        "process_cleanup.at_end(lambda: say('first'), first=True)"
     )
     assert ended(code) == (0, "first c b a ", "")
 
@@ -35,28 +36,26 @@ def storm():
     say("storm")
     for _ in range(3000):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP): os.kill(os.getpid(), number)
-ending.at_end(lambda: say("last"))
-ending.at_end(storm)
-ending.at_end(lambda: 1 / 0)
+process_cleanup.at_end(lambda: say("last"))
+process_cleanup.at_end(storm)
+process_cleanup.at_end(lambda: 1 / 0)
 """
     assert ended(f"{storm}\nos.kill(os.getpid(), signal.{name})\nsay('never')") == (code, "storm last ", "")
 
 
 def test_a_signal_while_the_end_in_order_is_under_way() -> None:
-    code = "ending.at_end(lambda: say('undone'))\nending.at_end(lambda: os.kill(os.getpid(), signal.SIGTERM))"
+    code = "process_cleanup.at_end(lambda: say('undone'))\nprocess_cleanup.at_end(lambda: os.kill(os.getpid(), signal.SIGTERM))"
     assert ended(code) == (143, "undone ", "")
 
 
 def test_signals_that_were_ignored_stay_so() -> None:
-    code = (
-        "signal.signal(signal.SIGHUP, signal.SIG_IGN)\nending.end_on_signals()\nos.kill(os.getpid(), signal.SIGHUP)\n"
-    )
+    code = "signal.signal(signal.SIGHUP, signal.SIG_IGN)\nprocess_cleanup.end_on_signals()\nos.kill(os.getpid(), signal.SIGHUP)\n"
     assert ended(code + "say(str(signal.getsignal(signal.SIGHUP) is signal.SIG_IGN))") == (0, "True ", "")
 
 
 def test_a_forked_child_undoes_nothing_of_its_parent_s() -> None:
     code = """
-ending.at_end(lambda: say("undone"))
+process_cleanup.at_end(lambda: say("undone"))
 pid = os.fork()
 if pid == 0:
     os.kill(os.getpid(), signal.SIGTERM)
@@ -76,7 +75,7 @@ def make():
     time.sleep(0.1)
     return made
 def work():
-    with ending.undone(make, os.rmdir): time.sleep(60)
+    with process_cleanup.undone(make, os.rmdir): time.sleep(60)
 begun = threading.Event()
 threading.Thread(target=work, daemon=True).start()
 begun.wait()
@@ -93,4 +92,4 @@ def test_nothing_is_made_once_the_end_has_begun(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_what_is_undone_in_order_is_not_undone_again() -> None:
-    assert ended("with ending.undone(lambda: 'it', say): say('within')") == (0, "within it ", "")
+    assert ended("with process_cleanup.undone(lambda: 'it', say): say('within')") == (0, "within it ", "")

@@ -16,12 +16,12 @@ NETWORK = {"socket", "ssl", "http", "urllib", "ftplib", "smtplib", "socketserver
 # Who may: the server that a user starts, the meeting of NCCL's ranks on this machine, a node of a fleet that looks up
 # its neighbour for `fleet run --pairs`, and the quoting of addresses and of names.
 ALLOWED = {
-    "cli/serving.py": {"aiohttp", "urllib"},
-    "fleet/running/landing.py": {"urllib"},
-    "fleet/running/pair_node.py": {"socket"},
-    "fleet/running/wire.py": {"urllib"},
+    "cli/web_server.py": {"aiohttp", "urllib"},
+    "fleet/runner/report_store.py": {"urllib"},
+    "fleet/runner/pair_node.py": {"socket"},
+    "fleet/runner/protocol.py": {"urllib"},
     "workers/smoke/backends/pytorch_ranks.py": {"socket"},
-    "report/sarif.py": {"urllib"},
+    "report/renderers/sarif.py": {"urllib"},
 }
 SHELLS = {"os.system", "os.popen", "subprocess.getoutput", "subprocess.getstatusoutput", "eval", "exec"}
 STARTS = ("subprocess.", "asyncio.create_subprocess")

@@ -84,7 +84,7 @@ def test_a_framework_that_is_not_there_is_skipped(tmp_path: Path) -> None:
 
 def test_what_a_quick_gathering_leaves_out_is_known_to_be_so(environment: str) -> None:
     """Of everything that the two gatherings have otherwise, the quick one says itself that it does not know it."""
-    wanted = gpudoctor.Wishes(pythons=(environment,))
+    wanted = gpudoctor.CheckOptions(pythons=(environment,))
     full = gpudoctor.gather(machine(), wanted)
     quick = gpudoctor.gather(machine(), msgspec.structs.replace(wanted, quick=True))
     found = {field for field, less, more in differing(quick.pythons, full.pythons, "") if not isinstance(less, Unknown)}
@@ -133,7 +133,7 @@ def test_extensions_that_nobody_read_are_no_pass() -> None:
 
 def test_a_quick_check_passes_no_extension_that_it_did_not_read(environment: str) -> None:
     for quick, outcome in ((True, Outcome.UNKNOWN), (False, Outcome.PROBLEM)):
-        facts = gpudoctor.gather(machine(), gpudoctor.Wishes(pythons=(environment,), quick=quick))
+        facts = gpudoctor.gather(machine(), gpudoctor.CheckOptions(pythons=(environment,), quick=quick))
         (verdict,) = run(extension_abi.extension_abi, facts)
         assert verdict.outcome is outcome
 

@@ -98,7 +98,7 @@ CARRIED = {
 
 @pytest.mark.parametrize("words", CARRIED.values(), ids=CARRIED)
 def test_what_fix_and_setup_carry_out_imports_nothing_of_it(words: tuple[str, ...], besieged: Path) -> None:
-    code = f"from gpudoctor.cli import carrying; raise SystemExit(carrying.run({words!r}))"
+    code = f"from gpudoctor.cli import confirm; raise SystemExit(confirm.run({words!r}))"
     env = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     argv = [sys.executable, "-P", "-c", code]
     ended = subprocess.run(argv, cwd=besieged, env=env, capture_output=True, text=True, timeout=60)

@@ -37,7 +37,7 @@ def kernel(load):
 
 def bit(load):
     """The highest bit of one element's mantissa is flipped in every product."""
-    backend = load("backends.pytorch").Backend
+    backend = load("backends.pytorch").PytorchBackend
     multiply = backend.multiply
 
     def wrong(self, a, b, dtype):
@@ -63,7 +63,7 @@ def zeros(load):
 
 def image(load):
     """One of the images of the training step arrives as zeros."""
-    backend = load("backends.pytorch").Backend
+    backend = load("backends.pytorch").PytorchBackend
     network = backend.network
 
     def lost(self, weights, images, labels):

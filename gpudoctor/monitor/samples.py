@@ -82,7 +82,7 @@ class MonitorProcess(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SampleLine(msgspec.Struct, omit_defaults=True, kw_only=True):
-    """A line of inside/monitor.py or of a recording (docs/samples.md); of the start of NVML the last four."""
+    """A line of workers/monitor.py or of a recording (docs/samples.md); of the start of NVML the last four."""
 
     schema: str | None = None
     title: str | None = None

@@ -19,7 +19,7 @@ from gpudoctor.targets import AMD
 
 
 class SamplerTask(NamedTuple):
-    """What a sampler is told: the last argument of inside/monitor.py, and the GPUs that are known before."""
+    """What a sampler is told: the last argument of workers/monitor.py, and the GPUs that are known before."""
 
     argument: str
     gpus: tuple[Gpu, ...] = ()

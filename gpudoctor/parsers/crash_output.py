@@ -10,7 +10,7 @@ _FATAL = pattern(
     r"|symbol lookup error|relocation error|Assertion .* failed|^thread '.*' panicked"
     r"|^Fatal Python error: |^Illegal instruction|^Bus error"
 )
-_OWN = pattern(r'^\s*File "[^"]*gpudoctor[\\/]inside[\\/][^"]*\.py", line \d+')
+_OWN = pattern(r'^\s*File "[^"]*gpudoctor[\\/]workers[\\/][^"]*\.py", line \d+')
 _FRAME = pattern(r'^\s*File "[^"]+", line \d+')
 # Heads and tails of dumps, which say nothing by themselves.
 _NOISE = pattern(r"^(?:Extension modules: |Thread 0x|Current thread 0x|\*\*\* Check failure stack trace|\s+@ +0x)")

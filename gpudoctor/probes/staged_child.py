@@ -88,7 +88,7 @@ def program(script: str) -> list[str]:
         return [*interpreter, path]
     import pkgutil
 
-    return [*interpreter, "-c", (pkgutil.get_data("gpudoctor", f"inside/{script}") or b"").decode()]
+    return [*interpreter, "-c", (pkgutil.get_data("gpudoctor", f"workers/{script}") or b"").decode()]
 
 
 def _parsed(line: str) -> dict[str, Any]:

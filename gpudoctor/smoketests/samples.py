@@ -41,7 +41,7 @@ class Counters(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class _WatchLine(msgspec.Struct):
-    """A line of inside/watch.py; the last four come from the start of NVML (inside/nvml.py)."""
+    """A line of workers/watch.py; the last four come from the start of NVML (workers/nvml.py)."""
 
     gpu: str | None = None
     sample: SmokeSample | None = None

@@ -98,7 +98,7 @@ class _Sampler:
 
     Args:
         machine: where it runs.
-        arguments: of inside/watch.py, less its folder.
+        arguments: of workers/watch.py, less its folder.
         names: by a GPU's key its name in the lines.
     """
 

@@ -80,7 +80,7 @@ def gpus(task: str, say: Callable[..., None], process: Callable[..., Any]) -> li
     watch = importlib.import_module("watch_amd")
 
     def make(**told: Any) -> MonitoredAmdGpu:
-        return MonitoredAmdGpu(watch.Gpu(**told), process, told["kfd"], told["processes"])
+        return MonitoredAmdGpu(watch.WatchedAmdGpu(**told), process, told["kfd"], told["processes"])
 
     found: list[Any] = watch.gpus(task, say, make)
     return found

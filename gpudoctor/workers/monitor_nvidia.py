@@ -114,7 +114,7 @@ def gpus(folder: str, say: Callable[..., None], process: Callable[..., Any]) -> 
     watch = importlib.import_module("watch_nvidia")
 
     def make(ours: Any, nv: NvmlLibrary, index: int, handle: Any) -> MonitoredNvidiaGpu:
-        return MonitoredNvidiaGpu(watch.Gpu(ours, nv, index, handle), process, ours, nv, handle)
+        return MonitoredNvidiaGpu(watch.WatchedNvidiaGpu(ours, nv, index, handle), process, ours, nv, handle)
 
     found: list[Any] = watch.gpus(folder, say, make)
     return found

@@ -390,7 +390,7 @@ def main(folder: str, ours: str = "") -> None:
     except ImportError as problem:
         say(no_module="nvidia-ml-py cannot be imported: %s" % problem)
         return
-    tell_driver(NvmlLibrary(lib, pynvml), importlib.import_module("nvml_rarer") if ours else None)
+    tell_driver(NvmlLibrary(lib, pynvml), importlib.import_module("nvml_details") if ours else None)
 
 
 if __name__ == "__main__":

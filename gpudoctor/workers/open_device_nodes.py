@@ -1,6 +1,6 @@
 """Opens device nodes and tells each errno, a JSON line a node; in a child, because a wedged driver's open can hang.
 
-open_nodes.py PATH...
+open_device_nodes.py PATH...
 """
 
 import errno

@@ -80,7 +80,7 @@ def gpus(folder: str, say: Callable[..., None], make: Callable[..., Any] = Watch
     except ImportError as problem:
         say(no_module="nvidia-ml-py cannot be imported: %s" % problem)
         return []
-    return handed_out(ours, ours.Nvml(lib, pynvml), say, make)
+    return handed_out(ours, ours.NvmlLibrary(lib, pynvml), say, make)
 
 
 def handed_out(ours: Any, nv: NvmlLibrary, say: Callable[..., None], make: Callable[..., Any]) -> list[Any]:

@@ -26,7 +26,7 @@ def test_expectations_come_beside_wishes(tmp_path: Path) -> None:
     path = tmp_path / "e.toml"
     path.write_text(one("gpus", "count=16"))
     path.chmod(0o644)
-    report = gpudoctor.check(None, gpudoctor.Wishes(only=("expect",)), NODE, expect=str(path))
+    report = gpudoctor.check(None, gpudoctor.CheckOptions(only=("expect",)), NODE, expect=str(path))
     assert [entry.check for entry in report.findings] == ["expect.gpus"]
 
 

@@ -9,9 +9,9 @@ PACKAGE = Path(gpudoctor.__file__).parent
 # They say when something was made, which is told to people and orders nothing but reports of one node.
 WALL = {"time.time", "time.time_ns", "datetime.now", "datetime.datetime.now", "datetime.utcnow", "datetime.today"}
 STAMPS = {
-    "fleet/reading/summing.py",
-    "fleet/running/folder.py",
-    "fleet/running/ledger.py",
+    "fleet/aggregate/streaming.py",
+    "fleet/runner/run_directory.py",
+    "fleet/runner/ledger.py",
     "setup/journal.py",
     "setup/planner.py",
 }

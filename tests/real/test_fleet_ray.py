@@ -37,12 +37,12 @@ cluster.shutdown()
 NODE = """
 import os, sys, time
 sys.path.insert(0, sys.argv[1])
-from gpudoctor.fleet.runner import wire
+from gpudoctor.fleet.runner import protocol
 name = "anybody"  # the engine knows whose lines they are
-print(wire.hello(name), flush=True)
+print(protocol.hello(name), flush=True)
 time.sleep(float(sys.argv[2]))
 seen = os.environ.get("CUDA_VISIBLE_DEVICES", "not set"), os.environ.get("OMP_NUM_THREADS", "not set")
-for line in wire.lines(name, repr(seen).encode() * 20_000):
+for line in protocol.lines(name, repr(seen).encode() * 20_000):
     print(line)
 print("a word on the side", file=sys.stderr)
 """

@@ -33,8 +33,8 @@ echo 'gpudoctor-fleet/1 {node} hello'
 # An examination that takes long.
 BUSY = """
 import time
-from gpudoctor.fleet.runner import node, wire
-node.only_lines()(wire.hello("hangs2"))
+from gpudoctor.fleet.runner import node, protocol
+node.only_lines()(protocol.hello("hangs2"))
 time.sleep(600)
 """
 

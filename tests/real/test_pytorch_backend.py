@@ -113,10 +113,10 @@ def test_the_oldest_release_for_this_python(interpreter: Interpreter) -> None:
 def test_the_reference_is_numpys(python: str, layers: str) -> None:
     lines = f"""
 from gpudoctor.workers.smoke.network import reference
-from gpudoctor.workers.smoke.host_math import Host
+from gpudoctor.workers.smoke.host_math import NumpyHost
 weights = Weights({layers})
 loss, found = backend.reference(weights, images, labels)
-true_loss, true = reference(Host(), weights, images, labels)
+true_loss, true = reference(NumpyHost(), weights, images, labels)
 def off(one, other): return float(((one - other) ** 2).sum() ** 0.5 / (other ** 2).sum() ** 0.5)
 tell([abs(loss - true_loss) / true_loss, *map(off, found, true)])
 """

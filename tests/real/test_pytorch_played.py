@@ -127,9 +127,9 @@ tell([before, pair.differing(), ran("peer")])
 def test_the_triton_kernel(interpreter: Interpreter) -> None:
     triton = interpreter("torchcpu-triton", TORCH, "numpy", "triton", pip=True)
     lines = """
-from gpudoctor.workers.smoke.backends.pytorch_fused import ByHand
+from gpudoctor.workers.smoke.backends.pytorch_fused import TritonKernel
 x = torch.randn(5000)
-kernel = ByHand(backend, x)
+kernel = TritonKernel(backend, x)
 kernel.compile()
 tell([kernel.error(), bool((kernel.y == kernel.y).all())])
 """

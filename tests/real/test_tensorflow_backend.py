@@ -254,8 +254,8 @@ def test_sums_under_a_strategy(way: Way) -> None:
     """NCCL needs GPUs; all else of the sum is the same over two parts of the CPU."""
     lines = """
 import tensorflow as tf
-from gpudoctor.workers.smoke.backends.tensorflow_devices import EXACT_TYPES, Group, timed
-group = Group(tf, ["/CPU:0", "/CPU:1"], tf.distribute.ReductionToOneDevice())
+from gpudoctor.workers.smoke.backends.tensorflow_devices import EXACT_TYPES, MirroredGroup, timed
+group = MirroredGroup(tf, ["/CPU:0", "/CPU:1"], tf.distribute.ReductionToOneDevice())
 right = [group.wrong(1000, dtype) for dtype in EXACT_TYPES]
 whole = group.sum
 group.sum = lambda values: values  # nothing is summed

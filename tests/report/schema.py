@@ -39,7 +39,7 @@ PACKAGES["properties"] |= {"resolve": WORDS}
 COMMAND = task(
     "command",
     {
-        "root": YES, "lookup": YES, "blanks": BLANKS, "env": each(WORDS), "packages": PACKAGES, "note": TEXT,
+        "root": YES, "lookup": YES, "placeholders": BLANKS, "env": each(WORDS), "packages": PACKAGES, "note": TEXT,
         "person": YES,
     },
     argv=WORDS,
@@ -48,7 +48,7 @@ TASK = {
     "anyOf": [
         COMMAND,
         task("pipe", {"lookup": YES}, stages=each(COMMAND)),
-        task("shell", {"root": YES, "lookup": YES, "blanks": BLANKS}, line=TEXT),
+        task("shell", {"root": YES, "lookup": YES, "placeholders": BLANKS}, line=TEXT),
         task("variable", {"value": {"type": "string"}, "join": {"enum": ["before", "after"]}}, name=TEXT),
         task(
             "edit",

@@ -31,34 +31,34 @@ def flip(array: Any) -> Any:
 
 def product_bit(cpu: Any) -> None:
     """A product has one wrong bit."""
-    multiply = cpu.Backend.multiply
+    multiply = cpu.CpuBackend.multiply
 
     def wrong(self: Any, a: Any, b: Any, dtype: str) -> Any:
         call = multiply(self, a, b, dtype)
         return lambda: flip(call())
 
-    cpu.Backend.multiply = wrong
+    cpu.CpuBackend.multiply = wrong
 
 
 def tf32(cpu: Any) -> None:
     """Products see their operands with TF32's ten bits of mantissa, cut off."""
-    operand = cpu.Backend.operand
+    operand = cpu.CpuBackend.operand
 
     def cut(self: Any, values: Any, dtype: str, side: str = "a") -> Any:
         array, exact = operand(self, values, dtype, side)
         return (array.view("uint32") & 0xFFFFE000).view("float32"), exact
 
-    cpu.Backend.operand = cut
+    cpu.CpuBackend.operand = cut
 
 
 def image(cpu: Any) -> None:
     """One image of the batch arrives as zeros."""
-    network = cpu.Backend.network
+    network = cpu.CpuBackend.network
 
     def lost(self: Any, weights: Any, images: bytes, labels: bytes) -> Any:
         return network(self, weights, images[: 784 * 99] + bytes(784) + images[784 * 100 :], labels)
 
-    cpu.Backend.network = lost
+    cpu.CpuBackend.network = lost
 
 
 def step(cpu: Any) -> None:
@@ -144,7 +144,7 @@ def raise_import(cpu: Any) -> None:
     def fail(*_: Any) -> None:
         raise ImportError("libcudnn.so.9: cannot open shared object file: No such file or directory")
 
-    cpu.Backend.__init__ = fail
+    cpu.CpuBackend.__init__ = fail
 
 
 if __name__ == "__main__":

@@ -308,7 +308,7 @@ def test_the_compute_drivers_number_of_a_gpu_may_be_unknown() -> None:
 def test_each_vendors_driver_has_a_child_of_its_own() -> None:
     facts = change(nvidia_host(), "gpus", (*nvidia_host().gpus, *PARTITIONS))  # type: ignore[misc]
     machine, _ = recorded(facts, files=SYSFS)
-    assert sorted(line.split("/inside ")[1].split(" ")[0] for line in machine.ran) == ["amd", "nvidia"]
+    assert sorted(line.split("/workers ")[1].split(" ")[0] for line in machine.ran) == ["amd", "nvidia"]
 
 
 @needs_gcc

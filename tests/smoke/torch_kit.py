@@ -19,12 +19,12 @@ SECONDS = 280
 PRELUDE = f"""
 import base64, json, sys, warnings
 sys.path.insert(0, {str(ROOT)!r})
-from gpudoctor.workers.smoke.backends.pytorch import Backend
+from gpudoctor.workers.smoke.backends.pytorch import PytorchBackend
 from gpudoctor.workers.smoke.weights import CNN, MLP, Weights
 task = json.load(sys.stdin)
 images, labels = (base64.b64decode(task["digits"][name]) for name in ("images", "labels"))
 def tell(value): print("told:" + json.dumps(value), flush=True)
-backend = Backend(task)
+backend = PytorchBackend(task)
 torch = backend.torch
 about = backend.start()
 """

@@ -65,7 +65,7 @@ def test_a_refusal_ends_before_pynvml_is_needed(folder: str) -> None:
     assert lines[-2:] == [{"code": 18, "text": "Driver/library version mismatch"}, {"stage": "done"}]
 
 
-@pytest.mark.parametrize("name", ["nvml.py", "nvml_rarer.py"])
+@pytest.mark.parametrize("name", ["nvml.py", "nvml_details.py"])
 def test_the_scripts_keep_to_python_3_8(name: str) -> None:
     ast.parse((SCRIPT.parent / name).read_text(), feature_version=(3, 8))
 

@@ -1,4 +1,4 @@
-"""Where the scripts that watch AMD's GPUs find them in sysfs: what inside/watch_amd.py wants to know."""
+"""Where the scripts that watch AMD's GPUs find them in sysfs: what workers/watch_amd.py wants to know."""
 
 from collections.abc import Sequence
 

@@ -23,7 +23,7 @@ SECONDS = 90.0
 # besides. Where libcuda or NVML hung by themselves, the framework waits for the same thing.
 ASKING, HOPELESS = 45.0, 10.0
 TAIL = 40  # lines of stderr that are kept
-PREFIX = "gpudoctor:"  # as in inside/common.py
+PREFIX = "gpudoctor:"  # as in workers/common.py
 _SCRIPT = workers.script("ask.py")
 
 _SET = {

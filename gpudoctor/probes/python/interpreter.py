@@ -12,7 +12,7 @@ from gpudoctor.workers import interpreter
 
 # A start takes 10 to 50 ms, some seconds from a cold network file system; ten seconds are a hang.
 SECONDS = 10.0
-# The oldest Python in which the scripts under inside/ run.
+# The oldest Python in which the scripts under workers/ run.
 OLDEST = (3, 8)
 
 # Variables with which Python runs code of the user's, waits for input, or writes more than it was asked for.

@@ -30,7 +30,7 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def asked(check: str, verdicts: Iterable[Any]) -> tuple[str, ...]:
-    """The check and what may explain it, as Wishes.only takes them."""
+    """The check and what may explain it, as CheckOptions.only takes them."""
     because = next((verdict.check.because for verdict in verdicts if verdict.check.id == check), ())
     return (check, *because)
 

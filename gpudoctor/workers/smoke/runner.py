@@ -228,8 +228,8 @@ def _started(teller: Any, task: dict[str, Any]) -> Backend | None:
     backend: Backend | None = None
     teller.tell(stage="import", at=begun)
     try:
-        home = importlib.import_module(".backends." + task["backend"], __package__)
-        backend = home.Backend(task)
+        module = importlib.import_module(".backends." + task["backend"], __package__)
+        backend = getattr(module, task["backend"].capitalize() + "Backend")(task)
         imported = time.monotonic()
         teller.tell(stage="start", at=imported, import_seconds=imported - begun, version=backend.version)
         about = backend.start()

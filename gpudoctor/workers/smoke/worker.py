@@ -47,7 +47,7 @@ def teller() -> "Any":
 def main() -> None:
     """Run the task that stdin holds."""
     task = json.load(sys.stdin)
-    load("bench").run(teller(), task)
+    load("runner").run(teller(), task)
 
 
 if __name__ == "__main__":

@@ -92,8 +92,8 @@ def test_two_runs_at_once_are_refused(tmp_path: Path) -> None:
 
 def test_a_run_that_was_killed_holds_nobody_up(tmp_path: Path) -> None:
     code = (
-        "import os, signal; from gpudoctor.fleet.runner.run_directory import Folder, Run\n"
-        f"Folder({str(tmp_path)!r}, Run(engine='x')); os.kill(os.getpid(), signal.SIGKILL)"
+        "import os, signal; from gpudoctor.fleet.runner.run_directory import RunDirectory, Run\n"
+        f"RunDirectory({str(tmp_path)!r}, Run(engine='x')); os.kill(os.getpid(), signal.SIGKILL)"
     )
     assert subprocess.run([sys.executable, "-c", code], timeout=60).returncode == -9
     opened(tmp_path).close()

@@ -4,7 +4,7 @@ A task asks for no CPU and no GPU, so that a node whose jobs hold all of them is
 not wait for them. Nothing keeps such a task from the GPUs but a variable: Ray hides them from one that asked for none
 by an empty CUDA_VISIBLE_DEVICES. That was its default until it changed in 2026 (ray-project/ray, pull request 62492),
 and is still so with RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO=1. So the command gets the value that the node's raylet was
-started with, for this variable and the others that Ray sets (inside/ray_task.py names them);
+started with, for this variable and the others that Ray sets (workers/ray_task.py names them);
 RAY_EXPERIMENTAL_NOSET_CUDA_VISIBLE_DEVICES need not be set anywhere.
 """
 
@@ -31,7 +31,7 @@ TIDY = 5.0  # seconds between asking the driver to end and killing it: it ends t
 
 
 class RayLine(msgspec.Struct, frozen=True, kw_only=True):
-    """A line of the driver's; inside/ray_driver.py says which there are."""
+    """A line of the driver's; workers/ray_driver.py says which there are."""
 
     error: tuple[str, str] | None = None
     nodes: list[RayNode] | None = None

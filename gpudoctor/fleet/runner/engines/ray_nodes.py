@@ -16,7 +16,7 @@ _ID = 8  # letters of a node's id that tell nodes of one host apart
 
 
 class RayNode(msgspec.Struct, frozen=True, kw_only=True):
-    """A node as inside/ray_driver.py tells it."""
+    """A node as workers/ray_driver.py tells it."""
 
     id: str
     name: str = ""

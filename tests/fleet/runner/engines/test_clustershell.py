@@ -174,9 +174,9 @@ def test_a_thread_can_run_it_again(ssh: Path) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="the kernel of Linux ends children with their parent")
 def test_ssh_dies_with_us(ssh: Path) -> None:
     script = (
-        "from threading import Event; from gpudoctor.fleet.runner.engine import Job\n"
+        "from threading import Event; from gpudoctor.fleet.runner.engine import NodeJob\n"
         "from gpudoctor.fleet.runner.engines.clustershell import ClusterShell as C\n"
-        "C().run(C().targets('hang[1-2]'), Job(('gpudoctor', 'fleet', 'node'), 60), print, Event())"
+        "C().run(C().targets('hang[1-2]'), NodeJob(('gpudoctor', 'fleet', 'node'), 60), print, Event())"
     )
     process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.DEVNULL)
     try:

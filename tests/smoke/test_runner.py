@@ -75,7 +75,7 @@ def test_a_start_for_want_of_memory_says_so(monkeypatch: pytest.MonkeyPatch) -> 
             raise RuntimeError("CUDA error: out of memory")
 
     on = bench(Device())
-    home = type("home", (), {"Backend": Full})
+    home = type("home", (), {"FullBackend": Full})
     monkeypatch.setattr("importlib.import_module", lambda *_: home)
     assert module._started(on._teller, {"backend": "full"}) is None
     assert told(on)[-1]["error"] == "out-of-memory"
