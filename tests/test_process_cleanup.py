@@ -44,12 +44,16 @@ process_cleanup.at_end(lambda: 1 / 0)
 
 
 def test_a_signal_while_the_end_in_order_is_under_way() -> None:
-    code = "process_cleanup.at_end(lambda: say('undone'))\nprocess_cleanup.at_end(lambda: os.kill(os.getpid(), signal.SIGTERM))"
+    code = (
+        "process_cleanup.at_end(lambda: say('undone'))\n"
+        "process_cleanup.at_end(lambda: os.kill(os.getpid(), signal.SIGTERM))"
+    )
     assert ended(code) == (143, "undone ", "")
 
 
 def test_signals_that_were_ignored_stay_so() -> None:
-    code = "signal.signal(signal.SIGHUP, signal.SIG_IGN)\nprocess_cleanup.end_on_signals()\nos.kill(os.getpid(), signal.SIGHUP)\n"
+    code = "signal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
+        "process_cleanup.end_on_signals()\nos.kill(os.getpid(), signal.SIGHUP)\n"
     assert ended(code + "say(str(signal.getsignal(signal.SIGHUP) is signal.SIG_IGN))") == (0, "True ", "")
 
 

@@ -113,7 +113,7 @@ class CompareScreen(Screen[None]):
             number, choice, title, facts = self._asked, self.choice, self.session.source.title, self._facts
             aside(self, lambda: self.Compared(number, _compared(choice, title, facts)))
 
-    def on_place_compared(self, message: Compared) -> None:
+    def on_compare_screen_compared(self, message: Compared) -> None:
         """Show what came of it, unless something else was asked meanwhile."""
         if message.number != self._asked or self.choice is None:
             return
@@ -153,7 +153,7 @@ class CompareScreen(Screen[None]):
         web = self.app.is_web
         aside(self, lambda: _kept(facts, web))
 
-    def on_place_kept(self, message: Kept) -> None:
+    def on_compare_screen_kept(self, message: Kept) -> None:
         """Say so."""
         if message.why:
             self.app.notify(f"It cannot be kept: {message.why}.", severity="error", markup=False)

@@ -21,11 +21,11 @@ class DifferenceTable(Vertical):
     """The rows, broken anew when the width changes."""
 
     DEFAULT_CSS = """
-    Table { height: 1fr; padding: 0 1; }
-    Table > Static { height: 1; text-wrap: nowrap; }
-    Table > #compare-summary { height: auto; text-wrap: wrap; color: $text-muted; }
-    Table > #compare-titles { text-style: bold; background: $surface; }
-    Table > OptionList { height: 1fr; background: $background; scrollbar-size-vertical: 1; }
+    DifferenceTable { height: 1fr; padding: 0 1; }
+    DifferenceTable > Static { height: 1; text-wrap: nowrap; }
+    DifferenceTable > #compare-summary { height: auto; text-wrap: wrap; color: $text-muted; }
+    DifferenceTable > #compare-titles { text-style: bold; background: $surface; }
+    DifferenceTable > OptionList { height: 1fr; background: $background; scrollbar-size-vertical: 1; }
     """
 
     class Opened(Message):

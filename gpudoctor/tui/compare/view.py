@@ -19,9 +19,9 @@ class ComparisonView(Vertical):
     """The table and a search below it."""
 
     DEFAULT_CSS = """
-    View { height: 1fr; }
-    View > Input { margin: 0 1; display: none; }
-    View.searching > Input { display: block; }
+    ComparisonView { height: 1fr; }
+    ComparisonView > Input { margin: 0 1; display: none; }
+    ComparisonView.searching > Input { display: block; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("slash", "search", "Search", key_display="/"),
@@ -85,7 +85,7 @@ class ComparisonView(Vertical):
         self.wanted = self.wanted._replace(unknown=not self.wanted.unknown)
         self._draw()
 
-    def on_table_opened(self, message: DifferenceTable.Opened) -> None:
+    def on_difference_table_opened(self, message: DifferenceTable.Opened) -> None:
         """Show the whole values."""
         if self.comparison is not None:
             self.app.push_screen(Whole(message.row, self.comparison.here, self.comparison.there))

@@ -38,7 +38,7 @@ class DiagnosisScreen(Screen[None]):
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]  # noqa: RUF012 - typed by Screen
     AUTO_FOCUS = "#findings"
     DEFAULT_CSS = """
-    Place {
+    DiagnosisScreen {
         #diagnosis-summary, #diagnosis-probes { height: 1; padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis; }
         #diagnosis-probes.-none { display: none; }
         #diagnosis { height: 1fr; }

@@ -26,8 +26,8 @@ class EnvironmentDetail(VerticalScroll):
     """Lines that are broken anew when the width changes."""
 
     DEFAULT_CSS = """
-    Detail { width: 1fr; height: 1fr; padding: 0 1; scrollbar-size-vertical: 1; }
-    Detail > Static { width: 1fr; height: auto; }
+    EnvironmentDetail { width: 1fr; height: 1fr; padding: 0 1; scrollbar-size-vertical: 1; }
+    EnvironmentDetail > Static { width: 1fr; height: auto; }
     """
 
     def __init__(self) -> None:

@@ -100,7 +100,7 @@ class EnvironmentScreen(Screen[None]):
         else:
             self.post_message(self.Found(found))
 
-    def on_place_found(self, message: Found) -> None:
+    def on_environment_screen_found(self, message: Found) -> None:
         """List them."""
         self._found |= dict(message.found)
         self.refresh_from(self.session)

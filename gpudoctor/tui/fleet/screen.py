@@ -44,7 +44,7 @@ class FleetScreen(Screen[None]):
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]  # noqa: RUF012 - typed by Screen
     AUTO_FOCUS = "#fleet-list"
     DEFAULT_CSS = """
-    Place {
+    FleetScreen {
         #fleet-summary { height: auto; max-height: 4; padding: 0 1; }
         #fleet { height: 1fr; layout: grid; grid-size: 2 2; }
         #fleet-nodes { padding: 0 0 0 1; }
@@ -302,7 +302,7 @@ class FleetScreen(Screen[None]):
         if name is not None:
             aside(self, lambda: self.Found(name, report(paths, name)))
 
-    def on_place_found(self, message: Found) -> None:
+    def on_fleet_screen_found(self, message: Found) -> None:
         """Show it, or say why there is none."""
         if isinstance(message.result, str):
             self.notify(message.result, title=message.node, severity="warning")

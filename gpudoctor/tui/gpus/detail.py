@@ -18,7 +18,7 @@ class GpuDetail(Vertical):
     """One GPU."""
 
     DEFAULT_CSS = """
-    Detail {
+    GpuDetail {
         #detail-charts { height: 1fr; padding: 0 1; layout: grid; grid-size: 3 2; grid-gutter: 0 2; }
     }
     """

@@ -36,11 +36,11 @@ class GpusScreen(Screen[None]):
 
     AUTO_FOCUS = "#gpus-empty"
     DEFAULT_CSS = """
-    Place {
+    GpusScreen {
         #gpus-note { height: auto; max-height: 3; padding: 0 1; text-overflow: ellipsis; }
         #gpus { height: 1fr; }
         #gpus-empty { padding: 1 2; }
-        #gpus Overview, #gpus Detail, #gpus #gpus-empty { height: 1fr; }
+        #gpus Overview, #gpus GpuDetail, #gpus #gpus-empty { height: 1fr; }
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [

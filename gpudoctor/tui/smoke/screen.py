@@ -48,7 +48,7 @@ class SmokeScreen(Screen[None]):
         Binding("d", "explain", "Why", tooltip="The diagnosis of the finding"),
     ]
     DEFAULT_CSS = """
-    Place {
+    SmokeScreen {
         #smoke { height: 1fr; layout: horizontal; }
         #smoke-outcome { width: 1fr; }
         #smoke-results { height: 1fr; }
