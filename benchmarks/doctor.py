@@ -55,7 +55,7 @@ class Run(NamedTuple):
     def findings(self) -> list[str]:
         """What the report finds in the area smoke, with its status."""
         found = [f for f in self.report["findings"] if f["check"].startswith("smoke.")]
-        return [f"{f['status']} {f['check']} ({f['subject']}): {f['says'] or f['title']}" for f in found]
+        return [f"{f['status']} {f['check']} ({f['subject']}): {f['message'] or f['title']}" for f in found]
 
     def checks(self) -> set[str]:
         """The ids of those findings and of what follows from any finding."""

@@ -83,12 +83,12 @@ def _planted(doctor: Doctor, python: str, fault: Fault) -> Row:
         run = doctor.smoke(*fault.tests, env={**os.environ, **fault.env}, program=program)
     good = fault.finding in run.checks() if fault.finding else _well(run)
     wanted = fault.finding or "no failure, and tests that end well"
-    says = "; ".join(run.findings()) or "no finding"
+    message = "; ".join(run.findings()) or "no finding"
     seen = ", ".join(
         f"{' '.join(filter(None, key))} {f['value']:.3g}" for key, f in run.figures().items() if _tells(*key)
     )
     busy = ", ".join(f"busy: {entry['busy']}" for entry in run.report["smoke"])
-    why = f"wanted {wanted}; {says}; {'; '.join(filter(None, (seen, busy)))}"
+    why = f"wanted {wanted}; {message}; {'; '.join(filter(None, (seen, busy)))}"
     return Row(f"fault: {fault.what}", float(good), None, "", ">=", 1.0, why)
 
 

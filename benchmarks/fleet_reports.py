@@ -120,7 +120,7 @@ def _link(index: int) -> FindingEntry:
     return FindingEntry(
         check="link.narrow-pcie", status="warn", subject=f"GPU {index}",
         title="A GPU uses fewer PCIe lanes than card and slot have",
-        says=f"GPU {index} ({NAME}) uses 8 of 16 lanes.",
+        message=f"GPU {index} ({NAME}) uses 8 of 16 lanes.",
         cause="The card does not sit right in its slot, or a riser or the slot's contacts are damaged.",
         evidence=(f"current_link_width 8, max_link_width 16 of GPU {index}",),
         fixes=(FixEntry("Reseat the card, and clean its contacts.", action="replace-hardware", needs="reboot"),),
@@ -132,7 +132,7 @@ def _link(index: int) -> FindingEntry:
 def _driver() -> FindingEntry:
     return FindingEntry(
         check="driver.not-loaded", status="fail", subject="the driver", title="The driver is not loaded",
-        says="No module nvidia is loaded, although eight GPUs are on the PCI bus.",
+        message="No module nvidia is loaded, although eight GPUs are on the PCI bus.",
         cause="The module was not built for the running kernel.",
         fixes=(FixEntry("Build the module.", ("sudo dkms autoinstall", "sudo modprobe nvidia"), root=True),),
         affects=("everything",),

@@ -40,7 +40,7 @@ def load_for(facts: Facts, wanted: Iterable[str]) -> list[Check[Any]]:
 
 def _silent(id_: str) -> Check[Any]:
     """A check that stands for one that has nothing to look at here; its file is not even read."""
-    made: Check[Any] = Check(lambda _: None, title="", severity=Severity.ADVICE, cause="", each=lambda _: ())
+    made: Check[Any] = Check(lambda _: None, title="", severity=Severity.ADVICE, cause="", targets=lambda _: ())
     made.id, made.area = id_, id_.split(".")[0]
     return made
 
@@ -61,7 +61,9 @@ def broken(id_: str, why: str) -> Check[Any]:
     def fails(_: None) -> None:
         raise ImportError(why)
 
-    made: Check[Any] = Check(fails, title="A check could not be loaded", severity=Severity.ERROR, cause=why, each=each)
+    made: Check[Any] = Check(
+        fails, title="A check could not be loaded", severity=Severity.ERROR, cause=why, targets=each
+    )
     made.id, made.area = id_, id_.split(".")[0]
     return made
 

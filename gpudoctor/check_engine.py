@@ -51,7 +51,7 @@ class Fix(msgspec.Struct, frozen=True):
     """One way to fix a problem.
 
     Attributes:
-        says: one sentence that starts with a verb.
+        message: one sentence that starts with a verb.
         tasks: what is done, in this order, on this machine.
         action: what kind of act it is, for machines.
         root: whether it needs root, where no task says so.
@@ -62,7 +62,7 @@ class Fix(msgspec.Struct, frozen=True):
         place: where it is done: here, or outside of this container or virtual machine.
     """
 
-    says: str
+    message: str
     tasks: Tasks = ()
     action: Action | None = None
     root: bool = False
@@ -119,7 +119,7 @@ class Problem(msgspec.Struct, frozen=True):
     """What a check found, where one sentence is not enough.
 
     Attributes:
-        says: what is wrong with this subject, in a sentence or two.
+        message: what is wrong with this subject, in a sentence or two.
         evidence: what was seen, verbatim where possible.
         cause: why, where it is known better than the check's own text.
         severity: where this case is better or worse than the check's own severity.
@@ -127,17 +127,17 @@ class Problem(msgspec.Struct, frozen=True):
         not_because: those of the check's causes (ids, or "area.*") that this case shows not to be its own.
     """
 
-    says: str
+    message: str
     evidence: tuple[str, ...] = ()
     cause: str | None = None
     severity: Severity | None = None
     fixes: tuple[Fix, ...] | None = None
-    not_because: tuple[str, ...] = ()
+    not_caused_by: tuple[str, ...] = ()
 
 
 Found = str | Problem | None
 Fixes = tuple[Fix, ...] | Callable[[S], tuple[Fix, ...]]
-Each = Callable[[Facts], Iterable[tuple[About, S]]]
+Targets = Callable[[Facts], Iterable[tuple[About, S]]]
 
 
 class Check(Generic[S]):
@@ -150,11 +150,11 @@ class Check(Generic[S]):
         cause: why it happens.
         fixes: how it is mended, for all machines or as a function of the subject.
         references: public sources of the rule.
-        each: gives the subjects.
-        because: ids (or "area.*") of the checks whose problem explains this one.
+        targets: gives what it is asked about.
+        caused_by: ids (or "area.*") of the checks whose problem explains this one.
         affects: whom it touches: wheels, extensions, several-gpus, containers, display, tools, everything.
-        seen: where it has met its problem so far, with a date: table (rows of tests alone), simulated (a whole host),
-            recorded, hardware.
+        validated_on: where it has met its problem so far, with a date: table (rows of tests alone), simulated (a
+            whole host), recorded, hardware.
         essential: without an answer nobody can say that the machine is well.
         aliases: former ids.
         deprecated: why it is not judged any more, and what took its place.
@@ -167,12 +167,12 @@ class Check(Generic[S]):
         title: str,
         severity: Severity,
         cause: str,
-        each: Each[S],
+        targets: Targets[S],
         fixes: Fixes[S] = (),
         references: Sequence[str] = (),
-        because: Sequence[str] = (),
+        caused_by: Sequence[str] = (),
         affects: Sequence[str] = ("everything",),
-        seen: Sequence[str] = (),
+        validated_on: Sequence[str] = (),
         essential: bool = False,
         aliases: Sequence[str] = (),
         deprecated: str | None = None,
@@ -182,9 +182,9 @@ class Check(Generic[S]):
         self.area = area
         self.function = function
         self.title, self.severity, self.cause = title, severity, cause
-        self.each, self.fixes = each, fixes
-        self.references, self.because = tuple(references), tuple(because)
-        self.affects, self.seen = tuple(affects), tuple(seen)
+        self.targets, self.fixes = targets, fixes
+        self.references, self.caused_by = tuple(references), tuple(caused_by)
+        self.affects, self.validated_on = tuple(affects), tuple(validated_on)
         self.essential, self.aliases, self.deprecated = essential, tuple(aliases), deprecated
 
     def __repr__(self) -> str:
@@ -200,7 +200,7 @@ class Check(Generic[S]):
 
     def explains_through(self, id_: str) -> bool:
         """Whether a problem of the check `id_` is a cause of this one's."""
-        return any(id_ == why or (why.endswith(".*") and id_.startswith(why[:-1])) for why in self.because)
+        return any(id_ == why or (why.endswith(".*") and id_.startswith(why[:-1])) for why in self.caused_by)
 
 
 def check(**texts: Any) -> Callable[[Callable[[S], Found]], Check[S]]:
@@ -233,7 +233,7 @@ class Verdict(NamedTuple):
     check: Check[Any]
     about: About
     outcome: Outcome
-    says: str = ""  # the problem, or why it is unknown or broken
+    message: str = ""  # the problem, or why it is unknown or broken
     problem: Problem | None = None
     fixes: tuple[Fix, ...] = ()
 
@@ -245,7 +245,7 @@ class Verdict(NamedTuple):
 
     def may_follow_from(self, id_: str) -> bool:
         """Whether what was seen leaves it open that a problem of the check `id_` is the cause."""
-        excluded = self.problem.not_because if self.problem else ()
+        excluded = self.problem.not_caused_by if self.problem else ()
         return id_ not in excluded and f"{id_.partition('.')[0]}.*" not in excluded
 
 
@@ -255,7 +255,7 @@ def run(one: Check[S], facts: Facts) -> list[Verdict]:
         return [Verdict(one, MACHINE, Outcome.SKIPPED)]
     verdicts: list[Verdict] = []
     try:
-        for about, subject in one.each(facts):
+        for about, subject in one.targets(facts):
             verdicts.append(_ask(one, about, subject))
     except UnknownFactError as unknown:
         verdicts.append(Verdict(one, MACHINE, Outcome.UNKNOWN, unknown.why))
@@ -271,7 +271,7 @@ def _ask(one: Check[S], about: About, subject: S) -> Verdict:
             return Verdict(one, about, Outcome.PASS)
         problem = Problem(found) if isinstance(found, str) else found
         fixes = _fixes(one, subject) if problem.fixes is None else problem.fixes
-        return Verdict(one, about, Outcome.PROBLEM, problem.says, problem, fixes)
+        return Verdict(one, about, Outcome.PROBLEM, problem.message, problem, fixes)
     except UnknownFactError as unknown:
         return Verdict(one, about, Outcome.UNKNOWN, unknown.why)
     except Exception as error:

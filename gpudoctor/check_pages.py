@@ -21,7 +21,7 @@ def check_page(one: Check[Any], width: int = 80) -> str:
     if fixes:
         parts += ["", "How it is mended"]
         for fix in fixes:
-            parts += [_wrap(fix.says, width, "  - "), *(f"      {command}" for command in fix.commands)]
+            parts += [_wrap(fix.message, width, "  - "), *(f"      {command}" for command in fix.commands)]
     else:
         parts += ["", _wrap("How it is mended depends on the machine: `gpudoctor check` prints the commands.", width)]
     if one.references:
@@ -39,7 +39,7 @@ def check_markdown(one: Check[Any]) -> str:
     if not fixes:
         lines += ["The commands depend on the machine: `gpudoctor check` prints them."]
     for fix in fixes:
-        lines += [f"- {_plain(fix.says)}"]
+        lines += [f"- {_plain(fix.message)}"]
         if fix.commands:
             lines += ["", "  ```sh", *(f"  {command}" for command in fix.commands), "  ```", ""]
     if one.references:
@@ -65,8 +65,8 @@ def _rows(one: Check[Any]) -> list[tuple[str, str]]:
         ("id", f"`{one.id}`"),
         ("severity", SEVERITY[one.severity.value]),
         ("affects", ", ".join(one.affects)),
-        ("explained by", ", ".join(f"`{i}`" for i in one.because) or "nothing: it is a root cause"),
-        ("seen", "; ".join(one.seen) or "not yet"),
+        ("explained by", ", ".join(f"`{i}`" for i in one.caused_by) or "nothing: it is a root cause"),
+        ("seen", "; ".join(one.validated_on) or "not yet"),
     ]
     if one.aliases:
         rows.append(("former ids", ", ".join(f"`{i}`" for i in one.aliases)))

@@ -59,8 +59,8 @@ def told(report: Report, prefix: str) -> str:
     mark = "❌" if report.failed else MARKS[report.status]
     lines = [f"{mark} {_verdict(report, found)}"]
     for entry in found:
-        lines += [f"  {entry.status.upper()} {entry.says}"]
-        lines += [f"    {command}" for fix in entry.fixes[:1] for command in (fix.commands or (fix.says,))]
+        lines += [f"  {entry.status.upper()} {entry.message}"]
+        lines += [f"    {command}" for fix in entry.fixes[:1] for command in (fix.commands or (fix.message,))]
     if found or not report.ok:
         lines.append(f"`gpudoctor check --python {prefix}` tells all of it.")
     from gpudoctor.report.sanitize import clean

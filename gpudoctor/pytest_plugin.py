@@ -88,8 +88,8 @@ def missing(config: pytest.Config, demands: dict[str, Any]) -> str:
         require(facts=_facts(config, quick=not any(name.endswith("_sees") for name in demands)), **demands)
     except RequirementError as error:
         first = error.unmet[0]
-        cause = f" ({first.finding.check}: {first.finding.says})" if first.finding else ""
-        return f"{first.says}{cause}"
+        cause = f" ({first.finding.check}: {first.finding.message})" if first.finding else ""
+        return f"{first.message}{cause}"
     return ""
 
 

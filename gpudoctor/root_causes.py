@@ -118,7 +118,7 @@ def _named(cause: Verdict, verdict: Verdict) -> bool:
     An area named whole has checks about something else too: that Docker on this host lacks a toolkit explains
     nothing about the framework that runs beside it, and an advice explains no failure.
     """
-    if cause.check.id in verdict.check.because:
+    if cause.check.id in verdict.check.caused_by:
         return True
     lighter = cause.severity is Severity.ADVICE and verdict.severity is not Severity.ADVICE
     if lighter or _is_bearable(cause, verdict) or not verdict.check.explains_through(cause.check.id):

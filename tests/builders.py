@@ -34,7 +34,7 @@ VERSION = "570.169"
 
 def ask(check: Check[Any], facts: Facts) -> list[tuple[str, str]]:
     """Outcome and sentence of a check on each of its subjects."""
-    return [(verdict.outcome.value, verdict.says) for verdict in run(check, facts)]
+    return [(verdict.outcome.value, verdict.message) for verdict in run(check, facts)]
 
 
 def change(facts: Facts, path: str, value: object) -> Facts:

@@ -117,12 +117,12 @@ def gaps(node: Any, path: tuple[str | int, ...] = (), shape: tuple[str, ...] = (
 
 def sentences(verdict: Verdict) -> Iterator[tuple[str, bool]]:
     """All that a person may read of a verdict, and whether it is a command."""
-    yield verdict.says, False
+    yield verdict.message, False
     if verdict.problem:
         yield from ((line, False) for line in verdict.problem.evidence)
         yield verdict.problem.cause or "", False
     for fix in verdict.fixes:
-        yield fix.says, False
+        yield fix.message, False
         yield from ((line, True) for line in typed((*fix.tasks, *fix.undo, *((fix.verify,) if fix.verify else ()))))
 
 

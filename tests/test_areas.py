@@ -91,7 +91,9 @@ def test_the_subjects_behind_a_gate_are_those_that_it_was_made_for() -> None:
     }
     assert set(made_for) == set(GATES)
     for one in CHECKS:
-        names = {subject(one.each), subject(one.each).split()[0]} if one.area == "smoke" else {subject(one.each)}
+        names = (
+            {subject(one.targets), subject(one.targets).split()[0]} if one.area == "smoke" else {subject(one.targets)}
+        )
         assert one.area not in GATES or names & made_for[one.area], one.id
 
 

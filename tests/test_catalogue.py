@@ -61,7 +61,7 @@ def test_causes_name_checks_or_areas_that_exist() -> None:
     ids = catalogue.ids()
     areas = {i.split(".")[0] for i in ids}
     for one in catalogue.load():
-        for why in one.because:
+        for why in one.caused_by:
             area, _, name = why.partition(".")
             assert why in ids or (name == "*" and area in areas), f"{one.id} names {why}"
 
@@ -74,7 +74,7 @@ def test_every_check_says_what_a_person_needs() -> None:
         assert not one.title.endswith("."), one.id
         assert one.cause.endswith("."), one.id
         assert one.affects, one.id
-        assert one.seen, one.id
+        assert one.validated_on, one.id
         assert one.fixes, one.id
 
 
@@ -88,14 +88,14 @@ def test_a_check_that_does_not_import_is_broken_not_silent() -> None:
     (one,) = catalogue.load(["driver.no-such-check"])
     (verdict,) = run(one, Facts())
     assert verdict.outcome is Outcome.BROKEN
-    assert "No module named" in verdict.says
+    assert "No module named" in verdict.message
 
 
 OTHER = """
 from gpudoctor.check_engine import Severity, check
 from gpudoctor.targets import machine
 
-@check(title="T", severity=Severity.ADVICE, cause="C.", each=machine)
+@check(title="T", severity=Severity.ADVICE, cause="C.", targets=machine)
 def hot(facts):
     return "hot"
 """
@@ -120,6 +120,6 @@ def test_other_packages_offer_checks_by_entry_point(tmp_path: Path, monkeypatch:
         catalogue.others.cache_clear()
     assert sorted(found) == ["acme-gpu.hot", "bad", "no"]
     assert isinstance(found["acme-gpu.hot"], Check)
-    assert run(found["acme-gpu.hot"], Facts())[0].says == "hot"
+    assert run(found["acme-gpu.hot"], Facts())[0].message == "hot"
     assert run(found["bad"], Facts())[0].outcome is Outcome.BROKEN
-    assert "no check" in run(found["no"], Facts())[0].says
+    assert "no check" in run(found["no"], Facts())[0].message

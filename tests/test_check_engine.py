@@ -27,11 +27,11 @@ def two_gpus(facts: Facts) -> Iterator[tuple[About, int]]:
 def made(function: Callable[[Any], Any], **texts: Any) -> Check[Any]:
     """A check named after its function, in the area "health"."""
     function.__module__ = f"gpudoctor.checks.health.{function.__name__}"
-    plain: dict[str, Any] = {"title": "T", "severity": Severity.ERROR, "cause": "C", "each": one_machine}
+    plain: dict[str, Any] = {"title": "T", "severity": Severity.ERROR, "cause": "C", "targets": one_machine}
     return Check(function, **(plain | texts))
 
 
-def says(text: Any) -> Callable[[Any], Any]:
+def message(text: Any) -> Callable[[Any], Any]:
     def too_hot(_: Any) -> Any:
         return text
 
@@ -48,9 +48,9 @@ def fails(error: Exception) -> Callable[[Any], Any]:
 @pytest.mark.parametrize(
     ("function", "outcome", "text"),
     [
-        (says(None), Outcome.PASS, ""),
-        (says("It is hot."), Outcome.PROBLEM, "It is hot."),
-        (says(Problem("It is hot.", ("90 C",))), Outcome.PROBLEM, "It is hot."),
+        (message(None), Outcome.PASS, ""),
+        (message("It is hot."), Outcome.PROBLEM, "It is hot."),
+        (message(Problem("It is hot.", ("90 C",))), Outcome.PROBLEM, "It is hot."),
         (lambda _: known(Unknown("NVML: Not Supported")), Outcome.UNKNOWN, "NVML: Not Supported"),
         (fails(ZeroDivisionError("division by zero")), Outcome.BROKEN, "ZeroDivisionError: division by zero"),
     ],
@@ -58,20 +58,20 @@ def fails(error: Exception) -> Callable[[Any], Any]:
 def test_one_subject(function: Callable[[Any], Any], outcome: Outcome, text: str) -> None:
     function.__name__ = "too_hot"
     (verdict,) = run(made(function), Facts())
-    assert (verdict.outcome, verdict.says) == (outcome, text)
+    assert (verdict.outcome, verdict.message) == (outcome, text)
 
 
 def test_id_comes_from_the_file() -> None:
-    assert made(says(None)).id == "health.too-hot"
+    assert made(message(None)).id == "health.too-hot"
 
 
 def test_no_subject_is_skipped() -> None:
-    (verdict,) = run(made(says("never"), each=no_machine), Facts())
+    (verdict,) = run(made(message("never"), targets=no_machine), Facts())
     assert verdict.outcome is Outcome.SKIPPED
 
 
 def test_subjects_before_an_unknown_one_keep_their_verdicts() -> None:
-    verdicts = run(made(says("hot"), each=two_gpus), Facts())
+    verdicts = run(made(message("hot"), targets=two_gpus), Facts())
     assert [(v.about.label, v.outcome) for v in verdicts] == [
         ("GPU 0", Outcome.PROBLEM),
         ("this machine", Outcome.UNKNOWN),
@@ -82,26 +82,26 @@ def test_fixes_are_made_for_the_subject() -> None:
     def fixes(facts: Facts) -> tuple[Fix, ...]:
         return (Fix(f"Mend {facts.version}."),)
 
-    (verdict,) = run(made(says("hot"), fixes=fixes), Facts(version="1"))
-    assert [fix.says for fix in verdict.fixes] == ["Mend 1."]
+    (verdict,) = run(made(message("hot"), fixes=fixes), Facts(version="1"))
+    assert [fix.message for fix in verdict.fixes] == ["Mend 1."]
 
 
 def test_a_problem_brings_its_own_fixes_and_severity() -> None:
     problem = Problem("hot", fixes=(Fix("Cool it."),), severity=Severity.ADVICE)
-    (verdict,) = run(made(says(problem), fixes=(Fix("Other."),)), Facts())
-    assert ([fix.says for fix in verdict.fixes], verdict.severity) == (["Cool it."], Severity.ADVICE)
+    (verdict,) = run(made(message(problem), fixes=(Fix("Other."),)), Facts())
+    assert ([fix.message for fix in verdict.fixes], verdict.severity) == (["Cool it."], Severity.ADVICE)
 
 
 def test_fixes_that_fail_make_the_check_broken() -> None:
     def fixes(_: Facts) -> tuple[Fix, ...]:
         raise KeyError("branch")
 
-    (verdict,) = run(made(says("hot"), fixes=fixes), Facts())
-    assert (verdict.outcome, verdict.says) == (Outcome.BROKEN, "KeyError: 'branch'")
+    (verdict,) = run(made(message("hot"), fixes=fixes), Facts())
+    assert (verdict.outcome, verdict.message) == (Outcome.BROKEN, "KeyError: 'branch'")
 
 
 def test_deprecated_checks_are_not_asked() -> None:
-    assert list(judge(Facts(), [made(says("hot"), deprecated="see health.other")])) == []
+    assert list(judge(Facts(), [made(message("hot"), deprecated="see health.other")])) == []
 
 
 @pytest.mark.parametrize(

@@ -29,10 +29,10 @@ TEXTS = {
     "severity": Severity.WARNING,
     "cause": "Somebody forgot *the* cable, and `nvidia-smi` says so in a sentence that is longer than a line.",
     "references": ("https://example.org/a_b",),
-    "each": machine,
-    "because": ("device.none", "driver.*"),
+    "targets": machine,
+    "caused_by": ("device.none", "driver.*"),
     "affects": ("wheels", "containers"),
-    "seen": ("simulated 2026-11", "hardware 2026-12"),
+    "validated_on": ("simulated 2026-11", "hardware 2026-12"),
     "aliases": ("power.cable",),
 }
 FIX = Fix("Plug it.", (cmd("plug", "--in"), cmd("plug", "--test")), root=True)

@@ -203,7 +203,7 @@ def test_with_all_its_time_a_hang_is_a_finding(env: dict[str, str], driver: str)
     assert ended.code == 1
     first = ended.said["findings"][0]
     assert (first["check"], first["status"]) == ("driver.nvml-no-answer", "fail")
-    assert "init" in first["says"]
+    assert "init" in first["message"]
     assert "driver.cuda-no-answer" in [each["check"] for each in first["consequences"]]
 
 

@@ -36,7 +36,7 @@ def test_check_ends_with_a_true_report(system: str, arguments: tuple[str, ...]) 
 
 @pytest.mark.parametrize("system", ["darwin", "win32"])
 @pytest.mark.parametrize(
-    ("arguments", "says"),
+    ("arguments", "message"),
     [
         (("--version",), "gpudoctor "),
         (("--help",), "check "),
@@ -45,10 +45,10 @@ def test_check_ends_with_a_true_report(system: str, arguments: tuple[str, ...]) 
         (("facts", "--quick", "--python", sys.executable), '"schema": "gpudoctor.facts/1"'),
     ],
 )
-def test_other_commands(system: str, arguments: tuple[str, ...], says: str) -> None:
+def test_other_commands(system: str, arguments: tuple[str, ...], message: str) -> None:
     ended = run(system, *arguments)
     assert (ended.returncode, ended.stderr) == (0, "")
-    assert says in ended.stdout
+    assert message in ended.stdout
 
 
 def test_an_interpreter_of_its_own_is_asked_in_a_child() -> None:

@@ -210,10 +210,15 @@ def test_secrets_are_left_out_of_everything(text: str, expected: str) -> None:
 
 def test_the_words_of_a_log_are_masked() -> None:
     symptom = SymptomEntry(
-        id="driver", role="root", program="driver", message="alice: /home/alice/x", meaning="", says=("on gpu-node-7",)
+        id="driver",
+        role="root",
+        program="driver",
+        message="alice: /home/alice/x",
+        meaning="",
+        details=("on gpu-node-7",),
     )
     report = Masks(with_home("", "gpu-node-7")).report(Report(symptoms=(symptom,)))
-    assert (report.symptoms[0].message, report.symptoms[0].says) == ("user: /home/user/x", ("on host",))
+    assert (report.symptoms[0].message, report.symptoms[0].details) == ("user: /home/user/x", ("on host",))
     assert report.symptoms[0].program == "driver"
 
 

@@ -52,8 +52,10 @@ def test_a_signal_while_the_end_in_order_is_under_way() -> None:
 
 
 def test_signals_that_were_ignored_stay_so() -> None:
-    code = "signal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
+    code = (
+        "signal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
         "process_cleanup.end_on_signals()\nos.kill(os.getpid(), signal.SIGHUP)\n"
+    )
     assert ended(code + "say(str(signal.getsignal(signal.SIGHUP) is signal.SIG_IGN))") == (0, "True ", "")
 
 

@@ -118,17 +118,17 @@ def test_a_session_that_does_not_use_it_loads_the_plugin_alone(pytester: pytest.
 
 
 @pytest.mark.parametrize(
-    ("mark", "says"),
+    ("mark", "message"),
     [
         ("needs_gpu(memory_gb=2)", "*mark needs_gpu: Nothing called memory_gb *. Did you mean memory_gib?*"),
         ("needs_gpu(2)", "*mark needs_gpu: It takes arguments by name, such as needs_gpu(count=2), not 2.*"),
         ("needs_gpu(memory_gib='16')", "*mark needs_gpu: memory_gib takes a number, not '16'.*"),
     ],
 )
-def test_a_mark_that_is_wrong_is_no_skip(pytester: pytest.Pytester, mark: str, says: str) -> None:
+def test_a_mark_that_is_wrong_is_no_skip(pytester: pytest.Pytester, mark: str, message: str) -> None:
     result = run(pytester, "nv.several(1)", f"@pytest.mark.{mark}\ndef test_one(): pass")
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines([says])
+    result.stdout.fnmatch_lines([message])
 
 
 def test_a_diagnosis_ends_a_run_that_failed(pytester: pytest.Pytester) -> None:

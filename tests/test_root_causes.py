@@ -11,7 +11,7 @@ from gpudoctor.root_causes import findings
 
 def check(
     id_: str,
-    because: tuple[str, ...] = (),
+    caused_by: tuple[str, ...] = (),
     severity: Severity = Severity.ERROR,
     affects: tuple[str, ...] = ("everything",),
 ) -> Check[Any]:
@@ -26,18 +26,18 @@ def check(
         title=id_,
         severity=severity,
         cause="C",
-        each=lambda f: iter([(MACHINE, f)]),
-        because=because,
+        targets=lambda f: iter([(MACHINE, f)]),
+        caused_by=caused_by,
         affects=affects,
     )
 
 
-def problem(id_: str, because: tuple[str, ...] = (), about: About = MACHINE, **texts: Any) -> Verdict:
-    return Verdict(check(id_, because, **texts), about, Outcome.PROBLEM, f"{id_} says")
+def problem(id_: str, caused_by: tuple[str, ...] = (), about: About = MACHINE, **texts: Any) -> Verdict:
+    return Verdict(check(id_, caused_by, **texts), about, Outcome.PROBLEM, f"{id_} says")
 
 
-def unknown(id_: str, because: tuple[str, ...] = (), about: About = MACHINE) -> Verdict:
-    return Verdict(check(id_, because), about, Outcome.UNKNOWN, "nobody could say")
+def unknown(id_: str, caused_by: tuple[str, ...] = (), about: About = MACHINE) -> Verdict:
+    return Verdict(check(id_, caused_by), about, Outcome.UNKNOWN, "nobody could say")
 
 
 def passed(id_: str) -> Verdict:

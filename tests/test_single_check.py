@@ -119,8 +119,8 @@ def test_quick_facts_give_the_reason() -> None:
     facts = left_out(frameworks.cpu_wheel())
     (verdict,) = gpudoctor.run("pytorch.import-fails", facts)
     assert verdict.outcome is Outcome.UNKNOWN
-    assert verdict.says.startswith("PyTorch ")
-    assert verdict.says.endswith(" was not imported")
+    assert verdict.message.startswith("PyTorch ")
+    assert verdict.message.endswith(" was not imported")
 
 
 def test_extensions_that_nobody_read_are_no_pass() -> None:
@@ -128,7 +128,7 @@ def test_extensions_that_nobody_read_are_no_pass() -> None:
     assert outcomes(gpudoctor.run(extension_abi, full)) == {"pass"}
     quick = frameworks.on(nvidia_host(), Framework(name="torch"), extensions=Unknown("not read (--quick)"))
     (verdict,) = gpudoctor.run(extension_abi, quick)
-    assert (verdict.outcome, verdict.says) == (Outcome.UNKNOWN, "not read (--quick)")
+    assert (verdict.outcome, verdict.message) == (Outcome.UNKNOWN, "not read (--quick)")
 
 
 def test_a_quick_check_passes_no_extension_that_it_did_not_read(environment: str) -> None:
@@ -142,7 +142,7 @@ def test_no_check_of_the_smoke_tests_is_skipped_where_none_ran() -> None:
     for one in load():
         if one.area == "smoke":
             (verdict,) = gpudoctor.run(one, nvidia_host())
-            assert (verdict.outcome, verdict.says) == (Outcome.UNKNOWN, "no smoke test was run"), one.id
+            assert (verdict.outcome, verdict.message) == (Outcome.UNKNOWN, "no smoke test was run"), one.id
 
 
 def test_a_problem_on_quick_facts_stays_one() -> None:

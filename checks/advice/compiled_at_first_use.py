@@ -47,10 +47,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     "which makes first runs slow and needs room in ~/.nv/ComputeCache.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/cuda/cuda-c-programming-guide/#just-in-time-compilation",),
-    each=nvidia_hardware,
-    because=("pytorch.arch-missing",),
+    targets=nvidia_hardware,
+    caused_by=("pytorch.arch-missing",),
     affects=("wheels",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def compiled_at_first_use(facts: Facts) -> Problem | None:
     """Only PTX covers a visible GPU, and another wheel for this driver and Python has machine code."""

@@ -24,12 +24,14 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
             ),
         )
     if in_container(facts) and engine(facts) == "kubernetes":
-        says = f"Raise the CPU limit in resources of the pod's container to {cores} or more."
-        return (again(says, verify=query("nproc")),)
+        message = f"Raise the CPU limit in resources of the pod's container to {cores} or more."
+        return (again(message, verify=query("nproc")),)
     if in_container(facts):
-        says = "Start the container with more cores."
+        message = "Start the container with more cores."
         return (
-            again(says, cmd("docker", "run", f"--cpus={cores}", REST), verify=query("cat", "/sys/fs/cgroup/cpu.max")),
+            again(
+                message, cmd("docker", "run", f"--cpus={cores}", REST), verify=query("cat", "/sys/fs/cgroup/cpu.max")
+            ),
         )
     return ()
 
@@ -46,9 +48,9 @@ def _given(facts: Facts) -> bool:
     "GPU it waits for data, and its utilisation stays low.",
     fixes=_fixes,
     references=("https://docs.pytorch.org/docs/stable/data.html#multi-process-data-loading",),
-    each=nvidia_hardware,
+    targets=nvidia_hardware,
     affects=("wheels",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def few_cpus(facts: Facts) -> Problem | None:
     """A framework computes in a container or job with less than two cores for each visible GPU."""

@@ -35,9 +35,9 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     if found is None:
         return ()
     setting = _GROWTH[found[0].framework.name]
-    says = "Where one program, or two on one GPU, use both: let it take memory as it needs it."
+    message = "Where one program, or two on one GPU, use both: let it take memory as it needs it."
     name, _, value = setting.partition("=")
-    return (Fix(says, (export(name, value),), "change-environment", undo=(unset(name),)),)
+    return (Fix(message, (export(name, value),), "change-environment", undo=(unset(name),)),)
 
 
 @check(
@@ -50,9 +50,9 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://www.tensorflow.org/guide/gpu#limiting_gpu_memory_growth",
         "https://docs.jax.dev/en/latest/gpu_memory_allocation.html",
     ),
-    each=nvidia_hardware,
+    targets=nvidia_hardware,
     affects=("wheels",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def memory_taken_at_once(facts: Facts) -> Problem | None:
     """TensorFlow or JAX computes on the GPU beside another framework of its environment, and nothing limits it."""

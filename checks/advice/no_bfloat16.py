@@ -45,9 +45,9 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://github.com/pytorch/pytorch/pull/148322",
         "https://github.com/pytorch/pytorch/issues/58123",
     ),
-    each=nvidia_hardware,
+    targets=nvidia_hardware,
     affects=("wheels",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def no_bfloat16(facts: Facts) -> Problem | None:
     """A framework computes here, and a visible GPU is older than Ampere."""

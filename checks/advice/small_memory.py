@@ -35,9 +35,9 @@ def _fixes(_: Facts) -> tuple[Fix, ...]:
     "'CUDA out of memory' is then no fault of the machine.",
     fixes=_fixes,
     references=("https://huggingface.co/docs/transformers/model_memory_anatomy",),
-    each=nvidia_hardware,
+    targets=nvidia_hardware,
     affects=("wheels",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def small_memory(facts: Facts) -> Problem | None:
     """A framework that trains computes here, and no visible GPU has more than 8 GB of its own."""

@@ -16,11 +16,11 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     newest = apple.apple().jax.newest
     proof = query(on.python.path, "-c", "import jax; print(jax.devices())")
     undo = install(on.python, f"{_NAME}=={present(version_of(on.python, _NAME))}")
-    says = "Remove the plug-in: JAX then computes on the processor."
-    remove = Fix(says, (uninstall(on.python, _NAME),), "reinstall-package", undo=(undo,), verify=proof)
-    says = f"Take the JAX that it was made for ({newest}); it is experimental, and much of JAX is missing in it."
+    message = "Remove the plug-in: JAX then computes on the processor."
+    remove = Fix(message, (uninstall(on.python, _NAME),), "reinstall-package", undo=(undo,), verify=proof)
+    message = f"Take the JAX that it was made for ({newest}); it is experimental, and much of JAX is missing in it."
     pair = install(on.python, f"jax=={newest}", f"jaxlib=={newest}")
-    return (remove, Fix(says, (pair,), "reinstall-package", verify=proof))
+    return (remove, Fix(message, (pair,), "reinstall-package", verify=proof))
 
 
 @check(
@@ -30,10 +30,10 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     "programs that it cannot read. Apple has made none since 0.1.1 (October 2024).",
     fixes=_fixes,
     references=("https://developer.apple.com/metal/jax/", "https://pypi.org/project/jax-metal/"),
-    each=mac_jaxes,
-    because=("python.*", "apple.rosetta-python"),
+    targets=mac_jaxes,
+    caused_by=("python.*", "apple.rosetta-python"),
     affects=("wheels",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def jax_metal_mismatch(on: OnFramework) -> Problem | None:
     """It is installed, and JAX is newer by a minor release."""

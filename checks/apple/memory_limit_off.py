@@ -22,9 +22,9 @@ _NAME = "PYTORCH_MPS_HIGH_WATERMARK_RATIO"
         ),
     ),
     references=("https://docs.pytorch.org/docs/stable/mps_environment_variables.html",),
-    each=mac_torches,
+    targets=mac_torches,
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def memory_limit_off(on: OnLive) -> Problem | None:
     """The variable is zero."""

@@ -9,10 +9,12 @@ from gpudoctor.tasks import query
 
 
 def _fixes(on: OnLive) -> tuple[Fix, ...]:
-    says = "Install PyPI's PyTorch for Apple silicon, which is built with MPS; there is no build with CUDA for macOS."
+    message = (
+        "Install PyPI's PyTorch for Apple silicon, which is built with MPS; there is no build with CUDA for macOS."
+    )
     command = install(on.python, *torch_family(on.python), upgrade=True, force=True)
     proof = query(on.python.path, "-c", "import torch; print(torch.backends.mps.is_built())")
-    return (Fix(says, (command,), "reinstall-package", verify=proof),)
+    return (Fix(message, (command,), "reinstall-package", verify=proof),)
 
 
 @check(
@@ -22,10 +24,10 @@ def _fixes(on: OnLive) -> tuple[Fix, ...]:
     "source or of other channels are without it.",
     fixes=_fixes,
     references=("https://docs.pytorch.org/docs/stable/notes/mps.html",),
-    each=mac_torches,
-    because=("apple.rosetta-python", "python.*"),
+    targets=mac_torches,
+    caused_by=("apple.rosetta-python", "python.*"),
     affects=("wheels",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def mps_not_built(on: OnLive) -> Problem | None:
     """It says so itself, on a Mac with Apple's GPU."""

@@ -21,10 +21,10 @@ def _fixes(on: OnLive) -> tuple[Fix, ...]:
     proof = query(on.python.path, "-c", 'import torch; print(torch.ones(1, device="mps"))')
     floor = _floor(on)
     if floor is None:
-        says = (
+        message = (
             "Try it in a Terminal of the Mac itself: in some remote sessions and virtual machines Metal has no device."
         )
-        return (Fix(says, (query("system_profiler", "SPDisplaysDataType"),), impact="none", verify=proof),)
+        return (Fix(message, (query("system_profiler", "SPDisplaysDataType"),), impact="none", verify=proof),)
     update = Fix(
         f"Update macOS to {floor} or newer.",
         (query("softwareupdate", "--list"),),
@@ -49,10 +49,10 @@ def _fixes(on: OnLive) -> tuple[Fix, ...]:
         "https://github.com/pytorch/pytorch/issues/164943",
         "https://docs.pytorch.org/docs/stable/notes/mps.html",
     ),
-    each=mac_torches,
-    because=("apple.rosetta-python", "apple.mps-not-built", "python.*"),
+    targets=mac_torches,
+    caused_by=("apple.rosetta-python", "apple.mps-not-built", "python.*"),
     affects=("wheels",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def mps_unavailable(on: OnLive) -> Problem | None:
     """It says that it was built with MPS, and that MPS is not available on a Mac with Apple's GPU."""

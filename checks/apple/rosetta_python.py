@@ -11,13 +11,13 @@ _ANEW = ", in a terminal that does not run under Rosetta, and make the environme
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
     if on.python.kind == "conda":
-        says = f"Install Miniforge for Apple silicon{_ANEW}"
+        message = f"Install Miniforge for Apple silicon{_ANEW}"
         commands = (cmd("arch", note="must say arm64"), cmd("brew", "install", "miniforge"))
     else:
-        says = f"Install a Python for Apple silicon{_ANEW}"
+        message = f"Install a Python for Apple silicon{_ANEW}"
         commands = (cmd("arch", note="must say arm64"), cmd("brew", "install", "python"))
     proof = cmd("python3", "-c", "import platform; print(platform.machine())", note="arm64")
-    return (Fix(says, commands, "reinstall-package", verify=proof),)
+    return (Fix(message, commands, "reinstall-package", verify=proof),)
 
 
 @check(
@@ -30,9 +30,9 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://developer.apple.com/metal/pytorch/",
         "https://dev-discuss.pytorch.org/t/pytorch-macos-x86-builds-deprecation-starting-january-2024/1690",
     ),
-    each=mac_pythons,
+    targets=mac_pythons,
     affects=("wheels",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def rosetta_python(on: OnPython) -> Problem | None:
     """The interpreter is told x86_64 on a Mac whose processor is Apple's; it matters where a framework is wanted."""
@@ -41,5 +41,7 @@ def rosetta_python(on: OnPython) -> Problem | None:
         return None
     chip = on.facts.apple.chip if isinstance(on.facts.apple.chip, str) else "Apple silicon"
     severity = None if on.python.frameworks else Severity.WARNING
-    says = f"{on.python.path} is a program for x86_64, and this Mac has an {chip}: what it installs cannot use the GPU."
-    return Problem(says, severity=severity)
+    message = (
+        f"{on.python.path} is a program for x86_64, and this Mac has an {chip}: what it installs cannot use the GPU."
+    )
+    return Problem(message, severity=severity)

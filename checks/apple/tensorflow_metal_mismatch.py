@@ -20,8 +20,8 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
         (uninstall(on.python, _NAME),), "reinstall-package",
         undo=(install(on.python, f"{_NAME}=={present(version_of(on.python, _NAME))}"),), verify=proof,
     )  # fmt: skip
-    says = f"Install a pair that fits: TensorFlow {first} and {_NAME} {newest} (Python 3.9 to 3.12)."
-    return (remove, Fix(says, (pair,), "reinstall-package", verify=proof))
+    message = f"Install a pair that fits: TensorFlow {first} and {_NAME} {newest} (Python 3.9 to 3.12)."
+    return (remove, Fix(message, (pair,), "reinstall-package", verify=proof))
 
 
 @check(
@@ -36,10 +36,10 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
         "https://github.com/tensorflow/tensorflow/issues/84167",
         "https://github.com/tensorflow/tensorflow/pull/126380",
     ),
-    each=mac_tensorflows,
-    because=("python.*", "apple.rosetta-python"),
+    targets=mac_tensorflows,
+    caused_by=("python.*", "apple.rosetta-python"),
     affects=("wheels",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def tensorflow_metal_mismatch(on: OnFramework) -> Problem | None:
     """The table says that they do not load together, and no import has shown the contrary."""

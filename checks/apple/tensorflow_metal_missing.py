@@ -12,13 +12,13 @@ from gpudoctor.tasks import query
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     newest, first, last = apple.apple().metal.rows[0]
-    says = (
+    message = (
         f"If TensorFlow has to use the GPU: in an environment with Python 3.9 to 3.12, install TensorFlow {first} with "
         f"tensorflow-metal {newest}, the last that Apple made. Keras runs on the GPU through PyTorch, too."
     )
     pair = install(on.python, f"tensorflow=={last}.*", f"tensorflow-metal=={newest}.*")
     proof = query(on.python.path, "-c", "import tensorflow as tf; print(tf.config.list_physical_devices())")
-    return (Fix(says, (pair,), "reinstall-package", verify=proof),)
+    return (Fix(message, (pair,), "reinstall-package", verify=proof),)
 
 
 @check(
@@ -27,10 +27,10 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     cause="TensorFlow's wheels for macOS have no GPU support; it is a plug-in of Apple's, tensorflow-metal.",
     fixes=_fixes,
     references=("https://developer.apple.com/metal/tensorflow-plugin/",),
-    each=mac_tensorflows,
-    because=("python.*", "apple.rosetta-python"),
+    targets=mac_tensorflows,
+    caused_by=("python.*", "apple.rosetta-python"),
     affects=("wheels",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def tensorflow_metal_missing(on: OnFramework) -> Problem | None:
     """No plug-in on a Mac with Apple's GPU, where nothing else in the environment uses it."""

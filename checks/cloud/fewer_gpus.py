@@ -23,10 +23,10 @@ def _fixes(on: Rented) -> tuple[Fix, ...]:
         "https://learn.microsoft.com/azure/virtual-machines/sizes/overview#gpu-accelerated",
         AWS_STOP,
     ),
-    each=gpu_instances,
-    because=("device.fallen-off-the-bus", "device.switched-off"),
+    targets=gpu_instances,
+    caused_by=("device.fallen-off-the-bus", "device.switched-off"),
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def fewer_gpus(on: Rented) -> Problem | None:
     """Compare the vendor's cards on PCI with the table."""
@@ -35,5 +35,5 @@ def fewer_gpus(on: Rented) -> Problem | None:
     if len(cards) >= on.has.number:
         return None
     many = f"{on.has.number} GPUs" if on.has.number > 1 else "one GPU"
-    says = f"{on.name} has {many} ({on.has.gpu}), but the PCI bus shows {len(cards) or 'none'}."
-    return Problem(says, tuple(f"PCI: {card.address}" for card in cards))
+    message = f"{on.name} has {many} ({on.has.gpu}), but the PCI bus shows {len(cards) or 'none'}."
+    return Problem(message, tuple(f"PCI: {card.address}" for card in cards))

@@ -22,10 +22,10 @@ _NO_GPU = (0, 9, 999)
         "https://github.com/canonical/ubuntu-drivers-common/issues/92",
         "https://github.com/MicrosoftDocs/azure-docs/issues/121599",
     ),
-    each=gpu_instances,
-    because=("cloud.fewer-gpus", "driver.*"),
+    targets=gpu_instances,
+    caused_by=("cloud.fewer-gpus", "driver.*"),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def grid_driver_needed(on: Rented) -> Problem | None:
     """The module is loaded, and NVML lists no GPU; a mismatch or a closed node is another trouble of any driver."""
@@ -38,7 +38,7 @@ def grid_driver_needed(on: Rented) -> Problem | None:
     code = known(nvidia.nvml.code)
     if code not in _NO_GPU or (code == 0 and known(nvidia.nvml.count) != 0):
         return None
-    says = (
+    message = (
         f"{on.name} has a virtual GPU ({on.has.gpu}), which needs a current GRID driver; driver {loaded} lists no GPU."
     )
-    return Problem(says, (f"nvmlInit: {code}" + phrase(", GPUs: {}", nvidia.nvml.count),))
+    return Problem(message, (f"nvmlInit: {code}" + phrase(", GPUs: {}", nvidia.nvml.count),))

@@ -20,9 +20,9 @@ from gpudoctor.targets import asked_for_nvidia, cards_of
         "https://docs.aws.amazon.com/ec2/latest/instancetypes/instance-type-names.html",
         "https://learn.microsoft.com/azure/virtual-machines/sizes/overview#gpu-accelerated",
     ),
-    each=cpu_instances,
+    targets=cpu_instances,
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def instance_without_gpu(facts: Facts) -> Problem | None:
     """A warning where something asks for a GPU, as a driver does; advice where only a framework came with CUDA."""
@@ -35,5 +35,5 @@ def instance_without_gpu(facts: Facts) -> Problem | None:
     what = "NVIDIA's driver is" if driver else "a framework built for CUDA is"
     provider = present(facts.cloud.provider)
     name = f"{NAMES.get(provider, provider)}'s {present(facts.cloud.instance)}"
-    says = f"{name} is an instance type without a GPU, though {what} installed: everything runs on the CPU."
-    return Problem(says, severity=None if requests(facts) else Severity.ADVICE)
+    message = f"{name} is an instance type without a GPU, though {what} installed: everything runs on the CPU."
+    return Problem(message, severity=None if requests(facts) else Severity.ADVICE)

@@ -24,9 +24,9 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://www.kaggle.com/docs/notebooks",
         "https://docs.databricks.com/aws/en/compute/gpu",
     ),
-    each=notebooks,
+    targets=notebooks,
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def notebook_without_gpu(facts: Facts) -> str | None:
     """No card on PCI, no node and no GPU that a driver lists."""

@@ -20,9 +20,9 @@ from gpudoctor.targets import in_container
         "https://slurm.schedmd.com/cgroup.conf.html#OPT_ConstrainDevices",
         "https://www.ibm.com/docs/SSWRJV_10.1.0/lsf_gpu/lsf_gpu_access_enforcement.html",
     ),
-    each=jobs,
+    targets=jobs,
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def job_without_gpu(facts: Facts) -> Problem | None:
     """Every node of a GPU answers EPERM; where some open, those are the job's."""
@@ -35,8 +35,8 @@ def job_without_gpu(facts: Facts) -> Problem | None:
     whose = f"{system(facts)}'s job {job}" if job else f"{system(facts)}'s job"
     asked = "whose step was given none of its GPUs" if granted else "which was given no GPU"
     which = f"all {len(nodes)} of the node's GPUs are" if len(nodes) > 1 else "the node's only GPU is"
-    says = f"This is {whose}, {asked}: {which} closed to it."
+    message = f"This is {whose}, {asked}: {which} closed to it."
     lines = [f"{node.path}: EPERM" for node in nodes[:2]] + ([granted] if granted else [])
     # One that computes on the processor need not ask for a GPU.
     wanted = granted or has_cuda_wheel(facts) or not any(p.frameworks for p in facts.pythons)
-    return Problem(says, tuple(lines), severity=None if wanted else Severity.WARNING)
+    return Problem(message, tuple(lines), severity=None if wanted else Severity.WARNING)

@@ -16,9 +16,9 @@ from gpudoctor.targets import asked_for_nvidia, cards_of, gpus_of, has_dxg
     "none; frameworks that are built for CUDA find no device there, and nothing is broken.",
     fixes=ask_for_gpu,
     references=("https://slurm.schedmd.com/gres.html", "https://slurm.schedmd.com/quickstart.html"),
-    each=members,
+    targets=members,
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def node_without_gpu(facts: Facts) -> Problem | None:
     """A framework for CUDA is installed, and neither PCI nor a driver shows a GPU."""
@@ -32,5 +32,5 @@ def node_without_gpu(facts: Facts) -> Problem | None:
     job = known_or(facts.cluster.job, None)
     what = f"on which {system(facts)}'s job {job} runs" if job else f"from which jobs are submitted to {system(facts)}"
     sure = "The cluster's GPUs" if facts.cluster.has_gpus is True else "GPUs of the cluster, if it has any,"
-    says = f"This node, {what}, has no GPU, so frameworks run on the processor. {sure} are reached in a job."
-    return Problem(says)
+    message = f"This node, {what}, has no GPU, so frameworks run on the processor. {sure} are reached in a job."
+    return Problem(message)

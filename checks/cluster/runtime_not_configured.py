@@ -31,10 +31,10 @@ _FIX = Fix(
     "the device plugin's own pod sees no driver, and the node offers no nvidia.com/gpu.",
     fixes=(_FIX,),
     references=(container.GUIDE, "https://github.com/NVIDIA/k8s-device-plugin#configure-containerd"),
-    each=kubernetes_nodes,
-    because=("driver.*", "device.*", "container.toolkit-missing"),
+    targets=kubernetes_nodes,
+    caused_by=("driver.*", "device.*", "container.toolkit-missing"),
     affects=("containers",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def runtime_not_configured(facts: Facts) -> Problem | None:
     """The toolkit is installed, no file of the runtime names it, and there is no CDI specification."""

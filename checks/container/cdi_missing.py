@@ -36,10 +36,10 @@ def _podman_hosts(facts: Facts) -> Iterator[tuple[About, Facts]]:
         ),
     ),
     references=("https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/cdi-support.html",),
-    each=_podman_hosts,
-    because=("driver.*", "device.*"),
+    targets=_podman_hosts,
+    caused_by=("driver.*", "device.*"),
     affects=("containers",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def cdi_missing(facts: Facts) -> Problem | None:
     """Podman and the toolkit are installed and the GPU works; neither a specification nor the older hook is there."""
@@ -47,5 +47,5 @@ def cdi_missing(facts: Facts) -> Problem | None:
     toolkit = known(found.toolkit) if any_works(facts) else None
     if not any_works(facts) or toolkit is None or known(found.cdi) or known(found.hook):
         return None
-    says = f"Podman and the NVIDIA Container Toolkit {toolkit} are installed, but there is no CDI specification."
-    return Problem(says, ("/etc/cdi and /var/run/cdi: none",))
+    message = f"Podman and the NVIDIA Container Toolkit {toolkit} are installed, but there is no CDI specification."
+    return Problem(message, ("/etc/cdi and /var/run/cdi: none",))

@@ -36,10 +36,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     "files are gone, and containers that ask for nvidia.com/gpu do not start or get libraries that do not fit.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/cdi-support.html",),
-    each=_hosts,
-    because=("driver.*", "device.*"),
+    targets=_hosts,
+    caused_by=("driver.*", "device.*"),
     affects=("containers",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def cdi_stale(facts: Facts) -> Problem | None:
     """The version in the specification is not that of the installed libraries."""
@@ -48,5 +48,5 @@ def cdi_stale(facts: Facts) -> Problem | None:
     if named is None or installed is None or named == installed:
         return None
     paths = [p for p in known(facts.containers.cdi) if "nvidia" in p]
-    says = f"The CDI specification is for driver {named}, the installed driver is {installed}."
-    return Problem(says, tuple(paths))
+    message = f"The CDI specification is for driver {named}, the installed driver is {installed}."
+    return Problem(message, tuple(paths))

@@ -38,9 +38,9 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     "It is left out where devices are handed in by hand, one by one.",
     fixes=_fixes,
     references=("https://download.nvidia.com/XFree86/Linux-x86_64/580.95.05/README/faq.html",),
-    each=nvidia_container,
+    targets=nvidia_container,
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def control_node_missing(facts: Facts) -> Problem | None:
     """A node of a GPU is there, the control node is not, and NVML does not answer."""

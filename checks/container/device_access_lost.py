@@ -19,10 +19,10 @@ from gpudoctor.queries.containers import nvidia_container, refused
         "https://github.com/NVIDIA/nvidia-container-toolkit/issues/48",
         "https://github.com/NVIDIA/nvidia-container-toolkit/issues/251",
     ),
-    each=nvidia_container,
-    because=("cluster.job-without-gpu",),
+    targets=nvidia_container,
+    caused_by=("cluster.job-without-gpu",),
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def device_access_lost(facts: Facts) -> Problem | None:
     """A node that computing needs is there and answers EPERM."""
@@ -33,6 +33,6 @@ def device_access_lost(facts: Facts) -> Problem | None:
     nvml, text = facts.nvidia.nvml.code, known_or(facts.nvidia.nvml.text, None)
     words = f" ({text})" if text else ""
     answers = f" NVML answers {nvml}{words}." if isinstance(nvml, int) and nvml else ""
-    says = f"The container's cgroup denies access to {names}: they exist, but open() gives EPERM.{answers}"
+    message = f"The container's cgroup denies access to {names}: they exist, but open() gives EPERM.{answers}"
     lines = tuple(f"{n.path} mode {known_or(n.mode, '?')}, major {known_or(n.major, '?')}: EPERM" for n in shut)
-    return Problem(says, lines)
+    return Problem(message, lines)

@@ -33,10 +33,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     "from before and will not come back after its next restart.",
     fixes=_fixes,
     references=("https://docs.docker.com/engine/daemon/troubleshoot/",),
-    each=docker_host,
-    because=("driver.*", "device.*"),
+    targets=docker_host,
+    caused_by=("driver.*", "device.*"),
     affects=("containers",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def docker_config_broken(facts: Facts) -> Problem | None:
     """The file was read and is no JSON: an ERROR where the daemon does not answer."""

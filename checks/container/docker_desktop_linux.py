@@ -38,10 +38,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://github.com/docker/roadmap/issues/497",
         "https://github.com/NVIDIA/nvidia-container-toolkit/issues/175",
     ),
-    each=_hosts,
-    because=("driver.*", "device.*"),
+    targets=_hosts,
+    caused_by=("driver.*", "device.*"),
     affects=("containers",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def docker_desktop_linux(facts: Facts) -> Problem | None:
     """The context in use is Docker Desktop's, and its virtual machine has no runtime of NVIDIA's."""
@@ -49,7 +49,7 @@ def docker_desktop_linux(facts: Facts) -> Problem | None:
         return None
     if "nvidia" in (known_or(facts.containers.docker_runtimes, None) or ()):
         return None
-    says = "The docker command speaks to Docker Desktop, whose virtual machine does not have this computer's GPU."
+    message = "The docker command speaks to Docker Desktop, whose virtual machine does not have this computer's GPU."
     # The toolkit is a sign that somebody wants GPUs in containers; many have Docker Desktop for other work.
     wanted = known_or(facts.containers.toolkit, None) is not None
-    return Problem(says, severity=None if wanted else Severity.ADVICE)
+    return Problem(message, severity=None if wanted else Severity.ADVICE)

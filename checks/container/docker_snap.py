@@ -46,10 +46,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://github.com/NVIDIA/nvidia-docker/issues/1637",
         "https://github.com/NVIDIA/nvidia-container-toolkit/issues/522",
     ),
-    each=docker_host,
-    because=("driver.*", "device.*"),
+    targets=docker_host,
+    caused_by=("driver.*", "device.*"),
     affects=("containers",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def docker_snap(facts: Facts) -> Problem | None:
     """The daemon or its client is the snap's, and lists no nvidia runtime."""
@@ -59,5 +59,5 @@ def docker_snap(facts: Facts) -> Problem | None:
     if "nvidia" in listed:
         return None
     name = "Docker" + phrase(" ({})", facts.containers.docker)
-    says = f"{name} is the snap: containers cannot get the GPU through the host's toolkit."
-    return Problem(says, (f"Runtimes of Docker: {', '.join(listed) or 'not known'}",))
+    message = f"{name} is the snap: containers cannot get the GPU through the host's toolkit."
+    return Problem(message, (f"Runtimes of Docker: {', '.join(listed) or 'not known'}",))

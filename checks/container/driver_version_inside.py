@@ -50,11 +50,11 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     if engine(facts) in OWN:
         return (exact,)
     paths = ", ".join(sorted({one.real for one in _strangers(facts)}))
-    says = (
+    message = (
         f"Remove the driver's libraries from the image ({paths}): take packages such as libnvidia-compute and "
         "nvidia-utils out of the Dockerfile, build it anew, and let the runtime inject the host's."
     )
-    return (again(says, cmd("docker", "build", "--no-cache", REST)),)
+    return (again(message, cmd("docker", "build", "--no-cache", REST)),)
 
 
 @check(
@@ -67,10 +67,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceEnumvs.html",
         "https://github.com/NVIDIA/nvidia-container-toolkit/issues/289",
     ),
-    each=nvidia_container,
-    because=("container.no-gpus-passed", "container.device-access-lost", "container.selinux-denied"),
+    targets=nvidia_container,
+    caused_by=("container.no-gpus-passed", "container.device-access-lost", "container.selinux-denied"),
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def driver_version_inside(facts: Facts) -> Problem | None:
     """The driver does not work, and libraries of the container's own have another version than the module."""
@@ -80,8 +80,8 @@ def driver_version_inside(facts: Facts) -> Problem | None:
     if not found:
         return None
     loaded, versions = present(facts.nvidia.kernel.loaded), sorted({text_of(one.version) for one in found} - {""})
-    says = (
+    message = (
         f"The versions do not match: the host's kernel module is {loaded}, the container has libraries of "
         f"{' and '.join(versions)} of its own."
     )
-    return Problem(says, tuple(f"{one.real}{phrase(' ({})', one.version)}" for one in found[:4]))
+    return Problem(message, tuple(f"{one.real}{phrase(' ({})', one.version)}" for one in found[:4]))

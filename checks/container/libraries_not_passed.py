@@ -58,10 +58,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://github.com/89luca89/distrobox/blob/main/docs/useful_tips.md",
         "https://github.com/containers/toolbox/issues/116",
     ),
-    each=nvidia_container,
-    because=("cluster.job-without-gpu",),
+    targets=nvidia_container,
+    caused_by=("cluster.job-without-gpu",),
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def libraries_not_passed(facts: Facts) -> Problem | None:
     """Nodes of GPUs are there, no library is, and somebody here wants to compute on a GPU."""
@@ -74,10 +74,10 @@ def libraries_not_passed(facts: Facts) -> Problem | None:
         return None
     off = _off(facts)
     if off is not None:
-        says = f"{off.path} is in this container ({container.engine(facts)}), but not on the loader's path."
-        return Problem(says, (f"LD_LIBRARY_PATH={facts.host.environment.get('LD_LIBRARY_PATH', '')}",), cause=_LOST)
-    says = (
+        message = f"{off.path} is in this container ({container.engine(facts)}), but not on the loader's path."
+        return Problem(message, (f"LD_LIBRARY_PATH={facts.host.environment.get('LD_LIBRARY_PATH', '')}",), cause=_LOST)
+    message = (
         f"{nodes[0].path} is in this container ({container.engine(facts)}), but neither libcuda.so.1 nor "
         "libnvidia-ml.so.1 is: the host's driver libraries were not handed in."
     )
-    return Problem(says, tuple(f"{one.path} ({one.kind}, {one.why})" for one in copies[:3]))
+    return Problem(message, tuple(f"{one.path} ({one.kind}, {one.why})" for one in copies[:3]))

@@ -43,10 +43,10 @@ def _nested(facts: Facts) -> Iterator[tuple[About, Facts]]:
         "https://github.com/NVIDIA/nvidia-container-toolkit/issues/290",
         "https://github.com/NVIDIA/nvidia-container-toolkit/issues/139",
     ),
-    each=_nested,
-    because=("driver.*", "device.*", "container.no-gpus-passed", "container.driver-version-inside"),
+    targets=_nested,
+    caused_by=("driver.*", "device.*", "container.no-gpus-passed", "container.driver-version-inside"),
     affects=("containers",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def nested_needs_no_cgroups(facts: Facts) -> Problem | None:
     """Users are mapped, the toolkit is installed here, its setting is the default, and there is no CDI instead."""

@@ -32,10 +32,10 @@ SET_FALSE = as_root("nvidia-ctk", "config", "--in-place", "--set", "nvidia-conta
         "https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html#rootless-mode",
         "https://github.com/NVIDIA/nvidia-container-toolkit/issues/85",
     ),
-    each=docker_host,
-    because=("driver.*", "device.*"),
+    targets=docker_host,
+    caused_by=("driver.*", "device.*"),
     affects=("containers",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def no_cgroups(facts: Facts) -> Problem | None:
     """The setting is true, Docker is not rootless, and this is not WSL (wsl.no-cgroups)."""

@@ -19,10 +19,10 @@ OFF_PATH = "not on the loader's path"
         "https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/docker-specialized.html#driver-capabilities",
         "https://github.com/AbdBarho/stable-diffusion-webui-docker/issues/348",
     ),
-    each=nvidia_container,
-    because=("container.no-gpus-passed",),
+    targets=nvidia_container,
+    caused_by=("container.no-gpus-passed",),
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def no_compute_capability(facts: Facts) -> Problem | None:
     """NVML's library is there and libcuda is not."""
@@ -33,9 +33,9 @@ def no_compute_capability(facts: Facts) -> Problem | None:
         return None
     value = facts.host.environment.get("NVIDIA_DRIVER_CAPABILITIES")
     setting = "not set" if value is None else f"{value!r}"
-    says = (
+    message = (
         "libnvidia-ml.so.1 is in the container, but libcuda.so.1 was not injected: the compute capability was not "
         f"requested (NVIDIA_DRIVER_CAPABILITIES is {setting})."
     )
     text = known_or(facts.nvidia.cuda.text, None)
-    return Problem(says, (*(f"{one.path}" for one in nvml[:1]), *((text,) if text else ())))
+    return Problem(message, (*(f"{one.path}" for one in nvml[:1]), *((text,) if text else ())))

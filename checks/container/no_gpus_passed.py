@@ -35,10 +35,10 @@ def _severity(facts: Facts) -> Severity | None:
         "https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/docker-specialized.html",
         "https://github.com/NVIDIA/k8s-device-plugin/issues/23",
     ),
-    each=nvidia_container,
-    because=("cloud.notebook-without-gpu",),
+    targets=nvidia_container,
+    caused_by=("cloud.notebook-without-gpu",),
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def no_gpus_passed(facts: Facts) -> Problem | None:
     """No node of a GPU is in the container, though its host has one or somebody asks for it."""

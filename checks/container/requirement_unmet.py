@@ -51,10 +51,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/docker-specialized.html#constraints",
         "https://docs.nvidia.com/deploy/cuda-compatibility/",
     ),
-    each=nvidia_container,
-    because=("driver.*", "device.*"),
+    targets=nvidia_container,
+    caused_by=("driver.*", "device.*"),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def requirement_unmet(facts: Facts) -> Problem | None:
     """The image's major is newer than that of the libcuda in use, and no framework here works all the same."""
@@ -64,5 +64,5 @@ def requirement_unmet(facts: Facts) -> Problem | None:
     has = known(facts.nvidia.cuda.version)
     if has is None or driver_runs(wanted, has) or any(_works(f, has) for p in facts.pythons for f in p.frameworks):
         return None
-    says = f"The image is made for CUDA {wanted}, and the driver of this container's host runs CUDA {has}."
-    return Problem(says, (f"{VARIABLE}={facts.host.environment[VARIABLE][:60]}",))
+    message = f"The image is made for CUDA {wanted}, and the driver of this container's host runs CUDA {has}."
+    return Problem(message, (f"{VARIABLE}={facts.host.environment[VARIABLE][:60]}",))

@@ -41,10 +41,10 @@ from gpudoctor.tasks import as_root, cmd, query, sentence
         "https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html#rootless-mode",
         "https://github.com/NVIDIA/nvidia-container-toolkit/issues/106",
     ),
-    each=docker_host,
-    because=("driver.*", "device.*", "container.toolkit-missing", "container.runtime-not-configured"),
+    targets=docker_host,
+    caused_by=("driver.*", "device.*", "container.toolkit-missing", "container.runtime-not-configured"),
     affects=("containers",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def rootless_needs_no_cgroups(facts: Facts) -> Problem | None:
     """Rootless, with the toolkit, without the setting and without CDI."""

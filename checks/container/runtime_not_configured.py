@@ -19,15 +19,15 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
             cmd("systemctl", "--user", "restart", "docker"),
             as_root("nvidia-ctk", "config", "--in-place", "--set", "nvidia-container-cli.no-cgroups=true"),
         )
-        says = "Tell the rootless Docker daemon, which has a configuration of its own, of the nvidia runtime."
-        return (Fix(says, commands, "change-environment", verify=container.PROOF),)
+        message = "Tell the rootless Docker daemon, which has a configuration of its own, of the nvidia runtime."
+        return (Fix(message, commands, "change-environment", verify=container.PROOF),)
     restart = container.restart_docker(facts)
-    says = "Restart Docker: its configuration names the runtime, the running daemon does not know it yet."
+    message = "Restart Docker: its configuration names the runtime, the running daemon does not know it yet."
     if not _in_config(facts):
-        says = "Tell Docker of the nvidia runtime, and restart it."
+        message = "Tell Docker of the nvidia runtime, and restart it."
         restart = (container.CONFIGURE, *restart)
     needs = "restart of Docker, which restarts its containers"
-    return (Fix(says, restart, "change-environment", root=True, needs=needs, verify=container.PROOF),)
+    return (Fix(message, restart, "change-environment", root=True, needs=needs, verify=container.PROOF),)
 
 
 @check(
@@ -37,8 +37,8 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     "restarted. Without it --runtime=nvidia and runtime: nvidia end in 'unknown or invalid runtime name: nvidia'.",
     fixes=_fixes,
     references=(container.GUIDE,),
-    each=docker_host,
-    because=(
+    targets=docker_host,
+    caused_by=(
         "container.docker-snap",
         "container.docker-config-broken",
         "container.toolkit-missing",
@@ -46,7 +46,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "device.*",
     ),
     affects=("containers",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def runtime_not_configured(facts: Facts) -> Problem | None:
     """The daemon lists no nvidia runtime; CDI, which needs none, is not set up either."""
@@ -59,7 +59,8 @@ def runtime_not_configured(facts: Facts) -> Problem | None:
     how = "rootless Docker daemon" if found.docker_rootless is True else "Docker daemon"
     where = "is in daemon.json, but the daemon was not restarted since" if _in_config(facts) else "is in no daemon.json"
     runtimes = f"the runtimes {', '.join(listed)}" if listed else "no runtime"
-    says = f"The {how} lists {runtimes} and not nvidia; the runtime {where}."
+    message = f"The {how} lists {runtimes} and not nvidia; the runtime {where}."
     return Problem(
-        says, phrases(phrase("NVIDIA Container Toolkit {}", found.toolkit), f"Runtimes: {', '.join(listed) or 'none'}")
+        message,
+        phrases(phrase("NVIDIA Container Toolkit {}", found.toolkit), f"Runtimes: {', '.join(listed) or 'none'}"),
     )

@@ -28,9 +28,9 @@ def _denials(facts: Facts) -> list[LogEvent]:
         "https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/cdi-support.html",
         "https://github.com/redhat-et/triton-dev-containers/issues/61",
     ),
-    each=nvidia_container,
+    targets=nvidia_container,
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def selinux_denied(facts: Facts) -> Problem | None:
     """Nodes that are open to all answer EACCES on a host with SELinux."""
@@ -41,6 +41,8 @@ def selinux_denied(facts: Facts) -> Problem | None:
         return None
     how = "SELinux is enforcing" if state == "enforcing" else "this process carries an SELinux label"
     node = shut[0]
-    says = f"{node.path} has mode {known_or(node.mode, '?')}, and open() gives EACCES: {how} and denies the container."
+    message = (
+        f"{node.path} has mode {known_or(node.mode, '?')}, and open() gives EACCES: {how} and denies the container."
+    )
     evidence = [f"{n.path}{phrase(' mode {}', n.mode)}: EACCES" for n in shut[:2]] + [e.text for e in denials[:2]]
-    return Problem(says, tuple(evidence))
+    return Problem(message, tuple(evidence))

@@ -22,10 +22,10 @@ DEFAULT = 64 << 20
         "https://github.com/pytorch/pytorch#docker-image",
         "https://github.com/pytorch/pytorch/issues/5040",
     ),
-    each=machine,
-    because=("driver.*", "device.*"),
+    targets=machine,
+    caused_by=("driver.*", "device.*"),
     affects=("several-gpus", "containers"),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def shm_small(facts: Facts) -> Problem | None:
     """A warning where several GPUs talk through it; advice for one GPU, where only loaders with workers need it."""

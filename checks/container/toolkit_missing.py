@@ -19,10 +19,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     "enough; no CUDA toolkit is needed there.",
     fixes=_fixes,
     references=(container.GUIDE, "https://github.com/NVIDIA/dcgm-exporter/issues/33"),
-    each=docker_host,
-    because=("container.docker-snap", "driver.*", "device.*"),
+    targets=docker_host,
+    caused_by=("container.docker-snap", "driver.*", "device.*"),
     affects=("containers",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def toolkit_missing(facts: Facts) -> Problem | None:
     """Docker is there, and none of the toolkit's programs is."""
@@ -35,5 +35,5 @@ def toolkit_missing(facts: Facts) -> Problem | None:
     version = known_or(facts.containers.docker_version, None)
     name = f"Docker {version}" if version else "Docker"
     also = " /etc/docker/daemon.json names the runtime nvidia, whose program is not there." * ("nvidia" in configured)
-    says = f"{name} is installed, the NVIDIA Container Toolkit is not: containers cannot get the GPU.{also}"
-    return Problem(says, (f"Runtimes of Docker: {', '.join(listed) or 'not known'}",))
+    message = f"{name} is installed, the NVIDIA Container Toolkit is not: containers cannot get the GPU.{also}"
+    return Problem(message, (f"Runtimes of Docker: {', '.join(listed) or 'not known'}",))

@@ -25,10 +25,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://github.com/NVIDIA/libnvidia-container/issues/111",
         "https://github.com/NVIDIA/k8s-device-plugin/issues/273",
     ),
-    each=docker_host,
-    because=("driver.*", "device.*", "container.docker-snap"),
+    targets=docker_host,
+    caused_by=("driver.*", "device.*", "container.docker-snap"),
     affects=("containers",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def toolkit_too_old(facts: Facts) -> str | None:
     """The toolkit tells an older version, the host has version 2, and the hook is to set device rules."""

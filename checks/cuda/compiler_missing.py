@@ -23,8 +23,8 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     minor = python_minor(on.python)
     if on.python.headers is False and minor and on.python.base_prefix == "/usr":
         names.append(packages.python_headers_package(family, minor))
-    says = f"Install a C compiler (gcc).{lasting(on.facts)}"
-    return (Fix(says, install_system(on.facts, *names), "reinstall-package", root=True, verify=verify),)
+    message = f"Install a C compiler (gcc).{lasting(on.facts)}"
+    return (Fix(message, install_system(on.facts, *names), "reinstall-package", root=True, verify=verify),)
 
 
 @check(
@@ -37,10 +37,10 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://github.com/triton-lang/triton/blob/main/python/triton/runtime/build.py",
         "https://github.com/RosettaCommons/foundry/issues/221",
     ),
-    each=pythons,
-    because=("python.*", "pytorch.cpu-build"),
+    targets=pythons,
+    caused_by=("python.*", "pytorch.cpu-build"),
     affects=("extensions",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def compiler_missing(on: OnPython) -> Problem | None:
     """Triton is there, and no compiler is on PATH."""

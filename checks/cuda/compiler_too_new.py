@@ -24,9 +24,9 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     names = packages.get(system.family_of(facts) or "", ())
     compiler = export("NVCC_CCBIN", f"/usr/bin/g++-{newest}")
     commands: Tasks = (*(install_system(facts, *names) if names else ()), compiler)
-    says = f"Install gcc {newest} beside the other, and let nvcc use it."
+    message = f"Install gcc {newest} beside the other, and let nvcc use it."
     newer = Fix("Build with a newer CUDA toolkit of the same major, which accepts this gcc.")
-    return Fix(says, commands, "change-environment", root=True, undo=(unset("NVCC_CCBIN"),)), newer
+    return Fix(message, commands, "change-environment", root=True, undo=(unset("NVCC_CCBIN"),)), newer
 
 
 @check(
@@ -36,10 +36,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     "'unsupported GNU version'. Installed wheels are not affected.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/cuda/cuda-installation-guide-linux/#host-compiler-support-policy",),
-    each=nvidia_hardware,
-    because=("cuda.home-stale", "cuda.nvcc-mismatch"),
+    targets=nvidia_hardware,
+    caused_by=("cuda.home-stale", "cuda.nvcc-mismatch"),
     affects=("extensions",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def compiler_too_new(facts: Facts) -> Problem | None:
     """The gcc on PATH is of a later major than this nvcc accepts, and no variable chooses another."""

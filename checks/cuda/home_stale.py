@@ -18,14 +18,14 @@ def _other(facts: Facts) -> tuple[str, str] | None:
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     other, name = _other(facts), facts.toolkits.home.why
-    says = (
+    message = (
         f"Set {name} to the toolkit that is there, here and where it is set (~/.bashrc, /etc/environment, the image)."
     )
     commands = (export(name, other[0]),) if other else (unset(name),)
     undo = export(name, present(facts.toolkits.home.path))
     return (
         Fix(
-            says if other else f"Unset {name}.",
+            message if other else f"Unset {name}.",
             commands,
             "change-environment",
             undo=(undo,),
@@ -44,9 +44,9 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://docs.pytorch.org/docs/stable/cpp_extension.html",
         "https://github.com/jwyang/faster-rcnn.pytorch/issues/631",
     ),
-    each=nvidia_hardware,
+    targets=nvidia_hardware,
     affects=("extensions",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def home_stale(facts: Facts) -> Problem | None:
     """The folder is gone or has no nvcc, while another toolkit is there."""
@@ -60,6 +60,6 @@ def home_stale(facts: Facts) -> Problem | None:
     if other is None and not gone:
         return None
     what = "does not exist" if gone else "has no nvcc (no such file bin/nvcc)"
-    says = f"{home.why} is {home.path}, which {what}"
-    says += f"; the toolkit{other[1]} is in {other[0]}." if other else "."
-    return Problem(says, severity=None if other else Severity.ADVICE)
+    message = f"{home.why} is {home.path}, which {what}"
+    message += f"; the toolkit{other[1]} is in {other[0]}." if other else "."
+    return Problem(message, severity=None if other else Severity.ADVICE)

@@ -37,10 +37,10 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     library = loaded_libcuda(on.facts)
     path = library.path if library else "/usr/lib64/libcuda.so.1"
     link = shlex.quote(f"{_folder_of(path)}/libcuda.so")
-    says = f"Give the driver's library its plain name beside it, as a link.{lasting(on.facts)}"
+    message = f"Give the driver's library its plain name beside it, as a link.{lasting(on.facts)}"
     commands = (as_root("ln", "-s", path.rpartition("/")[2], link), as_root("ldconfig"))
     undo = (as_root("rm", link),)
-    fixes = [Fix(says, commands, root=True, undo=undo, verify=query("ls", "-l", link))]
+    fixes = [Fix(message, commands, root=True, undo=undo, verify=query("ls", "-l", link))]
     if numbers(_triton(on) or "0") >= (2, 3):  # from there on Triton reads this variable
         links = tuple(cmd("ln", "-s", path, f"{_OWN}/{name}") for name in ("libcuda.so", "libcuda.so.1"))
         own: Tasks = (cmd("mkdir", "-p", _OWN), *links, export("TRITON_LIBCUDA_PATH", _OWN))
@@ -59,10 +59,10 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://github.com/triton-lang/triton/issues/8667",
         "https://github.com/state-spaces/mamba/issues/123",
     ),
-    each=pythons,
-    because=("python.*", "driver.*", "pytorch.cpu-build", "cuda.compiler-missing"),
+    targets=pythons,
+    caused_by=("python.*", "driver.*", "pytorch.cpu-build", "cuda.compiler-missing"),
     affects=("extensions",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def libcuda_link_missing(on: OnPython) -> Problem | None:
     """Triton that links with -lcuda, a driver that works, and no libcuda.so in the linker's reach."""
@@ -73,8 +73,8 @@ def libcuda_link_missing(on: OnPython) -> Problem | None:
         return None
     library = loaded_libcuda(on.facts)
     there = library.path if library else "libcuda.so.1"
-    says = (
+    message = (
         f"Triton {triton} links with -lcuda, but there is no libcuda.so beside {there}: torch.compile and Triton "
         "kernels fail (cannot find -lcuda, or libcuda.so cannot found)."
     )
-    return Problem(says, tuple(f"{one.path}: {one.why}" for one in known(on.facts.nvidia.link_libraries)))
+    return Problem(message, tuple(f"{one.path}: {one.why}" for one in known(on.facts.nvidia.link_libraries)))

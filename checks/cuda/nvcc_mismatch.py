@@ -18,8 +18,8 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
         command = install(
             on.python, *torch_family(on.python), index=f"https://download.pytorch.org/whl/{variant}", force=True
         )
-        says = f"Take PyTorch's build for CUDA {nvcc} instead ({variant}), if there is one of {release(version)}."
-        fixes.append(Fix(says, (command,), "reinstall-package"))
+        message = f"Take PyTorch's build for CUDA {nvcc} instead ({variant}), if there is one of {release(version)}."
+        fixes.append(Fix(message, (command,), "reinstall-package"))
     return tuple(fixes)
 
 
@@ -33,10 +33,10 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
         "https://docs.pytorch.org/docs/stable/cpp_extension.html",
         "https://github.com/vllm-project/vllm/issues/1453",
     ),
-    each=torches,
-    because=("python.*", "cuda.home-stale", "pytorch.arch-missing", "pytorch.driver-too-old"),
+    targets=torches,
+    caused_by=("python.*", "cuda.home-stale", "pytorch.arch-missing", "pytorch.driver-too-old"),
     affects=("extensions",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def nvcc_mismatch(on: OnFramework) -> Problem | None:
     """The majors of nvcc and of PyTorch's CUDA differ."""
@@ -48,7 +48,7 @@ def nvcc_mismatch(on: OnFramework) -> Problem | None:
     if nvcc is None or major(nvcc) == major(cuda):
         return None
     meant = home.why in ("CUDA_HOME", "CUDA_PATH", "nvcc on PATH")
-    says = (
+    message = (
         f"nvcc is {nvcc} ({home.path}, by {home.why}), {on.name} is built for CUDA {cuda}: extensions refuse to build."
     )
-    return Problem(says, severity=None if meant else Severity.ADVICE)
+    return Problem(message, severity=None if meant else Severity.ADVICE)

@@ -37,8 +37,8 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     ready = [python_rules().nvcc.ready[n] for n in names if n in python_rules().nvcc.ready]
     fixes = [toolkit(on.facts, on.python, wanted), *devel_image(on.facts, wanted)]
     if ready and not always:
-        says = f"Install {' and '.join(ready)}, which brings the kernels ready-made, in the same version."
-        fixes.insert(0, Fix(says, (install(on.python, *ready),), "reinstall-package"))
+        message = f"Install {' and '.join(ready)}, which brings the kernels ready-made, in the same version."
+        fixes.insert(0, Fix(message, (install(on.python, *ready),), "reinstall-package"))
     return tuple(fixes)
 
 
@@ -52,10 +52,10 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://github.com/deepspeedai/DeepSpeed/issues/2772",
         "https://github.com/flashinfer-ai/flashinfer/issues/1781",
     ),
-    each=pythons,
-    because=("python.*", "cuda.home-stale", "pytorch.cpu-build", "pytorch.wrong-vendor"),
+    targets=pythons,
+    caused_by=("python.*", "cuda.home-stale", "pytorch.cpu-build", "pytorch.wrong-vendor"),
     affects=("extensions",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def nvcc_missing(on: OnPython) -> Problem | None:
     """Such a package beside a PyTorch for CUDA, a GPU, and no nvcc where build tools look."""
@@ -69,5 +69,5 @@ def nvcc_missing(on: OnPython) -> Problem | None:
     what = "and compiles CUDA code" if always else "and compiles the CUDA code that it does not find ready-made"
     versions = {p.name: p.version for p in packages_of(on.python)}
     listed = " and ".join(f"{n} {versions[n]}" for n in names)
-    says = f"{listed} is installed {what}, but the CUDA compiler is missing: {where}."
-    return Problem(says, severity=None if always else Severity.ADVICE)
+    message = f"{listed} is installed {what}, but the CUDA compiler is missing: {where}."
+    return Problem(message, severity=None if always else Severity.ADVICE)

@@ -18,10 +18,10 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     proof = verify(on.python, "from numba import cuda; print(cuda.to_device([1.0]) is not None, cuda.is_available())")
     if conda_of(on.python):
         command = conda_install(on.python, "cuda-nvvm", "cuda-nvrtc", f"cuda-version={number}")
-        says = "Install CUDA's compiler into this conda environment."
-        return (Fix(says, (command,), "reinstall-package", verify=proof),)
-    says = f"Install numba-cuda with the compiler and libraries of CUDA {number}, by its extra.{lasting(on.facts)}"
-    return (Fix(says, (install(on.python, f"numba-cuda[cu{number}]"),), "reinstall-package", verify=proof),)
+        message = "Install CUDA's compiler into this conda environment."
+        return (Fix(message, (command,), "reinstall-package", verify=proof),)
+    message = f"Install numba-cuda with the compiler and libraries of CUDA {number}, by its extra.{lasting(on.facts)}"
+    return (Fix(message, (install(on.python, f"numba-cuda[cu{number}]"),), "reinstall-package", verify=proof),)
 
 
 @check(
@@ -34,10 +34,10 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://nvidia.github.io/numba-cuda/user/installation.html",
         "https://github.com/numba/numba/issues/7006",
     ),
-    each=pythons,
-    because=(*CUDA_SYSTEM, "python.*", "cuda.home-stale"),
+    targets=pythons,
+    caused_by=(*CUDA_SYSTEM, "python.*", "cuda.home-stale"),
     affects=("wheels",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def nvvm_missing(on: OnPython) -> str | None:
     """numba-cuda without a wheel, a conda package or a toolkit that has NVVM."""

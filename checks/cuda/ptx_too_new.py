@@ -33,19 +33,19 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     compiler, cuda = _compiler(on), known(driver_cuda(on.facts)) or ""
     fixes = []
     if compiler and numbers(compiler[1])[:1] != numbers(cuda)[:1]:
-        says = (
+        message = (
             f"Install numba-cuda with the compiler and libraries of the driver's major, CUDA {cuda.partition('.')[0]}."
         )
         command = install(on.python, f"numba-cuda[cu{cuda.partition('.')[0]}]")
-        return (Fix(says, (command,), "reinstall-package"), *_drivers(on, compiler, cuda))
+        return (Fix(message, (command,), "reinstall-package"), *_drivers(on, compiler, cuda))
     if compiler and compiler[0].startswith("nvidia-"):
         specs = [f"{p.name}=={cuda}.*" for p in (*wheels(on.python, "cuda-nvcc"),)]
-        says = f"Install the compiler of the driver's own release, CUDA {cuda}."
-        fixes.append(Fix(says, (install(on.python, *specs),), "reinstall-package"))
+        message = f"Install the compiler of the driver's own release, CUDA {cuda}."
+        fixes.append(Fix(message, (install(on.python, *specs),), "reinstall-package"))
     suffix = cuda.partition(".")[0]
-    says = "Let nvJitLink link the kernels, which takes the driver's age out of it (minor version compatibility)."
+    message = "Let nvJitLink link the kernels, which takes the driver's age out of it (minor version compatibility)."
     commands = (install(on.python, f"pynvjitlink-cu{suffix}"), export("NUMBA_CUDA_ENABLE_PYNVJITLINK", "1"))
-    fixes.append(Fix(says, commands, "reinstall-package"))
+    fixes.append(Fix(message, commands, "reinstall-package"))
     return (*fixes, *_drivers(on, compiler, cuda))
 
 
@@ -57,7 +57,7 @@ def _drivers(on: OnPython, compiler: tuple[str, str] | None, cuda: str) -> tuple
     best = driver.best_branch(on.facts, at_least=branch)
     if best is None:
         return ()
-    return (driver.install_driver(on.facts, best, says=f"Update the driver to branch {best}, then restart."),)
+    return (driver.install_driver(on.facts, best, message=f"Update the driver to branch {best}, then restart."),)
 
 
 def _runs(branch: int, cuda: str) -> bool:
@@ -74,10 +74,10 @@ def _runs(branch: int, cuda: str) -> bool:
         "https://docs.nvidia.com/deploy/cuda-compatibility/minor-version-compatibility.html",
         "https://github.com/numba/numba/issues/7006",
     ),
-    each=pythons,
-    because=(*CUDA_SYSTEM, "python.*", "pytorch.driver-too-old", "jax.driver-too-old"),
+    targets=pythons,
+    caused_by=(*CUDA_SYSTEM, "python.*", "pytorch.driver-too-old", "jax.driver-too-old"),
     affects=("wheels",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def ptx_too_new(on: OnPython) -> Problem | None:
     """NVVM is of a newer release than the driver."""
@@ -95,10 +95,10 @@ def ptx_too_new(on: OnPython) -> Problem | None:
     ours, theirs = numbers(compiler[1])[:2], numbers(driver_release or "")[:2]
     if not theirs or ours <= theirs:
         return None
-    says = (
+    message = (
         f"{numba} {names[numba]} compiles with NVVM of CUDA {compiler[1]} ({compiler[0]}); the "
         f"{driver_words(on.facts)} takes PTX of CUDA {present(driver_release)} at most."
     )
     sure = numba == "numba-cuda" or not on.python.frameworks  # else Numba may be there for the CPU alone
     sure = sure or (compiler[0].startswith("nvidia-") and not _others(on))
-    return Problem(says, severity=None if sure else Severity.ADVICE)
+    return Problem(message, severity=None if sure else Severity.ADVICE)

@@ -20,12 +20,12 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     fixes = []
     if minor and family:
         name = packages.python_headers_package(family, minor)
-        says = f"Install the development headers of Python {minor} ({name}).{lasting(on.facts)}"
+        message = f"Install the development headers of Python {minor} ({name}).{lasting(on.facts)}"
         commands = install_system(on.facts, name)
-        fixes.append(Fix(says, commands, "reinstall-package", root=True, verify=verify))
-    says = "Make the environment with a Python that has its headers, such as uv's, conda's or pyenv's."
+        fixes.append(Fix(message, commands, "reinstall-package", root=True, verify=verify))
+    message = "Make the environment with a Python that has its headers, such as uv's, conda's or pyenv's."
     fixes.append(
-        Fix(says, (cmd("uv", "venv", "--managed-python", "--python", minor or "3.12", NEW),), "reinstall-package")
+        Fix(message, (cmd("uv", "venv", "--managed-python", "--python", minor or "3.12", NEW),), "reinstall-package")
     )
     return tuple(fixes)
 
@@ -40,14 +40,14 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://github.com/triton-lang/triton/blob/main/python/triton/runtime/build.py",
         "https://github.com/vllm-project/vllm/issues/27890",
     ),
-    each=pythons,
-    because=("python.*", "cuda.compiler-missing", "pytorch.cpu-build"),
+    targets=pythons,
+    caused_by=("python.*", "cuda.compiler-missing", "pytorch.cpu-build"),
     affects=("extensions",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def python_headers_missing(on: OnPython) -> Problem | None:
     """Triton is there, and sysconfig's include folder has no Python.h."""
     if not compiles_kernels(on.facts, on.python) or known(on.python.headers):
         return None
-    says = f"{on.python.path} has no Python.h, which Triton's launcher includes: torch.compile fails."
-    return Problem(says)
+    message = f"{on.python.path} has no Python.h, which Triton's launcher includes: torch.compile fails."
+    return Problem(message)

@@ -33,8 +33,8 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     needed = max((first for g in visible_gpus(on.facts) if (first := _first(text_of(g.capability)))), key=numbers)
     proof = verify(on.python, _COMPILES)
     folders = [n.path.rpartition("/")[0] for n in known_or(on.facts.toolkits.nvccs, ()) if _enough(n.version, needed)]
-    says = "Let Triton take the ptxas of the CUDA toolkit that is installed here."
-    own = [assign(VARIABLES[0], f"{folders[0]}/ptxas", says, proof)] if folders else []
+    message = "Let Triton take the ptxas of the CUDA toolkit that is installed here."
+    own = [assign(VARIABLES[0], f"{folders[0]}/ptxas", message, proof)] if folders else []
     return (*own, *reinstall_torch(on.facts, on.python, one_of(on.python, "torch")))
 
 
@@ -53,10 +53,10 @@ def _enough(version: object, needed: str) -> bool:
         "https://github.com/triton-lang/triton/issues/8539",
         "https://github.com/triton-lang/triton/issues/10331",
     ),
-    each=pythons,
-    because=("python.*", "pytorch.cpu-build", "pytorch.arch-missing", "packages.triton-mismatch"),
+    targets=pythons,
+    caused_by=("python.*", "pytorch.cpu-build", "pytorch.arch-missing", "packages.triton-mismatch"),
     affects=("wheels",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def triton_ptxas_too_old(on: OnPython) -> Problem | None:
     """The release of Triton brings a ptxas from before the GPU, and no variable names another."""
@@ -69,9 +69,9 @@ def triton_ptxas_too_old(on: OnPython) -> Problem | None:
     for gpu in visible_gpus(on.facts) if ptxas else ():
         first = _first(capability := known(gpu.capability))
         if ptxas and capability and first and numbers(ptxas) < numbers(first)[:2]:
-            says = (
+            message = (
                 f"Triton {triton.version} brings ptxas of CUDA {ptxas}, which has no {sm(capability)} for "
                 f"{gpu_words(gpu)}; CUDA {first} is the first."
             )
-            return Problem(says)
+            return Problem(message)
     return None

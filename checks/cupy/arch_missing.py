@@ -24,10 +24,10 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
         "https://docs.cupy.dev/en/stable/install.html",
         "https://docs.nvidia.com/cuda/cuda-toolkit-release-notes/index.html",
     ),
-    each=cupys,
-    because=("python.*", "cupy.several-packages", "cupy.wrong-cuda-major"),
+    targets=cupys,
+    caused_by=("python.*", "cupy.several-packages", "cupy.wrong-cuda-major"),
     affects=("wheels",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def arch_missing(on: OnFramework) -> Problem | None:
     """What the package was compiled for does not run on the GPU."""
@@ -37,6 +37,6 @@ def arch_missing(on: OnFramework) -> Problem | None:
     for gpu in visible_gpus(on.facts):
         if cupy.kernels_for(row.name, present(gpu.capability)) is None:
             name = row.name + phrase(" {}", on.framework.version)
-            says = f"{name} has no code for {gpu_words(gpu)}; it is compiled for {row.targets}."
-            return Problem(says, severity=severity_of(on.facts))
+            message = f"{name} has no code for {gpu_words(gpu)}; it is compiled for {row.targets}."
+            return Problem(message, severity=severity_of(on.facts))
     return None

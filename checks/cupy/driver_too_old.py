@@ -22,10 +22,10 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     "says cudaErrorInsufficientDriver.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/deploy/cuda-compatibility/minor-version-compatibility.html",),
-    each=cupys,
-    because=(*CUDA_SYSTEM, "python.*", "cupy.several-packages"),
+    targets=cupys,
+    caused_by=(*CUDA_SYSTEM, "python.*", "cupy.several-packages"),
     affects=("wheels",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def driver_too_old(on: OnFramework) -> Problem | None:
     """CuPy's CUDA major is newer than the driver's."""

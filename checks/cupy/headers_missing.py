@@ -32,13 +32,15 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
         command = conda_install(on.python, "cuda-cudart-dev", f"cuda-version={minor}")
         return (Fix("Install CUDA's headers by conda.", (command,), "reinstall-package", verify=_verify(on)),)
     wheel = f"nvidia-cuda-runtime-cu12=={minor}.*" if minor.startswith("12") else f"nvidia-cuda-runtime=={minor}.*"
-    says = f"Install the wheel with CUDA's headers, of the run-time compiler's own release {minor}.{lasting(on.facts)}"
-    fixes = [Fix(says, (install(on.python, wheel),), "reinstall-package", verify=_verify(on))]
+    message = (
+        f"Install the wheel with CUDA's headers, of the run-time compiler's own release {minor}.{lasting(on.facts)}"
+    )
+    fixes = [Fix(message, (install(on.python, wheel),), "reinstall-package", verify=_verify(on))]
     if system.family_of(on.facts) in ("debian", "fedora", "suse"):
         name = f"cuda-cudart-{'dev' if system.family_of(on.facts) == 'debian' else 'devel'}-{minor.replace('.', '-')}"
         commands = system.install(on.facts, name)
-        says = "Install the headers beside the toolkit, from NVIDIA's repository; images with -devel have them."
-        fixes.append(Fix(says, commands, "reinstall-package", root=True, verify=_verify(on)))
+        message = "Install the headers beside the toolkit, from NVIDIA's repository; images with -devel have them."
+        fixes.append(Fix(message, commands, "reinstall-package", root=True, verify=_verify(on)))
     return tuple(fixes)
 
 
@@ -57,10 +59,10 @@ def _verify(on: OnFramework) -> Task:
         "https://github.com/cupy/cupy/issues/8466",
         "https://github.com/cupy/cupy/pull/8593",
     ),
-    each=cupys,
-    because=("python.*", "cupy.several-packages", "cupy.wrong-cuda-major", "cupy.nvrtc-missing"),
+    targets=cupys,
+    caused_by=("python.*", "cupy.several-packages", "cupy.wrong-cuda-major", "cupy.nvrtc-missing"),
     affects=("wheels",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def headers_missing(on: OnFramework) -> Problem | None:
     """NVRTC of CUDA 12.2 or newer is there, and no folder has the headers."""

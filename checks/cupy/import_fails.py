@@ -14,8 +14,8 @@ from gpudoctor.targets import OnLive, lives
     cause="One of its libraries, or of the packages that it needs, is missing, damaged or of another version.",
     fixes=install_again,
     references=("https://docs.cupy.dev/en/stable/install.html",),
-    each=partial(lives, name="cupy"),
-    because=(
+    targets=partial(lives, name="cupy"),
+    caused_by=(
         "python.*",
         "python.numpy-2",
         "libraries.*",
@@ -29,7 +29,7 @@ from gpudoctor.targets import OnLive, lives
         "cupy.arch-missing",
     ),
     affects=("wheels",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def import_fails(on: OnLive) -> Problem | None:
     """The import raises."""

@@ -13,8 +13,8 @@ from gpudoctor.targets import OnFramework, cupys
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     name = present(on.framework.distribution)
     spec = f"{name}[ctk]>={cupy.cupy().rules.ctk_since}"
-    says = f"Install CuPy with the CUDA libraries that it needs, by its extra ctk.{lasting(on.facts)}"
-    return (Fix(says, (install(on.python, spec),), "reinstall-package", verify=cupy_verify(on.python)),)
+    message = f"Install CuPy with the CUDA libraries that it needs, by its extra ctk.{lasting(on.facts)}"
+    return (Fix(message, (install(on.python, spec),), "reinstall-package", verify=cupy_verify(on.python)),)
 
 
 @check(
@@ -24,10 +24,10 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     "release 14 it did not look into the nvidia-* wheels that PyTorch brings.",
     fixes=_fixes,
     references=("https://docs.cupy.dev/en/stable/install.html",),
-    each=cupys,
-    because=("python.*", "cupy.several-packages", "cupy.wrong-cuda-major", "libraries.*"),
+    targets=cupys,
+    caused_by=("python.*", "cupy.several-packages", "cupy.wrong-cuda-major", "libraries.*"),
     affects=("wheels",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def nvrtc_missing(on: OnFramework) -> Problem | None:
     """The loader finds no libnvrtc of CuPy's CUDA major, and none of another."""

@@ -27,10 +27,10 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
         "https://docs.cupy.dev/en/stable/install.html",
         "https://github.com/rapidsai/cugraph/issues/3057",
     ),
-    each=cupys,
-    because=("python.interpreter-broken",),
+    targets=cupys,
+    caused_by=("python.interpreter-broken",),
     affects=("wheels",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def several_packages(on: OnFramework) -> Problem | None:
     """More than one distribution brings the module cupy."""

@@ -23,10 +23,10 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
         "https://docs.cupy.dev/en/stable/install.html",
         "https://github.com/BLAST-WarpX/warpx/issues/4621",
     ),
-    each=cupys,
-    because=("python.*", "cupy.several-packages", "cupy.driver-too-old"),
+    targets=cupys,
+    caused_by=("python.*", "cupy.several-packages", "cupy.driver-too-old"),
     affects=("wheels",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def wrong_cuda_major(on: OnFramework) -> Problem | None:
     """CUDA's run-time libraries are there, but only in another major."""
@@ -41,6 +41,6 @@ def wrong_cuda_major(on: OnFramework) -> Problem | None:
     first = next(iter(others))
     there = ", ".join(f"CUDA {number} in {place}" for number, place in majors.items()) or others[first]
     name = (on.framework.distribution or "CuPy") + phrase(" {}", on.framework.version)
-    says = f"{name} is for CUDA {present(own)} and needs {first}, which is not "
-    says += f"found; installed is {there}."
-    return Problem(says, tuple(f"{wanted} is missing, {other} is there" for wanted, other in others.items())[:6])
+    message = f"{name} is for CUDA {present(own)} and needs {first}, which is not "
+    message += f"found; installed is {there}."
+    return Problem(message, tuple(f"{wanted} is missing, {other} is there" for wanted, other in others.items())[:6])

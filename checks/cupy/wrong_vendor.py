@@ -12,9 +12,9 @@ _GUIDE = "https://docs.cupy.dev/en/stable/install.html#using-cupy-on-amd-gpu-exp
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
-    says = f"Remove it, and install AMD's build amd-cupy or build CuPy for ROCm: {_GUIDE}"
+    message = f"Remove it, and install AMD's build amd-cupy or build CuPy for ROCm: {_GUIDE}"
     command = uninstall(on.python, on.framework.distribution or "cupy")
-    return (Fix(says, (command,), "reinstall-package", verify=cupy_verify(on.python)),)
+    return (Fix(message, (command,), "reinstall-package", verify=cupy_verify(on.python)),)
 
 
 @check(
@@ -23,10 +23,10 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     cause="The wheels cupy-cudaNNx call CUDA alone, and CuPy has no CPU to fall back to; ROCm needs its own build.",
     fixes=_fixes,
     references=(_GUIDE,),
-    each=cupys,
-    because=("python.*",),
+    targets=cupys,
+    caused_by=("python.*",),
     affects=("wheels",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def wrong_vendor(on: OnFramework) -> Problem | None:
     """A CUDA build where AMD GPUs and ROCm are there, nothing of NVIDIA's, and no other framework uses the GPU."""

@@ -43,19 +43,19 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     )
     if virtual is not None:
         return (_of_hypervisor(virtual), realloc)
-    says = (
+    message = (
         "In the firmware's set-up (BIOS) enable Above 4G Decoding (and Resizable BAR), boot in UEFI mode without "
         "CSM, and update the BIOS; then restart."
     )
-    return (Fix(says, (), "reboot", needs="reboot", impact="persistent", verify=query("nvidia-smi")), realloc)
+    return (Fix(message, (), "reboot", needs="reboot", impact="persistent", verify=query("nvidia-smi")), realloc)
 
 
 def _of_hypervisor(virtual: str) -> Fix:
-    says, lines = _HYPERVISORS.get(virtual, _KVM)
+    message, lines = _HYPERVISORS.get(virtual, _KVM)
     # 512 GiB holds the windows of four cards of 80 GB, rounded up to powers of two, and more.
     commands = tuple(Manual(line.format(room=512, megabytes=512 * 1024), "configuration") for line in lines)
     return Fix(
-        says,
+        message,
         commands,
         "reboot",
         needs="restart of the virtual machine",
@@ -74,9 +74,9 @@ def _of_hypervisor(virtual: str) -> Fix:
         "https://github.com/NVIDIA/gpu-operator/issues/492",
         "https://github.com/NVIDIA/open-gpu-kernel-modules",
     ),
-    each=not_wsl,
+    targets=not_wsl,
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def bar_unassigned(facts: Facts) -> Problem | None:
     """The driver says so in the log; or sysfs shows a window of size 0 on a card that nothing drives."""
@@ -87,10 +87,10 @@ def bar_unassigned(facts: Facts) -> Problem | None:
     where = f"the hypervisor ({virtual})" if virtual else "the firmware"
     names = " and ".join(on.name for on in ill[:4])
     have = "have no memory window" if len(ill) > 1 else "has no memory window"
-    says = f"{names} {have}: BAR1 is 0M, invalid. It was not assigned by {where}."
+    message = f"{names} {have}: BAR1 is 0M, invalid. It was not assigned by {where}."
     # What the kernel says counts as evidence alone: it says so of the first try too, after which it finds room.
     said = tuple(event for kind in ("bar-invalid", "bar-no-space") for on in ill for event in on.events(kind))
-    return Problem(says, texts(said))
+    return Problem(message, texts(said))
 
 
 def _without_window(on: OnAddress) -> bool:

@@ -29,10 +29,10 @@ _FIXES = (
         "https://docs.nvidia.com/deploy/nvml-api/api/group__nvmlConfidentialComputingDefs.html",
         "https://docs.nvidia.com/deploy/nvidia-smi/index.html",
     ),
-    each=own_kernel,
-    because=("device.fallen-off-the-bus", "driver.library-mismatch"),
+    targets=own_kernel,
+    caused_by=("device.fallen-off-the-bus", "driver.library-mismatch"),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def confidential_not_ready(facts: Facts) -> str | None:
     """Where CUDA fails: the mode is on, and the GPUs accept no work."""

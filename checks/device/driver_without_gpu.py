@@ -30,10 +30,10 @@ from gpudoctor.tasks import Edit, as_root, query
         ),
     ),
     references=("https://docs.nvidia.com/deploy/xid-errors/",),
-    each=own_kernel,
-    because=("device.switched-off", "device.fallen-off-the-bus"),
+    targets=own_kernel,
+    caused_by=("device.switched-off", "device.fallen-off-the-bus"),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def driver_without_gpu(facts: Facts) -> Problem | None:
     """A loaded module and no card; boards whose GPU is no PCI device do not count."""
@@ -44,5 +44,5 @@ def driver_without_gpu(facts: Facts) -> Problem | None:
     # A virtual machine that runs the fabric manager for others has the NVSwitches alone.
     if facts.host.platform == "jetson" or facts.nvidia.cuda.code == 0 or switches_of(facts):
         return None
-    says = f"The module {loaded} is loaded, but no NVIDIA GPU is on the PCI bus."
-    return Problem(says, texts(events(facts, "fallen-off-bus", "xid")))
+    message = f"The module {loaded} is loaded, but no NVIDIA GPU is on the PCI bus."
+    return Problem(message, texts(events(facts, "fallen-off-bus", "xid")))

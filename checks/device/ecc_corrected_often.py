@@ -31,8 +31,8 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
         "https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html",
         "https://docs.nvidia.com/deploy/dynamic-page-retirement/visibility.html",
     ),
-    each=nvidia_addresses,
-    because=(
+    targets=nvidia_addresses,
+    caused_by=(
         "device.ecc-uncorrected",
         "device.row-remap-failed",
         "device.row-remap-pending",
@@ -40,7 +40,7 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
         "device.sram-errors",
     ),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def ecc_corrected_often(on: OnAddress) -> Problem | None:
     """Xid 92 since the driver was loaded; a count alone says little, for each model has its own rate."""

@@ -35,10 +35,10 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
         "https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/index.html",
         "https://docs.nvidia.com/deploy/nvidia-smi/index.html",
     ),
-    each=nvidia_gpus,
-    because=("device.needs-reset", "device.fallen-off-the-bus"),
+    targets=nvidia_gpus,
+    caused_by=("device.needs-reset", "device.fallen-off-the-bus"),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def ecc_off(on: OnGpu) -> str | None:
     """Off now and after the next reset; a virtual GPU's ECC is its host's affair."""

@@ -18,8 +18,8 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
         root=True,
         verify=verify,
     )
-    says = "If it comes back: have the card replaced (RMA), with a report for the vendor."
-    return (reset, Fix(says, (query("nvidia-bug-report.sh", root=True),), "ask-vendor", root=True, impact="none"))
+    message = "If it comes back: have the card replaced (RMA), with a report for the vendor."
+    return (reset, Fix(message, (query("nvidia-bug-report.sh", root=True),), "ask-vendor", root=True, impact="none"))
 
 
 @check(
@@ -32,15 +32,15 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
         "https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/index.html",
         "https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html",
     ),
-    each=nvidia_addresses,
-    because=(
+    targets=nvidia_addresses,
+    caused_by=(
         "device.row-remap-failed",
         "device.row-remap-pending",
         "device.retired-pages-pending",
         "device.fallen-off-the-bus",
     ),
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def ecc_uncorrected(on: OnAddress) -> Problem | None:
     """The count since the driver was loaded, or the log; contained errors (94) cost one program only."""
@@ -51,11 +51,11 @@ def ecc_uncorrected(on: OnAddress) -> Problem | None:
         return None
     number = phrase("{} ", count) if counted else ""
     codes = ", ".join(str(c) for c in sorted({e.code or 0 for e in (*grave, *contained)}))
-    says = (
+    message = (
         f"{on.name} met {number}uncorrectable ECC errors since the driver was "
         f"loaded{f' (Xid {codes})' if codes else ''}."
     )
     # The count starts anew with a reset: at 0, and with a GPU that has answered for a day since, it is over.
     over = count == 0 and on.passed((*grave, *contained))
     severity = Severity.ADVICE if over else None if grave else Severity.WARNING
-    return Problem(says, texts((*grave, *contained)), severity=severity)
+    return Problem(message, texts((*grave, *contained)), severity=severity)

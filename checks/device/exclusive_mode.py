@@ -31,8 +31,8 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
     others = [g.index for g in gpus_of(on.facts, "nvidia") if g.index != index and g.compute_mode == "default"]
     fixes = [shared]
     if others:
-        says = f"Run on another GPU, with its number in CUDA_VISIBLE_DEVICES ({', '.join(map(str, others[:7]))})."
-        fixes.append(Fix(says, (export("CUDA_VISIBLE_DEVICES", others[0]),), "change-environment"))
+        message = f"Run on another GPU, with its number in CUDA_VISIBLE_DEVICES ({', '.join(map(str, others[:7]))})."
+        fixes.append(Fix(message, (export("CUDA_VISIBLE_DEVICES", others[0]),), "change-environment"))
     if _holders(on):
         fixes.append(
             stop_holders(_holders(on), "Wait until the process that holds it ends, or stop it if it is yours.")
@@ -47,10 +47,10 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
     "or unavailable. Administrators set it for batch systems or MPS.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/deploy/mps/", "https://github.com/NVIDIA/DIGITS/issues/2005"),
-    each=nvidia_gpus,
-    because=("device.fallen-off-the-bus", "device.needs-reset"),
+    targets=nvidia_gpus,
+    caused_by=("device.fallen-off-the-bus", "device.needs-reset"),
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def exclusive_mode(on: OnGpu) -> Problem | None:
     """The mode, and somebody who holds the GPU; MPS takes it on purpose and lets others in."""
@@ -62,5 +62,5 @@ def exclusive_mode(on: OnGpu) -> Problem | None:
     who = ", ".join(f"{known_or(p.name, None) or 'a process of another container'} (pid {p.pid})" for p in holders[:3])
     held = f" and {who} holds it" if who else ""
     free = any(g.compute_mode == "default" or _is_free(g) for g in gpus_of(on.facts, "nvidia"))
-    says = f"{gpu_name(on.gpu)} is in exclusive-process mode{held}: other processes get error 46 there."
-    return Problem(says, severity=None if busy or not free else Severity.WARNING)
+    message = f"{gpu_name(on.gpu)} is in exclusive-process mode{held}: other processes get error 46 there."
+    return Problem(message, severity=None if busy or not free else Severity.WARNING)

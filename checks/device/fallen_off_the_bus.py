@@ -44,10 +44,10 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     "first, then firmware, then a dying card; software can hardly do that.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/deploy/xid-errors/", "https://docs.nvidia.com/deploy/nvml-api/"),
-    each=nvidia_addresses,
-    because=("device.wake-failed",),
+    targets=nvidia_addresses,
+    caused_by=("device.wake-failed",),
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def fallen_off_the_bus(on: OnAddress) -> Problem | None:
     """NVML says lost, or the log says fallen off and nothing says that the GPU came back."""
@@ -62,6 +62,6 @@ def fallen_off_the_bus(on: OnAddress) -> Problem | None:
         return Problem(f"{on.name} is lost: it has fallen off the bus.", texts(said))
     back = on.answers and on.facts.nvidia.cuda.code == 0
     after = f"{ago(on.facts, said[-1])}; it answers again now" if back else ""
-    says = f"{on.name} has fallen off the bus, says the kernel's log (Xid 79){after}."
+    message = f"{on.name} has fallen off the bus, says the kernel's log (Xid 79){after}."
     severity = Severity.ADVICE if on.is_history(said) else Severity.WARNING if back else None
-    return Problem(says, texts(said), severity=severity)
+    return Problem(message, texts(said), severity=severity)

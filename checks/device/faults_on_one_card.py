@@ -52,10 +52,10 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
         "https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html",
         "https://github.com/pytorch/pytorch/issues/51382",
     ),
-    each=_cards,
-    because=("device.fallen-off-the-bus", "device.xid-hardware", "device.ecc-uncorrected", "device.row-remap-failed"),
+    targets=_cards,
+    caused_by=("device.fallen-off-the-bus", "device.xid-hardware", "device.ecc-uncorrected", "device.row-remap-failed"),
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def faults_on_one_card(on: OnAddress) -> Problem | None:
     """Many faults of many processes here, and none on the other GPUs."""
@@ -65,11 +65,11 @@ def faults_on_one_card(on: OnAddress) -> Problem | None:
         return None
     codes = " and ".join(str(c) for c in sorted({e.code for e in said if e.code is not None}))
     pids = len({e.what.get("pid") for e in said if e.what.get("pid")})
-    says = (
+    message = (
         f"{on.name} alone of {len(others) + 1} GPUs met {len(said)} faults (Xid {codes}) from {pids} different "
         "processes: probably this one card is faulty."
     )
-    return Problem(says, texts(said))
+    return Problem(message, texts(said))
 
 
 def _lasting(on: OnAddress, said: tuple[LogEvent, ...]) -> bool:

@@ -22,24 +22,26 @@ def _said(on: OnAddress) -> tuple[LogEvent, ...]:
 
 def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     if in_container(on.facts):
-        says = "On the host: reset the GPU, or restart the host where nvidia-smi hangs there."
-        return (module.on_the_host(says, *((as_root("reboot"),) if _hangs(on) else reset_commands(on))),)
+        message = "On the host: reset the GPU, or restart the host where nvidia-smi hangs there."
+        return (module.on_the_host(message, *((as_root("reboot"),) if _hangs(on) else reset_commands(on))),)
     said = _said(on)
     newer = _newer(on)
     if any(e.kind == "xid" for e in said) and _hangs(on):
-        says = (
+        message = (
             "Restart the computer: nvidia-smi hangs, so it cannot reset the GPU. If the restart hangs too, take the "
             "power off and start from cold."
         )
-        again = Fix(says, (as_root("reboot"),), "reboot", root=True, needs="reboot", verify=query("nvidia-smi"))
+        again = Fix(message, (as_root("reboot"),), "reboot", root=True, needs="reboot", verify=query("nvidia-smi"))
         return (again, *newer, *_without_gsp(on))
     if any(e.kind == "xid" for e in said):
-        says = "Stop what uses the GPU and reset it; a restart helps as well."
-        reset = Fix(says, reset_commands(on), "reset-gpu", root=True, verify=query("nvidia-smi"))
+        message = "Stop what uses the GPU and reset it; a restart helps as well."
+        reset = Fix(message, reset_commands(on), "reset-gpu", root=True, verify=query("nvidia-smi"))
         return (reset, *newer, *_without_gsp(on))
     cold = "take the power off (a laptop: hold the power button for 15 seconds, charger unplugged)"
-    says = f"Shut down and {cold}, then start from cold: only a power cycle or reset clears the GPU's protected memory."
-    cycle = Fix(says, (as_root("poweroff"),), "power-cycle", root=True, needs="reboot", verify=query("nvidia-smi"))
+    message = (
+        f"Shut down and {cold}, then start from cold: only a power cycle or reset clears the GPU's protected memory."
+    )
+    cycle = Fix(message, (as_root("poweroff"),), "power-cycle", root=True, needs="reboot", verify=query("nvidia-smi"))
     return (cycle, *newer)
 
 
@@ -55,7 +57,7 @@ def _newer(on: OnAddress) -> tuple[Fix, ...]:
         return ()
     return (
         install_driver(
-            on.facts, best, says=f"If it comes back: install driver branch {best}, with newer GSP firmware."
+            on.facts, best, message=f"If it comes back: install driver branch {best}, with newer GSP firmware."
         ),
     )
 
@@ -64,12 +66,12 @@ def _without_gsp(on: OnAddress) -> tuple[Fix, ...]:
     """Only the proprietary modules can do without the GSP."""
     if module_flavour(on.facts) != "proprietary":
         return ()
-    says = "Run without the GSP's firmware, which the proprietary module can do on GPUs before Blackwell."
+    message = "Run without the GSP's firmware, which the proprietary module can do on GPUs before Blackwell."
     file = "/etc/modprobe.d/nvidia-gsp.conf"
     command = Edit(file, text="options nvidia NVreg_EnableGpuFirmware=0\n", root=True)
     return (
         Fix(
-            says,
+            message,
             (command, *system.initramfs(on.facts)),
             "reboot",
             root=True,
@@ -89,8 +91,8 @@ def _without_gsp(on: OnAddress) -> tuple[Fix, ...]:
         "https://docs.nvidia.com/deploy/xid-errors/",
         "https://github.com/NVIDIA/open-gpu-kernel-modules/issues/1104",
     ),
-    each=nvidia_addresses,
-    because=(
+    targets=nvidia_addresses,
+    caused_by=(
         "device.fallen-off-the-bus",
         "device.power-cable-missing",
         "device.xid-hardware",
@@ -99,7 +101,7 @@ def _without_gsp(on: OnAddress) -> tuple[Fix, ...]:
         *UNFIT,
     ),
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def gsp_failed(on: OnAddress) -> Problem | None:
     """The log's own words, where the GPU does not answer or nothing says that it has recovered."""
@@ -107,15 +109,15 @@ def gsp_failed(on: OnAddress) -> Problem | None:
     if not said:
         return None
     if any(e.kind == "gsp-wpr2" for e in said):
-        says = (
+        message = (
             f"{on.name} is in a bad state: its GSP refuses to boot because WPR2 is already up. It needs a power cycle."
         )
     elif any(e.kind == "xid" for e in said):
-        says = f"{on.name}: its GSP firmware stopped answering{phrase(' (Xid {})', said[-1].code)}."
+        message = f"{on.name}: its GSP firmware stopped answering{phrase(' (Xid {})', said[-1].code)}."
     elif any(e.kind == "gfw-boot" for e in said):
-        says = f"{on.name}: its own boot firmware (GFW) did not come to its end, so its GSP cannot start."
+        message = f"{on.name}: its own boot firmware (GFW) did not come to its end, so its GSP cannot start."
     else:
-        says = f"{on.name}: its GSP did not start."
+        message = f"{on.name}: its GSP did not start."
     back = on.answers and on.facts.nvidia.cuda.code == 0
     severity = Severity.ADVICE if on.is_history(said) else Severity.WARNING if back else None
-    return Problem(says, texts(said), severity=severity)
+    return Problem(message, texts(said), severity=severity)

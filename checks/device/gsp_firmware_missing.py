@@ -28,11 +28,11 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     version = known_or(on.facts.nvidia.kernel.loaded, None) or "VERSION"
     look = query("ls", "-l", f"/lib/firmware/nvidia/{version}/")
     if in_container(on.facts):
-        says = "On the host: install the driver's GSP firmware of the module's version, and restart the host."
-        return (module.on_the_host(says, look),)
-    says = f"Install the driver's GSP firmware of exactly the module's version, {version}, and restart."
+        message = "On the host: install the driver's GSP firmware of the module's version, and restart the host."
+        return (module.on_the_host(message, look),)
+    message = f"Install the driver's GSP firmware of exactly the module's version, {version}, and restart."
     again = Fix(
-        says,
+        message,
         (look, *_commands(on.facts), *system.initramfs(on.facts)),
         "reinstall-package",
         root=True,
@@ -70,10 +70,10 @@ def _commands(facts: Facts) -> Tasks:
         "https://download.nvidia.com/XFree86/Linux-x86_64/580.65.06/README/gsp.html",
         "https://github.com/NVIDIA/open-gpu-kernel-modules/blob/main/src/nvidia/src/kernel/gpu/gsp/kernel_gsp.c",
     ),
-    each=nvidia_addresses,
-    because=("driver.half-upgraded", "driver.mixed-installation", *OTHER_DRIVERS),
+    targets=nvidia_addresses,
+    caused_by=("driver.half-upgraded", "driver.mixed-installation", *OTHER_DRIVERS),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def gsp_firmware_missing(on: OnAddress) -> Problem | None:
     """The kernel's refusal to load the file, or the driver's complaint, about a GPU that does not answer."""

@@ -9,10 +9,12 @@ from gpudoctor.tasks.placeholders import ADDRESS
 def _fixes(on: OnGpu) -> tuple[Fix, ...]:
     address = on.gpu.address if isinstance(on.gpu.address, str) else ADDRESS
     drain = ("nvidia-smi", "drain", "-p", address, "-m")
-    says = (
+    message = (
         "Until it is mended, take it away from the driver too, so that nothing touches it (drain); nobody may use it."
     )
-    return (Fix(says, (as_root(*drain, 1),), root=True, undo=(as_root(*drain, 0),), verify=query("nvidia-smi", "-L")),)
+    return (
+        Fix(message, (as_root(*drain, 1),), root=True, undo=(as_root(*drain, 0),), verify=query("nvidia-smi", "-L")),
+    )
 
 
 @check(
@@ -25,8 +27,8 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
         "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#cuda-environment-variables",
         "https://docs.nvidia.com/deploy/nvidia-smi/index.html",
     ),
-    each=nvidia_gpus,
-    because=(
+    targets=nvidia_gpus,
+    caused_by=(
         "device.fallen-off-the-bus",
         "device.needs-reset",
         "device.xid-hardware",
@@ -36,7 +38,7 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
         "device.nvlink-fault",
     ),
     affects=("several-gpus",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def hidden_but_sick(on: OnGpu) -> str | None:
     """A mask by numbers that leaves this GPU out, and a status that is not well."""

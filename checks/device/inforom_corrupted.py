@@ -37,10 +37,10 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
         "https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceQueries.html",
         "https://docs.nvidia.com/deploy/nvidia-smi/index.html",
     ),
-    each=nvidia_gpus,
-    because=("device.fallen-off-the-bus", "device.needs-reset", "device.gsp-failed"),
+    targets=nvidia_gpus,
+    caused_by=("device.fallen-off-the-bus", "device.needs-reset", "device.gsp-failed"),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def inforom_corrupted(on: OnGpu) -> Problem | None:
     """NVML's validation, which is asked of GPUs with ECC alone: elsewhere nothing of weight lies in it."""

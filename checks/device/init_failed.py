@@ -53,8 +53,8 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     "address windows that do not fit, or a broken card. nvidia-smi then says that no devices were found.",
     fixes=_fixes,
     references=("https://github.com/NVIDIA/open-gpu-kernel-modules",),
-    each=nvidia_addresses,
-    because=(
+    targets=nvidia_addresses,
+    caused_by=(
         "device.fallen-off-the-bus",
         "device.power-cable-missing",
         "device.gsp-firmware-missing",
@@ -66,7 +66,7 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
         *UNFIT,
     ),
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def init_failed(on: OnAddress) -> Problem | None:
     """RmInitAdapter failed on a card that NVML does not list."""
@@ -77,6 +77,6 @@ def init_failed(on: OnAddress) -> Problem | None:
     failures = [failure(code) for code in codes]
     words = next((f" It stopped{found.words}." for found in reversed(failures) if found.words), "")
     listed = f" ({', '.join(codes)})" if codes else ""
-    says = f"{on.name} could not be initialised: RmInitAdapter failed{listed}.{words}"
+    message = f"{on.name} could not be initialised: RmInitAdapter failed{listed}.{words}"
     cause = next((_CAUSES[found.kind] for found in reversed(failures) if found.kind in _CAUSES), None)
-    return Problem(says, texts(said), cause)
+    return Problem(message, texts(said), cause)

@@ -31,21 +31,21 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     verify = query("nvidia-smi", "-q", "-i", on.number)
     wanted = _wanted(on) or ""
     if wanted in _RESTARTS:
-        says = f"{where}stop what runs, and restart the computer: the driver asks for more than a reset of the GPU."
-        return (Fix(_upper(says), (as_root("reboot"),), "reboot", root=True, needs="reboot", verify=verify),)
+        message = f"{where}stop what runs, and restart the computer: the driver asks for more than a reset of the GPU."
+        return (Fix(_upper(message), (as_root("reboot"),), "reboot", root=True, needs="reboot", verify=verify),)
     if wanted == _IMEX:
-        says = f"{where}restart nvidia-imex on this machine and on the others of its NVLink domain."
+        message = f"{where}restart nvidia-imex on this machine and on the others of its NVLink domain."
         command = as_root("systemctl", "restart", "nvidia-imex")
-        return (Fix(_upper(says), (command,), "restart-process", root=True, verify=query("nvidia-imex-ctl", "-N")),)
+        return (Fix(_upper(message), (command,), "restart-process", root=True, verify=query("nvidia-imex-ctl", "-N")),)
     if wanted in _RUNS_ON:
-        says = f"{where}let no new program onto this GPU, let those that run end, then reset it."
+        message = f"{where}let no new program onto this GPU, let those that run end, then reset it."
     else:
-        says = f"{where}stop every program that uses the GPU, reset it, or restart the computer."
-    return (Fix(_upper(says), (*reset_commands(on), as_root("reboot")), "reset-gpu", root=True, verify=verify),)
+        message = f"{where}stop every program that uses the GPU, reset it, or restart the computer."
+    return (Fix(_upper(message), (*reset_commands(on), as_root("reboot")), "reset-gpu", root=True, verify=verify),)
 
 
-def _upper(says: str) -> str:
-    return says[:1].upper() + says[1:]
+def _upper(message: str) -> str:
+    return message[:1].upper() + message[1:]
 
 
 def _wanted(on: OnAddress) -> str | None:
@@ -64,8 +64,8 @@ def _wanted(on: OnAddress) -> str | None:
     "reset).",
     fixes=_fixes,
     references=("https://docs.nvidia.com/deploy/nvml-api/", "https://docs.nvidia.com/deploy/xid-errors/"),
-    each=nvidia_addresses,
-    because=(
+    targets=nvidia_addresses,
+    caused_by=(
         "device.fallen-off-the-bus",
         "device.gsp-failed",
         "device.xid-hardware",
@@ -77,7 +77,7 @@ def _wanted(on: OnAddress) -> str | None:
         "device.retired-pages-pending",
     ),
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def needs_reset(on: OnAddress) -> Problem | None:
     """NVML's status, or the recovery action that the driver asks for: by NVML (from 570 on), or by Xid 154."""
@@ -90,7 +90,7 @@ def needs_reset(on: OnAddress) -> Problem | None:
         return None
     severity = Severity.WARNING if wanted in (*_RUNS_ON, _IMEX) else None
     if wanted in _WORDS:
-        says = f"{on.name} needs {_WORDS[wanted]}, says the driver (recovery action)."
+        message = f"{on.name} needs {_WORDS[wanted]}, says the driver (recovery action)."
     else:
-        says = f"{on.name}: the driver asks for {wanted!r} (Xid 154)."
-    return Problem(says, texts(on.xids(154)), severity=severity)
+        message = f"{on.name}: the driver asks for {wanted!r} (Xid 154)."
+    return Problem(message, texts(on.xids(154)), severity=severity)

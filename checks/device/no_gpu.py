@@ -84,8 +84,8 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 def _give(facts: Facts, asked: tuple[GpuRequest, ...]) -> tuple[Fix, ...]:
     """How this kind of machine gets a GPU."""
     if facts.host.system == "Windows":
-        says = "If there is a GPU in this machine: look for it in the Device Manager, under Display adapters."
-        return (Fix(says, (cmd("devmgmt.msc"),), impact="none"),)
+        message = "If there is a GPU in this machine: look for it in the Device Manager, under Display adapters."
+        return (Fix(message, (cmd("devmgmt.msc"),), impact="none"),)
     if in_container(facts):
         return _passed(facts, {one.vendor for one in asked})
     if known_or(facts.cluster.granted, None):
@@ -118,10 +118,10 @@ def _passed(facts: Facts, vendors: set[str | None]) -> tuple[Fix, ...]:
     "where something asks for a GPU.",
     fixes=_fixes,
     references=("https://docs.kernel.org/PCI/sysfs-pci.html",),
-    each=machine,
-    because=("device.*", "driver.*", "container.*", "wsl.*", "rocm.*", "cloud.*", "cluster.*"),
+    targets=machine,
+    caused_by=("device.*", "driver.*", "container.*", "wsl.*", "rocm.*", "cloud.*", "cluster.*"),
     affects=("everything",),
-    seen=("hardware 2026-11: a server without a GPU",),
+    validated_on=("hardware 2026-11: a server without a GPU",),
     essential=True,
 )
 def no_gpu(facts: Facts) -> Problem | None:

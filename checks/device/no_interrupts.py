@@ -52,10 +52,10 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
         "https://docs.kernel.org/PCI/msi-howto.html",
         "https://github.com/NVIDIA/gpu-operator/issues/649",
     ),
-    each=nvidia_addresses,
-    because=("device.fallen-off-the-bus", "device.gsp-failed"),
+    targets=nvidia_addresses,
+    caused_by=("device.fallen-off-the-bus", "device.gsp-failed"),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def no_interrupts(on: OnAddress) -> Problem | None:
     """The driver's own words, or its status 0x45, about a GPU that does not answer."""

@@ -12,16 +12,16 @@ from gpudoctor.tasks import filtered, query
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     switch = "the firmware's set-up (BIOS) for a setting that disables it, or a graphics mode such as integrated only"
-    says = f"Look in {switch}; then check power cables and seating, shut down, and start from cold."
+    message = f"Look in {switch}; then check power cables and seating, shut down, and start from cold."
     look = Fix(
-        says,
+        message,
         (filtered(query("lspci", "-nn"), query("grep", "-i", "nvidia")),),
         "power-cycle",
         needs="reboot",
         verify=query("lspci", "-d", "10de:"),
     )
-    says = "Pass a GPU through to this virtual machine (or choose an instance type with one), and start it again."
-    give = Fix(says, (), "ask-vendor", needs="reboot", verify=query("lspci", "-d", "10de:"))
+    message = "Pass a GPU through to this virtual machine (or choose an instance type with one), and start it again."
+    give = Fix(message, (), "ask-vendor", needs="reboot", verify=query("lspci", "-d", "10de:"))
     if hypervisor(facts):
         return (give,)
     return (look,) if facts.host.virtual is None or facts.host.platform == "laptop" else (look, give)
@@ -34,8 +34,8 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     "it, it has no power, it fell off, or the hypervisor passes none through.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/",),
-    each=own_kernel,
-    because=(
+    targets=own_kernel,
+    caused_by=(
         "device.switched-off",
         "device.driver-without-gpu",
         "device.fallen-off-the-bus",
@@ -44,7 +44,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "cloud.instance-without-gpu",
     ),
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def none(facts: Facts) -> Problem | None:
     """No NVIDIA card on PCI and none that the driver lists; boards whose GPU is no PCI device do not count."""
@@ -54,5 +54,5 @@ def none(facts: Facts) -> Problem | None:
         return None
     if known(facts.nvidia.kernel.loaded) is not None:
         return None
-    says = "NVIDIA's driver is installed, but no NVIDIA GPU is on the PCI bus."
-    return Problem(says, texts(events(facts, "fallen-off-bus", "xid", "no-device-probed")))
+    message = "NVIDIA's driver is installed, but no NVIDIA GPU is on the PCI bus."
+    return Problem(message, texts(events(facts, "fallen-off-bus", "xid", "no-device-probed")))

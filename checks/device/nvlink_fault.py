@@ -73,10 +73,10 @@ def _all_well(facts: Facts) -> bool:
         "https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html",
         "https://github.com/NVIDIA/open-gpu-kernel-modules/issues/1150",
     ),
-    each=not_wsl,
-    because=("device.fallen-off-the-bus",),
+    targets=not_wsl,
+    caused_by=("device.fallen-off-the-bus",),
     affects=("several-gpus",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def nvlink_fault(facts: Facts) -> Problem | None:
     """Fatal NVLink Xids since the driver was loaded; all of them are one finding, for one end brings down the other."""
@@ -88,8 +88,8 @@ def nvlink_fault(facts: Facts) -> Problem | None:
     lines = texts((*(e for _, said in (fatal or ill) for e in said), *switch), 6)
     if not fatal:
         where, code = phrase(" at {}", switch[0].gpu), phrase("SXid {}: ", switch[0].code)
-        says = f"The NVSwitch{where} reported {code}a link or switch fault."
-        return Problem(says, lines, severity=Severity.WARNING if _all_well(facts) else None)
+        message = f"The NVSwitch{where} reported {code}a link or switch fault."
+        return Problem(message, lines, severity=Severity.WARNING if _all_well(facts) else None)
     on, said = fatal[0]
     xid = phrase(" (Xid {})", next(e.code for e in said if _fatal(e) or _down(on)))
     down = " Its links are down (inactive)." if _down(on) else ""

@@ -37,10 +37,10 @@ _FIXES = (
         "https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceEnumvs.html",
         "https://github.com/NVIDIA/open-gpu-kernel-modules/blob/main/src/nvidia/arch/nvalloc/unix/src/osinit.c",
     ),
-    each=nvidia_addresses,
-    because=("device.fallen-off-the-bus",),
+    targets=nvidia_addresses,
+    caused_by=("device.fallen-off-the-bus",),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def power_cable_missing(on: OnAddress) -> Problem | None:
     """The driver's own words, its status 0x1c (too little power), or Xid 54, on a card that does not answer."""
@@ -50,8 +50,8 @@ def power_cable_missing(on: OnAddress) -> Problem | None:
     said = (*on.events("power-cables"), *filter(_starved, on.events("rm-init-failed")), *on.xids(54))
     if not said and not refused:
         return None
-    says = f"{on.name} gets too little power: a power cable of the card is missing or not seated."
-    return Problem(says, texts(said))
+    message = f"{on.name} gets too little power: a power cable of the card is missing or not seated."
+    return Problem(message, texts(said))
 
 
 def _starved(event: LogEvent) -> bool:

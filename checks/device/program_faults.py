@@ -42,8 +42,8 @@ _FIXES = (
         "https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html",
         "https://docs.nvidia.com/compute-sanitizer/ComputeSanitizer/index.html",
     ),
-    each=nvidia_addresses,
-    because=(
+    targets=nvidia_addresses,
+    caused_by=(
         "device.faults-on-one-card",
         "device.fallen-off-the-bus",
         "device.gsp-failed",
@@ -54,7 +54,7 @@ _FIXES = (
         "device.nvlink-fault",
     ),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def program_faults(on: OnAddress) -> Problem | None:
     """Such Xids of the last hours; where the log knows no time, nobody can say that they are news."""
@@ -67,8 +67,8 @@ def program_faults(on: OnAddress) -> Problem | None:
     pid = last.what.get("pid")
     who = f"{process}{phrase(' (pid {})', pid)}" if process else phrase("The program with pid {}", pid) or "A program"
     what = found.meaning.partition(":")[0] if found else "a fault"
-    says = f"{who} was ended on {on.name}: {phrase('Xid {}, ', last.code)}{what}{ago(on.facts, last)}."
-    return Problem(says, texts(said))
+    message = f"{who} was ended on {on.name}: {phrase('Xid {}, ', last.code)}{what}{ago(on.facts, last)}."
+    return Problem(message, texts(said))
 
 
 def _recent(on: OnAddress, event: LogEvent) -> bool:

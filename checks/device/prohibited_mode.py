@@ -27,15 +27,15 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
     "display GPU free.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceEnumvs.html",),
-    each=nvidia_gpus,
-    because=("device.fallen-off-the-bus", "device.needs-reset"),
+    targets=nvidia_gpus,
+    caused_by=("device.fallen-off-the-bus", "device.needs-reset"),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def prohibited_mode(on: OnGpu) -> Problem | None:
     """The mode; with another GPU that allows CUDA it is no more than a warning."""
     if known(on.gpu.compute_mode) != "prohibited":
         return None
     free = any(g.compute_mode != "prohibited" for g in gpus_of(on.facts, "nvidia"))
-    says = f"{gpu_name(on.gpu)} is in the compute mode Prohibited: no CUDA program can run on it."
-    return Problem(says, severity=Severity.WARNING if free else None)
+    message = f"{gpu_name(on.gpu)} is in the compute mode Prohibited: no CUDA program can run on it."
+    return Problem(message, severity=Severity.WARNING if free else None)

@@ -7,9 +7,11 @@ from gpudoctor.tasks import query
 
 
 def _fixes(on: OnAddress) -> tuple[Fix, ...]:
-    says = "Drain the GPU (no program may use it), then reset it, or restart the computer; the pages are retired then."
+    message = (
+        "Drain the GPU (no program may use it), then reset it, or restart the computer; the pages are retired then."
+    )
     verify = query("nvidia-smi", "-q", "-d", "PAGE_RETIREMENT", "-i", on.number)
-    return (Fix(says, reset_commands(on), "reset-gpu", root=True, verify=verify),)
+    return (Fix(message, reset_commands(on), "reset-gpu", root=True, verify=verify),)
 
 
 @check(
@@ -19,10 +21,10 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     "retirement).",
     fixes=_fixes,
     references=("https://docs.nvidia.com/deploy/dynamic-page-retirement/index.html",),
-    each=nvidia_addresses,
-    because=("device.row-remap-failed", "device.fallen-off-the-bus"),
+    targets=nvidia_addresses,
+    caused_by=("device.row-remap-failed", "device.fallen-off-the-bus"),
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def retired_pages_pending(on: OnAddress) -> Problem | None:
     """NVML's flag; GPUs without page retirement have none."""

@@ -32,10 +32,10 @@ FIXES = (
         "https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/index.html",
         "https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html",
     ),
-    each=nvidia_addresses,
-    because=("device.fallen-off-the-bus",),
+    targets=nvidia_addresses,
+    caused_by=("device.fallen-off-the-bus",),
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def row_remap_failed(on: OnAddress) -> Problem | None:
     """NVML's flag, or Xid 64 in the log."""

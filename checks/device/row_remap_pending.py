@@ -7,9 +7,11 @@ from gpudoctor.tasks import query
 
 
 def _fixes(on: OnAddress) -> tuple[Fix, ...]:
-    says = "Drain the GPU (no program may use it), then reset it, or restart the computer; the rows are replaced then."
+    message = (
+        "Drain the GPU (no program may use it), then reset it, or restart the computer; the rows are replaced then."
+    )
     verify = query("nvidia-smi", "-q", "-d", "ROW_REMAPPER", "-i", on.number)
-    return (Fix(says, reset_commands(on), "reset-gpu", root=True, verify=verify),)
+    return (Fix(message, reset_commands(on), "reset-gpu", root=True, verify=verify),)
 
 
 @check(
@@ -19,10 +21,10 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     "(row remapping, Xid 63). Until then the fault can come back.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/index.html",),
-    each=nvidia_addresses,
-    because=("device.row-remap-failed", "device.fallen-off-the-bus"),
+    targets=nvidia_addresses,
+    caused_by=("device.row-remap-failed", "device.fallen-off-the-bus"),
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def row_remap_pending(on: OnAddress) -> Problem | None:
     """NVML's flag; without it Xid 63 in the log."""

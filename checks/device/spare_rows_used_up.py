@@ -27,10 +27,10 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
     "them up: the next uncorrectable error there cannot be repaired any more.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/index.html",),
-    each=nvidia_gpus,
-    because=("device.row-remap-failed", "device.fallen-off-the-bus"),
+    targets=nvidia_gpus,
+    caused_by=("device.row-remap-failed", "device.fallen-off-the-bus"),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def spare_rows_used_up(on: OnGpu) -> str | None:
     """NVML's histogram of the banks; GPUs before Ampere have none."""

@@ -34,10 +34,10 @@ _FIXES = (
         "https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html",
         "https://docs.nvidia.com/deploy/nvml-api/structnvmlEccSramErrorStatus__v1__t.html",
     ),
-    each=nvidia_gpus,
-    because=("device.fallen-off-the-bus",),
+    targets=nvidia_gpus,
+    caused_by=("device.fallen-off-the-bus",),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def sram_errors(on: OnGpu) -> Problem | None:
     """The driver's own flag; only GPUs with ECC count."""
@@ -45,6 +45,6 @@ def sram_errors(on: OnGpu) -> Problem | None:
         return None
     total = on.gpu.ecc_uncorrected_total
     count = f" ({total} uncorrectable errors in its life)" if isinstance(total, int) and total else ""
-    says = f"{gpu_name(on.gpu)} has met more uncorrectable SRAM errors than NVIDIA tolerates{count}."
+    message = f"{gpu_name(on.gpu)} has met more uncorrectable SRAM errors than NVIDIA tolerates{count}."
     address = on.gpu.address if isinstance(on.gpu.address, str) else None
-    return Problem(says, texts(xids(on.facts, address, 48, 172)) if address else ())
+    return Problem(message, texts(xids(on.facts, address, 48, 172)) if address else ())

@@ -29,17 +29,23 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     if isinstance(switch, str):
         return laptop.switch_on(switch, facts.nvidia.kernel.switch_files)
     if facts.nvidia.kernel.prime == "intel":
-        says = "Switch the NVIDIA GPU on again with prime-select, then restart."
-        return (_reboot(says, as_root("prime-select", "on-demand"), (as_root("prime-select", "intel"),)),)
-    says = (
+        message = "Switch the NVIDIA GPU on again with prime-select, then restart."
+        return (_reboot(message, as_root("prime-select", "on-demand"), (as_root("prime-select", "intel"),)),)
+    message = (
         "Keep the GPU powered, then restart; a laptop's own tool (system76-power, supergfxctl, envycontrol) may do so."
     )
-    return (_reboot(says, as_root("sh", "-c", "echo on | tee /sys/bus/pci/devices/*/power/control"), ()),)
+    return (_reboot(message, as_root("sh", "-c", "echo on | tee /sys/bus/pci/devices/*/power/control"), ()),)
 
 
-def _reboot(says: str, command: Task, undo: Tasks) -> Fix:
+def _reboot(message: str, command: Task, undo: Tasks) -> Fix:
     return Fix(
-        says, (command, as_root("reboot")), "reboot", root=True, needs="reboot", undo=undo, verify=query("nvidia-smi")
+        message,
+        (command, as_root("reboot")),
+        "reboot",
+        root=True,
+        needs="reboot",
+        undo=undo,
+        verify=query("nvidia-smi"),
     )
 
 
@@ -56,14 +62,14 @@ def _by_tool(facts: Facts) -> Problem | None:
     if not isinstance(kernel.switch, str):
         return None
     if kernel.switch == "asus-firmware":
-        says = (
+        message = (
             "The laptop's firmware has switched the NVIDIA GPU off (dgpu_disable is 1), so that it is not on the bus."
         )
-        return Problem(says, tuple(f"{name}: 1" for name in kernel.switch_files))
+        return Problem(message, tuple(f"{name}: 1" for name in kernel.switch_files))
     who = "A udev rule" if kernel.switch == "udev" else f"{kernel.switch} (integrated mode)"
     files = " and ".join(kernel.switch_files) or "its configuration"
-    says = f"{who} has switched the NVIDIA GPU off: {files} removed it from the PCI bus or forbids its driver."
-    return Problem(says, kernel.switch_files)
+    message = f"{who} has switched the NVIDIA GPU off: {files} removed it from the PCI bus or forbids its driver."
+    return Problem(message, kernel.switch_files)
 
 
 def _tried(facts: Facts) -> bool:
@@ -84,9 +90,9 @@ def _tried(facts: Facts) -> bool:
         "https://documentation.ubuntu.com/server/how-to/graphics/install-nvidia-drivers/",
         "https://github.com/utajum/g-helper-linux/issues/85",
     ),
-    each=own_kernel,
+    targets=own_kernel,
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def switched_off(facts: Facts) -> Problem | None:
     """The switch says off; or the card stays in D3cold though the loaded driver wants it."""

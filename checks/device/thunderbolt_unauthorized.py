@@ -47,9 +47,9 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     "external box is on no bus.",
     fixes=_fixes,
     references=("https://docs.kernel.org/admin-guide/thunderbolt.html",),
-    each=own_kernel,
+    targets=own_kernel,
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def thunderbolt_unauthorized(facts: Facts) -> str | Problem | None:
     """Somebody wants an NVIDIA GPU, none is on the bus, and a device is kept off it; any box, or one by its name."""
@@ -61,5 +61,7 @@ def thunderbolt_unauthorized(facts: Facts) -> str | Problem | None:
     box = next((d for d in waiting if any(word in _name(d).lower() for word in _BOXES)), None)
     if box is not None:
         return f"{_name(box)} on Thunderbolt is not authorised, so that a GPU in it is not on the PCI bus."
-    says = f"{_name(waiting[0])} on Thunderbolt is not authorised; if it holds a GPU, that one is not on the PCI bus."
-    return Problem(says, severity=Severity.ADVICE)  # a dock as a rule
+    message = (
+        f"{_name(waiting[0])} on Thunderbolt is not authorised; if it holds a GPU, that one is not on the PCI bus."
+    )
+    return Problem(message, severity=Severity.ADVICE)  # a dock as a rule

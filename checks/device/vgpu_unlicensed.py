@@ -33,9 +33,9 @@ _FIXES = (
         "https://docs.nvidia.com/license-system/latest/nvidia-license-system-user-guide/index.html",
         "https://github.com/DDMAL/Rodan/issues/1332",
     ),
-    each=own_kernel,
+    targets=own_kernel,
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def vgpu_unlicensed(facts: Facts) -> Problem | None:
     """The state as nvidia-smi words it; no vGPU has none."""
@@ -45,5 +45,5 @@ def vgpu_unlicensed(facts: Facts) -> Problem | None:
     grave = "(restricted" in state.lower() or facts.nvidia.cuda.code == CUDA_BUSY
     daemon = known_or(facts.nvidia.kernel.gridd, None)
     also = f" The licence daemon nvidia-gridd is {daemon}." if daemon and daemon != "active" else ""
-    says = f"This vGPU's licence status is {state!r}.{also}"
-    return Problem(says, severity=None if grave else Severity.WARNING)
+    message = f"This vGPU's licence status is {state!r}.{also}"
+    return Problem(message, severity=None if grave else Severity.WARNING)

@@ -58,10 +58,10 @@ def _failed(facts: Facts, address: str) -> tuple[str, ...]:
         "https://github.com/NVIDIA/open-gpu-kernel-modules/issues/1071",
         "https://download.nvidia.com/XFree86/Linux-x86_64/580.95.05/README/dynamicpowermanagement.html",
     ),
-    each=nvidia_cards,
-    because=("device.switched-off", "driver.vfio-in-the-way"),
+    targets=nvidia_cards,
+    caused_by=("device.switched-off", "driver.vfio-in-the-way"),
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def wake_failed(on: OnCard) -> Problem | None:
     """The kernel said that it could not wake this card, and no driver has heard of it since."""

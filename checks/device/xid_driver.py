@@ -51,7 +51,7 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     have, best = branch_of(known_or(on.facts.nvidia.kernel.loaded, None)), best_branch(on.facts)
     if have is None or best is None or best <= have:
         return (reset,)
-    return (reset, install_driver(on.facts, best, says=f"If it comes back: install driver branch {best}."))
+    return (reset, install_driver(on.facts, best, message=f"If it comes back: install driver branch {best}."))
 
 
 @check(
@@ -61,10 +61,10 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     "the GPU or a newer driver usually ends it.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html",),
-    each=nvidia_addresses,
-    because=("device.fallen-off-the-bus", "device.gsp-failed", "device.xid-hardware", "device.nvlink-fault"),
+    targets=nvidia_addresses,
+    caused_by=("device.fallen-off-the-bus", "device.gsp-failed", "device.xid-hardware", "device.nvlink-fault"),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def xid_driver(on: OnAddress) -> Problem | None:
     """Xids of the class driver since it was loaded."""

@@ -48,10 +48,10 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     "program.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html",),
-    each=nvidia_addresses,
-    because=("device.fallen-off-the-bus", "device.power-cable-missing"),
+    targets=nvidia_addresses,
+    caused_by=("device.fallen-off-the-bus", "device.power-cable-missing"),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def xid_hardware(on: OnAddress) -> Problem | None:
     """Xids of the class hardware since the driver was loaded."""
@@ -60,10 +60,12 @@ def xid_hardware(on: OnAddress) -> Problem | None:
         return None
     code = said[-1].code or 0
     found = meaning_of(code)
-    says = f"{on.name} reported Xid {code}: {found.meaning if found else 'a hardware fault'}{ago(on.facts, said[-1])}."
+    message = (
+        f"{on.name} reported Xid {code}: {found.meaning if found else 'a hardware fault'}{ago(on.facts, said[-1])}."
+    )
     grave = any(map(_grave, said)) and not on.passed(said)
     severity = Severity.ADVICE if on.is_history(said) else None if grave else Severity.WARNING
-    return Problem(says, texts(said), severity=severity)
+    return Problem(message, texts(said), severity=severity)
 
 
 def _grave(event: LogEvent) -> bool:

@@ -31,11 +31,11 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     if _by_tool(facts):
         return laptop.switch_on(present(facts.nvidia.kernel.switch), facts.nvidia.kernel.switch_files)
     commands = [query("grep", "-rn", "nvidia", "/etc/modprobe.d", "/usr/lib/modprobe.d", "/run/modprobe.d")]
-    says = "Delete the line that forbids nvidia in the file which this finds, then load the module."
+    message = "Delete the line that forbids nvidia in the file which this finds, then load the module."
     if "nvidia" in known_or(facts.host.kernel.command_line, ""):
-        says += " It may also stand on the kernel command line (modprobe.blacklist=, module_blacklist=)."
+        message += " It may also stand on the kernel command line (modprobe.blacklist=, module_blacklist=)."
     return (
-        Fix(says, (*commands, *system.initramfs(facts), as_root("modprobe", "nvidia")), "reload-module", root=True),
+        Fix(message, (*commands, *system.initramfs(facts), as_root("modprobe", "nvidia")), "reload-module", root=True),
     )
 
 
@@ -46,10 +46,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     "boot.",
     fixes=_fixes,
     references=("https://man7.org/linux/man-pages/man5/modprobe.d.5.html",),
-    each=own_kernel,
-    because=(*DEAD, *BUILD, *OTHER_DRIVERS, "driver.refused-by-secure-boot", "driver.refused-by-lockdown"),
+    targets=own_kernel,
+    caused_by=(*DEAD, *BUILD, *OTHER_DRIVERS, "driver.refused-by-secure-boot", "driver.refused-by-lockdown"),
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def blacklisted(facts: Facts) -> str | None:
     """The module lies there, is not loaded, and is forbidden."""

@@ -29,10 +29,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://download.nvidia.com/XFree86/Linux-x86_64/580.95.05/README/installdriver.html",
         "https://github.com/dell/dkms",
     ),
-    each=own_kernel,
-    because=(*DEAD, *OTHER_DRIVERS, "driver.headers-missing", "driver.dkms-entry-stale", "driver.dkms-build-failed"),
+    targets=own_kernel,
+    caused_by=(*DEAD, *OTHER_DRIVERS, "driver.headers-missing", "driver.dkms-entry-stale", "driver.dkms-build-failed"),
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def built_for_another_kernel(facts: Facts) -> Problem | None:
     """No nvidia.ko for the running kernel though another kernel has one, or one with a foreign vermagic."""
@@ -59,7 +59,7 @@ def built_for_another_kernel(facts: Facts) -> Problem | None:
 
 def _gone(release: str, elsewhere: list[str]) -> Problem:
     """The package manager replaced the kernel under the running one."""
-    says = (
+    message = (
         f"An update replaced the kernel: the modules of the running kernel {release} are gone, and NVIDIA's module is "
         f"there only for {', '.join(elsewhere)}."
     )
@@ -67,7 +67,7 @@ def _gone(release: str, elsewhere: list[str]) -> Problem:
         "The package manager removed the old kernel's modules with its package (Arch and others do), while that kernel "
         "still runs. What was not loaded before can be loaded only after a reboot into the new kernel."
     )
-    return Problem(says, (f"/lib/modules/{release}: no modules there",), cause=why)
+    return Problem(message, (f"/lib/modules/{release}: no modules there",), cause=why)
 
 
 def _foreign(facts: Facts, release: str) -> Problem | None:

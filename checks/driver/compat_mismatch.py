@@ -18,11 +18,11 @@ def _else(facts: Facts, found: DriverLibrary | None) -> tuple[Fix, ...]:
     if not in_container(facts):
         return ()
     version = known_or(found.version, None) if found else None
-    says = (
+    message = (
         "Use an image whose cuda-compat is not older than the host's "
         f"driver{f' (this one has {version})' if version else ''}."
     )
-    return (Fix(says, (), "restart-process", needs="restart of the container"),)
+    return (Fix(message, (), "restart-process", needs="restart of the container"),)
 
 
 @check(
@@ -35,10 +35,10 @@ def _else(facts: Facts, found: DriverLibrary | None) -> tuple[Fix, ...]:
         "https://docs.nvidia.com/deploy/cuda-compatibility/",
         "https://github.com/vllm-project/vllm/issues/34821",
     ),
-    each=nvidia_machine,
-    because=("driver.stub-library", *SURROUNDINGS),
+    targets=nvidia_machine,
+    caused_by=("driver.stub-library", *SURROUNDINGS),
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def compat_mismatch(facts: Facts) -> Problem | None:
     """The result of cuInit is 803, and programs load a libcuda that is not of the module's version."""
@@ -54,9 +54,9 @@ def compat_mismatch(facts: Facts) -> Problem | None:
     if not own and "compat" not in found.real and found.why != "LD_LIBRARY_PATH":
         return None  # the driver's own library: mixed-installation or library-mismatch
     version = known_or(found.version, None) or "of another version"
-    says = (
+    message = (
         f"Programs load {found.real} ({version}, found through {found.why}) instead of the driver's own libcuda; it "
         "does "
         f"not match the loaded kernel module {module} (cuInit 803)."
     )
-    return Problem(says, tuple(f"{one.path} -> {one.real} ({one.why})" for one in copies if one.why != OFF_PATH))
+    return Problem(message, tuple(f"{one.path} -> {one.real} ({one.why})" for one in copies if one.why != OFF_PATH))

@@ -17,11 +17,11 @@ def _else(facts: Facts, found: DriverLibrary | None) -> tuple[Fix, ...]:
     """The driver's own libcuda may be too old for the programs: then the driver has to be newer."""
     number = branch(known_or(found.version, None)) if found else None
     where = "on the host " if in_container(facts) else ""
-    says = (
+    message = (
         f"If programs then say that the driver is too old, install driver branch {number or 'of that CUDA'} or newer "
         f"{where}or programs built for an older CUDA."
     )
-    return (Fix(says, (), "reinstall-package", root=True),)
+    return (Fix(message, (), "reinstall-package", root=True),)
 
 
 @check(
@@ -34,10 +34,10 @@ def _else(facts: Facts, found: DriverLibrary | None) -> tuple[Fix, ...]:
         "https://docs.nvidia.com/deploy/cuda-compatibility/",
         "https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TYPES.html",
     ),
-    each=nvidia_machine,
-    because=("driver.stub-library", *SURROUNDINGS),
+    targets=nvidia_machine,
+    caused_by=("driver.stub-library", *SURROUNDINGS),
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def compat_unsupported(facts: Facts) -> Problem | None:
     """The result of cuInit is 804, with the libcuda that programs load."""
@@ -47,8 +47,8 @@ def compat_unsupported(facts: Facts) -> Problem | None:
     if found is None:
         return Problem("cuInit answers 804: forward compatibility is not supported on this GPU.")
     version = known_or(found.version, None) or "of unknown version"
-    says = (
+    message = (
         f"Programs load the compatibility library {found.real} ({version}, found through {found.why}) over the older "
         f"kernel module {module or ''}, which this GPU does not support (cuInit 804)."
     )
-    return Problem(says.replace("module ,", "module,"))
+    return Problem(message.replace("module ,", "module,"))

@@ -12,12 +12,12 @@ from gpudoctor.tasks import query
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     if in_container(facts):
-        says = "Start the container again from a clean image, so that the host's libraries are mounted anew."
-        return (Fix(says, (), "restart-process", needs="restart of the container", verify=query("nvidia-smi")),)
+        message = "Start the container again from a clean image, so that the host's libraries are mounted anew."
+        return (Fix(message, (), "restart-process", needs="restart of the container", verify=query("nvidia-smi")),)
     names = [n for n in module.driver_packages(facts) if "nvidia" in n or "cuda" in n][:12] or library_packages(facts)
-    says = "Install the driver's packages again, so that all libraries are whole and of one version, then restart."
+    message = "Install the driver's packages again, so that all libraries are whole and of one version, then restart."
     commands = system.reinstall(facts, *names) if names else ()
-    return (Fix(says, commands, "reinstall-package", root=True, needs="reboot", verify=query("nvidia-smi")),)
+    return (Fix(message, commands, "reinstall-package", root=True, needs="reboot", verify=query("nvidia-smi")),)
 
 
 @check(
@@ -28,10 +28,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     "memory limit (ulimit -v).",
     fixes=_fixes,
     references=("https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/",),
-    each=nvidia_machine,
-    because=(*DEAD, *VERSIONS, *SURROUNDINGS),
+    targets=nvidia_machine,
+    caused_by=(*DEAD, *VERSIONS, *SURROUNDINGS),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def crashes(facts: Facts) -> Problem | None:
     """The child that asked NVML or libcuda died by a signal."""

@@ -26,8 +26,8 @@ _UVM_HMM = "https://docs.nvidia.com/cuda/cuda-toolkit-release-notes/index.html"
     cause="Every CUDA program begins with cuInit; what it answers decides for PyTorch, TensorFlow, JAX and all others.",
     fixes=(_FIX,),
     references=("https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TYPES.html",),
-    each=nvidia_machine,
-    because=(
+    targets=nvidia_machine,
+    caused_by=(
         *NOT_LOADED,
         *VERSIONS,
         *NODES,
@@ -53,7 +53,7 @@ _UVM_HMM = "https://docs.nvidia.com/cuda/cuda-toolkit-release-notes/index.html"
         *MASKS,
     ),
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
     essential=True,
 )
 def cuda_error(facts: Facts) -> Problem | None:

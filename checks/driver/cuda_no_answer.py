@@ -16,10 +16,10 @@ from gpudoctor.targets import nvidia_machine
     "a lock, or the fabric manager never finishes.",
     fixes=hang_fixes,
     references=("https://docs.nvidia.com/deploy/xid-errors/",),
-    each=nvidia_machine,
-    because=(*DEAD, "driver.nvml-no-answer", "device.xid-hardware", "device.xid-driver", *FABRIC, *SURROUNDINGS),
+    targets=nvidia_machine,
+    caused_by=(*DEAD, "driver.nvml-no-answer", "device.xid-hardware", "device.xid-driver", *FABRIC, *SURROUNDINGS),
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
     essential=True,
 )
 def cuda_no_answer(facts: Facts) -> Problem | None:

@@ -23,25 +23,29 @@ def _closed(facts: Facts) -> tuple[DeviceNode, ...]:
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     node = _closed(facts)[0]
     if in_container(facts):
-        says = "Run the container with the node's group (--group-add), or let the host make the nodes readable for all."
+        message = (
+            "Run the container with the node's group (--group-add), or let the host make the nodes readable for all."
+        )
         if known_or(facts.host.container, None) == "podman":
             keep = "Start the container with your own groups: Podman without root can keep them, and give no others."
-            return (again(keep, cmd("podman", "run", "--group-add", "keep-groups", REST)), module.on_the_host(says))
-        return (module.on_the_host(says),)
+            return (again(keep, cmd("podman", "run", "--group-add", "keep-groups", REST)), module.on_the_host(message))
+        return (module.on_the_host(message),)
     gid, mode = known_or(node.gid, 0), known_or(node.mode, "")
     name = _group_name(facts, gid)
     if gid != 0 and mode[-2:-1] in ("6", "7"):
-        says = f"Add yourself to the group {name}, which may open the nodes, then log out and in."
+        message = f"Add yourself to the group {name}, which may open the nodes, then log out and in."
         return (
-            system.relogin(says, (Shell(f"usermod -aG {name} $USER", root=True),), verify=query("ls", "-l", node.path)),
+            system.relogin(
+                message, (Shell(f"usermod -aG {name} $USER", root=True),), verify=query("ls", "-l", node.path)
+            ),
         )
     option = "NVreg_DeviceFileMode=0666"
     commands = (
         as_root("chmod", "666", node.path),
         query("grep", "-rn", "NVreg_DeviceFile", "/etc/modprobe.d", "/usr/lib/modprobe.d"),
     )
-    says = f"Open the nodes again; if an option NVreg_DeviceFileMode or _GID forbids it, change it to {option}."
-    return (Fix(says, commands, "change-environment", root=True, verify=query("ls", "-l", node.path)),)
+    message = f"Open the nodes again; if an option NVreg_DeviceFileMode or _GID forbids it, change it to {option}."
+    return (Fix(message, commands, "change-environment", root=True, verify=query("ls", "-l", node.path)),)
 
 
 def _group_name(facts: Facts, gid: int) -> str:
@@ -55,10 +59,10 @@ def _group_name(facts: Facts, gid: int) -> str:
     "NVreg_DeviceFileMode, by udev or by hand.",
     fixes=_fixes,
     references=("https://download.nvidia.com/XFree86/Linux-x86_64/580.95.05/README/faq.html",),
-    each=not_wsl,
-    because=("container.selinux-denied", *SURROUNDINGS),
+    targets=not_wsl,
+    caused_by=("container.selinux-denied", *SURROUNDINGS),
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def device_nodes_closed(facts: Facts) -> Problem | None:
     """Opening a node that computing needs gives EACCES."""
@@ -66,6 +70,6 @@ def device_nodes_closed(facts: Facts) -> Problem | None:
     if not closed:
         return None
     lines = tuple(f"{n.path}{phrase(' mode {}', n.mode)}{phrase(' group {}', n.gid)}: EACCES" for n in closed)
-    says = f"{closed[0].path} cannot be opened: Permission denied (EACCES{phrase(', mode {}', closed[0].mode)})."
+    message = f"{closed[0].path} cannot be opened: Permission denied (EACCES{phrase(', mode {}', closed[0].mode)})."
     # Where CUDA starts, only some GPUs are closed: their owner gives them to other users.
-    return Problem(says, lines, severity=Severity.ADVICE if facts.nvidia.cuda.code == 0 else None)
+    return Problem(message, lines, severity=Severity.ADVICE if facts.nvidia.cuda.code == 0 else None)

@@ -28,10 +28,10 @@ _FIX = Fix(
     "makes them. Without it (minimal server installations) nobody does.",
     fixes=(_FIX,),
     references=("https://download.nvidia.com/XFree86/Linux-x86_64/580.95.05/README/faq.html",),
-    each=own_kernel,
-    because=(*DEAD, *SURROUNDINGS),
+    targets=own_kernel,
+    caused_by=(*DEAD, *SURROUNDINGS),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def device_nodes_missing(facts: Facts) -> Problem | None:
     """Fewer nodes than the module's GPUs, where NVML or CUDA fails."""
@@ -49,5 +49,5 @@ def device_nodes_missing(facts: Facts) -> Problem | None:
         return Problem(
             f"The module{phrase(' {}', kernel.loaded)} is loaded, but /dev/nvidiactl is missing.", tuple(sorted(paths))
         )
-    says = f"The module has {wanted} GPUs, but only {len(numbered)} of their nodes /dev/nvidiaN are there."
-    return Problem(says, tuple(sorted(paths)))
+    message = f"The module has {wanted} GPUs, but only {len(numbered)} of their nodes /dev/nvidiaN are there."
+    return Problem(message, tuple(sorted(paths)))

@@ -32,7 +32,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         return (_matching_compiler(facts, compiler),)
     newer = best_branch(facts)
     have = branch(_tried(facts)) or branch(library_version(facts)) or 0
-    fixes = [] if newer is None or newer <= have else [install_driver(facts, newer, says=_newer(newer))]
+    fixes = [] if newer is None or newer <= have else [install_driver(facts, newer, message=_newer(newer))]
     others = facts.nvidia.kernel.other_kernels
     name = f"kernel {others[-1].kernel}, which has the module" if isinstance(others, tuple) and others else ""
     older = f"Start {name or 'an older kernel that this branch supports'}, and hold it until a fixed driver is out."
@@ -46,8 +46,8 @@ def _needed(facts: Facts) -> tuple[str, ...]:
 
 def _install_needed(facts: Facts, names: tuple[str, ...]) -> Fix:
     commands = (*system.install(facts, *names), *module.build_commands(facts), as_root("modprobe", "nvidia"))
-    says = f"Install {' and '.join(names)}, which the build needs, and build the module again."
-    return Fix(says, tuple(dict.fromkeys(commands)), "reinstall-package", root=True, verify=query("nvidia-smi"))
+    message = f"Install {' and '.join(names)}, which the build needs, and build the module again."
+    return Fix(message, tuple(dict.fromkeys(commands)), "reinstall-package", root=True, verify=query("nvidia-smi"))
 
 
 def _newer(branch: int) -> str:
@@ -84,10 +84,10 @@ def _matching_compiler(facts: Facts, compiler: str) -> Fix:
     "than the kernel.",
     fixes=_fixes,
     references=("https://github.com/dell/dkms", "https://github.com/pop-os/pop/issues/3117"),
-    each=own_kernel,
-    because=(*DEAD, "driver.headers-missing"),
+    targets=own_kernel,
+    caused_by=(*DEAD, "driver.headers-missing"),
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def dkms_build_failed(facts: Facts) -> Problem | None:
     """The telling lines of make.log, where the module is missing or older than the libraries."""
@@ -102,11 +102,11 @@ def dkms_build_failed(facts: Facts) -> Problem | None:
     why = f" The kernel was built by {compiler}; the compiler that DKMS used is older or differs." if compiler else ""
     needed, by = _needed(facts), "akmods" if kernel.akmods_log else "DKMS"
     why = f" The build needs {' and '.join(needed)}, which is not installed." if needed else why
-    says = f"{by} could not build NVIDIA's module{tried} for kernel {release}.{why}"
+    message = f"{by} could not build NVIDIA's module{tried} for kernel {release}.{why}"
     if kernel.akmods_log:
-        return Problem(says, (kernel.akmods_log, *kernel.dkms_errors))
+        return Problem(message, (kernel.akmods_log, *kernel.dkms_errors))
     cause = None if compiler or _HEADERS.search("\n".join(kernel.dkms_errors)) else _older_branch(facts, release)
-    return Problem(says, kernel.dkms_errors, cause)
+    return Problem(message, kernel.dkms_errors, cause)
 
 
 def _tried(facts: Facts) -> str | None:

@@ -17,14 +17,16 @@ def _stale(facts: Facts) -> tuple[Dkms, ...]:
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     gone = tuple(as_root("rm", "-r", f"/var/lib/dkms/{e.module}/{e.version}") for e in _stale(facts))
     again = system.reinstall(facts, *module.module_packages(facts)) if module.module_packages(facts) else ()
-    says = "Remove the stale entry from DKMS's tree, then build the installed driver's module."
+    message = "Remove the stale entry from DKMS's tree, then build the installed driver's module."
     commands = (
         *gone,
         *again,
         as_root("dkms", "autoinstall", "-k", system.kernel_of(facts)),
         as_root("modprobe", "nvidia"),
     )
-    return (Fix(says, commands, "reinstall-package", root=True, impact="persistent", verify=query("dkms", "status")),)
+    return (
+        Fix(message, commands, "reinstall-package", root=True, impact="persistent", verify=query("dkms", "status")),
+    )
 
 
 @check(
@@ -35,10 +37,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     "it builds for a new kernel.",
     fixes=_fixes,
     references=("https://github.com/dell/dkms",),
-    each=own_kernel,
-    because=(*DEAD, *OTHER_DRIVERS),
+    targets=own_kernel,
+    caused_by=(*DEAD, *OTHER_DRIVERS),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def dkms_entry_stale(facts: Facts) -> Problem | None:
     """A broken entry, and no module for the running kernel."""
@@ -49,5 +51,5 @@ def dkms_entry_stale(facts: Facts) -> Problem | None:
     if not stale:
         return None
     names = " and ".join(f"{e.module}/{e.version}" for e in stale)
-    says = f"DKMS lists {names}, whose source is gone, and there is no module for kernel {system.kernel_of(facts)}."
-    return Problem(says, tuple(f"dkms: {e.module}/{e.version}: {e.state}" for e in stale))
+    message = f"DKMS lists {names}, whose source is gone, and there is no module for kernel {system.kernel_of(facts)}."
+    return Problem(message, tuple(f"dkms: {e.module}/{e.version}: {e.state}" for e in stale))

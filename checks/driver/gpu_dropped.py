@@ -32,10 +32,12 @@ def last_branch(on: OnCard) -> int | None:
 def _fixes(on: OnCard) -> tuple[Fix, ...]:
     last = last_branch(on) or 0
     if in_container(on.facts):
-        says = f"On the host: install driver branch {last}, the last one for this GPU, or use another machine."
-        return (module.on_the_host(says),)
-    says = f"Install driver branch {last}, the last one that supports this GPU, then restart. Legacy drivers: {_LEGACY}"
-    package = install_driver(on.facts, last, "proprietary", says)
+        message = f"On the host: install driver branch {last}, the last one for this GPU, or use another machine."
+        return (module.on_the_host(message),)
+    message = (
+        f"Install driver branch {last}, the last one that supports this GPU, then restart. Legacy drivers: {_LEGACY}"
+    )
+    package = install_driver(on.facts, last, "proprietary", message)
     if package.tasks:
         return (package, _hold(last))
     return (_by_hand(on, last), _hold(last))
@@ -43,18 +45,18 @@ def _fixes(on: OnCard) -> tuple[Fix, ...]:
 
 def _by_hand(on: OnCard, last: int) -> Fix:
     if system.family_of(on.facts) is None:
-        says = (
+        message = (
             "Use an image, system extension or kernel-module package of this operating system that ships driver "
             "branch "
             f"{last} (and a release whose kernel that branch still supports). Legacy drivers: {_LEGACY}"
         )
-        return Fix(says, (), "reinstall-package", root=True, needs="reboot", verify=query("nvidia-smi"))
-    says = (
+        return Fix(message, (), "reinstall-package", root=True, needs="reboot", verify=query("nvidia-smi"))
+    message = (
         f"Remove the driver, then install the newest {last} driver with NVIDIA's installer. Legacy drivers: {_LEGACY}"
     )
     commands = (*system.remove(on.facts, *module.driver_packages(on.facts)[:8]),) if _packaged(on) else ()
     run = Shell(f"sh NVIDIA-Linux-x86_64-{last}.*.run --dkms", root=True)
-    return Fix(says, (*commands, run), "reinstall-package", root=True, needs="reboot", verify=query("nvidia-smi"))
+    return Fix(message, (*commands, run), "reinstall-package", root=True, needs="reboot", verify=query("nvidia-smi"))
 
 
 def _packaged(on: OnCard) -> bool:
@@ -71,10 +73,10 @@ def _hold(last: int) -> Fix:
     cause="NVIDIA drops old generations from new driver branches; the kernel module then ignores the card (legacy).",
     fixes=_fixes,
     references=(_LEGACY, "https://github.com/siderolabs/talos/issues/8764"),
-    each=alike_cards,
-    because=("device.none", "driver.not-installed"),
+    targets=alike_cards,
+    caused_by=("device.none", "driver.not-installed"),
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def gpu_dropped(on: OnCard) -> Problem | None:
     """The generation's last branch is older than the module's."""
@@ -86,9 +88,9 @@ def gpu_dropped(on: OnCard) -> Problem | None:
     if have is None or have <= last:
         return None
     name = f"{on.card.generation} GPU" if isinstance(on.card.generation, str) else "GPU"
-    says = (
+    message = (
         f"{model_name(on)} is a {name} that needs driver branch {last} or older; the installed driver "
         f"{present(version)} is too new and ignores it."
     )
     others = [g for g in gpus_of(on.facts, "nvidia") if g.status == "ok"]
-    return Problem(says, texts(said), severity=Severity.WARNING if others else None)
+    return Problem(message, texts(said), severity=Severity.WARNING if others else None)

@@ -27,10 +27,10 @@ def _fixes(on: OnCard) -> tuple[Fix, ...]:
         "https://docs.nvidia.com/datacenter/tesla/drivers/cuda-toolkit-driver-and-architecture-matrix.html",
         "https://docs.nvidia.com/datacenter/tesla/drivers/",
     ),
-    each=alike_cards,
-    because=("device.none", "driver.not-installed"),
+    targets=alike_cards,
+    caused_by=("device.none", "driver.not-installed"),
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def gpu_too_new(on: OnCard) -> Problem | None:
     """The generation's first branch is newer than the module's."""
@@ -44,5 +44,5 @@ def gpu_too_new(on: OnCard) -> Problem | None:
     if have is None or have >= found.first_driver:
         return None
     needs = f"needs driver branch {found.first_driver} or newer"
-    says = f"{model_name(on)} ({found.name}) {needs}; {present(version)} is too old."
-    return Problem(says, texts(events(on.facts, "rm-init-failed", "probe-failed", "no-device-probed")))
+    message = f"{model_name(on)} ({found.name}) {needs}; {present(version)} is too old."
+    return Problem(message, texts(events(on.facts, "rm-init-failed", "probe-failed", "no-device-probed")))

@@ -35,10 +35,10 @@ def _opened(facts: Facts) -> int | None:
     cause="The driver could not initialise one of several GPUs, or somebody excluded or drained it.",
     fixes=(_FIX,),
     references=("https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceQueries.html",),
-    each=own_kernel,
-    because=(*DEAD, *OTHER_DRIVERS, *UNFIT, "device.xid-hardware"),
+    targets=own_kernel,
+    caused_by=(*DEAD, *OTHER_DRIVERS, *UNFIT, "device.xid-hardware"),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def gpus_missing(facts: Facts) -> Problem | None:
     """The cards that nvidia holds, without those that NVML lists or that are excluded by name."""
@@ -53,5 +53,5 @@ def gpus_missing(facts: Facts) -> Problem | None:
     if count == _opened(facts):
         return None  # the others were not passed to this job or container
     names = " and ".join(card_name(card) for card in ours[:4])
-    says = f"PCI shows {len(cards)} NVIDIA GPUs, the driver lists {count}. Missing: {names}."
-    return Problem(says, texts(tuple(e for e in events(facts, "rm-init-failed", "probe-failed", "xid"))))
+    message = f"PCI shows {len(cards)} NVIDIA GPUs, the driver lists {count}. Missing: {names}."
+    return Problem(message, texts(tuple(e for e in events(facts, "rm-init-failed", "probe-failed", "xid"))))

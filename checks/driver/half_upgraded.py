@@ -20,10 +20,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     "The versions mismatch, and a restart would load the same old module again.",
     fixes=_fixes,
     references=("https://download.nvidia.com/XFree86/Linux-x86_64/580.95.05/README/commonproblems.html",),
-    each=own_kernel,
-    because=("driver.dkms-build-failed", "driver.headers-missing", "driver.mixed-installation", *SURROUNDINGS),
+    targets=own_kernel,
+    caused_by=("driver.dkms-build-failed", "driver.headers-missing", "driver.mixed-installation", *SURROUNDINGS),
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def half_upgraded(facts: Facts) -> Problem | None:
     """Compare the module on disk with the libraries, where the loaded one already differs from them."""
@@ -36,8 +36,10 @@ def half_upgraded(facts: Facts) -> Problem | None:
     if disk is None or disk == user:
         return None
     same = "which is also loaded" if disk == loaded else f"and {loaded} is loaded: three versions that all differ"
-    says = f"The driver's libraries are {user}, but the module on disk is {disk}, {same}. A restart cannot mend this."
-    return Problem(says, (*_packages(facts), *texts(events(facts, "api-mismatch", "api-mismatch-module"))))
+    message = (
+        f"The driver's libraries are {user}, but the module on disk is {disk}, {same}. A restart cannot mend this."
+    )
+    return Problem(message, (*_packages(facts), *texts(events(facts, "api-mismatch", "api-mismatch-module"))))
 
 
 def _packages(facts: Facts) -> tuple[str, ...]:

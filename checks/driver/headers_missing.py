@@ -13,14 +13,18 @@ from gpudoctor.tasks import as_root, query
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     commands = module.build_commands(facts)
     if not module.headers(facts):
-        says = (
+        message = (
             f"Install the headers (kernel-devel) of kernel {system.kernel_of(facts)}, then build the module with DKMS."
         )
-        return (Fix(says, commands, "reinstall-package", root=True, verify=query("nvidia-smi")),)
-    says = "Install the running kernel's headers, build the module and load it."
+        return (Fix(message, commands, "reinstall-package", root=True, verify=query("nvidia-smi")),)
+    message = "Install the running kernel's headers, build the module and load it."
     return (
         Fix(
-            says, (*commands, as_root("modprobe", "nvidia")), "reinstall-package", root=True, verify=query("nvidia-smi")
+            message,
+            (*commands, as_root("modprobe", "nvidia")),
+            "reinstall-package",
+            root=True,
+            verify=query("nvidia-smi"),
         ),
     )
 
@@ -31,10 +35,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     cause="DKMS and akmods compile the module against the headers of the running kernel; without them they skip it.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/", "https://github.com/dell/dkms"),
-    each=own_kernel,
-    because=(*DEAD, *OTHER_DRIVERS),
+    targets=own_kernel,
+    caused_by=(*DEAD, *OTHER_DRIVERS),
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def headers_missing(facts: Facts) -> Problem | None:
     """No module for this kernel, somebody who would build it, and no headers."""
@@ -47,5 +51,5 @@ def headers_missing(facts: Facts) -> Problem | None:
     if not builders or known(facts.host.kernel.headers) or module.kernel_gone(facts):
         return None
     release = system.kernel_of(facts)
-    says = f"There is no NVIDIA module for kernel {release}, and it cannot be built: its headers are not installed."
-    return Problem(says, (f"/lib/modules/{release}/build holds no Makefile", *facts.nvidia.kernel.dkms_errors[:3]))
+    message = f"There is no NVIDIA module for kernel {release}, and it cannot be built: its headers are not installed."
+    return Problem(message, (f"/lib/modules/{release}/build holds no Makefile", *facts.nvidia.kernel.dkms_errors[:3]))

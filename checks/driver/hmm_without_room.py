@@ -35,10 +35,10 @@ _OPTION = "options nvidia_uvm uvm_disable_hmm=1"
         ),
     ),
     references=("https://docs.nvidia.com/cuda/cuda-toolkit-release-notes/index.html",),
-    each=own_kernel,
-    because=(*FABRIC, "device.confidential-not-ready"),
+    targets=own_kernel,
+    caused_by=(*FABRIC, "device.confidential-not-ready"),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def hmm_without_room(facts: Facts) -> Problem | None:
     """The result 802 (or the log's own word) on a machine without NVSwitch boards."""
@@ -46,5 +46,5 @@ def hmm_without_room(facts: Facts) -> Problem | None:
     # Each other answer (a mask, versions that differ) has a reason of its own, whatever the log says.
     if code not in (_CODES if said else (CUDA_NOT_READY,)) or (not said and fabric.needs_manager(facts)):
         return None
-    says = f"cuInit answers {present(code)} on a machine without NVSwitch: nvidia_uvm could not set up HMM."
-    return Problem(says, texts(said))
+    message = f"cuInit answers {present(code)} on a machine without NVSwitch: nvidia_uvm could not set up HMM."
+    return Problem(message, texts(said))

@@ -77,40 +77,42 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     first = found[0]
     verify = cuda_proof(facts) if first.soname == "libcuda.so.1" else query("nvidia-smi")
     if "not found" in first.words and "version" in first.words:
-        says = "Use an image or a distribution with a newer C library, or a driver of an older branch."
-        return (Fix(says, verify=verify, impact="none"),)
+        message = "Use an image or a distribution with a newer C library, or a driver of an older branch."
+        return (Fix(message, verify=verify, impact="none"),)
     if re.search(r"[Cc]annot allocate memory", first.words):
         return (Fix("Take the limit away.", (Shell("ulimit -v unlimited"),), "change-environment", verify=verify),)
     if first.copy and first.copy.why == "LD_LIBRARY_PATH":
         return (_without(facts, first.copy.path.rpartition("/")[0], verify),)
     if in_container(facts):
-        says = (
+        message = (
             "On the host: install the driver's packages again, then start the container again from its image, so that "
             "the libraries are mounted afresh."
         )
-        return (Fix(says, (), "restart-process", needs="restart of the container", verify=verify),)
+        return (Fix(message, (), "restart-process", needs="restart of the container", verify=verify),)
     return (_again(facts, verify),)
 
 
 def _without(facts: Facts, folder: str, verify: Task | None) -> Fix:
     value = facts.host.environment.get("LD_LIBRARY_PATH", "")
     rest = ":".join(part for part in value.split(":") if part and part.rstrip("/") != folder)
-    says = f"Take {folder} out of LD_LIBRARY_PATH, here and where it is set: its copy hides the driver's own."
+    message = f"Take {folder} out of LD_LIBRARY_PATH, here and where it is set: its copy hides the driver's own."
     command = export("LD_LIBRARY_PATH", rest) if rest else unset("LD_LIBRARY_PATH")
-    return Fix(says, (command,), "change-environment", undo=(export("LD_LIBRARY_PATH", value),), verify=verify)
+    return Fix(message, (command,), "change-environment", undo=(export("LD_LIBRARY_PATH", value),), verify=verify)
 
 
 def _again(facts: Facts, verify: Task | None) -> Fix:
     """Install the packages again that bring the libraries, in the version that is there."""
     version = known_or(facts.nvidia.kernel.loaded, None)
     if module.uses_runfile(facts):
-        says = f"Run NVIDIA's installer of driver {version or 'your version'} again: it lays all libraries once more."
-        return Fix(says, module.run_installer(facts, version), "reinstall-package", root=True, verify=verify)
+        message = (
+            f"Run NVIDIA's installer of driver {version or 'your version'} again: it lays all libraries once more."
+        )
+        return Fix(message, module.run_installer(facts, version), "reinstall-package", root=True, verify=verify)
     names = driver.library_packages(facts)
     commands = system.reinstall(facts, *names) if names else ()
     which = f", {version}" if version else ""
-    says = f"Install the driver's libraries again, in the version of the kernel module{which}."
-    return Fix(says, commands, "reinstall-package", root=True, verify=verify)
+    message = f"Install the driver's libraries again, in the version of the kernel module{which}."
+    return Fix(message, commands, "reinstall-package", root=True, verify=verify)
 
 
 @check(
@@ -123,10 +125,10 @@ def _again(facts: Facts, verify: Task | None) -> Fix:
         "https://man7.org/linux/man-pages/man3/dlopen.3.html",
         "https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/",
     ),
-    each=nvidia_machine,
-    because=(*VERSIONS, "driver.library-missing", "host.address-space-limit", *SURROUNDINGS),
+    targets=nvidia_machine,
+    caused_by=(*VERSIONS, "driver.library-missing", "host.address-space-limit", *SURROUNDINGS),
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def library_broken(facts: Facts) -> Problem | None:
     """The loader has a copy of libcuda.so.1 or libnvidia-ml.so.1 in its reach, and dlopen fails."""
@@ -136,5 +138,5 @@ def library_broken(facts: Facts) -> Problem | None:
     first = found[0]
     path = first.copy.path if first.copy else first.soname
     also = f" Nor can {found[1].soname}." if len(found) > 1 else ""
-    says = f"{path} cannot be loaded: {_WHAT[first.soname]}.{also}"
-    return Problem(says, tuple(one.words for one in found), cause=_cause(first.words))
+    message = f"{path} cannot be loaded: {_WHAT[first.soname]}.{also}"
+    return Problem(message, tuple(one.words for one in found), cause=_cause(first.words))

@@ -39,9 +39,9 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         return _inside(facts, loaded or "the host's version", user or "the libraries' version")
     disk = known_or(disk_version(facts), None)
     if disk is None and not isinstance(facts.nvidia.kernel.on_disk, Unknown):
-        says = "Restart the computer, so that it boots the kernel whose new module is installed, and loads it."
+        message = "Restart the computer, so that it boots the kernel whose new module is installed, and loads it."
         others = facts.nvidia.kernel.other_kernels
-        return (module.restart(says), *(() if others else module.rebuild(facts, user)[:1]))
+        return (module.restart(message), *(() if others else module.rebuild(facts, user)[:1]))
     return (
         module.restart(f"Restart the computer: it then loads module {present(disk or user)}."),
         module.reload_module(facts),
@@ -77,10 +77,10 @@ def _inside(facts: Facts, loaded: str, user: str) -> tuple[Fix, ...]:
         "https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceEnumvs.html",
         "https://download.nvidia.com/XFree86/Linux-x86_64/580.95.05/README/commonproblems.html",
     ),
-    each=not_wsl,
-    because=("driver.half-upgraded", "driver.mixed-installation", "driver.compat-mismatch", *BUILD, *SURROUNDINGS),
+    targets=not_wsl,
+    caused_by=("driver.half-upgraded", "driver.mixed-installation", "driver.compat-mismatch", *BUILD, *SURROUNDINGS),
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def library_mismatch(facts: Facts) -> Problem | None:
     """Compare the loaded module, the module on disk and the libraries."""

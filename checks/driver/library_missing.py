@@ -20,10 +20,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         if facts.host.distribution.id == "nixos":
             return (_by_variable(folder),)
         tell = (Edit("/etc/ld.so.conf.d/nvidia.conf", text=f"{folder}\n", root=True), as_root("ldconfig"))
-        says = f"Tell the loader of the folder {folder}, where the library lies."
+        message = f"Tell the loader of the folder {folder}, where the library lies."
         return (
             Fix(
-                says,
+                message,
                 tell,
                 "change-environment",
                 root=True,
@@ -34,20 +34,20 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     names = library_packages(facts)
     if not names:
         return (install_driver(facts, branch(version), flavour_for(facts)),)
-    says = f"Install the driver's libraries in exactly the module's version, {version}."
+    message = f"Install the driver's libraries in exactly the module's version, {version}."
     there = set(names) <= set(system.driver_packages(facts))  # then their files were removed by hand
     commands = system.reinstall(facts, *names) if there else system.install(facts, *names)
-    return (Fix(says, commands, "reinstall-package", root=True, verify=query("nvidia-smi")),)
+    return (Fix(message, commands, "reinstall-package", root=True, verify=query("nvidia-smi")),)
 
 
 def _by_variable(folder: str) -> Fix:
     """NixOS's loader reads no configuration; programs of Nix find the folder by themselves, others by the variable."""
-    says = (
+    message = (
         "Run programs that are not Nix's own with the driver's folder in LD_LIBRARY_PATH (NixOS reads no ld.so.conf)."
     )
     command = export("LD_LIBRARY_PATH", folder, "before")
     return Fix(
-        says,
+        message,
         (command,),
         "change-environment",
         undo=(unset("LD_LIBRARY_PATH"),),
@@ -62,10 +62,10 @@ def _by_variable(folder: str) -> Fix:
     "CUDA toolkit and Python's wheels do not bring them.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/",),
-    each=own_kernel,
-    because=("driver.not-installed", "driver.mixed-installation", *SURROUNDINGS),
+    targets=own_kernel,
+    caused_by=("driver.not-installed", "driver.mixed-installation", *SURROUNDINGS),
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def library_missing(facts: Facts) -> Problem | None:
     """A loaded module, and libcuda or libnvidia-ml nowhere in the loader's reach."""
@@ -83,8 +83,8 @@ def library_missing(facts: Facts) -> Problem | None:
         return None
     if any(is_for_pods(one) for one in _copies(facts)):
         return None  # a node whose driver is there for Kubernetes' pods alone
-    says = f"The kernel module {loaded} is loaded, but {missing[0]} is not found: {_WHAT[missing[0]]}."
-    return Problem(says, tuple(f"{one.path} ({one.why})" for one in _copies(facts)))
+    message = f"The kernel module {loaded} is loaded, but {missing[0]} is not found: {_WHAT[missing[0]]}."
+    return Problem(message, tuple(f"{one.path} ({one.why})" for one in _copies(facts)))
 
 
 def _counts(one: DriverLibrary) -> bool:

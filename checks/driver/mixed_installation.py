@@ -14,20 +14,20 @@ _PLACES = ("/usr/lib/", "/usr/lib64/", "/lib/", "/lib64/")
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     if in_container(facts):
-        says = (
+        message = (
             "Remove the driver's libraries (libcuda, libnvidia-*) from the image; the NVIDIA Container Toolkit mounts "
             "the host's own when the container starts."
         )
-        return (Fix(says, (), "reinstall-package", needs="restart of the container", verify=query("nvidia-smi")),)
+        return (Fix(message, (), "reinstall-package", needs="restart of the container", verify=query("nvidia-smi")),)
     if module.uses_runfile(facts):
         commands = (as_root("nvidia-uninstall"), *system.reinstall(facts, *module.driver_packages(facts)[:12]))
-        says = (
+        message = (
             "Remove the .run installation, then install the distribution's driver packages again over it, and restart."
         )
-        return (Fix(says, commands, "reinstall-package", root=True, needs="reboot", verify=query("nvidia-smi")),)
+        return (Fix(message, commands, "reinstall-package", root=True, needs="reboot", verify=query("nvidia-smi")),)
     found: Tasks = (filtered(query("ldconfig", "-p"), query("grep", "-E", "libcuda|libnvidia-ml")), *_reinstall(facts))
-    says = "Remove the left-over libraries of the other version, install the driver's packages again, and restart."
-    return (Fix(says, found, "reinstall-package", root=True, needs="reboot", verify=query("nvidia-smi")),)
+    message = "Remove the left-over libraries of the other version, install the driver's packages again, and restart."
+    return (Fix(message, found, "reinstall-package", root=True, needs="reboot", verify=query("nvidia-smi")),)
 
 
 def _reinstall(facts: Facts) -> Tasks:
@@ -46,10 +46,10 @@ def _reinstall(facts: Facts) -> Tasks:
         "https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/",
         "https://download.nvidia.com/XFree86/Linux-x86_64/580.95.05/README/commonproblems.html",
     ),
-    each=not_wsl,
-    because=("driver.half-upgraded", "container.driver-version-inside", *SURROUNDINGS),
+    targets=not_wsl,
+    caused_by=("driver.half-upgraded", "container.driver-version-inside", *SURROUNDINGS),
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def mixed_installation(facts: Facts) -> Problem | None:
     """Something fails, and libcuda and libnvidia-ml are of two versions, or one is an empty file."""

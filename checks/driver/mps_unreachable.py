@@ -18,10 +18,10 @@ CODES = (805, 806, 807, *FULL, 810)
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     folder = facts.host.environment.get(VARIABLE, DEFAULT)
     if facts.nvidia.cuda.code in FULL:
-        says = "End some of the programs that share this GPU: MPS takes 48 clients a GPU, fewer before Volta."
+        message = "End some of the programs that share this GPU: MPS takes 48 clients a GPU, fewer before Volta."
         return (
             Fix(
-                says,
+                message,
                 (pipe(cmd("echo", "get_server_list"), cmd("nvidia-cuda-mps-control")), query("nvidia-smi")),
                 "restart-process",
             ),
@@ -40,9 +40,11 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         undo=(export(VARIABLE, folder),),
     )
     if in_container(facts):
-        says = "Share the host's pipe folder and its IPC namespace with the container, where the host runs the daemon."
+        message = (
+            "Share the host's pipe folder and its IPC namespace with the container, where the host runs the daemon."
+        )
         inside = again(
-            says,
+            message,
             cmd(
                 "docker",
                 "run",
@@ -72,10 +74,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://manpages.ubuntu.com/manpages/noble/man1/nvidia-cuda-mps-control.1.html",
         "https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TYPES.html",
     ),
-    each=nvidia_machine,
-    because=("device.xid-hardware", "device.fallen-off-the-bus"),
+    targets=nvidia_machine,
+    caused_by=("device.xid-hardware", "device.fallen-off-the-bus"),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def mps_unreachable(facts: Facts) -> Problem | None:
     """Look for one of the codes that only MPS gives."""

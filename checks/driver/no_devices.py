@@ -41,10 +41,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     "room for its memory windows (BARs). The kernel's log has the reason.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceQueries.html",),
-    each=not_wsl,
-    because=(*DEAD, *OTHER_DRIVERS, *UNFIT, *VERSIONS, *NODES, "device.xid-hardware", *SURROUNDINGS),
+    targets=not_wsl,
+    caused_by=(*DEAD, *OTHER_DRIVERS, *UNFIT, *VERSIONS, *NODES, "device.xid-hardware", *SURROUNDINGS),
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def no_devices(facts: Facts) -> Problem | None:
     """NVML answers and counts no GPU."""
@@ -53,5 +53,5 @@ def no_devices(facts: Facts) -> Problem | None:
         return None
     if known(facts.nvidia.nvml.count) != 0 or owned_by(facts, "vfio-pci"):
         return None
-    says = f"NVML answers and lists no GPU, though PCI shows {len(cards)} ({cards[0].address})."
-    return Problem(says, texts(events(facts, "rm-init-failed", "probe-failed", "no-device-probed", "gsp-failed")))
+    message = f"NVML answers and lists no GPU, though PCI shows {len(cards)} ({cards[0].address})."
+    return Problem(message, texts(events(facts, "rm-init-failed", "probe-failed", "no-device-probed", "gsp-failed")))

@@ -48,8 +48,8 @@ def _module_package(facts: Facts, branch: int | None) -> Fix | None:
     cause="The driver has two halves: the libraries are there, the kernel module nvidia.ko is not.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/",),
-    each=own_kernel,
-    because=(
+    targets=own_kernel,
+    caused_by=(
         *DEAD,
         *OTHER_DRIVERS,
         "driver.not-installed",
@@ -60,7 +60,7 @@ def _module_package(facts: Facts, branch: int | None) -> Fix | None:
         *REFUSED,
     ),
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def no_module_for_kernel(facts: Facts) -> Problem | None:
     """Libraries and a GPU, but no nvidia.ko under /lib/modules."""

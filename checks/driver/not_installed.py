@@ -17,10 +17,10 @@ from gpudoctor.targets import cards_of
     cause="CUDA needs NVIDIA's kernel module and libraries; the CUDA wheels of Python bring neither.",
     fixes=lambda facts: cloud.driver(facts, install_driver(facts)),
     references=("https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/",),
-    each=own_kernel,
-    because=(*DEAD, "driver.vfio-in-the-way"),
+    targets=own_kernel,
+    caused_by=(*DEAD, "driver.vfio-in-the-way"),
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def not_installed(facts: Facts) -> Problem | None:
     """Look for module, libraries, DKMS entries and packages: one trace is enough to say that it is installed."""
@@ -33,9 +33,9 @@ def not_installed(facts: Facts) -> Problem | None:
     if known(kernel.dkms) or _module_package(facts):
         return None
     nouveau = " The free driver nouveau drives it, which runs no CUDA." if owned_by(facts, "nouveau") else ""
-    says = f"{card_name(cards[0])} is there, but no part of NVIDIA's driver is installed.{nouveau}"
+    message = f"{card_name(cards[0])} is there, but no part of NVIDIA's driver is installed.{nouveau}"
     # Beside the GPUs of another vendor that compute, it is there for the displays as a rule.
-    return Problem(says, severity=Severity.ADVICE if computes_elsewhere(facts) else None)
+    return Problem(message, severity=Severity.ADVICE if computes_elsewhere(facts) else None)
 
 
 def _module_package(facts: Facts) -> bool:

@@ -13,13 +13,13 @@ from gpudoctor.tasks import as_root, filtered, query
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     if in_container(facts):
-        says = "On the host: load NVIDIA's module, or install its driver; then start the container again."
-        return (module.on_the_host(says, as_root("modprobe", "nvidia"), query("nvidia-smi")),)
-    says = "Load the module; if that fails, the last lines of the kernel's log say why."
+        message = "On the host: load NVIDIA's module, or install its driver; then start the container again."
+        return (module.on_the_host(message, as_root("modprobe", "nvidia"), query("nvidia-smi")),)
+    message = "Load the module; if that fails, the last lines of the kernel's log say why."
     commands = (as_root("modprobe", "nvidia"), filtered(query("dmesg", root=True), query("tail", "-n", "20")))
     return (
         Fix(
-            says,
+            message,
             commands,
             "reload-module",
             root=True,
@@ -36,10 +36,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     "and cuInit finds no device.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceEnumvs.html",),
-    each=not_wsl,
-    because=(*(id_ for id_ in NOT_LOADED if id_ != "driver.not-loaded"), *SURROUNDINGS),
+    targets=not_wsl,
+    caused_by=(*(id_ for id_ in NOT_LOADED if id_ != "driver.not-loaded"), *SURROUNDINGS),
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def not_loaded(facts: Facts) -> Problem | None:
     """No /proc/driver/nvidia though a card and a module are there."""

@@ -22,13 +22,13 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         *_command_line(facts),
         as_root("reboot"),
     )
-    says = f"Blacklist nouveau, also in the initial RAM disk, then restart.{system.initramfs_says(facts)}"
+    message = f"Blacklist nouveau, also in the initial RAM disk, then restart.{system.initramfs_says(facts)}"
     if in_container(facts):
-        return (module.on_the_host(f"On the host: {says}", *commands),)
+        return (module.on_the_host(f"On the host: {message}", *commands),)
     undo = Edit("/etc/modprobe.d/blacklist-nouveau.conf", gone=True, root=True)
     return (
         Fix(
-            says,
+            message,
             commands,
             "reboot",
             root=True,
@@ -42,14 +42,14 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 def _old_ram_disk(facts: Facts) -> tuple[Fix, ...]:
     """The blacklist is there; the copy of modprobe.d in the initial RAM disk is older than it."""
     commands = (*system.initramfs(facts), *_command_line(facts), as_root("reboot"))
-    says = (
+    message = (
         f"Make the initial RAM disk (initramfs) anew, so that it too knows the blacklist, then restart."
         f"{system.initramfs_says(facts)} If nouveau still comes first, it is started from elsewhere: add "
         "modprobe.blacklist=nouveau to the kernel command line."
     )
     if in_container(facts):
-        return (module.on_the_host(f"On the host: {says}", *commands),)
-    return (Fix(says, commands, "reboot", root=True, needs="reboot", verify=query("lspci", "-k", "-d", "10de:")),)
+        return (module.on_the_host(f"On the host: {message}", *commands),)
+    return (Fix(message, commands, "reboot", root=True, needs="reboot", verify=query("lspci", "-k", "-d", "10de:")),)
 
 
 def _command_line(facts: Facts) -> Tasks:
@@ -75,10 +75,10 @@ def _command_line(facts: Facts) -> Tasks:
         "https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/",
         "https://github.com/negativo17/nvidia-driver/issues/73",
     ),
-    each=nvidia_host,
-    because=(*DEAD, *BUILD),
+    targets=nvidia_host,
+    caused_by=(*DEAD, *BUILD),
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def nouveau_in_the_way(facts: Facts) -> Problem | None:
     """The PCI function's driver is nouveau, and a module of NVIDIA's is at hand."""
@@ -86,16 +86,16 @@ def nouveau_in_the_way(facts: Facts) -> Problem | None:
     if not held or not module_at_hand(facts):
         return None
     cards = " and ".join(card_name(card) for card in held[:2])
-    says = (
+    message = (
         f"{cards} is bound to {present(held[0].driver)}, the kernel's free driver, so NVIDIA's module cannot claim it."
     )
     why = None
     if "nouveau" in facts.nvidia.kernel.blacklists:
-        says += " It is blacklisted, but was loaded all the same."
+        message += " It is blacklisted, but was loaded all the same."
         why = (
             "modprobe.d forbids nouveau, but the initial RAM disk (initramfs) was made before and holds a copy without "
             "that line: there nouveau is loaded before the root file system is mounted."
         )
     # Beside a GPU that computes: most often an old card for the displays, which NVIDIA's driver does not know any more.
     severity = Severity.ADVICE if any_works(facts) else None
-    return Problem(says, texts(events(facts, "nouveau-init", "already-bound", "probe-not-called")), why, severity)
+    return Problem(message, texts(events(facts, "nouveau-init", "already-bound", "probe-not-called")), why, severity)

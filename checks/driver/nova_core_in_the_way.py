@@ -20,13 +20,13 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         *_command_line(facts),
         as_root("reboot"),
     )
-    says = "Blacklist nova_core (and nova_drm, nouveau), also in the initial RAM disk, then restart."
+    message = "Blacklist nova_core (and nova_drm, nouveau), also in the initial RAM disk, then restart."
     if in_container(facts):
-        return (module.on_the_host(f"On the host: {says}", *commands),)
+        return (module.on_the_host(f"On the host: {message}", *commands),)
     undo = Edit("/etc/modprobe.d/blacklist-nova.conf", gone=True, root=True)
     return (
         Fix(
-            says,
+            message,
             commands,
             "reboot",
             root=True,
@@ -57,10 +57,10 @@ def _command_line(facts: Facts) -> Tasks:
     "Turing on at boot; blacklisting nouveau alone does not hold it back.",
     fixes=_fixes,
     references=("https://docs.kernel.org/gpu/nova/index.html", "https://github.com/beclab/Olares/issues/3963"),
-    each=nvidia_host,
-    because=(*DEAD, *BUILD),
+    targets=nvidia_host,
+    caused_by=(*DEAD, *BUILD),
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def nova_core_in_the_way(facts: Facts) -> Problem | None:
     """The PCI function's driver is NovaCore, and a module of NVIDIA's is at hand."""
@@ -68,7 +68,7 @@ def nova_core_in_the_way(facts: Facts) -> Problem | None:
     if not held or not module_at_hand(facts):
         return None
     cards = " and ".join(card_name(card) for card in held[:2])
-    says = (
+    message = (
         f"{cards} is bound to {present(held[0].driver)}, the kernel's free driver, so NVIDIA's module cannot claim it."
     )
-    return Problem(says, texts(events(facts, "nova-probe", "already-bound", "no-device-probed")))
+    return Problem(message, texts(events(facts, "nova-probe", "already-bound", "no-device-probed")))

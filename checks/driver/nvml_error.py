@@ -20,8 +20,8 @@ _FIX = Fix(
     cause="NVML could not start. Its code says what it met; the usual causes differ by code.",
     fixes=(_FIX,),
     references=("https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceEnumvs.html",),
-    each=nvidia_machine,
-    because=(
+    targets=nvidia_machine,
+    caused_by=(
         *NOT_LOADED,
         *VERSIONS,
         *NODES,
@@ -32,7 +32,7 @@ _FIX = Fix(
         "driver.no-devices",
     ),
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def nvml_error(facts: Facts) -> Problem | None:
     """The result of nvmlInit; harmless for computing where cuInit succeeds."""
@@ -42,5 +42,5 @@ def nvml_error(facts: Facts) -> Problem | None:
         return None
     found = meaning_of(code)
     usual = f"Usual causes of this code: {found.causes}." if found and found.causes else None
-    says = f"NVML says: {known_or(nvml.text, None) or (found.meaning if found else 'error')} ({code})."
-    return Problem(says, cause=usual, severity=Severity.WARNING if facts.nvidia.cuda.code == 0 else None)
+    message = f"NVML says: {known_or(nvml.text, None) or (found.meaning if found else 'error')} ({code})."
+    return Problem(message, cause=usual, severity=Severity.WARNING if facts.nvidia.cuda.code == 0 else None)

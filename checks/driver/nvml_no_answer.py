@@ -15,10 +15,10 @@ from gpudoctor.targets import nvidia_machine
     "for a lock, or the module is stuck.",
     fixes=hang_fixes,
     references=("https://docs.nvidia.com/deploy/xid-errors/",),
-    each=nvidia_machine,
-    because=(*DEAD, "device.xid-hardware", "device.xid-driver", *SURROUNDINGS),
+    targets=nvidia_machine,
+    caused_by=(*DEAD, "device.xid-hardware", "device.xid-driver", *SURROUNDINGS),
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
     essential=True,
 )
 def nvml_no_answer(facts: Facts) -> Problem | None:

@@ -19,8 +19,8 @@ def _fixes(on: OnCard) -> tuple[Fix, ...]:
     wanted = min(branch(version) or last, last)
     if in_container(on.facts):
         return (module.on_the_host(f"On the host: install the proprietary kernel modules of branch {wanted}."),)
-    says = f"Install the proprietary kernel modules (not the open ones) of driver branch {wanted}, then restart."
-    return (install_driver(on.facts, wanted, "proprietary", says),)
+    message = f"Install the proprietary kernel modules (not the open ones) of driver branch {wanted}, then restart."
+    return (install_driver(on.facts, wanted, "proprietary", message),)
 
 
 @check(
@@ -33,10 +33,10 @@ def _fixes(on: OnCard) -> tuple[Fix, ...]:
         "https://github.com/NVIDIA/open-gpu-kernel-modules",
         "https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/kernel-modules.html",
     ),
-    each=alike_cards,
-    because=("device.none", "driver.not-installed", "driver.gpu-dropped"),
+    targets=alike_cards,
+    caused_by=("device.none", "driver.not-installed", "driver.gpu-dropped"),
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def open_module_unsupported(on: OnCard) -> Problem | None:
     """The module's flavour against what the generation asks for; the log names the card too."""
@@ -51,9 +51,9 @@ def open_module_unsupported(on: OnCard) -> Problem | None:
     if not by_kind and not by_log:
         return None
     name = f"{found.name} GPU" if found else "GPU"
-    says = (
+    message = (
         f"{model_name(on)} is a {name} without GSP, which the installed open kernel modules "
         f"({module_version(on.facts) or 'of unknown version'}) do not support."
     )
     others = [g for g in gpus_of(on.facts, "nvidia") if g.status == "ok"]
-    return Problem(says, texts(refusals), severity=Severity.WARNING if others else None)
+    return Problem(message, texts(refusals), severity=Severity.WARNING if others else None)

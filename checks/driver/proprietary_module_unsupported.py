@@ -18,8 +18,8 @@ def _fixes(on: OnCard) -> tuple[Fix, ...]:
     which = phrase(" of driver branch {}", wanted)
     if in_container(on.facts):
         return (module.on_the_host(f"On the host: install the open kernel modules{which}."),)
-    says = f"Install the open kernel modules{which}, then restart."
-    return (install_driver(on.facts, wanted, "open", says),)
+    message = f"Install the open kernel modules{which}, then restart."
+    return (install_driver(on.facts, wanted, "open", message),)
 
 
 def _superchip(on: OnCard) -> bool:
@@ -37,10 +37,10 @@ def _superchip(on: OnCard) -> bool:
         "https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/kernel-modules.html",
         "https://developer.nvidia.com/blog/nvidia-transitions-fully-towards-open-source-gpu-kernel-modules/",
     ),
-    each=alike_cards,
-    because=("device.none", "driver.not-installed", "driver.gpu-too-new"),
+    targets=alike_cards,
+    caused_by=("device.none", "driver.not-installed", "driver.gpu-too-new"),
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def proprietary_module_unsupported(on: OnCard) -> Problem | None:
     """The module's flavour against what the generation asks for; the log names the card too."""
@@ -53,8 +53,8 @@ def proprietary_module_unsupported(on: OnCard) -> Problem | None:
     if not by_kind and not (said and (found is None or required)):
         return None
     name = f"{found.name} GPU" if found else "GPU"
-    says = (
+    message = (
         f"{model_name(on)} is a {name}, which only the open kernel modules drive; the installed module "
         f"{module_version(on.facts) or ''} is the proprietary one."
     )
-    return Problem(says.replace("  ", " "), texts(tuple(said)))
+    return Problem(message.replace("  ", " "), texts(tuple(said)))

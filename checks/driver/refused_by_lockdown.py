@@ -52,10 +52,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://man7.org/linux/man-pages/man7/kernel_lockdown.7.html",
         "https://github.com/bottlerocket-os/bottlerocket/issues/4218",
     ),
-    each=not_wsl,
-    because=(*DEAD, *OTHER_DRIVERS, *BUILD, "driver.refused-by-secure-boot"),
+    targets=not_wsl,
+    caused_by=(*DEAD, *OTHER_DRIVERS, *BUILD, "driver.refused-by-secure-boot"),
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def refused_by_lockdown(facts: Facts) -> Problem | None:
     """The log says that lockdown refused it, or lockdown is strict and nobody signed the module."""

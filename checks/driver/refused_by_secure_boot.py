@@ -90,14 +90,14 @@ def _enrol_image_key(facts: Facts, keys: tuple[str, ...]) -> Fix:
     signer = known_or(found.signer, None) if found else None
     own = [key for key in keys if not key.endswith("/public_key.der")] or list(keys)
     who = f' (signer: "{signer}")' if signer else ""
-    says = f"Enrol the certificate with which the image's module is signed{who}"
-    says += ": " if own else " (its makers publish it): "
-    says += "set a password, restart, choose Enroll MOK in the blue menu, and give the password."
+    message = f"Enrol the certificate with which the image's module is signed{who}"
+    message += ": " if own else " (its makers publish it): "
+    message += "set a password, restart, choose Enroll MOK in the blue menu, and give the password."
     commands = tuple(as_root("mokutil", "--import", key) for key in own) or (
         as_root("mokutil", "--import", CERTIFICATE),
     )
     return Fix(
-        says,
+        message,
         (*commands, as_root("systemctl", "reboot")),
         "reboot",
         root=True,
@@ -109,9 +109,9 @@ def _enrol_image_key(facts: Facts, keys: tuple[str, ...]) -> Fix:
 
 
 def _switch_off() -> Fix:
-    says = "Disable Secure Boot in the firmware's set-up (UEFI), if nothing else here needs it."
+    message = "Disable Secure Boot in the firmware's set-up (UEFI), if nothing else here needs it."
     return Fix(
-        says, (), "reboot", needs="reboot", impact="persistent", undo=sentence("Enable it again in the firmware.")
+        message, (), "reboot", needs="reboot", impact="persistent", undo=sentence("Enable it again in the firmware.")
     )
 
 
@@ -127,10 +127,10 @@ def _switch_off() -> Fix:
         "https://documentation.ubuntu.com/security/docs/security-features/platform-protections/secure-boot/",
         "https://rpmfusion.org/Howto/Secure%20Boot",
     ),
-    each=not_wsl,
-    because=(*DEAD, *OTHER_DRIVERS, *BUILD),
+    targets=not_wsl,
+    caused_by=(*DEAD, *OTHER_DRIVERS, *BUILD),
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def refused_by_secure_boot(facts: Facts) -> Problem | None:
     """Secure Boot is on, and the log says that the module was rejected or nobody signed it."""
@@ -148,5 +148,5 @@ def refused_by_secure_boot(facts: Facts) -> Problem | None:
     if known_or(facts.host.kernel.secure_boot, True) is not True:
         return None
     how = "is not signed" if unsigned else "is signed with a key that is not enrolled" if found else "was rejected"
-    says = f"Secure Boot is on and NVIDIA's module {how}, so the kernel refuses to load it."
-    return Problem(says, texts((*events(facts, "secure-boot-on"), *rejected)))
+    message = f"Secure Boot is on and NVIDIA's module {how}, so the kernel refuses to load it."
+    return Problem(message, texts((*events(facts, "secure-boot-on"), *rejected)))

@@ -20,7 +20,7 @@ def _ours(event: LogEvent) -> bool:
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
-    says = "Switch indirect branch tracking off."
+    message = "Switch indirect branch tracking off."
     newer = Fix(
         "Or take a newer driver, or a kernel that is built with the distribution's own compiler: a module that is "
         "compiled for IBT runs with it.",
@@ -29,7 +29,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         root=True,
         needs="reboot",
     )
-    return kernel_parameter(facts, says, "ibt=off", NVIDIA_SMI), newer
+    return kernel_parameter(facts, message, "ibt=off", NVIDIA_SMI), newer
 
 
 @check(
@@ -43,10 +43,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://github.com/NVIDIA/open-gpu-kernel-modules/issues/1255",
         "https://docs.kernel.org/admin-guide/kernel-parameters.html",
     ),
-    each=own_kernel,
-    because=("driver.built-for-another-kernel",),
+    targets=own_kernel,
+    caused_by=("driver.built-for-another-kernel",),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def stopped_by_ibt(facts: Facts) -> Problem | None:
     """The kernel's words about a function of the module, and no GPU that works."""

@@ -15,18 +15,18 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     if folder and folder in variable.split(":"):
         rest = ":".join(part for part in variable.split(":") if part and part.rstrip("/") != folder)
         command = export("LD_LIBRARY_PATH", rest) if rest else unset("LD_LIBRARY_PATH")
-        says = (
+        message = (
             f"Remove {folder} from LD_LIBRARY_PATH, here and in the shell or module file that sets it; stubs serve "
             "the linker only."
         )
-        return (Fix(says, (command,), "change-environment", verify=query("nvidia-smi")),)
+        return (Fix(message, (command,), "change-environment", verify=query("nvidia-smi")),)
     commands = (query("grep", "-rn", "stubs", "/etc/ld.so.conf", "/etc/ld.so.conf.d"), as_root("ldconfig"))
-    says = (
+    message = (
         "Take the stubs folder out of the loader's configuration (or delete the link to the stub), then run ldconfig."
     )
     return (
         Fix(
-            says,
+            message,
             commands,
             "change-environment",
             root=True,
@@ -51,10 +51,10 @@ def _folder(facts: Facts) -> str | None:
         "https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TYPES.html",
         "https://github.com/numba/numba/issues/8985",
     ),
-    each=nvidia_machine,
-    because=SURROUNDINGS,
+    targets=nvidia_machine,
+    caused_by=SURROUNDINGS,
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def stub_library(facts: Facts) -> Problem | None:
     """The result of cuInit is 34, or a stub lies where the loader looks: some programs (numba) open libcuda.so."""
@@ -66,7 +66,7 @@ def stub_library(facts: Facts) -> Problem | None:
     where = f"{stub.path}, found through {stub.why}," if stub else "in a stubs folder"
     works = code == 0
     who = f"Programs that open {stub.soname}" if works and stub else "Programs"
-    says = f"{who} load the toolkit's stub {where} in place of the driver's libcuda."
+    message = f"{who} load the toolkit's stub {where} in place of the driver's libcuda."
     return Problem(
-        says, phrases(phrase("cuInit of libcuda.so.1: {}", code)), severity=Severity.WARNING if works else None
+        message, phrases(phrase("cuInit of libcuda.so.1: {}", code)), severity=Severity.WARNING if works else None
     )

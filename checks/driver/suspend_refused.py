@@ -30,9 +30,9 @@ _UNITS = ("nvidia-suspend.service", "nvidia-hibernate.service", "nvidia-resume.s
         "https://download.nvidia.com/XFree86/Linux-x86_64/580.95.05/README/powermanagement.html",
         "https://github.com/projectbluefin/dakota/issues/1118",
     ),
-    each=own_kernel,
+    targets=own_kernel,
     affects=("display",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def suspend_refused(facts: Facts) -> Problem | None:
     """The driver's own words in the log."""

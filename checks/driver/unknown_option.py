@@ -39,14 +39,14 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     "was wanted does not happen.",
     fixes=_fixes,
     references=("https://docs.kernel.org/admin-guide/kernel-parameters.html",),
-    each=own_kernel,
+    targets=own_kernel,
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def unknown_option(facts: Facts) -> Problem | None:
     """The kernel's words in the log, of an option that is still set."""
     names = _unknown(facts)
     if not names:
         return None
-    says = f"The driver ignores {' and '.join(names[:3])}: it knows no such option."
-    return Problem(says, texts(events(facts, "unknown-parameter")))
+    message = f"The driver ignores {' and '.join(names[:3])}: it knows no such option."
+    return Problem(message, texts(events(facts, "unknown-parameter")))

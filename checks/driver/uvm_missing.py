@@ -42,11 +42,11 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
             return (Fix("Make the node anew, with the module's number.", remake, "reload-module", root=True),)
         if module.kernel_gone(facts):
             return (module.into_new_kernel(facts),)
-        says = "Load nvidia_uvm and make its device nodes."
+        message = "Load nvidia_uvm and make its device nodes."
         boot = Edit("/etc/modules-load.d/nvidia-uvm.conf", text="nvidia_uvm\n", root=True)
         return (
             Fix(
-                says,
+                message,
                 (*_MAKE, boot),
                 "reload-module",
                 root=True,
@@ -80,10 +80,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://download.nvidia.com/XFree86/Linux-x86_64/580.95.05/README/nvidia-uvm.html",
         "https://github.com/pytorch/pytorch/issues/49081",
     ),
-    each=not_wsl,
-    because=(*DEAD, *VERSIONS, "driver.not-loaded", "driver.device-nodes-missing", *SURROUNDINGS),
+    targets=not_wsl,
+    caused_by=(*DEAD, *VERSIONS, "driver.not-loaded", "driver.device-nodes-missing", *SURROUNDINGS),
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def uvm_missing(facts: Facts) -> Problem | None:
     """CUDA fails, other nodes are there, and the node or the module of UVM is not."""
@@ -99,11 +99,11 @@ def uvm_missing(facts: Facts) -> Problem | None:
     where = "the container" if in_container(facts) else "this machine"
     wrong = _wrong_major(facts)
     if wrong is not None and code in _NO_UVM:
-        says = (
+        message = (
             f"{_NODE} has the major number {wrong}, but the module nvidia-uvm has {present(kernel.uvm_major)}: the "
             "node is of another boot."
         )
-        return Problem(says, (f"cuInit: {code}", f"/proc/devices: {present(kernel.uvm_major)} nvidia-uvm"))
+        return Problem(message, (f"cuInit: {code}", f"/proc/devices: {present(kernel.uvm_major)} nvidia-uvm"))
     node, loaded = _NODE in paths, not isinstance(kernel.modules, tuple) or "nvidia_uvm" in kernel.modules
     if node and (loaded or kernel.uvm_major is not None):
         return None

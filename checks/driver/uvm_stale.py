@@ -17,8 +17,8 @@ _KEEP = "https://download.nvidia.com/XFree86/Linux-x86_64/580.95.05/README/power
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     if in_container(facts):
-        says = "On the host: stop what uses the GPU, reload nvidia_uvm, then start the container again."
-        return (module.on_the_host(says, *_AGAIN),)
+        message = "On the host: stop what uses the GPU, reload nvidia_uvm, then start the container again."
+        return (module.on_the_host(message, *_AGAIN),)
     now = Fix(
         "Close every program that has CUDA open (fuser names them), then reload nvidia_uvm; a restart helps as well.",
         (query("fuser", "-v", "/dev/nvidia-uvm", root=True), *_AGAIN),
@@ -62,10 +62,10 @@ def _lost(facts: Facts) -> bool:
     "and cuInit answers 999 until the module is reloaded. NVML does not use it, so nvidia-smi works.",
     fixes=_fixes,
     references=("https://github.com/pytorch/pytorch/issues/88639", _KEEP),
-    each=not_wsl,
-    because=(*DEAD, *VERSIONS, "driver.uvm-missing", "device.xid-hardware", *SURROUNDINGS),
+    targets=not_wsl,
+    caused_by=(*DEAD, *VERSIONS, "driver.uvm-missing", "device.xid-hardware", *SURROUNDINGS),
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def uvm_stale(facts: Facts) -> Problem | None:
     """The result of cuInit is 999 while NVML answers and the module is there; a resume in the log makes it certain."""
@@ -77,7 +77,7 @@ def uvm_stale(facts: Facts) -> Problem | None:
         return None
     slept = events(facts, "suspend", "resume")
     after = " since the computer resumed from suspend" if slept else ""
-    says = (
+    message = (
         f"cuInit answers 999 (unknown error){after} while NVML works: the loaded module nvidia_uvm is in a stale state."
     )
-    return Problem(says, texts(slept[-2:]))
+    return Problem(message, texts(slept[-2:]))

@@ -20,26 +20,26 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         tasks.append(Edit(f"/sys/bus/pci/devices/{card.address}/driver_override", text="\n", root=True))
     tasks.append(as_root("modprobe", "nvidia"))
     tasks += [Edit("/sys/bus/pci/drivers/nvidia/bind", text=f"{card.address}\n", root=True) for card in held[:2]]
-    says = (
+    message = (
         "If a virtual machine is to have the GPU, leave it so and use the GPU inside that machine. To have it on this "
         "host until the next start: shut the machine down, and bind the GPU to nvidia."
     )
     if in_container(facts):
-        return (module.on_the_host(f"On the host: {says}"),)
-    now = Fix(says, tuple(tasks), "reload-module", root=True, verify=query("lspci", "-k", "-d", "10de:"))
+        return (module.on_the_host(f"On the host: {message}"),)
+    now = Fix(message, tuple(tasks), "reload-module", root=True, verify=query("lspci", "-k", "-d", "10de:"))
     return (now, _for_good(facts, held))
 
 
 def _for_good(facts: Facts, held: tuple[PciDevice, ...]) -> Fix:
     ids = ", ".join(dict.fromkeys(f"{card.vendor}:{card.device}" for card in held))
-    says = (
+    message = (
         f"To have it on this host for good: delete the GPU's id ({ids}) in the file that the first command names (ids= "
         "of vfio-pci; after a change in /etc/default/grub make grub's configuration anew too), then restart."
     )
     look = query("grep", "-rn", "vfio", "/etc/modprobe.d", "/etc/default/grub", "/proc/cmdline")
     commands = (look, cmd("sudoedit", FILE, person=True), *system.initramfs(facts), as_root("reboot"))
     return Fix(
-        says,
+        message,
         commands,
         "reboot",
         root=True,
@@ -56,10 +56,10 @@ def _for_good(facts: Facts, held: tuple[PciDevice, ...]) -> Fix:
     "(passthrough); this host's programs cannot use it meanwhile. This is often intended.",
     fixes=_fixes,
     references=("https://docs.kernel.org/driver-api/vfio.html",),
-    each=nvidia_host,
-    because=DEAD,
+    targets=nvidia_host,
+    caused_by=DEAD,
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def vfio_in_the_way(facts: Facts) -> Problem | None:
     """The PCI function's driver is vfio-pci; with another GPU for the host it is no more than a hint."""
@@ -69,5 +69,5 @@ def vfio_in_the_way(facts: Facts) -> Problem | None:
     rest = len(cards_of(facts, "nvidia")) > len(held) or any_works(facts) or computes_elsewhere(facts)
     cards = " and ".join(card_name(card) for card in held[:4])
     driver = present(held[0].driver)
-    says = f"{cards} is bound to {driver} for a virtual machine, so NVIDIA's driver cannot claim it on this host."
-    return Problem(says, texts(events(facts, "already-bound")), severity=Severity.ADVICE if rest else None)
+    message = f"{cards} is bound to {driver} for a virtual machine, so NVIDIA's driver cannot claim it on this host."
+    return Problem(message, texts(events(facts, "already-bound")), severity=Severity.ADVICE if rest else None)

@@ -61,10 +61,10 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
         "https://github.com/pytorch/pytorch/issues/123505",
         "https://docs.pytorch.org/docs/stable/notes/cuda.html#optimizing-memory-usage-with-pytorch-alloc-conf",
     ),
-    each=torches,
-    because=("python.*",),
+    targets=torches,
+    caused_by=("python.*",),
     affects=("wheels",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def allocator_settings(on: OnFramework) -> Problem | None:
     """An option that this release does not know, or a value that none takes."""

@@ -27,10 +27,10 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     "that is not read the settings have no effect, and nothing says so.",
     fixes=_fixes,
     references=("https://github.com/pytorch/pytorch/issues/183387",),
-    each=torches,
-    because=("python.*",),
+    targets=torches,
+    caused_by=("python.*",),
     affects=("wheels",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def allocator_variable_unread(on: OnFramework) -> str | None:
     """The newer name alone is set, for a release that does not read it, or not all of it."""

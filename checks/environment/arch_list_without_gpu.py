@@ -43,9 +43,9 @@ def _targets(text: str) -> list[str] | None:
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     own = sorted({present(g.capability) for g in visible_gpus(on.facts)})
-    says = "Name the GPUs of this machine, and build the extension again."
+    message = "Name the GPUs of this machine, and build the extension again."
     without = "PyTorch then builds for the GPUs that it finds."
-    return unset(on.facts, VARIABLE, why=without), assign(VARIABLE, ";".join(own), says)
+    return unset(on.facts, VARIABLE, why=without), assign(VARIABLE, ";".join(own), message)
 
 
 @check(
@@ -56,9 +56,9 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     "not concerned.",
     fixes=_fixes,
     references=("https://docs.pytorch.org/docs/stable/cpp_extension.html",),
-    each=torches,
+    targets=torches,
     affects=("extensions",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def arch_list_without_gpu(on: OnFramework) -> Problem | None:
     """No entry of the list gives code that runs on a GPU that CUDA shows."""

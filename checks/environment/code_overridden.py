@@ -28,9 +28,9 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     "library.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/cuda/cuda-programming-guide/05-appendices/environment-variables.html",),
-    each=nvidia_machine,
+    targets=nvidia_machine,
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def code_overridden(facts: Facts) -> Problem | None:
     """One of the driver's variables for just-in-time compilation is set to a number other than 0."""

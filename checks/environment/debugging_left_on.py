@@ -55,9 +55,9 @@ def _fixes(on: OnVariable) -> tuple[Fix, ...]:
         "https://nvidia.github.io/numba-cuda/reference/envvars.html",
         "https://docs.jax.dev/en/latest/config_options.html",
     ),
-    each=_variables,
+    targets=_variables,
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def debugging_left_on(on: OnVariable) -> Problem:
     """Each variable of the table whose value switches it on."""

@@ -29,10 +29,10 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     "in the list, and says nothing of it.",
     fixes=_fixes,
     references=("https://docs.jax.dev/en/latest/config_options.html",),
-    each=jaxes,
-    because=("python.*",),
+    targets=jaxes,
+    caused_by=("python.*",),
     affects=("wheels",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def jax_platforms(on: OnFramework) -> Problem | None:
     """A JAX with a plugin for CUDA beside an NVIDIA GPU, and a list without either of its names."""

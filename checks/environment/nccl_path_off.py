@@ -33,9 +33,9 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     "of this machine over a slower path: shared memory instead of NVLink, or the network instead of shared memory.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html",),
-    each=several_gpus,
+    targets=several_gpus,
     affects=("several-gpus",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def nccl_path_off(facts: Facts) -> Problem | None:
     """P2P is off though GPUs have NVLinks that are up; or shared memory is off as well where P2P is."""

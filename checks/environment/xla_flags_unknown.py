@@ -39,10 +39,10 @@ def _fixes(on: OnLive) -> tuple[Fix, ...]:
         "https://github.com/apple/axlearn/issues/463",
         "https://openxla.org/xla/flags_guidance",
     ),
-    each=lives,
-    because=("python.*",),
+    targets=lives,
+    caused_by=("python.*",),
     affects=("wheels",),
-    seen=("recorded 2026-11",),
+    validated_on=("recorded 2026-11",),
 )
 def xla_flags_unknown(on: OnLive) -> Problem | None:
     """The framework ended with XLA's own complaint about a flag that is set here."""
@@ -51,5 +51,5 @@ def xla_flags_unknown(on: OnLive) -> Problem | None:
     bad = _named(on)
     if not bad:
         return None
-    says = f"{on.name} ends at once: its XLA does not know {' and '.join(bad)}, which XLA_FLAGS names."
-    return Problem(says, (f"{VARIABLE}={on.facts.host.environment[VARIABLE]}",))
+    message = f"{on.name} ends at once: its XLA does not know {' and '.join(bad)}, which XLA_FLAGS names."
+    return Problem(message, (f"{VARIABLE}={on.facts.host.environment[VARIABLE]}",))

@@ -41,10 +41,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     "makes; it does not outlast a restart. Without one CUDA answers such requests with insufficient permission.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/multi-node-nvlink-systems/imex-guide/imexchannels.html",),
-    each=own_kernel,
-    because=("fabric.imex-failed", "fabric.not-ready", "driver.not-loaded", "driver.device-nodes-missing"),
+    targets=own_kernel,
+    caused_by=("fabric.imex-failed", "fabric.not-ready", "driver.not-loaded", "driver.device-nodes-missing"),
     affects=("several-gpus",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def imex_channel_missing(facts: Facts) -> str | None:
     """Where the service runs on this very machine; elsewhere something else hands out channels."""

@@ -32,10 +32,10 @@ _FIXES = (
     "Without it programs on one node run; NCCL over NVLink between nodes fails or falls back to the network.",
     fixes=_FIXES,
     references=("https://docs.nvidia.com/multi-node-nvlink-systems/imex-guide/gettingstarted.html",),
-    each=own_kernel,
-    because=(*DEAD, "driver.not-loaded", "fabric.not-ready"),
+    targets=own_kernel,
+    caused_by=(*DEAD, "driver.not-loaded", "fabric.not-ready"),
     affects=("several-gpus",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def imex_failed(facts: Facts) -> str | None:
     """The service has failed; one that does not run at all may run in a pod (Kubernetes' DRA driver)."""

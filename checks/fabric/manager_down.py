@@ -24,8 +24,8 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/index.html",
         "https://github.com/wilicc/gpu-burn/issues/92",
     ),
-    each=not_wsl,
-    because=(
+    targets=not_wsl,
+    caused_by=(
         *DEAD,
         *VERSIONS,
         "driver.not-loaded",
@@ -34,7 +34,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "device.confidential-not-ready",
     ),
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def manager_down(facts: Facts) -> Problem | None:
     """CUDA waits, the board needs the manager, and systemd says that it is not active."""
@@ -54,5 +54,5 @@ def manager_down(facts: Facts) -> Problem | None:
     which = f" GPUs {', '.join(map(str, waits))} wait for the fabric." if waits else ""
     missing = fabric.missing_modules(facts)
     also = f" The modules {' and '.join(missing)}, which it needs on this board, are not loaded." if missing else ""
-    says = f"nvidia-fabricmanager {word}, and this board's GPUs need it (cuInit {code}).{which}{also}"
-    return Problem(says, (f"systemctl is-active nvidia-fabricmanager: {running}",) if running else ())
+    message = f"nvidia-fabricmanager {word}, and this board's GPUs need it (cuInit {code}).{which}{also}"
+    return Problem(message, (f"systemctl is-active nvidia-fabricmanager: {running}",) if running else ())

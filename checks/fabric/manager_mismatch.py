@@ -11,11 +11,11 @@ from gpudoctor.tasks import as_root, query
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     version = fabric.version_of_driver(facts)
     commands = (*fabric.install(facts), as_root("systemctl", "restart", fabric.UNIT))
-    says = (
+    message = (
         f"Install {fabric.UNIT} in exactly the driver's version, {version}, restart it, and hold both packages "
         "together."
     )
-    return (Fix(says, commands, "reinstall-package", root=True, verify=query("systemctl", "status", fabric.UNIT)),)
+    return (Fix(message, commands, "reinstall-package", root=True, verify=query("systemctl", "status", fabric.UNIT)),)
 
 
 @check(
@@ -26,10 +26,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     "refuses to start, and CUDA waits for the fabric (802).",
     fixes=_fixes,
     references=("https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/index.html",),
-    each=not_wsl,
-    because=("driver.library-mismatch", "driver.half-upgraded", "driver.not-loaded"),
+    targets=not_wsl,
+    caused_by=("driver.library-mismatch", "driver.half-upgraded", "driver.not-loaded"),
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def manager_mismatch(facts: Facts) -> str | None:
     """Compare the two versions where the board needs the manager; one that works all the same is left alone."""

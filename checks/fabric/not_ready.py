@@ -66,8 +66,8 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     "manager sets up; right after boot that takes a minute, later it means that the set-up failed.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/index.html",),
-    each=not_wsl,
-    because=(
+    targets=not_wsl,
+    caused_by=(
         *DEAD,
         "fabric.manager-down",
         "fabric.manager-mismatch",
@@ -77,7 +77,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "driver.hmm-without-room",
     ),
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def not_ready(facts: Facts) -> Problem | None:
     """The result 802 on a board that needs the fabric."""

@@ -42,10 +42,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/gpu-operator-rdma.html",
         "https://github.com/NVIDIA/gpu-operator/issues/2868",
     ),
-    each=not_wsl,
-    because=("driver.not-loaded",),
+    targets=not_wsl,
+    caused_by=("driver.not-loaded",),
     affects=("several-gpus",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def peermem_mismatch(facts: Facts) -> Problem | None:
     """The kernel's refusal in the log, and no such module loaded now."""
@@ -56,5 +56,5 @@ def peermem_mismatch(facts: Facts) -> Problem | None:
         return None
     symbol = next((e.what["text"] for e in said if e.what.get("text")), None)
     named = f" (the versions of {symbol} disagree)" if symbol else ""
-    says = f"The kernel refuses nvidia_peermem: it was built against another ib_core than the loaded one{named}."
-    return Problem(says, texts(said))
+    message = f"The kernel refuses nvidia_peermem: it was built against another ib_core than the loaded one{named}."
+    return Problem(message, texts(said))

@@ -35,10 +35,10 @@ _FIXES = (
         "https://docs.nvidia.com/deploy/nvml-api/structnvmlGpuFabricInfo__v3__t.html",
         "https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/index.html",
     ),
-    each=not_wsl,
-    because=(*DEAD, "device.nvlink-fault", "fabric.manager-down", "fabric.manager-mismatch"),
+    targets=not_wsl,
+    caused_by=(*DEAD, "device.nvlink-fault", "fabric.manager-down", "fabric.manager-mismatch"),
     affects=("several-gpus",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def registration_failed(facts: Facts) -> Problem | None:
     """The status counts only where the registration is completed (NVML)."""
@@ -52,5 +52,5 @@ def registration_failed(facts: Facts) -> Problem | None:
     status = next(iter(refused.values()))
     found = nvml_error(status)
     why = f"{status}, {found.meaning}" if found else str(status)
-    says = f"The registration of GPU {', '.join(map(str, refused))} with the NVLink fabric failed (NVML {why})."
-    return Problem(says, severity=Severity.WARNING if facts.nvidia.cuda.code == 0 else None)
+    message = f"The registration of GPU {', '.join(map(str, refused))} with the NVLink fabric failed (NVML {why})."
+    return Problem(message, severity=Severity.WARNING if facts.nvidia.cuda.code == 0 else None)

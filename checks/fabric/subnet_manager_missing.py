@@ -32,10 +32,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/index.html",
         "https://github.com/siderolabs/extensions/pull/717",
     ),
-    each=own_kernel,
-    because=(*DEAD, *VERSIONS, "driver.not-loaded"),
+    targets=own_kernel,
+    caused_by=(*DEAD, *VERSIONS, "driver.not-loaded"),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def subnet_manager_missing(facts: Facts) -> str | None:
     """Where CUDA fails on such a board, with a fabric manager and without the program beside it."""

@@ -30,10 +30,10 @@ _FIXES = (
     "shuts down when it gets hotter, which takes the NVLink fabric with it.",
     fixes=_FIXES,
     references=("https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/index.html",),
-    each=not_wsl,
-    because=("health.overheated",),
+    targets=not_wsl,
+    caused_by=("health.overheated",),
     affects=("several-gpus",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def switch_hot(facts: Facts) -> Problem | None:
     """Of each switch the last of the two messages since the driver was loaded."""
@@ -43,5 +43,5 @@ def switch_hot(facts: Facts) -> Problem | None:
         return None
     which = phrase(" at {}", ", ".join(event.gpu for event in hot if event.gpu) or None)
     when = ago(facts, hot[-1])
-    says = f"The NVSwitch{which} reported that it is too hot (SXid {_BEGIN}){when}, and no end of it."
-    return Problem(says, texts(tuple(hot)))
+    message = f"The NVSwitch{which} reported that it is too hot (SXid {_BEGIN}){when}, and no end of it."
+    return Problem(message, texts(tuple(hot)))

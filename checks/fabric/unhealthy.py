@@ -37,8 +37,8 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
         root=True,
         verify=look,
     )
-    says = "If it stays: links, cables, a switch or the board are to be looked at by the vendor."
-    return (first, Fix(says, (query("nvidia-bug-report.sh", root=True),), "ask-vendor", root=True, impact="none"))
+    message = "If it stays: links, cables, a switch or the board are to be looked at by the vendor."
+    return (first, Fix(message, (query("nvidia-bug-report.sh", root=True),), "ask-vendor", root=True, impact="none"))
 
 
 @check(
@@ -48,8 +48,8 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
     "firmware that does not fit. Programs on one GPU run; those on several are slow or fail.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/deploy/nvml-api/group__nvmlFabricDefs.html",),
-    each=nvidia_gpus,
-    because=(
+    targets=nvidia_gpus,
+    caused_by=(
         "device.nvlink-fault",
         "device.fallen-off-the-bus",
         "device.needs-reset",
@@ -57,7 +57,7 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
         "fabric.manager-mismatch",
     ),
     affects=("several-gpus",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def unhealthy(on: OnGpu) -> Problem | None:
     """The health mask of a GPU that has joined; drivers before 550 tell none."""
@@ -66,5 +66,5 @@ def unhealthy(on: OnGpu) -> Problem | None:
     ill = [name for name in known(on.gpu.fabric_health) or () if name in _ILL]
     if not ill:
         return None
-    says = f"The NVLink fabric of {gpu_name(on.gpu)} is not well: {'; '.join(_ILL[name] for name in ill)}."
-    return Problem(says, tuple(f"fabric health: {name}" for name in ill))
+    message = f"The NVLink fabric of {gpu_name(on.gpu)} is not well: {'; '.join(_ILL[name] for name in ill)}."
+    return Problem(message, tuple(f"fabric health: {name}" for name in ill))

@@ -16,7 +16,7 @@ _NO_REASON = {"applications-clocks", "gpu-idle", "sync-boost"}
 
 def _fixes(on: OnGpu) -> tuple[Fix, ...]:
     index = on.gpu.index
-    says = (
+    message = (
         "If it was not on purpose: take the limits of the clocks back, and look for a service or job script that sets "
         "them."
     )
@@ -24,7 +24,7 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
         "nvidia-smi", "-i", index, "--query-gpu=clocks.sm,clocks.max.sm,clocks.applications.graphics", "--format=csv"
     )
     back = (as_root("nvidia-smi", "-i", index, "-rgc"), as_root("nvidia-smi", "-i", index, "-rac"))
-    return (Fix(says, (look, *back), "change-environment", root=True, verify=look),)
+    return (Fix(message, (look, *back), "change-environment", root=True, verify=look),)
 
 
 @check(
@@ -37,8 +37,8 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
         "https://docs.nvidia.com/deploy/nvidia-smi/index.html",
         "https://docs.nvidia.com/deploy/nvml-api/group__nvmlClocksEventReasons.html",
     ),
-    each=nvidia_gpus,
-    because=(
+    targets=nvidia_gpus,
+    caused_by=(
         "health.power-capped",
         "health.overheated",
         "health.power-brake",
@@ -46,7 +46,7 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
         "device.needs-reset",
     ),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def clocks_held(on: OnGpu) -> Problem | None:
     """An application clock below its default; or a low clock under load for which the driver gives no reason."""
@@ -62,8 +62,8 @@ def clocks_held(on: OnGpu) -> Problem | None:
     clock, most = known(on.gpu.sm_clock), known(on.gpu.sm_clock_max)
     if not clock or not most or clock >= most * _LOW:
         return None
-    says = (
+    message = (
         f"{gpu_name(on.gpu)} runs at {clock} of {most} MHz under load, and neither heat nor power holds it: somebody "
         "has probably locked its clocks."
     )
-    return Problem(says)
+    return Problem(message)

@@ -20,11 +20,11 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
         undo=(cmd("nvidia-settings", "-a", f"[gpu:{index}]/GPUFanControlState=1"),),
         verify=query("nvidia-smi", "-i", index, "--query-gpu=temperature.gpu,fan.speed", "--format=csv"),
     )
-    says = (
+    message = (
         "If nobody controls them: shut down, look whether cables block the fans and their plug is in; else the card's "
         "fan control is broken."
     )
-    return (back, Fix(says, (), "replace-hardware", impact="none"))
+    return (back, Fix(message, (), "replace-hardware", impact="none"))
 
 
 @check(
@@ -34,10 +34,10 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
     "it, or the control has failed. The GPU slows down, and switches off in the end.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceQueries.html",),
-    each=nvidia_gpus,
-    because=("device.fallen-off-the-bus", "device.needs-reset"),
+    targets=nvidia_gpus,
+    caused_by=("device.fallen-off-the-bus", "device.needs-reset"),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def fans_stopped(on: OnGpu) -> Problem | None:
     """All fans at 0 per cent and much heat; a laptop's embedded controller turns fans of which NVML knows nothing."""

@@ -15,16 +15,16 @@ _NAMED = ("hw-thermal-slowdown", "sw-thermal-slowdown", "hw-power-brake")
 def _fixes(on: OnGpu) -> tuple[Fix, ...]:
     look = query("nvidia-smi", "-i", on.gpu.index, "-q", "-d", "POWER,PERFORMANCE,TEMPERATURE")
     if known_or(on.facts.host.platform, "") == "laptop":
-        says = (
+        message = (
             "Plug in the charger that came with the laptop (a weaker one, or USB-C, is not enough), choose the "
             "profile for performance, and update the firmware."
         )
-        return (Fix(says, (look,), "power-cycle", verify=look),)
-    says = (
+        return (Fix(message, (look,), "power-cycle", verify=look),)
+    message = (
         "Check the card's power cables, each with a cable of its own, and whether the power supply is strong enough; "
         "then take the power off for a minute."
     )
-    return (Fix(says, (look,), "replace-hardware", verify=look),)
+    return (Fix(message, (look,), "replace-hardware", verify=look),)
 
 
 @check(
@@ -34,15 +34,15 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
     "power from cable, supply or charger. The driver cannot overrule that.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/deploy/nvml-api/group__nvmlClocksEventReasons.html",),
-    each=nvidia_gpus,
-    because=(
+    targets=nvidia_gpus,
+    caused_by=(
         "health.overheated",
         "health.power-brake",
         "device.fallen-off-the-bus",
         "device.needs-reset",
     ),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def hardware_slowdown(on: OnGpu) -> Problem | None:
     """The plain reason under load, with clocks that show it."""

@@ -15,16 +15,16 @@ _ROOM = 0.5
 
 
 def _fixes(on: OnGpu) -> tuple[Fix, ...]:
-    says = "Look at who holds the memory, and stop it if it is yours and forgotten; else wait, or ask its owner."
-    fixes = [stop_holders(_holders(on), says)]
+    message = "Look at who holds the memory, and stop it if it is yours and forgotten; else wait, or ask its owner."
+    fixes = [stop_holders(_holders(on), message)]
     free = [
         g.index
         for g in gpus_of(on.facts, "nvidia")
         if g.index != on.gpu.index and _part_free(g.memory, g.memory_used) > _ROOM
     ]
     if free:
-        says = f"Run on a GPU with room ({', '.join(map(str, free[:7]))})."
-        fixes.append(Fix(says, (export("CUDA_VISIBLE_DEVICES", free[0]),), "change-environment"))
+        message = f"Run on a GPU with room ({', '.join(map(str, free[:7]))})."
+        fixes.append(Fix(message, (export("CUDA_VISIBLE_DEVICES", free[0]),), "change-environment"))
     return tuple(fixes)
 
 
@@ -45,10 +45,10 @@ def _holders(on: OnGpu) -> tuple[GpuProcess, ...]:
     "GPU. Forgotten notebooks and servers are the usual holders.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceQueries.html",),
-    each=nvidia_gpus,
-    because=("health.stuck-process", "device.exclusive-mode", "device.fallen-off-the-bus", "device.needs-reset"),
+    targets=nvidia_gpus,
+    caused_by=("health.stuck-process", "device.exclusive-mode", "device.fallen-off-the-bus", "device.needs-reset"),
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def memory_held(on: OnGpu) -> Problem | None:
     """Nearly nothing free; advice where another GPU has room, or where it is known whose work it is."""
@@ -60,9 +60,9 @@ def memory_held(on: OnGpu) -> Problem | None:
         "; ".join(map(_words, holders[:3]))
         or "by processes that NVML does not show here (another container, another user)"
     )
-    says = f"{used >> 20} of {total >> 20} MiB of {gpu_name(on.gpu)} are in use: {who}."
+    message = f"{used >> 20} of {total >> 20} MiB of {gpu_name(on.gpu)} are in use: {who}."
     room = any(_part_free(g.memory, g.memory_used) > _ROOM for g in gpus_of(on.facts, "nvidia"))
-    return Problem(says, severity=Severity.ADVICE if room or _at_work(on) or _own(on, holders) else None)
+    return Problem(message, severity=Severity.ADVICE if room or _at_work(on) or _own(on, holders) else None)
 
 
 def _at_work(on: OnGpu) -> bool:

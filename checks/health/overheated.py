@@ -16,17 +16,17 @@ _LAST = 3
 def _fixes(on: OnGpu) -> tuple[Fix, ...]:
     fans = query("nvidia-smi", "--query-gpu=index,temperature.gpu,fan.speed", "--format=csv")
     if known_or(on.facts.host.platform, "") == "laptop":
-        says = (
+        message = (
             "Cool the GPU: clean fans and vents, put the laptop on a hard surface, and choose a cooler power profile."
         )
     else:
-        says = "Cool the GPU: clean fans and filters, and give it air (a passive card needs a server's airflow)."
-    cool = Fix(says, (_LOOK, fans), "replace-hardware", verify=_LOOK)
+        message = "Cool the GPU: clean fans and filters, and give it air (a passive card needs a server's airflow)."
+    cool = Fix(message, (_LOOK, fans), "replace-hardware", verify=_LOOK)
     less = lower(on.gpu)
     if less is None:
         return (cool,)
-    says = "Until then let it do less: lower its clocks or its power limit."
-    return (cool, Fix(says, less[:1], "change-environment", root=True, undo=less[1:], verify=_LOOK))
+    message = "Until then let it do less: lower its clocks or its power limit."
+    return (cool, Fix(message, less[:1], "change-environment", root=True, undo=less[1:], verify=_LOOK))
 
 
 @check(
@@ -37,10 +37,10 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
     "falls off the bus.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/deploy/nvml-api/group__nvmlClocksEventReasons.html",),
-    each=nvidia_gpus,
-    because=("device.fallen-off-the-bus", "device.needs-reset"),
+    targets=nvidia_gpus,
+    caused_by=("device.fallen-off-the-bus", "device.needs-reset"),
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def overheated(on: OnGpu) -> Problem | None:
     """NVML's reasons for the clocks; the plain hardware slowdown counts where the GPU is hot."""
@@ -52,8 +52,10 @@ def overheated(on: OnGpu) -> Problem | None:
         return None
     memory, most = known_or(on.gpu.temperature_memory, None), known_or(on.gpu.temperature_memory_max, None)
     if memory and most and memory >= most - _NEAR and not hot:
-        says = f"The memory of {gpu_name(on.gpu)} is hot at {memory} degrees C (its limit is {most}), so the GPU has "
-        return Problem(f"{says}lowered its clocks: {', '.join(named)}.")
+        message = (
+            f"The memory of {gpu_name(on.gpu)} is hot at {memory} degrees C (its limit is {most}), so the GPU has "
+        )
+        return Problem(f"{message}lowered its clocks: {', '.join(named)}.")
     degrees = f" at {heat} degrees C" if heat is not None else ""
     slow = f" (slowdown from {limit})" if limit is not None else ""
     last = known_or(on.gpu.temperature_shutdown, None)

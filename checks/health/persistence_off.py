@@ -14,12 +14,12 @@ _UNIT = "nvidia-persistenced"
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     verify = query("nvidia-smi", "--query-gpu=index,persistence_mode", "--format=csv")
     if known_or(facts.nvidia.kernel.persistence_daemon, None) is not None:
-        says = "Start NVIDIA's persistence daemon now and at every boot."
+        message = "Start NVIDIA's persistence daemon now and at every boot."
         command, undo = as_root("systemctl", "enable", "--now", _UNIT), as_root("systemctl", "disable", "--now", _UNIT)
     else:
-        says = "Switch persistence mode on, until the next restart; the daemon nvidia-persistenced does it for good."
+        message = "Switch persistence mode on, until the next restart; the daemon nvidia-persistenced does it for good."
         command, undo = as_root("nvidia-smi", "-pm", "1"), as_root("nvidia-smi", "-pm", "0")
-    return (Fix(says, (command,), "change-environment", root=True, undo=(undo,), verify=verify),)
+    return (Fix(message, (command,), "change-environment", root=True, undo=(undo,), verify=verify),)
 
 
 def _without(facts: Facts) -> list[Gpu]:
@@ -36,10 +36,10 @@ def _without(facts: Facts) -> list[Gpu]:
     "for seconds while it starts again, and limits of power and clocks and the counters of errors are lost.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/deploy/driver-persistence/index.html",),
-    each=own_kernel,
-    because=("driver.not-loaded", "device.fallen-off-the-bus"),
+    targets=own_kernel,
+    caused_by=("driver.not-loaded", "device.fallen-off-the-bus"),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def persistence_off(facts: Facts) -> str | None:
     """Data-centre GPUs alone; where the daemon runs, it holds them whatever NVML says, and so does a program there."""

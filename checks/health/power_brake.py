@@ -29,10 +29,10 @@ _FIXES = (
     "right; the GPU halves its clocks or more.",
     fixes=_FIXES,
     references=("https://docs.nvidia.com/deploy/nvml-api/group__nvmlClocksEventReasons.html",),
-    each=nvidia_gpus,
-    because=("device.fallen-off-the-bus", "device.needs-reset", "health.overheated"),
+    targets=nvidia_gpus,
+    caused_by=("device.fallen-off-the-bus", "device.needs-reset", "health.overheated"),
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def power_brake(on: OnGpu) -> Problem | None:
     """NVML's own reason for the clocks."""

@@ -20,11 +20,11 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
     limit, usual, index = known_or(on.gpu.power_limit, None), known_or(on.gpu.power_default, None), on.gpu.index
     fixes = []
     if limit is not None and usual is not None and limit < usual * _LOWERED:
-        says = f"Raise the power limit to the default again, {usual:.0f} W, if cooling and supply allow it."
+        message = f"Raise the power limit to the default again, {usual:.0f} W, if cooling and supply allow it."
         undo = as_root("nvidia-smi", "-i", index, "-pl", f"{limit:.0f}")
         fixes.append(
             Fix(
-                says,
+                message,
                 (as_root("nvidia-smi", "-i", index, "-pl", f"{usual:.0f}"),),
                 "change-environment",
                 root=True,
@@ -54,8 +54,8 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
     "gets too little power, makes the GPU slow though everything works.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/deploy/nvml-api/group__nvmlClocksEventReasons.html",),
-    each=nvidia_gpus,
-    because=(
+    targets=nvidia_gpus,
+    caused_by=(
         "device.xid-hardware",
         "health.overheated",
         "health.power-brake",
@@ -63,7 +63,7 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
         "device.needs-reset",
     ),
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def power_capped(on: OnGpu) -> Problem | None:
     """The cap is the reason, the clock is far below the highest one, and the default limit does not explain it."""
@@ -81,7 +81,9 @@ def power_capped(on: OnGpu) -> Problem | None:
         return None
     watts = f" at {draw:.0f} W of a limit of {limit:.0f} W" if draw is not None and limit is not None else ""
     lowered = phrase(" (default {:.0f} W)", usual) if low else ""
-    says = f"The power cap throttles {gpu_name(on.gpu)}: it runs at {clock} of {most} MHz under load{watts}{lowered}."
+    message = (
+        f"The power cap throttles {gpu_name(on.gpu)}: it runs at {clock} of {most} MHz under load{watts}{lowered}."
+    )
     # A laptop's firmware shares one budget between processor, GPU and battery; who lowered a limit knows why.
     meant = known_or(on.facts.host.platform, "") == "laptop"
-    return Problem(says, severity=None if odd and not meant else Severity.ADVICE)
+    return Problem(message, severity=None if odd and not meant else Severity.ADVICE)

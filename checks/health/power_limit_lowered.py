@@ -32,10 +32,10 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
     "clocks to stay below it, so long computations take longer.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/deploy/nvidia-smi/index.html",),
-    each=nvidia_gpus,
-    because=("health.power-capped", "health.power-brake", "device.fallen-off-the-bus"),
+    targets=nvidia_gpus,
+    caused_by=("health.power-capped", "health.power-brake", "device.fallen-off-the-bus"),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def power_limit_lowered(on: OnGpu) -> str | None:
     """Compare the enforced limit with the default; a laptop's firmware moves its own all the time."""

@@ -39,10 +39,10 @@ _FIXES = (
     "works, several times slower.",
     fixes=_FIXES,
     references=("https://github.com/Blackwellboy/model-serving-minefield/pull/55",),
-    each=nvidia_gpus,
-    because=("health.overheated", "health.power-brake", "health.power-capped", "device.needs-reset"),
+    targets=nvidia_gpus,
+    caused_by=("health.overheated", "health.power-brake", "health.power-capped", "device.needs-reset"),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def spark_held_down(on: OnGpu) -> Problem | None:
     """Fully at work, below a third of its clock, and the driver names no reason."""

@@ -26,8 +26,8 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
         (query("ps", "-o", "pid,ppid,stat,wchan:32,cmd", "-p", pids),),
         impact="none",
     )
-    says = "If it stays: restart the computer (or, with no process left on the GPU, reset the GPU)."
-    return (look, Fix(says, (as_root("reboot"),), "reboot", root=True, needs="reboot"))
+    message = "If it stays: restart the computer (or, with no process left on the GPU, reset the GPU)."
+    return (look, Fix(message, (as_root("reboot"),), "reboot", root=True, needs="reboot"))
 
 
 @check(
@@ -38,10 +38,10 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
     "stays taken.",
     fixes=_fixes,
     references=("https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html",),
-    each=nvidia_gpus,
-    because=("device.fallen-off-the-bus", "device.gsp-failed", "device.xid-hardware", "device.needs-reset"),
+    targets=nvidia_gpus,
+    caused_by=("device.fallen-off-the-bus", "device.gsp-failed", "device.xid-hardware", "device.needs-reset"),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def stuck_process(on: OnGpu) -> Problem | None:
     """A holder in state D or Z."""
@@ -51,8 +51,8 @@ def stuck_process(on: OnGpu) -> Problem | None:
         return None
     first = stuck[0]
     who = f"Process {first.pid}" + phrase(" ({})", first.name)
-    says = f"{who} on {gpu_name(on.gpu)} {_WORDS[present(first.state)]} and keeps its memory."
+    message = f"{who} on {gpu_name(on.gpu)} {_WORDS[present(first.state)]} and keeps its memory."
     # One look at state D proves little: programs that load a model from a slow disk are in it for seconds.
     sure = any(p.state == "Z" for p in stuck) or on.gpu.status != "ok" or on.facts.nvidia.cuda.hung is not None
     lines = tuple(f"pid {p.pid}{phrase(' {}', p.name)}: {present(p.state)}" for p in stuck)
-    return Problem(says, lines, severity=None if sure else Severity.ADVICE)
+    return Problem(message, lines, severity=None if sure else Severity.ADVICE)

@@ -38,9 +38,9 @@ _FIXES = (
         "https://github.com/vllm-project/vllm/issues/35313",
         "https://build.nvidia.com/spark/nemotron/troubleshooting",
     ),
-    each=nvidia_hardware,
+    targets=nvidia_hardware,
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def unified_memory_exhausted(facts: Facts) -> Problem | None:
     """The driver's own words in the log, on machines of unified memory alone: on a card they mean the card's."""

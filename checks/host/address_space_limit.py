@@ -41,10 +41,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://github.com/NVIDIA/cuda-python/pull/2458",
         "https://man7.org/linux/man-pages/man2/getrlimit.2.html",
     ),
-    each=machine,
-    because=("device.*",),
+    targets=machine,
+    caused_by=("device.*",),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def address_space_limit(facts: Facts) -> Problem | None:
     """Less than the memory of the largest GPU may be mapped; an error where cuInit has failed for want of memory."""
@@ -55,7 +55,8 @@ def address_space_limit(facts: Facts) -> Problem | None:
     if limit is None or limit >= 2 * max(sizes):
         return None
     failed = facts.nvidia.cuda.code == OUT_OF_MEMORY
-    says = f"A process may map {size(limit)} (ulimit -v); CUDA maps more than the GPU's {size(max(sizes))}."
+    message = f"A process may map {size(limit)} (ulimit -v); CUDA maps more than the GPU's {size(max(sizes))}."
     return Problem(
-        f"{says} cuInit fails for want of memory." if failed else says, severity=Severity.ERROR if failed else None
+        f"{message} cuInit fails for want of memory." if failed else message,
+        severity=Severity.ERROR if failed else None,
     )

@@ -64,10 +64,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://docs.cupy.dev/en/stable/reference/environment.html",
         "https://docs.nvidia.com/cuda/cuda-c-programming-guide/#cuda-environment-variables",
     ),
-    each=machine,
-    because=("driver.*", "device.*"),
+    targets=machine,
+    caused_by=("driver.*", "device.*"),
     affects=("wheels",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def disk_full(facts: Facts) -> Problem | None:
     """Less than 1 GiB is left, or a folder that is needed may not be written to."""

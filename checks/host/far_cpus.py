@@ -19,10 +19,10 @@ def _local(facts: Facts) -> list[str | None]:
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     near = next((cpus for cpus in _local(facts) if cpus), "")
     if "SLURM_JOB_ID" in facts.host.environment:
-        says = "Let Slurm choose processors near the job's GPU."
+        message = "Let Slurm choose processors near the job's GPU."
         return (
             Fix(
-                says,
+                message,
                 (cmd("srun", "--gpus=1", "--gpu-bind=closest", "--pty", "bash", person=True),),
                 "change-environment",
                 needs="a new job",
@@ -30,10 +30,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
                 verify=query("nvidia-smi", "topo", "-m"),
             ),
         )
-    says = "Run on the processors that the GPU hangs on, or take the limit away (taskset, numactl, --cpuset-cpus)."
+    message = "Run on the processors that the GPU hangs on, or take the limit away (taskset, numactl, --cpuset-cpus)."
     return (
         Fix(
-            says,
+            message,
             (cmd("taskset", "-c", near, COMMAND),),
             "change-environment",
             impact="none",
@@ -52,10 +52,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://docs.kernel.org/admin-guide/cgroup-v1/cpusets.html",
         "https://docs.nvidia.com/deploy/nvml-api/group__nvmlAffinity.html",
     ),
-    each=machine,
-    because=("driver.*", "device.*"),
+    targets=machine,
+    caused_by=("driver.*", "device.*"),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def far_cpus(facts: Facts) -> Problem | None:
     """None of the allowed processors is near to any GPU that programs see."""
@@ -68,5 +68,5 @@ def far_cpus(facts: Facts) -> Problem | None:
     mine = processors(allowed)
     if not mine or any(mine & processors(cpus) for cpus in near):
         return None
-    says = f"This process may run on processors {allowed}, and none of them is near its GPU (those are {near[0]})."
-    return Problem(says)
+    message = f"This process may run on processors {allowed}, and none of them is near its GPU (those are {near[0]})."
+    return Problem(message)

@@ -18,8 +18,8 @@ NODE = 4
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     if in_container(facts):
         if engine(facts) == "kubernetes":
-            says = "Give the pod's container the capability IPC_LOCK (securityContext.capabilities.add)."
-            return (again(says, verify=query("grep", "CapEff", "/proc/self/status")),)
+            message = "Give the pod's container the capability IPC_LOCK (securityContext.capabilities.add)."
+            return (again(message, verify=query("grep", "CapEff", "/proc/self/status")),)
         return (
             again(
                 "Start the container without a limit of locked memory.",
@@ -53,9 +53,9 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html#infiniband",
         "https://github.com/NVIDIA/nccl-tests/issues/206",
     ),
-    each=machine,
+    targets=machine,
     affects=("several-gpus",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def memlock_small(facts: Facts) -> Problem | None:
     """Several GPUs, devices for RDMA, and less to lock than NCCL needs; a warning where jobs span machines.
@@ -68,8 +68,8 @@ def memlock_small(facts: Facts) -> Problem | None:
     limit = known(facts.host.memlock)
     if limit is None or limit >= LITTLE or known(facts.host.may_lock):
         return None
-    says = f"This process may lock {size(limit)} of memory, too little for the network adapter with RDMA."
-    return Problem(says, severity=None if spans or gpus >= NODE else Severity.ADVICE)
+    message = f"This process may lock {size(limit)} of memory, too little for the network adapter with RDMA."
+    return Problem(message, severity=None if spans or gpus >= NODE else Severity.ADVICE)
 
 
 def _spans(facts: Facts) -> bool:

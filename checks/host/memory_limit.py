@@ -48,9 +48,9 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     "ends the program (SIGKILL, exit code 137) while a model of the GPU's size is loaded.",
     fixes=_fixes,
     references=("https://docs.kernel.org/admin-guide/cgroup-v2.html#memory-interface-files",),
-    each=machine,
+    targets=machine,
     affects=("wheels",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def memory_limit(facts: Facts) -> str | None:
     """The limit is less than half of the largest GPU's memory."""

@@ -38,9 +38,9 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://nvidia.github.io/grace-cpu-benchmarking-guide/platform/index.html",
         "https://docs.kernel.org/admin-guide/sysctl/kernel.html#numa-balancing",
     ),
-    each=machine,
+    targets=machine,
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def numa_balancing(facts: Facts) -> str | None:
     """On Grace with its GPU alone: elsewhere no GPU is a node."""

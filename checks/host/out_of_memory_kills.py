@@ -38,10 +38,10 @@ def _kills(facts: Facts) -> list[LogEvent]:
         ),
     ),
     references=("https://docs.kernel.org/admin-guide/mm/concepts.html",),
-    each=machine,
-    because=("health.unified-memory-exhausted",),
+    targets=machine,
+    caused_by=("health.unified-memory-exhausted",),
     affects=("wheels",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def out_of_memory_kills(facts: Facts) -> Problem | None:
     """Programs that compute were ended; in a container the log is the host's, so there nothing is said."""
@@ -55,6 +55,6 @@ def out_of_memory_kills(facts: Facts) -> Problem | None:
     memory = f" The machine has {size(total)}." if total else ""
     times = "once" if len(kills) == 1 else f"{len(kills)} times"
     since = "Since boot" if known_or(facts.host.uptime, 0.0) <= WEEK else "In the last week"
-    says = f"{since} the kernel ended {names} {times} for want of memory.{memory}"
+    message = f"{since} the kernel ended {names} {times} for want of memory.{memory}"
     unified = known_or(facts.host.platform, "") in COHERENT
-    return Problem(says, tuple(e.text for e in kills[:3]), cause=_UNIFIED if unified else None)
+    return Problem(message, tuple(e.text for e in kills[:3]), cause=_UNIFIED if unified else None)

@@ -35,10 +35,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://github.com/NVIDIA/nccl/issues/328",
         "https://man7.org/linux/man-pages/man7/shm_overview.7.html",
     ),
-    each=machine,
-    because=("driver.*", "device.*"),
+    targets=machine,
+    caused_by=("driver.*", "device.*"),
     affects=("several-gpus", "wheels"),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def shm_not_writable(facts: Facts) -> Problem | None:
     """ERROR where the user may not write and something needs it; WARNING where only other users may not."""
@@ -49,9 +49,9 @@ def shm_not_writable(facts: Facts) -> Problem | None:
         return None
     if not writable:
         needed = len(gpus_of(facts)) > 1 or has_framework(facts, "torch", "tensorflow", "jax")
-        says = f"You may not write to /dev/shm (mode {mode}): shared memory cannot be made there, permission denied."
-        return Problem(says, (f"mode {mode}",), severity=Severity.ERROR if needed else Severity.WARNING)
+        message = f"You may not write to /dev/shm (mode {mode}): shared memory cannot be made there, permission denied."
+        return Problem(message, (f"mode {mode}",), severity=Severity.ERROR if needed else Severity.WARNING)
     if mode[-1:] not in ("2", "3", "6", "7"):
-        says = f"/dev/shm has mode {mode} instead of {WORLD_WRITABLE}: you may write there, other users may not."
-        return Problem(says, (f"mode {mode}",), severity=Severity.WARNING)
+        message = f"/dev/shm has mode {mode} instead of {WORLD_WRITABLE}: you may write there, other users may not."
+        return Problem(message, (f"mode {mode}",), severity=Severity.WARNING)
     return None

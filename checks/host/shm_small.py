@@ -29,10 +29,10 @@ LITTLE = 256 << 20
         "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html#shared-memory",
         "https://www.kernel.org/doc/html/latest/filesystems/tmpfs.html",
     ),
-    each=machine,
-    because=("driver.*", "device.*"),
+    targets=machine,
+    caused_by=("driver.*", "device.*"),
     affects=("several-gpus",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def shm_small(facts: Facts) -> Problem | None:
     """/dev/shm is not there or tiny, and several GPUs or PyTorch with a GPU are."""

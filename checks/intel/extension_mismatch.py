@@ -15,14 +15,14 @@ _WITHOUT = (2, 5)  # the first PyTorch with XPU builds for all of Intel's GPUs
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     own = numbers(present(on.framework.version))[:2]
     number = ".".join(str(part) for part in own)
-    says = f"Install the extension's release for PyTorch {number}."
-    match = Fix(says, (install(on.python, f"{_NAME}=={number}.*"),), "reinstall-package", verify=verify(on.python))
+    message = f"Install the extension's release for PyTorch {number}."
+    match = Fix(message, (install(on.python, f"{_NAME}=={number}.*"),), "reinstall-package", verify=verify(on.python))
     if own < _WITHOUT:
         return (match,)
-    says = f"Remove the extension: PyTorch {number} computes on Intel's GPUs without it, in its XPU builds."
+    message = f"Remove the extension: PyTorch {number} computes on Intel's GPUs without it, in its XPU builds."
     there = install(on.python, f"{_NAME}=={present(version_of(on.python, _NAME))}")
     remove = (uninstall(on.python, _NAME),)
-    return (Fix(says, remove, "reinstall-package", undo=(there,), verify=verify(on.python)), match)
+    return (Fix(message, remove, "reinstall-package", undo=(there,), verify=verify(on.python)), match)
 
 
 @check(
@@ -35,10 +35,10 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
         "https://github.com/intel/intel-extension-for-pytorch/issues/865",
         "https://github.com/intel/intel-extension-for-transformers/pull/1278",
     ),
-    each=extended_torches,
-    because=("python.*",),
+    targets=extended_torches,
+    caused_by=("python.*",),
     affects=("extensions",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def extension_mismatch(on: OnFramework) -> Problem | None:
     """Major and minor release differ."""

@@ -12,12 +12,12 @@ def _fixes(on: OnCard) -> tuple[Fix, ...]:
     debian = on.facts.host.distribution.id == "debian"
     name = "firmware-intel-graphics" if debian else "linux-firmware"
     commands = (*system.install(on.facts, name), *system.initramfs(on.facts))
-    says = (
+    message = (
         "Install the newest firmware package of the distribution, make the initial RAM disk anew, and restart; a "
         f"kernel newer than the distribution's may need newer files than it has.{system.initramfs_says(on.facts)}"
     )
     proof = filtered(query("dmesg", root=True), query("grep", "-iE", "guc|huc"))
-    return (Fix(says, (*commands, as_root("reboot")), "reboot", root=True, needs="reboot", verify=proof),)
+    return (Fix(message, (*commands, as_root("reboot")), "reboot", root=True, needs="reboot", verify=proof),)
 
 
 @check(
@@ -30,9 +30,9 @@ def _fixes(on: OnCard) -> tuple[Fix, ...]:
         "https://docs.kernel.org/gpu/i915.html#guc",
         "https://github.com/intel-gpu/intel-gpu-i915-backports/issues/41",
     ),
-    each=intel_cards,
+    targets=intel_cards,
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def firmware_missing(on: OnCard) -> Problem | None:
     """The kernel said so of this card."""

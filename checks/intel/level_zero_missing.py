@@ -14,10 +14,10 @@ from gpudoctor.targets import OnLive
     "Intel's driver in user space. Both come from the system's packages; a desktop needs neither.",
     fixes=lambda on: intel.level_zero(on.facts),
     references=(intel.START, intel.DRIVERS),
-    each=xpu_torches,
-    because=("intel.not-driven",),
+    targets=xpu_torches,
+    caused_by=("intel.not-driven",),
     affects=("wheels",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def level_zero_missing(on: OnLive) -> Problem | None:
     """It finds no GPU, and one of the two libraries is nowhere."""

@@ -14,9 +14,9 @@ from gpudoctor.targets import OnLive, has_dxg, in_container
     "without them.",
     fixes=lambda on: intel.pass_devices(on.facts),
     references=(intel.START, "https://intel.github.io/intel-device-plugins-for-kubernetes/cmd/gpu_plugin/README.html"),
-    each=xpu_torches,
+    targets=xpu_torches,
     affects=("containers",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def no_devices_passed(on: OnLive) -> Problem | None:
     """Inside of a container, without a node, and PyTorch finds no GPU."""

@@ -11,9 +11,9 @@ from gpudoctor.targets import OnLive
 
 
 def _fixes(on: OnLive) -> tuple[Fix, ...]:
-    says = "Look at what the SYCL runtime loads and finds, in a fresh process without variables of launchers."
+    message = "Look at what the SYCL runtime loads and finds, in a fresh process without variables of launchers."
     command = msgspec.structs.replace(intel.verify(on.python), env=(("SYCL_UR_TRACE", "1"),))
-    return (Fix(says, (command, intel.LISTS), impact="none", verify=intel.verify(on.python)),)
+    return (Fix(message, (command, intel.LISTS), impact="none", verify=intel.verify(on.python)),)
 
 
 @check(
@@ -23,8 +23,8 @@ def _fixes(on: OnLive) -> tuple[Fix, ...]:
     "user-space driver is older than the card, or the kernel refuses it.",
     fixes=_fixes,
     references=(intel.START, "https://github.com/pytorch/pytorch/issues/148477"),
-    each=xpu_torches,
-    because=(
+    targets=xpu_torches,
+    caused_by=(
         "intel.not-driven",
         "intel.firmware-missing",
         "intel.render-node-closed",
@@ -34,7 +34,7 @@ def _fixes(on: OnLive) -> tuple[Fix, ...]:
         *ENVIRONMENT,
     ),
     affects=("wheels",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def no_gpu(on: OnLive) -> Problem | None:
     """A build for XPU beside a card of Intel's says that none is available."""
@@ -42,5 +42,5 @@ def no_gpu(on: OnLive) -> Problem | None:
     if not cards or not sees_none(on):
         return None
     words = last_words(on.live)
-    says = f"{on.name} does not use {card_name(cards[0])[0].lower()}{card_name(cards[0])[1:]}."
-    return Problem(says, evidence=(words,) if words else ())
+    message = f"{on.name} does not use {card_name(cards[0])[0].lower()}{card_name(cards[0])[1:]}."
+    return Problem(message, evidence=(words,) if words else ())

@@ -32,22 +32,22 @@ def _fixes(on: OnCard) -> tuple[Fix, ...]:
     first = _first_kernel(on)
     proof = query("lspci", "-k", "-s", on.card.address)
     if not first:
-        says = f"Install Intel's own kernel modules for Data Center GPUs (DKMS), as {KERNELS} tells, and restart."
-        return (Fix(says, (), "reboot", root=True, needs="reboot", verify=proof),)
+        message = f"Install Intel's own kernel modules for Data Center GPUs (DKMS), as {KERNELS} tells, and restart."
+        return (Fix(message, (), "reboot", root=True, needs="reboot", verify=proof),)
     if _is_too_old(on):
         release = on.facts.host.distribution.version
         hwe = on.facts.host.distribution.id == "ubuntu" and isinstance(release, str)
         commands = system.install(on.facts, phrase("linux-generic-hwe-{}", release)) if hwe else ()
-        says = f"Start a kernel of {first} or newer" + (
+        message = f"Start a kernel of {first} or newer" + (
             ": Ubuntu's HWE kernel, where it is new enough." if commands else "."
         )
-        return (Fix(says, commands, "reboot", root=True, needs="reboot", verify=proof),)
+        return (Fix(message, commands, "reboot", root=True, needs="reboot", verify=proof),)
     name = intel.family(on.card.device)
     module = name.module if name else "i915"
-    says = f"Load the module {module} and read what the kernel says of it; nomodeset on its command line forbids it."
+    message = f"Load the module {module} and read what the kernel says of it; nomodeset on its command line forbids it."
     return (
         Fix(
-            says,
+            message,
             (as_root("modprobe", module), filtered(query("dmesg", root=True), query("grep", "-iE", "i915|xe "))),
             "reload-module",
             root=True,
@@ -63,17 +63,17 @@ def _fixes(on: OnCard) -> tuple[Fix, ...]:
     "ask for force_probe. A blacklist, nomodeset or firmware that is missing keep the driver off a card that it knows.",
     fixes=_fixes,
     references=(KERNELS, "https://docs.kernel.org/gpu/xe/index.html"),
-    each=intel_cards,
+    targets=intel_cards,
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def not_driven(on: OnCard) -> Problem | None:
     """Nothing is bound to it."""
     if known(on.card.driver) is not None:
         return None
-    says = f"{card_name(on.card)} has no kernel driver"
+    message = f"{card_name(on.card)} has no kernel driver"
     if _is_too_old(on):
-        says += (
+        message += (
             f": the kernel {known(on.facts.host.kernel.release)} is too old for it, {_first_kernel(on)} is the first"
         )
-    return Problem(f"{says}.", texts(_said(on)))
+    return Problem(f"{message}.", texts(_said(on)))

@@ -18,10 +18,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     "no seat at the machine, sees no GPU.",
     fixes=_fixes,
     references=(intel.START, "https://github.com/pytorch/pytorch/issues/148477"),
-    each=intel_computers,
-    because=("intel.not-driven", "intel.firmware-missing"),
+    targets=intel_computers,
+    caused_by=("intel.not-driven", "intel.firmware-missing"),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def render_node_closed(facts: Facts) -> Problem | None:
     """There are nodes, and none of them opens."""
@@ -33,5 +33,5 @@ def render_node_closed(facts: Facts) -> Problem | None:
     node = nodes[0]
     group, mode = amd.group_of(facts, node), known_or(node.mode, "?")
     severity = None if xpu_builds(facts) else Severity.WARNING
-    says = f"{node.path} cannot be opened ({present(node.error)}): it belongs to the group {group}, mode {mode}."
-    return Problem(says, severity=severity)
+    message = f"{node.path} cannot be opened ({present(node.error)}): it belongs to the group {group}, mode {mode}."
+    return Problem(message, severity=severity)

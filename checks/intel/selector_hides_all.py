@@ -49,8 +49,8 @@ def _hiding(on: OnLive) -> tuple[str, str] | None:
 
 def _fixes(on: OnLive) -> tuple[Fix, ...]:
     name = (_hiding(on) or (_SELECTOR, ""))[0]
-    says = "Take the variable away, here and where it is set."
-    return (Fix(says, (unset(name),), "change-environment", verify=verify(on.python)),)
+    message = "Take the variable away, here and where it is set."
+    return (Fix(message, (unset(name),), "change-environment", verify=verify(on.python)),)
 
 
 @check(
@@ -65,9 +65,9 @@ def _fixes(on: OnLive) -> tuple[Fix, ...]:
         "https://www.intel.com/content/www/us/en/developer/articles/technical/flattening-gpu-tile-hierarchy.html",
         "https://docs.pytorch.org/docs/stable/notes/get_start_xpu.html",
     ),
-    each=xpu_torches,
+    targets=xpu_torches,
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def selector_hides_all(on: OnLive) -> Problem | None:
     """PyTorch finds none, and the value lets none through."""

@@ -29,10 +29,10 @@ _OLD_WINDOW = 256 << 20
         "https://www.intel.com/content/www/us/en/support/articles/000090831/graphics.html",
         "https://docs.kernel.org/gpu/rfc/i915_small_bar.html",
     ),
-    each=intel_cards,
-    because=("intel.not-driven", "intel.firmware-missing"),
+    targets=intel_cards,
+    caused_by=("intel.not-driven", "intel.firmware-missing"),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def small_bar(on: OnCard) -> Problem | None:
     """The window is the old one, though the driver, which enlarges it where it can, has the card."""

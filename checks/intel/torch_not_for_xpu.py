@@ -19,10 +19,10 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     "on an index of their own.",
     fixes=_fixes,
     references=(intel.START, "https://github.com/pytorch/pytorch/issues/150260"),
-    each=plain_torches,
-    because=("python.*", "intel.not-driven", "intel.firmware-missing"),
+    targets=plain_torches,
+    caused_by=("python.*", "intel.not-driven", "intel.firmware-missing"),
     affects=("wheels",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def torch_not_for_xpu(on: OnFramework) -> Problem | None:
     """A build for CUDA or the CPU; with Level Zero installed, somebody wants to compute on the GPU."""
@@ -32,5 +32,5 @@ def torch_not_for_xpu(on: OnFramework) -> Problem | None:
     card = alone(on.facts)[0]
     build = "for CUDA" if variant == "cuda" else "for the CPU alone"
     wanted = on.facts.host.system == "Linux" and isinstance(on.facts.intel.level_zero, str)
-    says = f"{on.name} is built {build}, so it cannot use {card_name(card)[0].lower()}{card_name(card)[1:]}."
-    return Problem(says, severity=Severity.WARNING if wanted else None)
+    message = f"{on.name} is built {build}, so it cannot use {card_name(card)[0].lower()}{card_name(card)[1:]}."
+    return Problem(message, severity=Severity.WARNING if wanted else None)

@@ -24,10 +24,10 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     cause="CUDA 13 dropped GPUs before Turing (compute capability 7.5), and with it the plugin for CUDA 13.",
     fixes=_fixes,
     references=("https://docs.jax.dev/en/latest/installation.html",),
-    each=jaxes,
-    because=("python.*", "jax.plugin-skew", "jax.several-plugins"),
+    targets=jaxes,
+    caused_by=("python.*", "jax.plugin-skew", "jax.several-plugins"),
     affects=("wheels",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def arch_missing(on: OnFramework) -> Problem | None:
     """The GPU is below the plugin's lowest compute capability."""

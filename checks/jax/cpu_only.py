@@ -27,22 +27,27 @@ def _amd(on: OnFramework) -> tuple[Gpu, ...]:
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     if on.facts.host.system == "Windows":
-        says = "Run JAX inside WSL 2: there are no builds with CUDA for native Windows."
+        message = "Run JAX inside WSL 2: there are no builds with CUDA for native Windows."
         return (
             Fix(
-                says, (cmd("wsl", "--install"),), "reboot", root=True, needs="reboot", verify=query("wsl", "nvidia-smi")
+                message,
+                (cmd("wsl", "--install"),),
+                "reboot",
+                root=True,
+                needs="reboot",
+                verify=query("wsl", "nvidia-smi"),
             ),
         )
     version = on.framework.version if isinstance(on.framework.version, str) else None
     if not nvidia_gpus(on.facts):
         spec = f"jax[rocm{jax().rocm.rocm}-local]" + (f"=={release(version)}" if version else "")
-        says = (
+        message = (
             "Install JAX with the ROCm plugin of its own version; it uses the ROCm of this machine, which has to be of "
             f"release {jax().rocm.rocm}.{lasting(on.facts)}"
         )
-        return (Fix(says, (install(on.python, spec),), "reinstall-package", verify=jax_verify(on.python)),)
-    says = "Install JAX with the CUDA plugin of its own version, which brings the CUDA libraries too."
-    return (jax_with_plugin(on.facts, on.python, version, says),)
+        return (Fix(message, (install(on.python, spec),), "reinstall-package", verify=jax_verify(on.python)),)
+    message = "Install JAX with the CUDA plugin of its own version, which brings the CUDA libraries too."
+    return (jax_with_plugin(on.facts, on.python, version, message),)
 
 
 @check(
@@ -55,10 +60,10 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
         "https://docs.jax.dev/en/latest/installation.html",
         "https://github.com/ziatdinovmax/gpax/issues/63",
     ),
-    each=jaxes,
-    because=("python.*",),
+    targets=jaxes,
+    caused_by=("python.*",),
     affects=("wheels",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def cpu_only(on: OnFramework) -> Problem | None:
     """No plugin beside a GPU, where JAX is what computes here; as another package's dependency it may stay so."""
@@ -70,6 +75,6 @@ def cpu_only(on: OnFramework) -> Problem | None:
         return None
     wanted = f" {' and '.join(users[:3])} compute with it." if users else ""
     kind = "CUDA" if gpus[0].vendor == "nvidia" else "ROCm"
-    says = f"{on.name} is CPU-only: no {kind} plugin is installed, and {gpu_name(gpus[0])} lies idle.{wanted}"
+    message = f"{on.name} is CPU-only: no {kind} plugin is installed, and {gpu_name(gpus[0])} lies idle.{wanted}"
     linux = on.facts.host.system == "Linux"  # elsewhere no build would use the GPU
-    return Problem(says, severity=None if sole and kind == "CUDA" and linux else Severity.WARNING)
+    return Problem(message, severity=None if sole and kind == "CUDA" and linux else Severity.WARNING)

@@ -22,10 +22,10 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     wheel = next(iter(wheels(on.python, "cudnn")), None)
     name = wheel.name if wheel else f"nvidia-cudnn-cu{present(on.framework.cuda)}"
     spec = f"{name}>={lowest},<{(major(lowest) or 9) + 1}"
-    says = (
+    message = (
         f"Install cuDNN {lowest} or newer. Where PyTorch pins another version, keep the two in separate environments."
     )
-    return (Fix(says, (install(on.python, spec),), "reinstall-package", verify=jax_verify(on.python)),)
+    return (Fix(message, (install(on.python, spec),), "reinstall-package", verify=jax_verify(on.python)),)
 
 
 @check(
@@ -35,10 +35,10 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     "framework's pin, or a copy that is found first, brought it.",
     fixes=_fixes,
     references=("https://docs.jax.dev/en/latest/installation.html", "https://github.com/jax-ml/jax/issues/22416"),
-    each=jaxes,
-    because=("python.*", "libraries.*", "jax.plugin-skew", "jax.several-plugins"),
+    targets=jaxes,
+    caused_by=("python.*", "libraries.*", "jax.plugin-skew", "jax.several-plugins"),
     affects=("wheels",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def cudnn_too_old(on: OnFramework) -> Problem | None:
     """The cuDNN that the plugin gets is older than the lowest that it loads."""
@@ -52,5 +52,5 @@ def cudnn_too_old(on: OnFramework) -> Problem | None:
         return None
     live = on.framework.live
     refused = live is not None and live.available is False
-    says = f"{on.name} needs cuDNN {lowest} or newer, and finds {present(found.version)} in {present(found.path)}."
-    return Problem(says, severity=Severity.ERROR if refused else None)
+    message = f"{on.name} needs cuDNN {lowest} or newer, and finds {present(found.version)} in {present(found.path)}."
+    return Problem(message, severity=Severity.ERROR if refused else None)

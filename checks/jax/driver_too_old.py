@@ -16,7 +16,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     old = [p.name for p in packages_of(on.python) if p.name.startswith(f"jax-cuda{present(on.framework.cuda)}-")]
     fix = jax_with_plugin(on.facts, on.python, version, "Install the plugin for the CUDA major that this driver runs.")
     commands = (*((uninstall(on.python, *old),) if old else ()), *fix.tasks)
-    smaller = Fix(fix.says, commands, fix.action, verify=fix.verify)
+    smaller = Fix(fix.message, commands, fix.action, verify=fix.verify)
     return (smaller, *newer_driver(on.facts, present(on.framework.cuda)))
 
 
@@ -30,10 +30,10 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
         "https://docs.jax.dev/en/latest/installation.html",
         "https://docs.nvidia.com/deploy/cuda-compatibility/minor-version-compatibility.html",
     ),
-    each=jaxes,
-    because=(*CUDA_SYSTEM, "python.*", "jax.arch-missing", "jax.several-plugins"),
+    targets=jaxes,
+    caused_by=(*CUDA_SYSTEM, "python.*", "jax.arch-missing", "jax.several-plugins"),
     affects=("wheels",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def driver_too_old(on: OnFramework) -> Problem | None:
     """The plugin's CUDA major is newer than the driver's."""

@@ -14,8 +14,8 @@ from gpudoctor.targets import OnLive, lives
     cause="One of its libraries, or of the packages that it needs, is missing, damaged or of another version.",
     fixes=install_again,
     references=("https://docs.jax.dev/en/latest/installation.html",),
-    each=partial(lives, name="jax"),
-    because=(
+    targets=partial(lives, name="jax"),
+    caused_by=(
         "python.*",
         "python.numpy-2",
         "libraries.*",
@@ -28,7 +28,7 @@ from gpudoctor.targets import OnLive, lives
         "jax.cudnn-too-old",
     ),
     affects=("wheels",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def import_fails(on: OnLive) -> Problem | None:
     """The import raises."""

@@ -15,10 +15,10 @@ from gpudoctor.targets import OnLive, lives
     cause="A file system that does not answer, or a driver that does not come back, holds the process.",
     fixes=where_it_hangs,
     references=("https://docs.python.org/3/library/faulthandler.html",),
-    each=partial(lives, name="jax"),
-    because=(*SYSTEM, "python.*", "host.*"),
+    targets=partial(lives, name="jax"),
+    caused_by=(*SYSTEM, "python.*", "host.*"),
     affects=("wheels",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
     essential=True,
 )
 def import_hangs(on: OnLive) -> str | None:

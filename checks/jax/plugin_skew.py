@@ -21,8 +21,8 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     plugin = present(on.framework.plugin)
     extra = plugin.removeprefix("jax-").removesuffix("-plugin")
     version = present(on.framework.version)
-    says = f"Install all parts of JAX in one version, {version}."
-    together = jax_with_plugin(on.facts, on.python, version, says, extra=extra)
+    message = f"Install all parts of JAX in one version, {version}."
+    together = jax_with_plugin(on.facts, on.python, version, message, extra=extra)
     if nvidia_gpus(on.facts):
         return (together,)
     command = uninstall(on.python, plugin, plugin.replace("-plugin", "-pjrt"))
@@ -39,10 +39,10 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
         "https://github.com/jax-ml/jax/issues/24901",
         "https://github.com/jax-ml/jax/issues/22416",
     ),
-    each=jaxes,
-    because=("python.*", "jax.several-plugins"),
+    targets=jaxes,
+    caused_by=("python.*", "jax.several-plugins"),
     affects=("wheels",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def plugin_skew(on: OnFramework) -> Problem | None:
     """The plugin's release differs from jaxlib's."""
@@ -56,5 +56,5 @@ def plugin_skew(on: OnFramework) -> Problem | None:
     parts = ", ".join(f"{name} {number}" for name, number in _parts(on).items())
     live = on.framework.live
     broken = live is not None and bool(live.died or live.import_error or live.available is False)
-    says = f"{plugin} {version} does not belong to jaxlib {jaxlib} (jax{phrase(' {}', on.framework.version)})."
-    return Problem(says, (parts,), severity=Severity.ERROR if broken else None)
+    message = f"{plugin} {version} does not belong to jaxlib {jaxlib} (jax{phrase(' {}', on.framework.version)})."
+    return Problem(message, (parts,), severity=Severity.ERROR if broken else None)

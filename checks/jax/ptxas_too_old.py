@@ -13,9 +13,9 @@ from gpudoctor.targets import OnFramework, jaxes
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     wheel = next(iter(wheels(on.python, "cuda-nvcc")))
-    says = "Install a newer compiler of the same CUDA major."
+    message = "Install a newer compiler of the same CUDA major."
     newer = Fix(
-        says, (install(on.python, wheel.name, upgrade=True),), "reinstall-package", verify=jax_verify(on.python)
+        message, (install(on.python, wheel.name, upgrade=True),), "reinstall-package", verify=jax_verify(on.python)
     )
     return newer, jax_with_plugin(on.facts, on.python, None, "Install a newer JAX with its plugin.")
 
@@ -27,10 +27,10 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     "code for its compute capability.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/cuda/cuda-toolkit-release-notes/index.html",),
-    each=jaxes,
-    because=("python.*", "jax.plugin-skew", "jax.driver-too-old", "jax.arch-missing"),
+    targets=jaxes,
+    caused_by=("python.*", "jax.plugin-skew", "jax.driver-too-old", "jax.arch-missing"),
     affects=("wheels",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def ptxas_too_old(on: OnFramework) -> Problem | None:
     """The wheel with ptxas is older than the first toolkit that compiles for the GPU."""
@@ -41,8 +41,8 @@ def ptxas_too_old(on: OnFramework) -> Problem | None:
         capability = known(gpu.capability)
         first = toolkits_of(capability)[0] if capability and toolkits_of(capability) else None  # type: ignore[index]
         if capability and first and numbers(wheel.version)[:2] < numbers(first)[:2]:
-            says = (
+            message = (
                 f"{wheel.name} {wheel.version} has no {sm(capability)} for {gpu_words(gpu)}; CUDA {first} is the first."
             )
-            return Problem(says)
+            return Problem(message)
     return None

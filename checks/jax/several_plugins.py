@@ -23,10 +23,10 @@ def _majors(on: OnFramework) -> list[str]:
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     version = on.framework.version if isinstance(on.framework.version, str) else None
     extra = jax_extra(on.facts, version)
-    says = f"Remove all of them, then install the plugin for {extra} alone, which fits this driver and GPU."
-    again = jax_with_plugin(on.facts, on.python, version, says, extra=extra)
+    message = f"Remove all of them, then install the plugin for {extra} alone, which fits this driver and GPU."
+    again = jax_with_plugin(on.facts, on.python, version, message, extra=extra)
     first = uninstall(on.python, *(p.name for p in _plugins(on)))
-    return (Fix(again.says, (first, *again.tasks), "reinstall-package", verify=again.verify),)
+    return (Fix(again.message, (first, *again.tasks), "reinstall-package", verify=again.verify),)
 
 
 @check(
@@ -39,10 +39,10 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
         "https://docs.jax.dev/en/latest/installation.html",
         "https://github.com/jax-ml/jax/blob/main/jax_plugins/cuda/__init__.py",
     ),
-    each=jaxes,
-    because=("python.interpreter-broken",),
+    targets=jaxes,
+    caused_by=("python.interpreter-broken",),
     affects=("wheels",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def several_plugins(on: OnFramework) -> Problem | None:
     """Plugins named after two CUDA majors, beside an NVIDIA GPU."""
@@ -54,5 +54,5 @@ def several_plugins(on: OnFramework) -> Problem | None:
     seen = tuple(line.strip() for line in (live.stderr.splitlines() if live else ()) if "already exists" in line)[:2]
     names = " and ".join(f"{p.name} {p.version}" for p in _plugins(on) if p.name.endswith("-plugin"))
     blind = live is not None and live.available is False
-    says = f"{names or ' and '.join(majors)} are both installed; JAX takes one of them, and refuses the other."
-    return Problem(says, seen, severity=Severity.ERROR if blind else None)
+    message = f"{names or ' and '.join(majors)} are both installed; JAX takes one of them, and refuses the other."
+    return Problem(message, seen, severity=Severity.ERROR if blind else None)

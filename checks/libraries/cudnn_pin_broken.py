@@ -40,10 +40,10 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     if torch and choice and found > pinned:
         wheel = reinstall_torch(on.facts, on.python, torch)
         commands = wheel[0].tasks if wheel else ()
-        says = f"Install a newer PyTorch, which is built with cuDNN {found[0]}: torch>=2.4 is."
-        fixes.append(Fix(says, commands, "reinstall-package", verify=framework_proof(on.python, "torch")))
-    says = f"Give {broken.package} its cuDNN back, which {other.name} is not made for."
-    return (*fixes, msgspec.structs.replace(restored, says=says))
+        message = f"Install a newer PyTorch, which is built with cuDNN {found[0]}: torch>=2.4 is."
+        fixes.append(Fix(message, commands, "reinstall-package", verify=framework_proof(on.python, "torch")))
+    message = f"Give {broken.package} its cuDNN back, which {other.name} is not made for."
+    return (*fixes, msgspec.structs.replace(restored, message=message))
 
 
 def _accepts(other: Package, pin: str) -> bool:
@@ -80,10 +80,10 @@ def _separate(on: OnPython, other: Package) -> Fix:
         "https://github.com/apple/axlearn/issues/858",
         "https://docs.nvidia.com/deeplearning/cudnn/backend/latest/developer/forward-compatibility.html",
     ),
-    each=pythons,
-    because=("python.*",),
+    targets=pythons,
+    caused_by=("python.*",),
     affects=("wheels",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def cudnn_pin_broken(on: OnPython) -> Problem | None:
     """PyTorch pins nvidia-cudnn to one version, and another is installed."""
@@ -94,11 +94,11 @@ def cudnn_pin_broken(on: OnPython) -> Problem | None:
     brought = f"; {other.name} {other.version} brought it" if other else ""
     package, pin = broken.requires.split("==")[:2]
     name = NAMES.get(broken.package, broken.package)
-    says = (
+    message = (
         f"{name} {broken.version} is built with cuDNN {pin}, installed is {package} {present(broken.found)}{brought}."
     )
     evidence = [f"{other.name} requires {line}" for line in other.requires if "cudnn" in line] if other else []
-    return Problem(says, (f"{broken.package} requires {broken.requires}", *evidence), severity=_severity(on, broken))
+    return Problem(message, (f"{broken.package} requires {broken.requires}", *evidence), severity=_severity(on, broken))
 
 
 def _severity(on: OnPython, broken: UnmetRequirement) -> Severity:

@@ -32,10 +32,10 @@ def _suffix(name: str) -> str:
         ),
     ),
     references=("https://github.com/pytorch/pytorch/issues/186591",),
-    each=pythons,
-    because=("python.*", "libraries.overlapping-wheels"),
+    targets=pythons,
+    caused_by=("python.*", "libraries.overlapping-wheels"),
     affects=("wheels",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def mixed_cuda_majors(on: OnPython) -> Problem | None:
     """Wheels of one CUDA major beside frameworks of another, which nobody asks for."""

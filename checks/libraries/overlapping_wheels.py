@@ -31,10 +31,10 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     names = [name for overlap in overlaps for name in overlap.packages]
     specs = [spec for _, spec in wanted]
     who = next((f", as {name} requires" for name, _ in wanted if name), "")
-    says = f"Remove all of them, then install only {' and '.join(specs)}{who}: removing one alone takes the shared "
-    says += "files away."
+    message = f"Remove all of them, then install only {' and '.join(specs)}{who}: removing one alone takes the shared "
+    message += "files away."
     commands = (uninstall(on.python, *dict.fromkeys(names)), install(on.python, *dict.fromkeys(specs), force=True))
-    return (Fix(says, commands, "reinstall-package", verify=framework_proof(on.python)),)
+    return (Fix(message, commands, "reinstall-package", verify=framework_proof(on.python)),)
 
 
 @check(
@@ -44,10 +44,10 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     "that was installed last overwrote the other's files.",
     fixes=_fixes,
     references=("https://github.com/pytorch/pytorch/issues/186591",),
-    each=pythons,
-    because=("python.interpreter-broken",),
+    targets=pythons,
+    caused_by=("python.interpreter-broken",),
     affects=("wheels",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def overlapping_wheels(on: OnPython) -> Problem | None:
     """The RECORDs of two majors of one wheel claim the same files."""
@@ -57,12 +57,12 @@ def overlapping_wheels(on: OnPython) -> Problem | None:
     overlap = overlaps[0]
     versions = {p.name: p.version for p in packages_of(on.python)}
     names = " and ".join(f"{n} {versions.get(n, '')}".strip() for n in overlap.packages)
-    says = f"{names} both own {overlap.files[0]}: one overwrote the other's copy."
+    message = f"{names} both own {overlap.files[0]}: one overwrote the other's copy."
     live = [f.live for f in on.python.frameworks if f.live and f.live.import_error]
     broken = live[0].import_error if live and live[0] else None
     severity = Severity.ERROR if broken and "undefined symbol" in broken else None
     return Problem(
-        says,
+        message,
         (*(f"both claim {f}" for o in overlaps for f in o.files[:2]), *((broken,) if broken else ())),
         severity=severity,
     )

@@ -39,8 +39,8 @@ def _named(on: OnPython, wheel: str) -> bool:
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
     specs = [f"{name}=={pin}" for _, name, pin in _broken(on)]
     who = _broken(on)[0][0].package
-    says = f"Give {NAMES.get(who, who)} the version that it is built with.{lasting(on.facts)}"
-    return (Fix(says, (install(on.python, *specs),), "reinstall-package", verify=framework_proof(on.python)),)
+    message = f"Give {NAMES.get(who, who)} the version that it is built with.{lasting(on.facts)}"
+    return (Fix(message, (install(on.python, *specs),), "reinstall-package", verify=framework_proof(on.python)),)
 
 
 @check(
@@ -54,10 +54,10 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://github.com/vllm-project/vllm/issues/6118",
         "https://pip.pypa.io/en/stable/cli/pip_check/",
     ),
-    each=pythons,
-    because=("python.*", "libraries.overlapping-wheels"),
+    targets=pythons,
+    caused_by=("python.*", "libraries.overlapping-wheels"),
     affects=("wheels",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def pin_broken(on: OnPython) -> Problem | None:
     """A pin on one of NVIDIA's wheels, and an older one or one of another major is installed."""
@@ -68,8 +68,8 @@ def pin_broken(on: OnPython) -> Problem | None:
     asks = [p.name for p in packages_of(on.python) if p.name != unmet.package and name in " ".join(p.requires)]
     by = f" ({asks[0]} asks for it too)" if asks else ""
     who = NAMES.get(unmet.package, unmet.package)
-    says = f"{who} {unmet.version} is built with {name} {pin}, installed is {present(unmet.found)}{by}."
+    message = f"{who} {unmet.version} is built with {name} {pin}, installed is {present(unmet.found)}{by}."
     framework = one_of(on.python, unmet.package)
     failed = framework is not None and framework.live is not None and bool(framework.live.import_error)
     lines = tuple(f"{u.package} requires {u.requires}{phrase(', found {}', u.found)}" for u, _, _ in broken[:5])
-    return Problem(says, lines, severity=Severity.ERROR if failed and _named(on, name) else None)
+    return Problem(message, lines, severity=Severity.ERROR if failed and _named(on, name) else None)

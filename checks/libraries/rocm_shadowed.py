@@ -60,10 +60,10 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
         "https://github.com/ROCm/pytorch/issues/1340",
         "https://man7.org/linux/man-pages/man8/ld.so.8.html",
     ),
-    each=torches,
-    because=("python.shadowed-module", "python.interpreter-broken", "libraries.shadowed-by-path"),
+    targets=torches,
+    caused_by=("python.shadowed-module", "python.interpreter-broken", "libraries.shadowed-by-path"),
     affects=("wheels",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def rocm_shadowed(on: OnFramework) -> Problem | None:
     """Libraries of another release win: an ERROR where PyTorch does not even import, ADVICE where it works."""

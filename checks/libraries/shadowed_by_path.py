@@ -105,10 +105,10 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://github.com/pytorch/pytorch/issues/119989",
         "https://github.com/meta-llama/llama/issues/74",
     ),
-    each=pythons,
-    because=("python.shadowed-module", "python.user-site-leaks", "python.interpreter-broken"),
+    targets=pythons,
+    caused_by=("python.shadowed-module", "python.user-site-leaks", "python.interpreter-broken"),
     affects=("wheels",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def shadowed_by_path(on: OnPython) -> Problem | None:
     """A copy from LD_LIBRARY_PATH is taken in place of the wheel's, in another version."""
@@ -122,11 +122,11 @@ def shadowed_by_path(on: OnPython) -> Problem | None:
     named = [n for n in needs if _is_named(n, _error(framework))]
     first = max(named, key=lambda n: len(family(n.soname)), default=needs[0])
     own = f"{first.wheel_version} from {present(first.wheel)}" if first.wheel_version else present(first.wheel)
-    says = (
+    message = (
         f"{framework_name(framework)} gets {first.soname} {first.version or ''} from LD_LIBRARY_PATH "
         f"({present(first.path).rpartition('/')[0]}) instead of its own {own}."
     ).replace("  ", " ")
     evidence = list(_evidence(needs))
     evidence += [_error(framework)[:800]] if _error(framework) else []
     severities = [s for f, n in found if (s := _severity(f, n))]
-    return Problem(says, tuple(evidence[:8]), severity=min(severities, key=list(Severity).index))
+    return Problem(message, tuple(evidence[:8]), severity=min(severities, key=list(Severity).index))

@@ -41,16 +41,18 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     fixes = []
     commands = _removal(on)
     if commands:
-        says = f"Remove the system's cuDNN {present(part.version)}, if nothing else needs it; wheels bring their own."
-        fixes.append(Fix(says, commands, "reinstall-package", root=True, verify=proof))
+        message = (
+            f"Remove the system's cuDNN {present(part.version)}, if nothing else needs it; wheels bring their own."
+        )
+        fixes.append(Fix(message, commands, "reinstall-package", root=True, verify=proof))
     if wheel:
         major, minor = numbers(part.version or "")[:2]
         spec = f"{wheel.name}=={major}.{minor}.*"
-        says = (
+        message = (
             f"Let the wheel be as new as the system's copy, so that all parts are of one version (pip will say that "
             f"PyTorch pins {present(main.wheel_version)}; a newer minor of cuDNN {major} works)."
         )
-        fixes.append(Fix(says, (install(on.python, spec),), "reinstall-package", verify=proof))
+        fixes.append(Fix(message, (install(on.python, spec),), "reinstall-package", verify=proof))
     return tuple(fixes)
 
 
@@ -78,10 +80,10 @@ def _removal(on: OnPython) -> Tasks:
         "https://github.com/pytorch/pytorch/issues/188892",
         "https://github.com/pytorch/pytorch/issues/187824",
     ),
-    each=pythons,
-    because=("python.*", "libraries.shadowed-by-path", "libraries.wheel-incomplete"),
+    targets=pythons,
+    caused_by=("python.*", "libraries.shadowed-by-path", "libraries.wheel-incomplete"),
     affects=("wheels",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def system_cudnn_mixed(on: OnPython) -> Problem | None:
     """An incomplete wheel is completed by a system copy of another version."""
@@ -92,7 +94,7 @@ def system_cudnn_mixed(on: OnPython) -> Problem | None:
     if found is None:
         return None
     framework, main, part = found
-    says = (
+    message = (
         f"{framework_name(framework)} takes {part.soname} from the system ({present(part.path)}, cuDNN "
         f"{present(part.version)}) beside cuDNN {present(main.wheel_version)} of its own wheel, which is "
         "incomplete: the versions differ."
@@ -100,4 +102,4 @@ def system_cudnn_mixed(on: OnPython) -> Problem | None:
     evidence = phrases(
         phrase("{}: {}", main.soname, main.path), f"{part.soname}: {present(part.path)}, found by: {part.how}"
     )
-    return Problem(says, evidence)
+    return Problem(message, evidence)

@@ -33,10 +33,10 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     "the files to save room: the wheel is incomplete.",
     fixes=_fixes,
     references=("https://packaging.python.org/en/latest/specifications/recording-installed-packages/",),
-    each=pythons,
-    because=("python.*", "libraries.overlapping-wheels", "onnxruntime.both-packages", "cupy.several-packages"),
+    targets=pythons,
+    caused_by=("python.*", "libraries.overlapping-wheels", "onnxruntime.both-packages", "cupy.several-packages"),
     affects=("wheels",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def wheel_incomplete(on: OnPython) -> Problem | None:
     """RECORD names libraries that are not there."""
@@ -45,7 +45,7 @@ def wheel_incomplete(on: OnPython) -> Problem | None:
         return None
     first = damaged[0]
     more = f" (and {len(damaged) - 1} more packages)" if len(damaged) > 1 else ""
-    says = f"{first.name} {first.version} lacks {len(first.missing)} of its files{more}: {first.missing[0]} is gone."
+    message = f"{first.name} {first.version} lacks {len(first.missing)} of its files{more}: {first.missing[0]} is gone."
     asked = [f.live for f in on.python.frameworks if f.live]
     works = bool(asked) and all(live.import_error is None and live.died is None for live in asked)
-    return Problem(says, tuple(first.missing[:5]), severity=Severity.ADVICE if works else None)
+    return Problem(message, tuple(first.missing[:5]), severity=Severity.ADVICE if works else None)

@@ -30,8 +30,8 @@ def _suffers(framework: Framework | None) -> bool:
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
     specs = [u.requires.replace(" ", "") for u in _lacking(on)]
-    says = f"Install what is missing: {', '.join(specs)}."
-    return (Fix(says, (install(on.python, *specs),), "reinstall-package", verify=framework_proof(on.python)),)
+    message = f"Install what is missing: {', '.join(specs)}."
+    return (Fix(message, (install(on.python, *specs),), "reinstall-package", verify=framework_proof(on.python)),)
 
 
 @check(
@@ -41,10 +41,10 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     "some are missing: installed without dependencies, or removed.",
     fixes=_fixes,
     references=("https://packaging.python.org/en/latest/specifications/core-metadata/#requires-dist",),
-    each=pythons,
-    because=("python.*", "libraries.wheel-incomplete"),
+    targets=pythons,
+    caused_by=("python.*", "libraries.wheel-incomplete"),
     affects=("wheels",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def wheel_missing(on: OnPython) -> Problem | None:
     """A pinned nvidia-* wheel is absent, and its library comes from nowhere else."""
@@ -54,6 +54,6 @@ def wheel_missing(on: OnPython) -> Problem | None:
     first = lacking[0]
     framework = _framework(on, first.package)
     names = ", ".join(u.requires for u in lacking)
-    says = f"{NAMES.get(first.package, first.package)} {first.version} requires {names}, which is not installed."
+    message = f"{NAMES.get(first.package, first.package)} {first.version} requires {names}, which is not installed."
     live = framework.live if framework else None
-    return Problem(says, (live.import_error,) if live and live.import_error else ())
+    return Problem(message, (live.import_error,) if live and live.import_error else ())

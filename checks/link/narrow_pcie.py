@@ -36,10 +36,10 @@ _FIXES = (
         "https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceQueries.html",
         "https://github.com/dartraiden/NVIDIA-patcher/issues/106",
     ),
-    each=nvidia_gpus,
-    because=("device.fallen-off-the-bus", "device.needs-reset"),
+    targets=nvidia_gpus,
+    caused_by=("device.fallen-off-the-bus", "device.needs-reset"),
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def narrow_pcie(on: OnGpu) -> Problem | None:
     """Under load the width is what it is; at rest the driver may lower it, so there one lane of many is only a hint."""
@@ -55,5 +55,5 @@ def narrow_pcie(on: OnGpu) -> Problem | None:
     # Half the lanes cost little and are common on boards with two slots.
     mild = not works or now * 2 >= most or virtual(on.facts, on.gpu)
     when = "under load" if works else "at rest; look again under load"
-    says = f"The PCIe link of {gpu_name(on.gpu)} has a width of x{now} of x{most} lanes {when}."
-    return Problem(says, severity=Severity.ADVICE if mild else None)
+    message = f"The PCIe link of {gpu_name(on.gpu)} has a width of x{now} of x{most} lanes {when}."
+    return Problem(message, severity=Severity.ADVICE if mild else None)

@@ -39,10 +39,10 @@ def _on_board(on: OnGpu) -> bool:
         "https://docs.nvidia.com/deploy/nvml-api/group__NvLink.html",
         "https://github.com/NVIDIA/NVSentinel/issues/1481",
     ),
-    each=nvidia_gpus,
-    because=("device.nvlink-fault", "device.fallen-off-the-bus", "device.needs-reset", *FABRIC),
+    targets=nvidia_gpus,
+    caused_by=("device.nvlink-fault", "device.fallen-off-the-bus", "device.needs-reset", *FABRIC),
     affects=("several-gpus",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def nvlink_down(on: OnGpu) -> Problem | None:
     """Fewer links up than on the best of the equal GPUs."""
@@ -54,5 +54,5 @@ def nvlink_down(on: OnGpu) -> Problem | None:
     if sum(links) >= best or not (any(links) or _on_board(on)):
         return None
     down = [str(number) for number, up in enumerate(links) if not up]
-    says = f"{gpu_name(on.gpu)} has {sum(links)} of {len(links)} NVLinks up, an equal GPU here has {best}."
-    return Problem(says, (f"links down: {', '.join(down)}",))
+    message = f"{gpu_name(on.gpu)} has {sum(links)} of {len(links)} NVLinks up, an equal GPU here has {best}."
+    return Problem(message, (f"links down: {', '.join(down)}",))

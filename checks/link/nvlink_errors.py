@@ -36,10 +36,10 @@ _FIXES = (
         "https://docs.nvidia.com/deploy/nvml-api/group__NvLink.html",
         "https://docs.nvidia.com/datacenter/dcgm/latest/learn/core-services/topology-and-links.html",
     ),
-    each=nvidia_gpus,
-    because=("device.nvlink-fault", "device.fallen-off-the-bus", "device.needs-reset", "link.nvlink-down", *FABRIC),
+    targets=nvidia_gpus,
+    caused_by=("device.nvlink-fault", "device.fallen-off-the-bus", "device.needs-reset", "link.nvlink-down", *FABRIC),
     affects=("several-gpus",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def nvlink_errors(on: OnGpu) -> Problem | None:
     """Many recoveries since the driver was loaded, and ten times those of the calmest of the equal GPUs."""
@@ -57,8 +57,8 @@ def nvlink_errors(on: OnGpu) -> Problem | None:
         return None
     others = ((on.gpu.nvlink_replays, "replays"), (on.gpu.nvlink_crc, "CRC errors"))
     besides = tuple(f"{number} {what}" for number, what in others if isinstance(number, int) and number)
-    says = (
+    message = (
         f"The NVLinks of {gpu_name(on.gpu)} were recovered {count} times since the driver was loaded; on an equal GPU "
         f"here {min(equals)} times."
     )
-    return Problem(says, besides)
+    return Problem(message, besides)

@@ -47,10 +47,10 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
         "https://docs.nvidia.com/datacenter/dcgm/latest/reference/error-thresholds.html",
         "https://docs.kernel.org/PCI/pcieaer-howto.html",
     ),
-    each=nvidia_gpus,
-    because=("device.fallen-off-the-bus", "device.needs-reset"),
+    targets=nvidia_gpus,
+    caused_by=("device.fallen-off-the-bus", "device.needs-reset"),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def pcie_errors(on: OnGpu) -> Problem | None:
     """More a minute than NVIDIA takes for healthy, on the average since the start; corrected alone they are advice."""
@@ -67,9 +67,9 @@ def pcie_errors(on: OnGpu) -> Problem | None:
     if most / minutes <= replays_a_minute():
         return None
     what = "packets were sent again over" if again >= counted else "errors were corrected on"
-    says = f"{most} {what} the PCIe link of {gpu_name(on.gpu)}, {most / minutes:.0f} a minute since the start."
+    message = f"{most} {what} the PCIe link of {gpu_name(on.gpu)}, {most / minutes:.0f} a minute since the start."
     often = again / minutes > replays_a_minute()
-    return Problem(says, _evidence(replays, errors), severity=None if often else Severity.ADVICE)
+    return Problem(message, _evidence(replays, errors), severity=None if often else Severity.ADVICE)
 
 
 def _errors(on: OnGpu) -> Maybe[tuple[tuple[str, int], ...] | None]:

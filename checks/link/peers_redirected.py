@@ -29,9 +29,9 @@ def _redirected(peer: tuple[Gpu, PciDevice]) -> tuple[str, ...]:
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     fixes = []
     if _translated(facts):
-        says = "Let the IOMMU pass the GPUs' addresses through (Intel and AMD alike)."
+        message = "Let the IOMMU pass the GPUs' addresses through (Intel and AMD alike)."
         verify = Shell("cat /sys/kernel/iommu_groups/*/type | sort | uniq -c", lookup=True)
-        fixes.append(kernel_parameter(facts, says, "iommu=pt", verify))
+        fixes.append(kernel_parameter(facts, message, "iommu=pt", verify))
     ports = sorted({way[-1] for pair in behind_one_switch(pcie_peers(facts)) for way in map(_redirected, pair) if way})
     if ports:
         fixes.append(
@@ -60,10 +60,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://github.com/NVIDIA/nccl/issues/2079",
         "https://docs.kernel.org/admin-guide/kernel-parameters.html",
     ),
-    each=several_gpus,
-    because=("device.fallen-off-the-bus",),
+    targets=several_gpus,
+    caused_by=("device.fallen-off-the-bus",),
     affects=("several-gpus",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def peers_redirected(facts: Facts) -> Problem | None:
     """A warning where a switch's ports are known to redirect; advice where the IOMMU translates."""
@@ -74,13 +74,15 @@ def peers_redirected(facts: Facts) -> Problem | None:
     for one, other in pairs:
         ways = _redirected(one), _redirected(other)
         if all(ways):
-            says = f"{gpu_name(one[0])} and {gpu_name(other[0])} share a PCIe switch, whose ports send what they write "
+            message = (
+                f"{gpu_name(one[0])} and {gpu_name(other[0])} share a PCIe switch, whose ports send what they write "
+            )
             evidence = (f"ACS P2P Request Redirect at {ways[0][-1]} and {ways[1][-1]}",)
-            return Problem(f"{says}to each other up to the processor (ACS).", evidence, severity=Severity.WARNING)
+            return Problem(f"{message}to each other up to the processor (ACS).", evidence, severity=Severity.WARNING)
     kinds = [known(card.iommu) for _, card in peers]
     if any(kind in TRANSLATED for kind in kinds):
-        says = f"The IOMMU translates the addresses of {len(peers)} GPUs that have only PCIe between them."
-        return Problem(says, phrases(*(phrase("{}: {}", c.address, c.iommu) for _, c in peers[:4])))
+        message = f"The IOMMU translates the addresses of {len(peers)} GPUs that have only PCIe between them."
+        return Problem(message, phrases(*(phrase("{}: {}", c.address, c.iommu) for _, c in peers[:4])))
     for one, other in pairs:
         known(one[1].acs)
         known(other[1].acs)

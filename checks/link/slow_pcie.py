@@ -34,10 +34,10 @@ _FIXES = (
     "limits the slot, or the link fell back after errors (riser, contact).",
     fixes=_FIXES,
     references=("https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceQueries.html",),
-    each=nvidia_gpus,
-    because=("device.fallen-off-the-bus", "device.needs-reset", "link.narrow-pcie"),
+    targets=nvidia_gpus,
+    caused_by=("device.fallen-off-the-bus", "device.needs-reset", "link.narrow-pcie"),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def slow_pcie(on: OnGpu) -> Problem | None:
     """Judged at work only: an idle GPU at generation 1 is healthy."""
@@ -49,10 +49,10 @@ def slow_pcie(on: OnGpu) -> Problem | None:
         return None
     rates = generations()
     speed = f"{rates[now].gigatransfers:g} of {rates[most].gigatransfers:g} GT/s" if {now, most} <= set(rates) else ""
-    says = (
+    message = (
         f"The PCIe link of {gpu_name(on.gpu)} stays at generation {now} of {most} under "
         f"load{f' ({speed})' if speed else ''}."
     )
     # One generation down halves the rate, which few programs notice.
     mild = most - now == 1 or virtual(on.facts, on.gpu)
-    return Problem(says, severity=Severity.ADVICE if mild else None)
+    return Problem(message, severity=Severity.ADVICE if mild else None)

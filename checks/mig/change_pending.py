@@ -27,10 +27,10 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
     "pending.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/datacenter/tesla/mig-user-guide/",),
-    each=nvidia_gpus,
-    because=("device.needs-reset", "device.fallen-off-the-bus"),
+    targets=nvidia_gpus,
+    caused_by=("device.needs-reset", "device.fallen-off-the-bus"),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def change_pending(on: OnGpu) -> str | None:
     """Compare the mode now with the one after a reset."""

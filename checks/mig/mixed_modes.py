@@ -30,10 +30,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     "over from a repair.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/datacenter/tesla/mig-user-guide/",),
-    each=several_gpus,
-    because=("mig.no-instances", "device.fallen-off-the-bus", "device.needs-reset"),
+    targets=several_gpus,
+    caused_by=("mig.no-instances", "device.fallen-off-the-bus", "device.needs-reset"),
     affects=("several-gpus",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def mixed_modes(facts: Facts) -> str | None:
     """Compare the modes of GPUs that have MIG at all."""

@@ -49,10 +49,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://docs.nvidia.com/datacenter/tesla/mig-user-guide/",
         "https://github.com/wilicc/gpu-burn/issues/36",
     ),
-    each=nvidia_hardware,
-    because=(*NOT_LOADED, *VERSIONS, *NODES, *HANGS, "driver.nvml-error", *SURROUNDINGS),
+    targets=nvidia_hardware,
+    caused_by=(*NOT_LOADED, *VERSIONS, *NODES, *HANGS, "driver.nvml-error", *SURROUNDINGS),
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def no_instances(facts: Facts) -> Problem | None:
     """GPUs in MIG mode with an empty list of instances; the others may still serve."""
@@ -72,8 +72,8 @@ def no_instances(facts: Facts) -> Problem | None:
         return None
     names = ", ".join(str(g.index) for g in empty)
     some = f" ({len(gpus) - len(empty)} of {len(gpus)} GPUs are not concerned)" if len(gpus) > len(empty) else ""
-    says = f"MIG is enabled on GPU {names} without any instance, so CUDA finds nothing to run on there{some}."
+    message = f"MIG is enabled on GPU {names} without any instance, so CUDA finds nothing to run on there{some}."
     if given:
-        says += " It may also be that this container or job was given none."
+        message += " It may also be that this container or job was given none."
     hard = len(empty) == len(gpus) or known_or(facts.nvidia.cuda.code, 0) == CUDA_NO_DEVICE
-    return Problem(says, severity=None if hard else Severity.WARNING)
+    return Problem(message, severity=None if hard else Severity.WARNING)

@@ -16,11 +16,11 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     keep = "onnxruntime-gpu" if "onnxruntime-gpu" in found else found[0]
     spec = f"{keep}=={release(versions[keep])}" if versions.get(keep) else onnxruntime_spec(on.facts, on.python)
     commands = (uninstall(on.python, *found), install(on.python, spec))
-    says = (
+    message = (
         f"Remove all of them, then install only {keep}: they share one folder, and removing one takes files of the "
         f"other. Look what brought the CPU package back (`pip show onnxruntime`, Required-by).{lasting(on.facts)}"
     )
-    return (Fix(says, commands, "reinstall-package", verify=onnxruntime_verify(on.python)),)
+    return (Fix(message, commands, "reinstall-package", verify=onnxruntime_verify(on.python)),)
 
 
 @check(
@@ -33,10 +33,10 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
         "https://onnxruntime.ai/docs/install/",
         "https://github.com/ultralytics/ultralytics/issues/21092",
     ),
-    each=onnxruntimes,
-    because=("python.interpreter-broken",),
+    targets=onnxruntimes,
+    caused_by=("python.interpreter-broken",),
     affects=("wheels",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def both_packages(on: OnFramework) -> Problem | None:
     """More than one distribution brings the folder onnxruntime."""

@@ -11,8 +11,8 @@ from gpudoctor.targets import OnFramework, gpu_name, onnxruntimes
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     commands = (uninstall(on.python, "onnxruntime"), install(on.python, onnxruntime_spec(on.facts, on.python)))
-    says = "Replace it by onnxruntime-gpu, if your models are to run on the GPU."
-    return (Fix(says, commands, "reinstall-package", verify=onnxruntime_verify(on.python)),)
+    message = "Replace it by onnxruntime-gpu, if your models are to run on the GPU."
+    return (Fix(message, commands, "reinstall-package", verify=onnxruntime_verify(on.python)),)
 
 
 @check(
@@ -21,10 +21,10 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     cause="The package onnxruntime has no CUDA provider; onnxruntime-gpu has.",
     fixes=_fixes,
     references=("https://onnxruntime.ai/docs/install/",),
-    each=onnxruntimes,
-    because=("python.*", "onnxruntime.both-packages"),
+    targets=onnxruntimes,
+    caused_by=("python.*", "onnxruntime.both-packages"),
     affects=("wheels",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def cpu_package(on: OnFramework) -> Problem | None:
     """The CPU package alone, and no other framework that uses the GPU."""

@@ -15,8 +15,8 @@ from gpudoctor.targets import OnLive, lives
     cause="A library of another version, or a damaged one, is loaded into the process, or the driver fails under it.",
     fixes=after_crash,
     references=("https://docs.python.org/3/library/faulthandler.html",),
-    each=partial(lives, name="onnxruntime"),
-    because=(
+    targets=partial(lives, name="onnxruntime"),
+    caused_by=(
         *SYSTEM,
         "python.*",
         "python.numpy-2",
@@ -30,7 +30,7 @@ from gpudoctor.targets import OnLive, lives
         "onnxruntime.driver-too-old",
     ),
     affects=("wheels",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def crashes(on: OnLive) -> Problem | None:
     """The child died of a signal."""

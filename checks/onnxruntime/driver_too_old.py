@@ -20,9 +20,9 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     newer = newer_driver(on.facts, present(on.framework.cuda))
     if number is None or bound is None:
         return newer
-    says = f"Install the last release for CUDA {number}, which this driver runs.{lasting(on.facts)}"
+    message = f"Install the last release for CUDA {number}, which this driver runs.{lasting(on.facts)}"
     command = install(on.python, f"onnxruntime-gpu{bound}")
-    return (Fix(says, (command,), "reinstall-package", verify=onnxruntime_verify(on.python)), *newer)
+    return (Fix(message, (command,), "reinstall-package", verify=onnxruntime_verify(on.python)), *newer)
 
 
 @check(
@@ -32,10 +32,10 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     "1.27 on, and falls back to the CPU.",
     fixes=_fixes,
     references=("https://onnxruntime.ai/docs/execution-providers/CUDA-ExecutionProvider.html",),
-    each=onnxruntimes,
-    because=(*CUDA_SYSTEM, "python.*", "onnxruntime.both-packages"),
+    targets=onnxruntimes,
+    caused_by=(*CUDA_SYSTEM, "python.*", "onnxruntime.both-packages"),
     affects=("wheels",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def driver_too_old(on: OnFramework) -> Problem | None:
     """Its CUDA major is newer than the driver's."""

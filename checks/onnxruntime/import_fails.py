@@ -14,8 +14,8 @@ from gpudoctor.targets import OnLive, lives
     cause="One of its libraries, or of the packages that it needs, is missing, damaged or of another version.",
     fixes=install_again,
     references=("https://onnxruntime.ai/docs/execution-providers/CUDA-ExecutionProvider.html",),
-    each=partial(lives, name="onnxruntime"),
-    because=(
+    targets=partial(lives, name="onnxruntime"),
+    caused_by=(
         "python.*",
         "python.numpy-2",
         "windows.dll-not-loaded",
@@ -29,7 +29,7 @@ from gpudoctor.targets import OnLive, lives
         "onnxruntime.driver-too-old",
     ),
     affects=("wheels",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def import_fails(on: OnLive) -> Problem | None:
     """The import raises."""

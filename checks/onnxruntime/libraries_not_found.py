@@ -22,8 +22,8 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     fixes = [_preload(on, version)] if len(nowhere) < len(lacking) else []
     if nowhere and row and row.extras:
         spec = f"onnxruntime-gpu[cuda,cudnn]=={version}"
-        says = f"Install the CUDA and cuDNN wheels that it needs, by its extras.{lasting(on.facts)}"
-        fixes.insert(0, Fix(says, (install(on.python, spec),), "reinstall-package", verify=_proof(on, version)))
+        message = f"Install the CUDA and cuDNN wheels that it needs, by its extras.{lasting(on.facts)}"
+        fixes.insert(0, Fix(message, (install(on.python, spec),), "reinstall-package", verify=_proof(on, version)))
         fixes.append(_preload(on, version))
     return tuple(fixes) or (_system(on),)
 
@@ -34,21 +34,23 @@ def _proof(on: OnFramework, version: str) -> Task:
 
 def _preload(on: OnFramework, version: str) -> Fix:
     if version[:1].isdigit() and onnxruntime.can_preload(version):
-        says = "Let it load the libraries of the wheels before the first session: call onnxruntime.preload_dlls(), or "
-        says += "import torch first, which loads the same ones."
+        message = (
+            "Let it load the libraries of the wheels before the first session: call onnxruntime.preload_dlls(), or "
+        )
+        message += "import torch first, which loads the same ones."
         command = query(on.python.path, "-c", "import onnxruntime; onnxruntime.preload_dlls()")
-        return Fix(says, (command,), "change-environment", verify=onnxruntime_verify(on.python, preload=True))
+        return Fix(message, (command,), "change-environment", verify=onnxruntime_verify(on.python, preload=True))
     folders = ":".join(dict.fromkeys(str(n.wheel).rpartition("/")[0] for n in missing(on) if n.wheel))
-    says = "Show the loader the folders of the wheels before Python starts, or import torch before onnxruntime."
+    message = "Show the loader the folders of the wheels before Python starts, or import torch before onnxruntime."
     undo, proof = (unset("LD_LIBRARY_PATH"),), onnxruntime_verify(on.python)
-    return Fix(says, (export("LD_LIBRARY_PATH", folders),), "change-environment", undo=undo, verify=proof)
+    return Fix(message, (export("LD_LIBRARY_PATH", folders),), "change-environment", undo=undo, verify=proof)
 
 
 def _system(on: OnFramework) -> Fix:
     cuda = major(text_of(on.framework.cuda)) or 12
     names = [f"nvidia-{part}-cu{cuda}" for part in ("cublas", "cuda-runtime", "cudnn", "cufft", "curand")]
-    says = f"Install CUDA {cuda}'s libraries as wheels, and import torch or preload them before the first session."
-    return Fix(says, (install(on.python, *names),), "reinstall-package", verify=onnxruntime_verify(on.python))
+    message = f"Install CUDA {cuda}'s libraries as wheels, and import torch or preload them before the first session."
+    return Fix(message, (install(on.python, *names),), "reinstall-package", verify=onnxruntime_verify(on.python))
 
 
 @check(
@@ -61,10 +63,10 @@ def _system(on: OnFramework) -> Fix:
         "https://onnxruntime.ai/docs/execution-providers/CUDA-ExecutionProvider.html#preload-dlls",
         "https://github.com/microsoft/onnxruntime/issues/25609",
     ),
-    each=onnxruntimes,
-    because=("python.*", "libraries.*", "onnxruntime.both-packages", "onnxruntime.wrong-cuda-major"),
+    targets=onnxruntimes,
+    caused_by=("python.*", "libraries.*", "onnxruntime.both-packages", "onnxruntime.wrong-cuda-major"),
     affects=("wheels",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def libraries_not_found(on: OnFramework) -> Problem | None:
     """Libraries of the CUDA provider are not where the loader looks, in no major."""
@@ -74,9 +76,9 @@ def libraries_not_found(on: OnFramework) -> Problem | None:
     held = [n for n in lacking if n.wheel]
     names = ", ".join(n.soname for n in lacking[:4])
     where = "although their wheels are installed: it does not look there" if held else "and no wheel holds them"
-    says = f"{on.name} does not find {names}, {where}."
+    message = f"{on.name} does not find {names}, {where}."
     seen = (*(phrase("{}: {}", n.soname, n.wheel) for n in held[:3]), *words(on))
-    return Problem(says, seen, severity=_severity(on, lacking))
+    return Problem(message, seen, severity=_severity(on, lacking))
 
 
 def _severity(on: OnFramework, lacking: tuple[Need, ...]) -> Severity | None:

@@ -12,8 +12,8 @@ from gpudoctor.targets import OnLive, lives
 
 
 def _fixes(on: OnLive) -> tuple[Fix, ...]:
-    says = "Look at the exact messages in a fresh process, outside of notebooks and launchers that set variables."
-    return (Fix(says, (onnxruntime_verify(on.python),), impact="none"),)
+    message = "Look at the exact messages in a fresh process, outside of notebooks and launchers that set variables."
+    return (Fix(message, (onnxruntime_verify(on.python),), impact="none"),)
 
 
 @check(
@@ -22,8 +22,8 @@ def _fixes(on: OnLive) -> tuple[Fix, ...]:
     cause="It is built for this GPU, and its start of CUDA fails; its own words say how.",
     fixes=_fixes,
     references=("https://onnxruntime.ai/docs/execution-providers/CUDA-ExecutionProvider.html",),
-    each=partial(lives, name="onnxruntime"),
-    because=(
+    targets=partial(lives, name="onnxruntime"),
+    caused_by=(
         *SYSTEM,
         *ENVIRONMENT,
         "health.*",
@@ -35,7 +35,7 @@ def _fixes(on: OnLive) -> tuple[Fix, ...]:
         "onnxruntime.import-fails",
     ),
     affects=("wheels",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def no_gpu(on: OnLive) -> Problem | None:
     """A build for CUDA beside an NVIDIA GPU says that none is available."""

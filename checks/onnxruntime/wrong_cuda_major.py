@@ -14,12 +14,12 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     spec = onnxruntime_spec(on.facts, on.python)
     name, _, bound = spec.partition("onnxruntime-gpu")
     wanted = f"onnxruntime-gpu[cuda,cudnn]{bound}" if not name else spec
-    says = (
+    message = (
         "Install the release for the installed CUDA major, with the CUDA and cuDNN wheels that it needs; then call "
         f"onnxruntime.preload_dlls() before the first session, so that it finds them.{lasting(on.facts)}"
     )
     command = install(on.python, wanted, upgrade=True)
-    return (Fix(says, (command,), "reinstall-package", verify=onnxruntime_verify(on.python, preload=True)),)
+    return (Fix(message, (command,), "reinstall-package", verify=onnxruntime_verify(on.python, preload=True)),)
 
 
 @check(
@@ -33,10 +33,10 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
         "https://github.com/microsoft/onnxruntime/issues/21684",
         "https://github.com/microsoft/onnxruntime/issues/29767",
     ),
-    each=onnxruntimes,
-    because=("python.*", "onnxruntime.both-packages", "onnxruntime.driver-too-old"),
+    targets=onnxruntimes,
+    caused_by=("python.*", "onnxruntime.both-packages", "onnxruntime.driver-too-old"),
     affects=("wheels",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def wrong_cuda_major(on: OnFramework) -> Problem | None:
     """What its CUDA provider links to is there in another major only."""
@@ -46,6 +46,6 @@ def wrong_cuda_major(on: OnFramework) -> Problem | None:
         return None
     first = next(iter(others))
     built = phrase(" is built for CUDA {} and", major(text_of(on.framework.cuda)))
-    says = f"{on.name}{built} needs {first}; installed is only {others[first]}: it runs on the CPU."
+    message = f"{on.name}{built} needs {first}; installed is only {others[first]}: it runs on the CPU."
     pairs = tuple(f"{wanted} is missing, {there} is there" for wanted, there in others.items())
-    return Problem(says, (*pairs[:5], *words(on)))
+    return Problem(message, (*pairs[:5], *words(on)))

@@ -28,14 +28,14 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     wanted = _wanted(on) or ""
     verify = query(on.python.path, "-m", "bitsandbytes")
     command = install(on.python, "bitsandbytes", upgrade=True)
-    says = f"Upgrade bitsandbytes: newer releases have binaries for newer CUDA releases.{lasting(on.facts)}"
-    fixes = [Fix(says, (command,), "reinstall-package", verify=verify)]
+    message = f"Upgrade bitsandbytes: newer releases have binaries for newer CUDA releases.{lasting(on.facts)}"
+    fixes = [Fix(message, (command,), "reinstall-package", verify=verify)]
     same = [d for d in _binaries(on) if d[:2] == wanted[:2]]
     if same:
         nearest = min(same, key=lambda d: abs(int(d) - int(wanted)))
-        says = f"Let it load its binary for CUDA {nearest[:2]}.{nearest[2:]}, of the same major."
+        message = f"Let it load its binary for CUDA {nearest[:2]}.{nearest[2:]}, of the same major."
         variable = export("BNB_CUDA_VERSION", nearest)
-        fixes.append(Fix(says, (variable,), "change-environment", undo=(unset("BNB_CUDA_VERSION"),), verify=verify))
+        fixes.append(Fix(message, (variable,), "change-environment", undo=(unset("BNB_CUDA_VERSION"),), verify=verify))
     return tuple(fixes)
 
 
@@ -51,10 +51,10 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
         "https://github.com/bitsandbytes-foundation/bitsandbytes/issues/1848",
         "https://huggingface.co/docs/bitsandbytes/installation",
     ),
-    each=torches,
-    because=("python.*", "pytorch.*"),
+    targets=torches,
+    caused_by=("python.*", "pytorch.*"),
     affects=("wheels",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def bitsandbytes_no_binary(on: OnFramework) -> Problem | None:
     """None of the binaries inside is named after PyTorch's CUDA release."""
@@ -64,5 +64,5 @@ def bitsandbytes_no_binary(on: OnFramework) -> Problem | None:
     there, wanted = _binaries(on), on.facts.host.environment.get("BNB_CUDA_VERSION") or _wanted(on)
     if not there or wanted in there:
         return None
-    says = f"bitsandbytes {found.version} has no libbitsandbytes_cuda{present(wanted)}.so for CUDA "
-    return Problem(says + f"{present(on.framework.cuda)} of {on.name}; it has binaries for {', '.join(there)}.")
+    message = f"bitsandbytes {found.version} has no libbitsandbytes_cuda{present(wanted)}.so for CUDA "
+    return Problem(message + f"{present(on.framework.cuda)} of {on.name}; it has binaries for {', '.join(there)}.")

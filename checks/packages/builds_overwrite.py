@@ -32,11 +32,11 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     if found is None:
         return ()
     kept = _kept(on, found[1])
-    says = (
+    message = (
         f"Remove all of them, then install {kept.partition('=')[0]} alone: removing one takes the other's files away."
     )
     commands = (uninstall(on.python, *found[1]), install(on.python, kept, force=True, no_deps=True))
-    return (Fix(f"{says}{lasting(on.facts)}", commands, "reinstall-package"),)
+    return (Fix(f"{message}{lasting(on.facts)}", commands, "reinstall-package"),)
 
 
 @check(
@@ -49,10 +49,10 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://github.com/facebookresearch/faiss/blob/main/INSTALL.md",
         "https://pypi.org/project/paddlepaddle-gpu/",
     ),
-    each=pythons,
-    because=("python.interpreter-broken", "pytorch.wrong-vendor"),
+    targets=pythons,
+    caused_by=("python.interpreter-broken", "pytorch.wrong-vendor"),
     affects=("extensions",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def builds_overwrite(on: OnPython) -> Problem | None:
     """The RECORDs of two builds claim the same files, beside a GPU."""
@@ -63,5 +63,5 @@ def builds_overwrite(on: OnPython) -> Problem | None:
     overlap, names = found
     versions = {p.name: p.version for p in packages_of(on.python)}
     words = " and ".join(f"{n} {versions.get(n, '')}".strip() for n in names)
-    says = f"{words} are both installed and own the same files: one overwrote the other's."
-    return Problem(says, tuple(f"both claim {file}" for file in overlap.files[:3]))
+    message = f"{words} are both installed and own the same files: one overwrote the other's."
+    return Problem(message, tuple(f"both claim {file}" for file in overlap.files[:3]))

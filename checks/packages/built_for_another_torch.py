@@ -52,10 +52,10 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://github.com/vllm-project/vllm/issues/13608",
         "https://pytorch-geometric.readthedocs.io/en/latest/install/installation.html",
     ),
-    each=pythons,
-    because=("python.*", "packages.extension-abi", "packages.torchvision-mismatch", "pytorch.cpu-build"),
+    targets=pythons,
+    caused_by=("python.*", "packages.extension-abi", "packages.torchvision-mismatch", "pytorch.cpu-build"),
     affects=("wheels",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def built_for_another_torch(on: OnPython) -> Problem | None:
     """Its requirement torch==X does not hold, or its version names another PyTorch or CUDA major."""
@@ -64,8 +64,8 @@ def built_for_another_torch(on: OnPython) -> Problem | None:
         first = found[0]
         more = f" ({len(found) - 1} more packages)" if len(found) > 1 else ""
         there = f"installed is torch {present(first.found)}"
-        says = f"{first.package} {first.version} requires {first.requires}; {there}{more}."
-        return Problem(says, tuple(f"{u.package} {u.version} requires {u.requires}" for u in found[:5]))
+        message = f"{first.package} {first.version} requires {first.requires}; {there}{more}."
+        return Problem(message, tuple(f"{u.package} {u.version} requires {u.requires}" for u in found[:5]))
     tagged = _tagged(on)
     if not tagged:
         return None

@@ -31,15 +31,15 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     there, _ = _there(on)
     users = [p.name for p in packages_of(on.python) if p.name in ("faster-whisper", "whisperx")]
     if 9 in there:
-        says = f"Upgrade CTranslate2 to 4.5 or newer, which uses cuDNN 9.{lasting(on.facts)}"
+        message = f"Upgrade CTranslate2 to 4.5 or newer, which uses cuDNN 9.{lasting(on.facts)}"
         command = install(on.python, "ctranslate2>=4.5", *users, upgrade=True)
-        return (Fix(says, (command,), "reinstall-package"),)
-    says = f"Take CTranslate2 4.4, the last that uses cuDNN 8.{lasting(on.facts)}"
-    old = Fix(says, (install(on.python, "ctranslate2==4.4.0"),), "reinstall-package")
+        return (Fix(message, (command,), "reinstall-package"),)
+    message = f"Take CTranslate2 4.4, the last that uses cuDNN 8.{lasting(on.facts)}"
+    old = Fix(message, (install(on.python, "ctranslate2==4.4.0"),), "reinstall-package")
     torch = reinstall_torch(on.facts, on.python) if one_of(on.python, "torch") else ()
     newer = [Fix("Install a newer PyTorch (torch>=2.4), which brings cuDNN 9.", f.tasks, f.action) for f in torch]
-    says = "Keep it in an environment of its own, with cuDNN 9."
-    own = Fix(says, own_environment(on.python, "ctranslate2", "nvidia-cudnn-cu12>=9,<10"), "reinstall-package")
+    message = "Keep it in an environment of its own, with cuDNN 9."
+    own = Fix(message, own_environment(on.python, "ctranslate2", "nvidia-cudnn-cu12>=9,<10"), "reinstall-package")
     return (old, *newer, own)
 
 
@@ -53,10 +53,10 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://github.com/m-bain/whisperX/issues/954",
         "https://github.com/SYSTRAN/faster-whisper/issues/516",
     ),
-    each=pythons,
-    because=("python.*", "libraries.*"),
+    targets=pythons,
+    caused_by=("python.*", "libraries.*"),
     affects=("wheels",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def ctranslate2_cudnn(on: OnPython) -> Problem | None:
     """The cuDNN major that it opens is neither in the environment nor on the system."""

@@ -25,9 +25,9 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     names, stems = [p.name for p, _, _ in ill], [stem for _, stem, _ in ill]
     asked = [stem for stem in stems if not stem.startswith("lib")] or stems  # the libraries come with them
     instead = (f"{stem}-cuda{ours}0" if stem == "nvidia-dali" else f"{stem}-cu{ours}" for stem in asked)
-    says = f"Replace {' and '.join(names[:4])} by what is built for CUDA {ours}.{lasting(on.facts)}"
+    message = f"Replace {' and '.join(names[:4])} by what is built for CUDA {ours}.{lasting(on.facts)}"
     commands = (uninstall(on.python, *names), install(on.python, *instead))
-    return (Fix(says, commands, "reinstall-package"), *newer_driver(on.facts, f"{ill[0][2]}.0"))
+    return (Fix(message, commands, "reinstall-package"), *newer_driver(on.facts, f"{ill[0][2]}.0"))
 
 
 @check(
@@ -40,10 +40,10 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://docs.rapids.ai/platform-support",
         "https://docs.nvidia.com/deploy/cuda-compatibility/minor-version-compatibility.html",
     ),
-    each=pythons,
-    because=(*CUDA_SYSTEM, "python.interpreter-broken"),
+    targets=pythons,
+    caused_by=(*CUDA_SYSTEM, "python.interpreter-broken"),
     affects=("extensions",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def driver_too_old(on: OnPython) -> Problem | None:
     """A package is named after a newer CUDA major than the driver's."""
@@ -55,5 +55,7 @@ def driver_too_old(on: OnPython) -> Problem | None:
         return None
     package, _, cuda = ill[0]
     more = f" ({len(ill) - 1} more packages)" if len(ill) > 1 else ""
-    says = f"{package.name} {package.version} is built for CUDA {cuda}; the {driver_words(on.facts)} is too old{more}."
-    return Problem(says, tuple(f"{p.name} {p.version}" for p, _, _ in ill[:5]))
+    message = (
+        f"{package.name} {package.version} is built for CUDA {cuda}; the {driver_words(on.facts)} is too old{more}."
+    )
+    return Problem(message, tuple(f"{p.name} {p.version}" for p, _, _ in ill[:5]))

@@ -48,10 +48,10 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://github.com/vllm-project/vllm/issues/13608",
         "https://gcc.gnu.org/onlinedocs/libstdc++/manual/using_dual_abi.html",
     ),
-    each=pythons,
-    because=("python.*", "pytorch.cpu-build", "pytorch.wrong-vendor"),
+    targets=pythons,
+    caused_by=("python.*", "pytorch.cpu-build", "pytorch.wrong-vendor"),
     affects=("wheels",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def extension_abi(on: OnPython) -> Problem | None:
     """Symbols in PyTorch's namespaces that none of its libraries defines, or a CUDA run time that is not there."""
@@ -63,11 +63,11 @@ def extension_abi(on: OnPython) -> Problem | None:
     built = f", it was built for torch {wanted}" if wanted else ""
     others = sorted({e.package for e in found} - {first.package})
     more = f" The same holds for {', '.join(others)}." if others else ""
-    says = (
+    message = (
         f"{first.package} {first.version} does not fit PyTorch{phrase(' {}', torch.version) if torch else ''}{built}: "
         f"{_lack(first, torch)}.{more}"
     )
     evidence = [f"{e.path}: undefined symbol: {s}" for e in found for s in e.unresolved[:2]]
     evidence += [f"{e.path}: {n} is not found" for e in found for n in strangers(e)]
     cause = _ABI.get(abi(first.unresolved) or "") if first.unresolved else _RUNTIME
-    return Problem(says, tuple(evidence[:6]), cause=cause)
+    return Problem(message, tuple(evidence[:6]), cause=cause)

@@ -48,11 +48,11 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     twelve = f"{stem}-cu12"
     if cuda == "13" and (floor := lowest_capability(twelve, package.version)) and version(capability) >= version(floor):
         commands = (uninstall(on.python, package.name), install(on.python, twelve))
-        says = f"Install the build for CUDA 12, {twelve}, which still has code for this GPU."
-        return (Fix(says, commands, "reinstall-package"),)
+        message = f"Install the build for CUDA 12, {twelve}, which still has code for this GPU."
+        return (Fix(message, commands, "reinstall-package"),)
     other = f"Use a GPU of compute capability {_ill(on)[0][1]} or newer for {stem}, or a release of it from before."
-    says = _INSTEAD.get(stem, other)
-    return (Fix(says),) if says == other else (Fix(says), Fix(other))
+    message = _INSTEAD.get(stem, other)
+    return (Fix(message),) if message == other else (Fix(message), Fix(other))
 
 
 @check(
@@ -67,10 +67,10 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://docs.rapids.ai/platform-support",
         "https://docs.rapids.ai/notices/rsn0034/",
     ),
-    each=pythons,
-    because=("python.interpreter-broken", "pytorch.arch-missing"),
+    targets=pythons,
+    caused_by=("python.interpreter-broken", "pytorch.arch-missing"),
     affects=("extensions",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def gpu_too_old(on: OnPython) -> Problem | None:
     """Every visible NVIDIA GPU is below the lowest compute capability of a package."""

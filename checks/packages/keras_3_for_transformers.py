@@ -19,10 +19,10 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     # It requires the package tensorflow, which would overwrite tensorflow-cpu and others of that folder.
     alone = tensorflow is not None and tensorflow.distribution != "tensorflow"
     spec = f"tf-keras~={minor}.0" if minor else "tf-keras"
-    says = f"Install tf-keras, the Keras 2 that belongs to this TensorFlow.{lasting(on.facts)}"
+    message = f"Install tf-keras, the Keras 2 that belongs to this TensorFlow.{lasting(on.facts)}"
     off = "If your models are PyTorch's, keep transformers from TensorFlow."
     return (
-        Fix(says, (install(on.python, spec, no_deps=alone),), "reinstall-package", verify=_proof(on)),
+        Fix(message, (install(on.python, spec, no_deps=alone),), "reinstall-package", verify=_proof(on)),
         Fix(off, (export("USE_TF", "0"),), "change-environment", undo=(unset("USE_TF"),), verify=_proof(on)),
     )
 
@@ -41,10 +41,10 @@ def _proof(on: OnPython) -> Task:
         "https://github.com/huggingface/transformers/pull/28588",
         "https://github.com/huggingface/transformers/issues/36410",
     ),
-    each=pythons,
-    because=("python.*",),
+    targets=pythons,
+    caused_by=("python.*",),
     affects=("extensions",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def keras_3_for_transformers(on: OnPython) -> str | None:
     """A release of transformers with TensorFlow models, TensorFlow, Keras 3, and no tf-keras."""

@@ -23,10 +23,10 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         return ()
     by = on.python.keras_backend_by
     where = f' (or write "backend": "{better.name}" into {by})' if by.startswith("/") else ""
-    says = f"Let Keras take {framework_name(better)}, here and where your programs are started{where}."
+    message = f"Let Keras take {framework_name(better)}, here and where your programs are started{where}."
     proof = verify(on.python, "import keras; print(keras.backend.backend())")
     command = export("KERAS_BACKEND", better.name)
-    return (Fix(says, (command,), "change-environment", undo=(unset("KERAS_BACKEND"),), verify=proof),)
+    return (Fix(message, (command,), "change-environment", undo=(unset("KERAS_BACKEND"),), verify=proof),)
 
 
 @check(
@@ -36,10 +36,10 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     "installed can use the GPU.",
     fixes=_fixes,
     references=("https://keras.io/getting_started/",),
-    each=pythons,
-    because=("python.*", "tensorflow.cpu-build", "jax.cpu-only", "pytorch.cpu-build"),
+    targets=pythons,
+    caused_by=("python.*", "tensorflow.cpu-build", "jax.cpu-only", "pytorch.cpu-build"),
     affects=("extensions",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def keras_backend_cpu(on: OnPython) -> Problem | None:
     """The chosen backend is a CPU build, and another installed one is not."""
@@ -53,5 +53,5 @@ def keras_backend_cpu(on: OnPython) -> Problem | None:
     # tensorflow-cpu is nobody's accident, and brings Keras along without being asked.
     if text_of(chosen.distribution).endswith("-cpu") and on.python.keras_backend_by != "KERAS_BACKEND":
         return None
-    says = f"Keras takes {framework_name(chosen)}, which is a CPU build, and {gpu_name(gpus[0])} lies idle; "
-    return Problem(f"{says}{framework_name(better)} is installed too and is built for the GPU.")
+    message = f"Keras takes {framework_name(chosen)}, which is a CPU build, and {gpu_name(gpus[0])} lies idle; "
+    return Problem(f"{message}{framework_name(better)} is installed too and is built for the GPU.")

@@ -25,10 +25,12 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     if there:
         by = on.python.keras_backend_by
         where = f', or write "backend": "{there[0]}" into {by}' if by.startswith("/") else ""
-        says = f"Let Keras take {NAMES[there[0]]}, which is installed, here and where your programs are started{where}."
-        fixes.append(_set(on, says, there[0], proof))
-    says = f"Install the backend that was chosen, {NAMES.get(backend, backend)}.{lasting(on.facts)}"
-    fixes.append(Fix(says, (_install(on, backend),), "reinstall-package", verify=proof))
+        message = (
+            f"Let Keras take {NAMES[there[0]]}, which is installed, here and where your programs are started{where}."
+        )
+        fixes.append(_set(on, message, there[0], proof))
+    message = f"Install the backend that was chosen, {NAMES.get(backend, backend)}.{lasting(on.facts)}"
+    fixes.append(Fix(message, (_install(on, backend),), "reinstall-package", verify=proof))
     return tuple(fixes)
 
 
@@ -43,10 +45,10 @@ def _install(on: OnPython, backend: str) -> Task:
     return install(on.python, f"{backend}[{extra}]")
 
 
-def _set(on: OnPython, says: str, backend: str, proof: Task) -> Fix:
+def _set(on: OnPython, message: str, backend: str, proof: Task) -> Fix:
     old = on.facts.host.environment.get("KERAS_BACKEND")
     undo = export("KERAS_BACKEND", old) if old else unset("KERAS_BACKEND")
-    return Fix(says, (export("KERAS_BACKEND", backend),), "change-environment", undo=(undo,), verify=proof)
+    return Fix(message, (export("KERAS_BACKEND", backend),), "change-environment", undo=(undo,), verify=proof)
 
 
 @check(
@@ -56,10 +58,10 @@ def _set(on: OnPython, says: str, backend: str, proof: Task) -> Fix:
     "~/.keras, which Keras itself writes at its first import and which outlives the environment, else TensorFlow.",
     fixes=_fixes,
     references=("https://keras.io/getting_started/",),
-    each=pythons,
-    because=("python.interpreter-broken", "python.half-removed", "tensorflow.placeholder"),
+    targets=pythons,
+    caused_by=("python.interpreter-broken", "python.half-removed", "tensorflow.placeholder"),
     affects=("extensions",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def keras_backend_missing(on: OnPython) -> Problem | None:
     """The chosen backend is one of the three that can use a GPU, and no distribution or folder of it is there."""
@@ -78,6 +80,6 @@ def keras_backend_missing(on: OnPython) -> Problem | None:
     by, others = on.python.keras_backend_by, [NAMES[name] for name in _there(on)]
     why = "where nothing is chosen" if by == "default" else f"by {by}"
     instead = f" Installed {'is' if len(others) == 1 else 'are'} {' and '.join(others)}." if others else ""
-    says = f"Keras {keras.version} takes {NAMES[backend]} as its backend ({why}), which is not installed.{instead}"
+    message = f"Keras {keras.version} takes {NAMES[backend]} as its backend ({why}), which is not installed.{instead}"
     # Where nobody chose, Keras may be what was left when TensorFlow was removed, or another package's dependency.
-    return Problem(says, severity=None if by == "KERAS_BACKEND" else Severity.WARNING)
+    return Problem(message, severity=None if by == "KERAS_BACKEND" else Severity.WARNING)

@@ -20,13 +20,13 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     options = ("--no-cache-dir", "--no-binary", "llama-cpp-python")
     build = install(on.python, "llama-cpp-python", force=True, no_deps=True, options=options)
     nvcc = "" if on.facts.toolkits.home.nvcc else " It needs nvcc (the CUDA toolkit), which is not here."
-    says = f"Build it with CUDA: without CMAKE_ARGS pip builds for the CPU.{nvcc}{lasting(on.facts)}"
+    message = f"Build it with CUDA: without CMAKE_ARGS pip builds for the CPU.{nvcc}{lasting(on.facts)}"
     index = "https://abetlen.github.io/llama-cpp-python/whl/cu124"
     wheel = install(on.python, "llama-cpp-python", index=index, force=True, no_deps=True)
     ready = "Or take a ready-made wheel: its author's index has some, for CUDA 12.1 to 12.5 and older releases."
     return (
         Fix(
-            says,
+            message,
             (msgspec.structs.replace(build, env=(("CMAKE_ARGS", "-DGGML_CUDA=on"),)),),
             "reinstall-package",
             verify=proof,
@@ -45,10 +45,10 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://llama-cpp-python.readthedocs.io/en/latest/",
         "https://github.com/abetlen/llama-cpp-python/issues/1535",
     ),
-    each=pythons,
-    because=("python.*",),
+    targets=pythons,
+    caused_by=("python.*",),
     affects=("extensions",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def llama_cpp_cpu(on: OnPython) -> Problem | None:
     """The library ggml lies there in parts, none for a GPU; older releases are one library, which tells nothing."""
@@ -57,8 +57,8 @@ def llama_cpp_cpu(on: OnPython) -> Problem | None:
         return None
     if any(name.startswith(_BACKENDS) for name in found.libraries) or _OTHER in on.facts.host.environment:
         return None
-    says = (
+    message = (
         f"llama-cpp-python {found.version} has no libggml-cuda.so: it computes on the CPU, beside {gpu_name(gpus[0])}."
     )
     other = any(uses_gpu(f) for f in on.python.frameworks)  # then it may be meant to leave the GPU to that one
-    return Problem(says, severity=Severity.ADVICE if other else None)
+    return Problem(message, severity=Severity.ADVICE if other else None)

@@ -8,11 +8,11 @@ from gpudoctor.targets import OnPython, pythons
 
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
-    says = (
+    message = (
         "Remove it. For mixed precision use PyTorch's own torch.amp, which took apex.amp's place; NVIDIA's apex is "
         "only built from its source: https://github.com/NVIDIA/apex#installation"
     )
-    return (Fix(says, (uninstall(on.python, "apex"),), "reinstall-package"),)
+    return (Fix(message, (uninstall(on.python, "apex"),), "reinstall-package"),)
 
 
 @check(
@@ -22,10 +22,10 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     "0.1, is not there; `from apex import amp` fails.",
     fixes=_fixes,
     references=("https://pypi.org/project/apex/", "https://github.com/zai-org/CogVLM/pull/277"),
-    each=pythons,
-    because=("python.interpreter-broken",),
+    targets=pythons,
+    caused_by=("python.interpreter-broken",),
     affects=("extensions",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def other_apex(on: OnPython) -> str | None:
     """An apex of the version that PyPI has, beside PyTorch."""

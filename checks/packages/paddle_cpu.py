@@ -14,10 +14,14 @@ from gpudoctor.targets import OnPython, gpu_name, pythons
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
     driver = major(text_of(driver_cuda(on.facts))) or 12
     index = f"https://www.paddlepaddle.org.cn/packages/stable/{'cu118' if driver < 12 else 'cu126'}/"
-    says = f"Replace it by paddlepaddle-gpu from Paddle's own index, if it is to compute on the GPU.{lasting(on.facts)}"
+    message = (
+        f"Replace it by paddlepaddle-gpu from Paddle's own index, if it is to compute on the GPU.{lasting(on.facts)}"
+    )
     commands = (uninstall(on.python, "paddlepaddle"), install(on.python, "paddlepaddle-gpu", index=index))
     return (
-        Fix(says, commands, "reinstall-package", verify=verify(on.python, "import paddle; paddle.utils.run_check()")),
+        Fix(
+            message, commands, "reinstall-package", verify=verify(on.python, "import paddle; paddle.utils.run_check()")
+        ),
     )
 
 
@@ -28,10 +32,10 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     "own index alone. PaddleOCR and others ask for neither by name.",
     fixes=_fixes,
     references=("https://www.paddlepaddle.org.cn/en/install/quick", "https://pypi.org/project/paddlepaddle-gpu/"),
-    each=pythons,
-    because=("python.*", "packages.builds-overwrite"),
+    targets=pythons,
+    caused_by=("python.*", "packages.builds-overwrite"),
     affects=("extensions",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def paddle_cpu(on: OnPython) -> Problem | None:
     """The CPU package alone, beside a GPU that no framework of the environment uses."""

@@ -16,10 +16,10 @@ def _minor(on: OnFramework) -> str:
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     ours = [codec for codec, torch in python_rules().torchcodec.items() if torch == _minor(on)]
     spec = f"torchcodec=={ours[-1]}.*" if ours else "torchcodec"
-    says = f"Install the torchcodec that belongs to PyTorch {_minor(on)}; its metadata does not ask for one."
+    message = f"Install the torchcodec that belongs to PyTorch {_minor(on)}; its metadata does not ask for one."
     command = install(on.python, spec, upgrade=not ours)
     proof = verify(on.python, "import torch, torchcodec; print(torchcodec.__version__)")
-    return (Fix(f"{says}{lasting(on.facts)}", (command,), "reinstall-package", verify=proof),)
+    return (Fix(f"{message}{lasting(on.facts)}", (command,), "reinstall-package", verify=proof),)
 
 
 @check(
@@ -32,10 +32,10 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
         "https://github.com/meta-pytorch/torchcodec#installing-torchcodec",
         "https://github.com/meta-pytorch/torchcodec/issues/1110",
     ),
-    each=torches,
-    because=("python.*", "packages.torchvision-mismatch"),
+    targets=torches,
+    caused_by=("python.*", "packages.torchvision-mismatch"),
     affects=("extensions",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def torchcodec_mismatch(on: OnFramework) -> str | None:
     """The table names another minor release of PyTorch."""

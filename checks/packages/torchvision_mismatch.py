@@ -78,12 +78,12 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     specs = [f"torch=={version}", *(known_ones[name] for name in there)]
     old = [package.name] if (package := _named(on)) else []
     command = install(on.python, *specs, index=index_of(tag) if tag else None)
-    says = (
+    message = (
         f"Install the {' and '.join(there)} that belongs to PyTorch {version}, from the same index.{lasting(on.facts)}"
     )
     return (
         Fix(
-            says,
+            message,
             (uninstall(on.python, *old), command) if old else (command,),
             "reinstall-package",
             verify=verify(on.python, f"import torch, {', '.join(there)}; print({there[0]}.__version__)"),
@@ -114,10 +114,10 @@ def _tag(on: OnFramework) -> str:
         "https://github.com/pytorch/pytorch/issues/122494",
         "https://github.com/mli/autocut/issues/106",
     ),
-    each=torches,
-    because=("python.*", "pytorch.cpu-build", "pytorch.wrong-vendor"),
+    targets=torches,
+    caused_by=("python.*", "pytorch.cpu-build", "pytorch.wrong-vendor"),
     affects=("wheels",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def torchvision_mismatch(on: OnFramework) -> Problem | None:
     """Its requirement of torch, its version or its build does not fit."""
@@ -126,7 +126,7 @@ def torchvision_mismatch(on: OnFramework) -> Problem | None:
         return None
     package, why = found
     there = "PyTorch" + phrase(" {}", on.framework.version)
-    says = f"{package.name} {package.version} {why}; installed is {there}: a mismatch."
+    message = f"{package.name} {package.version} {why}; installed is {there}: a mismatch."
     return Problem(
-        says, tuple(f"{package.name} requires {line}" for line in package.requires if line.startswith("torch"))
+        message, tuple(f"{package.name} requires {line}" for line in package.requires if line.startswith("torch"))
     )

@@ -25,9 +25,9 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     if broken is None:
         return ()
     code = 'import torch; print(torch.compile(lambda x: x * 2)(torch.ones(8, device="cuda")))'
-    says = f"Install the Triton that this PyTorch was built with.{lasting(on.facts)}"
+    message = f"Install the Triton that this PyTorch was built with.{lasting(on.facts)}"
     command = install(on.python, broken.requires.replace(" ", ""))
-    return (Fix(says, (command,), "reinstall-package", verify=verify(on.python, code)),)
+    return (Fix(message, (command,), "reinstall-package", verify=verify(on.python, code)),)
 
 
 @check(
@@ -40,10 +40,10 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://github.com/triton-lang/triton/issues/5722",
         "https://github.com/pytorch/pytorch/issues/152531",
     ),
-    each=pythons,
-    because=("python.*", "pytorch.cpu-build", "packages.builds-overwrite"),
+    targets=pythons,
+    caused_by=("python.*", "pytorch.cpu-build", "packages.builds-overwrite"),
     affects=("extensions",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def triton_mismatch(on: OnPython) -> Problem | None:
     """PyTorch's pin on Triton does not hold, by more than a patch release."""

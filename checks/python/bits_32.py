@@ -19,9 +19,9 @@ from gpudoctor.tasks import cmd
         ),
     ),
     references=("https://pypi.org/project/torch/#files", "https://www.tensorflow.org/install/pip"),
-    each=pythons,
+    targets=pythons,
     affects=("wheels",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def bits_32(on: OnPython) -> Problem | None:
     """The interpreter's pointers are 32 bits wide, and a GPU is there."""

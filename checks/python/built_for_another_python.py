@@ -33,9 +33,9 @@ def _fails(on: OnPython, package: Package) -> bool:
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
     specs = [f"{p.name}=={release(p.version)}" for p in _foreign(on)]
-    says = f"Install {' and '.join(specs)} again, by this very Python, which then takes the wheels for itself."
+    message = f"Install {' and '.join(specs)} again, by this very Python, which then takes the wheels for itself."
     command = install(on.python, *specs, force=True, no_deps=True)
-    return (Fix(says, (command,), "reinstall-package", verify=framework_proof(on.python)),)
+    return (Fix(message, (command,), "reinstall-package", verify=framework_proof(on.python)),)
 
 
 @check(
@@ -46,10 +46,10 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     "that leads into another Python's packages.",
     fixes=_fixes,
     references=("https://peps.python.org/pep-3149/", "https://numpy.org/devdocs/user/troubleshooting-importerror.html"),
-    each=pythons,
-    because=("python.interpreter-broken", "python.shadowed-module"),
+    targets=pythons,
+    caused_by=("python.interpreter-broken", "python.shadowed-module"),
     affects=("wheels",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def built_for_another_python(on: OnPython) -> Problem | None:
     """Extension modules that carry the tag of a Python, and none of them this one's."""
@@ -61,6 +61,6 @@ def built_for_another_python(on: OnPython) -> Problem | None:
         return None
     first = next((p for p in foreign if _fails(on, p)), foreign[0])
     theirs, ours = " and ".join(sorted(_tags(first))), phrase(" {}", python_minor(on.python))
-    says = f"{first.name} {first.version} in {first.folder} is built for Python {theirs}; this is Python{ours}."
+    message = f"{first.name} {first.version} in {first.folder} is built for Python {theirs}; this is Python{ours}."
     others = tuple(f"also: {p.name} {p.version}" for p in foreign if p is not first)
-    return Problem(says, others[:5], severity=Severity.ERROR if _fails(on, first) else None)
+    return Problem(message, others[:5], severity=Severity.ERROR if _fails(on, first) else None)

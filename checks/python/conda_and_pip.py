@@ -41,16 +41,18 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         return ()
     record, found, module = pair
     if manager_of(on.python) == "pixi":
-        says = (
+        message = (
             f"Keep one: take {record.name} or {found.name} out of the project's file, then make the environment anew."
         )
         place = manifest_of(on.python)
         clean = (cmd("pixi", "clean", *place, person=True), cmd("pixi", "install", *place))
-        return (Fix(says, clean, "reinstall-package", verify=framework_proof(on.python, module)),)
-    says = f"Keep one: take conda's {record.name} away, then install pip's {found.name} again over what goes with it."
+        return (Fix(message, clean, "reinstall-package", verify=framework_proof(on.python, module)),)
+    message = (
+        f"Keep one: take conda's {record.name} away, then install pip's {found.name} again over what goes with it."
+    )
     again = install(on.python, f"{found.name}=={release(found.version)}", force=True, no_deps=True)
     commands = (cmd("conda", "remove", *prefix_of(on.python), "--force", record.name), again)
-    return (Fix(says, commands, "reinstall-package", verify=framework_proof(on.python, module)),)
+    return (Fix(message, commands, "reinstall-package", verify=framework_proof(on.python, module)),)
 
 
 @check(
@@ -60,10 +62,10 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     "or `conda update` may write that back over pip's files, or mix the two.",
     fixes=_fixes,
     references=("https://docs.conda.io/projects/conda/en/stable/user-guide/tasks/manage-environments.html",),
-    each=pythons,
-    because=("python.interpreter-broken",),
+    targets=pythons,
+    caused_by=("python.interpreter-broken",),
     affects=("wheels",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def conda_and_pip(on: OnPython) -> Problem | None:
     """The record of conda and pip's metadata name different versions of one framework."""
@@ -74,8 +76,10 @@ def conda_and_pip(on: OnPython) -> Problem | None:
     record, found, module = pair
     framework = one_of(on.python, module)
     failed = framework is not None and framework.live is not None and bool(framework.live.import_error)
-    says = f"conda's record says {record.name} {record.version}, and pip put {found.name} {found.version} in its place."
-    return Problem(says, (f"conda-meta: {record.name} {record.version} {record.build}",), severity=_worse(failed))
+    message = (
+        f"conda's record says {record.name} {record.version}, and pip put {found.name} {found.version} in its place."
+    )
+    return Problem(message, (f"conda-meta: {record.name} {record.version} {record.build}",), severity=_worse(failed))
 
 
 def _worse(failed: bool) -> Severity | None:

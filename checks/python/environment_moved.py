@@ -37,10 +37,10 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     "folder that it was copied from, and bin/activate activates that one.",
     fixes=_fixes,
     references=("https://docs.python.org/3/library/venv.html#how-venvs-work",),
-    each=pythons,
-    because=("python.interpreter-broken",),
+    targets=pythons,
+    caused_by=("python.interpreter-broken",),
     affects=("tools",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def environment_moved(on: OnPython) -> Problem | None:
     """The first line of the environment's own bin/pip names an interpreter of another folder."""
@@ -50,6 +50,6 @@ def environment_moved(on: OnPython) -> Problem | None:
     if other is None:
         return None
     own = known_or(on.python.prefix, on.python.path)
-    says = f"`pip` of {own} runs {other}, so what it installs does not come into this environment."
+    message = f"`pip` of {own} runs {other}, so what it installs does not come into this environment."
     # Images are built so, in several stages, and nobody calls pip in them.
-    return Problem(says, severity=Severity.ADVICE if in_container(on.facts) else None)
+    return Problem(message, severity=Severity.ADVICE if in_container(on.facts) else None)

@@ -9,8 +9,8 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     if on.python.not_run is None:
         return ()
     command = query("gpudoctor", "check", "--python", on.python.not_run.path)
-    says = "If you trust whoever made it, name it; or run gpudoctor as its owner."
-    return (Fix(says, (command,), verify=command, impact="none"),)
+    message = "If you trust whoever made it, name it; or run gpudoctor as its owner."
+    return (Fix(message, (command,), verify=command, impact="none"),)
 
 
 @check(
@@ -20,10 +20,10 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     "itself only where the environment belongs to the user who runs gpudoctor, or to root.",
     fixes=_fixes,
     references=("https://docs.python.org/3/library/site.html", "https://docs.astral.sh/uv/pip/environments/"),
-    each=pythons,
-    because=("python.interpreter-broken",),
+    targets=pythons,
+    caused_by=("python.interpreter-broken",),
     affects=("wheels",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def environment_not_run(on: OnPython) -> Problem | None:
     """A .venv was passed over; it is a warning where a framework is in that one alone."""
@@ -32,6 +32,6 @@ def environment_not_run(on: OnPython) -> Problem | None:
         return None
     inside = " and ".join(NAMES.get(name, name) for name in found.frameworks)
     holds = f", which has {inside}," if inside else ""
-    says = f"{found.path}{holds} belongs to user {found.owner}, so its Python was not run; {on.python.path} was."
+    message = f"{found.path}{holds} belongs to user {found.owner}, so its Python was not run; {on.python.path} was."
     alone = bool(inside) and not on.python.frameworks
-    return Problem(says, severity=Severity.WARNING if alone else None)
+    return Problem(message, severity=Severity.WARNING if alone else None)

@@ -22,13 +22,17 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     check_it = query("gpudoctor", "check", "--python", path)
     fixes = [Fix("Examine that one, and start your programs with it.", (check_it,), verify=check_it, impact="none")]
     if on.python.externally_managed is True:
-        says = "This Python belongs to the distribution, whose pip refuses to install: make an environment from it."
+        message = "This Python belongs to the distribution, whose pip refuses to install: make an environment from it."
         commands = (cmd(own, "-m", "venv", NEW), cmd(f"{NEW}/bin/python", "-m", "pip", "install", REST))
-        return (*fixes, Fix(says, commands, "reinstall-package", undo=(REMOVE_NEW,)))
-    says = "To have a framework in this one, install it with this very interpreter's pip."
+        return (*fixes, Fix(message, commands, "reinstall-package", undo=(REMOVE_NEW,)))
+    message = "To have a framework in this one, install it with this very interpreter's pip."
     return (
         *fixes,
-        Fix(says, (msgspec.structs.replace(install(on.python, REST.name), placeholders=(REST,)),), "reinstall-package"),
+        Fix(
+            message,
+            (msgspec.structs.replace(install(on.python, REST.name), placeholders=(REST,)),),
+            "reinstall-package",
+        ),
     )
 
 
@@ -39,10 +43,10 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     "in its first line, which need not be the one that `python` starts.",
     fixes=_fixes,
     references=("https://docs.python.org/3/installing/index.html", "https://docs.python.org/3/library/venv.html"),
-    each=pythons,
-    because=("python.interpreter-broken", "python.environment-not-run"),
+    targets=pythons,
+    caused_by=("python.interpreter-broken", "python.environment-not-run"),
     affects=("wheels",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def framework_elsewhere(on: OnPython) -> Problem | None:
     """No framework here beside a GPU, and one elsewhere."""
@@ -52,10 +56,10 @@ def framework_elsewhere(on: OnPython) -> Problem | None:
     if not others:
         return None
     names = " and ".join(NAMES.get(name, name) for name in others[0].frameworks)
-    says = f"{on.python.path} has no framework; {names} is in {others[0].path}."
+    message = f"{on.python.path} has no framework; {names} is in {others[0].path}."
     if len(others[0].frameworks) > 1:
-        says = says.replace(" is in ", " are in ")
+        message = message.replace(" is in ", " are in ")
     if isinstance(on.python.pip, str):
-        says += f" `pip` on PATH installs for {on.python.pip}."
+        message += f" `pip` on PATH installs for {on.python.pip}."
     seen = tuple(f"{o.path}: {', '.join(NAMES.get(n, n) for n in o.frameworks)}" for o in others[1:5])
-    return Problem(says, seen)
+    return Problem(message, seen)

@@ -60,16 +60,16 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     broken, everything = _broken(on), _all(on)
     left = remove(r.path for r in everything if _is_left(r))
     if not broken:
-        says = "Remove what pip left behind; it does nothing but make pip warn."
-        return (Fix(says, left, impact="irreversible"),)
+        message = "Remove what pip left behind; it does nothing but make pip warn."
+        return (Fix(message, left, impact="irreversible"),)
     module = broken[0].module
     name, version = _was(on, module)
     # A folder without a module may hold files of somebody's own, so what is installed does not go into it.
     first = remove(r.path for r in broken if not _is_left(r) and "dist-info" not in r.path)
     again = _again(on, module, name, version, whole=bool(left))
-    says = f"Install {name} {release(version) if version else ''}".strip() + " again, and remove the remains."
+    message = f"Install {name} {release(version) if version else ''}".strip() + " again, and remove the remains."
     verify = query(on.python.path, "-c", f"import {module}; print({module}.__version__)")
-    return (Fix(says, (*first, *again, *left), "reinstall-package", impact="irreversible", verify=verify),)
+    return (Fix(message, (*first, *again, *left), "reinstall-package", impact="irreversible", verify=verify),)
 
 
 def _again(on: OnPython, module: str, name: str, version: str | None, whole: bool) -> Tasks:
@@ -91,10 +91,10 @@ def _again(on: OnPython, module: str, name: str, version: str | None, whole: boo
         "https://github.com/pypa/pip/blob/main/src/pip/_internal/utils/temp_dir.py",
         "https://github.com/vladmandic/sdnext/issues/3797",
     ),
-    each=_subjects,
-    because=("python.interpreter-broken",),
+    targets=_subjects,
+    caused_by=("python.interpreter-broken",),
     affects=("wheels",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def half_removed(on: OnPython) -> Problem | None:
     """A folder that is no package any more, metadata without its module, or what pip left."""
@@ -104,17 +104,17 @@ def half_removed(on: OnPython) -> Problem | None:
     first = (broken or everything)[0]
     seen = tuple(f"{r.path}: {r.why}" for r in (*broken, *(r for r in everything if r not in broken))[:5])
     if not broken:
-        says = f"{first.path} is what pip left of {first.module} when it removed it."
-        return Problem(says, seen, severity=Severity.ADVICE)
+        message = f"{first.path} is what pip left of {first.module} when it removed it."
+        return Problem(message, seen, severity=Severity.ADVICE)
     # What pip could not delete of a package that somebody removed for good (files in use) is its folder alone.
     interrupted = any(_is_left(r) and r.module == first.module and r.package for r in everything)
     if _is_left(first):
         grave = interrupted and is_framework(first.module)
         return Problem(_gone(on, first.module), seen, severity=None if grave else Severity.WARNING)
-    says = f"{first.path} is only the remains of {first.module} ({first.why}): it is incomplete and cannot be used."
+    message = f"{first.path} is only the remains of {first.module} ({first.why}): it is incomplete and cannot be used."
     # Where no metadata is left, nothing claims to be installed: somebody removed it, and files of his own stayed.
     claimed = is_framework(first.module) and ("no metadata" not in first.why or interrupted)
-    return Problem(says, seen, severity=None if claimed else Severity.WARNING)
+    return Problem(message, seen, severity=None if claimed else Severity.WARNING)
 
 
 def _gone(on: OnPython, module: str) -> str:

@@ -19,12 +19,12 @@ def _all(facts: Facts) -> Iterator[tuple[About, OnPython]]:
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
     path = on.python.path
-    says = (
+    message = (
         f"Start {on.python.path} by hand to see the message, first without its start files. If its base interpreter is "
         "gone, make the environment anew and install its packages again."
     )
     commands = (query(path, "-I", "-S", "-c", "import sys; print(sys.version)"), query("ls", "-l", path))
-    return (Fix(says, commands, impact="none"),)
+    return (Fix(message, commands, impact="none"),)
 
 
 @check(
@@ -34,10 +34,10 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     "a .pth file) fails.",
     fixes=_fixes,
     references=("https://docs.python.org/3/library/venv.html",),
-    each=_all,
-    because=("host.*",),
+    targets=_all,
+    caused_by=("host.*",),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
     essential=True,
 )
 def interpreter_broken(on: OnPython) -> Problem | None:

@@ -26,10 +26,10 @@ def _lost(on: OnPython) -> list[Package]:
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
     commands = tuple(same_again(on.python, p.name, p.version, over=True) for p in _lost(on) if p.version)
     names = " and ".join(f"{p.name} {p.version}" for p in _lost(on))
-    says = f"Install {names} once more over what is there, without its dependencies."
+    message = f"Install {names} once more over what is there, without its dependencies."
     first = _lost(on)[0].name
     proof = verify(on.python, f'import importlib.metadata as m; print(m.version("{first}"))')
-    return (Fix(says, commands, "reinstall-package", verify=proof),)
+    return (Fix(message, commands, "reinstall-package", verify=proof),)
 
 
 @check(
@@ -39,10 +39,10 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     "and the directory .dist-info lacks what says which release they are.",
     fixes=_fixes,
     references=("https://packaging.python.org/en/latest/specifications/recording-installed-packages/",),
-    each=pythons,
-    because=("python.interpreter-broken", "python.half-removed"),
+    targets=pythons,
+    caused_by=("python.interpreter-broken", "python.half-removed"),
     affects=("tools",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def metadata_lost(on: OnPython) -> Problem | None:
     """A directory .dist-info without METADATA, or without the RECORD that its installer writes."""

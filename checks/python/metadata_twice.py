@@ -25,14 +25,14 @@ def _open(on: OnPython) -> list[str]:
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
     stale, verify = _stale(on), framework_proof(on.python)
     if stale:
-        says = "Remove the metadata of what is not there; the package itself stays as it is."
-        return (Fix(says, remove(r.path for r in stale), "reinstall-package", impact="irreversible", verify=verify),)
+        message = "Remove the metadata of what is not there; the package itself stays as it is."
+        return (Fix(message, remove(r.path for r in stale), "reinstall-package", impact="irreversible", verify=verify),)
     commands = []
     for name in _open(on):
         version = next(p.version for p in known(on.python.packages) if p.name == name)
         commands.append(same_again(on.python, name, version, over=True))
-    says = "Install the release that you want over both, then remove the metadata of the other."
-    return (Fix(says, tuple(commands), "reinstall-package", verify=verify),)
+    message = "Install the release that you want over both, then remove the metadata of the other."
+    return (Fix(message, tuple(commands), "reinstall-package", verify=verify),)
 
 
 @check(
@@ -43,10 +43,10 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     "pip asks for what the other release requires.",
     fixes=_fixes,
     references=("https://packaging.python.org/en/latest/specifications/recording-installed-packages/",),
-    each=pythons,
-    because=("python.interpreter-broken", "python.half-removed"),
+    targets=pythons,
+    caused_by=("python.interpreter-broken", "python.half-removed"),
     affects=("tools",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def metadata_twice(on: OnPython) -> Problem | None:
     """Several directories .dist-info of one package in one folder; which is right is read from the files."""
@@ -62,5 +62,5 @@ def metadata_twice(on: OnPython) -> Problem | None:
     right = package(on.python, first.package)
     there = right.version if right else "another release"
     whose = f"{first.package}{phrase(' {}', first.version)}"
-    says = f"{first.path} is metadata of {whose}; the files are those of {there}."
-    return Problem(says, tuple(r.path for r in stale[1:5]))
+    message = f"{first.path} is metadata of {whose}; the files are those of {there}."
+    return Problem(message, tuple(r.path for r in stale[1:5]))

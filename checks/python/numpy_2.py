@@ -48,10 +48,10 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://github.com/ai2cm/ace/issues/378",
         "https://github.com/numpy/numpy/issues/26191",
     ),
-    each=pythons,
-    because=("python.interpreter-broken", "python.user-site-leaks", "python.shadowed-module"),
+    targets=pythons,
+    caused_by=("python.interpreter-broken", "python.user-site-leaks", "python.shadowed-module"),
     affects=("extensions",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def numpy_2(on: OnPython) -> Problem | None:
     """NumPy is 2 or newer, and a package is older than its first build for it."""
@@ -61,5 +61,5 @@ def numpy_2(on: OnPython) -> Problem | None:
         return None
     names = " and ".join(f"{p.name} {p.version}" for p in old)
     verb = "was" if len(old) == 1 else "were"
-    says = f"{names} {verb} compiled against NumPy 1, before NumPy 2 came out; installed is NumPy {numpy.version}."
-    return Problem(says, cause=_TORCH if [p.name for p in old] == ["torch"] else None)
+    message = f"{names} {verb} compiled against NumPy 1, before NumPy 2 came out; installed is NumPy {numpy.version}."
+    return Problem(message, cause=_TORCH if [p.name for p in old] == ["torch"] else None)

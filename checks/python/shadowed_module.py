@@ -18,7 +18,7 @@ def _shadow(on: OnPython) -> Shadow | None:
     order = {"PYTHONPATH": 0, ".pth": 1, "working directory": 2}
 
     def rank(s: Shadow) -> tuple[bool, bool, int, bool]:
-        return not _is_guilty(on, s), s.version is not None, order[s.because], not is_framework(s.module)
+        return not _is_guilty(on, s), s.version is not None, order[s.origin], not is_framework(s.module)
 
     return min(found, key=rank, default=None)
 
@@ -26,17 +26,17 @@ def _shadow(on: OnPython) -> Shadow | None:
 def _is_guilty(on: OnPython, shadow: Shadow) -> bool:
     """Whether a framework fails to import and names the module; in the working directory nothing was imported."""
     errors = (f.live.import_error or "" for f in on.python.frameworks if f.live)
-    return shadow.because != "working directory" and any(shadow.module in error.lower() for error in errors)
+    return shadow.origin != "working directory" and any(shadow.module in error.lower() for error in errors)
 
 
 def _candidates(on: OnPython) -> list[Shadow]:
     """Those of packages; of the standard library another check tells."""
-    return [s for s in on.python.shadows if s.because in _WHERE and not _is_link(s) and not s.standard]
+    return [s for s in on.python.shadows if s.origin in _WHERE and not _is_link(s) and not s.standard]
 
 
 def _is_link(shadow: Shadow) -> bool:
     """An editable installation: the .pth file leads to the checkout that is meant to win."""
-    return shadow.because == ".pth" and shadow.version is not None
+    return shadow.origin == ".pth" and shadow.version is not None
 
 
 def _subjects(facts: Facts) -> Iterator[tuple[About, OnPython]]:
@@ -52,9 +52,9 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     fixes = []
     if shadow.wins.endswith(".py"):
         fixes.append(rename(shadow, verify))
-    if shadow.because == "PYTHONPATH":
+    if shadow.origin == "PYTHONPATH":
         fixes.append(without_python_path(on.facts, shadow, verify))
-    if shadow.because == "working directory":
+    if shadow.origin == "working directory":
         fixes.append(Fix("Start Python from another folder.", (Manual("cd ~"),), "change-environment", verify=verify))
     if not fixes:
         fixes.append(Fix("Remove the .pth file or the folder that it names.", (), "change-environment", verify=verify))
@@ -71,27 +71,27 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://docs.python.org/3/library/sys_path_init.html",
         "https://github.com/pytorch/pytorch/issues/7575",
     ),
-    each=_subjects,
-    because=("python.interpreter-broken",),
+    targets=_subjects,
+    caused_by=("python.interpreter-broken",),
     affects=("wheels",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def shadowed_module(on: OnPython) -> Problem | None:
     """A path from PYTHONPATH, the working directory or a .pth file wins over the environment's package."""
     shadow = _shadow(on)
     if shadow is None:
         return None
-    where = _WHERE[shadow.because]
+    where = _WHERE[shadow.origin]
     hidden = f"the installed {shadow.loses[0]}" if shadow.loses else "an installed package"
-    says = f"`import {shadow.module}` takes {shadow.wins} (by {where}) instead of {hidden}."
-    return Problem(says, tuple(f"hidden: {path}" for path in shadow.loses[:4]), severity=_severity(on, shadow))
+    message = f"`import {shadow.module}` takes {shadow.wins} (by {where}) instead of {hidden}."
+    return Problem(message, tuple(f"hidden: {path}" for path in shadow.loses[:4]), severity=_severity(on, shadow))
 
 
 def _severity(on: OnPython, shadow: Shadow) -> Severity:
     """A whole package that was put there with its metadata may be meant so; a helper's copy rarely matters."""
     if _is_guilty(on, shadow):
         return Severity.ERROR
-    if shadow.because == "working directory":
+    if shadow.origin == "working directory":
         return Severity.WARNING if is_framework(shadow.module) else Severity.ADVICE
     if shadow.version is not None:
         return Severity.WARNING if is_framework(shadow.module) else Severity.ADVICE

@@ -18,7 +18,7 @@ def _takes(framework: Framework, shadow: Shadow) -> bool:
     live = framework.live
     if live is None or not isinstance(live.standard, tuple):
         return True
-    if shadow.because == _HERE:  # where gpudoctor imported it, the file was not in the way
+    if shadow.origin == _HERE:  # where gpudoctor imported it, the file was not in the way
         return shadow.module in live.standard
     error = live.import_error or ""
     return bool(error) and (shadow.module in live.standard or f"'{shadow.module}" in error)
@@ -27,7 +27,7 @@ def _takes(framework: Framework, shadow: Shadow) -> bool:
 def _shadow(on: OnPython) -> Shadow | None:
     """The gravest: what PYTHONPATH hides is hidden everywhere."""
     found = [s for s in on.python.shadows if s.standard and _victims(on, s)]
-    return min(found, key=lambda s: s.because == _HERE, default=None)
+    return min(found, key=lambda s: s.origin == _HERE, default=None)
 
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
@@ -36,9 +36,9 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         return ()
     verify = query(on.python.path, "-c", f"import {shadow.module}; print({shadow.module}.__file__)")
     fixes = (rename(shadow, verify),)
-    if shadow.because == _HERE:
-        says = "Start Python from another directory."
-        return (*fixes, Fix(says, (Manual("cd ~"),), "change-environment", verify=verify))
+    if shadow.origin == _HERE:
+        message = "Start Python from another directory."
+        return (*fixes, Fix(message, (Manual("cd ~"),), "change-environment", verify=verify))
     return (*fixes, without_python_path(on.facts, shadow, verify))
 
 
@@ -53,10 +53,10 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://docs.python.org/3/library/sys_path_init.html",
         "https://docs.python.org/3/whatsnew/3.13.html#improved-error-messages",
     ),
-    each=pythons,
-    because=("python.interpreter-broken",),
+    targets=pythons,
+    caused_by=("python.interpreter-broken",),
     affects=("wheels",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def standard_library_hidden(on: OnPython) -> Problem | None:
     """A path from PYTHONPATH or the working directory comes before a module that a framework's import loads."""
@@ -64,17 +64,17 @@ def standard_library_hidden(on: OnPython) -> Problem | None:
     if shadow is None:
         return None
     victims = _victims(on, shadow)
-    where = "PYTHONPATH" if shadow.because == "PYTHONPATH" else "the working directory"
+    where = "PYTHONPATH" if shadow.origin == "PYTHONPATH" else "the working directory"
     names = " and ".join(dict.fromkeys(NAMES.get(f.name, f.name) for f in victims))
-    says = f"`import {shadow.module}` takes {shadow.wins} (by {where}) instead of Python's own; {names} imports it."
+    message = f"`import {shadow.module}` takes {shadow.wins} (by {where}) instead of Python's own; {names} imports it."
     if len(victims) > 1:
-        says = says.replace(" imports it.", " import it.")
-    failed = [f for f in victims if shadow.because == "PYTHONPATH" and f.live is not None and f.live.import_error]
+        message = message.replace(" imports it.", " import it.")
+    failed = [f for f in victims if shadow.origin == "PYTHONPATH" and f.live is not None and f.live.import_error]
     seen = [
         *(f"hidden: {path}" for path in shadow.loses[:1]),
         *(f"{framework_name(f)}: {error}"[:600] for f in failed if f.live and (error := f.live.import_error)),
     ]
     others = [s.wins for s in on.python.shadows if s.standard and s is not shadow and _victims(on, s)]
     return Problem(
-        says, (*seen, *(f"also: {path}" for path in others[:4])), severity=Severity.ERROR if failed else None
+        message, (*seen, *(f"also: {path}" for path in others[:4])), severity=Severity.ERROR if failed else None
     )

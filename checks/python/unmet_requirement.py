@@ -69,10 +69,10 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     # PyTorch itself comes from the index that its companions came from: PyPI's wheel may be for another CUDA.
     commands = [same_again(on.python, "torch", u.requires.partition("==")[2].strip()) for u in torch[:1]]
     commands += [install(on.python, *specs)] if specs else []
-    says = "Install exactly what is asked for."
+    message = "Install exactly what is asked for."
     if len({_name(u) for u in left}) < len(left):
-        says += " Where two packages ask for different versions, give each its own environment."
-    return (Fix(says, tuple(commands), "reinstall-package", verify=framework_proof(on.python)),)
+        message += " Where two packages ask for different versions, give each its own environment."
+    return (Fix(message, tuple(commands), "reinstall-package", verify=framework_proof(on.python)),)
 
 
 @check(
@@ -85,8 +85,8 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://pip.pypa.io/en/stable/cli/pip_check/",
         "https://packaging.python.org/en/latest/specifications/dependency-specifiers/",
     ),
-    each=pythons,
-    because=(
+    targets=pythons,
+    caused_by=(
         "python.*",
         "libraries.*",
         "packages.built-for-another-torch",
@@ -94,7 +94,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "packages.torchvision-mismatch",
     ),
     affects=("wheels",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def unmet_requirement(on: OnPython) -> Problem | None:
     """What `pip check` says of the packages that matter and of all that they lead to, and no other check tells."""
@@ -112,5 +112,5 @@ def unmet_requirement(on: OnPython) -> Problem | None:
     error = victim.live.import_error if victim.live else None
     effect = "does not import" if error else "finds no GPU"
     seen = (*([first_line(error)] if error else ()), *lines[:6])
-    says = f"{lines[0]}{more}: so {NAMES.get(victim.name, victim.name)} {effect}."
-    return Problem(says, seen, severity=Severity.ERROR)
+    message = f"{lines[0]}{more}: so {NAMES.get(victim.name, victim.name)} {effect}."
+    return Problem(message, seen, severity=Severity.ERROR)

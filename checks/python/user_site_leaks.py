@@ -12,7 +12,7 @@ from gpudoctor.tasks import export, query, unset
 
 def _shadows(on: OnPython) -> list[Shadow]:
     """Copies in the user site over an environment's own; over the distribution's packages they are meant to win."""
-    mine = [s for s in on.python.shadows if s.because == "user site" and s.loses]
+    mine = [s for s in on.python.shadows if s.origin == "user site" and s.loses]
     if on.python.kind == "system" and not in_container(on.facts):
         return []
     return sorted(mine, key=lambda s: not is_framework(s.module))
@@ -54,10 +54,10 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://docs.python.org/3/library/site.html#site.ENABLE_USER_SITE",
         "https://github.com/cloveranon/Clover-Edition/issues/128",
     ),
-    each=_subjects,
-    because=("python.interpreter-broken",),
+    targets=_subjects,
+    caused_by=("python.interpreter-broken",),
     affects=("wheels",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def user_site_leaks(on: OnPython) -> Problem | None:
     """The user site offers a module that the environment has too, and wins."""
@@ -67,7 +67,7 @@ def user_site_leaks(on: OnPython) -> Problem | None:
     first = shadows[0]
     version = f" {first.version}" if first.version else ""
     more = f" ({len(shadows)} modules in all)" if len(shadows) > 1 else ""
-    says = f"`import {first.module}` takes the copy{version} in the user site, {first.wins}, "
-    says += f"instead of {first.loses[0]}{more}."
+    message = f"`import {first.module}` takes the copy{version} in the user site, {first.wins}, "
+    message += f"instead of {first.loses[0]}{more}."
     severity = None if is_framework(first.module) else Severity.ADVICE
-    return Problem(says, tuple(f"{s.module}: {s.wins} hides {s.loses[0]}" for s in shadows[:5]), severity=severity)
+    return Problem(message, tuple(f"{s.module}: {s.wins} hides {s.loses[0]}" for s in shadows[:5]), severity=severity)

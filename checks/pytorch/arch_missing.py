@@ -57,10 +57,10 @@ _CAUSES = {
         "https://github.com/Comfy-Org/ComfyUI/issues/8708",
         "https://github.com/Kaggle/kaggle-cli/issues/1151",
     ),
-    each=torches,
-    because=("python.*",),
+    targets=torches,
+    caused_by=("python.*",),
     affects=("wheels",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def arch_missing(on: OnFramework) -> Problem | None:
     """No machine code and no PTX in the build runs on a GPU that CUDA shows.
@@ -75,9 +75,9 @@ def arch_missing(on: OnFramework) -> Problem | None:
         return None
     gpu = ill[0]
     more = f" and {len(ill) - 1} more" if len(ill) > 1 else ""
-    says = f"{on.name} has no kernels for {gpu_words(gpu)}{more}: {words(archs, present(gpu.capability))}."
+    message = f"{on.name} has no kernels for {gpu_words(gpu)}{more}: {words(archs, present(gpu.capability))}."
     return Problem(
-        says,
+        message,
         evidence=(f"compiled for: {' '.join(archs)}",),
         cause=_CAUSES[side(archs, present(gpu.capability))],
         severity=Severity.ADVICE if well else severity_of(on.facts),

@@ -18,8 +18,8 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     if chosen is None or not fixes:
         return fixes
     name = chosen[0]
-    says = f"{fixes[0].says} First take {name} away, here and where it is set: it chooses CPU builds again."
-    first = msgspec.structs.replace(fixes[0], says=says, tasks=(unset(name), *fixes[0].tasks))
+    message = f"{fixes[0].message} First take {name} away, here and where it is set: it chooses CPU builds again."
+    first = msgspec.structs.replace(fixes[0], message=message, tasks=(unset(name), *fixes[0].tasks))
     return (first, *fixes[1:])
 
 
@@ -92,10 +92,10 @@ def _on_windows(on: OnFramework) -> tuple[str, str] | None:
         "https://docs.astral.sh/uv/guides/integration/pytorch/",
         "https://github.com/huggingface/lerobot/issues/4093",
     ),
-    each=torches,
-    because=("python.*", "pytorch.wrong-vendor"),
+    targets=torches,
+    caused_by=("python.*", "pytorch.wrong-vendor"),
     affects=("wheels",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def cpu_build(on: OnFramework) -> Problem | None:
     """A CPU build beside a GPU that some build could use."""
@@ -109,8 +109,8 @@ def cpu_build(on: OnFramework) -> Problem | None:
     seen = phrases(
         f"torch/version.py:{phrase(' version {},', on.framework.version)} no CUDA", found[1] if found else ""
     )
-    says = f"{on.name} is a CPU-only build, without CUDA support, and {gpu_name(gpu)} lies idle."
+    message = f"{on.name} is a CPU-only build, without CUDA support, and {gpu_name(gpu)} lies idle."
     # Where no driver lists the GPU, nobody may want it; an older Jetson has nothing that lists one.
     wanted = gpus_of(on.facts) or on.facts.host.platform == "jetson"
     severity = None if wanted else Severity.WARNING
-    return Problem(says, tuple(seen), cause=found[0] if found else None, severity=severity)
+    return Problem(message, tuple(seen), cause=found[0] if found else None, severity=severity)

@@ -21,13 +21,13 @@ def _fixes(on: OnLive) -> tuple[Fix, ...]:
     cudnn = next(iter(wheels(on.python, "cudnn")), None)
     if _is_gpu_too_old(on) and cudnn is not None:
         command = install(on.python, f"{cudnn.name}<9.11")
-        says = "Install the last cuDNN with code for this GPU; pip will say that PyTorch pins another version."
-        return (Fix(says, (command,), "reinstall-package", verify=torch_verify(on.python)),)
+        message = "Install the last cuDNN with code for this GPU; pip will say that PyTorch pins another version."
+        return (Fix(message, (command,), "reinstall-package", verify=torch_verify(on.python)),)
     if cudnn is None or not isinstance(on.framework.cudnn, str):
         return reinstall_torch(on.facts, on.python, on.framework)
     command = install(on.python, f"{cudnn.name}=={on.framework.cudnn}", force=True)
-    says = "Install the cuDNN that this PyTorch was built with."
-    return (Fix(says, (command,), "reinstall-package", verify=torch_verify(on.python)),)
+    message = "Install the cuDNN that this PyTorch was built with."
+    return (Fix(message, (command,), "reinstall-package", verify=torch_verify(on.python)),)
 
 
 @check(
@@ -40,15 +40,15 @@ def _fixes(on: OnLive) -> tuple[Fix, ...]:
         "https://github.com/facebookresearch/audiocraft/issues/186",
         "https://github.com/pytorch/pytorch/issues/162574",
     ),
-    each=partial(lives, name="torch"),
-    because=("libraries.*", "python.*", "pytorch.arch-missing"),
+    targets=partial(lives, name="torch"),
+    caused_by=("libraries.*", "python.*", "pytorch.arch-missing"),
     affects=("wheels",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def cudnn_mismatch(on: OnLive) -> Problem | None:
     """torch.backends.cudnn.version() raises."""
     if not on.live.cudnn_error:
         return None
-    says = f"{on.name} refuses cuDNN: {first_line(on.live.cudnn_error)}"
+    message = f"{on.name} refuses cuDNN: {first_line(on.live.cudnn_error)}"
     cause = _DROPPED if _is_gpu_too_old(on) else None
-    return Problem(says, (on.live.cudnn_error[:1500],), cause=cause)
+    return Problem(message, (on.live.cudnn_error[:1500],), cause=cause)

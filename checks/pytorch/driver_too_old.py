@@ -26,10 +26,10 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
         "https://docs.nvidia.com/deploy/cuda-compatibility/minor-version-compatibility.html",
         "https://github.com/vllm-project/vllm/issues/33992",
     ),
-    each=torches,
-    because=(*CUDA_SYSTEM, "python.*", "pytorch.arch-missing"),
+    targets=torches,
+    caused_by=(*CUDA_SYSTEM, "python.*", "pytorch.arch-missing"),
     affects=("wheels",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def driver_too_old(on: OnFramework) -> Problem | None:
     """The build's CUDA major is newer than the driver's."""

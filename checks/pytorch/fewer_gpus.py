@@ -22,10 +22,10 @@ from gpudoctor.tasks import cmd
         ),
     ),
     references=("https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#env-vars",),
-    each=partial(lives, name="torch"),
-    because=(*SYSTEM, "pytorch.no-gpu"),
+    targets=partial(lives, name="torch"),
+    caused_by=(*SYSTEM, "pytorch.no-gpu"),
     affects=("several-gpus",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def fewer_gpus(on: OnLive) -> str | None:
     """The count is lower than that of libcuda under the same mask."""

@@ -20,10 +20,10 @@ def _fixes(on: OnLive) -> tuple[Fix, ...]:
     cause="A library of another version, or a damaged one, is loaded into the process.",
     fixes=_fixes,
     references=("https://docs.python.org/3/library/faulthandler.html",),
-    each=partial(lives, name="torch"),
-    because=(*SYSTEM, "python.*", "python.numpy-2", "libraries.*", "packages.*", "host.*"),
+    targets=partial(lives, name="torch"),
+    caused_by=(*SYSTEM, "python.*", "python.numpy-2", "libraries.*", "packages.*", "host.*"),
     affects=("wheels",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def import_crashes(on: OnLive) -> Problem | None:
     """The child died of a signal."""

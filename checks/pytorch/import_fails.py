@@ -33,8 +33,8 @@ def _is_pips(on: OnLive) -> bool:
     cause="One of PyTorch's libraries, or of those that it needs, is missing, damaged or of another version.",
     fixes=_fixes,
     references=("https://pytorch.org/get-started/locally/", "https://github.com/pytorch/pytorch/issues/123097"),
-    each=partial(lives, name="torch"),
-    because=(
+    targets=partial(lives, name="torch"),
+    caused_by=(
         "python.*",
         "python.numpy-2",
         "windows.dll-not-loaded",
@@ -44,7 +44,7 @@ def _is_pips(on: OnLive) -> bool:
         "host.*",
     ),
     affects=("wheels",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def import_fails(on: OnLive) -> Problem | None:
     """`import torch` raises."""

@@ -34,8 +34,8 @@ def _gpus(on: OnLive) -> tuple[Gpu, ...]:
     cause="PyTorch is built for this GPU, and its start of CUDA or HIP fails; its own words say how.",
     fixes=_fixes,
     references=("https://docs.pytorch.org/docs/stable/notes/cuda.html",),
-    each=partial(lives, name="torch"),
-    because=(
+    targets=partial(lives, name="torch"),
+    caused_by=(
         *SYSTEM,
         *ENVIRONMENT,
         "pytorch.driver-too-old",
@@ -46,7 +46,7 @@ def _gpus(on: OnLive) -> tuple[Gpu, ...]:
         "health.*",
     ),
     affects=("wheels",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def no_gpu(on: OnLive) -> Problem | None:
     """A build for the GPU that is there says that none is available."""

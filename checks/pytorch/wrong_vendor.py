@@ -20,8 +20,8 @@ def _override(gpu: Gpu) -> tuple[Fix, ...]:
     if not isinstance(gpu.gfx, str) or torch_gfx(gpu.gfx) in (gpu.gfx, None):
         return ()
     number = present(rocm.override_for(gpu.gfx))
-    says = f"Let {gpu.gfx} run its sibling's code, once that wheel is installed: the wheels have none for it."
-    return (Fix(says, (export("HSA_OVERRIDE_GFX_VERSION", str(number)),), "change-environment"),)
+    message = f"Let {gpu.gfx} run its sibling's code, once that wheel is installed: the wheels have none for it."
+    return (Fix(message, (export("HSA_OVERRIDE_GFX_VERSION", str(number)),), "change-environment"),)
 
 
 def _gpu(on: OnFramework) -> Gpu | None:
@@ -48,10 +48,10 @@ _BUILDS = {"cuda": ("CUDA", "NVIDIA"), "rocm": ("ROCm", "AMD"), "xpu": ("XPU", "
         "https://github.com/HAMM3REXTREME/ComfyUI-Installer/issues/15",
         "https://github.com/vllm-project/vllm/issues/16080",
     ),
-    each=torches,
-    because=("python.*",),
+    targets=torches,
+    caused_by=("python.*",),
     affects=("wheels",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def wrong_vendor(on: OnFramework) -> Problem | None:
     """A CUDA build beside AMD GPUs alone, or a ROCm build beside NVIDIA GPUs alone."""
@@ -63,5 +63,5 @@ def wrong_vendor(on: OnFramework) -> Problem | None:
     number = on.framework.cuda if build == "CUDA" else on.framework.hip
     words = f"{build} {number}" if isinstance(number, str) else build
     theirs = "an NVIDIA" if gpu.vendor == "nvidia" else "an AMD"
-    says = f"{on.name} is built for {words}, which is for {vendor} GPUs; {gpu_name(gpu)} is {theirs} GPU."
-    return Problem(says, evidence=phrases(phrase(f"torch/version.py: {build.lower()} {{}}", number)))
+    message = f"{on.name} is built for {words}, which is for {vendor} GPUs; {gpu_name(gpu)} is {theirs} GPU."
+    return Problem(message, evidence=phrases(phrase(f"torch/version.py: {build.lower()} {{}}", number)))

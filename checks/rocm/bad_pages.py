@@ -40,9 +40,9 @@ def _fixes(on: OnBoard) -> tuple[Fix, ...]:
     "without a driver.",
     fixes=_fixes,
     references=("https://docs.kernel.org/gpu/amdgpu/ras.html",),
-    each=boards,
+    targets=boards,
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def bad_pages(on: OnBoard) -> Problem | None:
     """Beyond the threshold by the log, or pages that wait: a WARNING. Retired ones alone are what retiring is for."""

@@ -39,9 +39,9 @@ def _fixes(on: OnVariable) -> tuple[Fix, ...]:
         "https://rocm.docs.amd.com/projects/HIP/en/latest/reference/env_variables.html",
         "https://rocm.docs.amd.com/en/latest/reference/env-variables.html",
     ),
-    each=_variables,
+    targets=_variables,
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def debugging_left_on(on: OnVariable) -> Problem | None:
     """It is set to a value that switches it on."""

@@ -50,10 +50,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     "than the driver's release supports, the build fails and the kernel falls back to its own amdgpu, or to none.",
     fixes=_fixes,
     references=(f"{amd.INSTALL}reference/system-requirements.html",),
-    each=amd_compute,
-    because=("rocm.half-installed", "rocm.repository-of-another-release"),
+    targets=amd_compute,
+    caused_by=("rocm.half-installed", "rocm.repository-of-another-release"),
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def dkms_build_failed(facts: Facts) -> Problem | None:
     """DKMS knows the module and has it not for this kernel: ADVICE where the kernel's own module works."""
@@ -65,7 +65,7 @@ def dkms_build_failed(facts: Facts) -> Problem | None:
     nodes = known_or(facts.amd.kfd, ())
     works = bool(nodes) and nodes[0].error is None
     named = "; ".join(f"{d.module}/{d.version}{f', {d.kernel}' if d.kernel else ''}: {d.state}" for d in lines)
-    says = f"DKMS has amdgpu not installed for kernel {known(facts.host.kernel.release)} ({named})."
+    message = f"DKMS has amdgpu not installed for kernel {known(facts.host.kernel.release)} ({named})."
     if works:
-        says += " The kernel's own amdgpu runs instead, and /dev/kfd opens."
-    return Problem(says, severity=Severity.ADVICE if works else Severity.ERROR)
+        message += " The kernel's own amdgpu runs instead, and /dev/kfd opens."
+    return Problem(message, severity=Severity.ADVICE if works else Severity.ERROR)

@@ -40,10 +40,10 @@ def _wheels(facts: Facts) -> Iterator[tuple[About, OnFramework]]:
         ),
     ),
     references=(f"{amd.INSTALL}reference/user-kernel-space-compat-matrix.html",),
-    each=_wheels,
-    because=("rocm.half-installed", "rocm.dkms-build-failed"),
+    targets=_wheels,
+    caused_by=("rocm.half-installed", "rocm.dkms-build-failed"),
     affects=("wheels",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def driver_pair_untested(on: OnFramework) -> Problem | None:
     """The framework is more than two releases newer than the driver, or older than all that the driver's list names."""

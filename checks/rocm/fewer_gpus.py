@@ -44,8 +44,8 @@ def _cards(on: OnLive) -> tuple[Gpu, ...]:
         "https://rocm.docs.amd.com/en/latest/conceptual/gpu-isolation.html",
         "https://rocm.docs.amd.com/projects/install-on-linux/en/latest/how-to/docker.html",
     ),
-    each=partial(lives, name="torch"),
-    because=(
+    targets=partial(lives, name="torch"),
+    caused_by=(
         "rocm.not-driven",
         "rocm.render-node-closed",
         "rocm.pcie-atomics",
@@ -58,7 +58,7 @@ def _cards(on: OnLive) -> tuple[Gpu, ...]:
         "visibility.rocr-and-hip",
     ),
     affects=("several-gpus",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def fewer_gpus(on: OnLive) -> Problem | None:
     """It works with some: where it sees none, another check speaks."""

@@ -82,15 +82,15 @@ def _none(on: OnPair, gfx: str) -> Fix:
         "https://llvm.org/docs/AMDGPUUsage.html",
         "https://github.com/ROCm/ROCm/issues/1743",
     ),
-    each=amd_pairs,
-    because=(
+    targets=amd_pairs,
+    caused_by=(
         "rocm.override-of-another-isa",
         "visibility.hip-selects-integrated",
         "rocm.not-loaded",
         "pytorch.wrong-vendor",
     ),
     affects=("wheels",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def gfx_not_in_wheel(on: OnPair) -> Problem | None:
     """Neither the GPU's own target nor that of a fitting override is among the compiled ones."""

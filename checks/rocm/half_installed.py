@@ -31,10 +31,10 @@ def works(facts: Facts) -> bool:
     "then has its own amdgpu or a mixture, and libraries and driver do not belong together.",
     fixes=_fixes,
     references=("https://github.com/ROCm/legacy-rocm-build/issues/1211", amd.INSTALL),
-    each=amd_compute,
-    because=("rocm.repository-of-another-release",),
+    targets=amd_compute,
+    caused_by=("rocm.repository-of-another-release",),
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def half_installed(facts: Facts) -> Problem | None:
     """Dpkg names packages between unpacked and configured; a WARNING where the GPU works all the same."""

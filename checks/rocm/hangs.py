@@ -46,8 +46,8 @@ _FIXES = (
         "https://github.com/ROCm/legacy-rocm-build/issues/5724",
         "https://github.com/ROCm/legacy-rocm-build/issues/6386",
     ),
-    each=logged_boards,
-    because=(
+    targets=logged_boards,
+    caused_by=(
         "rocm.reset-failed",
         "rocm.bad-pages",
         "rocm.uncorrectable-errors",
@@ -56,7 +56,7 @@ _FIXES = (
         "rocm.not-driven",
     ),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def hangs(on: OnBoard) -> Problem | None:
     """Timeouts of rings that compute or draw, or of the scheduler of compute queues."""
@@ -66,5 +66,5 @@ def hangs(on: OnBoard) -> Problem | None:
     who = sorted({e.what["process"] for e in since_loaded(on, "amdgpu-culprit") if "process" in e.what})
     names = f", last while {' and '.join(who[:3])} ran" if who else ""
     times = "once" if len(found) == 1 else f"{len(found)} times"
-    says = f"{on.name} stopped answering {times} since amdgpu was loaded{ago(on.facts, found[-1])}{names}."
-    return Problem(says, texts((*found[-3:], *since_loaded(on, "amdgpu-reset")[-1:])))
+    message = f"{on.name} stopped answering {times} since amdgpu was loaded{ago(on.facts, found[-1])}{names}."
+    return Problem(message, texts((*found[-3:], *since_loaded(on, "amdgpu-reset")[-1:])))

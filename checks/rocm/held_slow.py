@@ -36,9 +36,9 @@ def _fixes(on: OnBoard) -> tuple[Fix, ...]:
     "GPU then computes at a fraction of its speed, whatever the load.",
     fixes=_fixes,
     references=("https://docs.kernel.org/gpu/amdgpu/thermal.html",),
-    each=boards,
+    targets=boards,
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def held_slow(on: OnBoard) -> Problem | None:
     """The level is one of those that hold clocks down; auto, high, manual and the profiles of tests do not."""

@@ -34,10 +34,10 @@ from gpudoctor.tasks import Shell, as_root, filtered, query
         "https://docs.kernel.org/gpu/amdgpu/xgmi.html",
         "https://instinct.docs.amd.com/projects/amdgpu-docs/en/latest/conceptual/iommu.html",
     ),
-    each=amd_compute,
-    because=("rocm.not-driven", "rocm.reset-failed"),
+    targets=amd_compute,
+    caused_by=("rocm.not-driven", "rocm.reset-failed"),
     affects=("several-gpus",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def hive_split(facts: Facts) -> Problem | None:
     """Some of the cards of one model are in the largest hive, and others are not; none in any is another design."""
@@ -52,8 +52,8 @@ def hive_split(facts: Facts) -> Problem | None:
         if largest is None or not outside or named.count(largest) < 2:
             continue
         verb = "is" if len(outside) == 1 else "are"
-        says = (
+        message = (
             f"{len(outside)} of {len(hives)} cards {verb} outside of the XGMI hive of the others: {', '.join(outside)}."
         )
-        return Problem(says, tuple(f"{address}: hive {hive or 'none'}" for address, hive in hives.items()))
+        return Problem(message, tuple(f"{address}: hive {hive or 'none'}" for address, hive in hives.items()))
     return None

@@ -19,10 +19,10 @@ from gpudoctor.targets import amd_compute, in_container
         "https://instinct.docs.amd.com/projects/amdgpu-docs/en/latest/conceptual/iommu.html",
         "https://rocm.docs.amd.com/projects/install-on-linux/en/latest/reference/install-faq.html",
     ),
-    each=amd_compute,
-    because=("rocm.not-loaded", "rocm.not-driven"),
+    targets=amd_compute,
+    caused_by=("rocm.not-loaded", "rocm.not-driven"),
     affects=("several-gpus",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def iommu_translates(facts: Facts) -> Problem | None:
     """Two or more such cards on the machine itself, with an IOMMU domain that translates."""

@@ -28,10 +28,10 @@ def _fixes(_: Facts) -> tuple[Fix, ...]:
         root=True,
         verify=amd.PROOF,
     )
-    says = (
+    message = (
         "Restart the computer; if the error stays, try a newer kernel or ROCm release, or the one that named this GPU."
     )
-    return look, system.reboot(says, verify=amd.PROOF)
+    return look, system.reboot(message, verify=amd.PROOF)
 
 
 @check(
@@ -42,8 +42,8 @@ def _fixes(_: Facts) -> tuple[Fix, ...]:
     "the way. Groups have nothing to do with it.",
     fixes=_fixes,
     references=(f"{amd.INSTALL}reference/system-requirements.html", "https://docs.kernel.org/gpu/amdgpu/index.html"),
-    each=amd_compute,
-    because=(
+    targets=amd_compute,
+    caused_by=(
         "rocm.not-loaded",
         "rocm.not-driven",
         "rocm.half-installed",
@@ -51,7 +51,7 @@ def _fixes(_: Facts) -> tuple[Fix, ...]:
         "rocm.pcie-atomics",
     ),
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def kfd_failed(facts: Facts) -> Problem | None:
     """The errno is none of permission."""
@@ -63,6 +63,6 @@ def kfd_failed(facts: Facts) -> Problem | None:
         f"{known_or(on.gpu.name, 'GPU')} ({known_or(on.gpu.gfx, None) or 'gfx unknown'})" for _, on in amd_gpus(facts)
     ]
     means = MEANS.get(error, "the driver does not work")
-    says = f"Opening /dev/kfd gives {error}: {means}. GPU: {', '.join(gpus) or 'none'}."
+    message = f"Opening /dev/kfd gives {error}: {means}. GPU: {', '.join(gpus) or 'none'}."
     kinds = ("amdgpu-init-failed", "amdgpu-firmware", "kfd-skipped", "amdgpu-atomics", "kfd-hang", "amdgpu-reset")
-    return Problem(says, amd.log_lines(facts, *kinds))
+    return Problem(message, amd.log_lines(facts, *kinds))

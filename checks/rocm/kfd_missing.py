@@ -40,10 +40,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     "container has them only where they were passed to it; on a host they come with amdgpu. Groups play no part here.",
     fixes=_fixes,
     references=(amd.CONTAINERS, "https://github.com/ROCm/legacy-rocm-build/issues/1798"),
-    each=amd_compute,
-    because=("rocm.not-loaded", "rocm.not-driven", "rocm.half-installed", "rocm.dkms-build-failed"),
+    targets=amd_compute,
+    caused_by=("rocm.not-loaded", "rocm.not-driven", "rocm.half-installed", "rocm.dkms-build-failed"),
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
     essential=True,
 )
 def kfd_missing(facts: Facts) -> Problem | None:
@@ -53,5 +53,5 @@ def kfd_missing(facts: Facts) -> Problem | None:
     if in_container(facts):
         also = "" if facts.amd.render else ", nor was /dev/dri"
         return Problem(f"/dev/kfd was not passed into this container{also}; amdgpu runs on its host.")
-    says = "/dev/kfd does not exist (ENOENT), although amdgpu is loaded: its compute half, KFD, did not start."
-    return Problem(says, amd.log_lines(facts, "kfd-skipped", "amdgpu-atomics", "amdgpu-init-failed"))
+    message = "/dev/kfd does not exist (ENOENT), although amdgpu is loaded: its compute half, KFD, did not start."
+    return Problem(message, amd.log_lines(facts, "kfd-skipped", "amdgpu-atomics", "amdgpu-init-failed"))

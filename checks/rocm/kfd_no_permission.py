@@ -23,10 +23,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     "belongs to the group render; older guides name only video. A container compares numbers of groups, not names.",
     fixes=_fixes,
     references=(amd.POST_INSTALL, "https://github.com/ROCm/ROCm/issues/1798"),
-    each=amd_compute,
-    because=("rocm.not-loaded", "container.selinux-denied"),
+    targets=amd_compute,
+    caused_by=("rocm.not-loaded", "container.selinux-denied"),
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def kfd_no_permission(facts: Facts) -> Problem | None:
     """Opening it gives EACCES; where it opens, groups do not matter."""
@@ -38,5 +38,5 @@ def kfd_no_permission(facts: Facts) -> Problem | None:
     member = amd.is_member(facts, node)
     missing = "you are in it, but access is refused all the same" if member else "you are not in that group"
     belongs = f"It belongs to the group {name} (mode {mode}); {missing}."
-    says = f"/dev/kfd cannot be opened: Permission denied (EACCES). {belongs}"
-    return Problem(says, (f"your groups: {', '.join(mine) or 'none'}",))
+    message = f"/dev/kfd cannot be opened: Permission denied (EACCES). {belongs}"
+    return Problem(message, (f"your groups: {', '.join(mine) or 'none'}",))

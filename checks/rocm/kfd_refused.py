@@ -14,8 +14,8 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         nodes = (*known_or(facts.amd.kfd, ()), *known_or(facts.amd.render, ()))
         majors = sorted({n.major for n in nodes if isinstance(n.major, int)})
         rules = "; ".join(f"lxc.cgroup2.devices.allow: c {m}:* rwm" for m in majors)
-        says = f"On the host, allow these majors in the container's configuration: {rules}."
-        return (Fix(says, (), "change-environment", root=True, needs="restart of the container", verify=amd.PROOF),)
+        message = f"On the host, allow these majors in the container's configuration: {rules}."
+        return (Fix(message, (), "change-environment", root=True, needs="restart of the container", verify=amd.PROOF),)
     if in_container(facts):
         return amd.pass_devices(facts)
     return (
@@ -39,10 +39,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     "the node, or the loaded driver and its files do not belong together.",
     fixes=_fixes,
     references=(amd.CONTAINERS, "https://github.com/ROCm/legacy-rocm-build/issues/1211"),
-    each=amd_compute,
-    because=("rocm.not-loaded", "rocm.half-installed", "rocm.dkms-build-failed"),
+    targets=amd_compute,
+    caused_by=("rocm.not-loaded", "rocm.half-installed", "rocm.dkms-build-failed"),
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def kfd_refused(facts: Facts) -> Problem | None:
     """Opening it gives EPERM."""

@@ -34,10 +34,10 @@ def _awake(on: OnBoard) -> bool:
         "https://docs.kernel.org/PCI/sysfs-pci.html",
         "https://rocm.docs.amd.com/projects/radeon-ryzen/en/docs-6.2.3/docs/install/native_linux/mgpu.html",
     ),
-    each=boards,
-    because=("rocm.reset-failed",),
+    targets=boards,
+    caused_by=("rocm.reset-failed",),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def narrow_link(on: OnBoard) -> Problem | None:
     """Half the lanes are common and cost little; at rest in a saving state nothing can be said."""

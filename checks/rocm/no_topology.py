@@ -32,8 +32,8 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         f"{amd.INSTALL}reference/system-requirements.html",
         "https://rocm.docs.amd.com/en/latest/conceptual/More-about-how-ROCm-uses-PCIe-Atomics.html",
     ),
-    each=amd_compute,
-    because=(
+    targets=amd_compute,
+    caused_by=(
         "rocm.not-loaded",
         "rocm.not-driven",
         "rocm.half-installed",
@@ -42,7 +42,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "rocm.pcie-atomics",
     ),
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def no_topology(facts: Facts) -> Problem | None:
     """The node opens, a card is there, and no GPU is listed."""
@@ -52,5 +52,5 @@ def no_topology(facts: Facts) -> Problem | None:
     if known(facts.amd.topology):
         known(facts.gpus)
     names = ", ".join(known_or(c.name, None) or c.device for c in cards_of(facts, "amd"))
-    says = f"/dev/kfd opens, but KFD lists no GPU, though PCI shows {names}."
-    return Problem(says, amd.log_lines(facts, "kfd-skipped", "amdgpu-atomics", "amdgpu-init-failed"))
+    message = f"/dev/kfd opens, but KFD lists no GPU, though PCI shows {names}."
+    return Problem(message, amd.log_lines(facts, "kfd-skipped", "amdgpu-atomics", "amdgpu-init-failed"))

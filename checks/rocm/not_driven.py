@@ -105,10 +105,10 @@ def _kernel(facts: Facts) -> Fix:
         "https://docs.kernel.org/gpu/amdgpu/driver-core.html",
         "https://github.com/ROCm/legacy-rocm-build/issues/2562",
     ),
-    each=_cards,
-    because=("rocm.not-loaded", "rocm.dkms-build-failed", "rocm.half-installed"),
+    targets=_cards,
+    caused_by=("rocm.not-loaded", "rocm.dkms-build-failed", "rocm.half-installed"),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def not_driven(on: OnCard) -> Problem | None:
     """No driver is bound; an integrated GPU beside one that works is a WARNING."""
@@ -127,5 +127,5 @@ def not_driven(on: OnCard) -> Problem | None:
         "window": " The computer's firmware has given its memory no room in the address space.",
     }.get(_why(on), "")
     spare = on.card.integrated is True and bool(listed)
-    says = f"{card_name(on.card)} has no driver, although amdgpu is loaded.{reason}"
-    return Problem(says, _said(on), severity=Severity.WARNING if spare else None)
+    message = f"{card_name(on.card)} has no driver, although amdgpu is loaded.{reason}"
+    return Problem(message, _said(on), severity=Severity.WARNING if spare else None)

@@ -40,20 +40,22 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         )
     why = _why(facts)
     if why == "blacklisted":
-        says = "Take amdgpu off the blacklist (a file in /etc/modprobe.d, or the kernel's command line), then restart."
+        message = (
+            "Take amdgpu off the blacklist (a file in /etc/modprobe.d, or the kernel's command line), then restart."
+        )
         commands = (
             query("grep", "-rn", "amdgpu", "/etc/modprobe.d", "/usr/lib/modprobe.d", "/proc/cmdline"),
             *system.initramfs(facts),
         )
-        return (_restart(says, *commands),)
+        return (_restart(message, *commands),)
     if why == GRAPHICS_OFF:
-        says = "Take nomodeset off the kernel's command line: amdgpu refuses to start with it."
-        return (_restart(says, as_root("sed", "-i", "s/ *nomodeset//", "/etc/default/grub"), _grub(facts)),)
+        message = "Take nomodeset off the kernel's command line: amdgpu refuses to start with it."
+        return (_restart(message, as_root("sed", "-i", "s/ *nomodeset//", "/etc/default/grub"), _grub(facts)),)
     if why == SECURE_BOOT:
         return _trust(facts)
     if why == "radeon":
-        says = "Use the CPU or another GPU: radeon drives generations (before GCN 3) that ROCm has never supported."
-        return (Fix(says, impact="none"),)
+        message = "Use the CPU or another GPU: radeon drives generations (before GCN 3) that ROCm has never supported."
+        return (Fix(message, impact="none"),)
     if why == "vfio-pci":
         return (Fix("Give the GPU back to the host: take it out of vfio-pci's ids, then restart.", (), root=True),)
     family = system.family_of(facts)
@@ -69,8 +71,8 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         root=True,
         verify=query("ls", "-l", "/dev/kfd"),
     )
-    says = "If it misses firmware, install the firmware, make the initial RAM disk anew, and restart."
-    return load, _restart(says, *(system.install(facts, firmware) if firmware else ()), *system.initramfs(facts))
+    message = "If it misses firmware, install the firmware, make the initial RAM disk anew, and restart."
+    return load, _restart(message, *(system.install(facts, firmware) if firmware else ()), *system.initramfs(facts))
 
 
 def _trust(facts: Facts) -> tuple[Fix, ...]:
@@ -87,8 +89,8 @@ def _trust(facts: Facts) -> tuple[Fix, ...]:
         verify=Shell("mokutil --list-enrolled; ls -l /dev/kfd", lookup=True),
     )
     names = tuple(name for name, _, _ in known_or(facts.amd.packages, ()) if name.endswith("-dkms"))
-    says = "Or take AMD's module out: the kernel's own amdgpu is signed by the distribution, and serves ROCm too."
-    return enrol, _restart(says, *system.remove(facts, *(names or ("amdgpu-dkms",))))
+    message = "Or take AMD's module out: the kernel's own amdgpu is signed by the distribution, and serves ROCm too."
+    return enrol, _restart(message, *system.remove(facts, *(names or ("amdgpu-dkms",))))
 
 
 def _grub(facts: Facts) -> Task:
@@ -96,9 +98,14 @@ def _grub(facts: Facts) -> Task:
     return as_root("update-grub") if debian else as_root("grub2-mkconfig", "-o", "/boot/grub2/grub.cfg")
 
 
-def _restart(says: str, *commands: Task) -> Fix:
+def _restart(message: str, *commands: Task) -> Fix:
     return Fix(
-        says, (*commands, as_root("reboot")), "reboot", root=True, needs="reboot", verify=query("ls", "-l", "/dev/kfd")
+        message,
+        (*commands, as_root("reboot")),
+        "reboot",
+        root=True,
+        needs="reboot",
+        verify=query("ls", "-l", "/dev/kfd"),
     )
 
 
@@ -109,10 +116,10 @@ def _restart(says: str, *commands: Task) -> Fix:
     "module comes with the kernel or with AMD's package amdgpu-dkms.",
     fixes=_fixes,
     references=(amd.INSTALL, "https://docs.kernel.org/gpu/amdgpu/index.html"),
-    each=amd_compute,
-    because=("rocm.dkms-build-failed", "rocm.half-installed"),
+    targets=amd_compute,
+    caused_by=("rocm.dkms-build-failed", "rocm.half-installed"),
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def not_loaded(facts: Facts) -> Problem | None:
     """There is an AMD GPU on PCI, and no amdgpu."""
@@ -129,8 +136,8 @@ def not_loaded(facts: Facts) -> Problem | None:
     }.get(_why(facts), "")
     card = cards_of(facts, "amd")[0]
     name = known_or(card.name, None) or card.device
-    says = f"The GPU at {card.address} ({name}) is there, amdgpu is not loaded.{reason}"
+    message = f"The GPU at {card.address} ({name}) is there, amdgpu is not loaded.{reason}"
     lines = amd.log_lines(
         facts, "amdgpu-init-failed", "amdgpu-firmware", "vermagic", "unknown-symbol", "module-rejected"
     )
-    return Problem(says, lines)
+    return Problem(message, lines)

@@ -13,10 +13,10 @@ _WHO = "${SUDO_USER:-$USER}"  # typed in the root shell that sudo opened, or in 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     name = amd.group_of(facts, known(facts.amd.kfd)[0])
     names = name if name == "video" else f"{name},video"
-    says = f"Add that user to the group {name}, to which /dev/kfd belongs, then log out and in again."
+    message = f"Add that user to the group {name}, to which /dev/kfd belongs, then log out and in again."
     commands = (Shell(f"usermod -aG {names} {_WHO}", root=True),)
     undo = (Shell(f"gpasswd -d {_WHO} {name}", root=True),)
-    return (system.relogin(says, commands, undo, amd.PROOF),)
+    return (system.relogin(message, commands, undo, amd.PROOF),)
 
 
 @check(
@@ -26,10 +26,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     "(Permission denied), because that user is not in the group of the node.",
     fixes=_fixes,
     references=(amd.POST_INSTALL, "https://github.com/ROCm/ROCm/issues/1798"),
-    each=amd_compute,
-    because=("rocm.not-loaded", "rocm.kfd-missing", "rocm.kfd-failed"),
+    targets=amd_compute,
+    caused_by=("rocm.not-loaded", "rocm.kfd-missing", "rocm.kfd-failed"),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def only_root_opens(facts: Facts) -> Problem | None:
     """The kernel was asked with that user's identity; where nobody called sudo there is nothing to say."""

@@ -20,10 +20,10 @@ from gpudoctor.tasks import Shell
         ),
     ),
     references=("https://docs.kernel.org/gpu/amdgpu/thermal.html",),
-    each=amd_gpus,
-    because=("rocm.reset-failed",),
+    targets=amd_gpus,
+    caused_by=("rocm.reset-failed",),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def overheated(on: OnGpu) -> Problem | None:
     """Of GPUs without such a sensor nothing is asked."""

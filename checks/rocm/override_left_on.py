@@ -20,8 +20,8 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     needy = [g for g in visible_amd(facts) if rocm.override_for(text_of(g.gfx))]
     if len(visible_amd(facts)) > 1 and needy:
         text = present(rocm.override_for(text_of(needy[0].gfx)))
-        says = "Where one of the GPUs needs it: set it for that node of ROCr alone."
-        return free, Fix(says, (export(f"{OVERRIDE}_{needy[0].index}", text),), "change-environment")
+        message = "Where one of the GPUs needs it: set it for that node of ROCr alone."
+        return free, Fix(message, (export(f"{OVERRIDE}_{needy[0].index}", text),), "change-environment")
     return (free,)
 
 
@@ -32,10 +32,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     "wrong ones, and where GPUs differ it breaks those of another instruction set.",
     fixes=_fixes,
     references=("https://github.com/ROCm/ROCm/issues/1743", "https://llvm.org/docs/AMDGPUUsage.html"),
-    each=amd_compute,
-    because=("rocm.override-of-another-isa", "rocm.not-loaded"),
+    targets=amd_compute,
+    caused_by=("rocm.override-of-another-isa", "rocm.not-loaded"),
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def override_left_on(facts: Facts) -> Problem | None:
     """ADVICE where the framework knows the GPU itself, WARNING where the override fits some GPUs and others not."""
@@ -49,8 +49,8 @@ def override_left_on(facts: Facts) -> Problem | None:
     if misfit and len(misfit) < len(discrete):
         gpu, gfx = misfit[0]
         name = known_or(gpu.name, None) or "AMD"
-        says = f"{OVERRIDE}={present(text)} holds for all GPUs, but GPU {gpu.index} ({name}) is {gfx}."
-        return Problem(says, severity=Severity.WARNING)
+        message = f"{OVERRIDE}={present(text)} holds for all GPUs, but GPU {gpu.index} ({name}) is {gfx}."
+        return Problem(message, severity=Severity.WARNING)
     archs = [known_or(f.archs, ()) for p in facts.pythons for f in p.frameworks if isinstance(f.hip, str)]
     native = [gfx for _, gfx in discrete or gpus if gfx and gfx != target and archs and covers(archs[0], gfx)]
     if not native or misfit:

@@ -29,8 +29,8 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     gpu = computing(facts)[0]
     right = rocm.override_for(present(gpu.gfx))
     if right and torch.rocm_for(present(gpu.gfx)) is None:
-        says = f"Set the one that fits {present(gpu.gfx)}."
-        return free, Fix(says, (export(OVERRIDE, right),), "change-environment", undo=(unset(OVERRIDE),))
+        message = f"Set the one that fits {present(gpu.gfx)}."
+        return free, Fix(message, (export(OVERRIDE, right),), "change-environment", undo=(unset(OVERRIDE),))
     if torch.rocm_for(present(gpu.gfx)):
         wheels = [(p, f) for p in facts.pythons for f in p.frameworks if f.name == "torch" and isinstance(f.hip, str)]
         missing = [(p, f) for p, f in wheels if gpu.gfx not in known_or(f.archs, ())]
@@ -49,10 +49,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://llvm.org/docs/AMDGPUUsage.html",
         "https://github.com/ROCm/ROCm/issues/1743",
     ),
-    each=amd_compute,
-    because=("rocm.not-loaded",),
+    targets=amd_compute,
+    caused_by=("rocm.not-loaded",),
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def override_of_another_isa(facts: Facts) -> Problem | None:
     """The override fits none of the GPUs, or is no version at all; a WARNING where it is known to hang."""
@@ -64,8 +64,10 @@ def override_of_another_isa(facts: Facts) -> Problem | None:
         return None
     gpu, gfx, text = gpus[0]
     why, severity = verdicts[0] or ("", Severity.ERROR)
-    says = f"{OVERRIDE} is {text}, and GPU {gpu.index} ({known_or(gpu.name, None) or 'AMD'}) is {present(gfx)}: {why}."
-    return Problem(says, (f"{OVERRIDE}={text}",), severity=severity)
+    message = (
+        f"{OVERRIDE} is {text}, and GPU {gpu.index} ({known_or(gpu.name, None) or 'AMD'}) is {present(gfx)}: {why}."
+    )
+    return Problem(message, (f"{OVERRIDE}={text}",), severity=severity)
 
 
 def _judge(gfx: str, text: str) -> tuple[str, Severity] | None:

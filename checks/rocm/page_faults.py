@@ -40,8 +40,8 @@ from gpudoctor.tasks.placeholders import REST
         "https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/debugging.html",
         "https://docs.kernel.org/gpu/amdgpu/debugging.html",
     ),
-    each=logged_boards,
-    because=(
+    targets=logged_boards,
+    caused_by=(
         "rocm.hangs",
         "rocm.reset-failed",
         "rocm.uncorrectable-errors",
@@ -49,7 +49,7 @@ from gpudoctor.tasks.placeholders import REST
         "rocm.override-left-on",
     ),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def page_faults(on: OnBoard) -> Problem | None:
     """The log names faults of the GPU's address translation."""

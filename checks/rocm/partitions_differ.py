@@ -29,10 +29,10 @@ from gpudoctor.tasks.placeholders import INDEX
         ),
     ),
     references=("https://instinct.docs.amd.com/projects/amdgpu-docs/en/latest/gpu-partitioning/index.html",),
-    each=amd_compute,
-    because=("rocm.not-driven",),
+    targets=amd_compute,
+    caused_by=("rocm.not-driven",),
     affects=("several-gpus",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def partitions_differ(facts: Facts) -> Problem | None:
     """Cards of one model with more than one mode among them; who divides them on purpose is a site, not a container."""

@@ -35,10 +35,10 @@ from gpudoctor.tasks import Edit, Shell, as_root
     references=(
         "https://instinct.docs.amd.com/projects/amdgpu-docs/en/latest/gpu-partitioning/mi300x/troubleshooting.html",
     ),
-    each=amd_compute,
-    because=("rocm.not-driven", "rocm.partitions-differ"),
+    targets=amd_compute,
+    caused_by=("rocm.not-driven", "rocm.partitions-differ"),
     affects=("several-gpus",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def partitions_missing(facts: Facts) -> Problem | None:
     """Cards of one model and mode with unequal numbers of GPUs, where no group of devices hides any."""

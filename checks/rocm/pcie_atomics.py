@@ -63,10 +63,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://github.com/ROCm/legacy-rocm-build/issues/1214",
         "https://github.com/ROCm/amdgpu/issues/151",
     ),
-    each=amd_compute,
-    because=("rocm.not-loaded",),
+    targets=amd_compute,
+    caused_by=("rocm.not-loaded",),
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def pcie_atomics(facts: Facts) -> Problem | None:
     """The kernel's log says so of a GPU."""
@@ -74,5 +74,5 @@ def pcie_atomics(facts: Facts) -> Problem | None:
     if not refusals:
         return None
     devices = ", ".join(sorted({f"1002:{code}" for event in refusals if (code := _device(event))})) or "GPU"
-    says = f"KFD leaves out the GPU {devices}, because the path to it rejects PCIe atomics."
-    return Problem(says, tuple(event.text for event in refusals[:3]))
+    message = f"KFD leaves out the GPU {devices}, because the path to it rejects PCIe atomics."
+    return Problem(message, tuple(event.text for event in refusals[:3]))

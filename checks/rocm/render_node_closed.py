@@ -28,8 +28,8 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     "or closed is left out.",
     fixes=_fixes,
     references=(amd.POST_INSTALL, amd.CONTAINERS),
-    each=amd_compute,
-    because=(
+    targets=amd_compute,
+    caused_by=(
         "rocm.not-loaded",
         "rocm.kfd-missing",
         "rocm.kfd-no-permission",
@@ -38,7 +38,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "rocm.half-installed",
     ),
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def render_node_closed(facts: Facts) -> Problem | None:
     """No render node opens."""

@@ -69,9 +69,9 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     "dependencies'), and the module for DKMS does not build for the kernel.",
     fixes=_fixes,
     references=(f"{amd.INSTALL}reference/system-requirements.html", amd.POST_INSTALL),
-    each=amd_compute,
+    targets=amd_compute,
     affects=("tools",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def repository_of_another_release(facts: Facts) -> Problem | None:
     """The suite, or the folder of the release, is not this distribution's."""
@@ -81,5 +81,5 @@ def repository_of_another_release(facts: Facts) -> Problem | None:
     first = wrong[0]
     named = first.suite or first.address
     own = known_or(facts.host.distribution.name, "another release")
-    says = f"{first.path} has AMD's packages for {named}, and this is {own}."
-    return Problem(says, tuple(f"{r.path}: {r.address} {r.suite or ''}".strip() for r in wrong[:4]))
+    message = f"{first.path} has AMD's packages for {named}, and this is {own}."
+    return Problem(message, tuple(f"{r.path}: {r.address} {r.suite or ''}".strip() for r in wrong[:4]))

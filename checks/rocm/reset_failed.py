@@ -51,10 +51,10 @@ def _fixes(on: OnBoard) -> tuple[Fix, ...]:
         "https://docs.kernel.org/gpu/amdgpu/driver-core.html",
         "https://docs.kernel.org/gpu/drm-uapi.html",
     ),
-    each=logged_boards,
-    because=("rocm.bad-pages", "rocm.not-driven"),
+    targets=logged_boards,
+    caused_by=("rocm.bad-pages", "rocm.not-driven"),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def reset_failed(on: OnBoard) -> Problem | None:
     """The last word of the log on resets of this GPU is a failure."""

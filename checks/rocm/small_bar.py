@@ -38,10 +38,10 @@ def _small(on: OnBoard) -> bool:
         "https://instinct.docs.amd.com/projects/amdgpu-docs/en/latest/conceptual/iommu.html",
         "https://github.com/ROCm/rccl/issues/1129",
     ),
-    each=amd_compute,
-    because=("rocm.not-loaded", "rocm.not-driven"),
+    targets=amd_compute,
+    caused_by=("rocm.not-loaded", "rocm.not-driven"),
     affects=("several-gpus",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def small_bar(facts: Facts) -> Problem | None:
     """Two or more discrete cards on the machine itself, and one with the old window."""

@@ -46,10 +46,10 @@ def _fixes(on: OnBoard) -> tuple[Fix, ...]:
         "https://docs.kernel.org/gpu/amdgpu/ras.html",
         "https://rocm.docs.amd.com/projects/amdsmi/en/latest/",
     ),
-    each=boards,
-    because=("rocm.bad-pages",),
+    targets=boards,
+    caused_by=("rocm.bad-pages",),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def uncorrectable_errors(on: OnBoard) -> Problem | None:
     """Counts of amdgpu since it was loaded, or its messages."""

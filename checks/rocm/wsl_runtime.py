@@ -69,10 +69,10 @@ def _fixes(on: OnLive) -> tuple[Fix, ...]:
     "driver of Windows that supports it. The HSA runtime of an ordinary wheel does not look there by itself.",
     fixes=_fixes,
     references=("https://github.com/ROCm/librocdxg", "https://github.com/ROCm/hip/issues/3710", _GUIDE),
-    each=_wheels,
-    because=("wsl.version-1", "wsl.no-dxg"),
+    targets=_wheels,
+    caused_by=("wsl.version-1", "wsl.no-dxg"),
     affects=("wheels",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def wsl_runtime(on: OnLive) -> Problem | None:
     """It was imported and says that there is no GPU."""

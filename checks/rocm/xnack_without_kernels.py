@@ -32,10 +32,10 @@ _VARIABLE = "HSA_XNACK"
         "https://llvm.org/docs/AMDGPUUsage.html",
         "https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_runtime_api/memory_management/unified_memory.html",
     ),
-    each=amd_pairs,
-    because=("rocm.not-loaded", "rocm.gfx-not-in-wheel", "rocm.override-of-another-isa"),
+    targets=amd_pairs,
+    caused_by=("rocm.not-loaded", "rocm.gfx-not-in-wheel", "rocm.override-of-another-isa"),
     affects=("wheels",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def xnack_without_kernels(on: OnPair) -> Problem | None:
     """Each of the framework's kernels for this GPU is of the other mode; one without a mark serves both."""

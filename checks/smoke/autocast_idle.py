@@ -13,8 +13,10 @@ _NOTHING = 1e-5
 
 def _fixes(on: OnTests) -> tuple[Fix, ...]:
     verify = again(on.run, "mixed-precision")
-    says = "Look for what keeps autocast from working: a wrapper, a context that ends too early, another device type."
-    return (Fix(says, (), "change-environment", verify=verify),)
+    message = (
+        "Look for what keeps autocast from working: a wrapper, a context that ends too early, another device type."
+    )
+    return (Fix(message, (), "change-environment", verify=verify),)
 
 
 def _idle(test: SmokeTest) -> str | None:
@@ -29,14 +31,14 @@ def _idle(test: SmokeTest) -> str | None:
     "faster and no memory is saved.",
     fixes=_fixes,
     references=("https://docs.pytorch.org/docs/stable/amp.html",),
-    each=partial(smoke_tests, name="mixed-precision", figure="difference"),
+    targets=partial(smoke_tests, name="mixed-precision", figure="difference"),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def autocast_idle(on: OnTests) -> Problem | None:
     """The step in 16 bits against the one in float32."""
     found = each(on.tests, _idle)
     if not found:
         return None
-    says = f"{on.name} computes its step in {', '.join(found)} with the very numbers of float32."
-    return Problem(sentence(says))
+    message = f"{on.name} computes its step in {', '.join(found)} with the very numbers of float32."
+    return Problem(sentence(message))

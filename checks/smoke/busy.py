@@ -10,8 +10,8 @@ from gpudoctor.tasks import cmd
 
 def _fixes(on: OnDevice) -> tuple[Fix, ...]:
     look = cmd("amd-smi", "process") if on.gpu.vendor == "amd" else cmd("nvidia-smi", "-i", on.gpu.index)
-    says = "Test again when nobody else uses the GPU."
-    return (Fix(says, (look,), impact="none", verify=on_gpu(on.gpu)),)
+    message = "Test again when nobody else uses the GPU."
+    return (Fix(message, (look,), impact="none", verify=on_gpu(on.gpu)),)
 
 
 @check(
@@ -21,10 +21,10 @@ def _fixes(on: OnDevice) -> tuple[Fix, ...]:
     "was judged all the same.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceQueries.html",),
-    each=smoke_gpus,
-    because=("health.stuck-process",),
+    targets=smoke_gpus,
+    caused_by=("health.stuck-process",),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def busy(on: OnDevice) -> Problem | None:
     """Processes and utilisation before the tests."""

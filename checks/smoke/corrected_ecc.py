@@ -13,11 +13,11 @@ def _fixes(on: OnDevice) -> tuple[Fix, ...]:
         if on.gpu.vendor == "amd"
         else query("nvidia-smi", "-q", "-d", "ECC", "-i", on.gpu.index)
     )
-    says = (
+    message = (
         "Watch the counters over days; where they go on growing, tell the vendor before errors come that ECC cannot "
         "correct."
     )
-    return (Fix(says, (command,), "ask-vendor", impact="none", verify=on_gpu(on.gpu, "stress", "bandwidth")),)
+    return (Fix(message, (command,), "ask-vendor", impact="none", verify=on_gpu(on.gpu, "stress", "bandwidth")),)
 
 
 @check(
@@ -27,10 +27,10 @@ def _fixes(on: OnDevice) -> tuple[Fix, ...]:
     "normal; some in seconds announce memory that fails.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/index.html",),
-    each=smoke_gpus,
-    because=(*MEMORY, "smoke.uncorrected-ecc"),
+    targets=smoke_gpus,
+    caused_by=(*MEMORY, "smoke.uncorrected-ecc"),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def corrected_ecc(on: OnDevice) -> Problem | None:
     """How much the counter grew."""

@@ -13,8 +13,10 @@ from gpudoctor.tasks import filtered, query
 def _fixes(on: OnTests) -> tuple[Fix, ...]:
     if on.run.kind == "cpu":
         return hardware(on.facts, on.run, on.gpu)
-    says = "Reseat the card, do without a riser, and set overclocked PCIe, memory and processor back to their defaults."
-    seat = Fix(says, (), "replace-hardware", needs="reboot", verify=again(on.run, "transfer"))
+    message = (
+        "Reseat the card, do without a riser, and set overclocked PCIe, memory and processor back to their defaults."
+    )
+    seat = Fix(message, (), "replace-hardware", needs="reboot", verify=again(on.run, "transfer"))
     look = filtered(query("dmesg", root=True), query("grep", "-iE", "AER|pcie|iommu|dmar"))
     log = Fix("Look for errors of the link in the kernel's log.", (look,), root=True, impact="none")
     return (log, seat, *hardware(on.facts, on.run, on.gpu)[:1])
@@ -39,10 +41,10 @@ def _words(test: SmokeTest) -> str | None:
         "https://docs.kernel.org/PCI/pcieaer-howto.html",
         "https://docs.nvidia.com/datacenter/dcgm/latest/user-guide/dcgm-diagnostics.html",
     ),
-    each=partial(smoke_tests, name="transfer"),
-    because=(*wrong_before("smoke.corrupted-copy"), "device.bar-unassigned"),
+    targets=partial(smoke_tests, name="transfer"),
+    caused_by=(*wrong_before("smoke.corrupted-copy"), "device.bar-unassigned"),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def corrupted_copy(on: OnTests) -> Problem | None:
     """Bytes that differ after the way there and back, in one piece and in small ones."""

@@ -25,10 +25,10 @@ def _wrong(test: SmokeTest) -> str | None:
     "their controller fail, or run too fast.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/index.html",),
-    each=partial(smoke_tests, name="bandwidth"),
-    because=wrong_before("smoke.corrupted-memory"),
+    targets=partial(smoke_tests, name="bandwidth"),
+    caused_by=wrong_before("smoke.corrupted-memory"),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def corrupted_memory(on: OnTests) -> Problem | None:
     """Elements that are wrong after the copy and the triad."""

@@ -24,8 +24,10 @@ def _fixes(on: OnTests) -> tuple[Fix, ...]:
         needs="reboot",
         verify=verify,
     )
-    says = "Until then keep NCCL from copying between the GPUs directly."
-    return acs, Fix(says, (export("NCCL_P2P_DISABLE", "1"),), "change-environment", undo=(unset("NCCL_P2P_DISABLE"),))
+    message = "Until then keep NCCL from copying between the GPUs directly."
+    return acs, Fix(
+        message, (export("NCCL_P2P_DISABLE", "1"),), "change-environment", undo=(unset("NCCL_P2P_DISABLE"),)
+    )
 
 
 def _words(test: SmokeTest) -> str | None:
@@ -43,8 +45,8 @@ def _words(test: SmokeTest) -> str | None:
         "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html",
         "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#peer-to-peer-memory-access",
     ),
-    each=partial(smoke_tests, name="peer"),
-    because=(
+    targets=partial(smoke_tests, name="peer"),
+    caused_by=(
         *MEMORY,
         "smoke.uncorrected-ecc",
         "smoke.corrupted-memory",
@@ -53,7 +55,7 @@ def _words(test: SmokeTest) -> str | None:
         "link.peers-redirected",
     ),
     affects=("several-gpus", "everything"),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def corrupted_peer(on: OnTests) -> Problem | None:
     """Bytes of a pattern that are wrong on the target."""

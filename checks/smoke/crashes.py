@@ -9,8 +9,8 @@ from gpudoctor.queries.smoke_cause_groups import MEMORY, NOT_RUNNING
 
 def _fixes(on: OnRun) -> tuple[Fix, ...]:
     verify = again(on.run, *(test.name for test in ended(on.run, "died")))
-    says = "Run it again, and look at the last lines that it writes: Python shows where it was."
-    return (Fix(says, (verify,), impact="none", verify=verify), *updated(on.facts, on.run, verify))
+    message = "Run it again, and look at the last lines that it writes: Python shows where it was."
+    return (Fix(message, (verify,), impact="none", verify=verify), *updated(on.facts, on.run, verify))
 
 
 @check(
@@ -20,10 +20,10 @@ def _fixes(on: OnRun) -> tuple[Fix, ...]:
     "Libraries that do not fit together are the usual cause.",
     fixes=_fixes,
     references=("https://man7.org/linux/man-pages/man7/signal.7.html",),
-    each=smoke_runs,
-    because=(*NOT_RUNNING, *MEMORY, "host.shm-small", "smoke.uncorrected-ecc"),
+    targets=smoke_runs,
+    caused_by=(*NOT_RUNNING, *MEMORY, "host.shm-small", "smoke.uncorrected-ecc"),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def crashes(on: OnRun) -> Problem | None:
     """Died otherwise than for want of memory."""
@@ -31,8 +31,8 @@ def crashes(on: OnRun) -> Problem | None:
     seen = dying_words(on.run.stderr)
     if died:
         names = ", ".join(dict.fromkeys(called(test) for test in died))
-        return Problem(sentence(f"{on.name} crashed in {names}: {died[0].says or 'its process ended.'}"), seen)
+        return Problem(sentence(f"{on.name} crashed in {names}: {died[0].message or 'its process ended.'}"), seen)
     if on.run.outcome != "died" or on.run.error == "out-of-memory":
         return None
-    says = f"{on.name} crashed in the stage {on.run.stage}: {on.run.says or 'its process ended.'}"
-    return Problem(sentence(says), seen)
+    message = f"{on.name} crashed in the stage {on.run.stage}: {on.run.message or 'its process ended.'}"
+    return Problem(sentence(message), seen)

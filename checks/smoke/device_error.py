@@ -21,8 +21,8 @@ def _fixes(on: OnRun) -> tuple[Fix, ...]:
         "https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TYPES.html",
         "https://docs.nvidia.com/deploy/xid-errors/index.html",
     ),
-    each=smoke_runs,
-    because=(
+    targets=smoke_runs,
+    caused_by=(
         *SYSTEM,
         *MEMORY,
         "health.overheated",
@@ -31,14 +31,14 @@ def _fixes(on: OnRun) -> tuple[Fix, ...]:
         "cupy.arch-missing",
     ),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def device_error(on: OnRun) -> Problem | None:
     """Errors after which nothing works in this process."""
     tests = [t for t in ended(on.run, "failed") if t.error == "device-error"]
     if not tests and on.run.error != "device-error":
         return None
-    said = tests[0].says if tests else on.run.says
+    said = tests[0].message if tests else on.run.message
     lines = said.strip().splitlines() or ["it said no more"]
     first = quoted(lines[0])
     names = ", ".join(dict.fromkeys(called(t) for t in tests)) or f"the stage {on.run.stage}"

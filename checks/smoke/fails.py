@@ -9,8 +9,8 @@ from gpudoctor.queries.smoke_cause_groups import MEMORY, NOT_RUNNING
 
 def _fixes(on: OnRun) -> tuple[Fix, ...]:
     verify = again(on.run, *(test.name for test in ended(on.run, "failed")))
-    says = "Run it again by itself, and look for the framework's own words in its documentation."
-    return (*updated(on.facts, on.run, verify), Fix(says, (verify,), impact="none", verify=verify))
+    message = "Run it again by itself, and look for the framework's own words in its documentation."
+    return (*updated(on.facts, on.run, verify), Fix(message, (verify,), impact="none", verify=verify))
 
 
 @check(
@@ -20,21 +20,21 @@ def _fixes(on: OnRun) -> tuple[Fix, ...]:
     "missing or of another version is the usual cause.",
     fixes=_fixes,
     references=("https://docs.pytorch.org/docs/stable/notes/faq.html",),
-    each=smoke_runs,
-    because=(*NOT_RUNNING, *MEMORY, "host.*", "smoke.device-error", "smoke.out-of-memory"),
+    targets=smoke_runs,
+    caused_by=(*NOT_RUNNING, *MEMORY, "host.*", "smoke.device-error", "smoke.out-of-memory"),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def fails(on: OnRun) -> Problem | None:
     """Errors of other kinds than those that have checks of their own."""
     tests = [t for t in ended(on.run, "failed") if t.error in (None, "other") and t.name != "fused"]
     if tests:
         names = ", ".join(dict.fromkeys(called(test) for test in tests))
-        lines = tests[0].says.strip().splitlines() or ["it said no more"]
+        lines = tests[0].message.strip().splitlines() or ["it said no more"]
         return Problem(sentence(f"{on.name} failed in {names}: {quoted(lines[-1])}"), tuple(lines[:-1][-4:]))
     if not _itself(on.run):
         return None
-    lines = on.run.says.strip().splitlines() or ["it said no more"]
+    lines = on.run.message.strip().splitlines() or ["it said no more"]
     return Problem(
         sentence(f"{on.name} failed in the stage {on.run.stage}: {quoted(lines[-1])}"), tuple(lines[:-1][-4:])
     )

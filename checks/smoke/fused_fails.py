@@ -11,13 +11,13 @@ _COMPILER = ("C compiler", "gcc", "Python.h", "g++", "cc1plus")
 
 def _fixes(on: OnRun) -> tuple[Fix, ...]:
     verify = again(on.run, "fused")
-    said = " ".join(test.says for test in ended(on.run, "failed") if test.name == "fused")
+    said = " ".join(test.message for test in ended(on.run, "failed") if test.name == "fused")
     newer = updated(on.facts, on.run, verify)
     if not any(word in said for word in _COMPILER):
         return newer or (Fix("Look at the framework's own words.", (verify,), impact="none", verify=verify),)
-    says = "Install a C compiler and the headers of this Python."
+    message = "Install a C compiler and the headers of this Python."
     commands = install_system(on.facts, "gcc", "python3-dev")
-    return (Fix(says, commands, "reinstall-package", root=True, verify=verify), *newer)
+    return (Fix(message, commands, "reinstall-package", root=True, verify=verify), *newer)
 
 
 @check(
@@ -27,10 +27,10 @@ def _fixes(on: OnRun) -> tuple[Fix, ...]:
     "Python's headers, a cache that can be written, and a GPU that they know.",
     fixes=_fixes,
     references=("https://docs.pytorch.org/docs/stable/torch.compiler_troubleshooting.html",),
-    each=smoke_runs,
-    because=(*NOT_RUNNING, "cuda.*", "host.*", "smoke.device-error", "smoke.out-of-memory", "smoke.fails"),
+    targets=smoke_runs,
+    caused_by=(*NOT_RUNNING, "cuda.*", "host.*", "smoke.device-error", "smoke.out-of-memory", "smoke.fails"),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def fused_fails(on: OnRun) -> Problem | None:
     """Errors of the tests named fused that are no want of memory and no dead context."""
@@ -38,7 +38,7 @@ def fused_fails(on: OnRun) -> Problem | None:
     if not tests:
         return None
     names = ", ".join(dict.fromkeys(called(test).removeprefix("fused ") for test in tests))
-    lines = tests[0].says.strip().splitlines() or ["it said no more"]
+    lines = tests[0].message.strip().splitlines() or ["it said no more"]
     return Problem(
         sentence(f"{on.name} cannot compile a kernel by {names}: {quoted(lines[-1])}"), tuple(lines[:-1][-4:])
     )

@@ -18,13 +18,13 @@ _LITTLE = 1.2
 
 def _fixes(on: OnTests) -> tuple[Fix, ...]:
     verify = again(on.run, "fused")
-    says = "See what the compiler makes of it; TORCH_LOGS tells why operations are not joined."
+    message = "See what the compiler makes of it; TORCH_LOGS tells why operations are not joined."
     look = (
         (msgspec.structs.replace(verify, env=(("TORCH_LOGS", "graph_breaks,fusion"),)),)
         if on.run.backend == "pytorch"
         else ()
     )
-    return (Fix(says, look, impact="none", verify=verify),)
+    return (Fix(message, look, impact="none", verify=verify),)
 
 
 def _little(test: SmokeTest) -> str | None:
@@ -39,10 +39,10 @@ def _little(test: SmokeTest) -> str | None:
     "four times. Here it is hardly faster, so the operations were not joined.",
     fixes=_fixes,
     references=("https://docs.pytorch.org/docs/stable/torch.compiler.html",),
-    each=partial(gpu_tests, name="fused", figure="speed-up"),
-    because=(*SLOW, "smoke.fused-wrong"),
+    targets=partial(gpu_tests, name="fused", figure="speed-up"),
+    caused_by=(*SLOW, "smoke.fused-wrong"),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def fused_not_faster(on: OnTests) -> Problem | None:
     """The speed-up over the operations one by one."""

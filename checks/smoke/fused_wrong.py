@@ -32,10 +32,10 @@ def _wrong(test: SmokeTest) -> str | None:
     "the GPU is at fault.",
     fixes=_fixes,
     references=("https://docs.pytorch.org/docs/stable/torch.compiler_troubleshooting.html",),
-    each=partial(smoke_tests, name="fused", figure="error"),
-    because=wrong_before("smoke.fused-wrong"),
+    targets=partial(smoke_tests, name="fused", figure="error"),
+    caused_by=wrong_before("smoke.fused-wrong"),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def fused_wrong(on: OnTests) -> Problem | None:
     """The largest relative difference over a sample of the elements."""

@@ -14,22 +14,22 @@ def _fixes(on: OnRun) -> tuple[Fix, ...]:
     tests = [test.name for test in ended(on.run, "hung")]
     verify = again(on.run, *tests)
     if on.run.kind == "cpu":
-        says = "Run it again; if it hangs again, look where, in a second terminal."
-        return (Fix(says, (verify, query("py-spy", "dump", "--pid", PID)), impact="none", verify=verify),)
+        message = "Run it again; if it hangs again, look where, in a second terminal."
+        return (Fix(message, (verify, query("py-spy", "dump", "--pid", PID)), impact="none", verify=verify),)
     log = (
         filtered(query("dmesg", root=True), query("tail", "-n", "50"))
         if on.run.kind == "rocm"
         else filtered(query("dmesg", root=True), query("grep", "-iE", "xid|nvrm"), query("tail", "-n", "20"))
     )
     look = Fix("Look at what the driver wrote into the kernel's log meanwhile.", (log,), root=True, impact="none")
-    says = "Stop what holds the GPU and reset it; where the process cannot be killed, restart the computer."
+    message = "Stop what holds the GPU and reset it; where the process cannot be killed, restart the computer."
     which = ("-i", on.gpu.index) if on.gpu else ()
     commands = (
         (Shell("fuser -v /dev/nvidia*", root=True, lookup=True), as_root("nvidia-smi", "--gpu-reset", *which))
         if on.run.kind == "cuda"
         else ()
     )
-    return look, Fix(says, commands, "reset-gpu", root=True, impact="data loss", verify=verify)
+    return look, Fix(message, commands, "reset-gpu", root=True, impact="data loss", verify=verify)
 
 
 @check(
@@ -39,24 +39,24 @@ def _fixes(on: OnRun) -> tuple[Fix, ...]:
     "that hangs in the driver stays so until it is reset.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/deploy/xid-errors/index.html",),
-    each=smoke_runs,
-    because=(*NOT_RUNNING, *MEMORY, "health.overheated", "smoke.uncorrected-ecc", "smoke.device-error"),
+    targets=smoke_runs,
+    caused_by=(*NOT_RUNNING, *MEMORY, "health.overheated", "smoke.uncorrected-ecc", "smoke.device-error"),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def hangs(on: OnRun) -> Problem | None:
     """A test, or the import or start before the tests."""
     hung = ended(on.run, "hung")
     if hung:
         names = ", ".join(dict.fromkeys(called(test) for test in hung))
-        return Problem(sentence(f"{on.name} hung in {names}: {_words(hung[0].says)}"), _stderr(on.run))
+        return Problem(sentence(f"{on.name} hung in {names}: {_words(hung[0].message)}"), _stderr(on.run))
     if on.run.outcome != "hung":
         return None
-    return Problem(sentence(f"{on.name} hung in the stage {on.run.stage}: {_words(on.run.says)}"), _stderr(on.run))
+    return Problem(sentence(f"{on.name} hung in the stage {on.run.stage}: {_words(on.run.message)}"), _stderr(on.run))
 
 
-def _words(says: str) -> str:
-    return says or "it did not answer."
+def _words(message: str) -> str:
+    return message or "it did not answer."
 
 
 def _stderr(run: SmokeRun) -> tuple[str, ...]:

@@ -15,9 +15,11 @@ _LESS = 0.90
 
 
 def _fixes(on: OnTests) -> tuple[Fix, ...]:
-    says = "Give it more air: clean fans and filters, look at the case's or server's airflow; then load it for longer."
+    message = (
+        "Give it more air: clean fans and filters, look at the case's or server's airflow; then load it for longer."
+    )
     command = query(*again(on.run, "stress").argv, *LONG)
-    return clocks(on.gpu, on.run), Fix(says, (command,), "replace-hardware", verify=command)
+    return clocks(on.gpu, on.run), Fix(message, (command,), "replace-hardware", verify=command)
 
 
 def _slower(test: SmokeTest) -> str | None:
@@ -36,10 +38,10 @@ def _slower(test: SmokeTest) -> str | None:
     "is lost in the first ten is the least that hours of training lose.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/datacenter/dcgm/latest/user-guide/dcgm-diagnostics.html",),
-    each=partial(gpu_tests, name="stress", figure="last third"),
-    because=SLOW,
+    targets=partial(gpu_tests, name="stress", figure="last third"),
+    caused_by=SLOW,
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def heat_soak(on: OnTests) -> Problem | None:
     """The rate at the end over the rate at the beginning."""

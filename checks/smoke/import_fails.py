@@ -8,7 +8,7 @@ from gpudoctor.queries.smoke_cause_groups import NOT_RUNNING
 
 
 def _fixes(on: OnRun) -> tuple[Fix, ...]:
-    hint = import_errors.hint(on.run.says)
+    hint = import_errors.hint(on.run.message)
     verify = again(on.run)
     first = (Fix(hint.fix, action="reinstall-package", verify=verify),) if hint and hint.fix else ()
     rest = updated(on.facts, on.run, verify)
@@ -21,15 +21,15 @@ def _fixes(on: OnRun) -> tuple[Fix, ...]:
     cause="One of its libraries, or of those that it needs, is missing, damaged or of another version.",
     fixes=_fixes,
     references=("https://docs.python.org/3/library/exceptions.html#ImportError",),
-    each=smoke_runs,
-    because=(*NOT_RUNNING, "host.*"),
+    targets=smoke_runs,
+    caused_by=(*NOT_RUNNING, "host.*"),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def import_fails(on: OnRun) -> Problem | None:
     """The run ended in its first stage."""
     if on.run.outcome != "failed" or on.run.stage != "import":
         return None
-    lines = on.run.says.strip().splitlines() or ["it said no more"]
-    says = f"{backend_name(on.run)} could not be imported by {on.run.python or 'its Python'}: {quoted(lines[-1])}"
-    return Problem(sentence(says), tuple(lines[:-1][-4:]))
+    lines = on.run.message.strip().splitlines() or ["it said no more"]
+    message = f"{backend_name(on.run)} could not be imported by {on.run.python or 'its Python'}: {quoted(lines[-1])}"
+    return Problem(sentence(message), tuple(lines[:-1][-4:]))

@@ -13,14 +13,14 @@ _COPIES = ("transfer", "overlap")
 
 
 def _fixes(on: OnDevice) -> tuple[Fix, ...]:
-    says = (
+    message = (
         "Reseat the card, clean its contacts, do without a riser, and look in the firmware's set-up (BIOS) for the "
         "slot's generation and lanes (bifurcation)."
     )
     log = filtered(query("dmesg", root=True), query("grep", "-iE", "AER|pcie"))
     verify = on_gpu(on.gpu, "transfer")
     return (
-        Fix(says, (), "replace-hardware", needs="reboot", verify=verify),
+        Fix(message, (), "replace-hardware", needs="reboot", verify=verify),
         Fix("Look for PCI Express errors in the kernel's log.", (log,), root=True, impact="none"),
     )
 
@@ -32,10 +32,10 @@ def _fixes(on: OnDevice) -> tuple[Fix, ...]:
     "that shares its lanes, or errors on the link.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceQueries.html",),
-    each=smoke_gpus,
-    because=("link.narrow-pcie", "link.slow-pcie", "device.fallen-off-the-bus", "device.needs-reset"),
+    targets=smoke_gpus,
+    caused_by=("link.narrow-pcie", "link.slow-pcie", "device.fallen-off-the-bus", "device.needs-reset"),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def link_trained_down(on: OnDevice) -> Problem | None:
     """The fastest that was seen in a test that copies, against the most of card and slot together."""
@@ -61,11 +61,11 @@ def _judged(on: OnDevice, now: tuple[int, int], most: tuple[int, int]) -> Proble
     """One generation or half the lanes less costs little, and is common on boards with two slots."""
     if now[0] >= most[0] and now[1] >= most[1]:
         return None
-    says = (
+    message = (
         f"The PCIe link of {on.name} ran at generation {now[0]} x{now[1]} while data went over it; "
         f"card and slot allow generation {most[0]} x{most[1]}."
     )
     # Each generation doubles the rate, and so does each doubling of the lanes.
     part = 2.0 ** (now[0] - most[0]) * now[1] / most[1]
     mild = part >= 1 / 2 or virtual(on.facts, on.gpu)
-    return Problem(says, severity=Severity.ADVICE if mild else None)
+    return Problem(message, severity=Severity.ADVICE if mild else None)

@@ -13,11 +13,11 @@ from gpudoctor.tasks.placeholders import REST
 def _fixes(on: OnTests) -> tuple[Fix, ...]:
     verify = again(on.run, "transfer")
     if on_wsl(on.facts):
-        says = "Pin less at a time: WSL 2 grants little pinned memory by design."
-        return (Fix(says, (), "change-environment", verify=verify),)
-    says = "Raise the limit of locked memory for this user or container, and look for a container without it."
+        message = "Pin less at a time: WSL 2 grants little pinned memory by design."
+        return (Fix(message, (), "change-environment", verify=verify),)
+    message = "Raise the limit of locked memory for this user or container, and look for a container without it."
     commands = (Shell("ulimit -l"), cmd("docker", "run", "--ulimit", "memlock=-1", REST))
-    return (Fix(says, commands, "change-environment", needs="restart of the program", verify=verify),)
+    return (Fix(message, commands, "change-environment", needs="restart of the program", verify=verify),)
 
 
 @check(
@@ -30,10 +30,10 @@ def _fixes(on: OnTests) -> tuple[Fix, ...]:
         "https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/index.html#pinned-memory",
         "https://docs.nvidia.com/cuda/wsl-user-guide/index.html",
     ),
-    each=partial(gpu_tests, name="transfer"),
-    because=("host.memory-limit", "health.memory-held"),
+    targets=partial(gpu_tests, name="transfer"),
+    caused_by=("host.memory-limit", "health.memory-held"),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def memory_not_pinned(on: OnTests) -> Problem | None:
     """The driver's own word on the buffer; that so much was refused is an advice."""

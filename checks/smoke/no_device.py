@@ -11,8 +11,11 @@ from gpudoctor.tasks import query
 
 def _fixes(on: OnRun) -> tuple[Fix, ...]:
     verify = again(on.run)
-    says = "Find out what keeps the framework from the GPU; the whole diagnosis looks at driver, masks and builds."
-    return (Fix(says, (query("gpudoctor", "check"),), impact="none", verify=verify), *updated(on.facts, on.run, verify))
+    message = "Find out what keeps the framework from the GPU; the whole diagnosis looks at driver, masks and builds."
+    return (
+        Fix(message, (query("gpudoctor", "check"),), impact="none", verify=verify),
+        *updated(on.facts, on.run, verify),
+    )
 
 
 @check(
@@ -22,17 +25,17 @@ def _fixes(on: OnRun) -> tuple[Fix, ...]:
     "vendor, a mask hides the GPU, or the driver refuses.",
     fixes=_fixes,
     references=("https://docs.pytorch.org/docs/stable/notes/cuda.html",),
-    each=gpu_runs,
-    because=(*NOT_RUNNING, "health.memory-held"),
+    targets=gpu_runs,
+    caused_by=(*NOT_RUNNING, "health.memory-held"),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def no_device(on: OnRun) -> Problem | None:
     """The run said before its first test that it cannot."""
     if on.run.outcome != "unsupported" or not _there(on):
         return None
-    says = on.run.says.partition(" reaches no GPU: ")[2] or on.run.says  # said once is enough
-    return Problem(sentence(f"{on.name} reached no GPU: {quoted(says)}"))
+    message = on.run.message.partition(" reaches no GPU: ")[2] or on.run.message  # said once is enough
+    return Problem(sentence(f"{on.name} reached no GPU: {quoted(message)}"))
 
 
 def _there(on: OnRun) -> bool:

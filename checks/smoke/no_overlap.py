@@ -22,9 +22,9 @@ def _set(on: OnTests) -> list[str]:
 def _fixes(on: OnTests) -> tuple[Fix, ...]:
     verify = again(on.run, "overlap")
     found = [unset(on.facts, name, "it makes every call wait for the GPU, for debugging", verify) for name in _set(on)]
-    says = "Look for what makes calls wait: a profiler or debugger that is attached, or a variable for debugging."
+    message = "Look for what makes calls wait: a profiler or debugger that is attached, or a variable for debugging."
     return tuple(found) or (
-        Fix(says, (filtered(query("env"), query("grep", "-E", "CUDA|HIP|AMD_")),), impact="none", verify=verify),
+        Fix(message, (filtered(query("env"), query("grep", "-E", "CUDA|HIP|AMD_")),), impact="none", verify=verify),
     )
 
 
@@ -38,10 +38,10 @@ def _fixes(on: OnTests) -> tuple[Fix, ...]:
         "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#asynchronous-concurrent-execution",
         "https://discuss.pytorch.org/t/cuda-launch-blocking-1-reduces-the-training-speed/160924",
     ),
-    each=partial(gpu_tests, name="overlap", figure="overlap"),
-    because=("smoke.memory-not-pinned", "smoke.busy"),
+    targets=partial(gpu_tests, name="overlap", figure="overlap"),
+    caused_by=("smoke.memory-not-pinned", "smoke.busy"),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def no_overlap(on: OnTests) -> Problem | None:
     """The part of the shorter work that is hidden behind the longer."""
@@ -53,9 +53,9 @@ def no_overlap(on: OnTests) -> Problem | None:
     named = _set(on)
     if not named:
         _judged(on, engines)
-    because = f" ({', '.join(f'{name}={on.facts.host.environment[name]}' for name in named)})" if named else ""
-    says = f"{on.name} hides {part:.0%} of a copy behind computing{because}.".replace("% of", " % of")
-    return Problem(sentence(says), severity=None if part < _NONE else Severity.ADVICE)
+    caused_by = f" ({', '.join(f'{name}={on.facts.host.environment[name]}' for name in named)})" if named else ""
+    message = f"{on.name} hides {part:.0%} of a copy behind computing{caused_by}.".replace("% of", " % of")
+    return Problem(sentence(message), severity=None if part < _NONE else Severity.ADVICE)
 
 
 def _judged(on: OnTests, engines: float | None) -> None:

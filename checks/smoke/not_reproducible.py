@@ -29,10 +29,10 @@ def _differing(test: SmokeTest) -> str | None:
     "or memory flips bits now and then: overclocking, heat, a weak power supply or a broken card.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/cuda/cublas/index.html#results-reproducibility",),
-    each=partial(gpu_tests, name="matmul", figure="rate"),
-    because=wrong_before("smoke.not-reproducible"),
+    targets=partial(gpu_tests, name="matmul", figure="rate"),
+    caused_by=wrong_before("smoke.not-reproducible"),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def not_reproducible(on: OnTests) -> Problem | None:
     """The first product against the last, bit for bit, with the same inputs."""
@@ -40,5 +40,5 @@ def not_reproducible(on: OnTests) -> Problem | None:
     if not found:
         return None
     sure = on.run.kind == "cuda" and on.run.backend in _PROMISED
-    says = f"{on.name} got other bits from the same product: {'; '.join(found)}."
-    return Problem(sentence(says), severity=None if sure else Severity.WARNING)
+    message = f"{on.name} got other bits from the same product: {'; '.join(found)}."
+    return Problem(sentence(message), severity=None if sure else Severity.WARNING)

@@ -11,8 +11,8 @@ def _fixes(on: OnRun) -> tuple[Fix, ...]:
     verify = again(on.run, *tests)
     if on.run.outcome == "died" or on.run.kind == "cpu" or ended(on.run, "died"):
         commands = (query("free", "-h"), filtered(query("dmesg", root=True), query("grep", "-i", "out of memory")))
-        says = "See who uses the computer's memory, and raise the limit of the container or job."
-        return (Fix(says, commands, "change-environment", verify=verify),)
+        message = "See who uses the computer's memory, and raise the limit of the container or job."
+        return (Fix(message, commands, "change-environment", verify=verify),)
     look = query("amd-smi", "process") if on.run.kind == "rocm" else query("nvidia-smi")
     return (Fix("See who holds the GPU's memory, and stop what is forgotten.", (look,), impact="none", verify=verify),)
 
@@ -24,8 +24,8 @@ def _fixes(on: OnRun) -> tuple[Fix, ...]:
     "hold nearly all of it, or a limit is set.",
     fixes=_fixes,
     references=("https://docs.pytorch.org/docs/stable/notes/cuda.html#memory-management",),
-    each=smoke_runs,
-    because=(
+    targets=smoke_runs,
+    caused_by=(
         "health.memory-held",
         "health.stuck-process",
         "host.memory-limit",
@@ -33,19 +33,19 @@ def _fixes(on: OnRun) -> tuple[Fix, ...]:
         "smoke.busy",
     ),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def out_of_memory(on: OnRun) -> Problem | None:
     """Refused by the device, or the kernel killed the process for it."""
     tests = [t for t in ended(on.run, "failed", "died") if t.error == "out-of-memory"]
     if tests:
         names = ", ".join(dict.fromkeys(called(test) for test in tests))
-        return Problem(sentence(f"{on.name} got too little memory in {names}: {_first(tests[0].says)}"))
+        return Problem(sentence(f"{on.name} got too little memory in {names}: {_first(tests[0].message)}"))
     if on.run.error != "out-of-memory" or on.run.outcome not in ("failed", "died"):
         return None
-    return Problem(sentence(f"{on.name} got too little memory in the stage {on.run.stage}: {_first(on.run.says)}"))
+    return Problem(sentence(f"{on.name} got too little memory in the stage {on.run.stage}: {_first(on.run.message)}"))
 
 
-def _first(says: str) -> str:
+def _first(message: str) -> str:
     """The first line of an error's words."""
-    return quoted((says.strip().splitlines() or [""])[0])
+    return quoted((message.strip().splitlines() or [""])[0])

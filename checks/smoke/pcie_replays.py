@@ -10,10 +10,12 @@ _A_MINUTE, _FEW = 80.0, 8
 
 
 def _fixes(on: OnDevice) -> tuple[Fix, ...]:
-    says = "Reseat the card, clean its contacts, do without a riser or take a better one, and look at the kernel's log."
+    message = (
+        "Reseat the card, clean its contacts, do without a riser or take a better one, and look at the kernel's log."
+    )
     return (
         Fix(
-            says,
+            message,
             (filtered(query("dmesg", root=True), query("grep", "-iE", "AER|pcie")),),
             "replace-hardware",
             root=True,
@@ -29,10 +31,10 @@ def _fixes(on: OnDevice) -> tuple[Fix, ...]:
     "or slot are at the edge.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/datacenter/dcgm/latest/user-guide/dcgm-diagnostics.html",),
-    each=smoke_gpus,
-    because=("device.fallen-off-the-bus", "device.needs-reset", "link.narrow-pcie"),
+    targets=smoke_gpus,
+    caused_by=("device.fallen-off-the-bus", "device.needs-reset", "link.narrow-pcie"),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def pcie_replays(on: OnDevice) -> Problem | None:
     """How many replays there were, and in how many seconds of tests."""

@@ -38,10 +38,10 @@ def _words(test: SmokeTest) -> str | None:
         "https://docs.pytorch.org/docs/stable/notes/cuda.html#reduced-precision-reduction-in-fp16-gemms",
         "https://github.com/pytorch/pytorch/pull/89172",
     ),
-    each=partial(gpu_tests, name="matmul", figure="error"),
-    because=("smoke.wrong-result",),
+    targets=partial(gpu_tests, name="matmul", figure="error"),
+    caused_by=("smoke.wrong-result",),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def reduced_precision(on: OnTests) -> Problem | None:
     """An error between that of float32 accumulation and what is plainly wrong."""

@@ -17,13 +17,13 @@ _OVER_LINKS = ("nccl", "rccl")  # transports that take the links between GPUs
 
 def _fixes(on: OnTests) -> tuple[Fix, ...]:
     verify = again(on.run, "allreduce", "peer")
-    says = "See which way NCCL takes, and look at the links; variables that switch ways off slow it down."
+    message = "See which way NCCL takes, and look at the links; variables that switch ways off slow it down."
     commands = (
         msgspec.structs.replace(verify, env=(("NCCL_DEBUG", "INFO"),)),
         filtered(query("env"), query("grep", "NCCL_")),
         query("nvidia-smi", "nvlink", "--status"),
     )
-    return (Fix(says, commands, impact="none", verify=verify),)
+    return (Fix(message, commands, impact="none", verify=verify),)
 
 
 def _slow(on: OnTests, test: SmokeTest) -> tuple[Severity, str] | None:
@@ -44,8 +44,8 @@ def _slow(on: OnTests, test: SmokeTest) -> tuple[Severity, str] | None:
         "https://github.com/NVIDIA/nccl-tests/blob/master/doc/PERFORMANCE.md",
         "https://github.com/Azure/azurehpc-health-checks",
     ),
-    each=partial(gpu_tests, name="allreduce", figure="bus rate"),
-    because=(
+    targets=partial(gpu_tests, name="allreduce", figure="bus rate"),
+    caused_by=(
         "smoke.busy",
         "link.nvlink-down",
         "device.nvlink-fault",
@@ -55,7 +55,7 @@ def _slow(on: OnTests, test: SmokeTest) -> tuple[Severity, str] | None:
         "smoke.wrong-sum",
     ),
     affects=("several-gpus", "everything"),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def slow_allreduce(on: OnTests) -> Problem | None:
     """The bus rate against all NVLinks of one GPU."""

@@ -16,7 +16,7 @@ _LOADS = ("pytorch", "cupy")
 
 def _fixes(on: OnTests) -> tuple[Fix, ...]:
     verify = again(on.run, "matmul")
-    says = "Give the driver's cache of compiled kernels room on a local disk, so that they are compiled once."
+    message = "Give the driver's cache of compiled kernels room on a local disk, so that they are compiled once."
     cache = (
         export("CUDA_CACHE_PATH", "/var/tmp/cuda-cache"),
         export("CUDA_CACHE_MAXSIZE", "4294967296"),
@@ -24,7 +24,7 @@ def _fixes(on: OnTests) -> tuple[Fix, ...]:
     return (
         *updated(on.facts, on.run, verify),
         Fix(
-            says,
+            message,
             cache,
             "change-environment",
             undo=(unset("CUDA_CACHE_PATH"), unset("CUDA_CACHE_MAXSIZE")),
@@ -45,8 +45,8 @@ def _long(test: SmokeTest) -> str | None:
     "they are first used; or the library is read from a very slow disk.",
     fixes=_fixes,
     references=("https://developer.nvidia.com/blog/cuda-pro-tip-understand-fat-binaries-jit-caching/",),
-    each=partial(cuda_tests, name="matmul", figure="first call"),
-    because=(
+    targets=partial(cuda_tests, name="matmul", figure="first call"),
+    caused_by=(
         "pytorch.arch-missing",
         "tensorflow.arch-missing",
         "cupy.arch-missing",
@@ -54,7 +54,7 @@ def _long(test: SmokeTest) -> str | None:
         "smoke.busy",
     ),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def slow_first_call(on: OnTests) -> Problem | None:
     """Seconds of the first call of each type, with loading and compiling."""

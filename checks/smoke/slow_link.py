@@ -26,14 +26,14 @@ def _fixes(on: OnTests) -> tuple[Fix, ...]:
         query("nvidia-smi", "topo", "-m"),
         cmd("numactl", f"--cpunodebind={place}", f"--membind={place}", PROGRAM),
     )
-    says = "Run programs on the processor that the GPU hangs on, with memory from there."
-    near = Fix(says, commands, "change-environment", impact="none", verify=verify)
-    says = (
+    message = "Run programs on the processor that the GPU hangs on, with memory from there."
+    near = Fix(message, commands, "change-environment", impact="none", verify=verify)
+    message = (
         "Look in the firmware's set-up (BIOS) for power saving of PCIe (ASPM), relaxed ordering and NUMA settings, "
         "and in the kernel's log for errors of the link."
     )
     look = Fix(
-        says,
+        message,
         (filtered(query("dmesg", root=True), query("grep", "-iE", "AER|pcie")),),
         root=True,
         needs="reboot",
@@ -52,10 +52,10 @@ def _fixes(on: OnTests) -> tuple[Fix, ...]:
         "https://github.com/NVIDIA/nvbandwidth",
         "https://github.com/Azure/azurehpc-health-checks",
     ),
-    each=partial(gpu_tests, name="transfer", figure="h2d pinned"),
-    because=(*LINK, "smoke.memory-not-pinned"),
+    targets=partial(gpu_tests, name="transfer", figure="h2d pinned"),
+    caused_by=(*LINK, "smoke.memory-not-pinned"),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def slow_link(on: OnTests) -> Problem | None:
     """Both directions against the link as it was during the test."""
@@ -65,12 +65,12 @@ def slow_link(on: OnTests) -> Problem | None:
     slow = [(words, found) for words, found in reached if found.part < _low(on, found)]
     if not slow:
         return None
-    says = f"{on.name} copies {' and '.join(f'{found.words} {words}' for words, found in slow)}."
+    message = f"{on.name} copies {' and '.join(f'{found.words} {words}' for words, found in slow)}."
     evidence = [reached[0][1].limit.source]
     affinity = test.notes.get("affinity")
     evidence += [affinity] if isinstance(affinity, str) else []
     bad = min(found.part for _, found in slow) < _BAD and hypervisor(on.facts) is None
-    return Problem(sentence(says), tuple(evidence), severity=None if bad else Severity.WARNING)
+    return Problem(sentence(message), tuple(evidence), severity=None if bad else Severity.WARNING)
 
 
 def _low(on: OnTests, found: Share) -> float:

@@ -41,8 +41,8 @@ def _slow(on: OnTests, test: SmokeTest) -> tuple[Severity, str] | None:
         "https://docs.nvidia.com/deeplearning/performance/dl-performance-matrix-multiplication/index.html",
         "https://github.com/stas00/ml-engineering/tree/master/compute/accelerator",
     ),
-    each=partial(gpu_tests, name="matmul", figure="rate"),
-    because=(
+    targets=partial(gpu_tests, name="matmul", figure="rate"),
+    caused_by=(
         *SLOW,
         "smoke.tensor-cores-idle",
         "pytorch.arch-missing",
@@ -51,7 +51,7 @@ def _slow(on: OnTests, test: SmokeTest) -> tuple[Severity, str] | None:
         "jax.arch-missing",
     ),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def slow_matmul(on: OnTests) -> Problem | None:
     """Each data type against the processors' own rate; a bare driver's simple kernels are not judged."""
@@ -61,5 +61,5 @@ def slow_matmul(on: OnTests) -> Problem | None:
     if not found:
         return None
     worst = Severity.ERROR if Severity.ERROR in [severity for severity, _ in found] else Severity.WARNING
-    says = f"{on.name} multiplies slowly: {'; '.join(words for _, words in found)}."
-    return Problem(sentence(says), severity=worst)
+    message = f"{on.name} multiplies slowly: {'; '.join(words for _, words in found)}."
+    return Problem(sentence(message), severity=worst)

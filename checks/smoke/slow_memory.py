@@ -11,8 +11,8 @@ from gpudoctor.queries.smoke_speed import memory_lines, share
 
 def _fixes(on: OnTests) -> tuple[Fix, ...]:
     command = again(on.run, "bandwidth")
-    says = "Test again with nothing else on the GPU; if it stays slow, have the card looked at."
-    return clocks(on.gpu, on.run), Fix(says, (command,), impact="none", verify=command)
+    message = "Test again with nothing else on the GPU; if it stays slow, have the card looked at."
+    return clocks(on.gpu, on.run), Fix(message, (command,), impact="none", verify=command)
 
 
 @check(
@@ -25,10 +25,10 @@ def _fixes(on: OnTests) -> tuple[Fix, ...]:
         "https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/index.html#effective-bandwidth-calculation",
         "https://docs.nvidia.com/datacenter/dcgm/latest/user-guide/dcgm-diagnostics.html",
     ),
-    each=partial(gpu_tests, name="bandwidth", figure="copy"),
-    because=(*SLOW, "smoke.corrected-ecc"),
+    targets=partial(gpu_tests, name="bandwidth", figure="copy"),
+    caused_by=(*SLOW, "smoke.corrected-ecc"),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def slow_memory(on: OnTests) -> Problem | None:
     """The best of copying, the triad and reading, against the data sheet."""

@@ -13,13 +13,15 @@ _SHOWN = 4  # pairs that a sentence names
 
 
 def _fixes(on: OnTests) -> tuple[Fix, ...]:
-    says = "Look at the links, their errors and what joins which GPU; restart the fabric manager where NVSwitches are."
+    message = (
+        "Look at the links, their errors and what joins which GPU; restart the fabric manager where NVSwitches are."
+    )
     commands = (
         query("nvidia-smi", "nvlink", "--status"),
         query("nvidia-smi", "nvlink", "-e"),
         query("nvidia-smi", "topo", "-p2p", "r"),
     )
-    return (Fix(says, commands, impact="none", verify=again(on.run, "peer")),)
+    return (Fix(message, commands, impact="none", verify=again(on.run, "peer")),)
 
 
 def _slow(on: OnTests, test: SmokeTest) -> tuple[Severity, str] | None:
@@ -38,10 +40,10 @@ def _slow(on: OnTests, test: SmokeTest) -> tuple[Severity, str] | None:
     "are down or repeat packets, or copies take another way, such as over PCIe.",
     fixes=_fixes,
     references=("https://github.com/stas00/ml-engineering/tree/master/network",),
-    each=partial(gpu_tests, name="peer", figure="rate"),
-    because=("smoke.busy", "link.nvlink-down", "device.nvlink-fault", "fabric.*", "smoke.corrupted-peer"),
+    targets=partial(gpu_tests, name="peer", figure="rate"),
+    caused_by=("smoke.busy", "link.nvlink-down", "device.nvlink-fault", "fabric.*", "smoke.corrupted-peer"),
     affects=("several-gpus", "everything"),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def slow_peer(on: OnTests) -> Problem | None:
     """Each pair against all NVLinks of one GPU; other ways have no limit that is known."""

@@ -13,8 +13,8 @@ _LARGE = "speed-up 256"  # a small batch waits for its kernels to start, on the 
 
 
 def _fixes(on: OnTests) -> tuple[Fix, ...]:
-    says = "Compare with a larger network or batch: a small one may be at home on the CPU."
-    return clocks(on.gpu, on.run), Fix(says, (), impact="none", verify=again(on.run, "inference"))
+    message = "Compare with a larger network or batch: a small one may be at home on the CPU."
+    return clocks(on.gpu, on.run), Fix(message, (), impact="none", verify=again(on.run, "inference"))
 
 
 def _slower(test: SmokeTest) -> str | None:
@@ -29,10 +29,10 @@ def _slower(test: SmokeTest) -> str | None:
     "or the work does not run where it should.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/index.html",),
-    each=partial(gpu_tests, name="inference", figure=_LARGE),
-    because=(*SLOW, "smoke.slow-matmul", "smoke.tensor-cores-idle", "smoke.slow-memory"),
+    targets=partial(gpu_tests, name="inference", figure=_LARGE),
+    caused_by=(*SLOW, "smoke.slow-matmul", "smoke.tensor-cores-idle", "smoke.slow-memory"),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def slower_than_cpu(on: OnTests) -> Problem | None:
     """The speed-up at the large batch; a bare driver's simple kernels are not judged."""

@@ -11,8 +11,10 @@ _LEAST = 0.92
 
 
 def _fixes(on: OnRun) -> tuple[Fix, ...]:
-    says = "Change the places of two cards, or look at what is different around this one: air, cables, slot, firmware."
-    return clocks(on.gpu, on.run), Fix(says, (), "replace-hardware", verify=again(on.run, "matmul", "bandwidth"))
+    message = (
+        "Change the places of two cards, or look at what is different around this one: air, cables, slot, firmware."
+    )
+    return clocks(on.gpu, on.run), Fix(message, (), "replace-hardware", verify=again(on.run, "matmul", "bandwidth"))
 
 
 @check(
@@ -22,8 +24,8 @@ def _fixes(on: OnRun) -> tuple[Fix, ...]:
     "less power, or has a fault; training on all of them waits for it.",
     fixes=_fixes,
     references=("https://github.com/stas00/ml-engineering/tree/master/compute/accelerator",),
-    each=sisters,
-    because=(
+    targets=sisters,
+    caused_by=(
         *SLOW,
         "smoke.slow-matmul",
         "smoke.tensor-cores-idle",
@@ -32,7 +34,7 @@ def _fixes(on: OnRun) -> tuple[Fix, ...]:
         "smoke.corrected-ecc",
     ),
     affects=("several-gpus", "everything"),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def slower_than_sisters(on: OnRun) -> Problem | None:
     """Each test's speed against the median of the others that were idle."""

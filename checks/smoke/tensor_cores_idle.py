@@ -37,10 +37,10 @@ def _idle(on: OnTests, test: SmokeTest) -> str | None:
         "https://docs.nvidia.com/deeplearning/performance/dl-performance-matrix-multiplication/index.html",
         "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#arithmetic-instructions",
     ),
-    each=partial(gpu_tests, name="matmul", figure="rate"),
-    because=(*SLOW, "pytorch.arch-missing", "tensorflow.arch-missing", "cupy.arch-missing", "jax.arch-missing"),
+    targets=partial(gpu_tests, name="matmul", figure="rate"),
+    caused_by=(*SLOW, "pytorch.arch-missing", "tensorflow.arch-missing", "cupy.arch-missing", "jax.arch-missing"),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def tensor_cores_idle(on: OnTests) -> Problem | None:
     """fp16 and bf16 at less than a fifth of what the tensor cores do."""

@@ -24,12 +24,12 @@ def _fixes(on: OnTests) -> tuple[Fix, ...]:
     if on.facts.host.environment.get(OVERRIDE, "0") != "0":
         why = "it makes NVIDIA's libraries use TF32, whatever the program says"
         return (unset(on.facts, OVERRIDE, why, verify),)
-    says = (
+    message = (
         "Switch TF32 off in the program, and look for what switches it on behind its back: a site's start-up file, a "
         "wrapper around the libraries."
     )
     command = _SWITCHES.get(on.run.backend)
-    return (Fix(says, (command,) if command else (), "change-environment", verify=verify),)
+    return (Fix(message, (command,) if command else (), "change-environment", verify=verify),)
 
 
 def _words(on: OnTests, test: SmokeTest) -> str | None:
@@ -51,10 +51,10 @@ def _words(on: OnTests, test: SmokeTest) -> str | None:
         "https://docs.pytorch.org/docs/stable/notes/cuda.html#tensorfloat-32-tf32-on-ampere-and-later-devices",
         "https://www.tensorflow.org/api_docs/python/tf/config/experimental/enable_tensor_float_32_execution",
     ),
-    each=partial(smoke_tests, name="matmul mnist"),
-    because=("smoke.uncorrected-ecc", "smoke.corrupted-memory", "smoke.corrupted-copy", "smoke.wrong-result"),
+    targets=partial(smoke_tests, name="matmul mnist"),
+    caused_by=("smoke.uncorrected-ecc", "smoke.corrupted-memory", "smoke.corrupted-copy", "smoke.wrong-result"),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def tf32_in_force(on: OnTests) -> Problem | None:
     """The error of float32 products, and the gradients of a strict float32 step."""
@@ -63,5 +63,5 @@ def tf32_in_force(on: OnTests) -> Problem | None:
         return None
     value = on.facts.host.environment.get(OVERRIDE)
     seen = (f"{OVERRIDE}={value}",) if value is not None else ()
-    says = f"{on.name} computes float32 as TF32 does, although TF32 is off: {'; '.join(found)}."
-    return Problem(sentence(says), seen)
+    message = f"{on.name} computes float32 as TF32 does, although TF32 is off: {'; '.join(found)}."
+    return Problem(sentence(message), seen)

@@ -14,8 +14,8 @@ def _fixes(on: OnTests) -> tuple[Fix, ...]:
     verify = again(on.run, "matmul")
     if on.facts.host.environment.get(OVERRIDE) == "0":
         return (unset(on.facts, OVERRIDE, "it keeps NVIDIA's libraries from using TF32", verify),)
-    says = "Look at what the program asks of its products; torch.set_float32_matmul_precision('high') allows TF32."
-    return updated(on.facts, on.run, verify) or (Fix(says, (), "change-environment", verify=verify),)
+    message = "Look at what the program asks of its products; torch.set_float32_matmul_precision('high') allows TF32."
+    return updated(on.facts, on.run, verify) or (Fix(message, (), "change-environment", verify=verify),)
 
 
 @check(
@@ -25,10 +25,10 @@ def _fixes(on: OnTests) -> tuple[Fix, ...]:
     "times slower than the tensor cores.",
     fixes=_fixes,
     references=("https://developer.nvidia.com/blog/accelerating-ai-training-with-tf32-tensor-cores/",),
-    each=partial(cuda_tests, name="matmul", figure="error"),
-    because=("smoke.wrong-result",),
+    targets=partial(cuda_tests, name="matmul", figure="error"),
+    caused_by=("smoke.wrong-result",),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def tf32_not_used(on: OnTests) -> Problem | None:
     """An error far below TF32's, on a GPU whose tensor cores have TF32."""

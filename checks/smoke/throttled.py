@@ -31,8 +31,8 @@ def _fixes(on: OnDevice) -> tuple[Fix, ...]:
     fixes = [Fix(cool, (), "replace-hardware", verify=verify), Fix(power, (), "replace-hardware", verify=verify)]
     less = lower(on.gpu) if on.gpu.vendor == "nvidia" else None
     if less:
-        says = "Until then let it do less: lower its clocks or its power limit."
-        fixes.append(Fix(says, less[:1], "change-environment", root=True, undo=less[1:], verify=verify))
+        message = "Until then let it do less: lower its clocks or its power limit."
+        fixes.append(Fix(message, less[:1], "change-environment", root=True, undo=less[1:], verify=verify))
     return tuple(fixes)
 
 
@@ -43,10 +43,10 @@ def _fixes(on: OnDevice) -> tuple[Fix, ...]:
     "Speeds suffer, and a GPU that gets hotter still switches off.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/deploy/nvml-api/group__nvmlClocksEventReasons.html",),
-    each=smoke_gpus,
-    because=("health.overheated", "health.power-brake", "health.power-capped", "device.needs-reset"),
+    targets=smoke_gpus,
+    caused_by=("health.overheated", "health.power-brake", "health.power-capped", "device.needs-reset"),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def throttled(on: OnDevice) -> Problem | None:
     """What held the clocks in the tests that load the GPU, and how far down they were."""

@@ -14,9 +14,9 @@ def _fixes(on: OnDevice) -> tuple[Fix, ...]:
         command = query("nvidia-smi", "-q", "-d", "ECC,ROW_REMAPPER", "-i", on.gpu.index)
         look = Fix("See which errors the card has counted.", (command,), impact="none")
     reset = as_root("nvidia-smi", "--gpu-reset", "-i", on.gpu.index)
-    says = "Stop all programs on the GPU and reset it; if it comes back, have the card replaced (RMA)."
+    message = "Stop all programs on the GPU and reset it; if it comes back, have the card replaced (RMA)."
     commands = (reset,) if on.gpu.vendor == "nvidia" else ()
-    return look, Fix(says, commands, "reset-gpu", root=True, verify=on_gpu(on.gpu, "stress", "bandwidth"))
+    return look, Fix(message, commands, "reset-gpu", root=True, verify=on_gpu(on.gpu, "stress", "bandwidth"))
 
 
 @check(
@@ -26,10 +26,10 @@ def _fixes(on: OnDevice) -> tuple[Fix, ...]:
     "with wrong numbers.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/index.html",),
-    each=smoke_gpus,
-    because=MEMORY,
+    targets=smoke_gpus,
+    caused_by=MEMORY,
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def uncorrected_ecc(on: OnDevice) -> Problem | None:
     """How much the counter grew."""

@@ -15,11 +15,11 @@ _UNEVEN, _VERY = 0.15, 0.50
 
 
 def _fixes(on: OnTests) -> tuple[Fix, ...]:
-    says = (
+    message = (
         "Look in the firmware's set-up (BIOS) for relaxed ordering, the IOMMU and NUMA settings, and run the program "
         "on the processor that the GPU hangs on."
     )
-    return (Fix(says, (query("nvidia-smi", "topo", "-m"),), needs="reboot", verify=again(on.run, "transfer")),)
+    return (Fix(message, (query("nvidia-smi", "topo", "-m"),), needs="reboot", verify=again(on.run, "transfer")),)
 
 
 @check(
@@ -29,10 +29,10 @@ def _fixes(on: OnTests) -> tuple[Fix, ...]:
     "the far processor's memory, an IOMMU, or writes that have to keep their order.",
     fixes=_fixes,
     references=("https://github.com/NVIDIA/nvbandwidth",),
-    each=partial(gpu_tests, name="transfer", figure="h2d pinned"),
-    because=(*LINK, "smoke.slow-link", "smoke.memory-not-pinned"),
+    targets=partial(gpu_tests, name="transfer", figure="h2d pinned"),
+    caused_by=(*LINK, "smoke.slow-link", "smoke.memory-not-pinned"),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def uneven_link(on: OnTests) -> Problem | None:
     """Pinned copies to the GPU and back."""
@@ -44,6 +44,6 @@ def uneven_link(on: OnTests) -> Problem | None:
     if on.gpu is not None and not has_slot(on.facts, on.gpu):
         return None
     idle(on.facts, on.run)
-    says = f"{on.name} copies {there:.1f} GB/s to the GPU and {back:.1f} GB/s to the host."
+    message = f"{on.name} copies {there:.1f} GB/s to the GPU and {back:.1f} GB/s to the host."
     very = most - min(there, back) > _VERY * most
-    return Problem(sentence(says), severity=None if very else Severity.ADVICE)
+    return Problem(sentence(message), severity=None if very else Severity.ADVICE)

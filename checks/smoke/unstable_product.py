@@ -41,10 +41,10 @@ def _state(test: SmokeTest) -> str:
     "voltage, heat, a weak power supply, or a card that breaks. Training on it goes astray without a word.",
     fixes=_fixes,
     references=("https://github.com/wilicc/gpu-burn", "https://arxiv.org/abs/2102.11245"),
-    each=partial(smoke_tests, name="stress"),
-    because=(*wrong_before("smoke.unstable-product"), "health.overheated", "smoke.throttled"),
+    targets=partial(smoke_tests, name="stress"),
+    caused_by=(*wrong_before("smoke.unstable-product"), "health.overheated", "smoke.throttled"),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def unstable_product(on: OnTests) -> Problem | None:
     """Counts of elements that differ from the first product, and of those that are no numbers."""

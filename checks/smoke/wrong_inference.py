@@ -31,15 +31,15 @@ def _wrong(test: SmokeTest) -> str | None:
     "got lost on the way.",
     fixes=_fixes,
     references=("https://docs.pytorch.org/docs/stable/notes/numerical_accuracy.html",),
-    each=partial(smoke_tests, name="inference", figure="error"),
-    because=wrong_before("smoke.wrong-inference"),
+    targets=partial(smoke_tests, name="inference", figure="error"),
+    caused_by=wrong_before("smoke.wrong-inference"),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def wrong_inference(on: OnTests) -> Problem | None:
     """The outputs for the large batch."""
     found = each(on.tests, _wrong)
     if not found:
         return None
-    says = f"{on.name} answers otherwise than the reference on the CPU: the outputs are off by {'; '.join(found)}."
-    return Problem(sentence(says))
+    message = f"{on.name} answers otherwise than the reference on the CPU: the outputs are off by {'; '.join(found)}."
+    return Problem(sentence(message))

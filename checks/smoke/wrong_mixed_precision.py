@@ -42,10 +42,10 @@ def _wrong(test: SmokeTest) -> str | None:
     "float32 is right, kernels for the 16-bit type are wrong.",
     fixes=_fixes,
     references=("https://docs.pytorch.org/docs/stable/amp.html", "https://arxiv.org/abs/1710.03740"),
-    each=partial(smoke_tests, name="mixed-precision", figure="gradient error"),
-    because=wrong_before("smoke.wrong-mixed-precision"),
+    targets=partial(smoke_tests, name="mixed-precision", figure="gradient error"),
+    caused_by=wrong_before("smoke.wrong-mixed-precision"),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def wrong_mixed_precision(on: OnTests) -> Problem | None:
     """Loss, worst gradient, overflow."""

@@ -25,15 +25,15 @@ def _wrong(test: SmokeTest) -> str | None:
     "the driver or the framework does not keep the order, or the copy was corrupted.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#events",),
-    each=partial(smoke_tests, name="overlap"),
-    because=wrong_before("smoke.wrong-order"),
+    targets=partial(smoke_tests, name="overlap"),
+    caused_by=wrong_before("smoke.wrong-order"),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def wrong_order(on: OnTests) -> Problem | None:
     """Elements that the kernel computed from other data than the copied."""
     found = each(on.tests, _wrong)
     if not found:
         return None
-    says = f"{on.name} computed {'; '.join(found)} from other data than was copied before."
-    return Problem(sentence(says))
+    message = f"{on.name} computed {'; '.join(found)} from other data than was copied before."
+    return Problem(sentence(message))

@@ -24,14 +24,14 @@ def _fixes(on: OnTests) -> tuple[Fix, ...]:
         "https://arxiv.org/abs/2102.11245",
         "https://docs.nvidia.com/datacenter/dcgm/latest/user-guide/dcgm-diagnostics.html",
     ),
-    each=partial(smoke_tests, name="matmul", figure="error"),
-    because=(
+    targets=partial(smoke_tests, name="matmul", figure="error"),
+    caused_by=(
         *wrong_before("smoke.wrong-result"),
         "rocm.override-of-another-isa",
         "rocm.override-left-on",
     ),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def wrong_result(on: OnTests) -> Problem | None:
     """The whole product by random projections, each row by itself, and a part of the large product."""

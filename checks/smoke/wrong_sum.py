@@ -13,10 +13,10 @@ from gpudoctor.queries.smoke_cause_groups import MEMORY
 
 def _fixes(on: OnTests) -> tuple[Fix, ...]:
     verify = again(on.run, "allreduce", "peer")
-    says = "Try without direct copies between GPUs, and then without shared memory, to see which way is at fault."
+    message = "Try without direct copies between GPUs, and then without shared memory, to see which way is at fault."
     settings = (("NCCL_P2P_DISABLE", "1"), ("NCCL_SHM_DISABLE", "1"), ("NCCL_DEBUG", "INFO"))
     tries = tuple(msgspec.structs.replace(verify, env=(one,)) for one in settings)
-    return (Fix(says, tries, impact="none", verify=verify),)
+    return (Fix(message, tries, impact="none", verify=verify),)
 
 
 def _words(test: SmokeTest) -> str | None:
@@ -35,8 +35,8 @@ def _words(test: SmokeTest) -> str | None:
     "are corrupted (IOMMU, ACS, a broken link), or the library mixes up buffers: training on several GPUs diverges.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html",),
-    each=partial(smoke_tests, name="allreduce"),
-    because=(
+    targets=partial(smoke_tests, name="allreduce"),
+    caused_by=(
         *MEMORY,
         "smoke.uncorrected-ecc",
         "smoke.corrupted-memory",
@@ -45,7 +45,7 @@ def _words(test: SmokeTest) -> str | None:
         "fabric.*",
     ),
     affects=("several-gpus", "everything"),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def wrong_sum(on: OnTests) -> Problem | None:
     """Elements that are not n (n + 1) / 2."""

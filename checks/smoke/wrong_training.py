@@ -29,10 +29,10 @@ def _fixes(on: OnTests) -> tuple[Fix, ...]:
         "https://arxiv.org/abs/2102.11245",
         "https://docs.pytorch.org/docs/stable/notes/numerical_accuracy.html",
     ),
-    each=partial(smoke_tests, name="mnist", figure="gradient error"),
-    because=wrong_before("smoke.wrong-training"),
+    targets=partial(smoke_tests, name="mnist", figure="gradient error"),
+    caused_by=wrong_before("smoke.wrong-training"),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def wrong_training(on: OnTests) -> Problem | None:
     """Loss, each gradient, the step, and whether the loss falls as the gradient says."""
@@ -40,8 +40,8 @@ def wrong_training(on: OnTests) -> Problem | None:
     found = faults(on, test)
     if found:
         unsure = may_be_tf32(on, test) and not is_tf32(on, test) and len(found) == 1
-        says = sentence(f"{on.name} trains wrongly: {'; '.join(found)}.")
-        return Problem(says, cause=_EITHER if unsure else None, severity=Severity.WARNING if unsure else None)
+        message = sentence(f"{on.name} trains wrongly: {'; '.join(found)}.")
+        return Problem(message, cause=_EITHER if unsure else None, severity=Severity.WARNING if unsure else None)
     less = None if is_tf32(on, test) else inexact(test)
     if less is None:
         return None

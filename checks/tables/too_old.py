@@ -15,9 +15,9 @@ from gpudoctor.tasks import cmd, query
 
 
 def _fixes(_: Facts) -> tuple[Fix, ...]:
-    says = "Take the newest gpudoctor, and check again."
+    message = "Take the newest gpudoctor, and check again."
     verify = query("gpudoctor", "check")
-    return (Fix(says, (cmd("pip", "install", "--upgrade", "gpudoctor-cli"),), "reinstall-package", verify=verify),)
+    return (Fix(message, (cmd("pip", "install", "--upgrade", "gpudoctor-cli"),), "reinstall-package", verify=verify),)
 
 
 def _newer(found: Maybe[str | None], known: str) -> bool:
@@ -53,9 +53,9 @@ def _driver(facts: Facts) -> list[str]:
     "What is newer than the tables is not guessed: checks that need to know it answer that it is unknown.",
     fixes=_fixes,
     references=("https://pypi.org/project/gpudoctor-cli/",),
-    each=machine,
+    targets=machine,
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def too_old(facts: Facts) -> Problem | None:
     """Compare the driver's branch and each framework's minor release with the newest ones that are known."""

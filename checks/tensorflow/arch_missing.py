@@ -30,8 +30,8 @@ def _older_release(on: OnFramework, capability: str) -> tuple[Fix, ...]:
         fits = minor is None or row.python[0] <= minor
         if row.and_cuda and fits and tensorflow.kernels_for(row.version, capability) == "machine code":
             command = install(on.python, f"tensorflow[and-cuda]=={row.version}.*")
-            says = f"Install TensorFlow {row.version}, the last release with code for this GPU."
-            return (Fix(says, (command,), "reinstall-package", verify=tensorflow_verify(on.python)),)
+            message = f"Install TensorFlow {row.version}, the last release with code for this GPU."
+            return (Fix(message, (command,), "reinstall-package", verify=tensorflow_verify(on.python)),)
     return (Fix("Build TensorFlow from source for this compute capability, or use another GPU."),)
 
 
@@ -61,10 +61,10 @@ def _worst(on: OnFramework) -> tuple[Gpu | None, str | None]:
         "https://github.com/tensorflow/tensorflow/issues/97387",
         "https://github.com/tensorflow/tensorflow/issues/101746",
     ),
-    each=tensorflows,
-    because=("python.*",),
+    targets=tensorflows,
+    caused_by=("python.*",),
     affects=("wheels",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def arch_missing(on: OnFramework) -> Problem | None:
     """Nothing in the build runs on the GPU, or only PTX that is known to fail there."""
@@ -77,7 +77,7 @@ def arch_missing(on: OnFramework) -> Problem | None:
     archs, capability = _archs(on), present(gpu.capability)
     evidence = (f"compiled for: {' '.join(archs)}",)
     if how == "ptx" and not tensorflow.ptx_fails(capability):
-        says = f"{on.name} has only PTX for {gpu_words(gpu)}: the first run compiles it, for up to half an hour."
-        return Problem(says, evidence, severity=Severity.ADVICE, fixes=newer_tensorflow(on.facts, on.python))
-    says = f"{on.name} has no kernels for {gpu_words(gpu)}: {words(archs, capability)}."
-    return Problem(says, evidence, severity=severity_of(on.facts))
+        message = f"{on.name} has only PTX for {gpu_words(gpu)}: the first run compiles it, for up to half an hour."
+        return Problem(message, evidence, severity=Severity.ADVICE, fixes=newer_tensorflow(on.facts, on.python))
+    message = f"{on.name} has no kernels for {gpu_words(gpu)}: {words(archs, capability)}."
+    return Problem(message, evidence, severity=severity_of(on.facts))

@@ -36,10 +36,10 @@ def _on_windows(on: OnFramework) -> bool:
     "native Windows have no GPU support compiled in.",
     fixes=_fixes,
     references=("https://www.tensorflow.org/install/pip",),
-    each=tensorflows,
-    because=("python.*", "tensorflow.placeholder", "tensorflow.several-packages"),
+    targets=tensorflows,
+    caused_by=("python.*", "tensorflow.placeholder", "tensorflow.several-packages"),
     affects=("wheels",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def cpu_build(on: OnFramework) -> Problem | None:
     """A CPU build where no other framework of the environment can use the GPU."""
@@ -47,7 +47,7 @@ def cpu_build(on: OnFramework) -> Problem | None:
     if known(on.framework.variant) != "cpu" or not gpus or not is_sole(on.python, on.framework):
         return None
     chosen = text_of(on.framework.distribution).endswith("-cpu")
-    says = (
+    message = (
         f"{on.name}{phrase(' ({})', on.framework.distribution)} has no GPU support, and {gpu_name(gpus[0])} lies idle."
     )
-    return Problem(says, severity=Severity.WARNING if chosen else Severity.ERROR)
+    return Problem(message, severity=Severity.WARNING if chosen else Severity.ERROR)

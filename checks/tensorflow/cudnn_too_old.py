@@ -20,8 +20,8 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     wheel = next(iter(wheels(on.python, "cudnn")), None)
     name = wheel.name if wheel else f"nvidia-cudnn-cu{present(major(text_of(on.framework.cuda)))}"
     spec = f"{name}>={built},<{(major(built) or 0) + 1}"
-    says = f"Install cuDNN {built} or newer of the same major."
-    return (Fix(says, (install(on.python, spec),), "reinstall-package", verify=tensorflow_verify(on.python)),)
+    message = f"Install cuDNN {built} or newer of the same major."
+    return (Fix(message, (install(on.python, spec),), "reinstall-package", verify=tensorflow_verify(on.python)),)
 
 
 @check(
@@ -34,10 +34,10 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
         "https://www.tensorflow.org/install/source#gpu",
         "https://github.com/tensorflow/tensorflow/issues/60913",
     ),
-    each=tensorflows,
-    because=("python.*", "libraries.shadowed-by-path", "libraries.system-cudnn-mixed"),
+    targets=tensorflows,
+    caused_by=("python.*", "libraries.shadowed-by-path", "libraries.system-cudnn-mixed"),
     affects=("wheels",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def cudnn_too_old(on: OnFramework) -> Problem | None:
     """The cuDNN that the loader finds is of the same major and an older minor."""
@@ -51,7 +51,7 @@ def cudnn_too_old(on: OnFramework) -> Problem | None:
     if there[:1] != built[:1] or there[:2] >= built[:2]:
         return None
     wanted = present(on.framework.cudnn)
-    says = f"{on.name} was compiled with cuDNN {wanted}, and finds cuDNN {found.version} in {present(found.path)}."
+    message = f"{on.name} was compiled with cuDNN {wanted}, and finds cuDNN {found.version} in {present(found.path)}."
     live = on.framework.live
     lines = [line for line in (live.stderr.splitlines() if live else []) if "CuDNN" in line]
-    return Problem(says, tuple(lines[:3]))
+    return Problem(message, tuple(lines[:3]))

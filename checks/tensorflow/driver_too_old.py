@@ -24,10 +24,10 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
         "https://www.tensorflow.org/install/pip",
         "https://docs.nvidia.com/deploy/cuda-compatibility/minor-version-compatibility.html",
     ),
-    each=tensorflows,
-    because=(*CUDA_SYSTEM, "python.*", "tensorflow.several-packages"),
+    targets=tensorflows,
+    caused_by=(*CUDA_SYSTEM, "python.*", "tensorflow.several-packages"),
     affects=("wheels",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def driver_too_old(on: OnFramework) -> Problem | None:
     """The build's CUDA major is newer than the driver's."""

@@ -14,8 +14,8 @@ from gpudoctor.targets import OnLive, lives
     cause="One of its libraries, or of the packages that it needs, is missing, damaged or of another version.",
     fixes=install_again,
     references=("https://www.tensorflow.org/install/pip",),
-    each=partial(lives, name="tensorflow"),
-    because=(
+    targets=partial(lives, name="tensorflow"),
+    caused_by=(
         "python.*",
         "python.numpy-2",
         "windows.dll-not-loaded",
@@ -33,7 +33,7 @@ from gpudoctor.targets import OnLive, lives
         "tensorflow.several-packages",
     ),
     affects=("wheels",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def import_fails(on: OnLive) -> Problem | None:
     """The import raises."""

@@ -39,10 +39,10 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     "missing every use of tf.keras raises ImportError. TensorFlow alone, and its GPUs, work.",
     fixes=_fixes,
     references=("https://keras.io/getting_started/",),
-    each=tensorflows,
-    because=("python.*", "tensorflow.placeholder"),
+    targets=tensorflows,
+    caused_by=("python.*", "tensorflow.placeholder"),
     affects=("wheels",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def legacy_keras_missing(on: OnFramework) -> str | None:
     """The variable chooses Keras 2 of a TensorFlow that does not bring it."""

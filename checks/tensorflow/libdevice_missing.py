@@ -15,15 +15,15 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
         minor = ".".join(cuda.split(".")[:2])
         command = conda_install(on.python, f"cuda-nvcc={minor}", channel="nvidia")
         variable = export("XLA_FLAGS", "--xla_gpu_cuda_data_dir=$CONDA_PREFIX")
-        says = "Install the compiler, which brings libdevice, and show XLA the folder."
-        return (Fix(says, (command, variable), "reinstall-package", undo=(unset("XLA_FLAGS"),)),)
+        message = "Install the compiler, which brings libdevice, and show XLA the folder."
+        return (Fix(message, (command, variable), "reinstall-package", undo=(unset("XLA_FLAGS"),)),)
     number = major(cuda)
     name = f"nvidia-cuda-nvcc-cu{number}" if number and number < 13 else "nvidia-cuda-nvcc"
-    says = f"Install the wheel that brings libdevice and ptxas.{lasting(on.facts)}"
-    wheel = Fix(says, (install(on.python, name),), "reinstall-package")
-    says = "With a whole toolkit elsewhere, name its folder, which holds nvvm/libdevice."
+    message = f"Install the wheel that brings libdevice and ptxas.{lasting(on.facts)}"
+    wheel = Fix(message, (install(on.python, name),), "reinstall-package")
+    message = "With a whole toolkit elsewhere, name its folder, which holds nvvm/libdevice."
     flag = export("XLA_FLAGS", "--xla_gpu_cuda_data_dir=/usr/local/cuda")
-    return wheel, Fix(says, (flag,), "change-environment", undo=(unset("XLA_FLAGS"),))
+    return wheel, Fix(message, (flag,), "change-environment", undo=(unset("XLA_FLAGS"),))
 
 
 @check(
@@ -37,8 +37,8 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
         "https://github.com/tensorflow/tensorflow/issues/58681",
         "https://github.com/conda-forge/tensorflow-feedstock/issues/420",
     ),
-    each=tensorflows,
-    because=(
+    targets=tensorflows,
+    caused_by=(
         "python.*",
         "tensorflow.libraries-missing",
         "tensorflow.libraries-not-found",
@@ -47,7 +47,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
         "tensorflow.driver-too-old",
     ),
     affects=("wheels",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def libdevice_missing(on: OnFramework) -> Problem | None:
     """All libraries are found, and CUDA's compiler is nowhere: no wheel, no conda package, no toolkit."""

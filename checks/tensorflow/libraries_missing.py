@@ -23,8 +23,8 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
         "https://www.tensorflow.org/install/pip",
         "https://github.com/tensorflow/tensorflow/issues/64881",
     ),
-    each=tensorflows,
-    because=(
+    targets=tensorflows,
+    caused_by=(
         "python.*",
         "tensorflow.driver-too-old",
         "tensorflow.wrong-cuda-major",
@@ -33,7 +33,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
         "libraries.wheel-missing",
     ),
     affects=("wheels",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def libraries_missing(on: OnFramework) -> Problem | None:
     """Libraries that TensorFlow opens by name are nowhere, in no version."""
@@ -42,7 +42,7 @@ def libraries_missing(on: OnFramework) -> Problem | None:
         return None
     names = ", ".join(need.soname for need in lacking)
     wheel = "no nvidia-* wheels are installed" if not wheels(on.python) else "the installed nvidia-* wheels lack them"
-    says = (
+    message = (
         f"{on.name} needs {cuda_of(on)}'s libraries, and {names} are not found: {wheel}, nor a toolkit that has them."
     )
-    return Problem(says, words_of_dlopen(on), severity=severity_of(on))
+    return Problem(message, words_of_dlopen(on), severity=severity_of(on))

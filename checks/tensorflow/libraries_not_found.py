@@ -10,10 +10,10 @@ from gpudoctor.tasks import export, unset
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     folders = dict.fromkeys(present(need.wheel).rpartition("/")[0] for need in missing(on))
-    says = "Show the loader the folders of the wheels before Python starts."
+    message = "Show the loader the folders of the wheels before Python starts."
     command = export("LD_LIBRARY_PATH", ":".join(folders), "before")
     path = Fix(
-        says, (command,), "change-environment", undo=(unset("LD_LIBRARY_PATH"),), verify=tensorflow_verify(on.python)
+        message, (command,), "change-environment", undo=(unset("LD_LIBRARY_PATH"),), verify=tensorflow_verify(on.python)
     )
     return (*newer_tensorflow(on.facts, on.python), path)
 
@@ -25,10 +25,10 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     "has it again.",
     fixes=_fixes,
     references=("https://github.com/tensorflow/tensorflow/issues/63362",),
-    each=tensorflows,
-    because=("python.*", "libraries.wheel-incomplete"),
+    targets=tensorflows,
+    caused_by=("python.*", "libraries.wheel-incomplete"),
     affects=("wheels",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def libraries_not_found(on: OnFramework) -> Problem | None:
     """Every missing library lies in an installed wheel."""
@@ -36,6 +36,6 @@ def libraries_not_found(on: OnFramework) -> Problem | None:
     if not in_wheels(lacking):
         return None
     names = ", ".join(need.soname for need in lacking)
-    says = f"{on.name} does not find {names}, although the wheels that hold them are installed."
+    message = f"{on.name} does not find {names}, although the wheels that hold them are installed."
     folders = dict.fromkeys(present(n.wheel).rpartition("/")[0] for n in lacking)
-    return Problem(says, (f"They lie in {', '.join(folders)}", *words_of_dlopen(on)), severity=severity_of(on))
+    return Problem(message, (f"They lie in {', '.join(folders)}", *words_of_dlopen(on)), severity=severity_of(on))

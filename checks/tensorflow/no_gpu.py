@@ -14,8 +14,8 @@ from gpudoctor.targets import OnLive, lives
 
 
 def _fixes(on: OnLive) -> tuple[Fix, ...]:
-    says = "Look at the exact messages in a fresh process, outside of notebooks and launchers that set variables."
-    return (Fix(says, (tensorflow_verify(on.python),), impact="none"),)
+    message = "Look at the exact messages in a fresh process, outside of notebooks and launchers that set variables."
+    return (Fix(message, (tensorflow_verify(on.python),), impact="none"),)
 
 
 @check(
@@ -24,8 +24,8 @@ def _fixes(on: OnLive) -> tuple[Fix, ...]:
     cause="It is built for this GPU, and its start of CUDA fails; its own words say how.",
     fixes=_fixes,
     references=("https://www.tensorflow.org/install/pip",),
-    each=partial(lives, name="tensorflow"),
-    because=(
+    targets=partial(lives, name="tensorflow"),
+    caused_by=(
         *SYSTEM,
         *ENVIRONMENT,
         "health.*",
@@ -43,7 +43,7 @@ def _fixes(on: OnLive) -> tuple[Fix, ...]:
         "tensorflow.import-hangs",
     ),
     affects=("wheels",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def no_gpu(on: OnLive) -> Problem | None:
     """A build for CUDA beside an NVIDIA GPU says that none is available."""

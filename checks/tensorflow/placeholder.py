@@ -13,9 +13,9 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     name = present(on.framework.distribution)
     fitting = newer_tensorflow(on.facts, on.python)
     commands = fitting[0].tasks if fitting else (install(on.python, "tensorflow[and-cuda]"),)
-    says = f"Remove {name} and install tensorflow with the extra and-cuda, which brings the CUDA libraries."
+    message = f"Remove {name} and install tensorflow with the extra and-cuda, which brings the CUDA libraries."
     proof = fitting[0].verify if fitting else tensorflow_verify(on.python)
-    return (Fix(says, (uninstall(on.python, name), *commands), "reinstall-package", verify=proof),)
+    return (Fix(message, (uninstall(on.python, name), *commands), "reinstall-package", verify=proof),)
 
 
 @check(
@@ -28,10 +28,10 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
         "https://pypi.org/project/tensorflow-gpu/",
         "https://github.com/tensorflow/tensorflow/issues/60241",
     ),
-    each=tensorflows,
-    because=("python.interpreter-broken",),
+    targets=tensorflows,
+    caused_by=("python.interpreter-broken",),
     affects=("wheels",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def placeholder(on: OnFramework) -> Problem | None:
     """Metadata of tensorflow-gpu, and no module."""
@@ -39,5 +39,5 @@ def placeholder(on: OnFramework) -> Problem | None:
     if framework.distribution not in _DEAD or framework.location is not None or framework.others:
         return None
     name = framework.distribution + phrase(" {}", framework.version)
-    says = f"{name} is installed; it is an obsolete, empty package: there is no module tensorflow to import."
-    return Problem(says)
+    message = f"{name} is installed; it is an obsolete, empty package: there is no module tensorflow to import."
+    return Problem(message)

@@ -27,10 +27,10 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     "removing one leaves the other broken.",
     fixes=_fixes,
     references=("https://www.tensorflow.org/install/pip",),
-    each=tensorflows,
-    because=("python.interpreter-broken",),
+    targets=tensorflows,
+    caused_by=("python.interpreter-broken",),
     affects=("wheels",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def several_packages(on: OnFramework) -> Problem | None:
     """Two distributions claim the same files."""

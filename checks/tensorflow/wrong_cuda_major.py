@@ -19,8 +19,8 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     if all(family(need.soname) == "libcudnn" for need in missing(on)):
         # The older cuDNN would take away the newer one that another framework here needs.
         spec = f"tensorflow[and-cuda]=={version}" if version else "tensorflow[and-cuda]"
-        says = "Keep this TensorFlow in an environment of its own, with its own cuDNN."
-        own = Fix(says, own_environment(on.python, spec), "reinstall-package")
+        message = "Keep this TensorFlow in an environment of its own, with its own cuDNN."
+        own = Fix(message, own_environment(on.python, spec), "reinstall-package")
         return (*newer_tensorflow(on.facts, on.python), own)
     return tensorflow_with_cuda(on.facts, on.python, version) or newer_tensorflow(on.facts, on.python)
 
@@ -35,10 +35,10 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
         "https://www.tensorflow.org/install/source#gpu",
         "https://github.com/tensorflow/tensorflow/issues/61689",
     ),
-    each=tensorflows,
-    because=("python.*", "tensorflow.driver-too-old"),
+    targets=tensorflows,
+    caused_by=("python.*", "tensorflow.driver-too-old"),
     affects=("wheels",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def wrong_cuda_major(on: OnFramework) -> Problem | None:
     """What is missing is there in another major."""
@@ -49,13 +49,13 @@ def wrong_cuda_major(on: OnFramework) -> Problem | None:
     first = next(iter(others))
     built = cuda_of(on) + phrase(" ({})", on.framework.cuda)
     what = "cuDNN" if first.startswith("libcudnn") else "CUDA"
-    says = (
+    message = (
         f"{on.name} is built for {built} and needs {first}; installed is only {others[first]}, of "
         f"another major of {what}."
     )
     pairs = (f"{wanted} is missing, {there} is there" for wanted, there in others.items())
     return Problem(
-        says,
+        message,
         (*tuple(pairs)[:5], *words_of_dlopen(on)),
         cause=_CUDNN if what == "cuDNN" else None,
         severity=severity_of(on),

@@ -14,12 +14,12 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     rocm = on.facts.amd.rocm
     release = ".".join(str(n) for n in numbers(rocm)[:2]) if isinstance(rocm, str) else "7.0"
     place = ("-f", f"https://repo.radeon.com/rocm/manylinux/rocm-rel-{release}/")
-    says = f"Replace it by AMD's build for the installed ROCm, which is in AMD's own repository.{lasting(on.facts)}"
+    message = f"Replace it by AMD's build for the installed ROCm, which is in AMD's own repository.{lasting(on.facts)}"
     commands = (
         uninstall(on.python, on.framework.distribution or "tensorflow"),
         install(on.python, "tensorflow-rocm", options=place),
     )
-    return (Fix(says, commands, "reinstall-package", verify=tensorflow_verify(on.python)),)
+    return (Fix(message, commands, "reinstall-package", verify=tensorflow_verify(on.python)),)
 
 
 @check(
@@ -30,10 +30,10 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     references=(
         "https://rocm.docs.amd.com/projects/install-on-linux/en/latest/install/3rd-party/tensorflow-install.html",
     ),
-    each=tensorflows,
-    because=("python.*", "tensorflow.placeholder"),
+    targets=tensorflows,
+    caused_by=("python.*", "tensorflow.placeholder"),
     affects=("wheels",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def wrong_vendor(on: OnFramework) -> Problem | None:
     """A CUDA build where AMD GPUs and ROCm are there, nothing of NVIDIA's, and no other framework uses the GPU."""

@@ -14,9 +14,9 @@ from gpudoctor.targets import nvidia_machine
     "given to a program twice.",
     fixes=cuda_fixes,
     references=("https://github.com/pytorch/pytorch/blob/main/torch/cuda/__init__.py",),
-    each=nvidia_machine,
-    because=("driver.cuda-no-answer", "driver.crashes"),
-    seen=("simulated 2026-11",),
+    targets=nvidia_machine,
+    caused_by=("driver.cuda-no-answer", "driver.crashes"),
+    validated_on=("simulated 2026-11",),
 )
 def cuda_duplicates(facts: Facts) -> Problem | None:
     """An entry is repeated, and CUDA shows no device."""

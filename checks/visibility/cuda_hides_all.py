@@ -17,9 +17,9 @@ from gpudoctor.targets import nvidia_machine
         "https://docs.nvidia.com/cuda/cuda-c-programming-guide/#cuda-environment-variables",
         "https://github.com/pytorch/pytorch/blob/main/torch/cuda/__init__.py",
     ),
-    each=nvidia_machine,
-    because=("driver.cuda-no-answer", "driver.crashes"),
-    seen=("simulated 2026-11",),
+    targets=nvidia_machine,
+    caused_by=("driver.cuda-no-answer", "driver.crashes"),
+    validated_on=("simulated 2026-11",),
 )
 def cuda_hides_all(facts: Facts) -> Problem | None:
     """The variable is set, CUDA finds no device with it and finds devices without it."""

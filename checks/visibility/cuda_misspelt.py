@@ -30,9 +30,9 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     "GPU 0, or all of them.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/cuda/cuda-programming-guide/05-appendices/environment-variables.html",),
-    each=nvidia_machine,
+    targets=nvidia_machine,
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def cuda_misspelt(facts: Facts) -> str | None:
     """The mask itself is not set, and a variable differs from its name in a letter or two."""

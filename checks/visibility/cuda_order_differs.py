@@ -36,10 +36,10 @@ def _meant(facts: Facts) -> list[Gpu]:
     "same number then stands for different ones.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/cuda/cuda-programming-guide/05-appendices/environment-variables.html",),
-    each=several_gpus,
-    because=("visibility.cuda-out-of-range", "visibility.cuda-duplicates"),
+    targets=several_gpus,
+    caused_by=("visibility.cuda-out-of-range", "visibility.cuda-duplicates"),
     affects=("several-gpus",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def cuda_order_differs(facts: Facts) -> Problem | None:
     """The UUIDs of what CUDA shows under the mask, against those that NVML has under the mask's numbers."""
@@ -53,6 +53,6 @@ def cuda_order_differs(facts: Facts) -> Problem | None:
     for gpu, device in zip(meant, devices, strict=False):
         taken = by_uuid.get(device.uuid) if isinstance(device.uuid, str) else None
         if taken is not None and known(gpu.uuid) != taken.uuid:
-            says = f"{CUDA}={facts.host.environment[CUDA]} takes {gpu_name(taken)}, not {gpu_name(gpu)}."
-            return Problem(says, (f"{CUDA}={facts.host.environment[CUDA]}", f"{ORDER} is not PCI_BUS_ID"))
+            message = f"{CUDA}={facts.host.environment[CUDA]} takes {gpu_name(taken)}, not {gpu_name(gpu)}."
+            return Problem(message, (f"{CUDA}={facts.host.environment[CUDA]}", f"{ORDER} is not PCI_BUS_ID"))
     return None

@@ -14,9 +14,9 @@ from gpudoctor.targets import nvidia_machine
     "at the first index that is out of range, so that this entry and all behind it name no GPU.",
     fixes=cuda_fixes,
     references=("https://docs.nvidia.com/cuda/cuda-c-programming-guide/#cuda-environment-variables",),
-    each=nvidia_machine,
-    because=("driver.cuda-no-answer", "driver.crashes"),
-    seen=("simulated 2026-11",),
+    targets=nvidia_machine,
+    caused_by=("driver.cuda-no-answer", "driver.crashes"),
+    validated_on=("simulated 2026-11",),
 )
 def cuda_out_of_range(facts: Facts) -> Problem | None:
     """The first invalid entry is an index beyond the last GPU."""

@@ -14,9 +14,9 @@ from gpudoctor.targets import nvidia_machine
     "anew or on another node, the old UUID names nothing, and CUDA stops reading the list there.",
     fixes=cuda_fixes,
     references=("https://docs.nvidia.com/cuda/cuda-c-programming-guide/#cuda-environment-variables",),
-    each=nvidia_machine,
-    because=("driver.cuda-no-answer", "driver.crashes"),
-    seen=("simulated 2026-11",),
+    targets=nvidia_machine,
+    caused_by=("driver.cuda-no-answer", "driver.crashes"),
+    validated_on=("simulated 2026-11",),
 )
 def cuda_unknown_uuid(facts: Facts) -> Problem | None:
     """The first invalid entry is a UUID that fits no GPU, or several."""

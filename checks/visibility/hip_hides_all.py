@@ -19,9 +19,9 @@ from gpudoctor.targets import amd_compute
         "https://rocm.docs.amd.com/en/latest/conceptual/gpu-isolation.html",
         "https://github.com/ROCm/clr/blob/amd-staging/rocclr/device/rocm/rocdevice.cpp",
     ),
-    each=amd_compute,
-    because=("rocm.not-loaded", "rocm.no-topology"),
-    seen=("simulated 2026-11",),
+    targets=amd_compute,
+    caused_by=("rocm.not-loaded", "rocm.no-topology"),
+    validated_on=("simulated 2026-11",),
 )
 def hip_hides_all(facts: Facts) -> Problem | None:
     """One of the masks leaves nothing, and not by an index out of range."""

@@ -16,9 +16,9 @@ from gpudoctor.targets import amd_compute
     "amd-smi may number them otherwise. The list is read up to the first entry that names no GPU.",
     fixes=amd_fixes,
     references=("https://rocm.docs.amd.com/en/latest/conceptual/gpu-isolation.html",),
-    each=amd_compute,
-    because=("rocm.not-loaded", "rocm.no-topology"),
-    seen=("simulated 2026-11",),
+    targets=amd_compute,
+    caused_by=("rocm.not-loaded", "rocm.no-topology"),
+    validated_on=("simulated 2026-11",),
 )
 def hip_out_of_range(facts: Facts) -> Problem | None:
     """An index lies beyond the last GPU: an ERROR where nothing is left, else a WARNING."""

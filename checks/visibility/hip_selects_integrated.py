@@ -19,9 +19,9 @@ from gpudoctor.targets import amd_compute
         "https://rocm.docs.amd.com/en/latest/conceptual/gpu-isolation.html",
         "https://github.com/ROCm/rocm-cli/issues/395",
     ),
-    each=amd_compute,
-    because=("rocm.not-loaded", "rocm.no-topology"),
-    seen=("simulated 2026-11",),
+    targets=amd_compute,
+    caused_by=("rocm.not-loaded", "rocm.no-topology"),
+    validated_on=("simulated 2026-11",),
 )
 def hip_selects_integrated(facts: Facts) -> Problem | None:
     """Everything that the masks leave is integrated, and a discrete GPU is there."""
@@ -32,9 +32,9 @@ def hip_selects_integrated(facts: Facts) -> Problem | None:
     if not cards:
         return None
     chosen, card = masks.visible[0], cards[0]
-    says = (
+    message = (
         f"{' and '.join(masks.evidence)} leaves only GPU {chosen.index}, {known_or(chosen.name, 'an iGPU')} "
         f"({known_or(chosen.gfx, None) or 'gfx unknown'}), which is integrated into the processor; the graphics card "
         f"{known_or(card.name, 'of AMD')} ({known_or(card.gfx, None) or 'gfx unknown'}) is GPU {card.index}."
     )
-    return Problem(says, evidence=masks.evidence)
+    return Problem(message, evidence=masks.evidence)

@@ -15,9 +15,9 @@ from gpudoctor.targets import amd_compute
     "within that shorter list, so that the same index in both names nothing.",
     fixes=amd_fixes,
     references=("https://rocm.docs.amd.com/en/latest/conceptual/gpu-isolation.html",),
-    each=amd_compute,
-    because=("rocm.not-loaded", "rocm.no-topology"),
-    seen=("simulated 2026-11",),
+    targets=amd_compute,
+    caused_by=("rocm.not-loaded", "rocm.no-topology"),
+    validated_on=("simulated 2026-11",),
 )
 def rocr_and_hip(facts: Facts) -> Problem | None:
     """HIP's mask alone would show more GPUs than both together."""
@@ -26,8 +26,8 @@ def rocr_and_hip(facts: Facts) -> Problem | None:
         return None
     left = len(masks.visible)
     seen = "HIP programs see no GPU" if not left else f"HIP programs see {left} of {len(masks.gpus)} GPUs"
-    says = (
+    message = (
         f"ROCR_VISIBLE_DEVICES={present(masks.rocr)} leaves {len(masks.first.visible)} of {len(masks.gpus)} GPUs, "
         f"numbered from 0, and {masks.variable}={present(masks.hip)} counts within them: {seen}."
     )
-    return Problem(says, evidence=masks.evidence, severity=Severity.WARNING if left else Severity.ERROR)
+    return Problem(message, evidence=masks.evidence, severity=Severity.WARNING if left else Severity.ERROR)

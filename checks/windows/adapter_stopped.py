@@ -17,18 +17,18 @@ def _fixes(on: OnAdapter) -> tuple[Fix, ...]:
     kind = (windows.meaning(on.adapter.problem or 0) or ("", ""))[1]
     look = (query("devmgmt.msc"),)
     if kind == "enable":
-        says = f"Enable {on.adapter.name} in the Device Manager, under Display adapters."
-        return (Fix(says, look, root=True, undo=sentence("Disable it there again.")),)
+        message = f"Enable {on.adapter.name} in the Device Manager, under Display adapters."
+        return (Fix(message, look, root=True, undo=sentence("Disable it there again.")),)
     if kind == "restart":
         return (Fix("Restart Windows (Restart, as Shut down keeps drivers in memory).", (), "reboot", needs="reboot"),)
     if kind == "bios":
-        says = "In the firmware's set-up (BIOS), switch on 'Above 4G Decoding', and update the firmware."
-        return (Fix(says, (), "reboot", needs="reboot", impact="persistent"),)
-    says = (
+        message = "In the firmware's set-up (BIOS), switch on 'Above 4G Decoding', and update the firmware."
+        return (Fix(message, (), "reboot", needs="reboot", impact="persistent"),)
+    message = (
         f"Install {on.maker}'s current driver anew, as a clean installation, from {_DRIVERS[on.maker]}; where the code "
         "stays, try the GPU's seating and power cables, then another computer: code 43 is often a broken card."
     )
-    return (Fix(says, look, "reinstall-package", root=True, needs="reboot"),)
+    return (Fix(message, look, "reinstall-package", root=True, needs="reboot"),)
 
 
 @check(
@@ -40,9 +40,9 @@ def _fixes(on: OnAdapter) -> tuple[Fix, ...]:
         "https://support.microsoft.com/en-us/topic/error-codes-in-device-manager-in-windows-"
         "524e9e89-4dee-8883-0afa-6bca0456324e",
     ),
-    each=windows_adapters,
+    targets=windows_adapters,
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def adapter_stopped(on: OnAdapter) -> Problem | None:
     """It has a code; graphics in the processor that somebody disabled is no problem, nor is a missing driver here."""

@@ -24,12 +24,12 @@ def _is_fbgemm(on: OnLive) -> bool:
 def _fixes(on: OnLive) -> tuple[Fix, ...]:
     proof = query(on.python.path, "-c", f"import {on.framework.name}")
     if _is_fbgemm(on):
-        says = "Take PyTorch 2.4.1 or newer, which does not need that library; keep the index that 2.4.0 came from."
+        message = "Take PyTorch 2.4.1 or newer, which does not need that library; keep the index that 2.4.0 came from."
         command = install(on.python, "torch>=2.4.1", upgrade=True)
-        return (Fix(says, (command,), "reinstall-package", verify=proof),)
-    says = f"Install Microsoft's current Visual C++ runtime ({RUNTIME}), over one that is there, too."
+        return (Fix(message, (command,), "reinstall-package", verify=proof),)
+    message = f"Install Microsoft's current Visual C++ runtime ({RUNTIME}), over one that is there, too."
     command = cmd("winget", "install", "--exact", "--id", "Microsoft.VCRedist.2015+.x64")
-    return (Fix(says, (command,), root=True, verify=proof),)
+    return (Fix(message, (command,), root=True, verify=proof),)
 
 
 @check(
@@ -43,10 +43,10 @@ def _fixes(on: OnLive) -> tuple[Fix, ...]:
         "https://github.com/pytorch/pytorch/issues/131662",
         "https://github.com/nagadomi/nunif/issues/701",
     ),
-    each=windows_frameworks,
-    because=("python.*",),
+    targets=windows_frameworks,
+    caused_by=("python.*",),
     affects=("wheels",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def dll_not_loaded(on: OnLive) -> Problem | None:
     """Its import ends with one of Windows' errors for that."""

@@ -14,9 +14,9 @@ _BASIC = "Microsoft Basic Display Adapter"
 
 
 def _fixes(on: OnAdapter) -> tuple[Fix, ...]:
-    says = f"Install {on.maker}'s driver from {_PAGES[on.maker]}, then restart."
+    message = f"Install {on.maker}'s driver from {_PAGES[on.maker]}, then restart."
     proof = query("nvidia-smi" if on.maker == "NVIDIA" else "devmgmt.msc")
-    return (Fix(says, (), "reinstall-package", root=True, needs="reboot", verify=proof),)
+    return (Fix(message, (), "reinstall-package", root=True, needs="reboot", verify=proof),)
 
 
 @check(
@@ -28,9 +28,9 @@ def _fixes(on: OnAdapter) -> tuple[Fix, ...]:
         "https://support.microsoft.com/en-us/topic/error-codes-in-device-manager-in-windows-"
         "524e9e89-4dee-8883-0afa-6bca0456324e",
     ),
-    each=windows_adapters,
+    targets=windows_adapters,
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def driver_missing(on: OnAdapter) -> Problem | None:
     """Its name is that of the basic driver, or the code says that none is installed."""

@@ -39,9 +39,9 @@ _STORE = "PythonSoftwareFoundation.Python"
         "https://learn.microsoft.com/en-us/windows/win32/fileio/maximum-file-path-limitation",
         "https://docs.python.org/3/using/windows.html",
     ),
-    each=windows_pythons,
+    targets=windows_pythons,
     affects=("wheels",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def long_paths_off(on: OnPython) -> Problem | None:
     """They are off, the packages' folder is long, and no framework is there yet."""

@@ -29,10 +29,10 @@ def _served(facts: Facts) -> PciDevice | None:
         ),
     ),
     references=(_PAGE, "https://github.com/pytorch/pytorch/issues/109204"),
-    each=windows_torches,
-    because=("python.*", "windows.adapter-stopped", "windows.driver-missing"),
+    targets=windows_torches,
+    caused_by=("python.*", "windows.adapter-stopped", "windows.driver-missing"),
     affects=("wheels",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def torch_not_for_amd(on: OnFramework) -> Problem | None:
     """A CPU build, without torch-directml, and no NVIDIA GPU beside."""

@@ -14,12 +14,12 @@ BLOCKED = 17  # NVML_ERROR_OPERATING_SYSTEM
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     if in_container(facts):
-        says = (
+        message = (
             "In the WSL distribution that runs Docker, set no-cgroups = false in "
             "/etc/nvidia-container-runtime/config.toml, restart Docker and start the container anew."
         )
         command = as_root("nvidia-ctk", "config", "--in-place", "--set", "nvidia-container-cli.no-cgroups=false")
-        return (again(says, command, as_root("service", "docker", "restart")),)
+        return (again(message, command, as_root("service", "docker", "restart")),)
     model = Fix(
         "On Windows, in an administrator's prompt, look at the driver model, and set WDDM where it says TCC (0 is "
         "WDDM; cards without it, such as some Tesla boards, need NVIDIA's vGPU/GRID driver or MCDM).",
@@ -49,8 +49,8 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://github.com/microsoft/WSL/issues/12835",
         "https://github.com/microsoft/WSL/issues/9938",
     ),
-    each=windows_gpu,
-    because=(
+    targets=windows_gpu,
+    caused_by=(
         "wsl.version-1",
         "wsl.no-dxg",
         "wsl.kernel-too-old",
@@ -60,7 +60,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "libraries.shadowed-by-path",
     ),
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def access_blocked(facts: Facts) -> Problem | None:
     """NVML answers 17."""
@@ -70,9 +70,9 @@ def access_blocked(facts: Facts) -> Problem | None:
     release = known_or(facts.host.kernel.release, "unknown")
     custom = wsl.has_own_kernel(facts) and not wsl.is_guest(facts)
     kernel = f" WSL runs a custom kernel, {release}, not Microsoft's." if custom else ""
-    says = f"NVML cannot reach the GPU {where}: GPU access blocked by the operating system (17).{kernel}"
+    message = f"NVML cannot reach the GPU {where}: GPU access blocked by the operating system (17).{kernel}"
     return Problem(
-        says,
+        message,
         phrases(
             "nvmlInit: " + phrase("{} ", facts.nvidia.nvml.text) + "(17)",
             phrase("library: {}", facts.nvidia.nvml.loaded),

@@ -28,10 +28,10 @@ _FIX = Fix(
     "under /usr/lib/wsl into this distribution, and no program finds libcuda.so.1.",
     fixes=(_FIX,),
     references=("https://learn.microsoft.com/windows/wsl/wsl-config#gpu-settings",),
-    each=wsl_machine,
-    because=("wsl.version-1",),
+    targets=wsl_machine,
+    caused_by=("wsl.version-1",),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def gpu_disabled(facts: Facts) -> str | None:
     """The setting is there, and CUDA does not start."""

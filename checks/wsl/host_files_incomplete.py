@@ -19,10 +19,10 @@ from gpudoctor.targets import asked_for_nvidia, in_container
         "https://github.com/staralt/dxgkrnl-dkms/issues/7",
         "https://learn.microsoft.com/windows-server/virtualization/hyper-v/gpu-partitioning",
     ),
-    each=windows_gpu,
-    because=("wsl.version-1", "wsl.no-dxg", "wsl.linux-driver-installed", "wsl.gpu-disabled"),
+    targets=windows_gpu,
+    caused_by=("wsl.version-1", "wsl.no-dxg", "wsl.linux-driver-installed", "wsl.gpu-disabled"),
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def host_files_incomplete(facts: Facts) -> Problem | None:
     """NVML does not work, its library is there, and no folder of NVIDIA's driver is."""
@@ -33,5 +33,5 @@ def host_files_incomplete(facts: Facts) -> Problem | None:
         return None  # WSL mounts the folder; where even that did not happen, something else is wrong
     missing = "is missing" if folders is None else "holds no folder of NVIDIA's driver (nv_dispi.inf_amd64_*)"
     where = "guest" if wsl.is_guest(facts) else "WSL distribution"
-    says = f"The host's driver files are incomplete in this {where}: /usr/lib/wsl/drivers {missing}."
-    return Problem(says, phrases(phrase("NVML: {} ({})", facts.nvidia.nvml.text, facts.nvidia.nvml.code)))
+    message = f"The host's driver files are incomplete in this {where}: /usr/lib/wsl/drivers {missing}."
+    return Problem(message, phrases(phrase("NVML: {} ({})", facts.nvidia.nvml.text, facts.nvidia.nvml.code)))

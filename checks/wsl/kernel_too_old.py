@@ -24,10 +24,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     "distribution. Microsoft asks for 5.10.43.3 or newer for CUDA.",
     fixes=_fixes,
     references=(wsl.MICROSOFT, "https://learn.microsoft.com/windows/ai/directml/gpu-cuda-in-wsl"),
-    each=wsl_machine,
-    because=("wsl.version-1", "wsl.linux-driver-installed", "wsl.gpu-disabled"),
+    targets=wsl_machine,
+    caused_by=("wsl.version-1", "wsl.linux-driver-installed", "wsl.gpu-disabled"),
     affects=("everything",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def kernel_too_old(facts: Facts) -> str | None:
     """CUDA does not start, a library is there to ask, and the kernel is older."""

@@ -21,12 +21,12 @@ def _off(facts: Facts) -> tuple[DriverLibrary, ...]:
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     if facts.host.distribution.id == "nixos":
-        says = "Let NixOS-WSL hand the Windows driver's libraries to programs: set wsl.useWindowsDriver = true."
+        message = "Let NixOS-WSL hand the Windows driver's libraries to programs: set wsl.useWindowsDriver = true."
         commands: Tasks = (
             as_root("nano", "/etc/nixos/configuration.nix", person=True),
             as_root("nixos-rebuild", "switch"),
         )
-        return (Fix(says, commands, "change-environment", root=True, verify=query(f"{wsl.LIB}/nvidia-smi")),)
+        return (Fix(message, commands, "change-environment", root=True, verify=query(f"{wsl.LIB}/nvidia-smi")),)
     tell = Fix(
         "Tell the loader of the folder; where /etc/wsl.conf says ldconfig=false in [automount], take that out too.",
         (Edit(_FILE, text=f"{wsl.LIB}\n", root=True), as_root("ldconfig")),
@@ -53,10 +53,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://nix-community.github.io/NixOS-WSL/options.html",
         wsl.CUDA_ON_WSL,
     ),
-    each=wsl_machine,
-    because=("wsl.version-1", "wsl.no-dxg", "wsl.gpu-disabled"),
+    targets=wsl_machine,
+    caused_by=("wsl.version-1", "wsl.no-dxg", "wsl.gpu-disabled"),
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def libraries_off_path(facts: Facts) -> Problem | None:
     """A copy lies in WSL's folder, and none in the loader's reach."""

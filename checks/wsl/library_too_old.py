@@ -14,7 +14,7 @@ NOT_FOUND = 500  # CUDA_ERROR_NOT_FOUND, "named symbol not found"
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     if in_container(facts):
-        says = (
+        message = (
             "In the WSL distribution that runs Docker, update the NVIDIA Container Toolkit to 1.14.4 or newer (Docker "
             "Desktop to 4.31 or newer), then start the container anew."
         )
@@ -22,7 +22,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
             as_root("apt-get", "update"),
             as_root("apt-get", "install", "--only-upgrade", "nvidia-container-toolkit"),
         )
-        return (again(says, *commands, as_root("service", "docker", "restart")),)
+        return (again(message, *commands, as_root("service", "docker", "restart")),)
     update = wsl.update_wsl("Update WSL and restart it, so that it takes the driver's libraries anew")
     return (update, wsl.windows_driver("Install NVIDIA's current driver on Windows."))
 
@@ -34,15 +34,15 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     "do not know this file and do not mount it into containers: cuInit then returns 500, named symbol not found.",
     fixes=_fixes,
     references=("https://github.com/NVIDIA/nvidia-container-toolkit/issues/520",),
-    each=windows_gpu,
-    because=("container.no-gpus-passed", "container.no-compute-capability", "wsl.linux-driver-installed"),
+    targets=windows_gpu,
+    caused_by=("container.no-gpus-passed", "container.no-compute-capability", "wsl.linux-driver-installed"),
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def library_too_old(facts: Facts) -> Problem | None:
     """Look for cuInit's result 500, and whether the file is there."""
     if known(facts.nvidia.cuda.code) != NOT_FOUND or known(facts.nvidia.kernel.dxgdmal) is not False:
         return None
     where = "in this container" if in_container(facts) else "in this WSL distribution"
-    says = f"cuInit returns 500 (named symbol not found), and libnvdxgdmal.so.1 is not {where}."
-    return Problem(says, phrases(phrase("libcuda: {}", facts.nvidia.cuda.loaded)))
+    message = f"cuInit returns 500 (named symbol not found), and libnvdxgdmal.so.1 is not {where}."
+    return Problem(message, phrases(phrase("libcuda: {}", facts.nvidia.cuda.loaded)))

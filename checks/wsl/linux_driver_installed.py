@@ -77,10 +77,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     "which cannot exist here, and shadow the right ones.",
     fixes=_fixes,
     references=(wsl.CUDA_ON_WSL, "https://github.com/microsoft/WSL/issues/9166"),
-    each=wsl_machine,
-    because=("wsl.version-1", "wsl.no-dxg"),
+    targets=wsl_machine,
+    caused_by=("wsl.version-1", "wsl.no-dxg"),
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def linux_driver_installed(facts: Facts) -> Problem | None:
     """ERROR where the driver does not answer, ADVICE where the right libraries are found all the same."""
@@ -91,6 +91,6 @@ def linux_driver_installed(facts: Facts) -> Problem | None:
         return None
     works = _works(facts)
     named = ", ".join(f"{name} {version}" for name, version in packages) or ", ".join(one.real for one in files)
-    says = f"A Linux driver is installed in this WSL distribution: {named}."
+    message = f"A Linux driver is installed in this WSL distribution: {named}."
     evidence = tuple(f"{one.real} ({one.why})" for one in files[:3])
-    return Problem(says, evidence, severity=Severity.ADVICE if works else Severity.ERROR)
+    return Problem(message, evidence, severity=Severity.ADVICE if works else Severity.ERROR)

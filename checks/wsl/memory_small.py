@@ -25,10 +25,10 @@ _FIX = Fix(
     "memory on their way to the GPU; a program that loads a model of the GPU's size is then ended (Killed).",
     fixes=(_FIX,),
     references=("https://learn.microsoft.com/windows/wsl/wsl-config#main-wsl-settings",),
-    each=wsl_machine,
-    because=("host.memory-limit",),
+    targets=wsl_machine,
+    caused_by=("host.memory-limit",),
     affects=("wheels",),
-    seen=("table 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def memory_small(facts: Facts) -> str | None:
     """WSL 2 has less than half of the largest GPU's memory."""

@@ -31,10 +31,10 @@ from gpudoctor.tasks import as_root, query
         "https://github.com/microsoft/WSL/issues/9962",
         "https://github.com/microsoft/WSL/issues/9938",
     ),
-    each=wsl_machine,
-    because=("wsl.version-1", "wsl.no-dxg", "wsl.linux-driver-installed", "wsl.access-blocked"),
+    targets=wsl_machine,
+    caused_by=("wsl.version-1", "wsl.no-dxg", "wsl.linux-driver-installed", "wsl.access-blocked"),
     affects=("containers",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def no_cgroups(facts: Facts) -> Problem | None:
     """The setting is true, and a Docker that is not rootless and not Docker Desktop's runs here."""

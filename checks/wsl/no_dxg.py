@@ -22,10 +22,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     ".wslconfig.",
     fixes=_fixes,
     references=(wsl.CUDA_ON_WSL, wsl.MICROSOFT, "https://github.com/microsoft/WSL2-Linux-Kernel"),
-    each=wsl_machine,
-    because=("wsl.version-1", "wsl.gpu-disabled"),
+    targets=wsl_machine,
+    caused_by=("wsl.version-1", "wsl.gpu-disabled"),
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def no_dxg(facts: Facts) -> Problem | None:
     """The node is not there, and somebody wants a GPU."""

@@ -40,10 +40,10 @@ FOLDER = "/usr/lib/wsl/lib"
         "https://docs.nvidia.com/cuda/wsl-user-guide/index.html",
         "https://github.com/ollama/ollama/issues/13604",
     ),
-    each=wsl_machine,
-    because=("driver.*", "device.*", "wsl.access-blocked", "wsl.host-files-incomplete", "wsl.linux-driver-installed"),
+    targets=wsl_machine,
+    caused_by=("driver.*", "device.*", "wsl.access-blocked", "wsl.host-files-incomplete", "wsl.linux-driver-installed"),
     affects=("tools",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def smi_not_on_path(facts: Facts) -> Problem | None:
     """The program is there and PATH does not lead to it."""

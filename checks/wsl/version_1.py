@@ -34,9 +34,9 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     "ROCm could reach the Windows driver. GPU computing needs WSL 2.",
     fixes=_fixes,
     references=(wsl.CUDA_ON_WSL, wsl.MICROSOFT),
-    each=wsl_machine,
+    targets=wsl_machine,
     affects=("everything",),
-    seen=("simulated 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def version_1(facts: Facts) -> Problem | None:
     """An ERROR where a framework for a GPU is installed."""

@@ -150,8 +150,8 @@ def _asked_again(arguments: argparse.Namespace, entry: "FindingEntry", fix: "Fix
     if fix.needs:
         out(f"Done. It is in force after: {fix.needs}. Then ask again: gpudoctor check --only {entry.check}\n")
         return OK
-    says = "nobody can say whether it helped" if mended is None else "the check fails still"
-    complain(f"It was done, and {says}: gpudoctor check --only {entry.check}")
+    message = "nobody can say whether it helped" if mended is None else "the check fails still"
+    complain(f"It was done, and {message}: gpudoctor check --only {entry.check}")
     return STEP_FAILED
 
 

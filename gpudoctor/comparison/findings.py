@@ -18,13 +18,13 @@ class SideProblem(NamedTuple):
     check: str
     subject: str
     status: str
-    says: str
+    message: str
     consequence: bool
 
     @property
     def text(self) -> str:
         """For people."""
-        return clean(f"{self.status.upper()}: {self.says}" + (" (a consequence)" if self.consequence else ""))
+        return clean(f"{self.status.upper()}: {self.message}" + (" (a consequence)" if self.consequence else ""))
 
 
 def findings(here: Report, there: Report, renamed: Mapping[str, str] = MappingProxyType({})) -> list[Difference]:
@@ -44,8 +44,10 @@ def findings(here: Report, there: Report, renamed: Mapping[str, str] = MappingPr
 
 
 def _problems(report: Report, renamed: Mapping[str, str]) -> dict[tuple[str, str], SideProblem]:
-    found = [SideProblem(f.check, f.subject, f.status, f.says, False) for f in report.findings]
-    found += [SideProblem(c.check, c.subject, c.status, c.says, True) for f in report.findings for c in f.consequences]
+    found = [SideProblem(f.check, f.subject, f.status, f.message, False) for f in report.findings]
+    found += [
+        SideProblem(c.check, c.subject, c.status, c.message, True) for f in report.findings for c in f.consequences
+    ]
     found = [problem._replace(subject=called(problem.subject, renamed)) for problem in found]
     return {(p.check, p.subject): p for p in found}
 

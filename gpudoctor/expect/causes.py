@@ -27,7 +27,7 @@ OTHERWISE: dict[str, tuple[str, ...]] = {
 }
 
 
-def because(steps: Sequence[str], missing: bool, package: str | None) -> tuple[str, ...]:
+def caused_by(steps: Sequence[str], missing: bool, package: str | None) -> tuple[str, ...]:
     """Ids and areas of checks.
 
     Args:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from gpudoctor.catalogue import broken
 from gpudoctor.check_engine import About, Check, Fix, Problem, Severity
-from gpudoctor.expect.causes import because
+from gpudoctor.expect.causes import caused_by
 from gpudoctor.expect.operators import OPERATORS, WITHOUT, shown
 from gpudoctor.expect.values import FoundValue, found
 from gpudoctor.facts import Facts
@@ -25,7 +25,7 @@ class Expectation(NamedTuple):
         wanted: operators by name, each with what it compares with.
         place: the file and the line.
         severity: of the problem that it is not so.
-        says: the operator's own sentence; "": ours.
+        message: the operator's own sentence; "": ours.
         fix: what to do then, a sentence; "": nobody says.
         shown: what is wanted, for people, where that is not to be read off the operators.
     """
@@ -36,7 +36,7 @@ class Expectation(NamedTuple):
     wanted: tuple[tuple[str, Any], ...]
     place: str
     severity: Severity = Severity.ERROR
-    says: str = ""
+    message: str = ""
     fix: str = ""
     shown: str = ""
 
@@ -58,7 +58,7 @@ class Expectation(NamedTuple):
 
         def function(_: None) -> Problem | None:
             if wrong:
-                return Problem(self.says or self._sentence(wrong), self._evidence(wrong))
+                return Problem(self.message or self._sentence(wrong), self._evidence(wrong))
             if unknown:
                 raise UnknownFactError(f"{unknown[0][0].path} could not be found out: {unknown[0][1]}")
             return None
@@ -69,9 +69,9 @@ class Expectation(NamedTuple):
             title=f"{self.path} is not as expected",
             severity=self.severity,
             cause=f"{self.place} expects of this machine {self.wanted_words}.",
-            each=each,
+            targets=each,
             fixes=(Fix(self.fix),) if self.fix else (),
-            because=because(self.steps, missing, about.package),
+            caused_by=caused_by(self.steps, missing, about.package),
             essential=self.severity is not Severity.ADVICE,
         )
         made.id, made.area = self.id, "expect"

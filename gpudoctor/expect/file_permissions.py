@@ -12,8 +12,8 @@ _LINES = 4 << 20  # bytes of /etc/passwd and /etc/group that are read
 class ExpectFileError(ValueError):
     """The file cannot be used; the message is one sentence that names it, and the line where one is wrong."""
 
-    def __init__(self, says: str) -> None:
-        short = says if len(says) <= _LONGEST else f"{says[:_LONGEST]} ..."
+    def __init__(self, message: str) -> None:
+        short = message if len(message) <= _LONGEST else f"{message[:_LONGEST]} ..."
         super().__init__(short.replace("\n", "\\n"))
 
 

@@ -14,7 +14,7 @@ from gpudoctor.expect.paths import PathError, resolve, split
 from gpudoctor.expect.toml_positions import line_of, lines
 
 TABLE = "expect"
-TEXTS = ("says", "fix", "severity")
+TEXTS = ("message", "fix", "severity")
 
 
 def load(paths: Iterable[str]) -> tuple[Expectation, ...]:
@@ -114,8 +114,8 @@ def _one(path: str, table: Any, nth: int, name: str, where: dict[tuple[str, ...]
         fit = ", ".join(one.name for one in OPERATORS.values() if one.suits & leaf.kinds)
         raise ExpectFileError(f"{place}: {path}: it does not say what is expected; what suits: {fit}.")
     severity = Severity(table.get("severity", Severity.ERROR.value))
-    says, fix = table.get("says", ""), table.get("fix", "")
-    return Expectation(slug(path), steps, path, tuple(wanted), place, severity, says, fix)
+    message, fix = table.get("message", ""), table.get("fix", "")
+    return Expectation(slug(path), steps, path, tuple(wanted), place, severity, message, fix)
 
 
 def _hold_quoted(path: str, table: dict[str, Any]) -> None:

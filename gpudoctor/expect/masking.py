@@ -56,7 +56,7 @@ class Hidden(NamedTuple):
         return true._replace(
             path=text(true.path),
             place=text(true.place),
-            says=text(true.says),
+            message=text(true.message),
             fix=text(true.fix),
             shown=MASK if secret else text(true.wanted_words),
         )

@@ -42,7 +42,7 @@ class Operator(NamedTuple):
         """
         if not self.suits & leaf.kinds:
             fit = ", ".join(one.name for one in OPERATORS.values() if one.suits & leaf.kinds)
-            raise PathError(f'it is {leaf.says}, which "{self.name}" does not suit; what suits: {fit}.')
+            raise PathError(f'it is {leaf.message}, which "{self.name}" does not suit; what suits: {fit}.')
         try:
             return self.held(given, leaf)
         except (ValueError, TypeError, msgspec.ValidationError):
@@ -59,7 +59,7 @@ def _form(leaf: Leaf) -> str:
     if get_origin(leaf.type) is Literal:
         return f"one of {', '.join(shown(one) for one in of)}"
     form = next((one for one in of if isinstance(one, msgspec.Meta) and one.pattern), None)
-    return (form.description or f"{leaf.says} of the form {form.pattern}") if form else leaf.says
+    return (form.description or f"{leaf.message} of the form {form.pattern}") if form else leaf.message
 
 
 def shown(value: Any) -> str:

@@ -71,7 +71,7 @@ class Leaf(NamedTuple):
     kinds: frozenset[str]
 
     @property
-    def says(self) -> str:
+    def message(self) -> str:
         """What it is, for a sentence."""
         return " or ".join(WORDS[kind] for kind in WORDS if kind in self.kinds)
 
@@ -154,7 +154,7 @@ def _next(at: Any, step: str, before: Sequence[str], after: Sequence[str]) -> An
         return _element(get_args(at), step, before, after)
     if origin is dict:
         return get_args(at)[1]
-    raise PathError(f'{joined(before)} is {Leaf(at, kinds(at)).says}, so there is no "{step}" below it.')
+    raise PathError(f'{joined(before)} is {Leaf(at, kinds(at)).message}, so there is no "{step}" below it.')
 
 
 def _element(of: tuple[Any, ...], step: str, before: Sequence[str], after: Sequence[str]) -> Any:

@@ -20,8 +20,8 @@ class RecordError(Exception):
         report: what was found; what fails, what is not known, or nothing that could be written down.
     """
 
-    def __init__(self, says: str, report: Report) -> None:
-        super().__init__(says)
+    def __init__(self, message: str, report: Report) -> None:
+        super().__init__(message)
         self.report = report
 
 
@@ -113,8 +113,8 @@ def _system(facts: Facts) -> Iterator[TomlEntry]:
     if isinstance(facts.amd.rocm, str):
         yield _version("amd.rocm", facts.amd.rocm, "ROCm, this release or a newer one.")
     if isinstance(facts.host.kernel.release, str):
-        says = "The kernel. Updates change it, so it is not held; without the # it is."
-        yield TomlEntry("host.kernel.release", "is", facts.host.kernel.release, says, off=True)
+        message = "The kernel. Updates change it, so it is not held; without the # it is."
+        yield TomlEntry("host.kernel.release", "is", facts.host.kernel.release, message, off=True)
 
 
 def _version(path: str, version: str, comment: str) -> TomlEntry:

@@ -115,10 +115,10 @@ def _measured(smoke: Smoke, wanted: FigurePath, path: str) -> Iterator[FoundValu
     for run, test in tests:
         label = f"{run.label}{f' {test.variant}' if test.variant else ''}"
         value = test.figure(wanted.figure)
-        why = Unknown(test.says or run.says or f"{wanted.test} did not measure it ({test.outcome})")
+        why = Unknown(test.message or run.message or f"{wanted.test} did not measure it ({test.outcome})")
         yield FoundValue(path, why if value is None else value, label, run.gpu, run.python or None, _package(run))
     if not tests:
-        said = next((run.says for run in runs if run.says), f"the smoke test {wanted.test} was not run")
+        said = next((run.message for run in runs if run.message), f"the smoke test {wanted.test} was not run")
         yield FoundValue(path, Unknown(said if smoke.runs else "no smoke test was run: add --smoke"))
 
 

@@ -37,7 +37,7 @@ class Shadow(msgspec.Struct, frozen=True, kw_only=True):
     wins: str  # the path that `import` takes
     loses: tuple[str, ...]  # the others, in order
     version: str | None = None  # of the distribution that wins
-    because: str = ""  # PYTHONPATH, user site, .pth, working directory
+    origin: str = ""  # PYTHONPATH, user site, .pth, working directory
     standard: bool = False  # what it hides is of the standard library
 
 

@@ -62,7 +62,7 @@ class SmokeTest(msgspec.Struct, frozen=True, kw_only=True):
     name: str  # matmul, mnist ... (gpudoctor.smoketests.suite)
     variant: str = ""  # "bf16"; of a test between GPUs "0-1"
     outcome: Outcome = "not reached"
-    says: str = ""  # why, where it is not done
+    message: str = ""  # why, where it is not done
     error: Error | None = None
     seconds: Duration | None = None
     figures: tuple[Figure, ...] = ()
@@ -92,7 +92,7 @@ class SmokeRun(msgspec.Struct, frozen=True, kw_only=True):
     utilisation: Maybe[Small | None] = NOT  # per cent, before the tests
     stage: str = "start"  # the last stage that began
     outcome: Outcome = "not reached"  # of the process as a whole: done, failed, hung, died, stopped
-    says: str = ""
+    message: str = ""
     error: Error | None = None
     import_seconds: Duration | None = None
     start_seconds: Duration | None = None  # choosing the device and making its context

@@ -42,8 +42,8 @@ def join_group(facts: Facts, node: DeviceNode) -> tuple[Fix, ...]:
         return (_module_refuses(node),)
     names = name if name == "video" else f"{name},video"
     commands = (system.join_groups(facts, names),)
-    says = f"Add yourself to the group {name}, to which {node.path} belongs, then log out and in again."
-    return (system.relogin(says, commands, (system.leave_group(facts, name),), PROOF),)
+    message = f"Add yourself to the group {name}, to which {node.path} belongs, then log out and in again."
+    return (system.relogin(message, commands, (system.leave_group(facts, name),), PROOF),)
 
 
 def _group_into_container(facts: Facts, node: DeviceNode) -> Fix:
@@ -57,15 +57,15 @@ def _group_into_container(facts: Facts, node: DeviceNode) -> Fix:
             needs="a new container",
             verify=PROOF,
         )
-    says = (
+    message = (
         f"Start the container with the numeric group {gid} of the host, to which {node.path} belongs: names of groups "
         "inside the image may stand for other numbers."
     )
     start: Task = cmd("docker", "run", "--device", "/dev/kfd", "--device", "/dev/dri", "--group-add", gid, REST)
     if engine(facts) == "kubernetes":
-        says = f"Give the pod that group ({gid}) in its specification, and start it anew."
+        message = f"Give the pod that group ({gid}) in its specification, and start it anew."
         start = lines(f"spec:\n  securityContext:\n    supplementalGroups: [{gid}]")
-    return Fix(says, (start,), "restart-process", needs="a new container", verify=PROOF, place="outside")
+    return Fix(message, (start,), "restart-process", needs="a new container", verify=PROOF, place="outside")
 
 
 def _udev_rule(node: DeviceNode) -> Fix:
@@ -102,13 +102,13 @@ def pass_devices(facts: Facts) -> tuple[Fix, ...]:
     """Start the container with AMD's device nodes, in the words of its engine."""
     name = engine(facts)
     if name == "apptainer":
-        says = "Start the container with --rocm, or bind the nodes, which --containall and --contain leave out."
+        message = "Start the container with --rocm, or bind the nodes, which --containall and --contain leave out."
         commands: Tasks = (
             cmd("apptainer", "exec", "--rocm", REST),
             cmd("apptainer", "exec", "--bind", "/dev/kfd,/dev/dri", REST),
         )
     elif name == "kubernetes":
-        says = "Ask for the GPU in the pod's specification, by a limit; the node needs AMD's device plugin for it."
+        message = "Ask for the GPU in the pod's specification, by a limit; the node needs AMD's device plugin for it."
         limit = "spec:\n  containers:\n    - name: ...\n      resources:\n        limits:\n          amd.com/gpu: 1"
         commands = (
             lines(limit),
@@ -121,7 +121,7 @@ def pass_devices(facts: Facts) -> tuple[Fix, ...]:
             ),
         )
     elif name == "lxc":
-        says = (
+        message = (
             "On the host, give the container /dev/kfd and /dev/dri: mount entries, and device rules for their majors "
             "(226 is dri's, that of kfd is in /proc/devices)."
         )
@@ -130,13 +130,13 @@ def pass_devices(facts: Facts) -> tuple[Fix, ...]:
             cmd("pct", "set", CTID, "-dev0", "/dev/kfd", "-dev1", "/dev/dri/renderD128"),
         )
     else:
-        says = "Start the container with both device nodes, and with the host's numeric group of them."
+        message = "Start the container with both device nodes, and with the host's numeric group of them."
         program = "podman" if name == "podman" else "docker"
         start = f'{program} run --device /dev/kfd --device /dev/dri --group-add "$(stat -c %g /dev/kfd)" ...'
         commands = (Shell(start, placeholders=(REST,)),)
     return (
         Fix(
-            says,
+            message,
             commands,
             "restart-process",
             needs="a new container",
@@ -192,13 +192,13 @@ def passthrough(facts: Facts) -> tuple[Fix, ...]:
     return (kernel_parameter(facts, "Let the IOMMU pass the cards' addresses through.", "iommu=pt", verify),)
 
 
-def newer_firmware(facts: Facts, says: str = "Install the newest firmware of AMD's GPUs.") -> Fix:
+def newer_firmware(facts: Facts, message: str = "Install the newest firmware of AMD's GPUs.") -> Fix:
     """Install the firmware of AMD's GPUs anew: AMD's own driver brings a package of its own, else the distribution."""
     family, identity = system.family_of(facts), known_or(facts.host.distribution.id, "")
     name = packages.amd_firmware_package(family, identity) if family else ""
     name = "amdgpu-dkms-firmware" if isinstance(facts.amd.version, str) and family == "debian" else name
     return Fix(
-        f"{says} Then make the initial RAM disk anew, and restart.",
+        f"{message} Then make the initial RAM disk anew, and restart.",
         (*(system.install(facts, name) if name else ()), *system.initramfs(facts), as_root("reboot")),
         "reinstall-package",
         root=True,

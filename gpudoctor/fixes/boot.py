@@ -7,18 +7,18 @@ from gpudoctor.targets import in_container
 from gpudoctor.tasks import Edit, Task, Tasks, as_root, query, sentence
 
 
-def kernel_parameter(facts: Facts, says: str, parameter: str, verify: Task | None = None) -> Fix:
+def kernel_parameter(facts: Facts, message: str, parameter: str, verify: Task | None = None) -> Fix:
     """Add a parameter to the kernel's command line and restart; by hand where the boot loader is not known.
 
     Args:
         facts: the machine.
-        says: what it does, a sentence.
+        message: what it does, a sentence.
         parameter: the parameter.
         verify: the command that shows that it helped.
     """
     where = "On the host: " if in_container(facts) else ""
     return Fix(
-        f"{where}{says} Add {parameter} to the kernel's command line and restart.",
+        f"{where}{message} Add {parameter} to the kernel's command line and restart.",
         (*_commands(facts, parameter), as_root("reboot")),
         "reboot",
         root=True,

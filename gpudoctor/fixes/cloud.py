@@ -15,10 +15,10 @@ _ALL = query("lspci", "-d", "10de:")
 def another_host(facts: Facts) -> Fix:
     """Start the machine on another host of the cloud: a reboot keeps the one whose GPU is missing."""
     if facts.cloud.provider == "azure":
-        says = "Redeploy the virtual machine, which moves it to another host; its temporary disk is emptied."
+        message = "Redeploy the virtual machine, which moves it to another host; its temporary disk is emptied."
         commands: Tasks = (cmd("az", "vm", "redeploy", "--resource-group", GROUP, "--name", MACHINE),)
     else:
-        says = (
+        message = (
             "Stop the instance and start it again (a reboot does not do): it then starts on another host. Save first "
             "what lies on instance store volumes; they are emptied."
         )
@@ -26,12 +26,12 @@ def another_host(facts: Facts) -> Fix:
             cmd("aws", "ec2", "stop-instances", "--instance-ids", ID),
             cmd("aws", "ec2", "start-instances", "--instance-ids", ID),
         )
-    return Fix(says, commands, "power-cycle", needs="another host", impact="data loss", verify=_ALL, place="outside")
+    return Fix(message, commands, "power-cycle", needs="another host", impact="data loss", verify=_ALL, place="outside")
 
 
-def another_type(says: str) -> Fix:
+def another_type(message: str) -> Fix:
     """Rent an instance type that has a GPU."""
-    return Fix(says, (), "ask-vendor", needs="another instance type", impact="none", verify=_ALL)
+    return Fix(message, (), "ask-vendor", needs="another instance type", impact="none", verify=_ALL)
 
 
 def grid_driver() -> Fix:
@@ -67,14 +67,14 @@ def driver(facts: Facts, usual: Fix) -> tuple[Fix, ...]:
     if needs_grid(facts):
         return (grid_driver(),)
     if facts.cloud.provider == "gcp":
-        says = f"Or let Google's installer do it, which also builds the module for new kernels: {GOOGLE_DRIVERS}"
-        return (usual, Fix(says, (), "reinstall-package", root=True, needs="reboot", verify=query("nvidia-smi")))
+        message = f"Or let Google's installer do it, which also builds the module for new kernels: {GOOGLE_DRIVERS}"
+        return (usual, Fix(message, (), "reinstall-package", root=True, needs="reboot", verify=query("nvidia-smi")))
     return (usual,)
 
 
 def choose_gpu(notebook: str) -> Fix:
     """Choose a GPU in the notebook's settings; the session starts anew."""
-    says = {
+    message = {
         "colab": "In Colab's menu choose Runtime > Change runtime type and a GPU there, for example T4, then connect "
         "again. Where none is on offer, the account's share is used up for now.",
         "kaggle": "In the notebook's settings choose Session options > Accelerator and a GPU; the account's telephone "
@@ -82,5 +82,9 @@ def choose_gpu(notebook: str) -> Fix:
         "databricks": "Attach the notebook to a cluster with a GPU instance type and a Databricks Runtime ML for GPUs.",
     }.get(notebook, "Choose a GPU in the settings of the notebook's session.")
     return Fix(
-        says, (), "change-environment", needs="a new session, in which variables are lost", verify=query("nvidia-smi")
+        message,
+        (),
+        "change-environment",
+        needs="a new session, in which variables are lost",
+        verify=query("nvidia-smi"),
     )

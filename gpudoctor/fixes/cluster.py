@@ -25,12 +25,12 @@ _COMMANDS: dict[str, Tasks] = {
 def ask_for_gpu(facts: Facts) -> tuple[Fix, ...]:
     """Submit the job with a request for a GPU, in the words of its batch system."""
     name = facts.cluster.scheduler if isinstance(facts.cluster.scheduler, str) else facts.cluster.client_of
-    says = (
+    message = (
         f"Ask {system(facts)} for a GPU when the job is submitted; many sites want the partition or queue of their GPU "
         "nodes too."
     )
     commands, proof = _COMMANDS.get(text_of(name), ()), query("nvidia-smi", "-L")
-    fixes = [Fix(says, commands, "restart-process", needs="a new job", impact="none", verify=proof)]
+    fixes = [Fix(message, commands, "restart-process", needs="a new job", impact="none", verify=proof)]
     if facts.cluster.scheduler == "slurm" and isinstance(facts.cluster.granted, str):
         step = "The job has GPUs and this step has none: ask for them at the step too."
         fixes.insert(0, Fix(step, (cmd("srun", "--gpus=1", REST),), "restart-process", impact="none", verify=proof))

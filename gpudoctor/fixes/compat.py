@@ -16,20 +16,20 @@ def step_aside(facts: Facts) -> Fix:
         return _out_of_the_configuration(facts, folder)
     rest = ":".join(part for part in variable if part and part.rstrip("/") != folder)
     command = export("LD_LIBRARY_PATH", rest) if rest else unset("LD_LIBRARY_PATH")
-    says = f"Remove {folder} from LD_LIBRARY_PATH, so that programs load the driver's own libcuda."
-    return Fix(says, (command,), "change-environment", verify=query("nvidia-smi"))
+    message = f"Remove {folder} from LD_LIBRARY_PATH, so that programs load the driver's own libcuda."
+    return Fix(message, (command,), "change-environment", verify=query("nvidia-smi"))
 
 
 def _out_of_the_configuration(facts: Facts, folder: str) -> Fix:
     """Delete the folder's own line and no other; the copies (.bak) are not read by the loader."""
     files = query("grep", "-rl", "--include=*.conf", folder, "/etc/ld.so.conf", "/etc/ld.so.conf.d")
     line = rf"\#^[[:space:]]*{folder}/*[[:space:]]*$#d"
-    says = (
+    message = (
         f"Take the line {folder} (of the package cuda-compat) out of the loader's configuration, here and in the "
         "image, so that the driver's own libcuda comes first. Each changed file keeps a copy that ends in .bak."
     )
     return Fix(
-        says,
+        message,
         (pipe(files, as_root("xargs", "-r", "sed", "-i.bak", line)), as_root("ldconfig")),
         "change-environment",
         root=True,

@@ -29,9 +29,9 @@ def engine(facts: Facts) -> str:
     return known_or(facts.host.container, None) or "docker"
 
 
-def again(says: str, *tasks: Task, verify: Task = NVIDIA_SMI) -> Fix:
+def again(message: str, *tasks: Task, verify: Task = NVIDIA_SMI) -> Fix:
     """Something to do outside, with which the container is started anew: files in its own layer are gone then."""
-    return Fix(says, tasks, "restart-process", needs=CONTAINER_AGAIN, verify=verify, place="outside")
+    return Fix(message, tasks, "restart-process", needs=CONTAINER_AGAIN, verify=verify, place="outside")
 
 
 # -- handing GPUs in -----------------------------------------------------------------------------------------
@@ -43,9 +43,9 @@ def pass_gpus(facts: Facts) -> tuple[Fix, ...]:
     if name == "kubernetes":
         return _pod()
     if name == "podman":
-        says = "Start the container with the GPU, by its CDI specification, which the host makes once."
+        message = "Start the container with the GPU, by its CDI specification, which the host makes once."
         make = as_root("nvidia-ctk", "cdi", "generate", "--output=/etc/cdi/nvidia.yaml")
-        return (again(says, make, cmd("podman", "run", "--device", "nvidia.com/gpu=all", REST)),)
+        return (again(message, make, cmd("podman", "run", "--device", "nvidia.com/gpu=all", REST)),)
     if name == "apptainer":
         return (
             again(
@@ -61,14 +61,14 @@ def pass_gpus(facts: Facts) -> tuple[Fix, ...]:
 
 
 def _docker() -> tuple[Fix, ...]:
-    says = "Start the container anew with the GPUs; the host needs the NVIDIA Container Toolkit for it."
+    message = "Start the container anew with the GPUs; the host needs the NVIDIA Container Toolkit for it."
     compose = "With Compose: reserve the GPU in the service."
     toolkit = (
         "If --gpus is refused on the host, install the NVIDIA Container Toolkit there and configure Docker for it "
         f"(never install a driver inside the container): {GUIDE}"
     )
     return (
-        again(says, cmd("docker", "run", "--gpus", "all", REST)),
+        again(message, cmd("docker", "run", "--gpus", "all", REST)),
         again(compose, GPU_OF_COMPOSE, COMPOSE_UP),
         Fix(toolkit, (CONFIGURE, RESTART_DOCKER), root=True, needs=CONTAINER_AGAIN, verify=PROOF, place="outside"),
     )
@@ -113,7 +113,7 @@ def _pod() -> tuple[Fix, ...]:
 
 
 def _lxc() -> Fix:
-    says = (
+    message = (
         "On the host, give the container the GPU's device nodes: with LXD or Incus by a gpu device, with Proxmox or "
         "plain LXC by mount entries and device rules (195 is nvidia's major, that of nvidia-uvm is in /proc/devices); "
         "inside it takes the driver's libraries in exactly the host's version, without kernel module."
@@ -123,7 +123,7 @@ def _lxc() -> Fix:
         cmd("lxc", "config", "set", CONTAINER, "nvidia.runtime=true"),
         cmd("pct", "set", CTID, "-dev0", "/dev/nvidia0", "-dev1", "/dev/nvidiactl", "-dev2", "/dev/nvidia-uvm"),
     )
-    return _outside(says, commands, None, "restart of the container")
+    return _outside(message, commands, None, "restart of the container")
 
 
 # -- the toolkit on the host ---------------------------------------------------------------------------------
@@ -132,11 +132,11 @@ def _lxc() -> Fix:
 def install_toolkit(facts: Facts) -> Fix:
     """Install the NVIDIA Container Toolkit from NVIDIA's repository, and tell Docker of it."""
     commands = (*toolkit_commands(facts), CONFIGURE, *restart_docker(facts))
-    says = "Install the NVIDIA Container Toolkit, tell Docker of its runtime, and restart Docker."
+    message = "Install the NVIDIA Container Toolkit, tell Docker of its runtime, and restart Docker."
     if len(commands) == len(restart_docker(facts)) + 1:
-        says += f" NVIDIA's guide has this distribution's commands: {GUIDE}"
+        message += f" NVIDIA's guide has this distribution's commands: {GUIDE}"
     return Fix(
-        says,
+        message,
         commands,
         action="reinstall-package",
         root=True,
@@ -180,10 +180,10 @@ def restart_docker(facts: Facts) -> Tasks:
 def compute_capability(facts: Facts) -> tuple[Fix, ...]:
     """Start the container so that libcuda is injected too, not only the tools."""
     if engine(facts) in ("lxc", "systemd-nspawn"):
-        says = "Install the package with libcuda in the container, in exactly the version of the host's module."
+        message = "Install the package with libcuda in the container, in exactly the version of the host's module."
         return (
             Fix(
-                says,
+                message,
                 (),
                 "reinstall-package",
                 root=True,
@@ -193,10 +193,10 @@ def compute_capability(facts: Facts) -> tuple[Fix, ...]:
     name, value = "NVIDIA_DRIVER_CAPABILITIES", "compute,utility"
     variable = f"{name}={value}"
     if engine(facts) == "enroot":
-        says = f"Set {variable} before the container starts (enroot's hook takes utility alone where it is not set)."
+        message = f"Set {variable} before the container starts (enroot's hook takes utility alone where it is not set)."
         return (
             again(
-                says,
+                message,
                 export(name, value),
                 cmd("enroot", "start", NAME),
                 verify=filtered(query("ldconfig", "-p"), query("grep", "libcuda")),
@@ -208,8 +208,8 @@ def compute_capability(facts: Facts) -> tuple[Fix, ...]:
         verify=filtered(query("ldconfig", "-p"), query("grep", "libcuda")),
     )
     if engine(facts) == "kubernetes":
-        says = f"Set {variable} in env of the pod's container, or in the image, and start the pod anew."
-        return (again(says, verify=cmd("kubectl", "exec", POD, "--", "sh", "-c", "ldconfig -p | grep libcuda")),)
+        message = f"Set {variable} in env of the pod's container, or in the image, and start the pod anew."
+        return (again(message, verify=cmd("kubectl", "exec", POD, "--", "sh", "-c", "ldconfig -p | grep libcuda")),)
     compose = again(
         "Where Compose starts it: capabilities of the reserved device overrides that variable, so write "
         "capabilities: [gpu] or [gpu, compute, utility] there, not [gpu, utility].",
@@ -238,8 +238,8 @@ def lost_access(facts: Facts) -> tuple[Fix, ...]:
             ),
         )
     if name == "podman":
-        says = "Start the container with CDI, so that the engine itself knows of the devices."
-        return (again(says, cmd("podman", "run", "--device", "nvidia.com/gpu=all", REST)), _no_cgroups())
+        message = "Start the container with CDI, so that the engine itself knows of the devices."
+        return (again(message, cmd("podman", "run", "--device", "nvidia.com/gpu=all", REST)), _no_cgroups())
     return (
         again("Recreate or restart the container: it gets its device rules anew.", cmd("docker", "restart", CONTAINER)),
         again(
@@ -272,8 +272,8 @@ def lost_access(facts: Facts) -> tuple[Fix, ...]:
     )
 
 
-def _lasting(says: str, *tasks: Task) -> Fix:
-    return _outside(says, tasks, "change-environment", CONTAINER_AGAIN)
+def _lasting(message: str, *tasks: Task) -> Fix:
+    return _outside(message, tasks, "change-environment", CONTAINER_AGAIN)
 
 
 def _no_cgroups() -> Fix:
@@ -284,9 +284,9 @@ def _no_cgroups() -> Fix:
     )
 
 
-def _outside(says: str, tasks: Tasks, action: Action | None, needs: str) -> Fix:
+def _outside(message: str, tasks: Tasks, action: Action | None, needs: str) -> Fix:
     """Something to do as root on the host."""
-    return Fix(says, tasks, action, root=True, needs=needs, verify=NVIDIA_SMI, place="outside")
+    return Fix(message, tasks, action, root=True, needs=needs, verify=NVIDIA_SMI, place="outside")
 
 
 def _lxc_rules(facts: Facts) -> Fix:
@@ -332,11 +332,11 @@ def larger_shm(facts: Facts) -> tuple[Fix, ...]:
     """Give the container more shared memory, in the words of its engine."""
     name, verify = engine(facts), query("df", "-h", "/dev/shm")
     if name == "kubernetes":
-        says = (
+        message = (
             "Mount a volume in memory over /dev/shm: put these lines into the pod's specification, and start it anew. "
             "It counts against the container's memory limit."
         )
-        return (again(says, SHM_OF_POD, verify=verify),)
+        return (again(message, SHM_OF_POD, verify=verify),)
     if name == "lxc":
         return (
             Fix(

@@ -16,17 +16,22 @@ def starters(facts: Facts) -> tuple[Fix, ...]:
     """What to write where the container's environment names who started it; none where nobody is named."""
     env = facts.host.environment
     if "REMOTE_CONTAINERS" in env:
-        says = (
+        message = (
             "In .devcontainer/devcontainer.json ask for the GPU, then rebuild the container (Dev Containers: Rebuild)."
         )
-        return (_again(says, _DEVCONTAINER),)
+        return (_again(message, _DEVCONTAINER),)
     if any(name.startswith("ECS_CONTAINER_METADATA_URI") for name in env):
-        says = "In the task definition of Amazon ECS ask for the GPU, and run the task on an instance that has one."
-        return (_again(says, _ECS),)
+        message = "In the task definition of Amazon ECS ask for the GPU, and run the task on an instance that has one."
+        return (_again(message, _ECS),)
     return ()
 
 
-def _again(says: str, block: str) -> Fix:
+def _again(message: str, block: str) -> Fix:
     return Fix(
-        says, (lines(block),), "restart-process", needs="a new container", verify=query("nvidia-smi"), place="outside"
+        message,
+        (lines(block),),
+        "restart-process",
+        needs="a new container",
+        verify=query("nvidia-smi"),
+        place="outside",
     )

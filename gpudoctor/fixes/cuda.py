@@ -24,22 +24,24 @@ def newer_driver(facts: Facts, cuda: str) -> tuple[Fix, ...]:
         return ()
     verify = query("nvidia-smi", note='"CUDA Version" in its head')
     if windows:
-        says = f"Install NVIDIA's current driver from {DOWNLOAD}: it has to be {oldest} or newer. Then restart."
-        return (Fix(says, action="reinstall-package", root=True, needs="reboot", verify=query("nvidia-smi")),)
+        message = f"Install NVIDIA's current driver from {DOWNLOAD}: it has to be {oldest} or newer. Then restart."
+        return (Fix(message, action="reinstall-package", root=True, needs="reboot", verify=query("nvidia-smi")),)
     if on_wsl(facts):
-        says = f"Install a driver of version {oldest} or newer in Windows, never inside WSL, then run `wsl --shutdown`."
-        return (Fix(says, action="reinstall-package", needs="a restart of WSL", verify=verify),)
+        message = (
+            f"Install a driver of version {oldest} or newer in Windows, never inside WSL, then run `wsl --shutdown`."
+        )
+        return (Fix(message, action="reinstall-package", needs="a restart of WSL", verify=verify),)
     if in_container(facts):
-        says = (
+        message = (
             f"Let the host's administrator install a driver of version {oldest} or newer (branch {branch}) on the "
             "host; a container takes its driver from there, so nothing is to be installed inside."
         )
         return (
-            Fix(says, action="reinstall-package", needs="a restart of the container", verify=verify),
+            Fix(message, action="reinstall-package", needs="a restart of the container", verify=verify),
             *compat(facts, cuda),
         )
-    says = f"Install a driver of version {oldest} or newer: branch {branch} runs CUDA {cuda}. Then restart."
-    return (driver.install_driver(facts, branch, says=says), *compat(facts, cuda))
+    message = f"Install a driver of version {oldest} or newer: branch {branch} runs CUDA {cuda}. Then restart."
+    return (driver.install_driver(facts, branch, message=message), *compat(facts, cuda))
 
 
 def compat(facts: Facts, cuda: str) -> tuple[Fix, ...]:
@@ -51,8 +53,8 @@ def compat(facts: Facts, cuda: str) -> tuple[Fix, ...]:
     package = f"cuda-compat-{major}-{minor.partition('.')[0] or '0'}"
     folder = f"/usr/local/cuda-{major}.{minor.partition('.')[0] or '0'}/compat"
     commands: Tasks = (*system.install(facts, package), export("LD_LIBRARY_PATH", folder, "before"))
-    says = (
+    message = (
         "As these are data-centre GPUs: use an image that carries the CUDA forward compatibility package "
         f"(cuda-compat), where the driver cannot change, or install it from NVIDIA's repository: {FORWARD}"
     )
-    return (Fix(says, () if in_container(facts) else commands, "change-environment", root=True),)
+    return (Fix(message, () if in_container(facts) else commands, "change-environment", root=True),)

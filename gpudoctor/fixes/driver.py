@@ -71,7 +71,7 @@ def library_packages(facts: Facts) -> tuple[str, ...]:
 
 
 def install_driver(
-    facts: Facts, branch: int | None = None, flavour: packages.Flavour | None = None, says: str | None = None
+    facts: Facts, branch: int | None = None, flavour: packages.Flavour | None = None, message: str | None = None
 ) -> Fix:
     """Install the driver that fits this machine's GPUs, by this distribution's packages."""
     newest = newest_packaged(facts)
@@ -79,24 +79,26 @@ def install_driver(
     flavour = flavour or flavour_for(facts) or "open"
     family, distribution = family_of(facts), facts.host.distribution.id
     words = "open kernel modules" if flavour == "open" else "proprietary kernel modules"
-    says = says or f"Install NVIDIA's driver of branch {branch} with the {words}, then restart."
+    message = message or f"Install NVIDIA's driver of branch {branch} with the {words}, then restart."
     if newest is not None and branch > newest:
-        return _by_nvidia(facts, branch, flavour, newest, says) or _by_installer(facts, branch, newest, says)
+        return _by_nvidia(facts, branch, flavour, newest, message) or _by_installer(facts, branch, newest, message)
     found = None
     if family is not None and isinstance(distribution, str):
         found = packages.driver_packages(family, distribution, branch, flavour, kernel_of(facts))
     if distribution == "nixos":
-        return nixos.install_driver(says, branch, flavour, any(g.last_driver == branch for g in generations_of(facts)))
+        return nixos.install_driver(
+            message, branch, flavour, any(g.last_driver == branch for g in generations_of(facts))
+        )
     if family is None or found is None:
         return Fix(
-            f"{says} This distribution's way is in its own documentation; NVIDIA's guide: {GUIDE}",
+            f"{message} This distribution's way is in its own documentation; NVIDIA's guide: {GUIDE}",
             action="reinstall-package",
             root=True,
             needs="reboot",
             verify=query("nvidia-smi"),
         )
     commands = (*_before(facts, found, branch), *_commands(facts, family, found))
-    return Fix(says, commands, "reinstall-package", root=True, needs="reboot", verify=query("nvidia-smi"))
+    return Fix(message, commands, "reinstall-package", root=True, needs="reboot", verify=query("nvidia-smi"))
 
 
 def newest_packaged(facts: Facts) -> int | None:
@@ -107,7 +109,7 @@ def newest_packaged(facts: Facts) -> int | None:
     return packages.newest_branch(found.id, found.version)
 
 
-def _by_nvidia(facts: Facts, branch: int, flavour: packages.Flavour, newest: int, says: str) -> Fix | None:
+def _by_nvidia(facts: Facts, branch: int, flavour: packages.Flavour, newest: int, message: str) -> Fix | None:
     """For a Debian whose packages end before the branch: NVIDIA's repository; None where that has none for it."""
     added = _repositories(facts) if facts.host.distribution.id == "debian" else ()
     if not added or is_image(facts):
@@ -119,8 +121,8 @@ def _by_nvidia(facts: Facts, branch: int, flavour: packages.Flavour, newest: int
         *install(facts, f"nvidia-driver-pinning-{branch}"),
         *install(facts, *_debian_kernel(kernel_of(facts)), "nvidia-open" if flavour == "open" else "cuda-drivers"),
     )
-    says = f"{says} {name} has packages up to branch {newest} only, so it comes from NVIDIA's repository."
-    return Fix(says, commands, "reinstall-package", root=True, needs="reboot", verify=query("nvidia-smi"))
+    message = f"{message} {name} has packages up to branch {newest} only, so it comes from NVIDIA's repository."
+    return Fix(message, commands, "reinstall-package", root=True, needs="reboot", verify=query("nvidia-smi"))
 
 
 def _debian_kernel(release: str) -> tuple[str, ...]:
@@ -134,13 +136,13 @@ def _debian_kernel(release: str) -> tuple[str, ...]:
     return f"linux-image-{found[1]}", f"linux-headers-{found[1]}"
 
 
-def _by_installer(facts: Facts, branch: int, newest: int, says: str) -> Fix:
+def _by_installer(facts: Facts, branch: int, newest: int, message: str) -> Fix:
     """For a release whose packages end before the branch: NVIDIA's own installer, which needs no package."""
     name = facts.host.distribution.name
     release = name if isinstance(name, str) else "This release"
     machine = facts.host.architecture if isinstance(facts.host.architecture, str) else "x86_64"
-    says = (
-        f"{says} {release} has packages up to branch {newest} only: remove those, get the newest {branch} installer "
+    message = (
+        f"{message} {release} has packages up to branch {newest} only: remove those, get the newest {branch} installer "
         f"from {DOWNLOADS}, and run it without a desktop."
     )
     family = family_of(facts) or "debian"
@@ -150,7 +152,7 @@ def _by_installer(facts: Facts, branch: int, newest: int, says: str) -> Fix:
     gone = remove(facts, *old[:12]) if old else ()
     run = Shell(f"sh NVIDIA-Linux-{machine}-{branch}.*.run --dkms", root=True)
     commands: Tasks = (*gone, *tools, run)
-    return Fix(says, commands, "reinstall-package", root=True, needs="reboot", verify=query("nvidia-smi"))
+    return Fix(message, commands, "reinstall-package", root=True, needs="reboot", verify=query("nvidia-smi"))
 
 
 def _before(facts: Facts, found: packages.DriverPackages, branch: int) -> tuple[Command, ...]:

@@ -15,22 +15,22 @@ def rebuild(on: OnPython, name: str, version: str, torch: Framework | None) -> t
     """Bring an extension and PyTorch together: the extension anew, or the PyTorch that it was built for."""
     wanted, fixes, verify = pin(on.python, name), [], _proof(on, name)
     if wanted:
-        says = f"Install the PyTorch that {name} {version} was built for, or let a newer {name} choose its own."
+        message = f"Install the PyTorch that {name} {version} was built for, or let a newer {name} choose its own."
         commands = (install(on.python, f"torch=={wanted}", f"{name}=={release(version)}", force=True),)
-        fixes.append(Fix(f"{says}{lasting(on.facts)}", commands, "reinstall-package", verify=verify))
+        fixes.append(Fix(f"{message}{lasting(on.facts)}", commands, "reinstall-package", verify=verify))
         newer = install(on.python, name, upgrade=True)
-        says = f"Install the newest {name}, with the PyTorch that it requires."
-        fixes.append(Fix(says, (newer,), "reinstall-package", verify=verify))
+        message = f"Install the newest {name}, with the PyTorch that it requires."
+        fixes.append(Fix(message, (newer,), "reinstall-package", verify=verify))
         return tuple(fixes)
     number = release(str(torch.version)) if torch and isinstance(torch.version, str) else "the installed one"
-    says = (
+    message = (
         f"Reinstall {name} so that it is compiled for PyTorch {number}: from its releases page take the wheel that "
         "names this PyTorch, CUDA, Python and C++ ABI (cxx11abiTRUE or cxx11abiFALSE), or build it here, "
         f"which needs {_nvcc(on, torch)}."
     )
     options = ("--no-build-isolation", "--no-cache-dir", "--no-binary", name)
     command = install(on.python, f"{name}=={release(version)}", force=True, no_deps=True, options=options)
-    return (Fix(f"{says}{lasting(on.facts)}", (command,), "reinstall-package", verify=verify),)
+    return (Fix(f"{message}{lasting(on.facts)}", (command,), "reinstall-package", verify=verify),)
 
 
 def _proof(on: OnPython, name: str) -> Task | None:

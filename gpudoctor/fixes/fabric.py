@@ -69,21 +69,21 @@ def install(facts: Facts) -> tuple[Command, ...]:
 def start(facts: Facts) -> tuple[Fix, ...]:
     """Install where needed, start for now and for every boot."""
     if in_container(facts) or (not switches_of(facts) and known_or(facts.host.virtual, None) not in (None, "other")):
-        says = f"On the host that owns the NVSwitches: start {UNIT}, then start this machine or container again."
+        message = f"On the host that owns the NVSwitches: start {UNIT}, then start this machine or container again."
         tasks = (as_root("systemctl", "enable", "--now", UNIT),)
-        return (Fix(says, tasks, "restart-process", root=True, place="outside"),)
+        return (Fix(message, tasks, "restart-process", root=True, place="outside"),)
     installed = facts.nvidia.kernel.fabric_manager is not None
     commands = () if installed else install(facts)
     if facts.nvidia.kernel.subnet_manager is None and needs_subnet_manager(facts):
         commands = (*commands, *system.install(facts, SUBNET_MANAGER))
     modules = tuple(as_root("modprobe", m) for m in missing_modules(facts))
     version = version_of_driver(facts)
-    says = f"Start {UNIT} now and at every boot; it must be of exactly the driver's version, {version}."
+    message = f"Start {UNIT} now and at every boot; it must be of exactly the driver's version, {version}."
     if not installed:
-        says = f"Install {UNIT} in exactly the driver's version, {version}, and start it now and at every boot."
+        message = f"Install {UNIT} in exactly the driver's version, {version}, and start it now and at every boot."
     return (
         Fix(
-            says,
+            message,
             (*commands, *modules, as_root("systemctl", "enable", "--now", UNIT)),
             "restart-process",
             root=True,

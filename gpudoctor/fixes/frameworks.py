@@ -49,13 +49,13 @@ def where_it_hangs(on: OnLive) -> tuple[Fix, ...]:
     """Look at the stack of a framework that does not come back, and at the file system that it is read from."""
     start = _STARTS.get(on.framework.name, f"import {on.framework.name}")
     code = f"import faulthandler; faulthandler.dump_traceback_later(60); {start}"
-    says = (
+    message = (
         "See where it stands: the first command writes its stack after 60 s; the second tells whether the environment "
         "lies on a network file system (nfs, cifs, fuse), which may not answer."
     )
     place = on.python.prefix if isinstance(on.python.prefix, str) else on.python.path
     commands = (query("timeout", "90", *verify(on.python, code).argv), query("df", "-hT", place))
-    return (Fix(says, commands, impact="none"),)
+    return (Fix(message, commands, impact="none"),)
 
 
 # -- TensorFlow ----------------------------------------------------------------------------------------------
@@ -72,8 +72,8 @@ def tensorflow_with_cuda(facts: Facts, python: Python, number: str | None) -> tu
     driver = driver_cuda(facts)
     if row and row.and_cuda and number and (driver is None or version(driver)[0] >= version(row.cuda)[0]):
         spec = f"tensorflow[and-cuda]=={release(number)}"
-        says = f"Install the CUDA libraries that TensorFlow {number} needs, by its extra and-cuda.{lasting(facts)}"
-        return (Fix(says, add(python, spec), "reinstall-package", verify=tensorflow_verify(python)),)
+        message = f"Install the CUDA libraries that TensorFlow {number} needs, by its extra and-cuda.{lasting(facts)}"
+        return (Fix(message, add(python, spec), "reinstall-package", verify=tensorflow_verify(python)),)
     return newer_tensorflow(facts, python)
 
 
@@ -83,11 +83,11 @@ def newer_tensorflow(facts: Facts, python: Python) -> tuple[Fix, ...]:
     if found is None:
         return _tensorflow_with_another_python(facts, python)
     commands = add(python, f"tensorflow[and-cuda]=={found.version}.*", upgrade=True)
-    says = (
+    message = (
         f"Install TensorFlow {found.version} with its CUDA {found.cuda.partition('.')[0]} libraries, by its extra "
         f"and-cuda.{lasting(facts)}"
     )
-    return (Fix(says, commands, "reinstall-package", verify=tensorflow_verify(python)),)
+    return (Fix(message, commands, "reinstall-package", verify=tensorflow_verify(python)),)
 
 
 def _tensorflow_with_another_python(facts: Facts, python: Python) -> tuple[Fix, ...]:
@@ -96,13 +96,13 @@ def _tensorflow_with_another_python(facts: Facts, python: Python) -> tuple[Fix, 
     if found is None:
         return ()
     minor = min(max("3.12", found.python[0], key=version), found.python[1], key=version)
-    says = (
+    message = (
         f"Make an environment with Python {minor}: no TensorFlow for this GPU and driver has wheels for Python "
         f"{present(python_minor(python))}; TensorFlow {found.version} fits.{lasting(facts)}"
     )
     commands = new_environment(python, minor, f"tensorflow[and-cuda]=={found.version}.*")
     proof = tensorflow_verify(Python(path=f"{NEW}/bin/python"))
-    return (Fix(says, commands, "reinstall-package", undo=(REMOVE_NEW,), verify=proof),)
+    return (Fix(message, commands, "reinstall-package", undo=(REMOVE_NEW,), verify=proof),)
 
 
 def tensorflow_image() -> Fix:
@@ -146,14 +146,14 @@ def reinstall_cupy(facts: Facts, python: Python, *old: str) -> tuple[Fix, ...]:
     found = cupy.package(name)
     spec = name if found and found.major in there else f"{name}[ctk]"
     commands = (uninstall(python, *old), install(python, spec))
-    says = f"Remove {' and '.join(old)}, then install {spec}, which fits the installed CUDA, the driver and the GPU."
+    message = f"Remove {' and '.join(old)}, then install {spec}, which fits the installed CUDA, the driver and the GPU."
     if spec == name:
-        says = (
-            says.removesuffix(".") + f" (CUDA {found.major if found else ''} is in {there[found.major]})."
+        message = (
+            message.removesuffix(".") + f" (CUDA {found.major if found else ''} is in {there[found.major]})."
             if found
-            else says
+            else message
         )
-    return (Fix(f"{says}{lasting(facts)}", commands, "reinstall-package", verify=cupy_verify(python)),)
+    return (Fix(f"{message}{lasting(facts)}", commands, "reinstall-package", verify=cupy_verify(python)),)
 
 
 # -- JAX -----------------------------------------------------------------------------------------------------
@@ -173,13 +173,13 @@ def jax_extra(facts: Facts, number: str | None) -> str:
     return found or ("cuda13" if driver and version(driver)[0] >= 13 else "cuda12")
 
 
-def jax_with_plugin(facts: Facts, python: Python, number: str | None, says: str, extra: str | None = None) -> Fix:
+def jax_with_plugin(facts: Facts, python: Python, number: str | None, message: str, extra: str | None = None) -> Fix:
     """Install JAX with the plugin of its own version, for the given CUDA ("cuda12") or what GPU and driver run."""
     extra = extra or jax_extra(facts, number)
     old = number is not None and version(number) < version(jax.plugin("cuda12").since)
     spec = f"jax[{extra}]" if number is None or old else f"jax[{extra}]=={release(number)}"
     commands = add(python, spec, upgrade=number is None or old)
-    return Fix(f"{says}{lasting(facts)}", commands, "reinstall-package", verify=jax_verify(python))
+    return Fix(f"{message}{lasting(facts)}", commands, "reinstall-package", verify=jax_verify(python))
 
 
 # -- ONNX Runtime --------------------------------------------------------------------------------------------

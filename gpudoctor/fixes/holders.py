@@ -12,18 +12,18 @@ _SERVICES = {"ollama": "ollama"}
 _MOST = 4
 
 
-def stop_holders(holders: Sequence[GpuProcess], says: str) -> Fix:
+def stop_holders(holders: Sequence[GpuProcess], message: str) -> Fix:
     """Look at the processes and stop them.
 
     Args:
         holders: the processes; without a name they belong to another container, and the pid is the host's.
-        says: what to do, in a sentence.
+        message: what to do, in a sentence.
     """
     named = [known_or(p.name, None) or "" for p in holders[:_MOST]]
     pids = [str(p.pid) for p in holders[:_MOST]]
     if not pids:
         return Fix(
-            says,
+            message,
             (query("nvidia-smi"), Shell("fuser -v /dev/nvidia*", root=True, lookup=True)),
             impact="none",
             verify=query("nvidia-smi"),
@@ -35,7 +35,7 @@ def stop_holders(holders: Sequence[GpuProcess], says: str) -> Fix:
     foreign = "" if all(named) else " On the host: the process is in another container."
     commands = (query("ps", "-o", "pid,user,etime,cmd", "-p", ",".join(pids)), *stop, *kill)
     return Fix(
-        f"{says}{foreign}",
+        f"{message}{foreign}",
         commands,
         "restart-process",
         impact="data loss",

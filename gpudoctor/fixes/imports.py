@@ -26,8 +26,8 @@ def after_crash(on: OnLive) -> tuple[Fix, ...]:
 def _again(on: OnLive) -> Fix:
     name, version = on.framework.distribution or on.framework.name, on.framework.version
     spec = f"{name}=={release(version)}" if isinstance(version, str) and version else name
-    says = f"Install it again with what it needs, by {manager_of(on.python)}."
-    return Fix(says, (install(on.python, spec, force=True),), "reinstall-package", verify=_proof(on))
+    message = f"Install it again with what it needs, by {manager_of(on.python)}."
+    return Fix(message, (install(on.python, spec, force=True),), "reinstall-package", verify=_proof(on))
 
 
 def outside(live: LiveFramework) -> tuple[Fix, ...]:
@@ -35,11 +35,11 @@ def outside(live: LiveFramework) -> tuple[Fix, ...]:
     if live.died == "SIGKILL":
         return (Fix("Give the machine or the container more memory, or end what takes it: dmesg names the killer."),)
     if live.died == "SIGILL":
-        says = (
+        message = (
             "Give the virtual machine its host's CPU type (QEMU and Proxmox: host), or use a computer or a build whose "
             "instructions fit: this shows those that the CPU has."
         )
-        return (Fix(says, (Shell("lscpu | grep -E 'Model name|Flags'", lookup=True),), impact="none"),)
+        return (Fix(message, (Shell("lscpu | grep -E 'Model name|Flags'", lookup=True),), impact="none"),)
     return ()
 
 
@@ -56,9 +56,9 @@ def torch_again(on: OnLive) -> tuple[Fix, ...]:
     versions["torch"] = versions["torch"] or own
     specs = [f"{name}=={version}" if version else name for name, version in versions.items()]
     index = index_of_build(versions["torch"] or "")
-    says = f"Install the same PyTorch again with its libraries, by {manager_of(on.python)}."
+    message = f"Install the same PyTorch again with its libraries, by {manager_of(on.python)}."
     tasks = another_build(on.python, *specs, index=index)
-    return (Fix(says, tasks, "reinstall-package", verify=_proof(on)),)
+    return (Fix(message, tasks, "reinstall-package", verify=_proof(on)),)
 
 
 def _proof(on: OnLive) -> Task | None:

@@ -33,10 +33,10 @@ def proof(facts: Facts) -> Task:
 def xpu_build(python: Python) -> Fix:
     """Replace PyTorch by its build for Intel's GPUs, which brings the SYCL runtime along."""
     names = torch_family(python)
-    says = "Install PyTorch's XPU build from its own index; code then asks for the device xpu in place of cuda."
+    message = "Install PyTorch's XPU build from its own index; code then asks for the device xpu in place of cuda."
     commands = another_build(python, *names, index=INDEX)
     undo = (install(python, *names),)
-    return Fix(says, commands, "reinstall-package", undo=undo, verify=verify(python))
+    return Fix(message, commands, "reinstall-package", undo=undo, verify=verify(python))
 
 
 def level_zero(facts: Facts) -> tuple[Fix, ...]:
@@ -44,25 +44,27 @@ def level_zero(facts: Facts) -> tuple[Fix, ...]:
     names = intel.packages(system.family_of(facts) or "")
     commands = system.install(facts, *names) if names else ()
     more = " In a container they belong into the image." if in_container(facts) else ""
-    says = f"Install Level Zero's loader and Intel's driver for it ({DRIVERS} has newer ones for some releases).{more}"
-    return (Fix(says, commands, root=True, verify=proof(facts)),)
+    message = (
+        f"Install Level Zero's loader and Intel's driver for it ({DRIVERS} has newer ones for some releases).{more}"
+    )
+    return (Fix(message, commands, root=True, verify=proof(facts)),)
 
 
 def join_group(facts: Facts, node: DeviceNode) -> tuple[Fix, ...]:
     """Let the user open a render node."""
     name, gid = amd.group_of(facts, node), known_or(node.gid, -1)
     if in_container(facts):
-        says = f"Start the container with the numeric group {gid} of the host, to which {node.path} belongs."
+        message = f"Start the container with the numeric group {gid} of the host, to which {node.path} belongs."
         command = cmd("docker", "run", "--device", "/dev/dri", "--group-add", gid, REST)
         return (
-            Fix(says, (command,), "restart-process", needs="a new container", verify=proof(facts), place="outside"),
+            Fix(message, (command,), "restart-process", needs="a new container", verify=proof(facts), place="outside"),
         )
     if name in ("root", "0"):
         name = "render"
-    says = f"Add yourself to the group {name}, to which render nodes belong, then log out and in again."
+    message = f"Add yourself to the group {name}, to which render nodes belong, then log out and in again."
     return (
         system.relogin(
-            says,
+            message,
             (system.join_groups(facts, name),),
             (system.leave_group(facts, name),),
             proof(facts),
@@ -77,10 +79,17 @@ def pass_devices(facts: Facts) -> tuple[Fix, ...]:
         limit = (
             "spec:\n  containers:\n    - name: ...\n      resources:\n        limits:\n          gpu.intel.com/i915: 1"
         )
-        says = "Ask for the GPU in the pod's specification; the node needs Intel's device plugin (or gpu.intel.com/xe)."
+        message = (
+            "Ask for the GPU in the pod's specification; the node needs Intel's device plugin (or gpu.intel.com/xe)."
+        )
         return (
             Fix(
-                says, (lines(limit),), "restart-process", needs="a new container", verify=proof(facts), place="outside"
+                message,
+                (lines(limit),),
+                "restart-process",
+                needs="a new container",
+                verify=proof(facts),
+                place="outside",
             ),
         )
     ways: dict[str, Tasks] = {
@@ -88,5 +97,5 @@ def pass_devices(facts: Facts) -> tuple[Fix, ...]:
         "podman": (cmd("podman", "run", "--device", "/dev/dri", "--group-add", "keep-groups", REST),),
     }
     commands = ways.get(name, (Shell(_START, placeholders=(REST,)),))
-    says = "Start the container with the render nodes of the GPU, and with the group that opens them."
-    return (Fix(says, commands, "restart-process", needs="a new container", verify=proof(facts), place="outside"),)
+    message = "Start the container with the render nodes of the GPU, and with the group that opens them."
+    return (Fix(message, commands, "restart-process", needs="a new container", verify=proof(facts), place="outside"),)

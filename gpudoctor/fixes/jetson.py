@@ -25,15 +25,15 @@ def install_wheels(facts: Facts, python: Python, names: tuple[str, ...], tasks: 
     """
     found = wheels(facts)
     jetpack = f"JetPack {found.jetpack}" if found else "this JetPack release"
-    says = (
+    message = (
         f"Install the PyTorch wheel that NVIDIA builds for {jetpack}; those of PyPI and pytorch.org have no code for it"
     )
     if found is None or not found.index:
-        return Fix(f"{says}: {GUIDE}", action="reinstall-package", verify=verify)
+        return Fix(f"{message}: {GUIDE}", action="reinstall-package", verify=verify)
     own = ".".join(python.version.split(".")[:2]) if isinstance(python.version, str) else found.python
     if own == found.python:
-        return Fix(f"{says}. {GUIDE}", tasks, "reinstall-package", verify=verify)
+        return Fix(f"{message}. {GUIDE}", tasks, "reinstall-package", verify=verify)
     made = f"{python.prefix if isinstance(python.prefix, str) else 'env'}-jetson"
     install = cmd(f"{made}/bin/python", "-m", "pip", "install", "--index-url", found.index, *names)
-    says = f"{says}. They are for Python {found.python}, so make an environment of that. {GUIDE}"
-    return Fix(says, (cmd(f"python{found.python}", "-m", "venv", made), install), "reinstall-package", verify=verify)
+    message = f"{message}. They are for Python {found.python}, so make an environment of that. {GUIDE}"
+    return Fix(message, (cmd(f"python{found.python}", "-m", "venv", made), install), "reinstall-package", verify=verify)

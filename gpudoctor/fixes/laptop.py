@@ -29,20 +29,20 @@ def switch_on(tool: str, files: Sequence[str] = ()) -> tuple[Fix, ...]:
     fixes = []
     firmware = [name for name in files if name.startswith("/sys/")]
     if firmware:
-        says = "Nothing is broken: let the firmware give the NVIDIA GPU back, then restart."
+        message = "Nothing is broken: let the firmware give the NVIDIA GPU back, then restart."
         fixes.append(
-            _restart(says, (Edit(firmware[0], text="0\n", root=True),), (Edit(firmware[0], text="1\n", root=True),))
+            _restart(message, (Edit(firmware[0], text="0\n", root=True),), (Edit(firmware[0], text="1\n", root=True),))
         )
     if tool in _COMMANDS:
         command, undo = _COMMANDS[tool]
-        says = f"Nothing is broken: let {tool} give the NVIDIA GPU back (hybrid mode), then restart."
-        fixes.append(_restart(says, (command,), (undo,)))
+        message = f"Nothing is broken: let {tool} give the NVIDIA GPU back (hybrid mode), then restart."
+        fixes.append(_restart(message, (command,), (undo,)))
     rest = [name for name in files if not name.endswith("supergfxd.conf") and name not in firmware]
     if rest:
         moves = [as_root("mv", name, f"{name}.off") for name in rest]
         gone = "Where that tool is not installed any more: take" if fixes else "Take"
-        says = f"{gone} the files away that switch the GPU off, then restart."
-        fixes.append(_restart(says, tuple(moves), tuple(_back(name) for name in rest)))
+        message = f"{gone} the files away that switch the GPU off, then restart."
+        fixes.append(_restart(message, tuple(moves), tuple(_back(name) for name in rest)))
     return tuple(fixes)
 
 
@@ -50,6 +50,6 @@ def _back(name: str) -> Command:
     return as_root("mv", f"{name}.off", name)
 
 
-def _restart(says: str, commands: Tasks, undo: Tasks) -> Fix:
+def _restart(message: str, commands: Tasks, undo: Tasks) -> Fix:
     all_ = (*commands, as_root("reboot"))
-    return Fix(says, all_, "reboot", root=True, needs="reboot", undo=undo, verify=query("nvidia-smi"))
+    return Fix(message, all_, "reboot", root=True, needs="reboot", undo=undo, verify=query("nvidia-smi"))

@@ -50,15 +50,15 @@ def into_new_kernel(facts: Facts) -> Fix:
     )
 
 
-def restart(says: str) -> Fix:
+def restart(message: str) -> Fix:
     """Restart the computer, with the reason."""
-    return system.reboot(says)
+    return system.reboot(message)
 
 
-def node_reload(says: str) -> Fix:
+def node_reload(message: str) -> Fix:
     """For a container: its host's module has to be loaded anew, and containers started again."""
     return Fix(
-        says,
+        message,
         (as_root("reboot"),),
         "reboot",
         root=True,
@@ -68,10 +68,10 @@ def node_reload(says: str) -> Fix:
     )
 
 
-def on_the_host(says: str, *tasks: Task) -> Fix:
+def on_the_host(message: str, *tasks: Task) -> Fix:
     """What a container cannot fix: commands for its host."""
     action: Action | None = "reload-module" if tasks else None
-    return Fix(says, tasks, action, root=True, needs="restart of the container", place="outside")
+    return Fix(message, tasks, action, root=True, needs="restart of the container", place="outside")
 
 
 def uses_runfile(facts: Facts) -> bool:
@@ -159,8 +159,8 @@ def rebuild(facts: Facts, version: str | None) -> tuple[Fix, ...]:
     if system.family_of(facts) is None:
         return (_image(kernel),)
     commands = (*build_commands(facts), as_root("modprobe", "nvidia"))
-    says = f"Build the module for kernel {kernel}, then load it."
-    build = Fix(says, commands, "reinstall-package", root=True, verify=NVIDIA_SMI)
+    message = f"Build the module for kernel {kernel}, then load it."
+    build = Fix(message, commands, "reinstall-package", root=True, verify=NVIDIA_SMI)
     ready = prebuilt.install(facts, version)
     if ready is None:
         return (build,)
@@ -168,12 +168,12 @@ def rebuild(facts: Facts, version: str | None) -> tuple[Fix, ...]:
 
 
 def _installer_again(facts: Facts, version: str | None, kernel: str) -> Fix:
-    says = (
+    message = (
         f"Run NVIDIA's .run installer of driver {version or 'your version'} again on kernel {kernel}; "
         f"with --dkms the module is rebuilt for later kernels by itself. Old installers: {_ARCHIVE}"
     )
     commands = (*_headers_if_missing(facts), *system.install(facts, "dkms"), *run_installer(facts, version))
-    return Fix(says, commands, "reinstall-package", root=True, verify=NVIDIA_SMI)
+    return Fix(message, commands, "reinstall-package", root=True, verify=NVIDIA_SMI)
 
 
 def _boot_the_other(facts: Facts) -> Fix:
@@ -184,10 +184,12 @@ def _boot_the_other(facts: Facts) -> Fix:
 
 def _newer_image(kernel: str) -> Fix:
     """Nothing is built on a system that is an image (ostree, bootc): kernel and module come with it."""
-    says = f"Bring the image to one with NVIDIA's module for its kernel (this one has none for {kernel}), and restart."
+    message = (
+        f"Bring the image to one with NVIDIA's module for its kernel (this one has none for {kernel}), and restart."
+    )
     commands = (query("rpm-ostree", "status"), as_root("rpm-ostree", "upgrade"), as_root("systemctl", "reboot"))
     undo = (as_root("rpm-ostree", "rollback"),)
-    return Fix(says, commands, "reinstall-package", root=True, needs="reboot", undo=undo, verify=NVIDIA_SMI)
+    return Fix(message, commands, "reinstall-package", root=True, needs="reboot", undo=undo, verify=NVIDIA_SMI)
 
 
 def _image(kernel: str) -> Fix:
@@ -211,14 +213,14 @@ def finish_upgrade(facts: Facts, version: str) -> tuple[Fix, ...]:
     family = system.family_of(facts)
     if uses_runfile(facts) or family is None:
         return (_installer_for(facts, version),)
-    says = (
+    message = (
         f"Finish the upgrade so that the kernel module becomes {version} too; restart only once modinfo says "
         f"{version}, because before that a restart loads the old module again."
     )
     commands = (*_finish(facts, family), query("modinfo", "-F", "version", "nvidia"))
     return (
         Fix(
-            says,
+            message,
             commands,
             "reinstall-package",
             root=True,
@@ -253,15 +255,19 @@ def _build(facts: Facts) -> Tasks:
 
 
 def _installer_for(facts: Facts, version: str) -> Fix:
-    says = f"Install the kernel module of {version} too: run the installer of that version again, then restart."
-    return Fix(says, run_installer(facts, version), "reinstall-package", root=True, needs="reboot", verify=NVIDIA_SMI)
+    message = f"Install the kernel module of {version} too: run the installer of that version again, then restart."
+    return Fix(
+        message, run_installer(facts, version), "reinstall-package", root=True, needs="reboot", verify=NVIDIA_SMI
+    )
 
 
 def hang_fixes(facts: Facts) -> tuple[Fix, ...]:
     """What ends a call into the driver that never comes back."""
     if in_container(facts):
-        says = "On the host: look at the last Xid and NVRM lines, then restart it."
-        return (on_the_host(says, filtered(query("dmesg", root=True), query("grep", "-E", "NVRM|Xid"), query("tail"))),)
+        message = "On the host: look at the last Xid and NVRM lines, then restart it."
+        return (
+            on_the_host(message, filtered(query("dmesg", root=True), query("grep", "-E", "NVRM|Xid"), query("tail"))),
+        )
     look = Fix(
         "Look for the cause: programs in uninterruptible sleep (D), and the driver's last messages.",
         (

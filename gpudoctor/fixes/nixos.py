@@ -10,11 +10,11 @@ from gpudoctor.tasks import as_root, lines, query
 _FILE = "/etc/nixos/configuration.nix"
 
 
-def install_driver(says: str, branch: int, flavour: str, legacy: bool) -> Fix:
+def install_driver(message: str, branch: int, flavour: str, legacy: bool) -> Fix:
     """Name the driver in the configuration and build the system anew.
 
     Args:
-        says: what to install.
+        message: what to install.
         branch: the driver branch.
         flavour: open or proprietary kernel modules.
         legacy: whether the branch is the last one of a GPU here.
@@ -30,7 +30,7 @@ def install_driver(says: str, branch: int, flavour: str, legacy: bool) -> Fix:
     commands = (lines(block), as_root("nixos-rebuild", "boot"), as_root("reboot"))
     undo = (as_root("nixos-rebuild", "boot", "--rollback"),)
     return Fix(
-        f"{says} On NixOS its configuration names it.",
+        f"{message} On NixOS its configuration names it.",
         commands,
         "reinstall-package",
         root=True,

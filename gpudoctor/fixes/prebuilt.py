@@ -33,10 +33,10 @@ def install(facts: Facts, version: str | None) -> Fix | None:
     stem = f"linux-modules-nvidia-{_branch(facts, version)}"
     follows = _follows(facts, kernel)
     names = (f"{stem}-{kernel}", *((f"{stem}-{follows}",) if follows else ()))
-    says = "Install Ubuntu's ready, signed module for this kernel"
-    says += ", with the package that brings it for later kernels, then load it." if follows else ", then load it."
+    message = "Install Ubuntu's ready, signed module for this kernel"
+    message += ", with the package that brings it for later kernels, then load it." if follows else ", then load it."
     commands = (as_root("apt-get", "update"), *system.install(facts, *names), as_root("modprobe", "nvidia"))
-    return Fix(says, commands, "reinstall-package", root=True, verify=query("nvidia-smi"))
+    return Fix(message, commands, "reinstall-package", root=True, verify=query("nvidia-smi"))
 
 
 def by_dkms(facts: Facts, version: str | None) -> tuple[Fix, ...]:
@@ -49,10 +49,10 @@ def by_dkms(facts: Facts, version: str | None) -> tuple[Fix, ...]:
         *system.install(facts, headers, f"nvidia-dkms-{_branch(facts, version)}"),
         as_root("modprobe", "nvidia"),
     )
-    says = "Where there is no such package for this kernel: let DKMS build the module, for this and later kernels."
+    message = "Where there is no such package for this kernel: let DKMS build the module, for this and later kernels."
     if facts.host.kernel.secure_boot is True:
-        says += " With Secure Boot its key (MOK) has to be enrolled, which the installation asks for."
-    return (Fix(says, commands, "reinstall-package", root=True, verify=query("nvidia-smi")),)
+        message += " With Secure Boot its key (MOK) has to be enrolled, which the installation asks for."
+    return (Fix(message, commands, "reinstall-package", root=True, verify=query("nvidia-smi")),)
 
 
 def _is_ubuntus(kernel: str) -> bool:

@@ -203,8 +203,8 @@ def reinstall_torch(
         return (_own_environment(facts, python, choice, names),)
     # pip's --extra-index-url would let a newer wheel of another build win: so the index is the only one
     commands = another_build(python, *names, index=choice.index)
-    says = f"Install the {choice.variant} build of PyTorch, which fits {_fits(facts, choice)}.{lasting(facts)}"
-    return (Fix(says, commands, "reinstall-package", undo=_undo(python, framework), verify=torch_verify(python)),)
+    message = f"Install the {choice.variant} build of PyTorch, which fits {_fits(facts, choice)}.{lasting(facts)}"
+    return (Fix(message, commands, "reinstall-package", undo=_undo(python, framework), verify=torch_verify(python)),)
 
 
 def torch_family(python: Python) -> tuple[str, ...]:
@@ -261,9 +261,9 @@ def _project(facts: Facts, python: Python, choice: torch.TorchChoice, names: Seq
             # of what pyproject.toml names already, `poetry add` skips all that has no constraint
             cmd(*poetry, "add", "--source", name, *(f"{n}@latest" for n in names)),
         )
-        says = f"In {folder}, take PyTorch from the index of its {choice.variant} builds, {choice.index}."
-        return Fix(says, tasks, "reinstall-package", verify=torch_verify(python))
-    says = (
+        message = f"In {folder}, take PyTorch from the index of its {choice.variant} builds, {choice.index}."
+        return Fix(message, tasks, "reinstall-package", verify=torch_verify(python))
+    message = (
         f"In {folder}/pyproject.toml, send {' and '.join(names)} to the index of PyTorch's {choice.variant} builds, by "
         "the lines below, in place of those that name another source; then lock and install again. (A plain `uv pip "
         f"install` would be undone by the next `uv sync` or `uv run`.) The build fits {_fits(facts, choice)}."
@@ -274,7 +274,7 @@ def _project(facts: Facts, python: Python, choice: torch.TorchChoice, names: Seq
         cmd("uv", "lock", "--project", folder, *newer),
         cmd("uv", "sync", "--project", folder),
     )
-    return Fix(says, steps, "reinstall-package", verify=torch_verify(python))
+    return Fix(message, steps, "reinstall-package", verify=torch_verify(python))
 
 
 def uv_index(folder: str, name: str, index: str, packages: Sequence[str]) -> Edit:
@@ -298,13 +298,13 @@ def uv_index(folder: str, name: str, index: str, packages: Sequence[str]) -> Edi
 def _with_another_python(facts: Facts, python: Python, choice: torch.TorchChoice, names: Sequence[str]) -> Fix:
     """A wheel fits GPU and driver, and none of those was built for this release of Python."""
     minor = torch.python_for(choice.version)
-    says = (
+    message = (
         f"Make an environment with Python {minor}: no wheel of PyTorch for this GPU and driver exists for Python "
         f"{present(python_minor(python))}; the {choice.variant} build of PyTorch {choice.version} fits.{lasting(facts)}"
     )
     words = ("--index-url", choice.index, f"torch=={choice.version}.*", *names[1:])
     commands = new_environment(python, minor, *words)
-    return Fix(says, commands, "reinstall-package", undo=(REMOVE_NEW,), verify=_computes(f"{NEW}/bin/python"))
+    return Fix(message, commands, "reinstall-package", undo=(REMOVE_NEW,), verify=_computes(f"{NEW}/bin/python"))
 
 
 def new_environment(python: Python, minor: str, *words: str) -> tuple[Command, ...]:
@@ -332,7 +332,7 @@ def from_distribution(python: Python, names: Sequence[str]) -> bool:
 
 def _own_environment(facts: Facts, python: Python, choice: torch.TorchChoice, names: Sequence[str]) -> Fix:
     """What the distribution packages is built for the CPU, and belongs to it."""
-    says = (
+    message = (
         f"Make a virtual environment and install the {choice.variant} build of PyTorch there, which fits "
         f"{_fits(facts, choice)}; the distribution's own package stays as it is. (On Debian and Ubuntu the module venv "
         f"is in the package python3-venv.){lasting(facts)}"
@@ -341,7 +341,7 @@ def _own_environment(facts: Facts, python: Python, choice: torch.TorchChoice, na
         cmd(python.path, "-m", "venv", NEW),
         cmd(f"{NEW}/bin/python", "-m", "pip", "install", "--index-url", choice.index, *names),
     )
-    return Fix(says, commands, "reinstall-package", undo=(REMOVE_NEW,), verify=_computes(f"{NEW}/bin/python"))
+    return Fix(message, commands, "reinstall-package", undo=(REMOVE_NEW,), verify=_computes(f"{NEW}/bin/python"))
 
 
 def _by_conda(python: Python, choice: torch.TorchChoice, there: set[str]) -> Fix:
@@ -353,9 +353,9 @@ def _by_conda(python: Python, choice: torch.TorchChoice, there: set[str]) -> Fix
     keepers = [name for name in ("cpuonly", "pytorch-mutex") if name in there]
     commands = [cmd("conda", "remove", *prefix_of(python), *keepers)] if keepers else []
     commands.append(conda_install(python, *specs))
-    says = "Install conda-forge's GPU build of PyTorch (pytorch-gpu)"
-    says += f", after removing {' and '.join(keepers)}, which hold the CPU build in place." if keepers else "."
-    return Fix(says, tuple(commands), "reinstall-package", verify=torch_verify(python))
+    message = "Install conda-forge's GPU build of PyTorch (pytorch-gpu)"
+    message += f", after removing {' and '.join(keepers)}, which hold the CPU build in place." if keepers else "."
+    return Fix(message, tuple(commands), "reinstall-package", verify=torch_verify(python))
 
 
 def _by_pixi(python: Python, cuda: str) -> Fix:
@@ -369,12 +369,12 @@ def _by_pixi(python: Python, cuda: str) -> Fix:
         Edit(f"{place[0]}/pixi.toml", sections=(requires,)) if place else lines(f"# in pixi.toml:\n{requires.text}"),
         _pixi(python, "add", "pytorch-gpu"),
     )
-    says = (
+    message = (
         "Tell pixi that the machines of this project have CUDA, without which it takes CPU builds, by the lines below "
         f'(from pixi 0.71 on: platforms = [{{ platform = "linux-64", cuda = "{cuda or 12}.0" }}] under [workspace]); '
         "then install conda-forge's GPU build of PyTorch."
     )
-    return Fix(says, tasks, "reinstall-package", verify=torch_verify(python))
+    return Fix(message, tasks, "reinstall-package", verify=torch_verify(python))
 
 
 def _jetson(facts: Facts, python: Python) -> Fix:

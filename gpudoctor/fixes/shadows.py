@@ -33,5 +33,5 @@ def without_python_path(facts: Facts, shadow: Shadow, verify: Task) -> Fix:
     folder = shadow.wins.rpartition("/")[0]
     rest = [part for part in value.split(":") if part and part.rstrip("/") != folder]
     command = export("PYTHONPATH", ":".join(rest)) if rest else unset("PYTHONPATH")
-    says = f"Take {folder} out of PYTHONPATH, here and in the start file or module that sets it."
-    return Fix(says, (command,), "change-environment", undo=(export("PYTHONPATH", value),), verify=verify)
+    message = f"Take {folder} out of PYTHONPATH, here and in the start file or module that sets it."
+    return Fix(message, (command,), "change-environment", undo=(export("PYTHONPATH", value),), verify=verify)

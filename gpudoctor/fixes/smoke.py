@@ -32,10 +32,10 @@ def on_gpu(gpu: Gpu, *tests: str) -> Command:
 def hardware(facts: Facts, run: SmokeRun, gpu: Gpu | None) -> tuple[Fix, ...]:
     """Find out whether the hardware computes or keeps numbers wrongly, and have it replaced if it does."""
     if run.kind == "cpu":
-        says = "Look for errors of processor and memory, and test the memory (memtest86+)."
+        message = "Look for errors of processor and memory, and test the memory (memtest86+)."
         return (
             Fix(
-                says,
+                message,
                 (filtered(query("dmesg", root=True), query("grep", "-iE", "mce|edac|hardware error")),),
                 root=True,
                 verify=again(run, "matmul"),
@@ -43,14 +43,14 @@ def hardware(facts: Facts, run: SmokeRun, gpu: Gpu | None) -> tuple[Fix, ...]:
         )
     look = Fix("Look for errors that the hardware has told of itself.", _counters(run, gpu), root=True, impact="none")
     longer = query(*again(run, "stress").argv, *LONG)
-    says = (
+    message = (
         "Set clocks, voltages and fans back to the maker's, let the card cool, and load it for longer; if numbers are "
         "wrong again, have the card replaced (RMA)."
     )
-    fixes = [look, Fix(says, (longer,), "replace-hardware", verify=longer)]
+    fixes = [look, Fix(message, (longer,), "replace-hardware", verify=longer)]
     if gpu is not None and is_data_centre(gpu) and not in_container(facts):
-        says = "Where DCGM is installed, let it test the card for a quarter of an hour; nothing else may run on it."
-        fixes.append(Fix(says, (query("dcgmi", "diag", "-r", "3", "-i", gpu.index, root=True),), root=True))
+        message = "Where DCGM is installed, let it test the card for a quarter of an hour; nothing else may run on it."
+        fixes.append(Fix(message, (query("dcgmi", "diag", "-r", "3", "-i", gpu.index, root=True),), root=True))
     return tuple(fixes)
 
 
@@ -74,9 +74,9 @@ def clocks(gpu: Gpu | None, run: SmokeRun) -> Fix:
             "Watch clocks, power and heat while it works.", (query("amd-smi", "monitor", "-ptum"),), impact="none"
         )
     index = ("-i", gpu.index) if gpu is not None else ()
-    says = "Watch clocks, power and heat while it works, in a second terminal."
+    message = "Watch clocks, power and heat while it works, in a second terminal."
     return Fix(
-        says,
+        message,
         (query("nvidia-smi", "-q", "-d", "CLOCK,PERFORMANCE,POWER,TEMPERATURE", *index, "-l", "1"),),
         impact="none",
     )
@@ -112,5 +112,5 @@ def updated(facts: Facts, run: SmokeRun, verify: Task) -> tuple[Fix, ...]:
     if module == "torch":
         return reinstall_torch(facts, python, framework)
     name = framework.distribution if isinstance(framework.distribution, str) else framework.name
-    says = f"Take a newer {framework_name(framework)}: kernels for new GPUs, and mended ones, come with it."
-    return (Fix(says, (install(python, name, upgrade=True),), "reinstall-package", verify=verify),)
+    message = f"Take a newer {framework_name(framework)}: kernels for new GPUs, and mended ones, come with it."
+    return (Fix(message, (install(python, name, upgrade=True),), "reinstall-package", verify=verify),)

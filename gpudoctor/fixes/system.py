@@ -107,14 +107,14 @@ def initramfs_says(facts: Facts) -> str:
     )
 
 
-def reboot(says: str = "Restart the computer.", verify: Task | None = NVIDIA_SMI) -> Fix:
+def reboot(message: str = "Restart the computer.", verify: Task | None = NVIDIA_SMI) -> Fix:
     """Restart the machine."""
-    return Fix(says, (as_root("reboot"),), action="reboot", root=True, needs="reboot", verify=verify)
+    return Fix(message, (as_root("reboot"),), action="reboot", root=True, needs="reboot", verify=verify)
 
 
-def relogin(says: str, tasks: Tasks, undo: Tasks = (), verify: Task | None = None) -> Fix:
+def relogin(message: str, tasks: Tasks, undo: Tasks = (), verify: Task | None = None) -> Fix:
     """A change of the user's groups, which holds from the next login on."""
-    return Fix(says, tasks, action="relogin", root=True, needs="log out and in", undo=undo, verify=verify)
+    return Fix(message, tasks, action="relogin", root=True, needs="log out and in", undo=undo, verify=verify)
 
 
 def join_groups(facts: Facts, names: str) -> Task:

@@ -33,8 +33,8 @@ def installed_toolkit(facts: Facts, wanted: str) -> Fix | None:
     for folder, version in known_or(facts.toolkits.installed, ()):
         if version and major(version) == major(wanted) and folder in there:
             commands = (export("CUDA_HOME", folder), export("PATH", f"{folder}/bin", "before"))
-            says = f"Build with the toolkit {version} that is installed beside it."
-            return Fix(says, commands, "change-environment", verify=query("nvcc", "--version"))
+            message = f"Build with the toolkit {version} that is installed beside it."
+            return Fix(message, commands, "change-environment", verify=query("nvcc", "--version"))
     return None
 
 
@@ -43,20 +43,20 @@ def _new_toolkit(facts: Facts, python: Python, wanted: str) -> Fix:
         command = conda_install(python, f"cuda-nvcc={wanted}", f"cuda-cudart-dev={wanted}", channel="nvidia")
         return Fix(f"Install nvcc {wanted} into this conda environment.", (command,), "reinstall-package")
     family, folder = system.family_of(facts), f"/usr/local/cuda-{wanted}"
-    says = f"Install the toolkit {wanted} from NVIDIA's repository, which brings no driver, and build with it."
+    message = f"Install the toolkit {wanted} from NVIDIA's repository, which brings no driver, and build with it."
     commands: Tasks = (export("CUDA_HOME", folder), export("PATH", f"{folder}/bin", "before"))
     if family:
         name = packages.cuda_toolkit_package(family, wanted)
         commands = (*system.install(facts, name), *commands)
-    return Fix(says, commands, "reinstall-package", root=True, verify=query("nvcc", "--version"))
+    return Fix(message, commands, "reinstall-package", root=True, verify=query("nvcc", "--version"))
 
 
 def devel_image(facts: Facts, wanted: str) -> tuple[Fix, ...]:
     """For a container: images named runtime have no compiler, those named devel do."""
     if not in_container(facts):
         return ()
-    says = (
+    message = (
         f"Build on an image with the compiler: a tag that ends in -devel (nvidia/cuda:{wanted}.x-devel-..., "
         f"pytorch/pytorch:...-devel) in place of -runtime or -base. {_IMAGES}"
     )
-    return (Fix(says, (), "change-environment", needs="a new container", verify=query("nvcc", "--version")),)
+    return (Fix(message, (), "change-environment", needs="a new container", verify=query("nvcc", "--version")),)

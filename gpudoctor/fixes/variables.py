@@ -28,10 +28,10 @@ def unset(facts: Facts, *names: str, why: str = "", verify: Task | None = None) 
     )
 
 
-def assign(name: str, value: str, says: str, verify: Task | None = None) -> Fix:
+def assign(name: str, value: str, message: str, verify: Task | None = None) -> Fix:
     """Give a variable a value that is understood."""
     command = export(name, value)
-    return Fix(says, (command,), "change-environment", needs="restart of the program", verify=verify)
+    return Fix(message, (command,), "change-environment", needs="restart of the program", verify=verify)
 
 
 def places(facts: Facts) -> str:

@@ -28,10 +28,10 @@ def cuda_fixes(facts: Facts) -> tuple[Fix, ...]:
     ]
     right = _right_value(facts, value)
     if right:
-        says = f"Set {CUDA} to GPUs that are there" + (", without quotation marks." if is_quoted(value) else ".")
+        message = f"Set {CUDA} to GPUs that are there" + (", without quotation marks." if is_quoted(value) else ".")
         if isinstance(facts.cluster.scheduler, str):
-            says += " In a job they count from 0, whatever their numbers on the node are."
-        fixes.append(Fix(says, (export(CUDA, right),), action="change-environment", verify=verify))
+            message += " In a job they count from 0, whatever their numbers on the node are."
+        fixes.append(Fix(message, (export(CUDA, right),), action="change-environment", verify=verify))
     return tuple(fixes)
 
 
@@ -69,10 +69,10 @@ def amd_fixes(facts: Facts) -> tuple[Fix, ...]:
         return ()
     names = [name for name, value in ((ROCR, masks.rocr), (masks.variable, masks.hip)) if value is not None]
     verify = hip_proof(facts)
-    says = f"Unset {' and '.join(names)}, and take it out of where it is set: {_sources(facts)}."
-    free = Fix(says, tuple(unset(n) for n in names), action="change-environment", verify=verify)
+    message = f"Unset {' and '.join(names)}, and take it out of where it is set: {_sources(facts)}."
+    free = Fix(message, tuple(unset(n) for n in names), action="change-environment", verify=verify)
     good = listed(n for n, gpu in enumerate(masks.gpus) if gpu.integrated is not True)
     if not good or good == masks.hip:
         return (free,)
-    says = "Choose by HIP_VISIBLE_DEVICES alone; the discrete GPUs here have these indices."
-    return free, Fix(says, (export(HIP, good),), action="change-environment", verify=verify)
+    message = "Choose by HIP_VISIBLE_DEVICES alone; the discrete GPUs here have these indices."
+    return free, Fix(message, (export(HIP, good),), action="change-environment", verify=verify)

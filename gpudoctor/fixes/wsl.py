@@ -22,10 +22,10 @@ def has_own_kernel(facts: Facts) -> bool:
     return "microsoft-standard" not in known_or(facts.host.kernel.release, "microsoft-standard").lower()
 
 
-def update_wsl(says: str) -> Fix:
+def update_wsl(message: str) -> Fix:
     """Bring WSL and its kernel up to date, in Windows."""
     return Fix(
-        f"{says} (in PowerShell on Windows)",
+        f"{message} (in PowerShell on Windows)",
         (cmd("wsl.exe", "--update", person=True), SHUTDOWN),
         "reinstall-package",
         needs="restart of WSL",
@@ -33,10 +33,10 @@ def update_wsl(says: str) -> Fix:
     )
 
 
-def windows_driver(says: str) -> Fix:
+def windows_driver(message: str) -> Fix:
     """Install NVIDIA's current driver on Windows; none is installed in WSL."""
     return Fix(
-        f"{says} It is the Windows driver that serves WSL: never install a Linux driver inside.",
+        f"{message} It is the Windows driver that serves WSL: never install a Linux driver inside.",
         (SHUTDOWN,),
         "reinstall-package",
         needs="restart of Windows",
@@ -60,7 +60,7 @@ def host_files(facts: Facts) -> tuple[Fix, ...]:
     """Bring the Windows host's driver files into the guest, or into WSL."""
     if not is_guest(facts):
         return (windows_driver("Install or repair NVIDIA's driver on Windows, then restart WSL."),)
-    says = (
+    message = (
         "Copy the host's driver into the guest: every folder nv_dispi.inf_amd64_* of "
         "C:\\Windows\\System32\\DriverStore\\FileRepository to /usr/lib/wsl/drivers, and the files of "
         "C:\\Windows\\System32\\lxss\\lib to /usr/lib/wsl/lib; again after each driver update of the host."
@@ -84,7 +84,7 @@ def host_files(facts: Facts) -> tuple[Fix, ...]:
     )
     return (
         Fix(
-            says,
+            message,
             commands,
             "reinstall-package",
             root=True,

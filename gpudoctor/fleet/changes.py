@@ -19,10 +19,10 @@ _LEAST = 0.02
 _PACKAGES = 8  # of more packages that changed on the same nodes the first is named, and the others are counted
 
 
-def change(kind: str, says: str, nodes: Iterable[str]) -> Change:
+def change(kind: str, message: str, nodes: Iterable[str]) -> Change:
     """A change of some nodes."""
     some = set(nodes)
-    return Change(kind=kind, says=says, nodes=fold(some), count=len(some))
+    return Change(kind=kind, message=message, nodes=fold(some), count=len(some))
 
 
 # -- what most have ------------------------------------------------------------------------------------------
@@ -95,17 +95,17 @@ def _updates(updates: Mapping[tuple[str, str, str], Having], new: _Agreed) -> It
     packages: dict[Having, list[str]] = {}
     told = set()
     for (fact, was, is_), ways in updates.items():
-        says = f"{fact}: {was} before, {is_} now"
+        message = f"{fact}: {was} before, {is_} now"
         if fact.startswith("packages"):
-            packages.setdefault(ways, []).append(says)
+            packages.setdefault(ways, []).append(message)
         elif (echo := (was, is_, ways)) not in told:
             told.add(echo)
-            yield change("fact", says, new.having(ways))
+            yield change("fact", message, new.having(ways))
     for ways, all_ in packages.items():
         if len(all_) > _PACKAGES:
             first = next((one for one in all_ if one.startswith("packages.torch:")), all_[0])
             all_ = [f"{len(all_)} packages are others, as {first}"]
-        yield from (change("fact", says, new.having(ways)) for says in all_)
+        yield from (change("fact", message, new.having(ways)) for message in all_)
 
 
 # -- what was measured ---------------------------------------------------------------------------------------
@@ -121,7 +121,7 @@ def figures(before: Fleet, now: Fleet) -> Iterator[Change]:
         part = one.median / was.median - 1
         yield Change(
             kind="figure",
-            says=f"{one.figure}: the median is {amount(one.median)} {one.unit}, {amount(was.median)} before "
+            message=f"{one.figure}: the median is {amount(one.median)} {one.unit}, {amount(was.median)} before "
             f"({100 * part:+.1f} %), on {one.hardware}",
         )
 

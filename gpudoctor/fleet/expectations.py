@@ -49,7 +49,7 @@ class Holding:
         verdicts = run(one.check(facts), facts)
         for verdict in verdicts:
             if verdict.outcome in (Outcome.UNKNOWN, Outcome.BROKEN):
-                self._unknown.setdefault(one.id, verdict.says)
+                self._unknown.setdefault(one.id, verdict.message)
             else:
                 self._held.add(one.id)
         return [_entry(verdict) for verdict in verdicts if verdict.outcome is Outcome.PROBLEM]
@@ -62,11 +62,11 @@ class Holding:
 
     def unheld(self) -> tuple[str, ...]:
         """A sentence for each reason why something could not be held, once for all reports."""
-        says = []
+        message = []
         if self._left:
             paths = [f"`{one.path}`" for one in self._left]
             more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
-            says.append(
+            message.append(
                 f"Not held: {', '.join(paths[:_NAMED])}{more}. Reports do not carry it; use `gpudoctor fleet run "
                 "--expect FILE`, which asks the nodes themselves."
             )
@@ -74,8 +74,8 @@ class Holding:
             if one.id in self._unknown:
                 which = "some of the reports" if one.id in self._held else "any report"
                 why = self._unknown[one.id].partition(" could not be found out: ")[2] or self._unknown[one.id]
-                says.append(f"`{one.path}` could not be held against {which}: {why.rstrip('.')}.")
-        return tuple(says)
+                message.append(f"`{one.path}` could not be held against {which}: {why.rstrip('.')}.")
+        return tuple(message)
 
 
 def carried(steps: Sequence[str]) -> bool:
@@ -167,7 +167,7 @@ def _run(entry: SmokeEntry) -> SmokeRun:
         gpu=entry.gpu,
         label=entry.device,
         name=entry.name,
-        says=entry.says,
+        message=entry.message,
         tests=tuple(map(_test, entry.tests)),
     )
 
@@ -175,7 +175,7 @@ def _run(entry: SmokeEntry) -> SmokeRun:
 def _test(entry: SmokeTestEntry) -> SmokeTest:
     figures = tuple(Figure(name=one.name, value=one.value, unit=one.unit) for one in entry.figures)
     outcome: Any = entry.outcome  # told, and not compared
-    return SmokeTest(name=entry.test, variant=entry.variant, outcome=outcome, says=entry.says, figures=figures)
+    return SmokeTest(name=entry.test, variant=entry.variant, outcome=outcome, message=entry.message, figures=figures)
 
 
 def _entry(verdict: Verdict) -> FindingEntry:
@@ -185,7 +185,7 @@ def _entry(verdict: Verdict) -> FindingEntry:
         status=verdict.severity.value,
         subject=verdict.about.label,
         title=check.title,
-        says=verdict.says,
+        message=verdict.message,
         cause=(problem.cause if problem else None) or check.cause,
         evidence=problem.evidence if problem else (),
         fixes=fixes_of(verdict.fixes, Facts()),

@@ -30,7 +30,7 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True):
     status: str  # fail, warn, advice
     title: str
     cause: str
-    says: str  # of one of the nodes, as an example
+    message: str  # of one of the nodes, as an example
     example: str  # that node
     nodes: str  # folded: node[001-128,140]
     count: Count  # nodes
@@ -99,7 +99,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     """Something that is otherwise than in an earlier summary."""
 
     kind: str  # worse, better, appeared, vanished, cause, solved, fact, figure
-    says: str
+    message: str
     nodes: str = ""
     count: Count = 0
 

@@ -67,7 +67,7 @@ class Masks:
     def report(self, report: Report) -> Report:
         """A report on masked facts with the words of a log, which were not among the facts."""
         told = tuple(
-            msgspec.structs.replace(one, message=self.text(one.message), says=tuple(map(self.text, one.says)))
+            msgspec.structs.replace(one, message=self.text(one.message), details=tuple(map(self.text, one.details)))
             for one in report.symptoms
         )
         return msgspec.structs.replace(report, symptoms=told)

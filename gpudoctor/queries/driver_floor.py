@@ -38,10 +38,10 @@ def behind_framework(on: OnFramework, name: str, *, then: str = "", severity: Se
     if driver is None or driver_runs(cuda, driver):
         return None
     needs = phrase(" and requires driver {} or newer", floor(on.facts, cuda))
-    says = (
+    message = (
         f"{name} is built for CUDA {cuda}{needs}; the {driver_words(on.facts)} is too old and supports at most CUDA "
         f"{driver}{then}."
     )
     live = on.framework.live
     error = live.error if live and isinstance(live.error, str) else ""
-    return Problem(says, (error[:1000],) if error else (), severity=severity)
+    return Problem(message, (error[:1000],) if error else (), severity=severity)

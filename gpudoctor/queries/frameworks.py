@@ -138,13 +138,13 @@ OF_LIBRARIES = (
 
 def import_problem(on: OnLive) -> Problem | None:
     """The problem of a framework whose import raises, with the cause where the error's words are known."""
-    says = import_failure(on.name, on.live)
-    if says is None:
+    message = import_failure(on.name, on.live)
+    if message is None:
         return None
     error = on.live.import_error or ""
     hint = import_errors.hint(error)
     others = () if _NATIVE.search(error) else OF_LIBRARIES
-    return Problem(says, evidence=(error[:1500],), cause=hint.cause if hint else None, not_because=others)
+    return Problem(message, evidence=(error[:1500],), cause=hint.cause if hint else None, not_caused_by=others)
 
 
 _SIGNALS = {  # signal(7)
@@ -159,8 +159,8 @@ def crash(on: OnLive) -> Problem | None:
     live = on.live
     if live.died is None:
         return None
-    says = f"{on.name} dies of {live.died} in the stage {live.stage}, before it says anything about GPUs."
-    return Problem(says, evidence=dying_words(live.stderr), cause=_SIGNALS.get(live.died))
+    message = f"{on.name} dies of {live.died} in the stage {live.stage}, before it says anything about GPUs."
+    return Problem(message, evidence=dying_words(live.stderr), cause=_SIGNALS.get(live.died))
 
 
 _WAITS = {  # stages of facts.Live

@@ -92,9 +92,9 @@ def many(number: int, thing: str) -> str:
     return f"{number} {thing}{'s' * (number != 1)}"
 
 
-def quoted(says: str) -> str:
+def quoted(message: str) -> str:
     """The last line of an error's words, with a full stop."""
-    lines = says.strip().splitlines() or ["it said no more"]
+    lines = message.strip().splitlines() or ["it said no more"]
     return lines[-1].rstrip(". ") + "."
 
 

@@ -171,13 +171,13 @@ def _finding(found: Finding, facts: Facts) -> FindingEntry:
         status=found.severity.value,
         subject=found.root.about.label,
         title=check.title,
-        says=found.root.says,
+        message=found.root.message,
         cause=(problem.cause if problem else None) or check.cause,
         evidence=problem.evidence if problem else (),
         fixes=fixes,
         run=run_line(check.id, fixes, facts),
         consequences=tuple(
-            Consequence(check=v.check.id, says=v.says, status=v.severity.value, subject=v.about.label)
+            Consequence(check=v.check.id, message=v.message, status=v.severity.value, subject=v.about.label)
             for v in found.consequences
         ),
         affects=check.affects,
@@ -188,14 +188,14 @@ def _finding(found: Finding, facts: Facts) -> FindingEntry:
 
 def never_asked(verdict: Verdict) -> bool:
     """Whether --root itself leaves a question out, as --quick leaves out frameworks; not one that somebody asked."""
-    return verdict.says.endswith(ANOTHER_ROOT) and not verdict.check.id.startswith("expect.")
+    return verdict.message.endswith(ANOTHER_ROOT) and not verdict.check.id.startswith("expect.")
 
 
 def _unknown(verdict: Verdict) -> UnknownEntry:
     return UnknownEntry(
         check=verdict.check.id,
         subject=verdict.about.label,
-        why=verdict.says,
+        why=verdict.message,
         essential=verdict.check.essential and not never_asked(verdict),
         broken=verdict.outcome is Outcome.BROKEN,
     )

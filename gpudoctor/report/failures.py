@@ -20,13 +20,13 @@ class FailuresError(Exception):
 
 def told(entry: FindingEntry) -> list[str]:
     """A finding as a few lines: what was found, and each way to mend it."""
-    return [f"{entry.check}: {entry.says}", *ways(entry.fixes)]
+    return [f"{entry.check}: {entry.message}", *ways(entry.fixes)]
 
 
 def ways(fixes: Iterable[FixEntry]) -> list[str]:
     """Fixes as a few lines, of which one is enough."""
     lines = []
     for number, fix in enumerate(fixes):
-        lines.append(f"{'or' if number else 'fix'}: {fix.says}")
+        lines.append(f"{'or' if number else 'fix'}: {fix.message}")
         lines += [f"  {line}" for command in fix.commands for line in command.splitlines()]
     return lines

@@ -17,7 +17,7 @@ def entry(fix: Fix, facts: Facts) -> FixEntry:
         return in_powershell(task) if facts.host.system == "Windows" else shown(task, sudo)
 
     return FixEntry(
-        fix.says,
+        fix.message,
         tuple(map(worded, fix.tasks)),
         fix.action,
         fix.asks_root,

@@ -17,7 +17,7 @@ def alike(findings: Iterable[FindingEntry]) -> list[tuple[FindingEntry, ...]]:
     """
     groups: dict[object, list[FindingEntry]] = {}
     for entry in findings:
-        said = tuple(_NUMBERS.sub("", fix.says) for fix in entry.fixes)
+        said = tuple(_NUMBERS.sub("", fix.message) for fix in entry.fixes)
         groups.setdefault((entry.check, entry.status, entry.title, entry.cause, said), []).append(entry)
     return [tuple(group) for group in groups.values()]
 
@@ -33,9 +33,9 @@ def sentences(entry: FindingEntry, others: Iterable[FindingEntry]) -> list[str]:
     """What is said of the others; those of which the same is said as of the first are only named."""
     others = list(others)
     same = [one.subject for one in others if _without_subject(one) == _without_subject(entry)]
-    rest = [one.says for one in others if one.subject not in same]
+    rest = [one.message for one in others if one.subject not in same]
     return [f"{', '.join(same)}.", *rest] if same else rest
 
 
 def _without_subject(entry: FindingEntry) -> str:
-    return re.sub(rf"{re.escape(entry.subject)}\b", "", entry.says)
+    return re.sub(rf"{re.escape(entry.subject)}\b", "", entry.message)

@@ -31,7 +31,7 @@ class Consequence(msgspec.Struct, frozen=True, kw_only=True):
     """A problem that the finding above it explains."""
 
     check: str
-    says: str
+    message: str
     status: str = "fail"
     subject: str = ""
 
@@ -40,7 +40,7 @@ class FixEntry(msgspec.Struct, frozen=True):
     """One way to fix a finding: in words to type, and the same as data.
 
     Attributes:
-        says: one sentence that starts with a verb.
+        message: one sentence that starts with a verb.
         commands: what is typed on this machine, by the user who asked.
         action: what kind of act it is.
         root: whether it needs root.
@@ -55,7 +55,7 @@ class FixEntry(msgspec.Struct, frozen=True):
         verify_task: the same of `verify`.
     """
 
-    says: str
+    message: str
     commands: tuple[str, ...] = ()
     action: Action | None = None
     root: bool = False
@@ -77,7 +77,7 @@ class FindingEntry(msgspec.Struct, frozen=True, kw_only=True):
     status: str  # fail, warn, advice
     subject: str
     title: str
-    says: str
+    message: str
     cause: str
     evidence: tuple[str, ...] = ()
     fixes: tuple[FixEntry, ...] = ()
@@ -173,7 +173,7 @@ class SmokeTestEntry(msgspec.Struct, frozen=True, kw_only=True):
     test: str
     variant: str
     outcome: str  # done, unsupported, failed, hung, died, stopped, not reached
-    says: str = ""
+    message: str = ""
     seconds: Duration | None = None
     figures: tuple[FigureEntry, ...] = ()
     notes: dict[str, Scalar] = {}
@@ -189,7 +189,7 @@ class SmokeEntry(msgspec.Struct, frozen=True, kw_only=True):
     kind: str  # cuda, rocm, cpu
     python: str
     outcome: str
-    says: str = ""
+    message: str = ""
     version: str | None = None
     name: str | None = None
     gpu: str | None = None  # PCI address
@@ -211,7 +211,7 @@ class SymptomEntry(msgspec.Struct, frozen=True, kw_only=True):
     line: Count = 0  # where it stands first; 0: it is no line of a log
     times: Count = 1
     rank: Whole | None = None  # of several processes: which one said it first
-    says: tuple[str, ...] = ()  # what its own words tell besides
+    details: tuple[str, ...] = ()  # what its own words tell besides
     explained_by: tuple[str, ...] = ()  # checks whose findings on this machine explain it
     ruled_out: tuple[str, ...] = ()  # checks that look for its causes and found none
     unanswered: tuple[str, ...] = ()  # checks that look for its causes and could not tell

@@ -30,7 +30,7 @@ def _worked(runs: list[SmokeRun]) -> bool:
 
 
 def _idle(run: SmokeRun) -> UnknownEntry:
-    whys = [run.says, *(test.says for test in run.tests)]
+    whys = [run.message, *(test.message for test in run.tests)]
     why = next((why for why in whys if why), "it said no more")
     return UnknownEntry(
         check="smoke.no-device",
@@ -44,7 +44,7 @@ def _stopped(run: SmokeRun) -> UnknownEntry:
     return UnknownEntry(
         check="smoke.hangs",
         subject=f"{run.backend} on {run.label}",
-        why=f"Not all tests were run: {run.says}",
+        why=f"Not all tests were run: {run.message}",
         essential=True,
     )
 
@@ -61,7 +61,7 @@ def _run(facts: Facts, run: SmokeRun) -> SmokeEntry:
         kind=run.kind,
         python=run.python,
         outcome=run.outcome,
-        says=run.says,
+        message=run.message,
         version=run.version,
         name=run.name,
         gpu=run.gpu,
@@ -78,7 +78,7 @@ def _test(facts: Facts, run: SmokeRun, test: SmokeTest) -> SmokeTestEntry:
         test=test.name,
         variant=test.variant,
         outcome=test.outcome,
-        says=test.says,
+        message=test.message,
         seconds=test.seconds,
         figures=tuple(_figure(facts, run, test, figure) for figure in test.figures),
         notes=test.notes,

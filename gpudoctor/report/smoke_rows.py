@@ -67,8 +67,8 @@ def table_rows(entry: SmokeEntry) -> Iterator[SmokeRow]:
     """The lines of all tests; why one test after the other was not reached is said once."""
     told = ""
     for test in entry.tests:
-        again = test.outcome == "not reached" and test.says == told
-        told = test.says
+        again = test.outcome == "not reached" and test.message == told
+        told = test.message
         for row in rows(test):
             yield row._replace(remark="") if again else row
 
@@ -77,7 +77,7 @@ def rows(test: SmokeTestEntry) -> Iterator[SmokeRow]:
     """The lines of a test."""
     title = f"{test.test} {test.variant}".strip()
     if test.outcome != "done":
-        yield SmokeRow(title, WORDS.get(test.outcome, test.outcome), None, test.says)
+        yield SmokeRow(title, WORDS.get(test.outcome, test.outcome), None, test.message)
         return
     figures = {figure.name: figure for figure in test.figures}
     gpu = "gpu 1" in figures or "gpu 256" in figures

@@ -43,19 +43,19 @@ def cases(report: Report) -> list[Case]:
 
 def told(entry: FindingEntry) -> str:
     """A finding as lines: what, why, what was seen, what to type, what follows."""
-    lines = [entry.says, f"why: {entry.cause}", *(f"seen: {seen}" for seen in entry.evidence)]
+    lines = [entry.message, f"why: {entry.cause}", *(f"seen: {seen}" for seen in entry.evidence)]
     for fix in entry.fixes:
-        lines += [f"fix: {fix.says}", *(f"  {line}" for command in fix.commands for line in command.splitlines())]
+        lines += [f"fix: {fix.message}", *(f"  {line}" for command in fix.commands for line in command.splitlines())]
         lines += ["  (needs root)"] if fix.root else []
         lines += [f"  to see whether it helped: {fix.verify}"] if fix.verify else []
-    lines += [f"so: {follows.check}: {follows.says}" for follows in entry.consequences]
+    lines += [f"so: {follows.check}: {follows.message}" for follows in entry.consequences]
     return "\n".join(lines)
 
 
 def _finding(entry: FindingEntry) -> Case:
     area, name, text = entry.check.split(".")[0], f"{entry.check} ({entry.subject})", told(entry)
     if entry.status == "advice" and entry.check == "device.no-gpu":
-        return Case(area, name, skipped=entry.says, notes=text, kind=entry.status)
+        return Case(area, name, skipped=entry.message, notes=text, kind=entry.status)
     if entry.status == "advice":
         return Case(area, name, notes=text, kind=entry.status)
     return Case(area, name, failure=text, kind=entry.status)
@@ -69,4 +69,4 @@ def _smoke(run: SmokeEntry, test: SmokeTestEntry) -> Case:
     if test.outcome == "done":
         return Case("smoke", name, notes=figures, seconds=test.seconds)
     # Whether what did not end is a failure, the findings say.
-    return Case("smoke", name, skipped=test.says or test.outcome, notes=figures, seconds=test.seconds)
+    return Case("smoke", name, skipped=test.message or test.outcome, notes=figures, seconds=test.seconds)

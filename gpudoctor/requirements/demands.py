@@ -19,7 +19,7 @@ class Demand(NamedTuple):
         name: the argument of `require`.
         kind: what is given: "version" (a specifier as in packaging), "least" (a number), or "text".
         read: what the facts say; an Unknown with its reason where they do not.
-        says: what it is, for a sentence.
+        message: what it is, for a sentence.
         lacks: areas or ids of checks whose findings explain that there is no value, or that nobody knows it.
         differs: of those whose findings explain that there is another value than the wanted one; none: nothing that
             is wrong makes it another one.
@@ -30,7 +30,7 @@ class Demand(NamedTuple):
     name: str
     kind: str
     read: Callable[[Facts], Maybe[object]]
-    says: str
+    message: str
     lacks: tuple[str, ...] = ()
     differs: tuple[str, ...] = ()
     next: Callable[[Facts], Maybe[object]] | None = None
@@ -129,7 +129,7 @@ def figure(test: str, name: str, variant: str = "") -> Callable[[Facts], Maybe[o
         tests = [t for run in facts.smoke.runs for t in run.tests if t.name == test and t.variant == variant]
         values = [value for one in tests if (value := one.figure(name)) is not None]
         if len(values) < len(tests) or not values:
-            why = next((one.says for one in tests if one.figure(name) is None and one.says), "")
+            why = next((one.message for one in tests if one.figure(name) is None and one.message), "")
             return Unknown(why or f"the smoke test {test} has not measured it")
         return min(values)
 
@@ -161,14 +161,14 @@ def _all() -> Iterator[Demand]:
     for name, way in (("h2d", "from pinned memory to the GPU"), ("d2h", "from the GPU to pinned memory")):
         yield _rate(f"pinned_{name}_gbps", f"copies {way} in GB/s", "transfer", f"{name} pinned", slowed_by="link")
     for name in ("fp32", "tf32", "fp16", "bf16", "fp8"):
-        says = f"products of matrices in {name} in TFLOP/s"
-        yield _rate(f"matmul_{name}_tflops", says, "matmul", "rate", name, slowed_by="health")
+        message = f"products of matrices in {name} in TFLOP/s"
+        yield _rate(f"matmul_{name}_tflops", message, "matmul", "rate", name, slowed_by="health")
 
 
-def _rate(name: str, says: str, *figures: str, slowed_by: str) -> Demand:
+def _rate(name: str, message: str, *figures: str, slowed_by: str) -> Demand:
     """What a smoke test measures; an area of checks says what slows it down."""
     read, lacks, differs = figure(*figures), ("smoke", *OF_GPUS), ("smoke", slowed_by)
-    return Demand(name, "least", read, says, lacks, differs, smoke=figures[0])
+    return Demand(name, "least", read, message, lacks, differs, smoke=figures[0])
 
 
 DEMANDS = {one.name: one for one in _all()}

@@ -17,14 +17,14 @@ class UnmetDemand(NamedTuple):
 
     Attributes:
         name: the demand.
-        says: one sentence: what was wanted, and what was found.
+        message: one sentence: what was wanted, and what was found.
         unknown: whether it could not be found out.
         finding: what explains it; None: nothing that is wrong does.
         planned: where nothing does: what makes the machine as it is demanded, as far as gpudoctor knows.
     """
 
     name: str
-    says: str
+    message: str
     unknown: bool = False
     finding: FindingEntry | None = None
     planned: tuple[FixEntry, ...] = ()
@@ -90,12 +90,12 @@ def unmet(wanted: Mapping[str, tuple[Demand, Any]], facts: Facts, report: Report
     for name, (demand, value) in wanted.items():
         have = demand.read(facts)
         if isinstance(have, Unknown):
-            says = f"{name}: wanted {_shown(value)}, and {demand.says} could not be found out: {have.unknown}."
-            found.append(UnmetDemand(name, says, True, _explains(demand, value, have, facts, report)))
+            message = f"{name}: wanted {_shown(value)}, and {demand.message} could not be found out: {have.unknown}."
+            found.append(UnmetDemand(name, message, True, _explains(demand, value, have, facts, report)))
         elif not _holds(demand, value, have):
-            said = "there is none" if have in (None, ()) else f"{demand.says}: {_have(have)}"
-            says = f"{name}: wanted {_shown(value)}, found {said}."
-            found.append(UnmetDemand(name, says, False, _explains(demand, value, have, facts, report)))
+            said = "there is none" if have in (None, ()) else f"{demand.message}: {_have(have)}"
+            message = f"{name}: wanted {_shown(value)}, found {said}."
+            found.append(UnmetDemand(name, message, False, _explains(demand, value, have, facts, report)))
     return tuple(found)
 
 
@@ -172,4 +172,4 @@ def _all_told(unmet: tuple[UnmetDemand, ...]) -> Iterator[str]:
         if one.finding and lines[0] in before:
             lines = [f"{one.finding.check}: as above."]
         before.update(lines[:1] if one.finding else ())
-        yield "\n  ".join([one.says, *lines])
+        yield "\n  ".join([one.message, *lines])

@@ -40,7 +40,7 @@ def _step(facts: Facts, ground: TargetPlatform) -> SetupStep:
     return SetupStep(
         id="container-toolkit",
         group="container",
-        title=fix.says,
+        title=fix.message,
         why="A container has no driver of its own: the toolkit puts the host's libraries and device nodes into it.",
         commands=fix.tasks,
         root=True,

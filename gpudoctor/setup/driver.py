@@ -128,7 +128,7 @@ def step(facts: Facts, ground: TargetPlatform, branch: int, cuda: str | None) ->
     return SetupStep(
         id="driver",
         group="driver",
-        title=fix.says,
+        title=fix.message,
         why=why,
         commands=tasks,
         root=fix.root,
@@ -186,15 +186,17 @@ def _because(facts: Facts, flavour: str | None) -> str:
 def _fix(facts: Facts, branch: int, cuda: str | None) -> Fix:
     floor = drivers.minimum_driver(cuda or "") or str(branch)
     if on_wsl(facts):
-        says = f"Install a driver of version {floor} or newer in Windows, never inside WSL, then run `wsl --shutdown`."
-        return Fix(says, needs="a restart of WSL")
+        message = (
+            f"Install a driver of version {floor} or newer in Windows, never inside WSL, then run `wsl --shutdown`."
+        )
+        return Fix(message, needs="a restart of WSL")
     if facts.host.system == "Windows":
-        says = f"Install NVIDIA's driver of version {floor} or newer from {WINDOWS}, then restart."
-        return Fix(says, root=True, needs="reboot")
+        message = f"Install NVIDIA's driver of version {floor} or newer from {WINDOWS}, then restart."
+        return Fix(message, root=True, needs="reboot")
     if in_container(facts):
-        says = (
+        message = (
             f"Let the host's administrator install a driver of version {floor} or newer (branch {branch}) on the host; "
             "nothing is to be installed inside a container."
         )
-        return Fix(says, needs="a restart of the container")
+        return Fix(message, needs="a restart of the container")
     return cloud.driver(facts, driver.install_driver(facts, branch))[0]

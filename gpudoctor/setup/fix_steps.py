@@ -9,7 +9,7 @@ def step(entry: FindingEntry, fix: FixEntry) -> SetupStep:
     return SetupStep(
         id=entry.check,
         group="environment",
-        title=fix.says,
+        title=fix.message,
         why=entry.cause,
         commands=fix.tasks,
         root=fix.root,

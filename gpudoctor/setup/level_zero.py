@@ -14,7 +14,7 @@ def step(facts: Facts) -> SetupStep | None:
     return SetupStep(
         id="level-zero",
         group="driver",
-        title=fix.says,
+        title=fix.message,
         why="PyTorch reaches an Intel GPU by Level Zero, which the kernel's own driver does not bring.",
         commands=fix.tasks if not in_container(facts) else (),
         root=True,

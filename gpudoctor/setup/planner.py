@@ -139,7 +139,7 @@ def _in_the_way(facts: Facts) -> tuple[str, ...]:
     """What keeps programs from an AMD or Intel GPU, whose driver is the kernel's own."""
     report = check(facts=facts, wishes=Wanted(only=("rocm", "intel"), quick=True))
     found = next((f for f in report.findings if f.status == "fail" and f.check not in _OF_WHEELS), None)
-    return () if found is None else (f"{found.says} Mend that first: gpudoctor fix {found.check}",)
+    return () if found is None else (f"{found.message} Mend that first: gpudoctor fix {found.check}",)
 
 
 def _other(

@@ -123,7 +123,7 @@ def _attempt(
 ) -> tuple[ChildResult, Death | None]:
     """One worker; how it ended, and its death where it did not end well."""
     told.stage, told.variant = "start", ""
-    for name in ("outcome", "says", "error"):
+    for name in ("outcome", "message", "error"):
         told.facts.pop(name, None)
     before = killed_for_memory(machine)
     longest = sum(STAGES.values()) + sum(8 * deadline(name, job.seconds) for name in tests)  # a stage a data type
@@ -178,9 +178,11 @@ def _under(told: WorkerOutput, tests: Sequence[str], end: Death) -> None:
     """
     last = told.tests[-1] if told.tests else None
     if end.outcome in ("hung", "stopped") and last and last.outcome == "stopped":
-        told.tests[-1] = msgspec.structs.replace(last, outcome=end.outcome, says=end.says)
+        told.tests[-1] = msgspec.structs.replace(last, outcome=end.outcome, message=end.message)
     elif told.stage in tests:
-        test = SmokeTest(name=told.stage, variant=told.variant, outcome=end.outcome, says=end.says, error=end.error)
+        test = SmokeTest(
+            name=told.stage, variant=told.variant, outcome=end.outcome, message=end.message, error=end.error
+        )
         told.tests.append(test)
         told.windows.append((_since(told), ()))
 
@@ -214,8 +216,8 @@ def so_far(job: SmokeJob, told: WorkerOutput, **more: object) -> Ran:
 
 def _ran(job: SmokeJob, told: WorkerOutput, ended: ChildResult, end: Death | None, left: Sequence[str]) -> Ran:
     """The facts; what is left was not reached."""
-    rest = tuple(SmokeTest(name=name, says=end.says if end else "") for name in left)
-    died = {"outcome": end.outcome, "says": end.says, "error": end.error} if end is not None else {}
+    rest = tuple(SmokeTest(name=name, message=end.message if end else "") for name in left)
+    died = {"outcome": end.outcome, "message": end.message, "error": end.error} if end is not None else {}
     ran = so_far(job, told, stderr=tail(ended.err, TAIL), **died)
     run = msgspec.structs.replace(ran.run, tests=(*ran.run.tests, *rest))
     return msgspec.structs.replace(ran, run=run)

@@ -94,16 +94,16 @@ def _one(
 
 def _left(job: SmokeJob, over: bool) -> SmokeRun:
     """A job that was not begun, because the run was ended, or its time was over."""
-    says = NOT_BEGUN if over else STOPPED
-    tests = tuple(SmokeTest(name=name, says=says) for name in job.tests)
-    return msgspec.structs.replace(so_far(job, WorkerOutput(), outcome="stopped", says=says).run, tests=tests)
+    message = NOT_BEGUN if over else STOPPED
+    tests = tuple(SmokeTest(name=name, message=message) for name in job.tests)
+    return msgspec.structs.replace(so_far(job, WorkerOutput(), outcome="stopped", message=message).run, tests=tests)
 
 
 def _broken(job: SmokeJob, error: Exception) -> Ran:
-    says = f"gpudoctor itself failed: {type(error).__name__}: {error}"
+    message = f"gpudoctor itself failed: {type(error).__name__}: {error}"
     target = job.target
     run = SmokeRun(
-        backend=job.backend, kind=target.kind, gpu=target.gpu, label=target.label, outcome="failed", says=says
+        backend=job.backend, kind=target.kind, gpu=target.gpu, label=target.label, outcome="failed", message=message
     )
     return Ran(run=run, started=None, windows=())
 

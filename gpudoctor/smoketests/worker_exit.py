@@ -14,7 +14,7 @@ class Death(NamedTuple):
     """How it ended: its outcome, the sentence, and the kind of error where one is known."""
 
     outcome: Outcome
-    says: str
+    message: str
     error: Error | None = None
 
 

@@ -169,7 +169,7 @@ def _entry(case: _Case, role: str, ruled: dict[str, Outcome]) -> SymptomEntry:
         line=case.line,
         times=case.hit.times,
         rank=case.hit.rank,
-        says=case.told.says,
+        details=case.told.details,
         explained_by=tuple(f.check for f in case.findings),
         ruled_out=tuple(sorted(i for i in looked if ruled[i] is Outcome.PASS)),
         unanswered=tuple(sorted(i for i in looked if ruled[i] in (Outcome.UNKNOWN, Outcome.BROKEN))),

@@ -20,7 +20,7 @@ class PaletteEntry(NamedTuple):
     """One command: its name, a sentence, and what it does."""
 
     name: str
-    says: str
+    message: str
     run: Callable[[], Awaitable[object] | object]
 
 
@@ -48,8 +48,8 @@ class Commands(Provider):
             yield PaletteEntry("Dark or light", "Change the colours", app.action_theme)
         if not app.is_web:  # who looks on in a browser opens no files of this machine
             yield from self._files()
-        for name, says in DEMOS.items():
-            yield PaletteEntry(f"Open the demo {name}", says, partial(self._demo, name))
+        for name, message in DEMOS.items():
+            yield PaletteEntry(f"Open the demo {name}", message, partial(self._demo, name))
         if app.session.source != app.first:
             yield PaletteEntry(f"Back to {app.first.title}", "Close the recorded machine", partial(app.open, app.first))
         yield PaletteEntry("Quit", "Leave, and end what still runs", app.action_quit)
@@ -58,22 +58,22 @@ class Commands(Provider):
         """What asks for a file."""
         ask = self.doctor.ask_for
         yield PaletteEntry("Open a facts file", "A machine that `gpudoctor facts` recorded", partial(ask, "facts"))
-        says = "GPUs over time, out of a file instead of a driver"
-        yield PaletteEntry("Play recorded samples", says, partial(ask, "samples"))
+        message = "GPUs over time, out of a file instead of a driver"
+        yield PaletteEntry("Play recorded samples", message, partial(ask, "samples"))
         yield PaletteEntry("Open a fleet", "The reports of many machines, in a folder or a file", partial(ask, "fleet"))
 
     async def discover(self) -> Hits:
         """All of them."""
         for entry in self.entries():
-            yield DiscoveryHit(entry.name, entry.run, help=entry.says)
+            yield DiscoveryHit(entry.name, entry.run, help=entry.message)
 
     async def search(self, query: str) -> Hits:
         """Those that fit what was typed, by their names or by what they say."""
         matcher = self.matcher(query)
         for entry in self.entries():
-            score = max(matcher.match(entry.name), 0.5 * matcher.match(entry.says))
+            score = max(matcher.match(entry.name), 0.5 * matcher.match(entry.message))
             if score > 0:
-                yield Hit(score, matcher.highlight(entry.name), entry.run, text=entry.name, help=entry.says)
+                yield Hit(score, matcher.highlight(entry.name), entry.run, text=entry.name, help=entry.message)
 
     async def _demo(self, name: str) -> None:
         await self.doctor.open(SessionSource(title=f"demo: {name}", facts=load(name), demo=name))

@@ -74,7 +74,7 @@ def commands(check: Check[Any], facts: Facts) -> str:
     from gpudoctor.report.fixes import entry
 
     fixes = (entry(fix, facts) for v in run(check, facts) for fix in v.fixes)
-    return "\n".join(line for fix in fixes for line in (fix.says, *fix.commands))
+    return "\n".join(line for fix in fixes for line in (fix.message, *fix.commands))
 
 
 def verifies(check: Check[Any], facts: Facts) -> list[str | None]:

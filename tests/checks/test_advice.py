@@ -50,12 +50,12 @@ def test_a_healthy_machine_is_not_drowned_in_advice(facts: Facts) -> None:
 @pytest.mark.parametrize("facts", [nv.several(1), nv.hgx(nv.H100, 4), nvidia_host(), plain_host(), on()])
 def test_an_ordinary_machine_gets_none(facts: Facts) -> None:
     checks = [one for one in catalogue.load() if one.area == "advice"]
-    assert [v.says for v in judge(facts, checks) if v.outcome.value == "problem"] == []
+    assert [v.message for v in judge(facts, checks) if v.outcome.value == "problem"] == []
 
 
 def test_no_bfloat16() -> None:
-    says = "GPU 0 (Tesla T4, Turing, compute capability 7.5, sm_75) computes bfloat16 by emulation only."
-    assert one(no_bfloat16, on(T4)) == ("problem", says)
+    message = "GPU 0 (Tesla T4, Turing, compute capability 7.5, sm_75) computes bfloat16 by emulation only."
+    assert one(no_bfloat16, on(T4)) == ("problem", message)
     assert "GradScaler" in commands(no_bfloat16, on(T4))
     assert "--no-half" in commands(no_bfloat16, on(GTX))
     assert "torch.compile does not support it" in commands(no_bfloat16, on(PASCAL))
@@ -85,11 +85,11 @@ def ptx(**changes: Any) -> Facts:
 
 
 def test_compiled_at_first_use() -> None:
-    says = (
+    message = (
         "PyTorch 2.6.0 has no machine code for GPU 0 (NVIDIA GeForce RTX 5090, Blackwell, compute capability 12.0, "
         "sm_120), only PTX; a newer build has."
     )
-    assert one(compiled_at_first_use, ptx()) == ("problem", says)
+    assert one(compiled_at_first_use, ptx()) == ("problem", message)
     assert "https://download.pytorch.org/whl/cu128" in commands(compiled_at_first_use, ptx())
     assert one(compiled_at_first_use, on()) == ("pass", "")
     assert one(compiled_at_first_use, change(ptx(), "pythons.0.version", "3.6.1")) == ("pass", "")  # no wheel for it
@@ -100,8 +100,10 @@ def test_compiled_at_first_use() -> None:
 
 
 def test_memory_taken_at_once() -> None:
-    says = "TensorFlow and PyTorch share this environment, and TensorFlow takes nearly all of the GPU's memory at once."
-    assert one(memory_taken_at_once, on({}, TF, torch())) == ("problem", says)
+    message = (
+        "TensorFlow and PyTorch share this environment, and TensorFlow takes nearly all of the GPU's memory at once."
+    )
+    assert one(memory_taken_at_once, on({}, TF, torch())) == ("problem", message)
     assert "export TF_FORCE_GPU_ALLOW_GROWTH=true" in commands(memory_taken_at_once, on({}, TF, torch()))
     jax = framework("jax", "0.9.2", cuda="12")
     assert "JAX takes three quarters" in one(memory_taken_at_once, on({}, torch(), jax))[1]

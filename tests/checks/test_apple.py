@@ -177,7 +177,7 @@ FAILED = LiveFramework(
 )  # fmt: skip
 def test_tensorflow_metal_mismatch(found: Framework, metal: str, verdict: str, severity: str) -> None:
     (one,) = run(CHECKS["apple.tensorflow-metal-mismatch"], mac(found, packages=(f"tensorflow-metal=={metal}",)))
-    assert (one.says, one.severity.value if one.problem else "") == (verdict, severity)
+    assert (one.message, one.severity.value if one.problem else "") == (verdict, severity)
 
 
 def test_an_unknown_tensorflow_is_unknown_and_one_without_the_plug_in_is_advised() -> None:
@@ -206,7 +206,7 @@ def test_jax_metal_mismatch(jax: Any, verdict: tuple[str, str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "says"),
+    ("value", "message"),
     [
         ("0.0", "PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0 lets PyTorch allocate without a limit."),
         ("1.4", ""),
@@ -214,9 +214,9 @@ def test_jax_metal_mismatch(jax: Any, verdict: tuple[str, str]) -> None:
         ("off", ""),
     ],
 )
-def test_memory_limit_off(value: str, says: str) -> None:
+def test_memory_limit_off(value: str, message: str) -> None:
     facts = mac(torch(), host__environment={"PYTORCH_MPS_HIGH_WATERMARK_RATIO": value})
-    assert verdicts("apple.memory-limit-off", facts) == [("problem" if says else "pass", says)]
+    assert verdicts("apple.memory-limit-off", facts) == [("problem" if message else "pass", message)]
 
 
 @pytest.mark.parametrize(

@@ -44,11 +44,11 @@ def without_torch(*remnants: Remnant, **changes: Any) -> Facts:
 
 def test_torch_that_is_gone() -> None:
     facts = without_torch(*LEFT)
-    says = (
+    message = (
         "PyTorch 2.7.1 is gone: pip was interrupted as it removed or replaced it, and left ~orch, "
         "~orch-2.7.1.dist-info, ~unctorch."
     )
-    assert one(half_removed, facts) == ("problem", says)
+    assert one(half_removed, facts) == ("problem", message)
     assert severity(half_removed, facts) == "fail"
     assert commands(half_removed, facts).splitlines() == [
         "Install torch 2.7.1 again, and remove the remains.",
@@ -103,8 +103,8 @@ STALE = Remnant(
 
 def test_metadata_of_two_releases() -> None:
     facts = environment(torch(), remnants=(STALE,))
-    says = f"{SITE}/torch-2.6.0.dist-info is metadata of torch 2.6.0; the files are those of 2.7.1."
-    assert one(metadata_twice, facts) == ("problem", says)
+    message = f"{SITE}/torch-2.6.0.dist-info is metadata of torch 2.6.0; the files are those of 2.7.1."
+    assert one(metadata_twice, facts) == ("problem", message)
     assert f"rm -r {SITE}/torch-2.6.0.dist-info" in commands(metadata_twice, facts)
     assert one(half_removed, facts) == ("pass", "")
     undecided = environment(packages=(package("torch", "2.6.0"), package("torch", "2.7.1")))
@@ -125,9 +125,9 @@ def test_metadata_of_two_releases() -> None:
 def test_metadata_that_is_lost(manager: str, command: str) -> None:
     found = package("torch", "2.7.1", lost=("METADATA", "RECORD"))
     facts = environment(packages=(found,), manager=manager)
-    outcome, says = one(metadata_lost, facts)
+    outcome, message = one(metadata_lost, facts)
     assert outcome == "problem"
-    assert says.startswith("torch 2.7.1 lacks its METADATA and RECORD: importlib.metadata knows no version of it")
+    assert message.startswith("torch 2.7.1 lacks its METADATA and RECORD: importlib.metadata knows no version of it")
     assert severity(metadata_lost, facts) == "warn"
     assert command in commands(metadata_lost, facts)
     assert one(metadata_lost, environment(torch())) == ("pass", "")
@@ -154,7 +154,7 @@ NO_TYPING = live(import_error="ModuleNotFoundError: No module named 'typing_exte
 
 
 @pytest.mark.parametrize(
-    ("unmet", "framework", "status", "says"),
+    ("unmet", "framework", "status", "message"),
     [
         ((KERAS,), torch(), "warn", "tensorflow 2.19.0 requires keras>=3.5.0, found: 2.15.0."),
         ((TRITON,), torch(), "warn", "torch 2.7.1 requires triton==3.3.1, found: nothing: torch.compile fails."),
@@ -188,9 +188,9 @@ NO_TYPING = live(import_error="ModuleNotFoundError: No module named 'typing_exte
         ((PEFT,), torch(), "advice", "vllm 0.11.0 requires protobuf>=6, found: 5.0."),
     ],
 )
-def test_an_unmet_requirement(unmet: tuple[UnmetRequirement, ...], framework: Any, status: str, says: str) -> None:
+def test_an_unmet_requirement(unmet: tuple[UnmetRequirement, ...], framework: Any, status: str, message: str) -> None:
     facts = environment(framework, unmet=unmet)
-    assert one(unmet_requirement, facts) == ("problem", says)
+    assert one(unmet_requirement, facts) == ("problem", message)
     assert severity(unmet_requirement, facts) == status
     last = commands(unmet_requirement, facts).splitlines()[-1]
     assert all(u.requires in last for u in unmet)
@@ -221,9 +221,9 @@ def test_it_is_the_root_of_what_follows_and_of_nothing_else() -> None:
 # -- the standard library ------------------------------------------------------------------------------------
 
 
-def hidden(because: str = "working directory", wins: str = "/home/s/lab/random.py") -> Shadow:
+def hidden(origin: str = "working directory", wins: str = "/home/s/lab/random.py") -> Shadow:
     loses = ("/usr/lib/python3.11/random.py",)
-    return Shadow(module="random", wins=wins, loses=loses, because=because, standard=True)
+    return Shadow(module="random", wins=wins, loses=loses, origin=origin, standard=True)
 
 
 def with_hidden(shadow: Shadow, **live_changes: Any) -> Facts:
@@ -232,11 +232,11 @@ def with_hidden(shadow: Shadow, **live_changes: Any) -> Facts:
 
 def test_a_file_that_hides_the_standard_library() -> None:
     facts = with_hidden(hidden(), standard=("random",))
-    says = (
+    message = (
         "`import random` takes /home/s/lab/random.py (by the working directory) instead of Python's own; "
         "PyTorch imports it."
     )
-    assert one(standard_library_hidden, facts) == ("problem", says)
+    assert one(standard_library_hidden, facts) == ("problem", message)
     assert severity(standard_library_hidden, facts) == "warn"
     assert "mv /home/s/lab/random.py /home/s/lab/random_own.py" in commands(standard_library_hidden, facts)
     assert one(standard_library_hidden, with_hidden(hidden(), standard=())) == ("pass", "")  # nobody imports it
@@ -291,8 +291,8 @@ def with_numpy(*libraries: str, error: str | None = None) -> Facts:
 
 def test_a_package_of_another_python() -> None:
     foreign = "_multiarray_umath.cpython-312-x86_64-linux-gnu.so"
-    says = f"numpy 2.1.0 in {SITE} is built for Python 3.12; this is Python 3.11."
-    assert one(built_for_another_python, with_numpy(foreign)) == ("problem", says)
+    message = f"numpy 2.1.0 in {SITE} is built for Python 3.12; this is Python 3.11."
+    assert one(built_for_another_python, with_numpy(foreign)) == ("problem", message)
     assert severity(built_for_another_python, with_numpy(foreign)) == "warn"
     facts = with_numpy(foreign, "libopenblas.so", error=NUMPY)
     assert severity(built_for_another_python, facts) == "fail"
@@ -308,7 +308,7 @@ def test_a_package_of_another_python() -> None:
 
 def test_a_foreign_numpy_on_pythonpath_is_the_root_where_pytorch_names_it() -> None:
     shadow = Shadow(
-        module="numpy", wins="/sw/python310/numpy", loses=(f"{SITE}/numpy",), version="1.26.4", because="PYTHONPATH"
+        module="numpy", wins="/sw/python310/numpy", loses=(f"{SITE}/numpy",), version="1.26.4", origin="PYTHONPATH"
     )
     facts = environment(torch(live=live(import_error=NUMPY)), shadows=(shadow,))
     assert roots(facts, "python.shadowed-module", "pytorch.import-fails") == [("python.shadowed-module", "fail")]

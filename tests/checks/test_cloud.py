@@ -191,6 +191,6 @@ def test_the_missing_grid_driver_explains_that_nvml_lists_nothing() -> None:
 def test_each_clouds_way_to_a_driver(instance: object, provider: str, words: list[str]) -> None:
     facts = change(plain_host(), "pci", tuple(card(i, driver=None) for i in range(8)))
     facts = change(facts, "nvidia.kernel.dkms", None)
-    says = [fix.says for fix in run(not_installed, rented(facts, instance, provider))[0].fixes]
-    assert len(says) == len(words)
-    assert all(word in text for word, text in zip(words, says, strict=True))
+    message = [fix.message for fix in run(not_installed, rented(facts, instance, provider))[0].fixes]
+    assert len(message) == len(words)
+    assert all(word in text for word, text in zip(words, message, strict=True))

@@ -231,5 +231,5 @@ def test_a_mask_of_the_nodes_numbers_is_counted_anew_in_a_job(scheduler: str | N
     facts = change(of(nvidia_host(), scheduler=scheduler), "host.environment", {"CUDA_VISIBLE_DEVICES": "3"})
     for path, value in {"unmasked_code": 0, "code": 100, "devices": ()}.items():
         facts = change(facts, f"nvidia.cuda.{path}", value)
-    says = " ".join(fix.says for fix in run(cuda_out_of_range, facts)[0].fixes)
-    assert ("they count from 0" in says) is told
+    message = " ".join(fix.message for fix in run(cuda_out_of_range, facts)[0].fixes)
+    assert ("they count from 0" in message) is told

@@ -57,7 +57,10 @@ AVC = LogEvent(kind="selinux-denied", text="avc: denied { read write } for nvidi
 def said(facts: Facts) -> dict[str, str]:
     """The problems that the checks see: id and sentence."""
     return {
-        c.id.removeprefix("container."): says for c in ALL for outcome, says in ask(c, facts) if outcome == "problem"
+        c.id.removeprefix("container."): message
+        for c in ALL
+        for outcome, message in ask(c, facts)
+        if outcome == "problem"
     }
 
 
@@ -120,7 +123,7 @@ def test_healthy(facts: Facts) -> None:
 
 
 @pytest.mark.parametrize(
-    ("facts", "says"),
+    ("facts", "message"),
     [
         (
             inside(bare(TORCH)),
@@ -194,8 +197,8 @@ def test_healthy(facts: Facts) -> None:
         ),
     ],
 )
-def test_inside(facts: Facts, says: dict[str, str]) -> None:
-    assert said(facts) == says
+def test_inside(facts: Facts, message: dict[str, str]) -> None:
+    assert said(facts) == message
 
 
 @pytest.mark.parametrize(("facts", "severity"), [(TORCH, Severity.ADVICE), (nvidia_host(8), Severity.WARNING)])
@@ -277,7 +280,7 @@ PLAIN = ("io.containerd.runc.v2", "runc")
 
 
 @pytest.mark.parametrize(
-    ("facts", "says"),
+    ("facts", "message"),
     [
         (engines(), {}),
         (engines(docker=None, toolkit=None), {}),
@@ -348,8 +351,8 @@ PLAIN = ("io.containerd.runc.v2", "runc")
         ),
     ],
 )
-def test_host(facts: Facts, says: dict[str, str]) -> None:
-    assert said(facts) == says
+def test_host(facts: Facts, message: dict[str, str]) -> None:
+    assert said(facts) == message
 
 
 @pytest.mark.parametrize(

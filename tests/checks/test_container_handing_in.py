@@ -235,9 +235,9 @@ def test_requirement_unmet(facts: Facts, verdict: list[tuple[str, str]]) -> None
 
 
 def test_the_requirements_fixes_name_both_majors() -> None:
-    says = " ".join(fix.says for fix in run(requirement_unmet, image())[0].fixes)
-    assert "an image of CUDA 12" in says
-    assert "a branch that runs CUDA 13" in says
+    message = " ".join(fix.message for fix in run(requirement_unmet, image())[0].fixes)
+    assert "an image of CUDA 12" in message
+    assert "a branch that runs CUDA 13" in message
 
 
 @pytest.mark.parametrize(

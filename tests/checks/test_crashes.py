@@ -32,18 +32,20 @@ def dead(name: str, **changes: Any) -> Any:
 def test_its_last_words_are_the_evidence_and_not_our_frames(name: str) -> None:
     (found,) = run(EVERY[name], dead(name, died="SIGABRT", stderr=DUMP))
     assert found.problem is not None
-    assert "dies of SIGABRT in the stage devices" in found.says
+    assert "dies of SIGABRT in the stage devices" in found.message
     assert found.problem.evidence == (CHECK, ABORTED, JAX.strip())
     assert found.problem.cause == "A library ended the process itself; its last words say why."
 
 
 @each
-@pytest.mark.parametrize(("signal", "says"), [("SIGILL", "lscpu"), ("SIGKILL", "more memory")])
-def test_no_package_is_at_fault_where_the_signal_says_so(name: str, signal: str, says: str) -> None:
+@pytest.mark.parametrize(("signal", "message"), [("SIGILL", "lscpu"), ("SIGKILL", "more memory")])
+def test_no_package_is_at_fault_where_the_signal_says_so(name: str, signal: str, message: str) -> None:
     facts = dead(name, died=signal)
     (found,) = run(EVERY[name], facts)
     assert "pip" not in commands(EVERY[name], facts)
-    assert says in " ".join((*(fix.says for fix in found.fixes), *(c for fix in found.fixes for c in fix.commands)))
+    assert message in " ".join(
+        (*(fix.message for fix in found.fixes), *(c for fix in found.fixes for c in fix.commands))
+    )
 
 
 @pytest.mark.parametrize(

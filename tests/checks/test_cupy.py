@@ -116,9 +116,9 @@ def test_driver_too_old() -> None:
 
 def test_arch_missing() -> None:
     facts = environment(cupy("cupy-cuda13x", cuda="13"), facts=machine("13.0", card=PASCAL))
-    outcome, says = one(arch_missing, facts)
+    outcome, message = one(arch_missing, facts)
     assert outcome == "problem"
-    assert says.startswith("cupy-cuda13x 13.4.1 has no code for GPU 0 (NVIDIA GeForce GTX 1080 Ti, Pascal")
+    assert message.startswith("cupy-cuda13x 13.4.1 has no code for GPU 0 (NVIDIA GeForce GTX 1080 Ti, Pascal")
     assert "cupy-cuda12x" in commands(arch_missing, facts)
     assert one(arch_missing, environment(cupy(), facts=machine(card=PASCAL))) == ("pass", "")
     hidden = environment(cupy(), facts=machine(card={"capability": Unknown("lost")}))
@@ -141,9 +141,9 @@ LIVE = [
 ]
 
 
-@pytest.mark.parametrize(("check", "changes", "says"), LIVE)
-def test_what_cupy_says_itself(check: Any, changes: dict[str, Any], says: str) -> None:
-    assert one(check, environment(cupy(live=live(**changes)))) == ("problem", says)
+@pytest.mark.parametrize(("check", "changes", "message"), LIVE)
+def test_what_cupy_says_itself(check: Any, changes: dict[str, Any], message: str) -> None:
+    assert one(check, environment(cupy(live=live(**changes)))) == ("problem", message)
     assert one(check, environment(cupy())) == ("pass", "")
 
 

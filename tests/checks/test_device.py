@@ -224,10 +224,10 @@ UNKNOWN = [
 ]
 
 
-@pytest.mark.parametrize(("check", "facts", "says"), ILL)
-def test_the_problem_is_named(check: str, facts: Facts, says: str) -> None:
+@pytest.mark.parametrize(("check", "facts", "message"), ILL)
+def test_the_problem_is_named(check: str, facts: Facts, message: str) -> None:
     answers = ask(catalogue.load([check])[0], facts)
-    assert [answer for answer in answers if answer[0] != "pass"] == [("problem", says)]
+    assert [answer for answer in answers if answer[0] != "pass"] == [("problem", message)]
 
 
 @pytest.mark.parametrize("check", sorted({check for check, _, _ in ILL}))
@@ -293,7 +293,7 @@ def test_the_hypervisor_decides_how_a_window_is_given() -> None:
     one = catalogue.load(["device.bar-unassigned"])[0]
     vmware = unloaded(pci__0__bar1=0, host__virtual="vmware")
     assert 'pciPassthru.use64bitMMIO = "TRUE"' in one.fixes_for(vmware)[0].commands
-    assert "Above 4G Decoding" in one.fixes_for(unloaded(pci__0__bar1=0))[0].says
+    assert "Above 4G Decoding" in one.fixes_for(unloaded(pci__0__bar1=0))[0].message
 
 
 def test_the_tool_that_switched_the_gpu_off_gives_it_back() -> None:

@@ -136,10 +136,10 @@ WELL = [
 ]
 
 
-@pytest.mark.parametrize(("check", "facts", "says"), ILL)
-def test_the_problem_is_named(check: str, facts: Facts, says: str) -> None:
+@pytest.mark.parametrize(("check", "facts", "message"), ILL)
+def test_the_problem_is_named(check: str, facts: Facts, message: str) -> None:
     answers = ask(catalogue.load([check])[0], facts)
-    assert [answer for answer in answers if answer[0] != "pass"] == [("problem", says)]
+    assert [answer for answer in answers if answer[0] != "pass"] == [("problem", message)]
 
 
 @pytest.mark.parametrize("check", sorted({check for check, _, _ in ILL}))

@@ -257,9 +257,9 @@ UNKNOWN = [
 ]
 
 
-@pytest.mark.parametrize(("check", "facts", "says"), ILL)
-def test_the_problem_is_named(check: str, facts: Facts, says: str) -> None:
-    assert ask(catalogue.load([check])[0], facts) == [("problem", says)]
+@pytest.mark.parametrize(("check", "facts", "message"), ILL)
+def test_the_problem_is_named(check: str, facts: Facts, message: str) -> None:
+    assert ask(catalogue.load([check])[0], facts) == [("problem", message)]
 
 
 @pytest.mark.parametrize("check", sorted({check for check, _, _ in ILL}))
@@ -304,7 +304,7 @@ def test_a_restart_is_advised_only_where_it_helps() -> None:
     assert "sudo apt-get --fix-broken install" in half.fixes_for(HALF)[0].commands
     lxc = having(PENDING, host__container="lxc", nvidia__kernel__on_disk=WHY)
     assert [fix.commands for fix in mismatch.fixes_for(lxc)] == [()]
-    assert "exactly 550.90.07" in mismatch.fixes_for(lxc)[0].says
+    assert "exactly 550.90.07" in mismatch.fixes_for(lxc)[0].message
 
 
 def test_a_path_that_hides_the_driver_is_taken_out_of_the_variable() -> None:
@@ -331,4 +331,4 @@ def test_usual_causes_stand_in_the_cause_and_not_in_the_sentence(check: str, fac
     problem = catalogue.load([check])[0](facts)
     assert isinstance(problem, Problem)
     assert words in str(problem.cause)
-    assert "causes" not in problem.says
+    assert "causes" not in problem.message

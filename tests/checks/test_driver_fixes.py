@@ -26,7 +26,7 @@ READY: dict[str, Any] = {
 def fixes(check: str, facts: Facts) -> list[Fix]:
     """The fixes of a check's first subject that has the problem."""
     one = catalogue.load([check])[0]
-    return [fix for _, subject in one.each(facts) if one(subject) for fix in one.fixes_for(subject)]
+    return [fix for _, subject in one.targets(facts) if one(subject) for fix in one.fixes_for(subject)]
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_a_branch_is_named_only_where_the_release_has_it(
     distribution: Distribution, branch: int | None, words: str, last: str
 ) -> None:
     fix = install_driver(having(host__distribution=distribution), branch)
-    assert words in fix.says
+    assert words in fix.message
     assert last in fix.commands[-1]
 
 
@@ -105,7 +105,7 @@ def test_an_image_is_not_built_on_but_its_certificate_is_enrolled() -> None:
     )
     found = fixes("driver.refused-by-secure-boot", ill)
     assert found[0].commands == (f"sudo mokutil --import {key}", "sudo systemctl reboot")
-    assert 'signer: "the image\'s key"' in found[0].says
+    assert 'signer: "the image\'s key"' in found[0].message
     none = having(ill, nvidia__kernel__on_disk=(), nvidia__kernel__other_kernels=(disk(kernel=OTHER),), log__events=())
     assert "sudo rpm-ostree upgrade" in fixes("driver.built-for-another-kernel", none)[0].commands
 
@@ -147,7 +147,7 @@ def test_vfio_is_unbound_first_and_edited_before_the_initial_ram_disk_is_made() 
     )
     order = ("sudoedit FILE", "sudo update-initramfs -u", "sudo reboot")
     assert later.commands[1:] == order
-    assert "10de:2684" in later.says
+    assert "10de:2684" in later.message
 
 
 def test_a_built_module_is_loaded() -> None:
@@ -218,7 +218,7 @@ def test_on_arch_headers_come_with_the_driver_and_nothing_is_left_behind(kernel:
 def test_a_branch_newer_than_debians_own_comes_from_nvidias_repository() -> None:
     new = having(host__distribution=BOOKWORM, nvidia__kernel__packages=(), host__kernel__release="6.1.0-28-cloud-amd64")
     fix = install_driver(new, 580, "open")
-    assert "packages up to branch 535 only, so it comes from NVIDIA's repository" in fix.says
+    assert "packages up to branch 535 only, so it comes from NVIDIA's repository" in fix.message
     assert any("/debian12/x86_64/cuda-keyring_1.1-1_all.deb" in c for c in fix.commands)
     assert fix.commands[-2:] == (
         "sudo apt-get install nvidia-driver-pinning-580",

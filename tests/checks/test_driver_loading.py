@@ -230,9 +230,9 @@ UNKNOWN = [
 ]
 
 
-@pytest.mark.parametrize(("check", "facts", "says"), ILL)
-def test_the_problem_is_named(check: str, facts: Facts, says: str) -> None:
-    assert ask(catalogue.load([check])[0], facts) == [("problem", says)]
+@pytest.mark.parametrize(("check", "facts", "message"), ILL)
+def test_the_problem_is_named(check: str, facts: Facts, message: str) -> None:
+    assert ask(catalogue.load([check])[0], facts) == [("problem", message)]
 
 
 @pytest.mark.parametrize("check", sorted({check for check, _, _ in ILL}))
@@ -282,7 +282,7 @@ def test_one_cause_is_one_finding(facts: Facts, root: str) -> None:
 def test_the_fix_fits_the_distribution_and_the_gpu() -> None:
     pascal = unloaded(nvidia__kernel__on_disk=(disk("580.126.09", flavour="open"),), **GTX970)
     one = catalogue.load(["driver.open-module-unsupported"])[0]
-    fixes = [fix for about, subject in one.each(pascal) for fix in one.fixes_for(subject)]
+    fixes = [fix for about, subject in one.targets(pascal) for fix in one.fixes_for(subject)]
     assert fixes[0].commands == ("sudo apt-get update", "sudo apt-get install nvidia-driver-580")
     akmods = having(ELSEWHERE, host__distribution=FEDORA, host__kernel__headers=False)
     one = catalogue.load(["driver.built-for-another-kernel"])[0]
@@ -328,5 +328,5 @@ def test_a_blacklist_that_is_there_already_only_needs_a_new_initial_ram_disk() -
     assert fix_lines("driver.nouveau-in-the-way", NOUVEAU) == [("sudo update-initramfs -u", "sudo reboot")]
     strange = having(NOUVEAU, host__distribution__id="mocaccino", host__distribution__like=("gentoo",))
     fixes = catalogue.load(["driver.nouveau-in-the-way"])[0].fixes_for(strange)
-    assert "genkernel initramfs" in fixes[0].says
-    assert "modprobe.blacklist=nouveau" in fixes[0].says
+    assert "genkernel initramfs" in fixes[0].message
+    assert "modprobe.blacklist=nouveau" in fixes[0].message

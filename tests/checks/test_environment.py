@@ -53,7 +53,7 @@ def env(facts: Facts, **variables: str) -> Facts:
     ],
 )
 def test_debugging_left_on(facts: Facts, said: list[str]) -> None:
-    assert [says for outcome, says in ask(debugging_left_on, facts) if outcome == "problem"] == said
+    assert [message for outcome, message in ask(debugging_left_on, facts) if outcome == "problem"] == said
 
 
 def test_what_takes_the_gpu_away_is_a_warning() -> None:
@@ -79,9 +79,9 @@ def test_what_takes_the_gpu_away_is_a_warning() -> None:
     ],
 )
 def test_code_overridden(variables: dict[str, str], outcome: str) -> None:
-    ((found, says),) = ask(code_overridden, env(nvidia_host(), **variables))
+    ((found, message),) = ask(code_overridden, env(nvidia_host(), **variables))
     assert found == outcome
-    assert not says or says.startswith(f"{next(iter(variables))}=1 is set: the driver ")
+    assert not message or message.startswith(f"{next(iter(variables))}=1 is set: the driver ")
 
 
 def allocator(version: Any, value: str, name: str = "PYTORCH_CUDA_ALLOC_CONF") -> Facts:
@@ -166,11 +166,11 @@ def test_what_is_understood_is_kept() -> None:
     ],
 )
 def test_arch_list_without_gpu(text: str, verdict: object) -> None:
-    says = (
+    message = (
         f"TORCH_CUDA_ARCH_LIST is {text!r}: extensions that are built here get no code for GPU 0 (NVIDIA GeForce RTX "
         "4090, Ada, compute capability 8.9, sm_89)."
     )
-    wanted = ("problem", says) if verdict == "ill" else verdict
+    wanted = ("problem", message) if verdict == "ill" else verdict
     assert ask(arch_list_without_gpu, env(TORCH, TORCH_CUDA_ARCH_LIST=text)) == [wanted]
 
 
@@ -195,8 +195,8 @@ ENDED = framework("jax", "0.6.0", live=live(0, stage="devices", exit_code=1, std
     ],
 )
 def test_xla_flags_unknown(facts: Facts, outcome: str) -> None:
-    says = "JAX 0.6.0 ends at once: its XLA does not know --xla_gpu_foo=1, which XLA_FLAGS names."
-    assert ask(xla_flags_unknown, facts) == [(outcome, says if outcome == "problem" else "")]
+    message = "JAX 0.6.0 ends at once: its XLA does not know --xla_gpu_foo=1, which XLA_FLAGS names."
+    assert ask(xla_flags_unknown, facts) == [(outcome, message if outcome == "problem" else "")]
 
 
 def test_the_flags_that_xla_knows_stay() -> None:
@@ -250,8 +250,8 @@ def test_nccl_path_off(facts: Facts, verdict: tuple[str, str]) -> None:
     ],
 )
 def test_cuda_misspelt(name: str, ill: bool) -> None:
-    says = f"{name} is set, which nobody reads: the variable is called CUDA_VISIBLE_DEVICES."
-    assert ask(cuda_misspelt, env(nvidia_host(), **{name: "0"})) == [("problem", says) if ill else ("pass", "")]
+    message = f"{name} is set, which nobody reads: the variable is called CUDA_VISIBLE_DEVICES."
+    assert ask(cuda_misspelt, env(nvidia_host(), **{name: "0"})) == [("problem", message) if ill else ("pass", "")]
 
 
 def test_a_right_name_beside_a_wrong_one_is_enough() -> None:

@@ -112,9 +112,9 @@ UNKNOWN = [
 ]
 
 
-@pytest.mark.parametrize(("check", "facts", "says"), ILL)
-def test_the_problem_is_named(check: str, facts: Facts, says: str) -> None:
-    assert ask(catalogue.load([check])[0], facts) == [("problem", says)]
+@pytest.mark.parametrize(("check", "facts", "message"), ILL)
+def test_the_problem_is_named(check: str, facts: Facts, message: str) -> None:
+    assert ask(catalogue.load([check])[0], facts) == [("problem", message)]
 
 
 @pytest.mark.parametrize("check", sorted({check for check, _, _ in ILL}))

@@ -265,7 +265,7 @@ def test_a_later_suspend_that_was_not_refused() -> None:
 def test_since_when_programs_were_ended(days: int, since: str) -> None:
     (check,) = catalogue.load(["host.out-of-memory-kills"])
     (verdict,) = run(check, having(logged(event("oom-kill", process="python3")), host__uptime=days * 86400.0))
-    assert verdict.says.startswith(f"{since} the kernel ended python3 once")
+    assert verdict.message.startswith(f"{since} the kernel ended python3 once")
 
 
 def test_whose_gpus_a_framework_is_built_for() -> None:
@@ -285,7 +285,7 @@ def test_an_image_is_not_changed_by_dnf_dracut_or_grubby(id_: str) -> None:
     commands = image.fixes[0].commands
     assert commands[1].startswith("sudo rpm-ostree kargs --append-if-missing=rd.driver.blacklist=no")
     assert not any("dracut" in command or "grubby" in command for command in commands)
-    assert "Make the initial RAM disk anew" not in image.fixes[0].says
+    assert "Make the initial RAM disk anew" not in image.fixes[0].message
 
 
 def test_packages_and_parameters_of_an_image() -> None:

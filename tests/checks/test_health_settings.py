@@ -132,9 +132,9 @@ UNKNOWN = [
 ]
 
 
-@pytest.mark.parametrize(("check", "facts", "says"), ILL)
-def test_the_problem_is_named(check: str, facts: Facts, says: str) -> None:
-    assert ask(catalogue.load([check])[0], facts) == [("problem", says)]
+@pytest.mark.parametrize(("check", "facts", "message"), ILL)
+def test_the_problem_is_named(check: str, facts: Facts, message: str) -> None:
+    assert ask(catalogue.load([check])[0], facts) == [("problem", message)]
 
 
 @pytest.mark.parametrize("check", sorted({check for check, _, _ in ILL}))
@@ -166,8 +166,8 @@ def test_the_installed_daemon_is_preferred_to_the_mode() -> None:
 def test_a_laptop_wants_its_charger() -> None:
     one = catalogue.load(["health.hardware-slowdown"])[0]
     desktop = at_work(event_reasons=("hw-slowdown",), sm_clock=400)
-    says = [run(one, facts)[0].fixes[0].says for facts in (desktop, having(desktop, **LAPTOP))]
-    assert ["charger" in text for text in says] == [False, True]
+    message = [run(one, facts)[0].fixes[0].message for facts in (desktop, having(desktop, **LAPTOP))]
+    assert ["charger" in text for text in message] == [False, True]
 
 
 def test_a_container_is_not_told_of_its_hosts_persistence() -> None:

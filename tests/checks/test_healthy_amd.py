@@ -126,8 +126,8 @@ MACHINES = {
 def test_a_healthy_machine_gives_no_fail_and_no_warning(facts: Facts) -> None:
     verdicts = list(judge(facts, CHECKS))
     report = build(facts, verdicts)
-    assert [(f.check, f.says) for f in report.findings if f.status != "advice"] == []
-    assert [(v.check.id, v.says) for v in verdicts if v.outcome is Outcome.BROKEN] == []
+    assert [(f.check, f.message) for f in report.findings if f.status != "advice"] == []
+    assert [(v.check.id, v.message) for v in verdicts if v.outcome is Outcome.BROKEN] == []
     assert report.status == "pass"
 
 

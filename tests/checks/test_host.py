@@ -32,7 +32,7 @@ def killed(*names: str) -> tuple[LogEvent, ...]:
 
 
 @pytest.mark.parametrize(
-    ("check", "facts", "says"),
+    ("check", "facts", "message"),
     [
         (shm_small, TORCH, None),
         (shm_small, PLAIN, None),
@@ -83,8 +83,8 @@ def killed(*names: str) -> tuple[LogEvent, ...]:
         ),
     ],
 )
-def test_checks(check: Check[Any], facts: Facts, says: str | None) -> None:
-    assert ask(check, facts) == [("problem", says) if says else ("pass", "")]
+def test_checks(check: Check[Any], facts: Facts, message: str | None) -> None:
+    assert ask(check, facts) == [("problem", message) if message else ("pass", "")]
 
 
 @pytest.mark.parametrize(

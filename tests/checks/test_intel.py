@@ -83,7 +83,7 @@ def test_the_fix_of_a_card_without_a_driver_depends_on_why() -> None:
     (first, second, third) = (run(CHECKS["intel.not-driven"], f)[0].fixes[0] for f in (old, new, data_centre))
     assert "linux-generic-hwe-24.04" in first.commands[0]
     assert second.commands[0] == "sudo modprobe i915"
-    assert "DKMS" in third.says
+    assert "DKMS" in third.message
 
 
 def test_a_container_and_windows_have_no_kernel_to_mend() -> None:
@@ -93,8 +93,8 @@ def test_a_container_and_windows_have_no_kernel_to_mend() -> None:
 
 
 def test_firmware_missing() -> None:
-    says = ("problem", f"The I{ARC_NAME} did not get its firmware, so it runs nothing.")
-    assert verdicts("intel.firmware-missing", arc_host(log=logged("intel-firmware"))) == [says]
+    message = ("problem", f"The I{ARC_NAME} did not get its firmware, so it runs nothing.")
+    assert verdicts("intel.firmware-missing", arc_host(log=logged("intel-firmware"))) == [message]
     assert verdicts("intel.firmware-missing", arc_host(log=logged("intel-firmware", "0000:00:02.0"))) == [("pass", "")]
     assert verdicts("intel.firmware-missing", arc_host(xpu(), log=logged("intel-firmware"))) == [("pass", "")]
     assert verdicts("intel.firmware-missing", arc_host(log=KernelLog(events=UNREADABLE))) == [("pass", "")]
@@ -188,7 +188,7 @@ def test_level_zero_is_installed_by_the_distributions_own_packages() -> None:
 
 
 @pytest.mark.parametrize(
-    ("facts", "says", "severity"),
+    ("facts", "message", "severity"),
     [
         (arc_host(CPU), f"PyTorch 2.9.1 is built for the CPU alone, so it cannot use the I{ARC_NAME}.", "warn"),
         (arc_host(CPU, intel__level_zero=None),
@@ -197,9 +197,9 @@ def test_level_zero_is_installed_by_the_distributions_own_packages() -> None:
          f"PyTorch 2.7.1 is built for CUDA, so it cannot use the I{ARC_NAME}.", "advice"),
     ],
 )  # fmt: skip
-def test_torch_not_for_xpu(facts: Facts, says: str, severity: str) -> None:
+def test_torch_not_for_xpu(facts: Facts, message: str, severity: str) -> None:
     (verdict,) = run(CHECKS["intel.torch-not-for-xpu"], facts)
-    assert (verdict.says, verdict.severity.value) == (says, severity)
+    assert (verdict.message, verdict.severity.value) == (message, severity)
     assert "https://download.pytorch.org/whl/xpu" in verdict.fixes[0].commands[1]
 
 
@@ -254,8 +254,8 @@ def test_without_the_extension_nobody_is_asked() -> None:
 )
 def test_selector_hides_all(value: str, hidden: bool) -> None:
     facts = arc_host(xpu(0), host__environment={"ONEAPI_DEVICE_SELECTOR": value})
-    says = f"ONEAPI_DEVICE_SELECTOR={value} lets no GPU of Level Zero through."
-    assert verdicts("intel.selector-hides-all", facts) == [("problem", says) if hidden else ("pass", "")]
+    message = f"ONEAPI_DEVICE_SELECTOR={value} lets no GPU of Level Zero through."
+    assert verdicts("intel.selector-hides-all", facts) == [("problem", message) if hidden else ("pass", "")]
 
 
 @pytest.mark.parametrize(
@@ -266,7 +266,7 @@ def test_a_mask_that_names_no_device(mask: str, hidden: bool) -> None:
     """Two cards of up to two tiles each have at most the numbers 0 to 3."""
     facts = arc_host(xpu(0), host__environment={"ZE_AFFINITY_MASK": mask})
     (verdict,) = run(CHECKS["intel.selector-hides-all"], facts)
-    assert verdict.says == (f"ZE_AFFINITY_MASK={mask} names no GPU that is there." if hidden else "")
+    assert verdict.message == (f"ZE_AFFINITY_MASK={mask} names no GPU that is there." if hidden else "")
     assert [fix.commands for fix in verdict.fixes] == [("unset ZE_AFFINITY_MASK",)] * hidden
 
 

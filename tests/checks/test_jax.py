@@ -74,8 +74,8 @@ def test_cpu_only() -> None:
 
 def test_cpu_only_beside_an_amd_gpu() -> None:
     facts = with_framework(jax(plugin=None), amd_host())
-    says = "JAX 0.6.2 is CPU-only: no ROCm plugin is installed, and GPU 0 (Radeon RX 7900 XTX) lies idle."
-    assert one(cpu_only, facts) == ("problem", says)
+    message = "JAX 0.6.2 is CPU-only: no ROCm plugin is installed, and GPU 0 (Radeon RX 7900 XTX) lies idle."
+    assert one(cpu_only, facts) == ("problem", message)
     assert severity(cpu_only, facts) == "warn"
     assert "'jax[rocm7-local]==0.6.2'" in commands(cpu_only, facts)
     assert one(cpu_only, with_framework(jax(plugin=None), amd_host(rocm=None, rocm_path=None))) == ("pass", "")
@@ -144,9 +144,9 @@ def test_cudnn_too_old() -> None:
 def test_ptxas_too_old() -> None:
     wheel = (package("nvidia-cuda-nvcc-cu12", "12.6.85"),)
     facts = environment(jax(), packages=wheel, facts=machine(card=BLACKWELL))
-    outcome, says = one(ptxas_too_old, facts)
+    outcome, message = one(ptxas_too_old, facts)
     assert outcome == "problem"
-    assert says.startswith("nvidia-cuda-nvcc-cu12 12.6.85 has no sm_120 for GPU 0")
+    assert message.startswith("nvidia-cuda-nvcc-cu12 12.6.85 has no sm_120 for GPU 0")
     assert "--upgrade nvidia-cuda-nvcc-cu12" in commands(ptxas_too_old, facts)
     assert one(ptxas_too_old, environment(jax(), packages=wheel)) == ("pass", "")
     hidden = environment(jax(), packages=wheel, facts=machine(card={"capability": Unknown("lost")}))
@@ -169,9 +169,9 @@ LIVE = [
 ]
 
 
-@pytest.mark.parametrize(("check", "changes", "says"), LIVE)
-def test_what_jax_says_itself(check: Any, changes: dict[str, Any], says: str) -> None:
-    assert one(check, environment(jax(live=live(**changes)))) == ("problem", says)
+@pytest.mark.parametrize(("check", "changes", "message"), LIVE)
+def test_what_jax_says_itself(check: Any, changes: dict[str, Any], message: str) -> None:
+    assert one(check, environment(jax(live=live(**changes)))) == ("problem", message)
     assert one(check, environment(jax())) == ("pass", "")
 
 

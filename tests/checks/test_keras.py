@@ -30,15 +30,15 @@ def keras(*frameworks: Framework, backend: object = "tensorflow", by: str = "def
 
 def test_a_backend_that_is_not_installed() -> None:
     facts = keras(torch(), by=FILE)
-    says = f"Keras 3.9.2 takes TensorFlow as its backend (by {FILE}), which is not installed. Installed is PyTorch."
-    assert one(keras_backend_missing, facts) == ("problem", says)
+    message = f"Keras 3.9.2 takes TensorFlow as its backend (by {FILE}), which is not installed. Installed is PyTorch."
+    assert one(keras_backend_missing, facts) == ("problem", message)
     assert "export KERAS_BACKEND=torch" in commands(keras_backend_missing, facts)
     assert f'write "backend": "torch" into {FILE}' in commands(keras_backend_missing, facts)
     assert severity(keras_backend_missing, facts) == "warn"  # what TensorFlow left behind, perhaps
     alone = keras(backend="jax", by="KERAS_BACKEND")
     assert severity(keras_backend_missing, alone) == "fail"
-    says = "Keras 3.9.2 takes JAX as its backend (by KERAS_BACKEND), which is not installed."
-    assert one(keras_backend_missing, alone) == ("problem", says)
+    message = "Keras 3.9.2 takes JAX as its backend (by KERAS_BACKEND), which is not installed."
+    assert one(keras_backend_missing, alone) == ("problem", message)
     assert "export" not in commands(keras_backend_missing, alone)
     assert "install 'jax[cuda12]'" in commands(keras_backend_missing, alone)
     wish = commands(keras_backend_missing, keras(TF, backend="torch", by="KERAS_BACKEND"))
@@ -72,11 +72,11 @@ def test_without_keras_nobody_needs_to_know_its_backend(check: Check[OnPython]) 
 
 def test_a_backend_on_the_cpu() -> None:
     facts = keras(TF_CONDA, torch())
-    says = (
+    message = (
         "Keras takes TensorFlow 2.19.0, which is a CPU build, and GPU 0 (NVIDIA GeForce RTX 4090) lies idle; "
         "PyTorch 2.7.1 is installed too and is built for the GPU."
     )
-    assert one(keras_backend_cpu, facts) == ("problem", says)
+    assert one(keras_backend_cpu, facts) == ("problem", message)
     assert "export KERAS_BACKEND=torch" in commands(keras_backend_cpu, facts)
     assert severity(keras_backend_cpu, facts) == "advice"
     meant = keras(TF_CPU, torch())  # tensorflow-cpu, which brings Keras along
@@ -105,8 +105,8 @@ def bert(version: str = "4.46.3", **env: str) -> Facts:
 
 
 def test_transformers_and_keras_3() -> None:
-    says = "transformers 4.46.3 needs Keras 2 beside TensorFlow; installed is Keras 3.9.2 alone."
-    assert one(keras_3_for_transformers, bert()) == ("problem", says)
+    message = "transformers 4.46.3 needs Keras 2 beside TensorFlow; installed is Keras 3.9.2 alone."
+    assert one(keras_3_for_transformers, bert()) == ("problem", message)
     assert "install 'tf-keras~=2.19.0'" in commands(keras_3_for_transformers, bert())
     for_cpu = environment(TF_CPU, packages=(KERAS, package("transformers", "4.46.3")))
     assert "install --no-deps 'tf-keras~=2.19.0'" in commands(keras_3_for_transformers, for_cpu)

@@ -35,8 +35,8 @@ ASLEEP: dict[str, Any] = {"log__events": (STUCK,), "gpus": (), "nvidia__nvml__co
     ],
 )
 def test_wake_failed(facts: Facts, outcome: str) -> None:
-    says = "The GPU at 0000:01:00.0 (AD102 [GeForce RTX 4090]) was asleep, and the kernel could not wake it."
-    assert ask(wake_failed, facts) == [(outcome, says if outcome == "problem" else "")]
+    message = "The GPU at 0000:01:00.0 (AD102 [GeForce RTX 4090]) was asleep, and the kernel could not wake it."
+    assert ask(wake_failed, facts) == [(outcome, message if outcome == "problem" else "")]
 
 
 BOX = Thunderbolt(place="0-1", name="Core X Chroma", vendor="Razer", authorized=False)
@@ -61,8 +61,8 @@ def unplugged(*devices: Thunderbolt, **changes: Any) -> Facts:
     ],
 )
 def test_thunderbolt_unauthorized(facts: Facts, named: str | None) -> None:
-    says = f"{named} on Thunderbolt is not authorised, so that a GPU in it is not on the PCI bus."
-    assert ask(thunderbolt_unauthorized, facts) == [("problem", says) if named else ("pass", "")]
+    message = f"{named} on Thunderbolt is not authorised, so that a GPU in it is not on the PCI bus."
+    assert ask(thunderbolt_unauthorized, facts) == [("problem", message) if named else ("pass", "")]
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_thunderbolt_unauthorized(facts: Facts, named: str | None) -> None:
 )
 def test_a_thunderbolt_device_that_may_be_no_box_for_a_card(device: Thunderbolt, named: str) -> None:
     (verdict,) = run(thunderbolt_unauthorized, unplugged(device))
-    assert verdict.says == (
+    assert verdict.message == (
         f"{named} on Thunderbolt is not authorised; if it holds a GPU, that one is not on the PCI bus."
     )
     assert verdict.severity is Severity.ADVICE
@@ -87,8 +87,8 @@ REFUSED = event("suspend-refused", "NVRM: GPU 0000:01:00.0: PreserveVideoMemoryA
 
 
 def test_suspend_refused() -> None:
-    says = "The driver refused to suspend: its services for suspend did not run."
-    assert ask(suspend_refused, having(log__events=(REFUSED,))) == [("problem", says)]
+    message = "The driver refused to suspend: its services for suspend did not run."
+    assert ask(suspend_refused, having(log__events=(REFUSED,))) == [("problem", message)]
     assert ask(suspend_refused, having(log__events=(event("suspend"),))) == [("pass", "")]
     assert ask(suspend_refused, having(log__events=WHY)) == [("pass", "")]
 
@@ -120,15 +120,15 @@ def typo(**changes: Any) -> Facts:
     ],
 )
 def test_unknown_option(facts: Facts, outcome: str) -> None:
-    says = "The driver ignores NVreg_EnableGpuFirmwares: it knows no such option."
-    assert ask(unknown_option, facts) == [(outcome, says if outcome == "problem" else "")]
+    message = "The driver ignores NVreg_EnableGpuFirmwares: it knows no such option."
+    assert ask(unknown_option, facts) == [(outcome, message if outcome == "problem" else "")]
 
 
 def test_the_option_that_may_be_meant() -> None:
     (verdict,) = run(unknown_option, typo())
-    assert verdict.fixes[0].says.endswith("NVreg_EnableGpuFirmware may be meant.")
+    assert verdict.fixes[0].message.endswith("NVreg_EnableGpuFirmware may be meant.")
     (verdict,) = run(unknown_option, typo(nvidia__kernel__parameters={}))
-    assert verdict.fixes[0].says.endswith("This driver may have dropped it.")
+    assert verdict.fixes[0].message.endswith("This driver may have dropped it.")
 
 
 def test_what_the_kernel_says_of_windows_is_evidence_alone() -> None:
@@ -160,8 +160,8 @@ def trapped(symbol: str, module: str | None = None, **changes: Any) -> Facts:
     ],
 )
 def test_stopped_by_ibt(facts: Facts, outcome: str) -> None:
-    says = "The kernel stopped NVIDIA's module: it was built without marks for indirect branches."
-    assert ask(stopped_by_ibt, facts) == [(outcome, says if outcome == "problem" else "")]
+    message = "The kernel stopped NVIDIA's module: it was built without marks for indirect branches."
+    assert ask(stopped_by_ibt, facts) == [(outcome, message if outcome == "problem" else "")]
 
 
 DISABLED = "/sys/devices/platform/asus-nb-wmi/dgpu_disable"
@@ -170,7 +170,7 @@ DISABLED = "/sys/devices/platform/asus-nb-wmi/dgpu_disable"
 def test_the_firmware_gives_back_what_it_switched_off() -> None:
     facts = unplugged(nvidia__kernel__switch="asus-firmware", nvidia__kernel__switch_files=(DISABLED,))
     (verdict,) = run(switched_off, facts)
-    assert verdict.says == (
+    assert verdict.message == (
         "The laptop's firmware has switched the NVIDIA GPU off (dgpu_disable is 1), so that it is not on the bus."
     )
     assert [f.commands for f in verdict.fixes] == [(f"echo 0 | sudo tee {DISABLED}", "sudo reboot")]

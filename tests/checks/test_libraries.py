@@ -172,7 +172,7 @@ def test_where_the_other_package_accepts_pytorchs_cudnn_it_gets_it_back() -> Non
     assert [fix.commands for fix in found.fixes] == [
         ("/opt/env/bin/python -m pip install nvidia-cudnn-cu12==9.5.1.17",)
     ]
-    assert found.fixes[0].says == "Give torch its cuDNN back, which tensorflow accepts."
+    assert found.fixes[0].message == "Give torch its cuDNN back, which tensorflow accepts."
 
 
 def test_mixed_cuda_majors() -> None:

@@ -50,7 +50,7 @@ def test_no_check_shows_that_a_fact_is_missing() -> None:
 def _faults(verdicts: list[Verdict], verbatim: set[str]) -> Iterator[str]:
     for verdict in verdicts:
         if verdict.outcome is Outcome.BROKEN:
-            yield f"broken: {verdict.says}"
+            yield f"broken: {verdict.message}"
             continue
         for text, command in sentences(verdict):
             found = None if text in verbatim else fault(text, command)

@@ -17,7 +17,7 @@ SAYS = f"No GPU is found on this machine, {NOBODY}."
 
 
 @pytest.mark.parametrize(
-    ("facts", "outcome", "says"),
+    ("facts", "outcome", "message"),
     [
         (plain_host(), "problem", SAYS),
         (
@@ -32,8 +32,8 @@ SAYS = f"No GPU is found on this machine, {NOBODY}."
         (change(plain_host(), "host.wsl", 2), "pass", ""),
     ],
 )
-def test_no_gpu(facts: Facts, outcome: str, says: str) -> None:
-    assert ask(no_gpu, facts) == [(outcome, says)]
+def test_no_gpu(facts: Facts, outcome: str, message: str) -> None:
+    assert ask(no_gpu, facts) == [(outcome, message)]
 
 
 def test_what_frameworks_said_is_shown() -> None:
@@ -84,7 +84,7 @@ def test_cupy_does_not_run_on_the_cpu() -> None:
 )
 def test_the_fix_is_for_the_kind_of_machine(changes: dict[str, str], words: str) -> None:
     (verdict,) = run(no_gpu, plain_host(host=host(**changes)))
-    assert words in verdict.fixes[0].says
+    assert words in verdict.fixes[0].message
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,9 @@ def test_the_sentence_names_three_of_what_asks_and_the_evidence_all() -> None:
     named = (("cupy-cuda12x", "13.6.0"), ("onnxruntime-gpu", "1.23.0"))
     more = [Package(name=name, version=version, folder="/s") for name, version in named]
     (verdict,) = run(no_gpu, change(facts, "pythons.0.packages", (*torch, *more)))
-    assert "NVIDIA_VISIBLE_DEVICES=all, torch 2.9.1+cu128, cupy-cuda12x 13.6.0 and 1 more ask for one" in verdict.says
+    assert (
+        "NVIDIA_VISIBLE_DEVICES=all, torch 2.9.1+cu128, cupy-cuda12x 13.6.0 and 1 more ask for one" in verdict.message
+    )
     assert verdict.problem is not None
     assert [line.split(":")[0].split(" ")[0] for line in verdict.problem.evidence] == [
         "NVIDIA_VISIBLE_DEVICES=all",
@@ -139,8 +141,8 @@ def test_a_container_is_started_in_the_words_of_its_engine(
 
 def test_who_asks_for_a_gpu_is_told_how_to_do_without() -> None:
     asked = change(plain_host(), "host.environment", {"NVIDIA_VISIBLE_DEVICES": "all"})
-    assert "--skip device.no-gpu" in run(no_gpu, asked)[0].fixes[-1].says
-    assert not any("--skip" in fix.says for fix in run(no_gpu, plain_host())[0].fixes)
+    assert "--skip device.no-gpu" in run(no_gpu, asked)[0].fixes[-1].message
+    assert not any("--skip" in fix.message for fix in run(no_gpu, plain_host())[0].fixes)
 
 
 def test_a_job_with_gpus_on_a_node_without_is_a_matter_of_the_cluster() -> None:
@@ -148,7 +150,7 @@ def test_a_job_with_gpus_on_a_node_without_is_a_matter_of_the_cluster() -> None:
     facts = change(with_framework(framework(version="2.9.1+cu128", live=None), plain_host()), "cluster", job)
     report = build(facts, judge(facts, catalogue.load()))
     assert (report.status, [one.check for one in report.findings]) == ("no-gpu", ["device.no-gpu"])
-    assert "but SLURM_JOB_GPUS=0,1 asks for one" in report.findings[0].says
+    assert "but SLURM_JOB_GPUS=0,1 asks for one" in report.findings[0].message
     assert "--exclude" in report.findings[0].fixes[0].commands[1]
 
 

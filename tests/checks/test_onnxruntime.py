@@ -125,9 +125,9 @@ LIVE = [
 ]
 
 
-@pytest.mark.parametrize(("check", "changes", "says"), LIVE)
-def test_what_onnx_runtime_says_itself(check: Any, changes: dict[str, Any], says: str) -> None:
-    assert one(check, environment(ort(live=live(**changes)))) == ("problem", says)
+@pytest.mark.parametrize(("check", "changes", "message"), LIVE)
+def test_what_onnx_runtime_says_itself(check: Any, changes: dict[str, Any], message: str) -> None:
+    assert one(check, environment(ort(live=live(**changes)))) == ("problem", message)
     assert one(check, environment(ort())) == ("pass", "")
 
 

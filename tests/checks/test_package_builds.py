@@ -66,11 +66,11 @@ def test_gpu_too_old(name: str, version: str, card: dict[str, str], ill: bool) -
 
 def test_what_is_said_of_an_old_gpu() -> None:
     t4 = environment(torch(), packages=(package("flash-attn", "2.7.4"),), facts=machine(card=TURING))
-    says = (
+    message = (
         "flash-attn 2.7.4 needs compute capability 8.0 or newer, GPU 0 (Tesla T4, Turing, compute capability 7.5, "
         "sm_75) has less."
     )
-    assert one(gpu_too_old, t4) == ("problem", says)
+    assert one(gpu_too_old, t4) == ("problem", message)
     assert 'attn_implementation="sdpa"' in commands(gpu_too_old, t4)
     v100 = environment(packages=(package("cudf-cu13", "25.12.0"),), facts=machine(card=VOLTA))
     assert "uninstall -y cudf-cu13" in commands(gpu_too_old, v100)
@@ -100,8 +100,8 @@ def rapids(driver: object = "12.8", name: str = "cudf-cu13") -> Facts:
 
 
 def test_driver_too_old() -> None:
-    says = "cudf-cu13 25.12.0 is built for CUDA 13; the driver 570.169 (CUDA 12.8) is too old."
-    assert one(driver_too_old, rapids()) == ("problem", says)
+    message = "cudf-cu13 25.12.0 is built for CUDA 13; the driver 570.169 (CUDA 12.8) is too old."
+    assert one(driver_too_old, rapids()) == ("problem", message)
     said = commands(driver_too_old, rapids())
     assert "install cudf-cu12" in said
     assert "580" in said
@@ -143,12 +143,12 @@ def scatter(version: str, **changes: object) -> Facts:
 
 
 def test_built_for_another_torch_by_its_version() -> None:
-    says = "torch-scatter 2.1.2+pt24cu121 is built for PyTorch 2.4; installed is torch 2.7.1 for CUDA 12.6."
-    assert one(built_for_another_torch, scatter("2.1.2+pt24cu121")) == ("problem", says)
+    message = "torch-scatter 2.1.2+pt24cu121 is built for PyTorch 2.4; installed is torch 2.7.1 for CUDA 12.6."
+    assert one(built_for_another_torch, scatter("2.1.2+pt24cu121")) == ("problem", message)
     assert one(built_for_another_torch, scatter("2.1.2+pt27cu126")) == ("pass", "")
     assert one(built_for_another_torch, scatter("2.1.2+pt27cu128")) == ("pass", "")
-    says = "torch-scatter 2.1.2+pt27cu118 is built for CUDA 11.8; installed is torch 2.7.1 for CUDA 12.6."
-    assert one(built_for_another_torch, scatter("2.1.2+pt27cu118")) == ("problem", says)
+    message = "torch-scatter 2.1.2+pt27cu118 is built for CUDA 11.8; installed is torch 2.7.1 for CUDA 12.6."
+    assert one(built_for_another_torch, scatter("2.1.2+pt27cu118")) == ("problem", message)
     assert one(built_for_another_torch, scatter("2.1.2")) == ("pass", "")
     fits = Extension(package="torch-scatter", version="2.1.2", path="/x/_scatter_cuda.so")
     assert one(built_for_another_torch, scatter("2.1.2+pt26cu126", extensions=(fits,))) == ("pass", "")
@@ -160,8 +160,8 @@ def codec(version: str, of: object = "2.7.1") -> Facts:
 
 
 def test_torchcodec() -> None:
-    says = "torchcodec 0.8.1 is compiled for PyTorch 2.9; installed is PyTorch 2.7.1."
-    assert one(torchcodec_mismatch, codec("0.8.1")) == ("problem", says)
+    message = "torchcodec 0.8.1 is compiled for PyTorch 2.9; installed is PyTorch 2.7.1."
+    assert one(torchcodec_mismatch, codec("0.8.1")) == ("problem", message)
     assert "'torchcodec==0.5.*'" in commands(torchcodec_mismatch, codec("0.8.1"))
     assert one(torchcodec_mismatch, codec("0.5")) == ("pass", "")
     assert one(torchcodec_mismatch, codec("0.12.0", "2.13.0")) == ("pass", "")  # beyond what the table knows
@@ -181,8 +181,8 @@ def triton(found: str, facts: Facts | None = None) -> Facts:
 
 
 def test_triton() -> None:
-    says = "torch 2.7.1 requires triton==3.3.1; installed is 3.5.0."
-    assert one(triton_mismatch, triton("3.5.0")) == ("problem", says)
+    message = "torch 2.7.1 requires triton==3.3.1; installed is 3.5.0."
+    assert one(triton_mismatch, triton("3.5.0")) == ("problem", message)
     assert "install triton==3.3.1" in commands(triton_mismatch, triton("3.5.0"))
     assert one(triton_mismatch, triton("3.3.0")) == ("pass", "")
     assert one(triton_mismatch, triton("3.5.0", plain_host())) == ("pass", "")
@@ -191,8 +191,8 @@ def test_triton() -> None:
 
 def test_apex() -> None:
     facts = environment(torch(), packages=(package("apex", "0.9.10.dev0"),))
-    says = "apex 0.9.10.dev0 is PyPI's web toolkit of that name, not NVIDIA's extension of PyTorch."
-    assert one(other_apex, facts) == ("problem", says)
+    message = "apex 0.9.10.dev0 is PyPI's web toolkit of that name, not NVIDIA's extension of PyTorch."
+    assert one(other_apex, facts) == ("problem", message)
     assert one(other_apex, environment(torch(), packages=(package("apex", "0.1"),))) == ("pass", "")
     assert one(other_apex, environment(packages=(package("apex", "0.9.10.dev0"),))) == ("pass", "")
     assert one(other_apex, change(facts, "pythons.0", CLOSED)) == ("unknown", "closed")
@@ -207,8 +207,8 @@ def pinned(found: str | None, wheel: str = "nvidia-nvjitlink-cu12", error: str |
 
 
 def test_pin_broken() -> None:
-    says = "PyTorch 2.7.1 is built with nvidia-nvjitlink-cu12 12.6.85, installed is 12.1.105."
-    assert one(pin_broken, pinned("12.1.105")) == ("problem", says)
+    message = "PyTorch 2.7.1 is built with nvidia-nvjitlink-cu12 12.6.85, installed is 12.1.105."
+    assert one(pin_broken, pinned("12.1.105")) == ("problem", message)
     assert severity(pin_broken, pinned("12.1.105")) == "warn"
     assert "install nvidia-nvjitlink-cu12==12.6.85" in commands(pin_broken, pinned("12.1.105"))
     error = "ImportError: libcusparse.so.12: undefined symbol: __nvJitLinkAddData_12_1, version libnvJitLink.so.12"
@@ -233,8 +233,8 @@ def both(*names: str, facts: Facts | None = None) -> Facts:
 
 def test_builds_that_overwrite_one_another() -> None:
     facts = both("faiss-cpu", "faiss-gpu-cu12")
-    says = "faiss-cpu 1.9.0 and faiss-gpu-cu12 1.9.0 are both installed and own the same files: one overwrote the "
-    assert one(builds_overwrite, facts) == ("problem", f"{says}other's.")
+    message = "faiss-cpu 1.9.0 and faiss-gpu-cu12 1.9.0 are both installed and own the same files: one overwrote the "
+    assert one(builds_overwrite, facts) == ("problem", f"{message}other's.")
     said = commands(builds_overwrite, facts)
     assert "uninstall -y faiss-cpu faiss-gpu-cu12" in said
     assert "--force-reinstall --no-deps faiss-gpu-cu12==1.9.0" in said
@@ -279,11 +279,11 @@ def jax(*majors: str, available: bool = True) -> Facts:
 
 
 def test_two_plugins_of_jax() -> None:
-    says = (
+    message = (
         "jax-cuda12-plugin 0.9.2 and jax-cuda13-plugin 0.9.2 are both installed; JAX takes one of them, and refuses "
         "the other."
     )
-    assert one(several_plugins, jax("cuda12", "cuda13")) == ("problem", says)
+    assert one(several_plugins, jax("cuda12", "cuda13")) == ("problem", message)
     assert severity(several_plugins, jax("cuda12", "cuda13")) == "warn"
     assert severity(several_plugins, jax("cuda12", "cuda13", available=False)) == "fail"
     said = commands(several_plugins, jax("cuda12", "cuda13"))
@@ -309,8 +309,8 @@ def paddle(*names: str, facts: Facts | None = None) -> Facts:
 
 
 def test_paddle() -> None:
-    says = "paddlepaddle 3.2.0 has no CUDA support, and GPU 0 (NVIDIA GeForce RTX 4090) lies idle."
-    assert one(paddle_cpu, paddle("paddlepaddle")) == ("problem", says)
+    message = "paddlepaddle 3.2.0 has no CUDA support, and GPU 0 (NVIDIA GeForce RTX 4090) lies idle."
+    assert one(paddle_cpu, paddle("paddlepaddle")) == ("problem", message)
     assert severity(paddle_cpu, paddle("paddlepaddle")) == "advice"
     assert "stable/cu126/ paddlepaddle-gpu" in commands(paddle_cpu, paddle("paddlepaddle"))
     assert "stable/cu118/" in commands(paddle_cpu, paddle("paddlepaddle", facts=machine("11.4")))

@@ -120,7 +120,7 @@ def test_extension_for_another_cuda_major() -> None:
 
 
 @pytest.mark.parametrize(
-    ("nvcc", "says"),
+    ("nvcc", "message"),
     [
         (None, "which needs nvcc of CUDA 12.6 (the CUDA toolkit, or a -devel image); there is none here."),
         ("11.8", "which needs nvcc of CUDA 12.6; the one here is of CUDA 11.8."),
@@ -128,9 +128,9 @@ def test_extension_for_another_cuda_major() -> None:
         (Unknown("closed"), "which needs nvcc of CUDA 12.6."),
     ],
 )
-def test_a_build_needs_nvcc(nvcc: object, says: str) -> None:
+def test_a_build_needs_nvcc(nvcc: object, message: str) -> None:
     facts = change(extended("flash-attn", OLD), "toolkits.home.nvcc", nvcc)
-    assert says in commands(extension_abi, facts)
+    assert message in commands(extension_abi, facts)
 
 
 @pytest.mark.parametrize(

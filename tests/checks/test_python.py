@@ -33,7 +33,7 @@ def test_an_interpreter_that_nobody_had_time_to_ask_is_unknown() -> None:
 
 
 def test_shadowed_module() -> None:
-    file = Shadow(module="torch", wins="/home/s/lab/torch.py", loses=(TORCH,), because="PYTHONPATH")
+    file = Shadow(module="torch", wins="/home/s/lab/torch.py", loses=(TORCH,), origin="PYTHONPATH")
     facts = change(environment(torch(), shadows=(file,)), "host.environment", {"PYTHONPATH": "/home/s/lab:/home/s/x"})
     expected = f"`import torch` takes /home/s/lab/torch.py (by PYTHONPATH) instead of the installed {TORCH}."
     assert one(shadowed_module, facts) == ("problem", expected)
@@ -41,15 +41,15 @@ def test_shadowed_module() -> None:
     said = commands(shadowed_module, facts)
     assert "mv /home/s/lab/torch.py /home/s/lab/torch_own.py" in said
     assert "export PYTHONPATH=/home/s/x" in said
-    here = Shadow(module="torch", wins="/home/s/torch", loses=(TORCH,), because="working directory")
+    here = Shadow(module="torch", wins="/home/s/torch", loses=(TORCH,), origin="working directory")
     assert severity(shadowed_module, environment(torch(), shadows=(here,))) == "warn"
-    site = Shadow(module="torch", wins="/a/torch", loses=("/b/torch",), because="")
+    site = Shadow(module="torch", wins="/a/torch", loses=("/b/torch",), origin="")
     assert one(shadowed_module, environment(torch(), shadows=(site,))) == ("pass", "")
 
 
 def test_user_site_leaks() -> None:
     home = "/root/.local/lib/python3.11/site-packages/torch"
-    leak = Shadow(module="torch", wins=home, loses=(TORCH,), version="2.0.1", because="user site")
+    leak = Shadow(module="torch", wins=home, loses=(TORCH,), version="2.0.1", origin="user site")
     facts = environment(torch(), shadows=(leak,), kind="conda")
     expected = f"`import torch` takes the copy 2.0.1 in the user site, {home}, instead of {TORCH}."
     assert one(user_site_leaks, facts) == ("problem", expected)

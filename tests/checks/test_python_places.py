@@ -35,8 +35,8 @@ def empty(elsewhere: object = (VENV,), pip: object = None) -> Facts:
 
 
 def test_a_framework_elsewhere() -> None:
-    says = "/opt/env/bin/python has no framework; PyTorch is in /home/me/.venv/bin/python."
-    assert one(framework_elsewhere, empty()) == ("problem", says)
+    message = "/opt/env/bin/python has no framework; PyTorch is in /home/me/.venv/bin/python."
+    assert one(framework_elsewhere, empty()) == ("problem", message)
     assert "gpudoctor check --python /home/me/.venv/bin/python" in commands(framework_elsewhere, empty())
     assert "/opt/env/bin/python -m pip install ..." in commands(framework_elsewhere, empty())
     managed = change(empty(), "pythons.0.externally_managed", True)
@@ -94,8 +94,8 @@ def conda(version: str, installer: str = "pip", record: str = "2.5.1", **changes
 
 
 def test_pip_over_conda() -> None:
-    says = "conda's record says pytorch 2.5.1, and pip put torch 2.7.1+cu126 in its place."
-    assert one(conda_and_pip, conda("2.7.1+cu126")) == ("problem", says)
+    message = "conda's record says pytorch 2.5.1, and pip put torch 2.7.1+cu126 in its place."
+    assert one(conda_and_pip, conda("2.7.1+cu126")) == ("problem", message)
     assert severity(conda_and_pip, conda("2.7.1")) == "advice"
     assert severity(conda_and_pip, conda("2.7.1", live=blind(import_error="ImportError: x"))) == "warn"
     assert "conda remove -p /opt/conda/envs/a --force pytorch" in commands(conda_and_pip, conda("2.7.1"))
@@ -116,8 +116,8 @@ def numba(*packages: str, facts: Facts | None = None, **changes: object) -> Fact
 
 
 def test_numba_without_nvvm() -> None:
-    says = "numba-cuda 12.8.93 is installed, and CUDA's compiler library libNVVM is nowhere here."
-    assert one(nvvm_missing, numba()) == ("problem", says)
+    message = "numba-cuda 12.8.93 is installed, and CUDA's compiler library libNVVM is nowhere here."
+    assert one(nvvm_missing, numba()) == ("problem", message)
     assert "'numba-cuda[cu12]'" in commands(nvvm_missing, numba())
     own = (CondaPackage(name="python", version="3.11", build="h1"),)
     assert "cuda-nvvm" in commands(nvvm_missing, numba(conda=own))

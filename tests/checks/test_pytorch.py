@@ -205,11 +205,11 @@ ARCHS = [
 ]
 
 
-@pytest.mark.parametrize(("built", "card", "driver", "says", "index"), ARCHS)
-def test_arch_missing(built: Any, card: dict[str, Any], driver: str, says: str, index: str) -> None:
+@pytest.mark.parametrize(("built", "card", "driver", "message", "index"), ARCHS)
+def test_arch_missing(built: Any, card: dict[str, Any], driver: str, message: str, index: str) -> None:
     built = msgspec.structs.replace(built, live=live(archs=built.archs))
     facts = environment(built, facts=machine(driver, card=card))
-    assert one(arch_missing, facts) == ("problem", says)
+    assert one(arch_missing, facts) == ("problem", message)
     assert index in commands(arch_missing, facts)
     assert "install --force-reinstall --no-deps --index-url" in commands(arch_missing, facts)
 
@@ -267,9 +267,9 @@ def test_a_gpu_that_its_cudnn_dropped_is_no_mismatch() -> None:
     assert "9.26" not in commands(cudnn_mismatch, facts)
 
 
-@pytest.mark.parametrize(("check", "changes", "says"), LIVE)
-def test_what_pytorch_says_itself(check: Any, changes: dict[str, Any], says: str) -> None:
-    assert one(check, environment(torch(live=live(**changes)))) == ("problem", says)
+@pytest.mark.parametrize(("check", "changes", "message"), LIVE)
+def test_what_pytorch_says_itself(check: Any, changes: dict[str, Any], message: str) -> None:
+    assert one(check, environment(torch(live=live(**changes)))) == ("problem", message)
     assert one(check, environment(torch())) == ("pass", "")
     assert one(check, environment(torch(live=None))) == ("skipped", "")
 
@@ -294,7 +294,7 @@ def test_the_same_build_is_not_sought_where_another_decides() -> None:
     first = run(import_fails, plain)[0].fixes[0].commands[0]
     assert first == "/opt/env/bin/python -m pip install --force-reinstall --no-deps torch==2.7.1"  # PyPI's build
     project = change(change(plain, "pythons.0.manager", "uv"), "pythons.0.project", "/srv/app")
-    assert "/srv/app/pyproject.toml" in run(import_fails, project)[0].fixes[0].says
+    assert "/srv/app/pyproject.toml" in run(import_fails, project)[0].fixes[0].message
 
 
 def test_what_it_said_is_evidence_and_is_told_once() -> None:
@@ -370,6 +370,6 @@ def test_each_framework_is_told_alike_and_with_the_floor_of_this_system(
     facts = environment(framework(name, "1.2", cuda=cuda, variant="cuda", plugin=None), facts=machine("11.4"))
     for path, value in changes.items():
         facts = change(facts, path, value)
-    outcome, says = one(FAMILY[name], facts)
+    outcome, message = one(FAMILY[name], facts)
     assert outcome == "problem"
-    assert f" is built for CUDA {cuda}{needs} the driver 570.169 (CUDA 11.4) is too old and supports at most" in says
+    assert f" is built for CUDA {cuda}{needs} the driver 570.169 (CUDA 11.4) is too old and supports at most" in message

@@ -62,7 +62,9 @@ def inside(facts: Facts, engine: str = "docker") -> Facts:
 
 def said(facts: Facts) -> dict[str, str]:
     """The problems that the checks see: id and sentence."""
-    return {c.id.removeprefix("rocm."): says for c in ALL for outcome, says in ask(c, facts) if outcome == "problem"}
+    return {
+        c.id.removeprefix("rocm."): message for c in ALL for outcome, message in ask(c, facts) if outcome == "problem"
+    }
 
 
 CLOSED = amd_host(kfd=(kfd(error="EACCES"),))
@@ -91,7 +93,7 @@ def test_healthy(facts: Facts) -> None:
 
 
 @pytest.mark.parametrize(
-    ("facts", "says"),
+    ("facts", "message"),
     [
         (
             amd_host((), loaded=False, kfd=(), render=(), topology=False),
@@ -223,8 +225,8 @@ def test_healthy(facts: Facts) -> None:
         ),
     ],
 )
-def test_problems(facts: Facts, says: dict[str, str]) -> None:
-    assert said(facts) == says
+def test_problems(facts: Facts, message: dict[str, str]) -> None:
+    assert said(facts) == message
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,9 @@ FIRST, SECOND = "0000:01:00.0", "0000:02:00.0"
 
 def said(facts: Facts) -> dict[str, str]:
     """The problems that the checks see: id and sentence."""
-    return {c.id.removeprefix("rocm."): says for c in ALL for outcome, says in ask(c, facts) if outcome == "problem"}
+    return {
+        c.id.removeprefix("rocm."): message for c in ALL for outcome, message in ask(c, facts) if outcome == "problem"
+    }
 
 
 def severity(check: Check[Any], facts: Facts) -> Severity:
@@ -162,7 +164,7 @@ def worn(**changes: Any) -> Facts:
 
 
 @pytest.mark.parametrize(
-    ("check", "facts", "says"),
+    ("check", "facts", "message"),
     [
         (reset_failed, logged(TIMEOUT, BEGIN, BAD), "GPU 0 (Radeon RX 7900 XTX) hung and could not be reset."),
         (
@@ -266,8 +268,8 @@ def worn(**changes: Any) -> Facts:
         ),
     ],
 )
-def test_problems(check: Check[Any], facts: Facts, says: str) -> None:
-    assert [found for found in ask(check, facts) if found[0] != "pass"] == [("problem", says)]
+def test_problems(check: Check[Any], facts: Facts, message: str) -> None:
+    assert [found for found in ask(check, facts) if found[0] != "pass"] == [("problem", message)]
     for verdict in run(check, facts):
         assert verdict.outcome.value != "problem" or verdict.fixes
 

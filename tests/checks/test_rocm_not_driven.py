@@ -28,7 +28,7 @@ NO_DRIVER = "The GPU at 0000:01:00.0 (Radeon) has no driver, although amdgpu is 
 
 
 @pytest.mark.parametrize(
-    ("facts", "says"),
+    ("facts", "message"),
     [
         (undriven("gfx1030", INIT), NO_DRIVER),
         (undriven("gfx1030", FIRMWARE, INIT), f"{NO_DRIVER} Its firmware is missing."),
@@ -50,8 +50,8 @@ NO_DRIVER = "The GPU at 0000:01:00.0 (Radeon) has no driver, although amdgpu is 
         (undriven("gfx90a", WORN, INIT), f"{NO_DRIVER} Its memory has too many bad pages."),
     ],
 )
-def test_not_driven(facts: Facts, says: str) -> None:
-    assert ask(not_driven, facts) == [("problem", says)]
+def test_not_driven(facts: Facts, message: str) -> None:
+    assert ask(not_driven, facts) == [("problem", message)]
 
 
 def test_not_driven_is_silent_where_nobody_should_drive_it() -> None:
@@ -79,8 +79,8 @@ def test_a_card_that_computes_is_no_spare_one() -> None:
 def test_what_the_log_says_of_another_card_is_no_reason() -> None:
     two = change(change(TWO, "pci.1.driver", None), "gpus", (RADEON,))
     other = logged(FIRMWARE, told("amdgpu-firmware", "failed to load gpu firmware", None), facts=two)
-    says = "The GPU at 0000:02:00.0 (Radeon) has no driver, although amdgpu is loaded."
-    assert ask(not_driven, other)[1] == ("problem", says)
+    message = "The GPU at 0000:02:00.0 (Radeon) has no driver, although amdgpu is loaded."
+    assert ask(not_driven, other)[1] == ("problem", message)
 
 
 def test_newer_kernels_have_a_name_on_ubuntu_only() -> None:

@@ -268,8 +268,8 @@ NOT_LOADED = "The GPU at 0000:01:00.0 (Radeon RX 7900 XTX) is there, amdgpu is n
 
 
 def test_secure_boot_refuses_amds_own_module() -> None:
-    says = f"{NOT_LOADED} Secure Boot refuses AMD's own module, whose key the firmware does not know."
-    assert ask(not_loaded, refused()) == [("problem", says)]
+    message = f"{NOT_LOADED} Secure Boot refuses AMD's own module, whose key the firmware does not know."
+    assert ask(not_loaded, refused()) == [("problem", message)]
     assert commands(not_loaded, refused())[0] == "sudo mokutil --import /var/lib/shim-signed/mok/MOK.der"
     fedora = change(refused(), "host.distribution.id", "fedora")
     assert commands(not_loaded, fedora)[0] == "sudo mokutil --import /var/lib/dkms/mok.pub"
@@ -289,7 +289,7 @@ def test_the_older_driver_and_cards_that_serve_guests() -> None:
 def test_a_card_without_kernels_beside_one_with_them() -> None:
     both = amd_host((card("gfx906"), card("gfx1100", 1)), ("gfx1030", "gfx1100"))
     (first, _) = run(gfx_not_in_wheel, both)
-    assert first.says == (
+    assert first.message == (
         "PyTorch 2.7.1+rocm6.3 was not compiled for gfx906 (Radeon): it has no kernels for this GPU, only for gfx1030 "
         "gfx1100. GPU 1 (Radeon) beside it works."
     )

@@ -81,4 +81,4 @@ def test_how_bad_it_is(found: object, folder: str, severity: Severity) -> None:
 def test_the_folder_is_taken_out() -> None:
     assert commands(rocm_shadowed, host(need())) == ["unset LD_LIBRARY_PATH"]
     (verdict,) = run(rocm_shadowed, host(need()))
-    assert "bring their own ROCm libraries" in verdict.fixes[0].says
+    assert "bring their own ROCm libraries" in verdict.fixes[0].message

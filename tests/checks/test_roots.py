@@ -64,5 +64,5 @@ def test_the_remains_of_one_framework_explain_nothing_about_another(
 def test_a_shadow_of_one_framework_explains_nothing_about_another() -> None:
     old = machine("11.4")
     for module, many in (("tensorflow", 2), ("torch", 1)):
-        shadow = Shadow(module=module, wins=f"/w/{module}.py", loses=(f"{SITE}/{module}",), because="PYTHONPATH")
+        shadow = Shadow(module=module, wins=f"/w/{module}.py", loses=(f"{SITE}/{module}",), origin="PYTHONPATH")
         assert len(roots(environment(torch(cuda="12.6"), shadows=(shadow,), facts=old))) == many

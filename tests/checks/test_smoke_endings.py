@@ -19,18 +19,18 @@ SILENT = "It did not answer for 60 s in the stage matmul bf16."
 TRACE = "Traceback (most recent call last):\n  ...\nRuntimeError: CUBLAS_STATUS_NOT_SUPPORTED"
 
 
-def problem(says: str) -> list[tuple[str, str]]:
-    return [("problem", says)]
+def problem(message: str) -> list[tuple[str, str]]:
+    return [("problem", message)]
 
 
-def ended(name: str, outcome: str, says: str = "", error: str | None = None, facts: Facts = H100) -> Facts:
+def ended(name: str, outcome: str, message: str = "", error: str | None = None, facts: Facts = H100) -> Facts:
     """The machine with tests that ended in some way."""
-    return m.ill(facts, name, outcome=outcome, says=says, error=error)
+    return m.ill(facts, name, outcome=outcome, message=message, error=error)
 
 
-def whole(outcome: str, stage: str, says: str, error: str | None = None, facts: Facts = H100) -> Facts:
+def whole(outcome: str, stage: str, message: str, error: str | None = None, facts: Facts = H100) -> Facts:
     """The machine with a run that ended before its first test."""
-    return m.of_run(facts, outcome=outcome, stage=stage, says=says, error=error, tests=())
+    return m.of_run(facts, outcome=outcome, stage=stage, message=message, error=error, tests=())
 
 
 OOM, LOST = "CUDA out of memory. Tried to allocate 2.00 GiB.", "CUDA error: unspecified launch failure"
@@ -181,7 +181,7 @@ def test_the_environment_is_named_where_one_backend_ran_in_several() -> None:
         "PyTorch in /other/bin/python on GPU 0",
         "PyTorch in /opt/env/bin/python on GPU 0",
     ]
-    assert verdicts[0].says == "PyTorch in /other/bin/python on GPU 0 crashed in mnist: SIGSEGV ended it."
+    assert verdicts[0].message == "PyTorch in /other/bin/python on GPU 0 crashed in mnist: SIGSEGV ended it."
     assert {v.about.python for v in verdicts} == {"/other/bin/python", "/opt/env/bin/python"}
 
 

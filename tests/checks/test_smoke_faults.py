@@ -16,7 +16,11 @@ from tests.checks.nvidia_machines import having
 CHECKS = catalogue.load()
 H100 = m.machine()
 CPU_BUILD = framework("torch", "2.9.1+cpu", cuda=None, variant="cpu", live=live(0))
-DEAD: dict[str, Any] = {"outcome": "failed", "error": "device-error", "says": "CUDA error: unspecified launch failure"}
+DEAD: dict[str, Any] = {
+    "outcome": "failed",
+    "error": "device-error",
+    "message": "CUDA error: unspecified launch failure",
+}
 
 
 def fault(name: str, facts: Facts = H100, **changes: Any) -> Facts:
@@ -96,7 +100,7 @@ FAULTS: dict[str, tuple[Facts, str]] = {
     "a forward pass that is wrong": (fault("inference fp32", figures={"error": 0.2}), "wrong-inference"),
     "a GPU that is slower than the CPU": (fault("inference", figures={"speed-up 256": 0.4}), "slower-than-cpu"),
     "no C compiler": (
-        fault("fused", outcome="failed", error="other", says="RuntimeError: Failed to find C compiler."),
+        fault("fused", outcome="failed", error="other", message="RuntimeError: Failed to find C compiler."),
         "fused-fails",
     ),
     "a compiler that errs": (fault("fused", figures={"error": 0.01}), "fused-wrong"),
@@ -133,15 +137,15 @@ FAULTS: dict[str, tuple[Facts, str]] = {
         "pcie-replays",
     ),
     "a hang": (
-        m.of_run(fault("matmul bf16", outcome="hung", says="It did not answer for 60 s."), outcome="hung"),
+        m.of_run(fault("matmul bf16", outcome="hung", message="It did not answer for 60 s."), outcome="hung"),
         "hangs",
     ),
     "a crash": (
-        m.of_run(fault("mnist", outcome="died", error="other", says="SIGSEGV ended it."), outcome="died"),
+        m.of_run(fault("mnist", outcome="died", error="other", message="SIGSEGV ended it."), outcome="died"),
         "crashes",
     ),
     "no memory left": (
-        fault("matmul bf16", outcome="failed", error="out-of-memory", says="CUDA out of memory."),
+        fault("matmul bf16", outcome="failed", error="out-of-memory", message="CUDA out of memory."),
         "out-of-memory",
     ),
     "a dead context": (
@@ -149,14 +153,14 @@ FAULTS: dict[str, tuple[Facts, str]] = {
         "device-error",
     ),
     "an error": (
-        fault("matmul fp8", outcome="failed", error="other", says="RuntimeError: CUBLAS_STATUS_NOT_SUPPORTED"),
+        fault("matmul fp8", outcome="failed", error="other", message="RuntimeError: CUBLAS_STATUS_NOT_SUPPORTED"),
         "fails",
     ),
     "no import": (
-        m.of_run(H100, outcome="failed", error="other", stage="import", says="ImportError: libcudnn.so.9", tests=()),
+        m.of_run(H100, outcome="failed", error="other", stage="import", message="ImportError: libcudnn.so.9", tests=()),
         "import-fails",
     ),
-    "no device": (m.of_run(H100, outcome="unsupported", says="No CUDA GPUs are available", tests=()), "no-device"),
+    "no device": (m.of_run(H100, outcome="unsupported", message="No CUDA GPUs are available", tests=()), "no-device"),
     "a second process": (slow(m.of_run(H100, others=1, utilisation=98), 0.3), "busy"),
     "another GPU's process": (
         having(m.between(name="peer", figures={"rate": 60.0}), gpus__3__utilisation=97, gpus__3__performance_state=0),
@@ -189,13 +193,13 @@ def test_every_check_has_a_planted_fault() -> None:
             "smoke.wrong-result",
         ),
         (
-            having(m.of_run(H100, outcome="unsupported", says="no", tests=()), pythons__0__frameworks__0=CPU_BUILD),
+            having(m.of_run(H100, outcome="unsupported", message="no", tests=()), pythons__0__frameworks__0=CPU_BUILD),
             "pytorch.cpu-build",
             "smoke.no-device",
         ),
         (
             having(
-                fault("matmul bf16", outcome="failed", error="out-of-memory", says="CUDA out of memory."),
+                fault("matmul bf16", outcome="failed", error="out-of-memory", message="CUDA out of memory."),
                 gpus__0__memory_used=79 << 30,
                 gpus__0__processes=(GpuProcess(pid=7, name="vllm", memory=78 << 30, user=0, state="S"),),
             ),
@@ -212,7 +216,7 @@ def test_what_was_known_before_explains_what_was_measured(facts: Facts, cause: s
 
 
 def test_another_framework_explains_nothing() -> None:
-    crashed = m.of_run(H100, outcome="died", error="other", says="SIGSEGV ended it.", stage="start", tests=())
+    crashed = m.of_run(H100, outcome="died", error="other", message="SIGSEGV ended it.", stage="start", tests=())
     other = having(crashed, pythons__0__frameworks__0__name="tensorflow", pythons__0__frameworks__0__cuda=None)
     report = build(other, judge(other, CHECKS))
     assert "smoke.crashes" in [finding.check for finding in report.findings]
@@ -222,7 +226,7 @@ def test_an_unknown_idleness_is_no_pass_and_no_finding() -> None:
     facts = m.of_run(slow(part=0.3), others=Unknown("NVML: Not Supported"), utilisation=Unknown("NVML: Not Supported"))
     verdicts = {v.check.id: v for v in judge(facts, CHECKS)}
     for name in ("slow-matmul", "tensor-cores-idle", "slow-memory", "slow-link"):
-        assert (verdicts[f"smoke.{name}"].outcome.value, verdicts[f"smoke.{name}"].says) == (
+        assert (verdicts[f"smoke.{name}"].outcome.value, verdicts[f"smoke.{name}"].message) == (
             "unknown",
             "NVML: Not Supported",
         )

@@ -18,8 +18,8 @@ WELL, SKIPPED, NOT_KNOWN = [("pass", "")], [("skipped", "")], [("unknown", "no d
 HOT = ("hw-slowdown", "hw-thermal-slowdown")
 
 
-def problem(says: str) -> list[tuple[str, str]]:
-    return [("problem", says)]
+def problem(message: str) -> list[tuple[str, str]]:
+    return [("problem", message)]
 
 
 def during(facts: Facts = H100, **changes: object) -> Facts:

@@ -46,16 +46,16 @@ HEALTHY = {
 @pytest.mark.parametrize("facts", HEALTHY.values(), ids=HEALTHY.keys())
 def test_a_healthy_gpu_gives_no_finding(facts: Facts) -> None:
     verdicts = list(judge(facts, CHECKS))
-    assert [(v.check.id, v.says) for v in verdicts if v.outcome is Outcome.BROKEN] == []
-    assert [(v.check.id, v.says) for v in verdicts if v.outcome is Outcome.PROBLEM and v.check.area == "smoke"] == []
+    assert [(v.check.id, v.message) for v in verdicts if v.outcome is Outcome.BROKEN] == []
+    assert [(v.check.id, v.message) for v in verdicts if v.outcome is Outcome.PROBLEM and v.check.area == "smoke"] == []
     report = build(facts, verdicts)
-    assert [(f.check, f.says) for f in report.findings if f.status != "advice"] == []
+    assert [(f.check, f.message) for f in report.findings if f.status != "advice"] == []
 
 
 @pytest.mark.parametrize("name", ["an H100", "an A100", "an H200"])
 def test_of_a_well_known_gpu_every_question_is_answered(name: str) -> None:
     verdicts = [v for one in SMOKE for v in judge(HEALTHY[name], [one])]
-    assert [(v.check.id, v.says) for v in verdicts if v.outcome is Outcome.UNKNOWN] == []
+    assert [(v.check.id, v.message) for v in verdicts if v.outcome is Outcome.UNKNOWN] == []
     asked = {v.check.id for v in verdicts if v.outcome is Outcome.PASS}
     between = {"corrupted-peer", "slow-peer", "wrong-sum", "slow-allreduce", "slower-than-sisters"}
     assert {one.id for one in SMOKE} - asked == {f"smoke.{name}" for name in between}

@@ -21,8 +21,8 @@ def ill(name: str, facts: Facts = H100, **changes: Any) -> Facts:
     return m.ill(facts, name, **changes)
 
 
-def problem(says: str) -> list[tuple[str, str]]:
-    return [("problem", says)]
+def problem(message: str) -> list[tuple[str, str]]:
+    return [("problem", message)]
 
 
 def product(dtype: str, error: float, facts: Facts = H100, **notes: Any) -> Facts:

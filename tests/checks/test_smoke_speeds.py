@@ -23,8 +23,8 @@ def ill(name: str, facts: Facts = H100, **changes: Any) -> Facts:
     return m.ill(facts, name, **changes)
 
 
-def problem(says: str) -> list[tuple[str, str]]:
-    return [("problem", says)]
+def problem(message: str) -> list[tuple[str, str]]:
+    return [("problem", message)]
 
 
 def unknown(why: str) -> list[tuple[str, str]]:
@@ -285,8 +285,8 @@ def eight(at: int, part: float, **changes: Any) -> Facts:
 def test_equals_are_the_measure_of_each_other() -> None:
     check = CHECKS["smoke.slower-than-sisters"]
     assert ask(check, eight(5, 0.93)) == [("pass", "")] * 8
-    says = "PyTorch on GPU 5 is slower than on the equal GPUs here: matmul bf16 at 90 % of their speed."
-    assert ask(check, eight(5, 0.90))[5] == ("problem", says)
+    message = "PyTorch on GPU 5 is slower than on the equal GPUs here: matmul bf16 at 90 % of their speed."
+    assert ask(check, eight(5, 0.90))[5] == ("problem", message)
     assert {outcome for outcome, _ in ask(check, eight(5, 0.90))} == {"problem", "pass"}
     assert ask(check, eight(5, 0.90, utilisation=50))[5] == BUSY[0]
     assert ask(check, H100) == SKIPPED

@@ -20,7 +20,7 @@ LATER = f"{MAJOR}.{MINOR + 1}.0"
 WHY = Unknown("no metadata")
 
 
-def says(verdicts: list[tuple[str, str]]) -> str:
+def message(verdicts: list[tuple[str, str]]) -> str:
     (outcome, text), *_ = verdicts
     return text.partition("do not know ")[2] if outcome == "problem" else outcome
 
@@ -40,7 +40,7 @@ def says(verdicts: list[tuple[str, str]]) -> str:
     ],
 )
 def test_a_framework(version: Any, expected: str) -> None:
-    assert says(ask(too_old, with_framework(framework(version=version)))) == expected
+    assert message(ask(too_old, with_framework(framework(version=version)))) == expected
 
 
 @pytest.mark.parametrize(
@@ -57,17 +57,17 @@ def test_a_framework(version: Any, expected: str) -> None:
 )
 def test_the_driver(version: Any, expected: str) -> None:
     facts = having(nvidia_host(), nvidia__kernel__loaded=version, nvidia__nvml__driver_version=version)
-    assert says(ask(too_old, facts)) == expected
+    assert message(ask(too_old, facts)) == expected
 
 
 def test_without_anything() -> None:
-    assert says(ask(too_old, plain_host())) == "pass"
+    assert message(ask(too_old, plain_host())) == "pass"
 
 
 def test_a_framework_in_two_environments_is_named_once() -> None:
     facts = with_framework(framework(version=LATER))
     twice = having(facts, pythons=facts.pythons * 2)
-    assert says(ask(too_old, twice)).count(LATER) == 1
+    assert message(ask(too_old, twice)).count(LATER) == 1
 
 
 def test_the_tables_know_what_they_claim_to_know() -> None:

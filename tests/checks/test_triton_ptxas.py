@@ -49,7 +49,7 @@ def test_it_names_the_ptxas_that_is_here() -> None:
     nvcc = Nvcc(path="/usr/local/cuda/bin/nvcc", real="/usr/local/cuda-13.0/bin/nvcc", version="13.0")
     old = Nvcc(path="/usr/bin/nvcc", real="/usr/bin/nvcc", version="12.0")
     (verdict,) = run(triton_ptxas_too_old, change(with_triton("3.5.0"), "toolkits.nvccs", (old, nvcc)))
-    assert verdict.says == (
+    assert verdict.message == (
         "Triton 3.5.0 brings ptxas of CUDA 12.8, which has no sm_121 for GPU 0 (NVIDIA GB10, Blackwell, compute "
         "capability 12.1, sm_121); CUDA 12.9 is the first."
     )

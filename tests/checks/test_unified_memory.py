@@ -34,10 +34,10 @@ def running(found: Framework, facts: Facts, version: str) -> Facts:
 )
 def test_a_jetson_with_the_wrong_wheel(machine: Facts, name: str) -> None:
     (verdict,) = run(cpu_build, running(CPU, machine, "3.10.12"))
-    assert verdict.says == f"PyTorch 2.5.1 is a CPU-only build, without CUDA support, and GPU 0 ({name}) lies idle."
+    assert verdict.message == f"PyTorch 2.5.1 is a CPU-only build, without CUDA support, and GPU 0 ({name}) lies idle."
     assert verdict.severity is Severity.ERROR
     (verdict,) = run(arch_missing, running(SERVERS, machine, "3.10.12"))
-    assert verdict.says == (
+    assert verdict.message == (
         f"PyTorch 2.9.1 has no kernels for GPU 0 ({name}, Ampere, compute capability 8.7, sm_87): it was compiled only "
         "for sm_80, sm_90."
     )
@@ -80,7 +80,7 @@ REST = f"{PIP} install --index-url"
 def test_the_wheels_of_a_jetpack(l4t: Any, version: str, commands: tuple[str, ...]) -> None:
     (verdict,) = run(cpu_build, having(running(CPU, nv.jetson(), version), host__l4t=l4t))
     assert verdict.fixes[0].commands == commands
-    assert GUIDE in verdict.fixes[0].says
+    assert GUIDE in verdict.fixes[0].message
 
 
 @pytest.mark.parametrize(("l4t", "jetpack"), [("38.2.0", "7"), ("36.2", "6"), ("35.1", "5"), ("32.7", None)])
@@ -148,8 +148,8 @@ NO_MEMORY = event("driver-no-memory", "NVRM: Check failed: Out of memory [NV_ERR
     ],
 )
 def test_unified_memory_exhausted(facts: Facts, outcome: str) -> None:
-    says = "The driver found no memory left, which GPU and processor share here."
-    assert ask(unified_memory_exhausted, facts) == [(outcome, says if outcome == "problem" else "")]
+    message = "The driver found no memory left, which GPU and processor share here."
+    assert ask(unified_memory_exhausted, facts) == [(outcome, message if outcome == "problem" else "")]
 
 
 def test_memory_that_the_gpu_takes_is_main_memory_here() -> None:

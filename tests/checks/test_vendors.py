@@ -31,14 +31,14 @@ HEALTHY = {
 @pytest.mark.parametrize("facts", HEALTHY.values(), ids=HEALTHY.keys())
 def test_no_check_fails_or_breaks_on_a_healthy_machine(facts: Facts) -> None:
     verdicts = list(judge(facts, CHECKS))
-    loud = [(v.check.id, v.says) for v in verdicts if v.outcome is Outcome.PROBLEM and v.severity.value != "advice"]
+    loud = [(v.check.id, v.message) for v in verdicts if v.outcome is Outcome.PROBLEM and v.severity.value != "advice"]
     assert loud == []
-    assert [(v.check.id, v.says) for v in verdicts if v.outcome is Outcome.BROKEN] == []
+    assert [(v.check.id, v.message) for v in verdicts if v.outcome is Outcome.BROKEN] == []
 
 
 def test_nothing_breaks_on_a_machine_about_which_nothing_is_known() -> None:
     verdicts = list(judge(Facts(), CHECKS))
-    assert [(v.check.id, v.says) for v in verdicts if v.outcome in (Outcome.BROKEN, Outcome.PROBLEM)] == []
+    assert [(v.check.id, v.message) for v in verdicts if v.outcome in (Outcome.BROKEN, Outcome.PROBLEM)] == []
 
 
 # Ids of checks that speak of NVIDIA's or of AMD's things only, by area.

@@ -32,11 +32,11 @@ def masked(value: str, gpus: int = 2, seen: int = 0, **env: str) -> Facts:
 
 def said(checks: tuple[Check[Any], ...], facts: Facts) -> dict[str, str]:
     """The problems that the checks see: id and sentence."""
-    return {c.id: says for c in checks for outcome, says in ask(c, facts) if outcome == "problem"}
+    return {c.id: message for c in checks for outcome, message in ask(c, facts) if outcome == "problem"}
 
 
 @pytest.mark.parametrize(
-    ("facts", "says"),
+    ("facts", "message"),
     [
         (nvidia_host(2), {}),
         (masked("1,0", seen=2), {}),
@@ -102,8 +102,8 @@ def said(checks: tuple[Check[Any], ...], facts: Facts) -> dict[str, str]:
         ),
     ],
 )
-def test_cuda(facts: Facts, says: dict[str, str]) -> None:
-    assert said(CUDA, facts) == says
+def test_cuda(facts: Facts, message: dict[str, str]) -> None:
+    assert said(CUDA, facts) == message
 
 
 @pytest.mark.parametrize("check", CUDA)
@@ -129,7 +129,7 @@ CARDS = (gpu(0, vendor="amd", gfx="gfx1100", uuid="GPU-0123456789abcdef"), gpu(1
 
 
 @pytest.mark.parametrize(
-    ("gpus", "env", "says"),
+    ("gpus", "env", "message"),
     [
         (CARDS, {}, {}),
         (CARDS, {"HIP_VISIBLE_DEVICES": "1"}, {}),
@@ -185,8 +185,8 @@ CARDS = (gpu(0, vendor="amd", gfx="gfx1100", uuid="GPU-0123456789abcdef"), gpu(1
         ),
     ],
 )
-def test_hip(gpus: tuple[Gpu, ...], env: dict[str, str], says: dict[str, str]) -> None:
-    assert said(HIP, change(amd_host(gpus), "host.environment", env)) == says
+def test_hip(gpus: tuple[Gpu, ...], env: dict[str, str], message: dict[str, str]) -> None:
+    assert said(HIP, change(amd_host(gpus), "host.environment", env)) == message
 
 
 def test_hip_unknown() -> None:

@@ -101,21 +101,21 @@ def test_a_healthy_pc_hears_nothing(facts: Facts) -> None:
 def test_what_has_no_build_for_windows_is_sent_to_wsl() -> None:
     (found,) = [v for v in judge(windows(TENSORFLOW), CHECKS.values()) if v.problem]
     assert found.check.id == "tensorflow.cpu-build"
-    assert "WSL 2" in found.fixes[0].says
+    assert "WSL 2" in found.fixes[0].message
     (found,) = [v for v in judge(windows(JAX), CHECKS.values()) if v.problem]
     assert (found.check.id, found.severity.value) == ("jax.cpu-only", "warn")
-    assert "WSL 2" in found.fixes[0].says
+    assert "WSL 2" in found.fixes[0].message
 
 
 def test_a_driver_that_is_too_old_is_told_with_the_number_of_windows() -> None:
     facts = windows(framework(version="2.9.1+cu130", cuda="13.0", archs=("sm_89",), live=live(0)))
     (found,) = [v for v in judge(facts, CHECKS.values()) if v.check.id == "pytorch.driver-too-old"]
-    assert any("https://www.nvidia.com/en-us/drivers/" in fix.says for fix in found.fixes)
+    assert any("https://www.nvidia.com/en-us/drivers/" in fix.message for fix in found.fixes)
     assert not any("apt" in command for fix in found.fixes for command in fix.commands)
 
 
 @pytest.mark.parametrize(
-    ("adapter", "says", "severity"),
+    ("adapter", "message", "severity"),
     [
         ({"problem": 0}, "", ""),
         ({"problem": None}, "", ""),
@@ -126,10 +126,10 @@ def test_a_driver_that_is_too_old_is_told_with_the_number_of_windows() -> None:
         ({"problem": 28}, "", ""),
     ],
 )  # fmt: skip
-def test_adapter_stopped(adapter: dict[str, Any], says: str, severity: str) -> None:
+def test_adapter_stopped(adapter: dict[str, Any], message: str, severity: str) -> None:
     facts = windows(nt__adapters=(Adapter(**({"name": RTX.name, "vendor": "10de"} | adapter)), UHD, REMOTE))
     (one, other) = run(CHECKS["windows.adapter-stopped"], facts)
-    assert (one.says, one.severity.value if one.problem else "") == (says, severity)
+    assert (one.message, one.severity.value if one.problem else "") == (message, severity)
     assert other.outcome is Outcome.PASS
     assert not one.problem or one.fixes
 
@@ -142,14 +142,14 @@ def test_graphics_of_the_processor_may_be_disabled() -> None:
 
 @pytest.mark.parametrize("code", [12, 14, 22, 43])
 def test_each_code_has_its_own_fix(code: int) -> None:
-    fixes = {c: CHECKS["windows.adapter-stopped"].fixes_for(_on(c))[0].says for c in (12, 14, 22, 43)}
+    fixes = {c: CHECKS["windows.adapter-stopped"].fixes_for(_on(c))[0].message for c in (12, 14, 22, 43)}
     assert len(set(fixes.values())) == 4
     assert nt.meaning(code)
 
 
 def _on(code: int) -> Any:
     facts = windows(nt__adapters=(Adapter(name="X", vendor="10de", problem=code),))
-    return next(iter(CHECKS["windows.adapter-stopped"].each(facts)))[1]
+    return next(iter(CHECKS["windows.adapter-stopped"].targets(facts)))[1]
 
 
 BASIC = Adapter(name="Microsoft Basic Display Adapter", vendor="10de", device="2684", problem=0)
@@ -178,7 +178,7 @@ def failed(dll: str, version: str = "2.9.1+cpu", error: str = ERROR) -> Framewor
 
 
 @pytest.mark.parametrize(
-    ("found", "runtime", "says"),
+    ("found", "runtime", "message"),
     [
         (failed("c10.dll"), None, "PyTorch 2.9.1+cpu does not import; the Visual C++ runtime is not installed."),
         (failed("c10.dll"), "14.28.29914", "PyTorch 2.9.1+cpu does not import; the Visual C++ runtime is 14.28.29914, "
@@ -192,8 +192,8 @@ def failed(dll: str, version: str = "2.9.1+cpu", error: str = ERROR) -> Framewor
         (CPU, None, ""),
     ],
 )  # fmt: skip
-def test_dll_not_loaded(found: Framework, runtime: Any, says: str) -> None:
-    expected = [("problem", says) if says else ("pass", "")]
+def test_dll_not_loaded(found: Framework, runtime: Any, message: str) -> None:
+    expected = [("problem", message) if message else ("pass", "")]
     assert verdicts("windows.dll-not-loaded", plain_pc(found, nt__vc_runtime=runtime)) == expected
 
 

@@ -65,7 +65,9 @@ def wsl_library(soname: str) -> Any:
 
 def said(facts: Facts) -> dict[str, str]:
     """The problems that the checks see: id and sentence."""
-    return {c.id.removeprefix("wsl."): says for c in ALL for outcome, says in ask(c, facts) if outcome == "problem"}
+    return {
+        c.id.removeprefix("wsl."): message for c in ALL for outcome, message in ask(c, facts) if outcome == "problem"
+    }
 
 
 DOCKER = ContainerHost(docker="/usr/bin/docker", docker_desktop=False, docker_rootless=False, no_cgroups=True)
@@ -93,7 +95,7 @@ def test_healthy(facts: Facts) -> None:
 
 
 @pytest.mark.parametrize(
-    ("facts", "says"),
+    ("facts", "message"),
     [
         (
             wsl(host__wsl=1, host__kernel__release="4.4.0-19041-Microsoft", nvidia__kernel__nodes=()),
@@ -148,8 +150,8 @@ def test_healthy(facts: Facts) -> None:
         ),
     ],
 )
-def test_problems(facts: Facts, says: dict[str, str]) -> None:
-    assert said(facts) == says
+def test_problems(facts: Facts, message: dict[str, str]) -> None:
+    assert said(facts) == message
 
 
 @pytest.mark.parametrize(

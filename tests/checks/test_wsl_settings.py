@@ -104,7 +104,7 @@ def test_the_loader_is_told_and_on_nixos_the_configuration() -> None:
     first = run(libraries_off_path, facts)[0].fixes[0].commands[0]
     assert first == "echo /usr/lib/wsl/lib | sudo tee /etc/ld.so.conf.d/ld.wsl.conf"
     nixos = change(facts, "host.distribution.id", "nixos")
-    assert "useWindowsDriver" in run(libraries_off_path, nixos)[0].fixes[0].says
+    assert "useWindowsDriver" in run(libraries_off_path, nixos)[0].fixes[0].message
 
 
 @pytest.mark.parametrize(

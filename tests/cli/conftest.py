@@ -21,7 +21,7 @@ from gpudoctor.tasks import cmd
 """
 ONE = """
 @check(title="The {name} one", severity=Severity.{severity}, cause="Because.", fixes=(Fix("Mend it.", (cmd("true"),)),),
-       references=("https://example.org/",), each=machine, essential={essential}, because={because},
+       references=("https://example.org/",), targets=machine, essential={essential}, caused_by={because},
        aliases=("acme.old-{name}",))
 def {name}(facts):
     {body}
@@ -45,8 +45,8 @@ def lay_checks(folder: Path) -> None:
     package.mkdir(parents=True)
     info.mkdir()
     for name, (severity, body) in BODIES.items():
-        because = ("acme.fails",) if name == "follows" else ()
-        text = ONE.format(name=name, severity=severity, body=body, essential=name == "unknown", because=because)
+        caused_by = ("acme.fails",) if name == "follows" else ()
+        text = ONE.format(name=name, severity=severity, body=body, essential=name == "unknown", caused_by=caused_by)
         (package / f"{name}.py").write_text(HEAD + text)
     rows = [f"{name} = plugins.acme.{name}:{name}" for name in BODIES]
     (info / "entry_points.txt").write_text("\n".join(["[gpudoctor.checks]", *rows, ""]))

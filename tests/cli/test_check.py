@@ -48,7 +48,7 @@ def test_json_is_one_document_with_the_names_that_are_promised(judge: Run) -> No
         "fail": 1, "warn": 1, "advice": 1, "consequences": 1, "unknown": 1, "pass": 1, "skipped": 0, "broken": 1,
     }  # fmt: skip
     first = report["findings"][0]
-    assert (first["check"], first["status"], first["says"]) == ("acme.fails", "fail", "It fails.")
+    assert (first["check"], first["status"], first["message"]) == ("acme.fails", "fail", "It fails.")
     assert [c["check"] for c in first["consequences"]] == ["acme.follows"]
     assert first["fixes"][0]["commands"] == ["true"]
     assert {u["check"]: u["broken"] for u in report["unknown"]} == {"acme.unknown": False, "acme.breaks": True}

@@ -54,5 +54,5 @@ def test_that_of_another_user_is_not_run(project: Path) -> None:
     told = examined(cwd=project)
     assert told["python"]["path"] != f"{project}/.venv/bin/python"
     (finding,) = (f for f in told["findings"] if f["check"] == "python.environment-not-run")
-    assert f"{project}/.venv, which has PyTorch, belongs to user 12345, so its Python was not run" in finding["says"]
+    assert f"{project}/.venv, which has PyTorch, belongs to user 12345, so its Python was not run" in finding["message"]
     assert finding["fixes"][0]["commands"] == [f"gpudoctor check --python {project}/.venv"]

@@ -36,26 +36,26 @@ def quick(*more: str, cwd: Path) -> tuple[int, list[str]]:
     ran = gpudoctor("check", "--quick", "--json", *more, cwd=cwd)
     assert ran.err == ""
     found = json.loads(ran.out)
-    return ran.code, [f"{one['subject']}: {one['says']}" for one in found["findings"] if "expect." in one["check"]]
+    return ran.code, [f"{one['subject']}: {one['message']}" for one in found["findings"] if "expect." in one["check"]]
 
 
 def test_a_file_in_the_folder_is_read_without_being_named(tmp_path: Path) -> None:
-    says = 'gpudoctor.toml:1: host.system: wanted "Plan 9", found "Linux".'
+    message = 'gpudoctor.toml:1: host.system: wanted "Plan 9", found "Linux".'
     assert quick(cwd=tmp_path)[1] == []
     kept(tmp_path, NO_LINUX)
-    assert quick(cwd=tmp_path) == (1, [says])
+    assert quick(cwd=tmp_path) == (1, [message])
     assert quick("--no-expect", cwd=tmp_path)[1] == []
     assert quick("--skip", "expect", cwd=tmp_path)[1] == []
-    assert quick("--only", "expect", cwd=tmp_path) == (1, [says])
+    assert quick("--only", "expect", cwd=tmp_path) == (1, [message])
     assert quick("--only", "driver", cwd=tmp_path)[1] == []
 
 
 def test_a_file_that_is_named_stands_in_its_place(tmp_path: Path) -> None:
     kept(tmp_path, NO_LINUX)
-    code, says = quick("--only", "expect", "--expect", kept(tmp_path, LINUX, "a.toml"), cwd=tmp_path)
-    assert (code in (0, 3), says) == (True, [])  # 3: this machine has no GPU
-    code, says = quick("--expect", "a.toml", "--expect", kept(tmp_path, NO_LINUX, "b.toml"), cwd=tmp_path)
-    assert (code, len(says)) == (1, 1)
+    code, message = quick("--only", "expect", "--expect", kept(tmp_path, LINUX, "a.toml"), cwd=tmp_path)
+    assert (code in (0, 3), message) == (True, [])  # 3: this machine has no GPU
+    code, message = quick("--expect", "a.toml", "--expect", kept(tmp_path, NO_LINUX, "b.toml"), cwd=tmp_path)
+    assert (code, len(message)) == (1, 1)
 
 
 def test_the_sites_files_are_read_too_under_the_examined_root(tmp_path: Path) -> None:
@@ -63,9 +63,9 @@ def test_the_sites_files_are_read_too_under_the_examined_root(tmp_path: Path) ->
     site.mkdir(parents=True)
     for name, text in (("20-b.toml", NO_LINUX), ("10-a.toml", LINUX), ("notes.txt", "="), (".hidden.toml", "=")):
         kept(site, text, name)
-    code, says = quick("--root", str(tmp_path / "root"), cwd=tmp_path)
+    code, message = quick("--root", str(tmp_path / "root"), cwd=tmp_path)
     assert code == 1
-    assert says == [f'{site}/20-b.toml:1: host.system: wanted "Plan 9", found "Linux".']
+    assert message == [f'{site}/20-b.toml:1: host.system: wanted "Plan 9", found "Linux".']
     (site / "30-c.toml").symlink_to(kept(tmp_path, LINUX, "outside.toml"))
     ran = gpudoctor("check", "--quick", "--root", str(tmp_path / "root"), cwd=tmp_path)
     assert "30-c.toml leads out of" in ran.sentence
@@ -90,7 +90,7 @@ def test_what_nobody_knows_is_exit_code_three(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "mode", "says"),
+    ("text", "mode", "message"),
     [
         ("", 0o644, "gpudoctor.toml expects nothing"),
         ("x", 0o644, "gpudoctor.toml:1: this is no TOML: "),
@@ -98,9 +98,9 @@ def test_what_nobody_knows_is_exit_code_three(tmp_path: Path) -> None:
         (LINUX, 0o666, "gpudoctor.toml is not used, because others may write to it (mode 0666)."),
     ],
 )
-def test_a_file_that_cannot_be_used_is_one_sentence(tmp_path: Path, text: str, mode: int, says: str) -> None:
+def test_a_file_that_cannot_be_used_is_one_sentence(tmp_path: Path, text: str, mode: int, message: str) -> None:
     Path(kept(tmp_path, text)).chmod(mode)
-    assert gpudoctor("check", "--quick", cwd=tmp_path).sentence.startswith(says)
+    assert gpudoctor("check", "--quick", cwd=tmp_path).sentence.startswith(message)
     assert gpudoctor("check", "--quick", "--no-expect", cwd=tmp_path).err == ""
 
 

@@ -36,12 +36,12 @@ FIXES = (
 )
 
 @check(title="There is no flag", severity=Severity.ERROR, cause="Nobody has made it.", fixes=FIXES,
-       references=("https://example.org/",), each=machine, aliases=("acme.no-banner",))
+       references=("https://example.org/",), targets=machine, aliases=("acme.no-banner",))
 def no_flag(facts):
     return None if os.path.exists("{flag}") else "The flag is not there."
 
 @check(title="It follows", severity=Severity.ERROR, cause="It follows.", references=("https://example.org/",),
-       each=machine, because=("acme.no-flag",))
+       targets=machine, caused_by=("acme.no-flag",))
 def follows(facts):
     return None if os.path.exists("{flag}") else "It does not work either."
 """
@@ -116,7 +116,7 @@ def test_without_a_yes_nothing_is_run(flag: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("choice", "code", "says"),
+    ("choice", "code", "message"),
     [
         ("2", 4, "It was done, and the check fails still"),
         ("3", 4, "`false` ended with exit code 1. Nothing more was run.\ngpudoctor: Nothing was changed before it."),
@@ -130,9 +130,9 @@ def test_without_a_yes_nothing_is_run(flag: Path) -> None:
         ("15", 3, "acme.no-flag has 14 fixes here, not 15."),
     ],
 )
-def test_each_of_its_fixes(flag: Path, choice: str, code: int, says: str) -> None:
+def test_each_of_its_fixes(flag: Path, choice: str, code: int, message: str) -> None:
     ran = fix(flag, "acme.no-flag", "--choice", choice, "--yes")
-    assert (ran.code, says in ran.err) == (code, True), ran.err
+    assert (ran.code, message in ran.err) == (code, True), ran.err
     assert not flag.exists()
     if code in (3, 5):  # in a line, and the finding is not told again
         assert (ran.out, ran.err.count("\n")) == ("", 1)

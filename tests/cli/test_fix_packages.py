@@ -37,7 +37,7 @@ FIXES = (
 )
 
 @check(title="Alpha is for the CPU", severity=Severity.ERROR, cause="It was taken from elsewhere.", fixes=FIXES,
-       references=("https://example.org/",), each=machine)
+       references=("https://example.org/",), targets=machine)
 def wrong_alpha(facts):
     return None if glob.glob("{site}/alpha-2.0+cu126.dist-info") else "It is."
 """

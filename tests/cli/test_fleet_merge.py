@@ -39,7 +39,7 @@ def test_what_cannot_be_read_is_named(run: Run, shared: Path, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("paths", "output", "says"),
+    ("paths", "output", "message"),
     [
         (["none"], "x.jsonl", "none cannot be read: No such file or directory."),
         (["empty"], "x.jsonl", "empty holds no report: NODE.json."),
@@ -50,11 +50,11 @@ def test_what_cannot_be_read_is_named(run: Run, shared: Path, tmp_path: Path) ->
     ],
 )
 def test_wrong_usage(
-    run: Run, shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, paths: list[str], output: str, says: str
+    run: Run, shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, paths: list[str], output: str, message: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "empty").mkdir()
     lay(tmp_path / "broken", {"n1": b"{"})
     ran = run("fleet", "merge", *paths, "-o", output)
-    assert (ran.code, ran.out, ran.err) == (2, "", f"gpudoctor: {says}\n")
+    assert (ran.code, ran.out, ran.err) == (2, "", f"gpudoctor: {message}\n")
     assert sorted(one.name for one in tmp_path.iterdir() if one.name in ("x.jsonl", "x.json")) == []

@@ -111,7 +111,7 @@ def test_an_engine_that_breaks_then_is_said_and_the_reports_stay(run: Run, engin
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
+    ("arguments", "message"),
     [
         (("--pairs", "a"), "--pairs takes an even number of names."),
         (("--pairs", "a,"), "--pairs takes an even number of names."),
@@ -121,6 +121,6 @@ def test_an_engine_that_breaks_then_is_said_and_the_reports_stay(run: Run, engin
         (("--pairs", "a,b", "--limit", "nan"), "--limit takes 5 to 86400 seconds."),
     ],
 )
-def test_what_a_node_cannot_be_asked(run: Run, arguments: tuple[str, ...], says: str) -> None:
+def test_what_a_node_cannot_be_asked(run: Run, arguments: tuple[str, ...], message: str) -> None:
     ran = run("fleet", "rank", *arguments)
-    assert (ran.code, ran.out, ran.err) == (2, "", f"gpudoctor: {says}\n")
+    assert (ran.code, ran.out, ran.err) == (2, "", f"gpudoctor: {message}\n")

@@ -28,7 +28,7 @@ FINDING = FindingEntry(
     status="fail",
     subject="the driver",
     title="The driver is not loaded",
-    says="No module is loaded; see /home/anna/notes.",
+    message="No module is loaded; see /home/anna/notes.",
     cause="It was not built.",
 )
 
@@ -118,7 +118,7 @@ def test_a_file_that_cannot_be_read_gives_3_and_hides_no_other(run: Run, tmp_pat
 
 def test_wrong_usage_is_one_sentence(folder: str, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    for arguments, says in (
+    for arguments, message in (
         (["no/such"], "no/such cannot be read: No such file or directory."),
         ([str(tmp_path / "empty")], "holds no report"),
         ([folder, "--json", "--format", "csv"], "are two formats"),
@@ -131,7 +131,7 @@ def test_wrong_usage_is_one_sentence(folder: str, tmp_path: Path) -> None:
         ([folder, "--since", "no/such"], "no/such cannot be read"),
         ([folder, "--expect", "no/such.toml"], "no/such.toml cannot be read"),
     ):
-        assert says in gpudoctor("fleet", "report", *arguments, cwd=tmp_path).sentence
+        assert message in gpudoctor("fleet", "report", *arguments, cwd=tmp_path).sentence
 
 
 # -- formats -------------------------------------------------------------------------------------------------
@@ -212,7 +212,7 @@ def test_who_is_named_where(run: Run, tmp_path: Path, arguments: list[str], pers
 
 def test_a_secret_is_in_no_format(run: Run, tmp_path: Path) -> None:
     secret = "hf_abcdefghijklmnop"
-    finding = msgspec.structs.replace(FINDING, says=f"It used {secret}.", title=secret)
+    finding = msgspec.structs.replace(FINDING, message=f"It used {secret}.", title=secret)
     ill = msgspec.structs.replace(report("fail"), findings=(finding,))
     path = lay(tmp_path / "r", n1=ill)
     for name in ("text", "json", "html", "csv", "prometheus"):
@@ -371,7 +371,7 @@ def test_a_file_of_expectations_that_is_wrong(run: Run, folder: str, tmp_path: P
 
 def test_hostile_reports_move_no_cursor_and_add_no_row(run: Run, tmp_path: Path) -> None:
     wicked = "</script><script>alert(1)</script>\x1b]0;owned\x07\n\u202e=1+1"
-    finding = msgspec.structs.replace(FINDING, title=wicked, says=wicked, cause=wicked)
+    finding = msgspec.structs.replace(FINDING, title=wicked, message=wicked, cause=wicked)
     ill = msgspec.structs.replace(report("fail", driver=wicked), findings=(finding,))
     path = lay(tmp_path / "r", **{"n1": ill, "@all": ill, "node[1-9]": ill, "=cmd": ill})
     for name in ("text", "json", "html", "csv", "prometheus"):

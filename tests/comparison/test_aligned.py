@@ -146,7 +146,7 @@ def test_a_problem_of_a_card_that_is_gone_is_not_that_of_the_one_with_its_number
 
 
 def test_an_unknown_of_one_gpu_says_nothing_of_another() -> None:
-    ill = FindingEntry(check=CHECK, status="fail", subject="GPU 5", title="x", says="x", cause="x")
+    ill = FindingEntry(check=CHECK, status="fail", subject="GPU 5", title="x", message="x", cause="x")
     one = Report(findings=(ill,))
     for subject, state in (
         ("GPU 5", DifferenceState.UNKNOWN_THERE),

@@ -258,7 +258,7 @@ def test_what_a_report_leaves_open_is_unknown() -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "says"),
+    ("content", "message"),
     [
         ("{", "is not valid"),
         ('{"schema": "gpudoctor.report/1", "gpus": 3}', "The report file .* is not valid"),
@@ -266,10 +266,10 @@ def test_what_a_report_leaves_open_is_unknown() -> None:
         ('{"schema": "other/1"}', "has the schema 'other/1'"),
     ],
 )
-def test_other_files_are_refused_in_one_sentence(tmp_path: Path, content: str, says: str) -> None:
+def test_other_files_are_refused_in_one_sentence(tmp_path: Path, content: str, message: str) -> None:
     path = tmp_path / "x.json"
     path.write_text(content, encoding="utf-8")
-    with pytest.raises(FactsFileError, match=says) as caught:
+    with pytest.raises(FactsFileError, match=message) as caught:
         read(str(path))
     assert "\n" not in str(caught.value)
 
@@ -278,8 +278,8 @@ def test_what_is_no_file_is_refused_and_not_waited_for(tmp_path: Path) -> None:
     import os
 
     os.mkfifo(tmp_path / "pipe")
-    for name, says in (("pipe", "is no file"), ("", "is no file"), ("none.json", "cannot be read")):
-        with pytest.raises(FactsFileError, match=says):
+    for name, message in (("pipe", "is no file"), ("", "is no file"), ("none.json", "cannot be read")):
+        with pytest.raises(FactsFileError, match=message):
             read(str(tmp_path / name))
     with pytest.raises(FactsFileError, match="cannot be read"):
         read("-")  # a file of that name, never standard input

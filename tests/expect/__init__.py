@@ -7,7 +7,7 @@ from gpudoctor.facts import Facts
 
 def asked(text: str, facts: Facts) -> list[tuple[str, str]]:
     """Outcome and sentence of each expectation of a text."""
-    return [(v.outcome.value, v.says) for one in loads(text, "e.toml") for v in run(one.check(facts), facts)]
+    return [(v.outcome.value, v.message) for one in loads(text, "e.toml") for v in run(one.check(facts), facts)]
 
 
 def one(path: str, *operators: str) -> str:

@@ -43,8 +43,10 @@ def test_the_root_cause_explains_it(name: str, text: str) -> None:
     report = held(facts, text)
     standing = {entry.check for entry in report.findings} | {entry.check for entry in report.unknown}
     assert expected.id not in standing
-    following = {entry.check: c.says for entry in report.findings for c in entry.consequences if c.check == expected.id}
-    assert following == ({machine.root: verdict.says} if verdict.outcome is Outcome.PROBLEM else {})
+    following = {
+        entry.check: c.message for entry in report.findings for c in entry.consequences if c.check == expected.id
+    }
+    assert following == ({machine.root: verdict.message} if verdict.outcome is Outcome.PROBLEM else {})
 
 
 @pytest.mark.parametrize(
@@ -69,7 +71,7 @@ def test_who_expects_a_gpu_is_told_why_there_is_none() -> None:
     assert (report.status, report.failed) == ("no-gpu", True)
     (entry,) = (entry for entry in report.findings if entry.status == "fail")
     assert entry.check == "device.no-gpu"
-    assert [c.says for c in entry.consequences] == ["gpus: wanted 1 of them, found 0."]
+    assert [c.message for c in entry.consequences] == ["gpus: wanted 1 of them, found 0."]
 
 
 def test_unknown_is_incomplete() -> None:

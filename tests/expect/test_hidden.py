@@ -36,7 +36,7 @@ def left(facts: Facts, text: str, name: str = "/home/jane.doe/e.toml") -> CheckO
         (one(ENV + ".frameworks.torch.live.count", "is=8"), "pass"),
         (one(ENV + ".frameworks.torch.live.count", "is=9"), "problem"),
         (one('pythons."/home/jane.doe/none".version', "is='3'"), "problem"),
-        (one("gpus", "count=9", "says='Ask on alpha-7.'", "fix='Ask in /home/jane.doe/README.'"), "problem"),
+        (one("gpus", "count=9", "message='Ask on alpha-7.'", "fix='Ask in /home/jane.doe/README.'"), "problem"),
     ],
 )  # fmt: skip
 def test_the_true_verdict_in_masked_words(text: str, outcome: str) -> None:
@@ -54,7 +54,7 @@ def test_a_line_that_says_what_is_wrong_says_it_still() -> None:
     masked = Masks(facts).facts()
     (expected,) = left(facts, one("gpus.*.link_width_max", "at_least=16")).expect
     (verdict,) = run(expected.check(masked), masked)
-    assert verdict.says == "gpus.*.link_width_max: wanted at least 16, found 8 (GPU 3)."
+    assert verdict.message == "gpus.*.link_width_max: wanted at least 16, found 8 (GPU 3)."
     assert verdict.about.label.startswith("/home/user")
     assert verdict.about.label.endswith("/e.toml:1")
 

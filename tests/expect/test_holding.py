@@ -103,11 +103,11 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize(("facts", "text", "says"), WRONG.values(), ids=WRONG)
-def test_what_does_not_hold(facts: Facts, text: str, says: str) -> None:
+@pytest.mark.parametrize(("facts", "text", "message"), WRONG.values(), ids=WRONG)
+def test_what_does_not_hold(facts: Facts, text: str, message: str) -> None:
     ((outcome, said),) = asked(text, facts)
     assert outcome == "problem"
-    assert says in said
+    assert message in said
 
 
 UNKNOWN = {
@@ -135,26 +135,28 @@ UNKNOWN = {
     "another test": (smoke.machine(), one("smoke.pytorch.peer.rate", "at_least=1"), "the smoke test peer was not run"),
     "another backend": (smoke.machine(), one("smoke.jax.mnist.rate", "at_least=1"), "mnist was not run"),
     "a test that failed": (
-        smoke.ill(smoke.machine(), "transfer", outcome="failed", says="CUDA error 719", figures={"h2d pinned": None}),
+        smoke.ill(
+            smoke.machine(), "transfer", outcome="failed", message="CUDA error 719", figures={"h2d pinned": None}
+        ),
         one(COPIES, "at_least=1"),
         "CUDA error 719",
     ),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("facts", "text", "says"), UNKNOWN.values(), ids=UNKNOWN)
-def test_what_is_unknown_is_no_pass(facts: Facts, text: str, says: str) -> None:
+@pytest.mark.parametrize(("facts", "text", "message"), UNKNOWN.values(), ids=UNKNOWN)
+def test_what_is_unknown_is_no_pass(facts: Facts, text: str, message: str) -> None:
     ((outcome, said),) = asked(text, facts)
     assert outcome == "unknown"
-    assert says in said
+    assert message in said
     (expected,) = loads(text, "e.toml")
     assert expected.check(facts).essential
 
 
 def test_what_is_wrong_counts_before_what_is_unknown() -> None:
     facts = change(SICK, "gpus.0.link_width_max", WHY)
-    ((outcome, says),) = asked(one("gpus.*.link_width_max", "at_least=16"), facts)
-    assert (outcome, says) == ("problem", "gpus.*.link_width_max: wanted at least 16, found 8 (GPU 3).")
+    ((outcome, message),) = asked(one("gpus.*.link_width_max", "at_least=16"), facts)
+    assert (outcome, message) == ("problem", "gpus.*.link_width_max: wanted at least 16, found 8 (GPU 3).")
 
 
 def test_the_subject_is_the_line_and_the_gpu() -> None:
@@ -167,11 +169,11 @@ def test_the_subject_is_the_line_and_the_gpu() -> None:
 
 
 def test_own_sentence_severity_and_fix() -> None:
-    text = one("gpus", "count=9", "says='A GPU is gone.'", "fix='Call the operators.'", "severity='warn'")
+    text = one("gpus", "count=9", "message='A GPU is gone.'", "fix='Call the operators.'", "severity='warn'")
     (expected,) = loads(text, "e.toml")
     (verdict,) = run(expected.check(NODE), NODE)
-    assert (verdict.says, verdict.severity) == ("A GPU is gone.", Severity.WARNING)
-    assert [(fix.says, fix.commands) for fix in verdict.fixes] == [("Call the operators.", ())]
+    assert (verdict.message, verdict.severity) == ("A GPU is gone.", Severity.WARNING)
+    assert [(fix.message, fix.commands) for fix in verdict.fixes] == [("Call the operators.", ())]
 
 
 def test_an_advice_that_is_unknown_leaves_a_report_whole() -> None:
@@ -188,6 +190,8 @@ def test_a_fault_of_ours_is_a_check_that_is_broken() -> None:
 
 def test_two_frameworks_that_see_other_numbers() -> None:
     facts = with_framework(framework(live=live(1)))
-    ((outcome, says),) = asked(one("pythons.*.frameworks.torch.live.count", "is=2"), facts)
+    ((outcome, message),) = asked(one("pythons.*.frameworks.torch.live.count", "is=2"), facts)
     assert outcome == "problem"
-    assert says == "pythons.*.frameworks.torch.live.count: wanted 2, found 1 (pythons.0.frameworks.torch.live.count)."
+    assert (
+        message == "pythons.*.frameworks.torch.live.count: wanted 2, found 1 (pythons.0.frameworks.torch.live.count)."
+    )

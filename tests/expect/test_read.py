@@ -63,7 +63,7 @@ WRONG = {
     "count of nonsense": (one("gpus", 'count="8"'), '"count" takes a whole number'),
     "presence in words": (one("gpus", 'present="yes"'), '"present" takes true or false'),
     "severity": (one("gpus", "count=1", 'severity="bad"'), '3: gpus: "severity" is one of fail, warn, advice,'),
-    "an empty sentence": (one("gpus", "count=1", 'says=" "'), '3: gpus: "says" takes a text.'),
+    "an empty sentence": (one("gpus", "count=1", 'message=" "'), '3: gpus: "message" takes a text.'),
     "a fix that is a command": (one("gpus", "count=1", 'fix=["rm"]'), '3: gpus: "fix" takes a text.'),
     "a backend": (one("smoke.torch.transfer.h2d pinned", "at_least=1"), 'there is no backend "torch".'),
     "a test": (one("smoke.pytorch.transfers.rate", "at_least=1"), 'Did you mean "transfer"?'),
@@ -87,13 +87,13 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize(("text", "says"), WRONG.values(), ids=WRONG)
-def test_what_is_wrong(text: str, says: str) -> None:
+@pytest.mark.parametrize(("text", "message"), WRONG.values(), ids=WRONG)
+def test_what_is_wrong(text: str, message: str) -> None:
     with pytest.raises(ExpectFileError) as caught:
         loads(text, "e.toml")
     found = str(caught.value)
     assert found.startswith("e.toml")
-    assert says in found
+    assert message in found
     assert "\n" not in found
     assert found.endswith((".", "?", " ..."))
     assert len(found) < 650
@@ -105,7 +105,7 @@ expect."gpus.*.ecc" = { is = true }
 # a comment with [expect."gpus"]
 [expect."gpus"]
 count = 8
-says = '''
+message = '''
 A text of several lines.
 '''
 

@@ -46,12 +46,12 @@ def test_with_a_gpu_less_it_does_not_hold(machine: object) -> None:
     if not isinstance(facts.gpus, tuple) or not facts.gpus:
         pytest.skip("it has none")
     count = len(facts.gpus)
-    says = [says for outcome, says in asked(record(facts), _without_a_gpu(facts)) if outcome == "problem"]
-    assert f"gpus: wanted {count} of them, found {count - 1}." in says
+    message = [message for outcome, message in asked(record(facts), _without_a_gpu(facts)) if outcome == "problem"]
+    assert f"gpus: wanted {count} of them, found {count - 1}." in message
 
 
 @pytest.mark.parametrize(
-    ("path", "value", "says"),
+    ("path", "value", "message"),
     [
         ("gpus.5.name", "NVIDIA H200", 'gpus.*.name: wanted "NVIDIA H100 80GB HBM3", found "NVIDIA H200" (GPU 5).'),
         ("gpus.5.status", "lost", 'gpus.*.status: wanted "ok", found "lost" (GPU 5).'),
@@ -81,9 +81,9 @@ def test_with_a_gpu_less_it_does_not_hold(machine: object) -> None:
         ),
     ],
 )
-def test_with_one_thing_changed_its_sentence_is_the_only_one(path: str, value: object, says: str) -> None:
+def test_with_one_thing_changed_its_sentence_is_the_only_one(path: str, value: object, message: str) -> None:
     found = [one for one in asked(record(NODE), change(NODE, path, value)) if one[0] != "pass"]
-    assert found == [("problem", says)]
+    assert found == [("problem", message)]
 
 
 def test_memory_may_differ_by_what_drivers_keep() -> None:
@@ -189,9 +189,9 @@ def test_a_machine_that_fails_is_no_example() -> None:
     facts = with_framework(framework(cuda=None, variant="cpu", live=live(0)))
     with pytest.raises(RecordError) as caught:
         record(facts)
-    says = str(caught.value)
-    assert says.startswith("This machine is no example of a good one, because it fails (pytorch.cpu-build: ")
-    assert says.endswith("mend that first, or use --force.")
+    message = str(caught.value)
+    assert message.startswith("This machine is no example of a good one, because it fails (pytorch.cpu-build: ")
+    assert message.endswith("mend that first, or use --force.")
     assert "was NOT known to be well" in record(facts, force=True)
 
 

@@ -94,8 +94,8 @@ def test_the_sentence_says_what_closes_it(file: Path) -> None:
     file.chmod(0o666)
     with pytest.raises(ExpectFileError) as caught:
         read(str(file))
-    says = f"{file} is not used, because others may write to it (mode 0666). `chmod go-w {file}` closes it."
-    assert str(caught.value) == says
+    message = f"{file} is not used, because others may write to it (mode 0666). `chmod go-w {file}` closes it."
+    assert str(caught.value) == message
 
 
 @pytest.mark.parametrize("link", [False, True])
@@ -125,12 +125,12 @@ def test_folders_of_a_link_and_of_what_it_leads_to(tmp_path: Path) -> None:
 
 def test_what_is_no_file_does_not_hold_us_up(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    for path, says in (
+    for path, message in (
         (tmp_path / "pipe", "is no file."),
         (tmp_path, "cannot be read"),
         (Path("/dev/zero"), "no file"),
     ):
-        with pytest.raises(ExpectFileError, match=says):
+        with pytest.raises(ExpectFileError, match=message):
             read(str(path))
     with pytest.raises(ExpectFileError, match="cannot be read: No such file or directory"):
         read(str(tmp_path / "none"))

@@ -180,7 +180,7 @@ def test_a_project_of_uv() -> None:
 def test_no_wheel_for_this_python(manager: str) -> None:
     facts, python_ = place("12.0", "12.8", "3.8", manager=manager)
     (fix,) = reinstall_torch(facts, python_)
-    assert "Make an environment with Python 3.12: no wheel of PyTorch" in fix.says
+    assert "Make an environment with Python 3.12: no wheel of PyTorch" in fix.message
     uv = "uv" if manager == "uv" else "/opt/env/bin/python -m uv"
     assert fix.commands[-2:] == (
         f"{uv} venv --python 3.12 ~/gpu-env",
@@ -283,7 +283,7 @@ def test_where_a_package_is_added(changes: dict[str, Any], expected: tuple[str, 
 def test_tensorflow_has_no_wheel_for_this_python() -> None:
     facts = environment(facts=machine("12.8"), version="3.15.0")
     (fix,) = newer_tensorflow(facts, facts.pythons[0])
-    assert fix.says.startswith("Make an environment with Python 3.12: no TensorFlow")
+    assert fix.message.startswith("Make an environment with Python 3.12: no TensorFlow")
     assert fix.commands[-1].endswith("pip install --python ~/gpu-env 'tensorflow[and-cuda]==2.21.*'")
     old = environment(facts=machine("11.4", card={"capability": "3.0"}), version="3.15.0")
     assert newer_tensorflow(old, old.pythons[0]) == ()

@@ -31,14 +31,14 @@ def test_who_holds_a_gpu_is_stopped_in_its_own_way() -> None:
     mine = stop_holders((GpuProcess(pid=7, name="python"), GpuProcess(pid=8, name="ollama")), "Stop it.")
     assert mine.commands == ("ps -o pid,user,etime,cmd -p 7,8", "sudo systemctl stop ollama", "kill 7")
     foreign = stop_holders((GpuProcess(pid=9, name=None),), "Stop it.")
-    assert foreign.says == "Stop it. On the host: the process is in another container."
+    assert foreign.message == "Stop it. On the host: the process is in another container."
     assert stop_holders((), "Stop it.").commands == ("nvidia-smi", "sudo fuser -v /dev/nvidia*")
 
 
 def test_the_heat_is_looked_at_with_words_that_old_drivers_know() -> None:
     hot = having(gpus__0__event_reasons=("hw-thermal-slowdown",), gpus__0__capability="6.1", gpus__0__power_limit=None)
     one = catalogue.load(["health.overheated"])[0]
-    found = [fix for _, subject in one.each(hot) for fix in one.fixes_for(subject)]
+    found = [fix for _, subject in one.targets(hot) for fix in one.fixes_for(subject)]
     assert len(found) == 1
     assert "fan.speed" in found[0].commands[1]
     assert not any(

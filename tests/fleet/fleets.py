@@ -78,7 +78,7 @@ def _causes(*sets: tuple[str, ...]) -> tuple[Cause, ...]:
             status="fail",
             title="The driver's libraries are not those of the loaded kernel module",
             cause="The driver's packages were upgraded, and the old kernel module is still loaded.",
-            says="The libraries are 580.95.05, the loaded module is 570.172.08.",
+            message="The libraries are 580.95.05, the loaded module is 570.172.08.",
             example=fails[0],
             nodes=fold(fails),
             count=len(fails),
@@ -92,7 +92,7 @@ def _causes(*sets: tuple[str, ...]) -> tuple[Cause, ...]:
             status="fail",
             title="A GPU has fewer PCIe lanes than it could have",
             cause="The card or its riser is not seated well, or the slot has fewer lanes.",
-            says="GPU 3 has 4 of 16 lanes.",
+            message="GPU 3 has 4 of 16 lanes.",
             example=narrow[0],
             nodes=fold(narrow),
             count=len(narrow),
@@ -104,7 +104,7 @@ def _causes(*sets: tuple[str, ...]) -> tuple[Cause, ...]:
             status="fail",
             title="A GPU's memory has errors that could not be corrected",
             cause="The memory is worn out.",
-            says="GPU 5 had 3 uncorrectable errors.",
+            message="GPU 5 had 3 uncorrectable errors.",
             example=ecc[0],
             nodes=fold(ecc),
             count=len(ecc),
@@ -118,7 +118,7 @@ def _causes(*sets: tuple[str, ...]) -> tuple[Cause, ...]:
             status="warn",
             title="Programs may lock too little memory",
             cause="The limit is the distribution's own, which is meant for desktops.",
-            says="The limit is 8 MiB.",
+            message="The limit is 8 MiB.",
             example=warns[0],
             nodes=fold(warns),
             count=len(warns),
@@ -143,7 +143,8 @@ def _missing(dead: tuple[str, ...], refused: tuple[str, ...], late: tuple[str, .
         "refused": ("Permission denied (publickey).", refused),
     }
     return tuple(
-        Missing(state=state, why=says, nodes=fold(nodes), count=len(nodes)) for state, (says, nodes) in why.items()
+        Missing(state=state, why=message, nodes=fold(nodes), count=len(nodes))
+        for state, (message, nodes) in why.items()
     )
 
 
@@ -200,11 +201,11 @@ def _spreads(slow: str, count: int) -> tuple[Spread, ...]:
 
 def _changes(fails: tuple[str, ...], dead: tuple[str, ...]) -> tuple[Change, ...]:
     return (
-        Change(kind="worse", says="pass before, fail now", nodes=fold(fails), count=len(fails)),
-        Change(kind="worse", says="pass before, unreachable now", nodes=fold(dead), count=len(dead)),
+        Change(kind="worse", message="pass before, fail now", nodes=fold(fails), count=len(fails)),
+        Change(kind="worse", message="pass before, unreachable now", nodes=fold(dead), count=len(dead)),
         Change(
             kind="cause",
-            says="New: The driver's libraries are not those of the loaded kernel module (driver.library-mismatch)",
+            message="New: The driver's libraries are not those of the loaded kernel module (driver.library-mismatch)",
             nodes=fold(fails),
             count=len(fails),
         ),
@@ -241,10 +242,10 @@ def hostile() -> Fleet:
         counts={"fail": 1, NASTY: 1},
         causes=(
             Cause(
-                check=NASTY, status=NASTY, title=NASTY, cause=NASTY, says=NASTY, example=NASTY, nodes=NASTY, count=1,
+                check=NASTY, status=NASTY, title=NASTY, cause=NASTY, message=NASTY, example=NASTY, nodes=NASTY, count=1,
                 times=1, fixes=(fix,), references=(NASTY, "javascript:alert(1)", "https://docs.nvidia.com/"),
             ),
-            Cause(check=NASTY, status=NASTY, title="t", cause="c", says="s", example="n", nodes="node1", count=1),
+            Cause(check=NASTY, status=NASTY, title="t", cause="c", message="s", example="n", nodes="node1", count=1),
         ),
         missing=(Missing(state=NASTY, why=NASTY, nodes=NASTY, count=1),),
         groups=(HardwareGroup(hardware=NASTY, nodes=NASTY, count=1),),
@@ -260,7 +261,7 @@ def hostile() -> Fleet:
                 deviation=0.0, outliers=(outlier,), more=1,
             ),
         ),
-        changes=(Change(kind=NASTY, says=NASTY, nodes=NASTY, count=1),),
+        changes=(Change(kind=NASTY, message=NASTY, nodes=NASTY, count=1),),
         since=NASTY,
         oldest=NASTY,
         newest=NASTY,

@@ -26,14 +26,14 @@ def size(nodes: str) -> int:
     return len(unfolded(nodes))
 
 
-def cause(check: str, nodes: str, status: str = "fail", says: str = "") -> Cause:
+def cause(check: str, nodes: str, status: str = "fail", message: str = "") -> Cause:
     title = f"Title of {check}"
     return Cause(
         check=check,
         status=status,
         title=title,
-        cause=f"why {says}",
-        says=says,
+        cause=f"why {message}",
+        message=message,
         example="n1",
         nodes=nodes,
         count=size(nodes),
@@ -41,7 +41,7 @@ def cause(check: str, nodes: str, status: str = "fail", says: str = "") -> Cause
 
 
 def told(before: Fleet, now: Fleet) -> list[tuple[str, str, str]]:
-    return [(one.kind, one.says, one.nodes) for one in changes(before, now)]
+    return [(one.kind, one.message, one.nodes) for one in changes(before, now)]
 
 
 @pytest.mark.parametrize(
@@ -102,8 +102,8 @@ def test_causes(before: str, now: str, expected: list[tuple[str, str, str]]) -> 
 
 
 def test_other_words_are_no_other_cause() -> None:
-    before = fleet({"fail": "n1"}, (cause("a.b", "n1", says="570"),))
-    now = fleet({"fail": "n1"}, (cause("a.b", "n1", says="580"),))
+    before = fleet({"fail": "n1"}, (cause("a.b", "n1", message="570"),))
+    now = fleet({"fail": "n1"}, (cause("a.b", "n1", message="580"),))
     assert changes(before, now) == ()
 
 
@@ -220,7 +220,7 @@ def test_medians_beyond_their_noise(was: Spread, one: Spread, moved: bool) -> No
 
 def test_a_median_is_told_with_its_part() -> None:
     (found,) = changes(fleet({}, spreads=(spread(55.0),)), fleet({}, spreads=(spread(49.5),)))
-    assert found.says == f"f: the median is 49.5 GB/s, 55.0 before (-10.0 %), on {H100}"
+    assert found.message == f"f: the median is 49.5 GB/s, 55.0 before (-10.0 %), on {H100}"
 
 
 def test_noise_is_three_standard_errors() -> None:
@@ -242,7 +242,7 @@ def test_nothing_has_changed_since_itself(name: str) -> None:
 def test_against_hostile_texts_it_holds() -> None:
     for other in FLEETS.values():
         for one in (*changes(FLEETS["hostile"], other), *changes(other, FLEETS["hostile"])):
-            assert one.says
+            assert one.message
 
 
 # -- in files ------------------------------------------------------------------------------------------------
@@ -260,7 +260,7 @@ def test_the_folder_of_a_run_keeps_the_last_summary(tmp_path: Path) -> None:
     ill = later(healthy(), states={"pass": "node[001-011]", "fail": "node012"}, counts={"pass": 11, "fail": 1})
     second = since_last(str(tmp_path), ill)
     assert second.since == "2026-11-21T03:20:59Z"
-    assert second.changes == (Change(kind="worse", says="pass before, fail now", nodes="node012", count=1),)
+    assert second.changes == (Change(kind="worse", message="pass before, fail now", nodes="node012", count=1),)
     keep(str(tmp_path), second)
     again = since_last(str(tmp_path), ill)  # the same reports: what had changed before them still has
     assert (again.changes, again.since) == (second.changes, second.since)
@@ -282,7 +282,7 @@ def test_where_nobody_may_write_nothing_is_kept(tmp_path: Path, monkeypatch: pyt
 
 
 @pytest.mark.parametrize(
-    ("data", "says"),
+    ("data", "message"),
     [
         (b"", "is no summary of a fleet"),
         (b"[", "is no summary of a fleet"),
@@ -293,12 +293,12 @@ def test_where_nobody_may_write_nothing_is_kept(tmp_path: Path, monkeypatch: pyt
         (b"\xff\xfe", "is no summary of a fleet"),
     ],
 )
-def test_a_bad_file_is_one_sentence(tmp_path: Path, data: bytes, says: str) -> None:
+def test_a_bad_file_is_one_sentence(tmp_path: Path, data: bytes, message: str) -> None:
     path = tmp_path / "old.json"
     path.write_bytes(data)
     with pytest.raises(SummaryError) as error:
         read(str(path))
-    assert says in str(error.value)
+    assert message in str(error.value)
     assert str(error.value).startswith(str(path))
     assert "\n" not in str(error.value)
     with pytest.raises(SummaryError, match="no/such cannot be read: No such file or directory"):

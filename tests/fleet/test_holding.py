@@ -39,7 +39,7 @@ HOST = report_on(nvidia_host())
 
 
 @pytest.mark.parametrize(
-    ("path", "operator", "says"),
+    ("path", "operator", "message"),
     [
         ("nvidia.kernel.loaded", 'is = "570.169"', None),
         (
@@ -62,11 +62,11 @@ HOST = report_on(nvidia_host())
         ("host.distribution.name", 'contains = "ubuntu"', None),
     ],
 )
-def test_what_is_held(path: str, operator: str, says: str | None) -> None:
+def test_what_is_held(path: str, operator: str, message: str | None) -> None:
     found = held(path, operator, HOST)
-    assert bool(found) == (says is not None)
+    assert bool(found) == (message is not None)
     for one in found:
-        assert one.says.startswith(says or "?")
+        assert one.message.startswith(message or "?")
         assert (one.status, one.subject) == ("fail", "site.toml:1")
 
 
@@ -75,7 +75,7 @@ def outcome(name: str, facts: Facts, path: str, operator: str) -> tuple[str, ...
     expected = loads(text(path, operator), "site.toml")
     from gpudoctor.check_engine import run
 
-    return tuple(verdict.says for verdict in run(expected[0].check(facts), facts) if verdict.outcome == "problem")
+    return tuple(verdict.message for verdict in run(expected[0].check(facts), facts) if verdict.outcome == "problem")
 
 
 QUESTIONS = (
@@ -102,7 +102,7 @@ def test_a_report_is_judged_as_its_machine_is(name: str) -> None:
     report = report_on(facts)
     listed = all(one.packages for one in facts.pythons)  # an empty list is taken for none: each interpreter has some
     for path, operator in QUESTIONS if listed else QUESTIONS[:-2]:
-        assert tuple(one.says for one in held(path, operator, report)) == outcome(name, facts, path, operator), path
+        assert tuple(one.message for one in held(path, operator, report)) == outcome(name, facts, path, operator), path
 
 
 def test_figures_are_held() -> None:
@@ -111,7 +111,7 @@ def test_figures_are_held() -> None:
     path = "smoke.pytorch.transfer.h2d pinned"
     assert held(path, "at_least = 0.001", report) == ()
     found = held(path, "at_least = 1000", report)
-    assert [one.says for one in found] == list(outcome("", facts, path, "at_least = 1000"))
+    assert [one.message for one in found] == list(outcome("", facts, path, "at_least = 1000"))
     assert found
 
 
@@ -141,15 +141,15 @@ def test_what_reports_do_not_carry_is_told_once(path: str, operator: str) -> Non
     one = holding(path, operator)
     for _ in range(3):
         assert one(HOST.inventory, HOST.smoke) == ()
-    (says,) = one.unheld()
-    assert says.startswith(f"Not held: `{path}`. Reports do not carry it; use `gpudoctor fleet run --expect FILE`")
+    (message,) = one.unheld()
+    assert message.startswith(f"Not held: `{path}`. Reports do not carry it; use `gpudoctor fleet run --expect FILE`")
     assert one.open
 
 
 def test_many_such_paths_are_counted() -> None:
     one = Holding(loads("".join(text(f"pci.{n}.name", "present = true") for n in range(11)), "site.toml"))
-    (says,) = one.unheld()
-    assert "`pci.7.name` and 3 more. " in says
+    (message,) = one.unheld()
+    assert "`pci.7.name` and 3 more. " in message
 
 
 @pytest.mark.parametrize(
@@ -165,11 +165,11 @@ def test_what_a_report_does_not_say_is_no_fail(made: Inventory) -> None:
     one = holding("gpus.*.memory", "at_least = 1")
     assert one(made, ()) == ()
     assert one.open
-    (says,) = one.unheld()
-    assert says.startswith("`gpus.*.memory` could not be held against any report: ")
+    (message,) = one.unheld()
+    assert message.startswith("`gpus.*.memory` could not be held against any report: ")
     assert one(HOST.inventory, ()) == ()
-    (says,) = one.unheld()
-    assert says.startswith("`gpus.*.memory` could not be held against some of the reports: ")
+    (message,) = one.unheld()
+    assert message.startswith("`gpus.*.memory` could not be held against some of the reports: ")
 
 
 def test_an_interpreter_without_a_list_of_packages_is_no_fail() -> None:
@@ -178,9 +178,9 @@ def test_an_interpreter_without_a_list_of_packages_is_no_fail() -> None:
     assert one(Inventory(), ()) == ()
     assert one.open
     (found,) = one(Inventory(packages={"/usr/bin/python3": {"numpy": "2.0"}}), ())
-    assert "found none" in found.says
+    assert "found none" in found.message
     (found,) = one(Inventory(packages={"/usr/bin/python3": {"torch": "1.0"}}), ())
-    assert 'found "1.0"' in found.says
+    assert 'found "1.0"' in found.message
 
 
 def test_without_smoke_tests_a_figure_is_unknown() -> None:
@@ -191,9 +191,9 @@ def test_without_smoke_tests_a_figure_is_unknown() -> None:
 
 @pytest.mark.parametrize(("severity", "status", "is_open"), [("fail", "fail", True), ("advice", "advice", False)])
 def test_how_bad_it_is_is_for_the_file_to_say(severity: str, status: str, is_open: bool) -> None:
-    one = holding("gpus", f'count = 8\nseverity = "{severity}"\nfix = "Call the vendor."\nsays = "Too few."')
+    one = holding("gpus", f'count = 8\nseverity = "{severity}"\nfix = "Call the vendor."\nmessage = "Too few."')
     (found,) = one(HOST.inventory, ())
-    assert (found.status, found.says, found.fixes[0].says) == (status, "Too few.", "Call the vendor.")
+    assert (found.status, found.message, found.fixes[0].message) == (status, "Too few.", "Call the vendor.")
     assert not one.open
     one(Inventory(), ())
     assert one.open is is_open
@@ -210,4 +210,4 @@ def test_equal_values_of_several_gpus_are_told_together() -> None:
     facts: Any = change(nvidia_host(), "gpus", tuple(gpu(n) for n in range(4)))
     one = holding("gpus.*.name", 'contains = "H100"')
     (found,) = one(inventory(facts), ())
-    assert found.says.endswith("(GPU 0, GPU 1, GPU 2, GPU 3).")
+    assert found.message.endswith("(GPU 0, GPU 1, GPU 2, GPU 3).")

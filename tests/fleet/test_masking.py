@@ -22,12 +22,12 @@ FLEET = Fleet(
     causes=(
         Cause(
             check="a.b", status="fail", title="t", cause="/home/anna/venv is broken on secret8.acme.example.",
-            says="secret9 cannot read /home/anna/x.", example="secret9", nodes="secret[8-9]", count=2,
+            message="secret9 cannot read /home/anna/x.", example="secret9", nodes="secret[8-9]", count=2,
             fixes=(FixEntry("Mend secret8.", ("ssh secret8 rm /home/anna/x",), tasks=(TASK,)),),
         ),
     ),
     missing=(Missing(state="refused", why="ssh: connect to host secret10.acme.example", nodes="login", count=1),),
-    changes=(Change(kind="vanished", says="gone", nodes="secret10.acme.example", count=1),),
+    changes=(Change(kind="vanished", message="gone", nodes="secret10.acme.example", count=1),),
 )  # fmt: skip
 
 
@@ -36,7 +36,7 @@ def test_people_go_and_nodes_stay() -> None:
     assert "anna" not in render(told)
     assert told.states == FLEET.states
     assert told.causes[0].example == "secret9"
-    assert told.causes[0].says == "secret9 cannot read /home/user2/x."
+    assert told.causes[0].message == "secret9 cannot read /home/user2/x."
 
 
 def test_nodes_get_other_names_everywhere() -> None:
@@ -45,7 +45,7 @@ def test_nodes_get_other_names_everywhere() -> None:
     assert not [word for word in ("anna", "secret", "login", "acme") if word in text]
     assert told.states == {"fail": "node[1-3]"}
     assert told.causes[0].nodes == "node[2-3]"
-    assert (told.causes[0].example, told.causes[0].says) == ("node3", "node3 cannot read /home/user2/x.")
+    assert (told.causes[0].example, told.causes[0].message) == ("node3", "node3 cannot read /home/user2/x.")
     assert told.causes[0].fixes[0].commands == ("ssh node2 rm /home/user2/x",)
     assert told.missing[0].why == "ssh: connect to host node4"
     assert told.changes[0].nodes == "node4"
@@ -89,9 +89,9 @@ def test_hostile_names_are_masked_too() -> None:
 
 def test_a_secret_goes_and_a_name_that_looks_like_one_stays() -> None:
     pod = "0123456789abcdef" * 4
-    cause = msgspec.structs.replace(FLEET.causes[0], says="token=hf_abcdefghijkl", nodes=pod, example=pod)
+    cause = msgspec.structs.replace(FLEET.causes[0], message="token=hf_abcdefghijkl", nodes=pod, example=pod)
     told = harmless(msgspec.structs.replace(FLEET, states={"fail": pod}, causes=(cause,)))
     assert told.states == {"fail": pod}
     assert (told.causes[0].nodes, told.causes[0].example) == (pod, pod)
-    assert "hf_" not in told.causes[0].says
+    assert "hf_" not in told.causes[0].message
     assert harmless(FLEET) == FLEET

@@ -187,7 +187,7 @@ def numpy_2_under_old_binaries() -> Facts:
 def a_file_called_torch() -> Facts:
     """torch.py in the working directory is imported in PyTorch's place."""
     shadow = Shadow(
-        module="torch", wins="/home/ada/train/torch.py", loses=(f"{SITE}/torch",), because="working directory"
+        module="torch", wins="/home/ada/train/torch.py", loses=(f"{SITE}/torch",), origin="working directory"
     )
     return on(having(several(1), host__working_directory_shadows=("torch.py",)), torch(), shadows=(shadow,))
 

@@ -112,7 +112,7 @@ def test_the_example_in_the_documentation_is_a_recording() -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "says"),
+    ("data", "message"),
     [
         (b"", "The file is no recording"),
         (b'{"gpu": "GPU 0"}\n', "The file is no recording"),
@@ -121,8 +121,8 @@ def test_the_example_in_the_documentation_is_a_recording() -> None:
         (FIRST + b'\n{"gpu": "\xff"}', "Line 3 of the recording is wrong"),
     ],
 )
-def test_a_file_that_is_no_recording_says_why(data: bytes, says: str) -> None:
-    with pytest.raises(RecordingError, match=says):
+def test_a_file_that_is_no_recording_says_why(data: bytes, message: str) -> None:
+    with pytest.raises(RecordingError, match=message):
         read(data)
 
 

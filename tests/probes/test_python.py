@@ -72,7 +72,7 @@ def test_packages_conflicts_and_requirements_of_one_environment(tmp_path: Path) 
     python = look(tmp_path / ".venv", PYTHONPATH=str(lab))
     assert (python.manager, python.project) == ("uv", str(tmp_path))
     assert [shadow.wins for shadow in python.shadows] == [f"{lab}/torch.py"]
-    assert python.shadows[0].because == "PYTHONPATH"
+    assert python.shadows[0].origin == "PYTHONPATH"
     assert [remnant.why for remnant in python.remnants] == ["~umpy"]
     assert [overlap.packages for overlap in python.overlaps] == [("nvidia-nccl-cu12", "nvidia-nccl-cu13")]
     assert [(unmet.requires, unmet.found) for unmet in python.unmet] == [("nvidia-nccl-cu13==2.29.7", "2.29.8")]
@@ -101,7 +101,7 @@ def test_a_pth_file_brings_a_folder(tmp_path: Path) -> None:
     (packages / "dev.pth").write_text(f"{checkout}\n")
     distribution(packages, "torch", "2.8.0", ("torch/__init__.py",))
     (shadow,) = look(tmp_path / "env").shadows
-    assert (shadow.wins, shadow.loses, shadow.because) == (f"{packages}/torch", (f"{checkout}/torch",), "")
+    assert (shadow.wins, shadow.loses, shadow.origin) == (f"{packages}/torch", (f"{checkout}/torch",), "")
 
 
 def test_the_shells_folder_counts_first_unless_the_user_switched_that_off(tmp_path: Path) -> None:
@@ -109,14 +109,14 @@ def test_the_shells_folder_counts_first_unless_the_user_switched_that_off(tmp_pa
     distribution(packages, "torch", "2.8.0", ("torch/__init__.py",))
     (tmp_path / "torch.py").write_text("")
     (shadow,) = look(tmp_path / "env", PWD=str(tmp_path)).shadows
-    assert (shadow.wins, shadow.because) == (f"{tmp_path}/torch.py", "working directory")
+    assert (shadow.wins, shadow.origin) == (f"{tmp_path}/torch.py", "working directory")
     assert look(tmp_path / "env", PWD=str(tmp_path), PYTHONSAFEPATH="1").shadows == ()
     assert look(tmp_path / "env", PWD=str(packages)).shadows == ()
     assert look(tmp_path / "env").shadows == ()
 
 
 def standard(place: Path, **env: str) -> list[tuple[str, str, str]]:
-    return [(s.module, s.wins, s.because) for s in look(place, **env).shadows if s.standard]
+    return [(s.module, s.wins, s.origin) for s in look(place, **env).shadows if s.standard]
 
 
 def test_files_that_hide_the_standard_library(tmp_path: Path) -> None:

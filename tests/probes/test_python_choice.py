@@ -82,7 +82,7 @@ def test_an_interpreter_given_twice_is_examined_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "says"),
+    ("given", "message"),
     [
         ("/nowhere/python", "There is no file or folder named /nowhere/python."),
         ("python3.99", "There is no file, folder or program on PATH named python3.99."),
@@ -92,10 +92,10 @@ def test_an_interpreter_given_twice_is_examined_once() -> None:
         ("/gone", f"/gone/bin/python is a link to /uninstalled/python3.9, {GONE}"),
     ],
 )
-def test_what_is_no_interpreter_is_refused_in_one_sentence(given: str, says: str) -> None:
+def test_what_is_no_interpreter_is_refused_in_one_sentence(given: str, message: str) -> None:
     with pytest.raises(InterpreterError) as caught:
         choose(host(), [given])
-    assert str(caught.value) == says
+    assert str(caught.value) == message
 
 
 def test_a_folder_of_the_users_is_not_executable_as_a_file() -> None:

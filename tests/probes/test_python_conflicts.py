@@ -53,7 +53,7 @@ def test_a_file_on_pythonpath_shadows_the_package() -> None:
     found = shadows(
         machine, folders(machine, "/lab3", SITE, python_path="/lab3"), [package("torch")], DirectoryNames(machine)
     )
-    expected = Shadow(module="torch", wins="/lab3/torch.py", loses=(f"{SITE}/torch",), because="PYTHONPATH")
+    expected = Shadow(module="torch", wins="/lab3/torch.py", loses=(f"{SITE}/torch",), origin="PYTHONPATH")
     assert found == (expected,)
 
 
@@ -61,7 +61,7 @@ def test_the_user_site_shadows_a_conda_environment_and_tells_its_version() -> No
     machine = host(f"{USER}/torch/__init__.py", f"{SITE}/torch/__init__.py")
     packages = [package("torch", "2.0.1", USER), package("torch", "2.8.0")]
     (shadow,) = shadows(machine, folders(machine, USER, SITE), packages, DirectoryNames(machine))
-    assert (shadow.version, shadow.because, shadow.loses) == ("2.0.1", "user site", (f"{SITE}/torch",))
+    assert (shadow.version, shadow.origin, shadow.loses) == ("2.0.1", "user site", (f"{SITE}/torch",))
 
 
 def test_one_package_behind_two_links_and_frameworks_side_by_side_are_no_shadow() -> None:

@@ -62,7 +62,7 @@ def test_pythonpath_and_user_site_take_part(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("text", "message"),
     [
         ("echo hello", "does not answer like a Python interpreter: hello."),
         ("true", "does not answer like a Python interpreter and without a word."),
@@ -75,12 +75,12 @@ def test_pythonpath_and_user_site_take_part(tmp_path: Path) -> None:
         ('echo \'gpudoctor-interpreter {"version": "2.7.18"}\'', "is Python 2.7.18, and gpudoctor can look into"),
     ],
 )
-def test_a_broken_interpreter_gives_one_sentence(tmp_path: Path, text: str, says: str) -> None:
+def test_a_broken_interpreter_gives_one_sentence(tmp_path: Path, text: str, message: str) -> None:
     path = script(tmp_path / "python", text)
     answer = ask(machine(), path)
     assert isinstance(answer, str)
     assert answer.startswith(path)
-    assert says in answer
+    assert message in answer
 
 
 def test_a_hanging_interpreter_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -73,7 +73,7 @@ def test_a_package_in_two_folders_appears_twice_in_the_order_of_sys_path(tmp_pat
         ("2.0.1", str(one)),
         ("2.8.0", str(two)),
     ]
-    assert [(e.because, e.is_site) for e in folders] == [("user site", True), ("", True)]
+    assert [(e.origin, e.is_site) for e in folders] == [("user site", True), ("", True)]
 
 
 def test_a_folder_that_two_links_name_is_searched_once(tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ def test_no_check_breaks(machine: Facts) -> None:
                 continue
             read += 1
             facts = msgspec.structs.replace(machine, smoke=smoke)
-            broken = [(v.check.id, v.says) for v in judge(facts, CHECKS) if v.outcome is Outcome.BROKEN]
+            broken = [(v.check.id, v.message) for v in judge(facts, CHECKS) if v.outcome is Outcome.BROKEN]
             assert broken == [], (path, odd)
             for run in facts.smoke.runs:
                 for test in run.tests:

@@ -180,7 +180,7 @@ def test_pip_that_was_killed(env: Env) -> None:
         pytest.skip("pip was done before it could be killed")
     finding = env.first()
     assert (finding["check"], finding["status"]) == ("python.half-removed", "fail")
-    assert "2.7.1" in finding["says"]
+    assert "2.7.1" in finding["message"]
     env.type(finding)
     assert not list(env.site.glob("~*"))
     assert env.whole()

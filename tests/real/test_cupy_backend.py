@@ -95,9 +95,9 @@ def test_cupy_has_all_that_the_backend_asks_of_it(python: str) -> None:
 
 def test_it_says_why_it_finds_no_gpu(python: str) -> None:
     lines = told(python, {"tests": ["matmul"], "kind": "cuda"})
-    (says,) = [line for line in lines if "says" in line]
-    assert says["outcome"] == "unsupported"
-    assert says["says"].startswith("CuPy finds no GPU: cudaError")
+    (message,) = [line for line in lines if "message" in line]
+    assert message["outcome"] == "unsupported"
+    assert message["message"].startswith("CuPy finds no GPU: cudaError")
 
 
 def test_bfloat16_by_its_bits(interpreter: Interpreter, tmp_path: Path) -> None:

@@ -311,7 +311,7 @@ def test_a_cluster_that_is_not_there_is_one_sentence(how: str, serving: Any, tmp
         (tmp_path / "config").write_text(text)
     with pytest.raises(EngineError) as raised:
         made(config).targets("")
-    says = {"no server": "connection", "no context": "blue"}[how]
-    assert says in str(raised.value)
+    message = {"no server": "connection", "no context": "blue"}[how]
+    assert message in str(raised.value)
     assert str(raised.value).startswith("Kubernetes does not list its nodes: ")
     assert "\n" not in str(raised.value)

@@ -149,7 +149,7 @@ def test_every_node_ends_in_the_ledger_as_it_should_and_a_second_run_asks_the_re
         **dict.fromkeys(("bare", "killed"), "failed"),
         "hangs": "timed out",
     }
-    says = {
+    message = {
         "closed": "Connection refused",
         "wrongkey": "Permission denied (publickey)",
         "changed": "Host key verification failed",
@@ -159,7 +159,7 @@ def test_every_node_ends_in_the_ledger_as_it_should_and_a_second_run_asks_the_re
         "killed": "ended there by a signal",
         "hangs": "It did not end within",
     }
-    assert {name: words for name, words in says.items() if words not in entries[name].why} == {}
+    assert {name: words for name, words in message.items() if words not in entries[name].why} == {}
     assert entries["down"].why.startswith("ssh: connect to host ")
     assert sorted(lab.reports()) == ["well1", "well2", "well3"]
     assert all(report.summary.passed for report in lab.reports().values())

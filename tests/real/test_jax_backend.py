@@ -31,18 +31,18 @@ def test_products(found: Worked) -> None:
     for dtype, least, most in (("fp32", 1e-8, 1e-6), ("fp16", 1e-4, 4e-4), ("bf16", 1e-3, 3e-3)):
         product = products[dtype]
         if product.outcome == "unsupported" and dtype != "fp32":
-            assert "has no arithmetic in" in product.says
+            assert "has no arithmetic in" in product.message
             continue
         assert least < product.figures["error"] < most
         assert least < product.notes["part_error"] < most
         assert product.notes["not_finite"] == product.notes["not_repeated"] == 0
-    assert products["tf32"].says == "TF32 is a format of NVIDIA's GPUs, and this is the CPU."
-    assert products["fp8"].says == "Products in fp8 are meant for GPUs, and this is the CPU."
+    assert products["tf32"].message == "TF32 is a format of NVIDIA's GPUs, and this is the CPU."
+    assert products["fp8"].message == "Products in fp8 are meant for GPUs, and this is the CPU."
 
 
 def test_a_training_step(found: Worked) -> None:
     step = found.only("mnist")
-    assert step.outcome == "done", step.says
+    assert step.outcome == "done", step.message
     assert step.figures["loss error"] < 1e-5
     assert 0 < step.figures["gradient error"] < 1e-4
     assert step.figures["step error"] < 1e-4
@@ -53,7 +53,7 @@ def test_a_training_step(found: Worked) -> None:
 
 def test_mixed_precision(found: Worked) -> None:
     (step,) = found["mixed-precision"].values()
-    assert step.outcome == "done", step.says
+    assert step.outcome == "done", step.message
     assert 1e-4 < step.figures["difference"] < 0.1
     assert step.figures["gradient error"] < 0.1
     assert step.notes == {"not_finite": 0, "skipped": 0}
@@ -70,7 +70,7 @@ def test_copies_and_vectors(found: Worked) -> None:
 
 def test_a_compiled_kernel(found: Worked) -> None:
     fused = found["fused"]["XLA"]
-    assert fused.outcome == "done", fused.says
+    assert fused.outcome == "done", fused.message
     assert 0 < fused.figures["error"] < 1e-6
     assert fused.figures["compile"] > 0
 
@@ -83,7 +83,7 @@ def test_forward_passes(found: Worked) -> None:
 
 def test_sums_over_two_parts_of_the_cpu(found: Worked) -> None:
     done = found.only("allreduce")
-    assert done.outcome == "done", done.says
+    assert done.outcome == "done", done.message
     assert done.notes == {"ranks": 2, "transport": "xla", "wrong": 0, "bytes": 4 << 20}
 
 
@@ -99,7 +99,7 @@ def test_what_jax_has_not(found: Worked) -> None:
 def test_no_gpu_is_told_in_jaxs_words(python: str) -> None:
     one = worked(python, "jax", "matmul", kind="cuda")
     assert (one.facts["outcome"], one.tests) == ("unsupported", [])
-    assert one.facts["says"].startswith("Unknown backend: 'gpu' requested")
+    assert one.facts["message"].startswith("Unknown backend: 'gpu' requested")
 
 
 def test_the_users_choice_of_platforms_does_not_count_on_the_cpu(python: str) -> None:

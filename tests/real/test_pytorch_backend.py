@@ -42,7 +42,7 @@ def products_and_step(found: list[Any]) -> None:
     assert products["fp32"].notes["part_error"] < 1e-6
     assert products["fp32"].notes["not_finite"] == products["fp32"].notes["not_repeated"] == 0
     assert products["bf16"].outcome == "unsupported" or 1e-3 < products["bf16"].figures["error"] < 3e-3
-    assert products["tf32"].says == "TF32 is a format of NVIDIA's GPUs, and this is the CPU."
+    assert products["tf32"].message == "TF32 is a format of NVIDIA's GPUs, and this is the CPU."
     assert products["fp8"].outcome == "unsupported"
     (step,) = by_variant(found, "mnist").values()
     assert step.outcome == "done"
@@ -74,14 +74,14 @@ def test_copies_vectors_and_forward_passes(python: str) -> None:
 @pytest.mark.parametrize("numpy", [True, False])
 def test_two_processes_sum(python: str, numpy: bool, without_numpy: dict[str, str]) -> None:
     (done,) = worker(python, "allreduce", env={} if numpy else without_numpy)
-    assert done.outcome == "done", done.says
+    assert done.outcome == "done", done.message
     assert done.notes == {"ranks": 2, "transport": "gloo", "wrong": 0, "bytes": 4 << 20}
     assert done.figures["time"] > 0
 
 
 def test_a_compiled_kernel_leaves_nothing_behind(python: str, tmp_path: Path) -> None:
     (done,) = worker(python, "fused", env={"TMPDIR": str(tmp_path), "TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "mine")})
-    assert (done.outcome, done.variant) == ("done", "torch.compile"), done.says
+    assert (done.outcome, done.variant) == ("done", "torch.compile"), done.message
     assert 0 < done.figures["error"] < 1e-6
     assert done.figures["compile"] > 0.1
     assert list(tmp_path.iterdir()) == []
@@ -90,7 +90,7 @@ def test_a_compiled_kernel_leaves_nothing_behind(python: str, tmp_path: Path) ->
 def test_no_compiler_is_told_in_pytorchs_words(python: str, tmp_path: Path) -> None:
     (done,) = worker(python, "fused", env={"PATH": str(tmp_path)})
     assert done.outcome == "failed"
-    assert "InvalidCxxCompiler: No working C++ compiler found" in done.says
+    assert "InvalidCxxCompiler: No working C++ compiler found" in done.message
 
 
 @pytest.mark.large
@@ -98,12 +98,12 @@ def test_the_oldest_release_for_this_python(interpreter: Interpreter) -> None:
     old = interpreter("torch113", "torch==1.13.1", "numpy<2", "setuptools")
     found = worker(old, "matmul mnist transfer inference mixed-precision allreduce fused")
     products_and_step(found)
-    assert by_variant(found, "matmul")["fp16"].says == (
+    assert by_variant(found, "matmul")["fp16"].message == (
         "PyTorch has no products in fp16 on the CPU: \"addmm_impl_cpu_\" not implemented for 'Half'."
     )
     assert by_variant(found, "mixed-precision")["bf16"].outcome == "done"
     assert by_variant(found, "allreduce")[""].notes["wrong"] == 0
-    assert by_variant(found, "fused")[""].says == "PyTorch has torch.compile from 2.0 on, and this is 1.13.1+cu117."
+    assert by_variant(found, "fused")[""].message == "PyTorch has torch.compile from 2.0 on, and this is 1.13.1+cu117."
 
 
 # -- what the parts say -------------------------------------------------------------------------------------------

@@ -53,13 +53,13 @@ def ran(name):
     test = importlib.import_module("gpudoctor.workers.smoke.tests." + name)
     test.run(bench)
     figures = [{f["name"]: f["value"] for f in r["figures"]} for r in teller.results]
-    return [[r["outcome"], r["says"], r["notes"], f] for r, f in zip(teller.results, figures)]
+    return [[r["outcome"], r["message"], r["notes"], f] for r, f in zip(teller.results, figures)]
 """
 
 
 def test_the_way_of_copies_beside_products(python: str) -> None:
-    ((outcome, says, notes, figures),) = inside(python, PLAYED + 'tell(ran("overlap"))')
-    assert (outcome, says) == ("done", "")
+    ((outcome, message, notes, figures),) = inside(python, PLAYED + 'tell(ran("overlap"))')
+    assert (outcome, message) == ("done", "")
     assert notes.pop("size") in (64 << 20, 16 << 20, 4 << 20)  # more is refused, and less taken where copies are slow
     assert notes == {"engines": 2, "wrong": 0}
     assert set(figures) == {"copy", "compute", "both", "overlap", "duplex"}
@@ -78,8 +78,8 @@ tell([right, waited, two.ordered()])
 
 
 def test_the_way_of_copies_over_a_link(python: str) -> None:
-    ((outcome, says, notes, figures),) = inside(python, PLAYED + 'tell(ran("transfer"))')
-    assert (outcome, says) == ("done", "")
+    ((outcome, message, notes, figures),) = inside(python, PLAYED + 'tell(ran("transfer"))')
+    assert (outcome, message) == ("done", "")
     assert (notes["size"], notes["differing"], notes["pieces_differing"]) == (64 << 20, 0, 0)
     assert notes["pinned"] is False  # as the driver says; here nobody pins
     assert set(figures) == {"h2d pinned", "d2h pinned", "h2d pageable", "d2h pageable"}
@@ -115,8 +115,8 @@ tell([before, pair.differing(), ran("peer")])
     before, after, (there, back) = inside(python, PLAYED + lines)
     assert before > 0.99 * (1 << 20)
     assert after == 0
-    for outcome, says, notes, figures in (there, back):
-        assert (outcome, says, notes["can_access"], notes["differing"]) == ("done", "", True, 0)
+    for outcome, message, notes, figures in (there, back):
+        assert (outcome, message, notes["can_access"], notes["differing"]) == ("done", "", True, 0)
         assert figures["rate"] > 0
 
 

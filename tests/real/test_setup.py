@@ -199,9 +199,9 @@ def test_ansible_carries_out_the_environments_tasks(ansible: Path, tmp_path: Pat
     assert (tmp_path / "env" / "bin" / "python").exists()
 
 
-def _program(folder: Path, name: str, says: str) -> None:
+def _program(folder: Path, name: str, message: str) -> None:
     path = folder / name
-    path.write_text(f"#!/bin/sh\necho '{says}'\n")
+    path.write_text(f"#!/bin/sh\necho '{message}'\n")
     path.chmod(0o755)
 
 

@@ -53,17 +53,17 @@ def test_products(found: Worked) -> None:
     for dtype, least, most in (("fp32", 1e-8, 1e-6), ("fp16", 1e-4, 4e-4), ("bf16", 1e-3, 3e-3)):
         product = products[dtype]
         if product.outcome == "unsupported" and dtype != "fp32":
-            assert "has no arithmetic in" in product.says
+            assert "has no arithmetic in" in product.message
             continue
         assert least < product.figures["error"] < most
         assert least < product.notes["part_error"] < most
         assert product.notes["not_finite"] == product.notes["not_repeated"] == 0
-    assert products["tf32"].says == "TF32 is a format of NVIDIA's GPUs, and this is the CPU."
+    assert products["tf32"].message == "TF32 is a format of NVIDIA's GPUs, and this is the CPU."
 
 
 def test_a_training_step(found: Worked) -> None:
     step = found.only("mnist")
-    assert step.outcome == "done", step.says
+    assert step.outcome == "done", step.message
     assert step.figures["loss error"] < 1e-5
     assert 0 < step.figures["gradient error"] < 1e-4
     assert step.figures["step error"] < 1e-4
@@ -73,7 +73,7 @@ def test_a_training_step(found: Worked) -> None:
 
 def test_mixed_precision(found: Worked) -> None:
     (step,) = found["mixed-precision"].values()
-    assert step.outcome == "done", step.says
+    assert step.outcome == "done", step.message
     assert 1e-4 < step.figures["difference"] < 0.1
     assert step.figures["gradient error"] < 0.1
     assert step.notes == {"not_finite": 0, "skipped": 0}
@@ -89,7 +89,7 @@ def test_copies_and_vectors(found: Worked) -> None:
 
 def test_a_compiled_kernel(found: Worked) -> None:
     fused = found["fused"]["XLA"]
-    assert fused.outcome == "done", fused.says
+    assert fused.outcome == "done", fused.message
     assert 0 < fused.figures["error"] < 1e-6
     assert fused.figures["compile"] > 0
 
@@ -112,7 +112,7 @@ def test_what_tensorflow_has_not(found: Worked) -> None:
 def test_no_gpu_is_told(way: Way) -> None:
     one = worked(way.python, "tensorflow", "matmul", kind="cuda", env=way.env)
     assert (one.facts["outcome"], one.tests) == ("unsupported", [])
-    assert one.facts["says"] in (
+    assert one.facts["message"] in (
         "tf.config.list_physical_devices('GPU') is empty; TensorFlow's log says why.",
         f"TensorFlow {one.facts['version']} was built without support for GPUs.",
     )

@@ -14,13 +14,13 @@ def hot(index: int, **changes: object) -> FindingEntry:
         status="warn",
         subject=f"GPU {index}",
         title="A GPU is too hot",
-        says=f"GPU {index} is hot at {90 + index} degrees C.",
+        message=f"GPU {index} is hot at {90 + index} degrees C.",
         cause="Dust.",
         evidence=("one line",),
         fixes=(
             FixEntry(f"Cool GPU {index}.", ("nvidia-smi -q", f"sudo nvidia-smi -i {index} -lgc 300"), "ask-vendor"),
         ),
-        consequences=(Consequence(check="a.b", says=f"Slow {index}."),),
+        consequences=(Consequence(check="a.b", message=f"Slow {index}."),),
     )
     return msgspec.structs.replace(made, **changes)
 
@@ -61,7 +61,7 @@ def test_markdown_says_of_each_what_differs() -> None:
 
 
 def test_those_of_which_the_same_is_said_are_only_named() -> None:
-    entries = [hot(i, says=f"GPU {i} (A100) is hot.") for i in (0, 1, 11)]
+    entries = [hot(i, message=f"GPU {i} (A100) is hot.") for i in (0, 1, 11)]
     assert sentences(entries[0], entries[1:]) == ["GPU 1, GPU 11."]
     assert sentences(entries[0], [entries[1], hot(2)]) == ["GPU 1.", "GPU 2 is hot at 92 degrees C."]
     assert sentences(entries[0], []) == []

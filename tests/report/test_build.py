@@ -19,7 +19,7 @@ def nothing(_: Facts) -> None:
 
 def made(id_: str, severity: Severity = Severity.ERROR, **more: Any) -> Check[Facts]:
     """A check with an id."""
-    texts: dict[str, Any] = {"title": f"Title of {id_}", "severity": severity, "cause": "C.", "each": machine}
+    texts: dict[str, Any] = {"title": f"Title of {id_}", "severity": severity, "cause": "C.", "targets": machine}
     one = Check(nothing, **(texts | more))
     one.id, one.area = id_, id_.split(".")[0]
     return one
@@ -29,8 +29,8 @@ FAILS, WARNS = made("driver.fails"), made("link.warns", Severity.WARNING)
 ADVISES, ESSENTIAL = made("host.advises", Severity.ADVICE), made("driver.asked", essential=True)
 
 
-def problem(one: Check[Facts], says: str = "It is ill.", about: About = MACHINE, **more: Any) -> Verdict:
-    return Verdict(one, about, Outcome.PROBLEM, says, Problem(says, **more), (Fix("Mend it."),))
+def problem(one: Check[Facts], message: str = "It is ill.", about: About = MACHINE, **more: Any) -> Verdict:
+    return Verdict(one, about, Outcome.PROBLEM, message, Problem(message, **more), (Fix("Mend it."),))
 
 
 def unknown(one: Check[Facts], outcome: Outcome = Outcome.UNKNOWN) -> Verdict:
@@ -61,11 +61,13 @@ def test_status(verdicts: list[Verdict], status: str, ok: bool) -> None:
 
 
 def test_what_a_problem_explains_makes_nothing_incomplete() -> None:
-    follows = made("pytorch.follows", because=("driver.fails",))
-    asked = made("driver.asked", because=("driver.fails",), essential=True)
+    follows = made("pytorch.follows", caused_by=("driver.fails",))
+    asked = made("driver.asked", caused_by=("driver.fails",), essential=True)
     report = build(nvidia_host(), [problem(FAILS), problem(follows, "It follows."), unknown(asked)])
     (finding,) = report.findings
-    assert [(c.check, c.says, c.status) for c in finding.consequences] == [("pytorch.follows", "It follows.", "fail")]
+    assert [(c.check, c.message, c.status) for c in finding.consequences] == [
+        ("pytorch.follows", "It follows.", "fail")
+    ]
     assert report.unknown == ()
     summary = report.summary
     assert (summary.fail, summary.consequences, summary.unknown, summary.broken) == (1, 1, 0, 0)

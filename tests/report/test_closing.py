@@ -13,7 +13,7 @@ from tests.checks.environments import package
 from tests.report.test_build import FAILS, WARNS
 
 PASSED = [Verdict(FAILS, MACHINE, Outcome.PASS), Verdict(WARNS, MACHINE, Outcome.PASS)]
-ENTRY = FindingEntry(check="a.b", status="advice", subject="s", title="T", says="S.", cause="C.")
+ENTRY = FindingEntry(check="a.b", status="advice", subject="s", title="T", message="S.", cause="C.")
 CUDA = "The NVIDIA driver answers: CUDA starts and lists 1 GPU."
 AGAIN = (
     "If a program still fails, run `gpudoctor check` in its own environment: with its Python (--python PATH), as its "

@@ -107,7 +107,9 @@ def change_report(wicked: str) -> Report:
         pythons=(PythonEntry(path=wicked),),
         gpus=(GpuEntry(index=0, vendor=wicked, name=wicked),),
         frameworks=(FrameworkEntry(name=wicked, python=wicked),),
-        smoke=(SmokeEntry(backend=wicked, device=wicked, kind=wicked, python=wicked, outcome="failed", says=wicked),),
+        smoke=(
+            SmokeEntry(backend=wicked, device=wicked, kind=wicked, python=wicked, outcome="failed", message=wicked),
+        ),
     )
 
 

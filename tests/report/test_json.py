@@ -28,16 +28,17 @@ def test_the_names_at_the_top_stand_in_their_order() -> None:
 
 def test_names_of_a_finding_and_of_a_fix() -> None:
     entry = FindingEntry(
-        check="a.b", status="fail", subject="GPU 0", title="T", says="S.", cause="C.", fixes=(FixEntry("F."),)
+        check="a.b", status="fail", subject="GPU 0", title="T", message="S.", cause="C.", fixes=(FixEntry("F."),)
     )
     (finding,) = json.loads(render(Report(findings=(entry,))))["findings"]
     assert list(finding) == [
-        "check", "status", "subject", "title", "says", "cause", "evidence", "fixes", "run", "consequences", "affects",
+        "check", "status", "subject", "title", "message", "cause", "evidence", "fixes", "run", "consequences",
+        "affects",
         "ruled_out", "references",
     ]  # fmt: skip
     assert finding["fixes"] == [
         {
-            "says": "F.", "commands": [], "action": None, "root": False, "needs": None, "impact": "reversible",
+            "message": "F.", "commands": [], "action": None, "root": False, "needs": None, "impact": "reversible",
             "undo": None, "verify": None, "place": "here", "as_root": False, "tasks": [], "undo_tasks": [],
             "verify_task": None,
         }

@@ -94,12 +94,12 @@ def test_no_string_leaves_its_place() -> None:
     entry = msgspec.structs.replace(
         FINDING,
         title=HOSTILE,
-        says=HOSTILE,
+        message=HOSTILE,
         cause=HOSTILE,
         subject=HOSTILE,
         evidence=(HOSTILE,),
         fixes=(FixEntry(HOSTILE, (HOSTILE,), needs=HOSTILE, undo=HOSTILE, verify=HOSTILE),),
-        consequences=(Consequence(check="a`b", says=HOSTILE),),
+        consequences=(Consequence(check="a`b", message=HOSTILE),),
         references=("https://x/> <b>", "https://x/><b>", HOSTILE),
     )
     text = render(msgspec.structs.replace(REPORT, findings=(entry,)))

@@ -19,13 +19,13 @@ REPORTS = {one.name: check(facts=one.make()) for one in machines()}
 REPORTS |= {f"demo {name}": check(facts=demo.load(name)) for name in ("bad-link", "cpu-wheel", "mismatch")}
 
 
-def _one(gpu: int, says: str) -> FindingEntry:
+def _one(gpu: int, message: str) -> FindingEntry:
     return FindingEntry(
         check="device.needs-reset",
         status="fail",
         subject=f"GPU {gpu}",
         title="A GPU needs a reset",
-        says=says,
+        message=message,
         cause="It was stopped.",
         evidence=(f"Xid 79 of GPU {gpu}", "the same line"),
         fixes=(
@@ -37,7 +37,9 @@ def _one(gpu: int, says: str) -> FindingEntry:
                 undo="Never.",
             ),
         ),
-        consequences=tuple(Consequence(check="pytorch.no-gpu", says=words) for words in ("It fails.", f"{gpu} fails.")),
+        consequences=tuple(
+            Consequence(check="pytorch.no-gpu", message=words) for words in ("It fails.", f"{gpu} fails.")
+        ),
         affects=("everything",),
     )
 
@@ -64,16 +66,16 @@ def document(report: Report) -> dict[str, Any]:
 
 def said(finding: dict[str, Any]) -> Iterator[str]:
     """All that JSON says of a finding for a person to read."""
-    yield from (finding[name] for name in ("title", "says", "cause", "check"))
+    yield from (finding[name] for name in ("title", "message", "cause", "check"))
     for name in ("evidence", "affects", "ruled_out", "references"):
         yield from finding[name]
     for fix in finding["fixes"]:
-        yield fix["says"]
+        yield fix["message"]
         yield from fix["commands"]
         yield from (fix[name] for name in ("verify", "undo") if fix[name])
         if fix["needs"] and not any(fix["needs"] in command for command in fix["commands"]):
             yield fix["needs"]
-    yield from (one["says"] for one in finding["consequences"])
+    yield from (one["message"] for one in finding["consequences"])
     if finding["run"]:
         yield finding["run"]
 
@@ -82,7 +84,7 @@ def groups(findings: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
     """Findings that differ only in what they are about, together: they are told with the first."""
     found: dict[object, list[dict[str, Any]]] = {}
     for one in findings:
-        fixes = tuple(re.sub(r"\d+", "", fix["says"]) for fix in one["fixes"])
+        fixes = tuple(re.sub(r"\d+", "", fix["message"]) for fix in one["fixes"])
         found.setdefault((one["check"], one["status"], one["title"], one["cause"], fixes), []).append(one)
     return list(found.values())
 
@@ -102,10 +104,12 @@ def test_the_text_says_all_that_json_says(report: Report, width: int) -> None:
             if finding in first or words in finding["evidence"]:
                 assert even(words) in told
         if finding not in first:  # folded: named, or with a sentence of its own
-            assert even(finding["says"]) in told or f"{finding['subject']}," in told or f"{finding['subject']}." in told
+            assert (
+                even(finding["message"]) in told or f"{finding['subject']}," in told or f"{finding['subject']}." in told
+            )
             for command in (command for fix in finding["fixes"] for command in fix["commands"]):
                 assert even(command) in told
-            assert all(even(one["says"]) in told for one in finding["consequences"])
+            assert all(even(one["message"]) in told for one in finding["consequences"])
     for unknown in whole["unknown"]:
         assert even(f"{unknown['check']} ({unknown['subject']}): {unknown['why']}") in told
     assert all(even(sentence) in told for sentence in whole["next"])
@@ -164,7 +168,7 @@ def test_what_is_folded_is_counted(report: Report) -> None:
     assert summary["consequences"] == sum(len(finding["consequences"]) for finding in whole["findings"])
     for part, group in zip(_parts(lines), groups(whole["findings"]), strict=True):
         told = even(part)
-        for words, times in Counter(even(c["says"]) for one in group for c in one["consequences"]).items():
+        for words, times in Counter(even(c["message"]) for one in group for c in one["consequences"]).items():
             assert (f"{words} ({times} times)" in told) == (times > 1)
     last = next(
         line for line in reversed(lines.splitlines()) if re.match(r"(FAIL|WARN|PASS|INCOMPLETE|NO GPU) {2}", line)
@@ -189,6 +193,6 @@ def test_the_page_says_all_that_json_says(report: Report) -> None:
 def test_strings_made_to_break_it_stay_in_both() -> None:
     lines, whole = text.render(HOSTILE, 100, verbose=True), document(HOSTILE)
     assert "\\x1b[31m" in lines
-    assert "\x1b[31m" in whole["findings"][0]["says"]
+    assert "\x1b[31m" in whole["findings"][0]["message"]
     assert len(whole["findings"]) == 2
     assert lines.count("id      driver.library-mismatch") == 1

@@ -25,11 +25,11 @@ FINDING = FindingEntry(
     status="fail",
     subject=NASTY,
     title=NASTY,
-    says=NASTY,
+    message=NASTY,
     cause=NASTY,
     evidence=(NASTY,),
     fixes=(FixEntry(NASTY, (NASTY,), "reboot", root=True, verify=NASTY),),
-    consequences=(Consequence(check="pytorch.no-gpu", says=NASTY),),
+    consequences=(Consequence(check="pytorch.no-gpu", message=NASTY),),
     references=("https://docs.nvidia.com/", NASTY),
 )
 HOSTILE = Report(
@@ -145,8 +145,8 @@ def _words(report: Report) -> dict[str, Any]:
     """What a finding says, wherever it is said."""
     return {
         f.check: (
-            f.says,
-            *(fix.says for fix in f.fixes),
+            f.message,
+            *(fix.message for fix in f.fixes),
             *(ln for fix in f.fixes for c in fix.commands for ln in c.splitlines()),
         )
         for f in report.findings
@@ -162,8 +162,8 @@ def test_each_format_for_people_says_what_to_type(name: str) -> None:
         "github": github.render(report).replace("%0A", "\n").replace("%25", "%"),
     }
     for text in unfolded.values():
-        for says in (one for words in _words(report).values() for one in words):
-            assert says in text
+        for message in (one for words in _words(report).values() for one in words):
+            assert message in text
 
 
 def test_the_report_is_left_alone() -> None:

@@ -21,7 +21,7 @@ DONE = SmokeTest(
     figures=(Figure(name="copy", value=5.0, unit="GB/s", samples=(4.9, 5.0, 5.1), method="median"),),
     notes={"size": 1 << 25, "differing": 0, "pieces_differing": 0},
 )
-UNSUPPORTED = SmokeTest(name="peer", outcome="unsupported", says="There is one device.")
+UNSUPPORTED = SmokeTest(name="peer", outcome="unsupported", message="There is one device.")
 
 
 def smoked(*tests: SmokeTest, facts: Facts | None = None, instead: bool = False, **run: Any) -> Facts:
@@ -52,10 +52,14 @@ def test_every_figure_is_listed_with_unit_samples_and_method() -> None:
         (change(plain_host(), "smoke", Smoke(instead=True)), "no-gpu", ["No GPU was found on which the tests can run"]),
         (smoked(UNSUPPORTED), "incomplete", ["None of the tests could be run: There is one device."]),
         (smoked(DONE, UNSUPPORTED), "pass", []),
-        (smoked(DONE, outcome="stopped", says="It was late."), "incomplete", ["Not all tests were run: It was late."]),
-        (smoked(outcome="stopped", says="late."), "incomplete", ["None of the tests could be run: late."]),
         (
-            smoked(outcome="unsupported", says="CuPy computes on a GPU alone.", backend="cupy"),
+            smoked(DONE, outcome="stopped", message="It was late."),
+            "incomplete",
+            ["Not all tests were run: It was late."],
+        ),
+        (smoked(outcome="stopped", message="late."), "incomplete", ["None of the tests could be run: late."]),
+        (
+            smoked(outcome="unsupported", message="CuPy computes on a GPU alone.", backend="cupy"),
             "incomplete",
             ["None of the tests could be run: CuPy computes on a GPU alone."],
         ),
@@ -88,14 +92,14 @@ def test_where_nothing_was_proven_the_reason_may_lie_elsewhere(tests: tuple[Smok
 
 
 def test_an_early_end_has_no_reason_elsewhere() -> None:
-    found = report(smoked(DONE, outcome="stopped", says="It was late."))
+    found = report(smoked(DONE, outcome="stopped", message="It was late."))
     assert found.next[-1] == "`gpudoctor check` shows 1 finding that does not concern these tests."
 
 
 def test_a_cause_outside_is_shown_with_the_test_that_it_explains() -> None:
     facts = nvidia_host(nvidia=msgspec.structs.replace(nvidia_host().nvidia, cuda=_mismatch()))
     ill = smoked(
-        facts=facts, outcome="unsupported", says="no driver", backend="driver", kind="cuda", gpu="0000:01:00.0"
+        facts=facts, outcome="unsupported", message="no driver", backend="driver", kind="cuda", gpu="0000:01:00.0"
     )
     found = report(ill)
     assert [f.check for f in found.findings if any(c.check == "smoke.no-device" for c in f.consequences)]

@@ -13,9 +13,9 @@ def figure(name: str, value: float, unit: str, limit: float | None = None) -> Fi
 
 
 def entry_of(
-    name: str, *figures: FigureEntry, variant: str = "", outcome: str = "done", says: str = ""
+    name: str, *figures: FigureEntry, variant: str = "", outcome: str = "done", message: str = ""
 ) -> SmokeTestEntry:
-    return SmokeTestEntry(test=name, variant=variant, outcome=outcome, says=says, seconds=0.5, figures=figures)
+    return SmokeTestEntry(test=name, variant=variant, outcome=outcome, message=message, seconds=0.5, figures=figures)
 
 
 H100 = SmokeEntry(
@@ -45,7 +45,7 @@ H100 = SmokeEntry(
         entry_of("transfer", figure("h2d pinned", 55.4, "GB/s", 63.0), figure("d2h pinned", 55.1, "GB/s", 63.0)),
         entry_of("overlap", figure("overlap", 0.93, "ratio"), figure("duplex", 1.4, "ratio")),
         entry_of("mixed-precision", figure("gradient error", 4.2e-2, "ratio"), variant="bf16"),
-        entry_of("bandwidth", outcome="hung", says="It stopped answering in the stage bandwidth."),
+        entry_of("bandwidth", outcome="hung", message="It stopped answering in the stage bandwidth."),
         entry_of(
             "inference",
             figure("gpu 1", 2500.0, "images/s"),
@@ -98,7 +98,7 @@ def test_a_remark_stands_beneath_its_line_where_there_is_no_room_beside_it() -> 
         (entry_of("matmul", figure("rate", 0.0235, "TFLOP/s"), variant="fp32"), ("matmul fp32", "0.0235 TFLOP/s")),
         (entry_of("matmul", figure("rate", 0.22, "TFLOP/s"), variant="fp32"), ("matmul fp32", "0.220 TFLOP/s")),
         (entry_of("stress", outcome="not reached"), ("stress", "not reached")),
-        (entry_of("overlap", outcome="unsupported", says="There is no link."), ("overlap", "not possible")),
+        (entry_of("overlap", outcome="unsupported", message="There is no link."), ("overlap", "not possible")),
     ],
 )
 def test_values_are_written_as_their_unit_wants(entry: SmokeTestEntry, line: tuple[str, str]) -> None:
@@ -118,9 +118,9 @@ def test_noise_does_not_hide_less_than_nothing() -> None:
 
 def test_why_tests_were_not_reached_is_said_once() -> None:
     tests = (
-        entry_of("matmul", outcome="stopped", says="It was late."),
-        *(entry_of(name, outcome="not reached", says="It was late.") for name in ("mnist", "transfer")),
-        entry_of("peer", outcome="not reached", says="The GPU died."),
+        entry_of("matmul", outcome="stopped", message="It was late."),
+        *(entry_of(name, outcome="not reached", message="It was late.") for name in ("mnist", "transfer")),
+        entry_of("peer", outcome="not reached", message="The GPU died."),
     )
     text = render(Report(version="0.1.0", smoke=(msgspec.structs.replace(H100, tests=tests),)), 80)
     assert text.count("not reached") == 3
@@ -154,7 +154,7 @@ def test_on_the_cpu_its_own_speed_is_shown() -> None:
 
 def test_a_backend_that_did_not_start_says_why() -> None:
     entry = SmokeEntry(
-        backend="jax", device="GPU 0", kind="cuda", python="/p", outcome="unsupported", says="JAX reaches no GPU."
+        backend="jax", device="GPU 0", kind="cuda", python="/p", outcome="unsupported", message="JAX reaches no GPU."
     )
     assert "JAX on GPU 0\n  JAX reaches no GPU.\n" in render(Report(version="0.1.0", smoke=(entry,)), 80)
 
@@ -170,7 +170,7 @@ def test_a_busy_gpu_is_named() -> None:
 
 def test_names_from_a_device_never_reach_the_terminal_raw() -> None:
     entry = SmokeEntry(
-        backend="cpu", device="CPU", kind="cpu", python="/p", outcome="failed", name="a\x1b[31mb", says="\x1b[2J"
+        backend="cpu", device="CPU", kind="cpu", python="/p", outcome="failed", name="a\x1b[31mb", message="\x1b[2J"
     )
     text = render(Report(version="0.1.0", smoke=(entry,)), 80)
     assert "\x1b" not in text

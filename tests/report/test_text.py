@@ -25,7 +25,7 @@ FINDING = FindingEntry(
     status="fail",
     subject="this machine",
     title="The loaded NVIDIA module and the NVIDIA libraries are of different versions",
-    says="The kernel runs module 550.90.07, the libraries are 550.107.02.",
+    message="The kernel runs module 550.90.07, the libraries are 550.107.02.",
     cause="The driver was updated while its kernel module was loaded.",
     evidence=("/proc/driver/nvidia/version: 550.90.07",),
     fixes=(
@@ -40,9 +40,9 @@ FINDING = FindingEntry(
     ),
     run="gpudoctor fix driver.library-mismatch --with-root",
     consequences=(
-        Consequence(check="pytorch.no-gpu", says="PyTorch 2.5.1 sees no GPU."),
-        Consequence(check="a.b", says="The same."),
-        Consequence(check="a.c", says="The same."),
+        Consequence(check="pytorch.no-gpu", message="PyTorch 2.5.1 sees no GPU."),
+        Consequence(check="a.b", message="The same."),
+        Consequence(check="a.c", message="The same."),
     ),
     ruled_out=("driver.not-loaded",),
     references=("https://docs.nvidia.com/deploy/nvml-api/",),
@@ -150,7 +150,7 @@ def test_colours_only_where_they_are_wanted() -> None:
 
 def test_markup_and_control_characters_from_facts_are_shown_as_they_are() -> None:
     nasty = "[bold]x[/bold] \x1b[31mred\x1b[0m \x9b1m \u202egnp.exe"
-    text = render(changed(findings=(msgspec.structs.replace(FINDING, says=nasty),)), width=200)
+    text = render(changed(findings=(msgspec.structs.replace(FINDING, message=nasty),)), width=200)
     assert "[bold]x[/bold] \\x1b[31mred\\x1b[0m \\x9b1m \\u202egnp.exe" in text
 
 

@@ -29,7 +29,7 @@ def measured(*rates: float | None) -> Facts:
                 SmokeTest(
                     name="transfer",
                     outcome="done" if rate else "failed",
-                    says="" if rate else "CUDA error: unspecified launch failure",
+                    message="" if rate else "CUDA error: unspecified launch failure",
                     figures=(Figure(name="h2d pinned", value=rate, unit="GB/s"),) if rate else (),
                 ),
             ),
@@ -56,7 +56,7 @@ def test_what_holds(facts: Facts, demands: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("facts", "demands", "says"),
+    ("facts", "demands", "message"),
     [
         (NODE, {"driver": ">=580"}, "driver: wanted >=580, found NVIDIA's driver: 570.169."),
         (NODE, {"gpus": 9}, "gpus: wanted at least 9, found GPUs that answer: 8."),
@@ -78,13 +78,13 @@ def test_what_holds(facts: Facts, demands: dict[str, Any]) -> None:
         ),
     ],
 )
-def test_what_does_not_hold(facts: Facts, demands: dict[str, Any], says: str) -> None:
+def test_what_does_not_hold(facts: Facts, demands: dict[str, Any], message: str) -> None:
     with pytest.raises(RequirementError) as raised:
         require(facts=facts, **demands)
     (one,) = raised.value.unmet
-    assert says in one.says
+    assert message in one.message
     assert not one.unknown
-    assert str(raised.value).startswith(one.says)
+    assert str(raised.value).startswith(one.message)
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_what_nobody_knows_does_not_hold(facts: Facts, demands: dict[str, Any], 
         require(facts=facts, **demands)
     (one,) = raised.value.unmet
     assert one.unknown
-    assert f"could not be found out: {why}" in one.says
+    assert f"could not be found out: {why}" in one.message
 
 
 def test_a_lost_gpu_does_not_count() -> None:
@@ -195,7 +195,7 @@ def test_the_cause_and_the_fix_are_told() -> None:
 
 
 @pytest.mark.parametrize(
-    ("demands", "error", "says"),
+    ("demands", "error", "message"),
     [
         ({"drivr": ">=580"}, TypeError, "Nothing called drivr can be required. Did you mean driver?"),
         ({"zzz": 1}, TypeError, "Nothing called zzz can be required. There are driver, cuda"),
@@ -206,11 +206,11 @@ def test_the_cause_and_the_fix_are_told() -> None:
     ],
 )
 def test_wrong_demands_are_told_before_anything_is_examined(
-    demands: dict[str, Any], error: type[Exception], says: str
+    demands: dict[str, Any], error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error) as raised:
         require(facts=NODE, **demands)
-    assert says in str(raised.value)
+    assert message in str(raised.value)
 
 
 def test_every_demand_reads_every_machine() -> None:

@@ -20,11 +20,11 @@ def test_amd_takes_the_build_that_has_code_for_the_gpu() -> None:
     assert list(refused(found)) == ["TensorFlow"]
 
 
-@pytest.mark.parametrize(("rocm", "says"), [("6.3.4", "ROCm 6.3.4 is installed"), (None, "no ROCm is installed")])
-def test_jaxs_plugin_takes_the_machines_rocm_which_has_to_be_its_own(rocm: str | None, says: str) -> None:
+@pytest.mark.parametrize(("rocm", "message"), [("6.3.4", "ROCm 6.3.4 is installed"), (None, "no ROCm is installed")])
+def test_jaxs_plugin_takes_the_machines_rocm_which_has_to_be_its_own(rocm: str | None, message: str) -> None:
     found = made(change(known("rocm-workstation-with-an-igpu"), "amd.rocm", rocm), "torch", "jax")
     assert list(wheels(found)) == ["torch"]
-    assert says in refused(found)["JAX"]
+    assert message in refused(found)["JAX"]
     assert found.refused[0].instead.startswith("Install a release 7 of ROCm first: https://")
 
 

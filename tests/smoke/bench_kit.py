@@ -50,7 +50,7 @@ class Done:
     """A test's result as the worker tells it."""
 
     def __init__(self, result: dict[str, Any]) -> None:
-        self.outcome, self.says, self.notes = result["outcome"], result["says"], result["notes"]
+        self.outcome, self.message, self.notes = result["outcome"], result["message"], result["notes"]
         self.variant, self.result = result["variant"], result
         self.figures = {figure["name"]: figure["value"] for figure in result["figures"]}
         self.units = {figure["name"]: figure["unit"] for figure in result["figures"]}

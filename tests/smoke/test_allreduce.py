@@ -74,12 +74,12 @@ def test_on_the_cpu_nobody_counts_gpus() -> None:
 @pytest.mark.parametrize("count", [0, 1])
 def test_one_gpu_has_nobody_to_sum_with(count: int) -> None:
     done = one(Gpus(count=count))
-    assert (done.outcome, done.says) == ("unsupported", f"Sums over GPUs need two GPUs, and NumPy sees {count}.")
+    assert (done.outcome, done.message) == ("unsupported", f"Sums over GPUs need two GPUs, and NumPy sees {count}.")
 
 
 def test_a_backend_without_collectives() -> None:
     (done,) = results(allreduce.run, bench())
-    assert (done.outcome, done.says) == ("unsupported", "NumPy has no collective operations.")
+    assert (done.outcome, done.message) == ("unsupported", "NumPy has no collective operations.")
 
 
 def test_who_stops_the_run_stops_the_ranks(monkeypatch: pytest.MonkeyPatch) -> None:

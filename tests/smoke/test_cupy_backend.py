@@ -54,7 +54,7 @@ def test_amds_gpus(cupy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("devices", "task", "says"),
+    ("devices", "task", "message"),
     [
         (1, {"kind": "cpu"}, "CuPy computes on a GPU alone."),
         (1, {"device": 1}, "CuPy sees 1 GPUs, and none has the number 1."),
@@ -66,11 +66,11 @@ def test_amds_gpus(cupy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         ),
     ],
 )
-def test_why_it_does_not_start(cupy: Any, devices: int, task: dict[str, Any], says: str) -> None:
+def test_why_it_does_not_start(cupy: Any, devices: int, task: dict[str, Any], message: str) -> None:
     cupy.STATE.devices = devices
     with pytest.raises(Unsupported) as refused:
         made(**task)
-    assert str(refused.value) == says
+    assert str(refused.value) == message
 
 
 def test_what_the_allocator_keeps_is_free(cupy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,19 +140,21 @@ def test_tf32_is_switched_for_one_type_and_put_back(cupy: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("major", "dtype", "says"),
+    ("major", "dtype", "message"),
     [
         (7, "tf32", "tf32 needs compute capability 8.0, and this GPU has 7.0."),
         (9, "fp8", "CuPy has no products in fp8."),
         (9, "bf16", "CuPy has bf16 only beside the package ml_dtypes, which is not installed."),
     ],
 )
-def test_types_that_it_has_not(cupy: Any, major: int, dtype: str, says: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_types_that_it_has_not(
+    cupy: Any, major: int, dtype: str, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "ml_dtypes", None)
     cupy.STATE.major = major
     with pytest.raises(Unsupported) as refused, made().precision(dtype):
         pass
-    assert str(refused.value) == says
+    assert str(refused.value) == message
 
 
 def test_an_older_cupy_beside_ml_dtypes(cupy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -237,12 +239,12 @@ def test_a_worker_on_the_stand_in(told: Callable[..., list[dict[str, Any]]]) -> 
     lines = told("mixed-precision", "inference", free=300)
     found = {line["result"]["name"]: line["result"] for line in lines if "result" in line}
     assert found["mixed-precision"]["outcome"] == "unsupported"
-    assert found["mixed-precision"]["says"] == "This network, written out by hand, has no mixed precision."
+    assert found["mixed-precision"]["message"] == "This network, written out by hand, has no mixed precision."
     assert found["inference"]["outcome"] == "done"
     assert {figure["name"] for figure in found["inference"]["figures"]} >= {"gpu 256", "cpu 256", "error"}
     assert lines[-1] == {"stage": "done", "outcome": "done"}
 
 
 def test_a_worker_without_a_gpu(told: Callable[..., list[dict[str, Any]]]) -> None:
-    (says,) = [line["says"] for line in told("matmul", devices=0) if "says" in line]
-    assert says.startswith("CuPy finds no GPU: cudaErrorInsufficientDriver: ")
+    (message,) = [line["message"] for line in told("matmul", devices=0) if "message" in line]
+    assert message.startswith("CuPy finds no GPU: cudaErrorInsufficientDriver: ")

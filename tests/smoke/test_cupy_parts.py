@@ -171,17 +171,17 @@ def test_sums_on_amds(two: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("module", "says"),
+    ("module", "message"),
     [
         (SimpleNamespace(available=False), "CuPy finds no NCCL, which is a package of its own beside it."),
         (None, "CuPy cannot load NCCL: import of cupy.cuda.nccl halted; None in sys.modules."),
     ],
 )
-def test_without_nccl(two: Any, module: Any, says: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_nccl(two: Any, module: Any, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cupy.cuda.nccl", module)
     with pytest.raises(Unsupported) as refused:
         made().allreduce(4096, lambda: None)
-    assert str(refused.value) == says
+    assert str(refused.value) == message
 
 
 def test_communicators_are_taken_down_after_an_error(two: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ AT = "mnist"
 
 
 @pytest.mark.parametrize(
-    ("ended", "outcome", "says"),
+    ("ended", "outcome", "message"),
     [
         ({"code": 0}, None, None),
         (
@@ -45,13 +45,13 @@ AT = "mnist"
         ({"code": 7}, "failed", "It ended in the stage mnist with exit code 7: it said nothing"),
     ],
 )
-def test_each_end_has_its_sentence(ended: dict[str, Any], outcome: str | None, says: str | None) -> None:
+def test_each_end_has_its_sentence(ended: dict[str, Any], outcome: str | None, message: str | None) -> None:
     found = death(ChildResult(argv=("python",), **ended), AT, 3, 3)
-    assert (found.outcome if found else None, found.says if found else None) == (outcome, says)
+    assert (found.outcome if found else None, found.message if found else None) == (outcome, message)
 
 
 @pytest.mark.parametrize(
-    ("ended", "says"),
+    ("ended", "message"),
     [
         ({"timed_out": True}, "the run was ended"),
         (
@@ -61,10 +61,10 @@ def test_each_end_has_its_sentence(ended: dict[str, Any], outcome: str | None, s
         ),
     ],
 )
-def test_a_worker_that_somebody_ended_has_not_hung(ended: dict[str, Any], says: str) -> None:
+def test_a_worker_that_somebody_ended_has_not_hung(ended: dict[str, Any], message: str) -> None:
     found = death(ChildResult(argv=("python",), **ended), AT, 3, 3, halted=True)
     assert found is not None
-    assert (found.outcome, found.says) == ("stopped", says)
+    assert (found.outcome, found.message) == ("stopped", message)
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ def test_the_device_is_told(well: WorkerOutput) -> None:
 
 @pytest.mark.parametrize("name", ["mnist", "transfer", "bandwidth", "inference", "stress"])
 def test_what_needs_no_framework_is_done(well: WorkerOutput, name: str) -> None:
-    assert [(test.outcome, test.says) for test in well.tests if test.name == name] == [("done", "")]
+    assert [(test.outcome, test.message) for test in well.tests if test.name == name] == [("done", "")]
 
 
 def test_the_training_step_is_right_to_float32(well: WorkerOutput) -> None:
@@ -94,10 +94,10 @@ def test_stress_repeats_to_the_bit(well: WorkerOutput) -> None:
 
 def test_what_needs_a_framework_says_so(well: WorkerOutput) -> None:
     mixed, fused = one(well, "mixed-precision"), one(well, "fused")
-    assert (mixed.outcome, mixed.says) == (
+    assert (mixed.outcome, mixed.message) == (
         "unsupported", "The bare driver computes in fp32 alone: bf16 needs a framework.",
     )  # fmt: skip
-    assert (fused.outcome, fused.says) == (
+    assert (fused.outcome, fused.message) == (
         "unsupported", "The bare driver compiles no expressions: that needs a framework.",
     )  # fmt: skip
 
@@ -119,7 +119,7 @@ def test_products_are_right_to_float32(well: WorkerOutput) -> None:
     assert (product.notes["checked"], product.notes["size"]) == (512, 512)
     assert (product.notes["not_repeated"], product.notes["not_finite"]) == (0, 0)
     assert float(product.notes["worst_ratio"] or 0) < 4
-    assert (other.outcome, other.says) == (
+    assert (other.outcome, other.message) == (
         "unsupported",
         "The bare driver computes in fp32 alone: bf16 needs a framework.",
     )
@@ -139,7 +139,7 @@ def test_copies_between_devices_arrive_both_ways(pair: WorkerOutput) -> None:
 
 
 def test_sums_over_all_devices_need_a_framework(pair: WorkerOutput) -> None:
-    assert one(pair, "allreduce").says == "Sums over all GPUs need NCCL, which comes with a framework."
+    assert one(pair, "allreduce").message == "Sums over all GPUs need NCCL, which comes with a framework."
 
 
 def test_streams_out_of_order_show(libcuda: str) -> None:
@@ -204,8 +204,8 @@ def test_a_context_that_dies_ends_the_process_with_its_name(libcuda: str, code: 
     told = worked(libcuda, "mnist,transfer", STANDIN_DEAD_AT="7", STANDIN_DEAD_CODE=code)
     (step,) = told.tests
     assert (step.name, step.outcome, step.error) == ("mnist", "failed", "device-error")
-    assert f"CUDA_ERROR_{name}" in step.says
-    assert "cuMemcpyDtoHAsync_v2" in step.says
+    assert f"CUDA_ERROR_{name}" in step.message
+    assert "cuMemcpyDtoHAsync_v2" in step.message
     assert (told.facts["outcome"], told.facts["error"]) == ("failed", "device-error")
 
 
@@ -213,7 +213,7 @@ def test_full_memory_fails_one_test_and_not_the_next(libcuda: str) -> None:
     told = worked(libcuda, "mnist,transfer", STANDIN_OOM_AT="3")
     step, copies = told.tests
     assert (step.outcome, step.error) == ("failed", "out-of-memory")
-    assert "cuMemAlloc_v2: CUDA_ERROR_OUT_OF_MEMORY (out of memory)" in step.says
+    assert "cuMemAlloc_v2: CUDA_ERROR_OUT_OF_MEMORY (out of memory)" in step.message
     assert copies.outcome == "done"
 
 
@@ -244,14 +244,14 @@ def test_kernels_that_do_not_compile_are_told_in_the_compilers_words_and_copies_
     step, copies = worked(libcuda, "mnist,transfer", STANDIN_JIT=code).tests
     assert (step.outcome, step.error) == ("failed", "other")
     words = "ptxas application ptx input, line 5; fatal : Unsupported .version"
-    assert f"cuModuleLoadDataEx: CUDA_ERROR_{name}: {words}" in step.says
+    assert f"cuModuleLoadDataEx: CUDA_ERROR_{name}: {words}" in step.message
     assert (copies.outcome, copies.notes["differing"]) == ("done", 0)
 
 
 def test_a_gpu_older_than_the_kernels_copies_and_does_not_compute(libcuda: str) -> None:
     step, copies = worked(libcuda, "mnist,transfer", STANDIN_CAPABILITY="3").tests
     assert step.outcome == "unsupported"
-    assert step.says == "The kernels need compute capability 5.0, and this GPU has 3.6."
+    assert step.message == "The kernels need compute capability 5.0, and this GPU has 3.6."
     assert copies.outcome == "done"
 
 
@@ -259,18 +259,18 @@ def test_a_driver_that_does_not_start_is_told_by_its_errors_name(libcuda: str) -
     told = worked(libcuda, "mnist", STANDIN_CUINIT="100")
     assert told.facts["outcome"] == "unsupported"
     words = "cuInit: CUDA_ERROR_NO_DEVICE (no CUDA-capable device is detected)"
-    assert told.facts["says"] == f"The NVIDIA driver does not start: {words}."
+    assert told.facts["message"] == f"The NVIDIA driver does not start: {words}."
 
 
 def test_an_error_without_a_name_is_told_by_its_number(libcuda: str) -> None:
-    assert "cuInit: error 4242 (unknown error)" in worked(libcuda, "mnist", STANDIN_CUINIT="4242").facts["says"]
+    assert "cuInit: error 4242 (unknown error)" in worked(libcuda, "mnist", STANDIN_CUINIT="4242").facts["message"]
 
 
 def test_a_missing_library_is_told_in_the_loaders_words(tmp_path: Path) -> None:
     (tmp_path / "libcuda.so.1").write_text("not a library, but long enough to hold the header of one" * 2)
     told = worked(str(tmp_path), "mnist")
     assert told.facts["outcome"] == "unsupported"
-    assert "libcuda.so.1: invalid ELF header" in told.facts["says"]
+    assert "libcuda.so.1: invalid ELF header" in told.facts["message"]
 
 
 @pytest.mark.parametrize(
@@ -285,12 +285,12 @@ def test_a_device_that_cannot_be_had_fails_with_the_functions_name(
 ) -> None:
     told = worked(libcuda, "mnist", task, **env)
     assert (told.facts["outcome"], told.tests) == ("failed", [])
-    assert words in told.facts["says"]
+    assert words in told.facts["message"]
 
 
 def test_the_cpu_is_not_its_business(libcuda: str) -> None:
     told = worked(libcuda, "mnist", {"kind": "cpu"})
-    assert told.facts["says"] == "The bare driver computes on GPUs alone."
+    assert told.facts["message"] == "The bare driver computes on GPUs alone."
 
 
 def test_no_call_is_made_that_the_first_drivers_with_this_ptx_lack() -> None:

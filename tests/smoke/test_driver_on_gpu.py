@@ -34,7 +34,7 @@ def told() -> WorkerOutput:
 
 
 def test_all_is_done(told: WorkerOutput) -> None:
-    assert [(test.name, test.outcome, test.says) for test in told.tests] == [
+    assert [(test.name, test.outcome, test.message) for test in told.tests] == [
         (name, "done", "") for name in TESTS.split(",")
     ]
     assert (told.facts["outcome"], told.facts["kind"]) == ("done", "cuda")

@@ -91,20 +91,20 @@ def test_one_that_fails_does_not_hide_the_other() -> None:
         "done",
         "Triton",
     )
-    assert first.says == "RuntimeError: Failed to find C compiler. Please specify via CC environment variable."
+    assert first.message == "RuntimeError: Failed to find C compiler. Please specify via CC environment variable."
     assert second.figures["error"] == 0.3
 
 
 @pytest.mark.parametrize(
-    ("why", "outcome", "says"),
+    ("why", "outcome", "message"),
     [
         (Unsupported("It compiles nothing."), "unsupported", "It compiles nothing."),
         (ImportError("no triton"), "failed", "ImportError: no triton"),
     ],
 )
-def test_no_way_at_all(why: Exception, outcome: str, says: str) -> None:
+def test_no_way_at_all(why: Exception, outcome: str, message: str) -> None:
     (done,) = results(fused.run, bench(Compilers(ways=why)))
-    assert (done.outcome, done.variant, done.says) == (outcome, "", says)
+    assert (done.outcome, done.variant, done.message) == (outcome, "", message)
 
 
 def test_a_hang_before_the_ways_are_known_has_a_name() -> None:

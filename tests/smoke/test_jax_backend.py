@@ -126,7 +126,7 @@ def test_the_cpu_is_split_for_sums_alone(
 
 
 @pytest.mark.parametrize(
-    ("error", "kept", "says"),
+    ("error", "kept", "message"),
     [
         (RuntimeError(NO_GPU), {}, NO_GPU),
         (RuntimeError(NO_GPU), {"tpu": "no TPU"}, NO_GPU),
@@ -135,14 +135,14 @@ def test_the_cpu_is_split_for_sums_alone(
     ],
 )
 def test_no_gpu_is_told_in_jaxs_words(
-    played: Played, monkeypatch: pytest.MonkeyPatch, error: Exception, kept: dict[str, str], says: str
+    played: Played, monkeypatch: pytest.MonkeyPatch, error: Exception, kept: dict[str, str], message: str
 ) -> None:
     monkeypatch.setattr(sys.modules["jax._src.xla_bridge"], "_backend_errors", kept)
     del played.platforms["gpu"]
     played.error = error
     with pytest.raises(Unsupported) as found:
         jax.JaxBackend({"kind": "cuda"}).start()
-    assert str(found.value) == says
+    assert str(found.value) == message
 
 
 def test_a_number_that_no_device_has(played: Played) -> None:
@@ -220,7 +220,7 @@ def test_the_quick_suite_on_a_gpu() -> None:
     found = worked(
         with_gpu("jax"), "jax", "matmul mnist transfer mixed-precision fused bandwidth inference", kind="cuda"
     )
-    assert {t.outcome for t in found.tests} <= {"done", "unsupported"}, [t.says for t in found.tests]
+    assert {t.outcome for t in found.tests} <= {"done", "unsupported"}, [t.message for t in found.tests]
     errors = {v: t.figures["error"] for v, t in found["matmul"].items() if t.outcome == "done"}
     most = {"fp32": 1e-5, "tf32": 1.5e-3, "fp16": 4e-4, "bf16": 3e-3, "fp8": 1e-2}
     assert {v: e for v, e in errors.items() if e > most[v]} == {}

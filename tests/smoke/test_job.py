@@ -48,16 +48,16 @@ def test_a_healthy_worker_ends_in_order() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fault", "outcome", "says"),
+    ("fault", "outcome", "message"),
     [
         ("segfault", "died", "SIGSEGV ended it in the stage mnist: it read or wrote memory that is not its own."),
         ("killed", "died", "SIGKILL ended it in the stage mnist, which somebody sent."),
         ("exits", "failed", "It ended in the stage mnist with exit code 7: something went wrong inside"),
     ],
 )
-def test_what_a_death_takes_with_it_is_run_anew(fault: str, outcome: str, says: str) -> None:
+def test_what_a_death_takes_with_it_is_run_anew(fault: str, outcome: str, message: str) -> None:
     run = ran(fault)
-    assert [(t.outcome, t.says) for t in run.tests if t.name == "mnist"] == [(outcome, says)]
+    assert [(t.outcome, t.message) for t in run.tests if t.name == "mnist"] == [(outcome, message)]
     assert outcomes(run) == {"transfer": "done", "mnist": outcome, "bandwidth": "done"}
     assert run.outcome == "done"
 
@@ -68,7 +68,7 @@ def test_a_hang_ends_at_its_deadline_and_leaves_no_process(fault: str) -> None:
     before = {p.pid for p in psutil.Process().children(recursive=True)}
     run = ran(fault)
     assert outcomes(run) == {"transfer": "done", "mnist": "hung", "bandwidth": "done"}
-    assert [t.says for t in run.tests if t.name == "mnist"] == ["It stopped answering in the stage mnist."]
+    assert [t.message for t in run.tests if t.name == "mnist"] == ["It stopped answering in the stage mnist."]
     assert {p.pid for p in psutil.Process().children(recursive=True)} <= before
 
 
@@ -80,24 +80,24 @@ def test_the_end_of_the_time_for_the_whole_run_is_no_hang(fault: str, monkeypatc
     job = SmokeJob(backend="cpu", python="", target=cpu(), tests=TESTS)
     first, second = (run_job(machine, job, digits(machine), lambda *_: None, ILL).run for _ in range(2))
     assert (first.outcome, first.error) == (second.outcome, second.error) == ("stopped", None)
-    assert first.says.startswith("The time for the whole run (--timeout) was over in the stage ")
-    assert second.says == "The time for the whole run (--timeout) was over before it began."
+    assert first.message.startswith("The time for the whole run (--timeout) was over in the stage ")
+    assert second.message == "The time for the whole run (--timeout) was over before it began."
     assert set(outcomes(first).values()) <= {"done", "stopped", "not reached"}
-    assert {test.says for test in first.tests if test.outcome != "done"} == {first.says}
+    assert {test.message for test in first.tests if test.outcome != "done"} == {first.message}
     assert outcomes(second) == dict.fromkeys(TESTS, "not reached")
 
 
 @pytest.mark.parametrize(
-    ("fault", "error", "says"),
+    ("fault", "error", "message"),
     [
         ("full", "out-of-memory", "MemoryError: CUDA out of memory. Tried to allocate 20.00 GiB"),
         ("assert", "device-error", "RuntimeError: CUDA error: device-side assert triggered"),
         ("other", "other", "ValueError: a fault of another kind"),
     ],
 )
-def test_an_error_is_told_in_the_frameworks_own_words(fault: str, error: str, says: str) -> None:
+def test_an_error_is_told_in_the_frameworks_own_words(fault: str, error: str, message: str) -> None:
     run = ran(fault)
-    assert [(t.outcome, t.error, t.says) for t in run.tests if t.name == "mnist"] == [("failed", error, says)]
+    assert [(t.outcome, t.error, t.message) for t in run.tests if t.name == "mnist"] == [("failed", error, message)]
     assert outcomes(run) == {"transfer": "done", "mnist": "failed", "bandwidth": "done"}
 
 
@@ -113,7 +113,7 @@ def test_a_second_death_ends_the_run() -> None:
 def test_an_import_that_fails_is_told() -> None:
     run = ran("import")
     assert (run.outcome, run.stage) == ("failed", "import")
-    assert run.says == "ImportError: libcudnn.so.9: cannot open shared object file: No such file or directory"
+    assert run.message == "ImportError: libcudnn.so.9: cannot open shared object file: No such file or directory"
     assert run.tests == ()
 
 
@@ -121,7 +121,7 @@ def test_an_interpreter_that_is_not_there_is_told() -> None:
     machine = Machine(seconds=60)
     job = SmokeJob(backend="pytorch", python="/no/such/python", target=cpu(), tests=TESTS)
     run = run_job(machine, job, digits(machine), lambda *_: None).run
-    assert run.says == "/no/such/python was not started: No such file or directory"
+    assert run.message == "/no/such/python was not started: No such file or directory"
     assert outcomes(run) == dict.fromkeys(TESTS, "not reached")
 
 
@@ -129,7 +129,7 @@ def test_a_backend_without_its_framework_says_so() -> None:
     machine = Machine(seconds=60)
     job = SmokeJob(backend="pytorch", python="", target=cpu(), tests=TESTS)
     run = run_job(machine, job, digits(machine), lambda *_: None).run
-    assert (run.outcome, run.says) == ("failed", "ModuleNotFoundError: No module named 'torch'")
+    assert (run.outcome, run.message) == ("failed", "ModuleNotFoundError: No module named 'torch'")
 
 
 class Spy(Machine):

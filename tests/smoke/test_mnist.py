@@ -38,7 +38,7 @@ def done(request: pytest.FixtureRequest) -> Any:
 
 
 def test_a_clean_step_is_far_inside_the_tolerance(done: Any) -> None:
-    assert done.outcome == "done", done.says
+    assert done.outcome == "done", done.message
     assert done.figures["gradient error"] * CLEAN_SHARE <= TOLERANCE
     assert done.figures["loss error"] < 1e-6
     assert done.figures["step error"] < 3e-5
@@ -196,6 +196,6 @@ def test_a_near_tie_is_asked_again_with_other_weights(
             return made
 
     (told,) = results(mnist.run, bench(Near({})))
-    assert told.outcome == "done", told.says
+    assert told.outcome == "done", told.message
     assert told.notes["other_weights"] == others
     assert (told.figures["gradient error"] > TOLERANCE) == shows

@@ -168,9 +168,9 @@ def left(mark: str) -> list[str]:
 
 
 def test_every_test_ends_well(ran: Ran) -> None:
-    assert ran.entry["outcome"] == "done", ran.entry["says"]
+    assert ran.entry["outcome"] == "done", ran.entry["message"]
     assert ran.entry["kind"] == "cuda"
-    ended = {(t["test"], t["variant"]): (t["outcome"], t["says"]) for t in ran.entry["tests"]}
+    ended = {(t["test"], t["variant"]): (t["outcome"], t["message"]) for t in ran.entry["tests"]}
     assert {name: said for name, said in ended.items() if said[0] not in ("done", "unsupported")} == {}
     assert ended[("transfer", "")][0] == "done"
     assert any(name == "matmul" and said[0] == "done" for (name, _), said in ended.items())

@@ -170,7 +170,7 @@ def test_less_is_pinned_where_much_is_refused(clock: StillClock) -> None:
 def test_where_nothing_can_be_pinned(clock: StillClock) -> None:
     done = one(Streams(clock), most=0)
     assert (done.outcome, done.result["error"]) == ("failed", "out-of-memory")
-    assert done.says == "MemoryError: 256 MiB cannot be pinned: CUDA error: out of memory"
+    assert done.message == "MemoryError: 256 MiB cannot be pinned: CUDA error: out of memory"
 
 
 @pytest.mark.parametrize(("room", "size"), [(8 << 30, 256 * MIB), (768 * MIB, 16 * MIB), (1 << 30, 64 * MIB)])
@@ -185,7 +185,7 @@ def test_too_little_memory(clock: StillClock) -> None:
 
 def test_the_cpu_has_no_link() -> None:
     (done,) = results(overlap.run, bench())
-    assert (done.outcome, done.says) == (
+    assert (done.outcome, done.message) == (
         "unsupported",
         "There is no link to copy over beside products: this is the CPU.",
     )
@@ -197,4 +197,4 @@ def test_a_backend_without_streams(clock: StillClock) -> None:
             raise Unsupported("It gives no hold on streams.")
 
     (done,) = results(overlap.run, bench(Streamless()))
-    assert (done.outcome, done.says) == ("unsupported", "It gives no hold on streams.")
+    assert (done.outcome, done.message) == ("unsupported", "It gives no hold on streams.")

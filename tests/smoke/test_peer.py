@@ -112,12 +112,12 @@ def test_a_gpu_without_room(clock: StillClock) -> None:
 @pytest.mark.parametrize("count", [0, 1])
 def test_one_gpu_has_no_peer(clock: StillClock, count: int) -> None:
     (one,) = done(clock=clock, count=count)
-    assert (one.outcome, one.says) == ("unsupported", f"Copies between GPUs need two GPUs, and NumPy sees {count}.")
+    assert (one.outcome, one.message) == ("unsupported", f"Copies between GPUs need two GPUs, and NumPy sees {count}.")
 
 
 def test_a_backend_that_copies_nothing_between_devices() -> None:
     (one,) = done(Device())
-    assert (one.outcome, one.says) == ("unsupported", "NumPy does not copy between devices.")
+    assert (one.outcome, one.message) == ("unsupported", "NumPy does not copy between devices.")
 
 
 def test_an_error_while_counting_is_the_tests(clock: StillClock) -> None:
@@ -126,7 +126,7 @@ def test_an_error_while_counting_is_the_tests(clock: StillClock) -> None:
             raise RuntimeError("CUDA error: no CUDA-capable device is detected")
 
     (one,) = done(Broken())
-    assert (one.outcome, one.says) == ("failed", "RuntimeError: CUDA error: no CUDA-capable device is detected")
+    assert (one.outcome, one.message) == ("failed", "RuntimeError: CUDA error: no CUDA-capable device is detected")
 
 
 def test_pairs() -> None:

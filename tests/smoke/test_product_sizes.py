@@ -30,15 +30,15 @@ def test_as_large_as_fits_and_does_not_take_too_long(
 
 
 @pytest.mark.parametrize(
-    ("room", "host", "says"),
+    ("room", "host", "message"),
     [
         (257 * MIB, 2 * GIB, "only 1 MiB may be taken, too little for products of 512"),
         (GIB, 4 * MIB, "only 4 MiB of the host's memory may be taken, too little for products of 512"),
     ],
 )
-def test_too_little_memory(monkeypatch: pytest.MonkeyPatch, room: int, host: int, says: str) -> None:
+def test_too_little_memory(monkeypatch: pytest.MonkeyPatch, room: int, host: int, message: str) -> None:
     on = bench(Device(room=room))
     monkeypatch.setattr(on, "host_budget", lambda: host)
     with pytest.raises(MemoryError) as caught:
         largest(on, "fp32")
-    assert str(caught.value) == says
+    assert str(caught.value) == message

@@ -96,7 +96,7 @@ V100, T4, A100, A6000, L4, H100, B200 = (7, 0), (7, 5), (8, 0), (8, 6), (8, 9), 
 
 
 @pytest.mark.parametrize(
-    ("dtype", "capability", "says"),
+    ("dtype", "capability", "message"),
     [
         ("fp32", V100, ""),
         ("fp16", V100, ""),
@@ -113,16 +113,16 @@ V100, T4, A100, A6000, L4, H100, B200 = (7, 0), (7, 5), (8, 0), (8, 6), (8, 9), 
         ("fp8", None, "AMD's GPUs differ in their fp8 formats, and this test knows NVIDIA's alone."),
     ],
 )
-def test_which_types_a_gpu_has(dtype: str, capability: Any, says: str) -> None:
+def test_which_types_a_gpu_has(dtype: str, capability: Any, message: str) -> None:
     torch = SimpleNamespace(__version__="2.13.0", float8_e4m3fn=object())
-    assert lacks_on_gpu(torch, dtype, capability) == says
+    assert lacks_on_gpu(torch, dtype, capability) == message
 
 
 @pytest.mark.parametrize("torch", [SimpleNamespace(__version__="1.13.1"), SimpleNamespace(__version__="2.4.1")])
 def test_fp8_in_releases_whose_product_has_other_arguments(torch: Any) -> None:
     torch.float8_e4m3fn = None
-    says = f"PyTorch has products in fp8 from 2.5 on, and this is {torch.__version__}."
-    assert lacks_on_gpu(torch, "fp8", H100) == says
+    message = f"PyTorch has products in fp8 from 2.5 on, and this is {torch.__version__}."
+    assert lacks_on_gpu(torch, "fp8", H100) == message
 
 
 def test_an_error_on_the_cpu_is_told_in_pytorchs_words() -> None:
@@ -132,8 +132,8 @@ def test_an_error_on_the_cpu_is_told_in_pytorchs_words() -> None:
     matrix = SimpleNamespace(to=lambda _: None)
     threads = {"get_num_threads": lambda: 2, "set_num_threads": lambda _: None}
     torch = SimpleNamespace(ones=lambda *_, **__: matrix, float16=None, mm=refuse, **threads)
-    says = "PyTorch has no products in fp16 on the CPU: \"addmm_impl_cpu_\" not implemented for 'Half'."
-    assert lacks_on_cpu(torch, "fp16") == says
+    message = "PyTorch has no products in fp16 on the CPU: \"addmm_impl_cpu_\" not implemented for 'Half'."
+    assert lacks_on_cpu(torch, "fp16") == message
 
 
 @pytest.mark.parametrize(

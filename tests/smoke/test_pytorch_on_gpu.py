@@ -39,7 +39,7 @@ def run(python: str, name: str, **more: Any) -> dict[str, Done]:
     """The results of one test by variant; none of them failed."""
     found = by_variant(worker(python, name, "cuda", **more), name)
     assert found
-    assert {variant: done.says for variant, done in found.items() if done.outcome == "failed"} == {}
+    assert {variant: done.message for variant, done in found.items() if done.outcome == "failed"} == {}
     return found
 
 
@@ -217,7 +217,7 @@ except Exception as error:
 
 def test_one_gpu_has_no_peer(python: str) -> None:
     found = worker(python, "peer allreduce", "cuda", devices=1)
-    assert [(done.outcome, done.says) for done in found] == [
+    assert [(done.outcome, done.message) for done in found] == [
         ("unsupported", "Copies between GPUs need two GPUs, and PyTorch sees 1."),
         ("unsupported", "Sums over GPUs need two GPUs, and PyTorch sees 1."),
     ]

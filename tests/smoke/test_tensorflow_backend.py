@@ -138,18 +138,18 @@ def test_work_that_lands_elsewhere_is_an_error(played: Played) -> None:
 
 
 @pytest.mark.parametrize(
-    ("gpus", "with_gpus", "says"),
+    ("gpus", "with_gpus", "message"),
     [
         ([], False, "TensorFlow 2.21.0 was built without support for GPUs."),
         ([], True, "tf.config.list_physical_devices('GPU') is empty; TensorFlow's log says why."),
         (["A40"], True, "TensorFlow lists 1 GPUs, and none with the number 1."),
     ],
 )
-def test_no_gpu(played: Played, gpus: list[str], with_gpus: bool, says: str) -> None:
+def test_no_gpu(played: Played, gpus: list[str], with_gpus: bool, message: str) -> None:
     played.gpus, played.with_gpus = gpus, with_gpus
     with pytest.raises(Unsupported) as found:
         tensorflow.TensorflowBackend({"kind": "cuda", "device": 1}).start()
-    assert str(found.value) == says
+    assert str(found.value) == message
 
 
 @pytest.mark.parametrize(("devices", "count"), [(None, 2), (1, 1), (8, 2)])
@@ -157,9 +157,9 @@ def test_no_more_peers_than_the_task_permits(played: Played, devices: int | None
     assert tensorflow.TensorflowBackend({"kind": "cuda", "devices": devices}).peers() == count
 
 
-@pytest.mark.parametrize(("kind", "says"), [("cpu", "this is the CPU"), ("cuda", "no pinned memory in its public")])
-def test_no_pinned_memory(played: Played, kind: str, says: str) -> None:
-    with pytest.raises(Unsupported, match=says):
+@pytest.mark.parametrize(("kind", "message"), [("cpu", "this is the CPU"), ("cuda", "no pinned memory in its public")])
+def test_no_pinned_memory(played: Played, kind: str, message: str) -> None:
+    with pytest.raises(Unsupported, match=message):
         tensorflow.TensorflowBackend({"kind": kind}).transfer(4096, True)
 
 
@@ -245,7 +245,7 @@ def test_the_layers_are_those_of_the_references() -> None:
 def test_the_quick_suite_on_a_gpu() -> None:
     tests = "matmul mnist transfer mixed-precision fused bandwidth inference"
     found = worked(with_gpu("tensorflow"), "tensorflow", tests, kind="cuda")
-    assert {t.outcome for t in found.tests} <= {"done", "unsupported"}, [t.says for t in found.tests]
+    assert {t.outcome for t in found.tests} <= {"done", "unsupported"}, [t.message for t in found.tests]
     errors = {v: t.figures["error"] for v, t in found["matmul"].items() if t.outcome == "done"}
     most = {"fp32": 1e-5, "tf32": 1.5e-3, "fp16": 4e-4, "bf16": 3e-3}
     assert {v: e for v, e in errors.items() if e > most[v]} == {}

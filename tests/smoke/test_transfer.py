@@ -104,7 +104,7 @@ def test_without_pinned_memory_the_pageable_is_measured(refusal: Exception | Non
 
 def test_another_error_is_the_tests() -> None:
     done = one(Link(most=0, refusal=AttributeError("no such thing")))
-    assert (done.outcome, done.says) == ("failed", "AttributeError: no such thing")
+    assert (done.outcome, done.message) == ("failed", "AttributeError: no such thing")
 
 
 def test_pinned_alone() -> None:
@@ -125,7 +125,7 @@ def test_neither_memory() -> None:
             raise Unsupported("It has no copies.")
 
     done = one(Neither())
-    assert (done.outcome, done.says) == ("unsupported", "It has no copies.")
+    assert (done.outcome, done.message) == ("unsupported", "It has no copies.")
 
 
 @pytest.mark.parametrize(

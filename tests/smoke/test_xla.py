@@ -39,7 +39,7 @@ T4, A100, A6000, H100 = (7, 5), (8, 0), (8, 6), (9, 0)
 
 
 @pytest.mark.parametrize(
-    ("kind", "capability", "dtype", "says"),
+    ("kind", "capability", "dtype", "message"),
     [
         ("cuda", T4, "fp32", ""),
         ("cuda", T4, "fp16", ""),
@@ -57,8 +57,8 @@ T4, A100, A6000, H100 = (7, 5), (8, 0), (8, 6), (9, 0)
         ("cpu", None, "fp8", "Products in fp8 are meant for GPUs, and this is the CPU."),
     ],
 )
-def test_which_types_a_device_has(kind: str, capability: Any, dtype: str, says: str) -> None:
-    assert xla.lacks(SimpleNamespace(kind=kind), capability, dtype) == says  # type: ignore[arg-type]
+def test_which_types_a_device_has(kind: str, capability: Any, dtype: str, message: str) -> None:
+    assert xla.lacks(SimpleNamespace(kind=kind), capability, dtype) == message  # type: ignore[arg-type]
 
 
 class Slow:
@@ -83,8 +83,8 @@ class Slow:
 
 def test_a_cpu_without_instructions_for_a_type() -> None:
     slow: Any = Slow(fp32=1e-3, fp16=55e-3, bf16=9e-3)
-    says = "This processor has no arithmetic in fp16: a product takes 55 times as long as in fp32."
-    assert (xla.lacks(slow, None, "fp16"), xla.lacks(slow, None, "bf16")) == (says, "")
+    message = "This processor has no arithmetic in fp16: a product takes 55 times as long as in fp32."
+    assert (xla.lacks(slow, None, "fp16"), xla.lacks(slow, None, "bf16")) == (message, "")
 
 
 def test_the_batch_has_the_bits_of_the_references() -> None:

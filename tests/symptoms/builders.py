@@ -10,7 +10,7 @@ def finding(check: str, *consequences: str, status: str = "fail") -> FindingEntr
         status=status,
         subject="this machine",
         title=f"Title of {check}",
-        says="S.",
+        message="S.",
         cause="C.",
-        consequences=tuple(Consequence(check=c, says="S.") for c in consequences),
+        consequences=tuple(Consequence(check=c, message="S.") for c in consequences),
     )

@@ -87,12 +87,12 @@ def test_the_order_of_the_rest_stays() -> None:
 
 
 def test_an_advice_explains_only_what_names_it() -> None:
-    found = FindingEntry(check="driver.b", status="advice", subject="", title="T", says="S.", cause="C.")
+    found = FindingEntry(check="driver.b", status="advice", subject="", title="T", message="S.", cause="C.")
     assert not attach(Report(findings=(found,)), "No CUDA GPUs are available").symptoms[0].explained_by
-    whole = Consequence(check="driver.c", says="S.")
+    whole = Consequence(check="driver.c", message="S.")
     fails = FindingEntry(
-        check="x.y", status="fail", subject="", title="T", says="S.", cause="C.", consequences=(whole,)
+        check="x.y", status="fail", subject="", title="T", message="S.", cause="C.", consequences=(whole,)
     )
     assert attach(Report(findings=(fails,)), "No CUDA GPUs are available").symptoms[0].explained_by == ("x.y",)
-    none = FindingEntry(check="device.no-gpu", status="advice", subject="", title="T", says="S.", cause="C.")
+    none = FindingEntry(check="device.no-gpu", status="advice", subject="", title="T", message="S.", cause="C.")
     assert attach(Report(findings=(none,)), "No CUDA GPUs are available").symptoms[0].explained_by == ("device.no-gpu",)

@@ -14,8 +14,8 @@ OOM_LINE = OOM.format(own=22.5, torch=21.9, kept=0.3)
 HERE = nvidia_host()  # one RTX 4090, 8.9, 24 GiB, CUDA 12.8
 
 
-def says(name: str, text: str, facts: Facts | None = None) -> tuple[str, ...]:
-    return told(name, text.splitlines(), facts).says
+def details(name: str, text: str, facts: Facts | None = None) -> tuple[str, ...]:
+    return told(name, text.splitlines(), facts).details
 
 
 @pytest.mark.parametrize("name", [name for names in READERS.values() for name in names])
@@ -97,13 +97,13 @@ TABLE = [
 
 @pytest.mark.parametrize(("name", "text", "said"), TABLE)
 def test_words_tell(name: str, text: str, said: tuple[str, ...] | None) -> None:
-    found = says(name, text)
+    found = details(name, text)
     assert found == said if said is not None else found
 
 
 def test_cudas_numbers_and_names_are_explained() -> None:
-    assert says("cuda_number", "Error 802: x")[0].startswith("CUDA_ERROR_SYSTEM_NOT_READY means: ")
-    assert says("cuda_name", "CUDA_ERROR_NO_DEVICE")[0].startswith("CUDA_ERROR_NO_DEVICE means: ")
+    assert details("cuda_number", "Error 802: x")[0].startswith("CUDA_ERROR_SYSTEM_NOT_READY means: ")
+    assert details("cuda_name", "CUDA_ERROR_NO_DEVICE")[0].startswith("CUDA_ERROR_NO_DEVICE means: ")
     assert told("cuda_name", ["failed call to cuInit: UNKNOWN ERROR (303)"]).meaning.startswith(
         "libcuda.so.1 could not"
     )
@@ -114,7 +114,7 @@ def test_a_gpu_that_the_builds_code_fits_is_no_trouble() -> None:
     lines = ["Found GPU0 NVIDIA GB10 which is of cuda capability 12.1.", "    Minimum and Maximum cuda capability supported",
              "    by this version of PyTorch is", "    (8.0) - (12.0)"]  # fmt: skip
     found = told("torch_arch", lines)
-    assert (found.harmless, found.says) == (True, ())
+    assert (found.harmless, found.details) == (True, ())
     assert not told("torch_arch", [line.replace("12.1", "13.0") for line in lines]).harmless
 
 
@@ -163,7 +163,7 @@ def test_the_old_form_of_pytorchs_count() -> None:
 )  # fmt: skip
 def test_a_log_of_another_machine_is_noticed(name: str, text: str, remark: str | None) -> None:
     facts = change(change(HERE, "nvidia.cuda.version", "12.8"), "gpus.0.address", "0000:01:00.0")
-    said = " ".join(says(name, text, facts))
+    said = " ".join(details(name, text, facts))
     if remark is None:
         assert "this machine" not in said
     else:
@@ -177,19 +177,19 @@ NUMBER = re.compile(r"[\w.+-]*\d[\w.+-]*\w")
 
 @pytest.mark.parametrize(("name", "text"), [(row[0], row[1]) for row in TABLE] + [("out_of_memory", OOM_LINE)])
 def test_no_number_is_invented_where_a_message_is_cut_or_another_one_follows(name: str, text: str) -> None:
-    whole = set(NUMBER.findall(" ".join(says(name, text))))
+    whole = set(NUMBER.findall(" ".join(details(name, text))))
     for end in range(1, len(text)):
         inside = text[end - 1 : end].isalnum() and text[end].isalnum()
         if not (inside and name in TO_THE_LINES_END):
-            said = set(NUMBER.findall(" ".join(says(name, text[:end]))))
+            said = set(NUMBER.findall(" ".join(details(name, text[:end]))))
             assert said <= whole, text[:end]
 
 
 def test_what_a_cut_message_does_not_tell_is_left_out() -> None:
     cut = OOM_LINE.partition(" Including")[0]
     said = told("out_of_memory", [cut])
-    assert said.says == ("It wanted 2.0 GiB of the GPU's 23.7 GiB; 1.1 GiB were free.",)
+    assert said.details == ("It wanted 2.0 GiB of the GPU's 23.7 GiB; 1.1 GiB were free.",)
     assert (said.meaning, said.tries, said.advice) == ("", (), "")
     assert told("out_of_memory", [cut, OOM_LINE.replace("23.69", "79.10")]) == said  # another process's message
-    assert says("out_of_memory", "Tried to allocate 2\n0.00 GiB. 1\n0.00 GiB free") == ()
-    assert says("nvcc_versions", "nvcc 12.4 and GCC 11.4 on Ubuntu 22.04") == ()
+    assert details("out_of_memory", "Tried to allocate 2\n0.00 GiB. 1\n0.00 GiB free") == ()
+    assert details("nvcc_versions", "nvcc 12.4 and GCC 11.4 on Ubuntu 22.04") == ()

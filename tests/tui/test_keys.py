@@ -41,8 +41,8 @@ def test_each_key_of_a_place_and_of_the_application_is_listed_once(place: Any) -
         assert {"1", "2", "3", "4", "5", "r", "w", "t", "?", "q", "^p", "j", "k", "tab"} <= {*keys}
         shown = [key for key in ("c", "x", "/", "f", "o", "K") if key in app.screen.active_bindings]
         assert {*shown} <= {*keys}
-        says = [entry.does for group in listed for entry in group.entries]
-        assert not any(word in " ".join(says) for word in ("Page Left", "Scroll", "Focus Next"))
+        message = [entry.does for group in listed for entry in group.entries]
+        assert not any(word in " ".join(message) for word in ("Page Left", "Scroll", "Focus Next"))
 
     run(opened, go)
 

@@ -38,7 +38,7 @@ def paired(engine: "Engine", arguments: argparse.Namespace, folder: str) -> tupl
     try:
         with endable() as ending:
             found = groups(folder)
-            ask(engine, found, how, folder, ending.stop, lambda says: line.tell(f"{says} ..."), ending.hurry)
+            ask(engine, found, how, folder, ending.stop, lambda message: line.tell(f"{message} ..."), ending.hurry)
     except EngineError as error:
         return str(error), 0
     except OSError as error:

@@ -13,8 +13,8 @@ PR_SET_PDEATHSIG = 1  # prctl(2)
 class NotRunError(Exception):
     """The program could not be started; the message is one sentence."""
 
-    def __init__(self, says: str, code: int) -> None:
-        super().__init__(says)
+    def __init__(self, message: str, code: int) -> None:
+        super().__init__(message)
         self.code = code
 
 

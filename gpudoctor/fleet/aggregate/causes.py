@@ -91,20 +91,20 @@ class Causes:
     def _book(self, key: tuple[object, ...], finding: FindingEntry, name: str, together: bool) -> _Book:
         if together or len(self._books) >= MOST:
             key = (finding.status,)
-            says = (
+            message = (
                 f"More than {MOST} different causes, or more than {_OF_ONE} that one node alone has; this one stands "
                 "for those that are not told apart."
             )
             # Of many causes together one is no example: neither its words nor its fixes.
             finding = FindingEntry(
-                check="", status=finding.status, subject="", title="Other findings", says="", cause=says
+                check="", status=finding.status, subject="", title="Other findings", message="", cause=message
             )
         return self._books.setdefault(key, _Book(finding, name))
 
 
 def _key(finding: FindingEntry) -> tuple[object, ...]:
     """What tells causes apart: not what they are about, nor the numbers in their fixes."""
-    fixes = tuple(_NUMBERS.sub("", fix.says) for fix in finding.fixes)
+    fixes = tuple(_NUMBERS.sub("", fix.message) for fix in finding.fixes)
     return finding.check, finding.status, finding.title, _OWN.sub("", finding.cause), fixes
 
 
@@ -119,7 +119,7 @@ def _cause(book: _Book, names: Sequence[str]) -> Cause:
         status=one.status,
         title=one.title,
         cause=one.cause,
-        says=one.says,
+        message=one.message,
         example=book.example,
         nodes=fold(names[node] for node in book.nodes),
         count=len(book.nodes),

@@ -27,12 +27,12 @@ class Fault(NamedTuple):
     Attributes:
         kind: SLOW or NONE.
         nodes: one or two.
-        says: one sentence.
+        message: one sentence.
     """
 
     kind: str
     nodes: tuple[str, ...]
-    says: str
+    message: str
 
 
 class LinkVerdicts(NamedTuple):
@@ -85,8 +85,8 @@ def _causes(faults: Sequence[Fault]) -> Iterator[Cause]:
                 check=kind,
                 status=status,
                 title=TITLES[kind],
-                cause=" ".join([*(fault.says for fault in its[:_TOLD]), *more]),
-                says="",
+                cause=" ".join([*(fault.message for fault in its[:_TOLD]), *more]),
+                message="",
                 example=its[0].nodes[0],
                 nodes=fold(nodes),
                 count=len(nodes),

@@ -62,7 +62,7 @@ def _causes(found: dict[tuple[str, int], set[str]]) -> Iterator[Cause]:
             cause=f"{lists} for {which}, and gpudoctor found none there. Keep jobs off, and run `gpudoctor check` on "
             "the node itself, as root and outside of a job: whether the GPU is gone or was not given to the job, "
             "it says there.",
-            says="",
+            message="",
             example=min(nodes),
             nodes=fold(nodes),
             count=len(nodes),

@@ -63,8 +63,8 @@ def _head(fleet: Fleet) -> Iterator[str]:
         yield f'<p class="soft">{escaped(said)}</p>'
     if said := apart(fleet):
         yield f"<p>{escaped(said[0].upper() + said[1:])}.</p>"
-    for says in fleet.next:
-        yield f"<p>{prose(says)}</p>"
+    for message in fleet.next:
+        yield f"<p>{prose(message)}</p>"
     yield "</header>"
     if fleet.groups:
         yield '<ul class="groups">'

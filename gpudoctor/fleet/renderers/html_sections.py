@@ -27,7 +27,7 @@ def _cause(place: int, cause: Cause) -> Iterator[str]:
         status=cause.status,
         subject=cause.example,
         title=cause.title,
-        says=f"{cause.example} says: {cause.says}" if cause.says else "",
+        message=f"{cause.example} says: {cause.message}" if cause.message else "",
         cause=cause.cause,
         fixes=cause.fixes if cause.check else (),  # those of many causes together mend none of them
         run=cause.run if cause.check else "",
@@ -110,8 +110,8 @@ def spreads(fleet: Fleet) -> Iterator[str]:
     for one in apart:
         yield from _spread(one)
     if others:
-        says = f"{number(len(others))} figure{'s' * (len(others) != 1)} from which no device stands apart"
-        yield f"<details><summary>{says}</summary>"
+        message = f"{number(len(others))} figure{'s' * (len(others) != 1)} from which no device stands apart"
+        yield f"<details><summary>{message}</summary>"
         for one in others:
             yield from _spread(one)
         yield "</details>"
@@ -129,8 +129,8 @@ def _spread(spread: Spread) -> Iterator[str]:
     if spread.outliers:
         yield "<ul>"
         for one in spread.outliers:
-            says = f"{amount(one.value)} {spread.unit} ({one.deviations:+.1f} deviations)"
-            yield f"<li><b>{escaped(one.node)} {escaped(one.device)}</b>: {escaped(says)}</li>"
+            message = f"{amount(one.value)} {spread.unit} ({one.deviations:+.1f} deviations)"
+            yield f"<li><b>{escaped(one.node)} {escaped(one.device)}</b>: {escaped(message)}</li>"
         yield f"<li>and {number(spread.more)} more</li></ul>" if spread.more else "</ul>"
     yield "</div>"
 
@@ -175,4 +175,4 @@ def _change(change: Change) -> str:
         shown = f"<code>{escaped(change.nodes)}</code>"
         which = f" {shown}" if short else f" <details><summary>which</summary>{shown}</details>"
     count = f" ({count_of(change.count)})" if change.count else ""
-    return f"<li><b>{mark}</b> {prose(change.says)}{count}{which}</li>"
+    return f"<li><b>{mark}</b> {prose(change.message)}{count}{which}</li>"

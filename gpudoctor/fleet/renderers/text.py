@@ -86,7 +86,7 @@ def _cause(out: Console, cause: Cause, everything: bool) -> None:
         status=cause.status,
         subject=cause.example,
         title=f"{cause.title} ({share(cause)})",
-        says="\n".join([*lines, *([f"{cause.example} says: {cause.says}"] if cause.says else [])]),
+        message="\n".join([*lines, *([f"{cause.example} says: {cause.message}"] if cause.message else [])]),
         cause=cause.cause,
         fixes=cause.fixes if cause.check else (),  # those of many causes together mend none of them
         references=cause.references,
@@ -114,8 +114,8 @@ def _end(out: Console, fleet: Fleet) -> None:
     """What to do next, and the verdict once more: of a long text the end is what the terminal shows."""
     if fleet.next:
         out.print()
-    for says in fleet.next:
-        for line in wrapped(says, out.width):
+    for message in fleet.next:
+        for line in wrapped(message, out.width):
             out.print(Text(line), soft_wrap=True)
     if not (fleet.causes or fleet.missing or fleet.drifts or fleet.spreads or fleet.changes):
         return

@@ -94,8 +94,8 @@ def _spread(out: Console, spread: Spread, everything: bool) -> None:
     out.print(Text("    " + bar(spread, BAR), "cyan"), soft_wrap=True)
     shown = spread.outliers if everything else spread.outliers[:OUTLIERS]
     for one in shown:
-        says = f"{one.node} {one.device}: {amount(one.value)} ({one.deviations:+.1f} deviations)"
-        for line in wrapped(says, out.width - 4):
+        message = f"{one.node} {one.device}: {amount(one.value)} ({one.deviations:+.1f} deviations)"
+        for line in wrapped(message, out.width - 4):
             out.print(Text("    " + line, "bold"), soft_wrap=True)
     if hidden := len(spread.outliers) - len(shown) + spread.more:
         out.print(Text(f"    and {number(hidden)} more"), soft_wrap=True)
@@ -118,7 +118,7 @@ def changes(out: Console, fleet: Fleet, everything: bool) -> None:
 
 def _change(out: Console, change: Change, everything: bool) -> None:
     mark = MARKS.get(change.kind, "*")
-    for line in wrapped(change.says, out.width - 4):
+    for line in wrapped(change.message, out.width - 4):
         out.print(Text(f"  {mark} {line}"), soft_wrap=True)
         mark = " "
     if change.nodes:

@@ -108,8 +108,8 @@ def end_in(seconds: float) -> None:
 
 def _end(seconds: float) -> NoReturn:
     time.sleep(seconds)
-    says = f"gpudoctor: The examination did not end within its limit of {seconds:g} s.\n"
-    os.write(2, says.encode())
+    message = f"gpudoctor: The examination did not end within its limit of {seconds:g} s.\n"
+    os.write(2, message.encode())
     _leave(LATE)
 
 

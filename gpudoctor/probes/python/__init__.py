@@ -181,7 +181,7 @@ def _hidden_standard(
     first = []
     if is_whole(here) and not machine.exists(f"{here}/__init__.py") and not _is_below(machine, here, library):
         first = _here(machine, folders, said.standard, ("", ".py"))
-    first += [entry for entry in folders if entry.because == "PYTHONPATH"]
+    first += [entry for entry in folders if entry.origin == "PYTHONPATH"]
     return conflicts.hidden_standard(machine, first, said.standard, library, names)
 
 

@@ -54,7 +54,7 @@ def _shadow(
         (entry, wins), *others = offers.values()
         version = next((p.version for p in packages if p.folder == entry.path and module_of(p.name) == module), None)
         loses = tuple(path for _, path in others)
-        yield Shadow(module=module, wins=wins, loses=loses, version=version, because=entry.because)
+        yield Shadow(module=module, wins=wins, loses=loses, version=version, origin=entry.origin)
 
 
 def hidden_standard(
@@ -76,7 +76,7 @@ def hidden_standard(
             if path := offer(machine, entry, module, names):
                 places = (f"{library}/{module}{suffix}" for suffix in ("", ".py"))
                 own = next((place for place in places if machine.exists(place)), library)
-                shadow = Shadow(module=module, wins=path, loses=(own,), because=entry.because, standard=True)
+                shadow = Shadow(module=module, wins=path, loses=(own,), origin=entry.origin, standard=True)
                 found.append(shadow)
     return tuple(found)
 

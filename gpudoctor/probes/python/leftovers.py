@@ -98,7 +98,7 @@ def _without_module(
         return
     if not is_framework(module) and f"{module}/__init__.py" not in found.claims:
         return
-    if any(offer(machine, other, module, names) for other in folders if other.because == ".pth"):
+    if any(offer(machine, other, module, names) for other in folders if other.origin == ".pth"):
         return  # a development checkout
     if "direct_url.json" in names.of(found.place) and _is_editable(machine, found.place):
         return

@@ -25,7 +25,7 @@ class PathEntry(NamedTuple):
 
     path: str
     names: frozenset[str]
-    because: str = ""
+    origin: str = ""
     is_site: bool = False
 
 
@@ -76,8 +76,8 @@ def entries(
         if real in seen:
             continue
         seen.add(real)
-        because = "PYTHONPATH" if real in given else "user site" if real == user else "" if real in own else ".pth"
-        found.append(PathEntry(path, frozenset(machine.names(path)), because, real in own or real == user))
+        origin = "PYTHONPATH" if real in given else "user site" if real == user else "" if real in own else ".pth"
+        found.append(PathEntry(path, frozenset(machine.names(path)), origin, real in own or real == user))
     return [entry for entry in found if entry.names]
 
 

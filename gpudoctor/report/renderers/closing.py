@@ -33,7 +33,7 @@ def closing(
         again = f"Mend the first finding, then run `gpudoctor {command}` again; `gpudoctor explain ID` tells more."
         return (*lines, again)
     lines += [*_proven(facts), *_smoked(facts, entries), *_left_out(facts)]
-    if any(v.outcome is Outcome.UNKNOWN and v.says.endswith(ANOTHER_ROOT) for v in verdicts):
+    if any(v.outcome is Outcome.UNKNOWN and v.message.endswith(ANOTHER_ROOT) for v in verdicts):
         lines.append(ROOT)
     if facts.smoke.instead:
         lines.append(ON_CPU if facts.smoke.runs else NO_SMOKE)

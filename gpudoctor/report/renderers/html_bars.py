@@ -17,7 +17,7 @@ def bars(entries: tuple[SmokeEntry, ...]) -> Iterator[str]:
         if said := ", ".join(remarks(entry)):
             yield f'<p class="soft">{escaped(said)}</p>'
         if not entry.tests:
-            yield f"<p>{escaped(entry.says or entry.outcome)}</p>"
+            yield f"<p>{escaped(entry.message or entry.outcome)}</p>"
         for row in table_rows(entry):
             yield from _row(row)
         yield "</details>"

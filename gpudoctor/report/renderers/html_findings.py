@@ -28,9 +28,9 @@ def finding(number: int, entry: FindingEntry, others: list[FindingEntry]) -> Ite
     first = " first" if number == 1 else ""
     yield f'<article class="finding {status}{first}" id="finding-{number}">'
     yield f'<h3>{number}. <span class="word">{LABELS[status]}</span> {prose(entry.title)}</h3>'
-    yield f"<p>{prose(entry.says)}</p>"
+    yield f"<p>{prose(entry.message)}</p>"
     if others:
-        yield "<ul>" + "".join(f"<li>Also: {prose(says)}</li>" for says in sentences(entry, others)) + "</ul>"
+        yield "<ul>" + "".join(f"<li>Also: {prose(message)}</li>" for message in sentences(entry, others)) + "</ul>"
     yield f'<span class="label">why</span><p>{prose(entry.cause)}</p>'
     if seen := dict.fromkeys(seen for one in (entry, *others) for seen in one.evidence):
         yield '<span class="label">seen</span><pre class="seen">' + escaped("\n".join(seen)) + "</pre>"
@@ -49,7 +49,7 @@ def finding(number: int, entry: FindingEntry, others: list[FindingEntry]) -> Ite
 
 
 def _fix(fix: FixEntry, label: str) -> Iterator[str]:
-    yield f'<span class="label">{label}</span><p>{prose(fix.says)}</p>'
+    yield f'<span class="label">{label}</span><p>{prose(fix.message)}</p>'
     yield from map(_command, fix.commands)
     if after := notes(fix):
         yield f'<p class="soft">({escaped("; ".join(after))})</p>'
@@ -68,11 +68,11 @@ def _command(command: str) -> str:
 def _consequences(entry: FindingEntry, others: list[FindingEntry]) -> Iterator[str]:
     told: dict[str, int] = {}
     for one in (follows for each in (entry, *others) for follows in each.consequences):
-        told[one.says] = told.get(one.says, 0) + 1
+        told[one.message] = told.get(one.message, 0) + 1
     if told:
         yield '<span class="label">so</span><ul>'
-        for says, times in told.items():
-            yield f"<li>{prose(says)}{f' ({times} times)' if times > 1 else ''}</li>"
+        for message, times in told.items():
+            yield f"<li>{prose(message)}{f' ({times} times)' if times > 1 else ''}</li>"
         yield "</ul>"
 
 

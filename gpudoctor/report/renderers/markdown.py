@@ -86,9 +86,9 @@ def _head(report: Report) -> list[str]:
 
 def _finding(number: int, entry: FindingEntry, others: list[FindingEntry]) -> Iterator[str]:
     yield f"### {number}. {WORDS[entry.status]}: {plain(entry.title)}"
-    yield plain(entry.says)
+    yield plain(entry.message)
     if others:
-        yield "\n".join(f"- Also: {plain(says)}" for says in sentences(entry, others))
+        yield "\n".join(f"- Also: {plain(message)}" for message in sentences(entry, others))
     yield f"**Why:** {plain(entry.cause)}"
     if seen := dict.fromkeys(seen for one in (entry, *others) for seen in one.evidence):
         yield fence(seen)
@@ -103,7 +103,7 @@ def _finding(number: int, entry: FindingEntry, others: list[FindingEntry]) -> It
 
 def _fix(fix: FixEntry, label: str) -> Iterator[str]:
     after = plain("; ".join(notes(fix)))
-    yield f"**{label}:** {plain(fix.says)}" + (f" ({after})" if after else "")
+    yield f"**{label}:** {plain(fix.message)}" + (f" ({after})" if after else "")
     if fix.commands:
         yield fence(fix.commands, "sh")
     if fix.undo:
@@ -116,7 +116,7 @@ def _fix(fix: FixEntry, label: str) -> Iterator[str]:
 def _more(entry: FindingEntry, others: list[FindingEntry]) -> str:
     """What follows, what was ruled out, and sources: folded."""
     follow = (one for each in (entry, *others) for one in each.consequences)
-    said = dict.fromkeys(f"{_code(one.check)}: {plain(one.says)}" for one in follow)
+    said = dict.fromkeys(f"{_code(one.check)}: {plain(one.message)}" for one in follow)
     parts = ["\n".join(f"- {line}" for line in said)] if said else []
     if entry.ruled_out:
         parts.append("Ruled out: " + ", ".join(_code(id_) for id_ in entry.ruled_out))

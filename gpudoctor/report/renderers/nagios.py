@@ -39,18 +39,18 @@ def first(report: Report) -> str:
     worst = report.findings[0] if report.findings else None
     if worst is not None and (worst.status == "fail" or worst.status == report.status):
         more = sum(f.status in ("fail", "warn") for f in report.findings) - 1
-        return plain(f"{worst.check}: {worst.says}" + (f" (and {more} more)" if more else ""))
+        return plain(f"{worst.check}: {worst.message}" + (f" (and {more} more)" if more else ""))
     if report.status == "incomplete":
         open_ = next((one for one in report.unknown if one.essential or one.broken), None)
         return plain(f"{open_.check}: {open_.why}" if open_ else "too little could be found out")
     if report.status == "no-gpu":
-        return "NO GPU: " + next((plain(f.says) for f in report.findings), "there is nothing to diagnose")
+        return "NO GPU: " + next((plain(f.message) for f in report.findings), "there is nothing to diagnose")
     return f"{len(report.gpus)} GPU{'s' if len(report.gpus) != 1 else ''}, {report.summary.passed} checks passed"
 
 
 def _long(entry: FindingEntry) -> list[str]:
-    lines = [plain(f"{entry.status.upper()} {entry.check}: {entry.says}")]
-    return lines + [plain(f"  {fix.says} {' && '.join(fix.commands)}") for fix in entry.fixes[:1]]
+    lines = [plain(f"{entry.status.upper()} {entry.check}: {entry.message}")]
+    return lines + [plain(f"  {fix.message} {' && '.join(fix.commands)}") for fix in entry.fixes[:1]]
 
 
 def plain(text: str) -> str:

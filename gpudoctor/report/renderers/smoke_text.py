@@ -19,7 +19,7 @@ def table(out: Console, report: Report) -> None:
         out.print()
         _heading(out, entry)
         if not entry.tests:
-            for line in wrapped(entry.says or entry.outcome, out.width - 2):
+            for line in wrapped(entry.message or entry.outcome, out.width - 2):
                 out.print(Text("  " + line), soft_wrap=True)
         for row in table_rows(entry):
             _print(out, row)

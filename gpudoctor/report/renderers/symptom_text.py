@@ -64,8 +64,8 @@ def _explained(
     finding(out, first, others, verbose, len(report.pythons) > 1, ("CAUSE", "bold red"))
     labelled(out, "log", _place(root) + root.message)
     labelled(out, "", f"It means: {root.meaning}.")
-    for says in root.says:
-        labelled(out, "seen", says)
+    for details in root.details:
+        labelled(out, "seen", details)
     _advice(out, root)
     return [first, *(f for f in causes if f is not first and f not in others)]
 
@@ -74,8 +74,8 @@ def _unexplained(out: Console, root: SymptomEntry, verbose: bool) -> None:
     """What the message means, what was ruled out here, and what to try."""
     headline(out, "LOG", "bold red", _sentenced(root.meaning))
     labelled(out, "log", _place(root) + root.message)
-    for says in root.says:
-        labelled(out, "seen", says)
+    for details in root.details:
+        labelled(out, "seen", details)
     if root.ruled_out:
         labelled(out, "well", f"Looked at on this machine, and not the cause: {_ids(root.ruled_out, verbose)}.", "dim")
     if root.unanswered:
@@ -106,8 +106,8 @@ def _others(out: Console, entries: Sequence[SymptomEntry]) -> None:
     for entry in sorted(entries, key=lambda one: one.line):
         labelled(out, f"{entry.line:>6}", entry.message)
         labelled(out, "", f"({ROLES.get(entry.role, 'an error')}) {_sentenced(entry.meaning)}.")
-        for says in entry.says:
-            labelled(out, "", says)
+        for details in entry.details:
+            labelled(out, "", details)
         _advice(out, entry)
 
 
@@ -125,8 +125,8 @@ def _besides(out: Console, findings: Sequence[FindingEntry], told: bool) -> None
     bad = [group for group in alike(findings) if group[0].status == "fail" or not told]
     if bad:
         out.print()
-        says = "Wrong on this machine too, but no reason for what the log says" if told else "Found on this machine"
-        out.print(Text(says, "bold"))
+        details = "Wrong on this machine too, but no reason for what the log says" if told else "Found on this machine"
+        out.print(Text(details, "bold"))
     for group in bad:
         labelled(out, group[0].status.upper(), f"{group[0].title} ({group[0].check})")
 

@@ -89,9 +89,9 @@ def finding(
     word, style = label or LABEL[entry.status]
     out.print()
     headline(out, word, style, entry.title)
-    labelled(out, "", entry.says)
-    for number, says in enumerate(sentences(entry, others)):
-        labelled(out, "also" if number == 0 else "", says)
+    labelled(out, "", entry.message)
+    for number, message in enumerate(sentences(entry, others)):
+        labelled(out, "also" if number == 0 else "", message)
     labelled(out, "why", entry.cause)
     for seen in dict.fromkeys(seen for one in (entry, *others) for seen in one.evidence):
         labelled(out, "seen", seen, "dim")
@@ -126,7 +126,7 @@ def labelled(out: Console, label: str, text: str, style: str = "") -> None:
 
 
 def _fix(out: Console, fix: FixEntry, label: str, verbose: bool) -> None:
-    labelled(out, label, fix.says)
+    labelled(out, label, fix.message)
     for command in fix.commands:
         command_line(out, command)
     if after := notes(fix):
@@ -157,10 +157,10 @@ def _consequences(out: Console, consequences: tuple[Consequence, ...]) -> None:
     """What follows from the cause; the same sentence for many subjects is said once."""
     told: dict[str, int] = {}
     for one in consequences:
-        told[one.says] = told.get(one.says, 0) + 1
-    for number, (says, times) in enumerate(told.items()):
+        told[one.message] = told.get(one.message, 0) + 1
+    for number, (message, times) in enumerate(told.items()):
         mark = "- " if len(told) > 1 else ""
-        labelled(out, "so" if number == 0 else "", mark + (says if times == 1 else f"{says} ({times} times)"))
+        labelled(out, "so" if number == 0 else "", mark + (message if times == 1 else f"{message} ({times} times)"))
 
 
 def _unknown(out: Console, report: Report) -> None:

@@ -55,8 +55,8 @@ def _restart(asked: list[SetupStep]) -> list[str]:
     """The end of a run as root, where what comes next needs a restart."""
     if not any(step.reboot and step.commands for step in asked):
         return []
-    says = f"    echo {shlex.quote('Restart the machine, then run this again without --with-root.')}"
-    return ["if [ $with_root = yes ]; then", says, "    exit 0", "fi"]
+    message = f"    echo {shlex.quote('Restart the machine, then run this again without --with-root.')}"
+    return ["if [ $with_root = yes ]; then", message, "    exit 0", "fi"]
 
 
 def _file(file: Edit) -> list[str]:

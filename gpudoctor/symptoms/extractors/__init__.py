@@ -12,7 +12,7 @@ class Extracted(msgspec.Struct, frozen=True, kw_only=True):
     """What the words tell.
 
     Attributes:
-        says: sentences for a person.
+        details: sentences for a person.
         meaning: what the message means, where the words say it better than its row.
         tries: what to try first.
         advice: what the message itself advises, and why that does not help here.
@@ -20,7 +20,7 @@ class Extracted(msgspec.Struct, frozen=True, kw_only=True):
         rules_out: checks whose findings do not explain the message, because its words tell otherwise.
     """
 
-    says: tuple[str, ...] = ()
+    details: tuple[str, ...] = ()
     meaning: str = ""
     tries: tuple[str, ...] = ()
     advice: str = ""

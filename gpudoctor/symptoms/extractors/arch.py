@@ -21,7 +21,7 @@ def torch_arch(lines: Sequence[str], facts: Facts | None) -> Extracted:
     if capability is None:
         return NOTHING
     if not archs:
-        return Extracted(says=(f"The GPU has compute capability {capability}.", *_elsewhere(capability, facts)))
+        return Extracted(details=(f"The GPU has compute capability {capability}.", *_elsewhere(capability, facts)))
     if covers(archs, capability):
         return Extracted(
             harmless=True, meaning=f"PyTorch's code for its generation runs on compute capability {capability}"
@@ -29,8 +29,8 @@ def torch_arch(lines: Sequence[str], facts: Facts | None) -> Extracted:
     where = side(archs, capability)
     end = "not among them" if where == "between" else f"{where} than this build"
     built = f"PyTorch was built for {', '.join(archs)}: the GPU is {end}."
-    says = (f"The GPU has compute capability {capability}; {built}", *_elsewhere(capability, facts))
-    return Extracted(says=says, tries=TRIES[where])
+    details = (f"The GPU has compute capability {capability}; {built}", *_elsewhere(capability, facts))
+    return Extracted(details=details, tries=TRIES[where])
 
 
 def compiler_arch(lines: Sequence[str], facts: Facts | None) -> Extracted:
@@ -40,7 +40,7 @@ def compiler_arch(lines: Sequence[str], facts: Facts | None) -> Extracted:
         return NOTHING
     digits = found[1] or found[2]
     capability = digits if "." in digits else f"{digits[:-1]}.{digits[-1]}"
-    return Extracted(says=(f"It was asked for compute capability {capability}.", *_elsewhere(capability, facts)))
+    return Extracted(details=(f"It was asked for compute capability {capability}.", *_elsewhere(capability, facts)))
 
 
 def _capability(text: str) -> str | None:

@@ -15,11 +15,11 @@ def driver_found(lines: Sequence[str], facts: Facts | None) -> Extracted:
     if found is None:
         return NOTHING
     release = cuda_release(int(found[1]))
-    says = [f"The driver that the program met runs CUDA up to {release}."]
+    details = [f"The driver that the program met runs CUDA up to {release}."]
     now = driver_cuda(facts) if facts else None
     if isinstance(now, str) and now != release:
-        says.append(_other(f"the driver here runs CUDA up to {now}"))
-    return Extracted(says=tuple(says))
+        details.append(_other(f"the driver here runs CUDA up to {now}"))
+    return Extracted(details=tuple(details))
 
 
 def cuda_release(number: int) -> str:
@@ -51,7 +51,7 @@ def cuda_name(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: 
 
 
 def _of_error(name: str, meaning: str, causes: str) -> Extracted:
-    return Extracted(says=(f"{name} means: {meaning}." + (f" Its usual causes: {causes}." if causes else ""),))
+    return Extracted(details=(f"{name} means: {meaning}." + (f" Its usual causes: {causes}." if causes else ""),))
 
 
 def nvml_mismatch(lines: Sequence[str], facts: Facts | None) -> Extracted:
@@ -61,15 +61,15 @@ def nvml_mismatch(lines: Sequence[str], facts: Facts | None) -> Extracted:
     module = re.search(r"kernel module has the version (\d+(?:\.\d+)+)\.\s", text)
     library = re.search(r"NVML library version: (\d+(?:\.\d+)+)", text)
     loaded = module_version(facts) if facts else None
-    says = []
+    details = []
     if client and module:
-        says.append(f"The program's libraries were {client[1]}, and the kernel module {module[1]}.")
+        details.append(f"The program's libraries were {client[1]}, and the kernel module {module[1]}.")
     elif library:
-        says.append(f"NVML's library was {library[1]}.")
+        details.append(f"NVML's library was {library[1]}.")
     seen = module[1] if module else None
     if seen and loaded and seen != loaded:
-        says.append(_other(f"the module loaded here is {loaded}"))
-    return Extracted(says=tuple(says))
+        details.append(_other(f"the module loaded here is {loaded}"))
+    return Extracted(details=tuple(details))
 
 
 def container_requirement(lines: Sequence[str], facts: Facts | None) -> Extracted:
@@ -79,4 +79,4 @@ def container_requirement(lines: Sequence[str], facts: Facts | None) -> Extracte
         return NOTHING
     now = driver_cuda(facts) if facts else None
     host = f" The driver here runs CUDA up to {now}." if isinstance(now, str) else ""
-    return Extracted(says=(f"The image asks for a driver that runs CUDA {found[1]} or newer.{host}",))
+    return Extracted(details=(f"The image asks for a driver that runs CUDA {found[1]} or newer.{host}",))

@@ -23,16 +23,16 @@ def xid(lines: Sequence[str], facts: Facts | None) -> Extracted:
     if not known:
         return NOTHING
     error, where = min(known, key=lambda pair: GRAVEST.index(pair[0].fault))
-    says = [f"Xid {error.code}: {error.meaning}; {FAULT[error.fault]}."]
+    details = [f"Xid {error.code}: {error.meaning}; {FAULT[error.fault]}."]
     others = sorted({one.code for one, _ in known if one.code != error.code})
     if others:
-        says.append(f"Beside it: Xid {', '.join(map(str, others))}.")
+        details.append(f"Beside it: Xid {', '.join(map(str, others))}.")
     address = kernel_log.pci_address(where.removeprefix("PCI:"))
     gpus = facts.gpus if facts and isinstance(facts.gpus, tuple) else ()
     there = [g.address for g in gpus if isinstance(g.address, str)]
     if there and not any(one.rpartition(".")[0] == address.rpartition(".")[0] for one in there):
-        says.append(f"No GPU of this machine lies at {address}: the line is of another one, or that GPU is gone.")
-    return Extracted(says=tuple(says), tries=(f"{error.action}.",))
+        details.append(f"No GPU of this machine lies at {address}: the line is of another one, or that GPU is gone.")
+    return Extracted(details=tuple(details), tries=(f"{error.action}.",))
 
 
 def sxid(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001 - all readers are called alike
@@ -41,10 +41,10 @@ def sxid(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG00
     error = errors.sxid(int(found[1])) if found else None
     if error is None:
         return NOTHING
-    return Extracted(says=(f"SXid {error.code}: {error.name} ({error.severity.replace('_', ' ')}).",))
+    return Extracted(details=(f"SXid {error.code}: {error.name} ({error.severity.replace('_', ' ')}).",))
 
 
 def assertion(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001
     """What the kernel held to be true."""
     found = next((m for line in lines if (m := re.search(r"Assertion [`'](.{1,200}?)[`'] failed", line))), None)
-    return Extracted(says=(f"The kernel's check was: {found[1]}.",)) if found else NOTHING
+    return Extracted(details=(f"The kernel's check was: {found[1]}.",)) if found else NOTHING

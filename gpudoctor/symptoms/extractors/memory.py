@@ -37,26 +37,26 @@ def out_of_memory(lines: Sequence[str], facts: Facts | None) -> Extracted:
     torch = _size(rf"{_SIZE} reserved in total by PyTorch", text) or _size(rf"{_SIZE} is allocated by PyTorch", text)
     kept = _size(rf"{_SIZE} is reserved by PyTorch but unallocated", text)
     if tried is None or total is None or free is None:
-        return Extracted(says=(f"The program wanted {_gib(tried)} more.",)) if tried is not None else NOTHING
+        return Extracted(details=(f"The program wanted {_gib(tried)} more.",)) if tried is not None else NOTHING
     elsewhere = _elsewhere(total, facts)
-    says = f"It wanted {_gib(tried)} of the GPU's {_gib(total)}; {_gib(free)} were free"
+    details = f"It wanted {_gib(tried)} of the GPU's {_gib(total)}; {_gib(free)} were free"
     held = own or torch
     if held is None:
-        return Extracted(says=(f"{says}.", *elsewhere))
+        return Extracted(details=(f"{details}.", *elsewhere))
     others = total - free - (own or held + CONTEXT)
     least = "" if own else "at least "
-    says += f", {_gib(held)} its own"
+    details += f", {_gib(held)} its own"
     if others > MUCH * total:
         meaning = "other programs hold much of the GPU's memory, and this one got too little"
-        said = f"{says}, and {least}{_gib(others)} others'."
-        return Extracted(says=(said, *elsewhere), meaning=meaning, tries=(OTHERS,), advice=NO_PIECES)
+        said = f"{details}, and {least}{_gib(others)} others'."
+        return Extracted(details=(said, *elsewhere), meaning=meaning, tries=(OTHERS,), advice=NO_PIECES)
     if kept and kept > tried:
         meaning = "the memory would be enough, and lies in pieces that are too small"
-        said = f"{says}, of which {_gib(kept)} were kept and unused."
-        return Extracted(says=(said, *elsewhere), meaning=meaning, tries=(PIECES,), rules_out=HELD)
+        said = f"{details}, of which {_gib(kept)} were kept and unused."
+        return Extracted(details=(said, *elsewhere), meaning=meaning, tries=(PIECES,), rules_out=HELD)
     meaning = "the program itself needs more memory than this GPU has"
-    said = f"{says}: no other program took it."
-    return Extracted(says=(said, *elsewhere), meaning=meaning, tries=(SMALLER,), advice=NO_PIECES, rules_out=HELD)
+    said = f"{details}: no other program took it."
+    return Extracted(details=(said, *elsewhere), meaning=meaning, tries=(SMALLER,), advice=NO_PIECES, rules_out=HELD)
 
 
 def _elsewhere(total: float, facts: Facts | None) -> tuple[str, ...]:
@@ -75,7 +75,7 @@ def vllm_memory(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa
     wanted = re.search(r"utilization \(([\d.]+), ([\d.]+) GiB\)", text)
     if free is None or wanted is None:
         return NOTHING
-    return Extracted(says=(f"{free[1]} of {free[2]} GiB were free at its start, and it wanted {wanted[2]} GiB.",))
+    return Extracted(details=(f"{free[1]} of {free[2]} GiB were free at its start, and it wanted {wanted[2]} GiB.",))
 
 
 def oom_kill(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001
@@ -84,7 +84,7 @@ def oom_kill(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: A
     if found is None:
         return NOTHING
     held = f", which held {_gib(int(found[3]) / (1 << 20))} of the host's memory" if found[3] else ""
-    return Extracted(says=(f"The kernel ended {found[2]} (process {found[1]}){held}.",))
+    return Extracted(details=(f"The kernel ended {found[2]} (process {found[1]}){held}.",))
 
 
 def _size(source: str, text: str) -> float | None:

@@ -28,8 +28,8 @@ def exit_code(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: 
     rank = re.search(r"\brank\s*:\s*(\d+)|local_rank: (\d+)", text)
     who = f"Rank {rank[1] or rank[2]}" if rank else "The process"
     if number in ENDS:
-        return Extracted(says=(f"{who} was ended by {ENDS[number]}.",))
-    return Extracted(says=(f"{who} ended by itself with code {code}.",)) if code else NOTHING
+        return Extracted(details=(f"{who} was ended by {ENDS[number]}.",))
+    return Extracted(details=(f"{who} ended by itself with code {code}.",)) if code else NOTHING
 
 
 def nccl(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001
@@ -37,9 +37,9 @@ def nccl(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG00
     for number, line in enumerate(lines[:-1]):
         if "Last error:" in line:
             rest = line.partition("Last error:")[2].strip() or lines[number + 1].strip()
-            return Extracted(says=(f"NCCL's last error: {rest[:300]}",)) if rest else NOTHING
+            return Extracted(details=(f"NCCL's last error: {rest[:300]}",)) if rest else NOTHING
     found = re.search(r"NCCL WARN (.{1,200})", " ".join(lines))
-    return Extracted(says=(f"NCCL's warning: {found[1].strip()}",)) if found else NOTHING
+    return Extracted(details=(f"NCCL's warning: {found[1].strip()}",)) if found else NOTHING
 
 
 def collective(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001
@@ -47,4 +47,4 @@ def collective(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa:
     found = re.search(r"OpType=(\w+)(?:(?!OpType=).)*?ran for (\d+) milliseconds", " ".join(lines[:2]))
     if found is None:
         return NOTHING
-    return Extracted(says=(f"It waited {int(found[2]) // 1000} s in {found[1]}.",))
+    return Extracted(details=(f"It waited {int(found[2]) // 1000} s in {found[1]}.",))

@@ -54,7 +54,7 @@ def choices(env: Mapping[str, str], here: str | None) -> list[CompareChoice]:
         for path in saved_facts.kept(saved_facts.folder(env))
     ]
     files = [CompareChoice("Files here", name, os.path.join(here, name)) for name in _files(here)] if here else []
-    demos = [CompareChoice("Recorded machines", f"{name}: {says}", name, True) for name, says in DEMOS.items()]
+    demos = [CompareChoice("Recorded machines", f"{name}: {message}", name, True) for name, message in DEMOS.items()]
     return [*kept[:MOST], *files[:MOST], *demos]
 
 

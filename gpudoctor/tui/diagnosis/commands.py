@@ -28,7 +28,7 @@ def kept(commands: Sequence[PageCommand], machine: str, when: str = "") -> str:
         when: date and time; empty: now.
     """
     when = when or time.strftime("%Y-%m-%d %H:%M")
-    comment = one_line(f"{commands[0].check} ({machine}, {when}): {commands[0].says}")
+    comment = one_line(f"{commands[0].check} ({machine}, {when}): {commands[0].message}")
     return "\n".join([f"# {comment}", *(command.text for command in commands), "", ""])
 
 

@@ -38,7 +38,7 @@ class Item(msgspec.Struct, frozen=True, kw_only=True):
         title: the headline; of a consequence, its sentence.
         check: the id.
         subjects: what it is about.
-        says: of an unknown one, why; of a check that passed, its cause.
+        message: of an unknown one, why; of a check that passed, its cause.
         finding: the root cause that it is or follows from.
         follows: whether it is a consequence.
         times: how many consequences say the same.
@@ -49,7 +49,7 @@ class Item(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     check: str
     subjects: tuple[str, ...] = ()
-    says: str = ""
+    message: str = ""
     finding: FindingEntry | None = None
     follows: bool = False
     times: int = 1
@@ -100,12 +100,12 @@ def _consequences(key: str, entry: FindingEntry) -> Iterator[Item]:
     """Each sentence once, however many subjects it is said of."""
     said: dict[str, list[Any]] = {}
     for one in entry.consequences:
-        said.setdefault(one.says, []).append(one)
-    for says, ones in said.items():
+        said.setdefault(one.message, []).append(one)
+    for message, ones in said.items():
         yield Item(
-            key=f"{key} > {ones[0].check} {ones[0].subject} {says}",
+            key=f"{key} > {ones[0].check} {ones[0].subject} {message}",
             status=ones[0].status,
-            title=says,
+            title=message,
             check=ones[0].check,
             subjects=tuple(dict.fromkeys(one.subject for one in ones)),
             finding=entry,
@@ -120,7 +120,7 @@ def _unknown(entries: Sequence[UnknownEntry]) -> Iterator[ItemGroup]:
         title = f"The probe of {one.subject}" if one.check == "probe" else one.check
         status = "broken" if one.broken else "unknown"
         yield ItemGroup(
-            Item(key=key, status=status, title=title, check=one.check, subjects=(one.subject,), says=one.why)
+            Item(key=key, status=status, title=title, check=one.check, subjects=(one.subject,), message=one.why)
         )
 
 
@@ -139,7 +139,9 @@ def _quiet(verdicts: tuple[Any, ...]) -> Iterator[ItemGroup]:
 def _quiet_item(id_: str, status: str, verdicts: list[Any]) -> Item:
     subjects = tuple(dict.fromkeys(v.about.label for v in verdicts)) if status == "pass" else ()
     check = verdicts[0].check
-    return Item(key=f". {id_}", status=status, title=check.title or id_, check=id_, subjects=subjects, says=check.cause)
+    return Item(
+        key=f". {id_}", status=status, title=check.title or id_, check=id_, subjects=subjects, message=check.cause
+    )
 
 
 def _keys(names: Iterable[str]) -> list[str]:

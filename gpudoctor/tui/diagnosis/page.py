@@ -21,14 +21,14 @@ class PageCommand(NamedTuple):
     Attributes:
         text: as it is typed.
         fix: which fix it belongs to.
-        says: what that fix does.
+        message: what that fix does.
         check: the finding's id.
         verifies: whether it only shows that the fix helped.
     """
 
     text: str
     fix: int
-    says: str
+    message: str
     check: str
     verifies: bool = False
 
@@ -55,9 +55,9 @@ def commands_of_fixes(several: Sequence[FixEntry], check: str) -> tuple[PageComm
     """All commands of some fixes for what a check found."""
     found = []
     for number, one in enumerate(several):
-        found += [PageCommand(clean(text), number, one.says, check) for text in one.commands]
+        found += [PageCommand(clean(text), number, one.message, check) for text in one.commands]
         if one.verify:
-            found.append(PageCommand(clean(one.verify), number, one.says, check, verifies=True))
+            found.append(PageCommand(clean(one.verify), number, one.message, check, verifies=True))
     return tuple(found)
 
 
@@ -80,7 +80,7 @@ def _finding(entry: FindingEntry, width: int, remark: str) -> Iterator[DetailLin
     yield from headline(WORDS[entry.status], entry.title, width, entry.status)
     if remark:
         yield from hanging("again", remark, width, "heading")
-    yield from hanging("", entry.says, width)
+    yield from hanging("", entry.message, width)
     yield BLANK
     yield from hanging("why", entry.cause, width)
     for number, seen in enumerate(entry.evidence):
@@ -102,7 +102,7 @@ def fix(one: FixEntry, label: str, width: int, first: int) -> Iterator[DetailLin
         width: columns.
         first: the place of its first command among those of the page.
     """
-    yield from hanging(label, one.says, width)
+    yield from hanging(label, one.message, width)
     for number, text in enumerate(one.commands):
         yield from typed(f"{number + 1}", text, width, first + number)
     for note in notes(one):
@@ -126,10 +126,10 @@ def _rest(entry: FindingEntry, width: int) -> Iterator[DetailLine]:
     yield BLANK
     said: dict[str, int] = {}
     for one in entry.consequences:
-        said[one.says] = said.get(one.says, 0) + 1
-    for number, (says, times) in enumerate(said.items()):
+        said[one.message] = said.get(one.message, 0) + 1
+    for number, (message, times) in enumerate(said.items()):
         mark = "- " if len(said) > 1 else ""
-        yield from hanging("" if number else "so", mark + says + (f" ({times} times)" if times > 1 else ""), width)
+        yield from hanging("" if number else "so", mark + message + (f" ({times} times)" if times > 1 else ""), width)
     if entry.ruled_out:
         yield from hanging("well", ", ".join(entry.ruled_out), width, "dim")
     for number, reference in enumerate(entry.references):
@@ -153,9 +153,9 @@ def _quiet(item: Item, width: int) -> Iterator[DetailLine]:
         yield from headline("skipped", "This machine has nothing that this check is about.", width, item.status)
     else:
         yield from headline(WORDS[item.status], item.title, width, item.status)
-    if item.says:
+    if item.message:
         yield BLANK
-        yield from hanging("what" if item.status in ("pass", "skipped") else "why", item.says, width)
+        yield from hanging("what" if item.status in ("pass", "skipped") else "why", item.message, width)
     yield BLANK
     if item.subjects:
         yield from hanging("about", item.subject, width, "dim")
@@ -194,8 +194,8 @@ SAYS = {
 def _proven(report: Report, width: int) -> Iterator[DetailLine]:
     """What is known to be well, and how to know more."""
     word = {"pass": "PASS", "warn": "WARN", "fail": "FAIL", "no-gpu": "NO GPU"}.get(report.status, "OPEN")
-    says = SAYS.get(report.status, SAYS["incomplete"])
-    yield from headline(word, says, width, "pass" if report.status == "pass" else "warn")
+    message = SAYS.get(report.status, SAYS["incomplete"])
+    yield from headline(word, message, width, "pass" if report.status == "pass" else "warn")
     yield BLANK
     told = [sentence for sentence in report.next if "--verbose" not in sentence]
     for number, sentence in enumerate(told):

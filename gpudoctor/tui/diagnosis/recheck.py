@@ -31,8 +31,8 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
 
 def asked(check: str, verdicts: Iterable[Any]) -> tuple[str, ...]:
     """The check and what may explain it, as CheckOptions.only takes them."""
-    because = next((verdict.check.because for verdict in verdicts if verdict.check.id == check), ())
-    return (check, *because)
+    caused_by = next((verdict.check.caused_by for verdict in verdicts if verdict.check.id == check), ())
+    return (check, *caused_by)
 
 
 def outcome(old: FindingEntry, before: Report, now: Report) -> Trial:
@@ -56,9 +56,9 @@ def outcome(old: FindingEntry, before: Report, now: Report) -> Trial:
     return Trial(state="mended", remark="Mended: the check does not find it any more. r examines everything again.")
 
 
-def _still(_: str, finding: FindingEntry, says: str) -> Trial:
+def _still(_: str, finding: FindingEntry, message: str) -> Trial:
     """Of a consequence only its sentence is known, and that the cause comes first."""
-    if says:
+    if message:
         return Trial(state="there", remark=f"Still there, and it follows from something else now: {finding.title}.")
     return Trial(state="there", remark="Still there: this is what was found just now.", entry=finding)
 
@@ -70,7 +70,7 @@ def _problems(report: Report, check: str) -> Iterator[tuple[str, FindingEntry, s
             yield finding.subject, finding, ""
         for one in finding.consequences:
             if one.check == check:
-                yield one.subject, finding, one.says
+                yield one.subject, finding, one.message
 
 
 def renewed(old: FindingEntry, trial: Trial) -> FindingEntry:

@@ -86,11 +86,11 @@ def _fits(item: Item, view: FindingFilter) -> bool:
 
 def _words(item: Item) -> str:
     """All that is searched."""
-    parts = [item.title, item.check, item.subject, item.says]
+    parts = [item.title, item.check, item.subject, item.message]
     if item.finding and not item.follows:
         finding = item.finding
-        fixes = [text for fix in finding.fixes for text in (fix.says, *fix.commands)]
-        parts += [finding.says, finding.cause, *finding.evidence, *fixes]
+        fixes = [text for fix in finding.fixes for text in (fix.message, *fix.commands)]
+        parts += [finding.message, finding.cause, *finding.evidence, *fixes]
     return "\n".join(parts).casefold()
 
 

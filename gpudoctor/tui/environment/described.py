@@ -52,15 +52,15 @@ def _interpreter(python: Python) -> Iterator[LabeledLine]:
     yield LabeledLine("Python", ", ".join(words))
     yield from (LabeledLine("chosen by", python.why) for _ in [0] if python.why not in ("", "--python"))
     yield told("packages in", python.site_packages)
-    yield from (LabeledLine("hides", _hidden(s.module, s.wins, s.because), "warn") for s in python.shadows[:5])
+    yield from (LabeledLine("hides", _hidden(s.module, s.wins, s.origin), "warn") for s in python.shadows[:5])
     yield from (LabeledLine("remains", f"{r.path}: {r.why}", "warn") for r in python.remnants[:5])
     for one in python.unmet[:5]:
         found = f"has {one.found}" if one.found else "has none"
         yield LabeledLine("unmet", f"{one.package} {one.version} requires {one.requires}, and {found}", "warn")
 
 
-def _hidden(module: str, wins: str, because: str) -> str:
-    return f"{module} comes from {wins}" + (f" ({because})" if because else "")
+def _hidden(module: str, wins: str, caused_by: str) -> str:
+    return f"{module} comes from {wins}" + (f" ({caused_by})" if caused_by else "")
 
 
 # -- a framework ---------------------------------------------------------------------------------------------
@@ -156,7 +156,7 @@ def _libraries(framework: Framework) -> Iterator[LabeledLine]:
 
 
 def _library(one: Linked) -> Iterator[LabeledLine]:
-    yield LabeledLine(one.need.soname, one.says, "fail" if one.need.path is None else "")
+    yield LabeledLine(one.need.soname, one.message, "fail" if one.need.path is None else "")
     if one.need.path is not None:
         yield LabeledLine("  wins", one.need.path)
     if one.loaded is not None and not one.agrees:

@@ -24,7 +24,7 @@ class Linked(NamedTuple):
     agrees: bool
 
     @property
-    def says(self) -> str:
+    def message(self) -> str:
         """In a few words."""
         if self.need.path is None:
             return f"found nowhere, though {os.path.basename(self.need.needed_by)} needs it"

@@ -135,11 +135,11 @@ def _changes(changes: Iterable[Change]) -> Iterator[FleetEntry]:
     for one in changes:
         label, style = KINDS.get(one.kind, (one.kind, "dim"))
         yield FleetEntry(
-            key=f"change {one.kind} {one.says} {one.nodes}",
+            key=f"change {one.kind} {one.message} {one.nodes}",
             group=CHANGES,
             label=label,
             style=style,
-            title=one.says,
+            title=one.message,
             below=f"{nodes(one.count)}  {one.nodes}" if one.count else "",
             sets=((one.nodes, one.count),) if one.nodes else (),
             about=one,

@@ -82,8 +82,8 @@ def _outliers(fleet: Fleet, name: str, width: int) -> Iterator[DetailLine]:
             if one.node == name:
                 yield BLANK
                 unit = f" {spread.unit}" if spread.unit else ""
-                says = f"{one.device}, {spread.figure}: {amount(one.value)}{unit}"
-                yield from hanging("apart", says, width, "heading warn")
+                message = f"{one.device}, {spread.figure}: {amount(one.value)}{unit}"
+                yield from hanging("apart", message, width, "heading warn")
                 yield from hanging("", f"median {amount(spread.median)}{unit}, {_away(one.deviations)}", width, "dim")
 
 

@@ -67,7 +67,7 @@ def _cause(one: Cause, width: int) -> Iterator[DetailLine]:
     times = f" ({number(one.times)} findings)" if one.times > one.count else ""
     yield from hanging("", nodes(one.count) + times, width, "dim")
     yield BLANK
-    yield from hanging("seen", one.says, width)
+    yield from hanging("seen", one.message, width)
     if one.example:
         yield from hanging("", f"on {one.example}", width, "dim")
     yield from hanging("why", one.cause, width)
@@ -79,8 +79,8 @@ def _cause(one: Cause, width: int) -> Iterator[DetailLine]:
 
 
 def _missing(one: Missing, width: int) -> Iterator[DetailLine]:
-    says = look(one.state)
-    yield from headline(says.letter, says.words, width, "warn")
+    message = look(one.state)
+    yield from headline(message.letter, message.words, width, "warn")
     yield from on_nodes(one.nodes, width)
     yield from hanging("", f"{nodes(one.count)} without a report", width, "dim")
     yield BLANK
@@ -126,13 +126,13 @@ def _spread(one: Spread, width: int) -> Iterator[DetailLine]:
     longest = max((len(clean(f"{o.node} {o.device}")) for o in one.outliers[:MOST]), default=0)
     for outlier in one.outliers[:MOST]:
         where = clean(f"{outlier.node} {outlier.device}").ljust(longest)
-        says = f"{where}  {amount(outlier.value)}{unit}  {outlier.deviations:+.1f} deviations"
-        yield from hanging("●", says, width)
+        message = f"{where}  {amount(outlier.value)}{unit}  {outlier.deviations:+.1f} deviations"
+        yield from hanging("●", message, width)
     yield from _more(max(0, len(one.outliers) - MOST) + one.more, "outliers", width)
 
 
 def _change(one: Change, width: int) -> Iterator[DetailLine]:
-    yield from hanging(short(one.kind), one.says, width, "heading")
+    yield from hanging(short(one.kind), one.message, width, "heading")
     if one.nodes:
         yield from on_nodes(one.nodes, width)
         yield from hanging("", nodes(one.count), width, "dim")

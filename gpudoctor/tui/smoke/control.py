@@ -37,7 +37,7 @@ class SmokeControl(Horizontal):
         """Its widgets."""
         yield Button(LABELS["start"], variant="primary", compact=True, id="go", disabled=True)
         with Vertical():
-            yield Static(id="says", markup=False)
+            yield Static(id="message", markup=False)
             yield Static(id="bar", markup=False)
 
     def say(self, words: str, state: str = "start", able: bool = True) -> None:

@@ -83,5 +83,5 @@ class SmokeFindings(Vertical):
 def _line(found: FindingEntry) -> Content:
     """Status, what it is about, and what was found."""
     status = (f"{found.status.upper():<6}", LOOKS.get(found.status, ""))
-    about = "" if found.subject in found.says else f"  {clean(found.subject)}"
-    return Content.assemble(status, " ", clean(found.says), (about, "$foreground-muted"))
+    about = "" if found.subject in found.message else f"  {clean(found.subject)}"
+    return Content.assemble(status, " ", clean(found.message), (about, "$foreground-muted"))

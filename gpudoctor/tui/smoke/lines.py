@@ -50,9 +50,9 @@ def table(entry: SmokeEntry, width: int) -> list[Line]:
     lines: list[Line] = [[(line, "heading")] for line in wrapped(title(entry), max(LEAST, width))]
     if parts := remarks(entry):
         lines += [[("  " + line, "dim")] for line in wrapped(", ".join(parts), max(LEAST, width - 2))]
-    if entry.says and not any(test.says == entry.says for test in entry.tests):
+    if entry.message and not any(test.message == entry.message for test in entry.tests):
         look = LOOKS.get(entry.outcome, "")
-        lines += [[("  " + line, look)] for line in wrapped(entry.says, max(LEAST, width - 2))]
+        lines += [[("  " + line, look)] for line in wrapped(entry.message, max(LEAST, width - 2))]
     shown = list(_rows(entry.tests))
     names = max((len(clean(row.name)) for row, _ in shown), default=0)
     values = max((len(clean(row.value)) for row, _ in shown), default=0)
@@ -65,7 +65,7 @@ def _rows(tests: Iterable[SmokeTestEntry]) -> Iterator[tuple[SmokeRow, str]]:
     """Each row with its test's outcome; tests that were not reached for the same reason are one row."""
     missed: list[SmokeTestEntry] = []
     for test in tests:
-        if test.outcome == "not reached" and (not missed or missed[0].says == test.says):
+        if test.outcome == "not reached" and (not missed or missed[0].message == test.message):
             missed.append(test)
             continue
         yield from _missed(missed)
@@ -80,7 +80,7 @@ def _missed(tests: list[SmokeTestEntry]) -> Iterator[tuple[SmokeRow, str]]:
         yield from ((row, "not reached") for row in rows(tests[0]))
     elif tests:
         names = ", ".join(dict.fromkeys(test.test for test in tests))
-        remark = ": ".join(filter(None, (names, tests[0].says)))
+        remark = ": ".join(filter(None, (names, tests[0].message)))
         number = len({test.test for test in tests})
         yield SmokeRow(f"{number} test{'s' * (number != 1)}", "not reached", None, remark), "not reached"
 

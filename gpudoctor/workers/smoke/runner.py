@@ -157,9 +157,9 @@ class Bench:
             with self.test(name):
                 raise error
 
-    def _end(self, outcome: str, says: str, kind: str | None, begun: float) -> None:
+    def _end(self, outcome: str, message: str, kind: str | None, begun: float) -> None:
         now = time.monotonic()
-        result = dict(self._result, outcome=outcome, says=says, error=kind, at=[begun, now], seconds=now - begun)
+        result = dict(self._result, outcome=outcome, message=message, error=kind, at=[begun, now], seconds=now - begun)
         self._teller.tell(result=result)
 
     def figure(self, name: str, value: float, unit: str, method: str = "", samples: Any = ()) -> None:
@@ -200,7 +200,7 @@ def run(teller: Any, task: dict[str, Any]) -> None:
     except DeviceLost:
         ended = {"outcome": "failed", "error": "device-error"}
     except Exception as error:
-        ended = {"outcome": "failed", "says": teller.full_text(error), "error": "other"}
+        ended = {"outcome": "failed", "message": teller.full_text(error), "error": "other"}
     if ended:
         teller.tell(stage="done", **ended)
     sys.stdout.flush()
@@ -234,11 +234,11 @@ def _started(teller: Any, task: dict[str, Any]) -> Backend | None:
         teller.tell(stage="start", at=imported, import_seconds=imported - begun, version=backend.version)
         about = backend.start()
     except Unsupported as reason:
-        teller.tell(outcome="unsupported", says=str(reason))
+        teller.tell(outcome="unsupported", message=str(reason))
         return None
     except (Exception, SystemExit) as error:
         kind = backend.kind_of(error) if backend else "other"
-        teller.tell(outcome="failed", says=teller.full_text(error), error=kind)
+        teller.tell(outcome="failed", message=teller.full_text(error), error=kind)
         return None
     teller.tell(start_seconds=time.monotonic() - imported, about=about)
     return backend

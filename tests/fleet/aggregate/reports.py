@@ -66,8 +66,8 @@ def finding(
 ) -> FindingEntry:  # fmt: skip
     """A root cause."""
     return FindingEntry(
-        check=check, status=status, subject=subject, title=f"Title of {check}", says=f"{subject} is ill.", cause=cause,
-        evidence=(f"seen on {subject}",), fixes=(FixEntry(fix),), references=("https://example.org/",),
+        check=check, status=status, subject=subject, title=f"Title of {check}", message=f"{subject} is ill.",
+        cause=cause, evidence=(f"seen on {subject}",), fixes=(FixEntry(fix),), references=("https://example.org/",),
     )  # fmt: skip
 
 

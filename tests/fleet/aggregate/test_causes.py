@@ -18,7 +18,7 @@ def _told(*findings: tuple[FindingEntry, ...]) -> list[tuple[str, str, int, int]
     [
         (finding(), finding(subject="GPU 5", fix="Reseat GPU 5."), True),
         (finding(cause="GPU 1 at 0000:1b:00.0 is ill."), finding(cause="GPU 2 at 0000:2c:00.0 is ill."), True),
-        (finding(), msgspec.structs.replace(finding(), evidence=("else",), says="Else.", references=()), True),
+        (finding(), msgspec.structs.replace(finding(), evidence=("else",), message="Else.", references=()), True),
         (finding(), finding(check="link.slow-pcie"), False),
         (finding(), finding(status="fail"), False),
         (finding(), finding(cause="A bad riser."), False),
@@ -48,14 +48,14 @@ def test_worst_first_then_those_of_most_nodes() -> None:
 def test_the_example_is_the_first_node_by_name_with_its_own_words() -> None:
     given = {name: report(findings=[finding(subject=f"GPU of {name}")]) for name in ("n3", "n1", "n2")}
     (cause,) = fleet(given).causes
-    assert (cause.example, cause.says) == ("n1", "GPU of n1 is ill.")
-    assert [fix.says for fix in cause.fixes] == ["Reseat GPU 0."]
+    assert (cause.example, cause.message) == ("n1", "GPU of n1 is ill.")
+    assert [fix.message for fix in cause.fixes] == ["Reseat GPU 0."]
     assert cause.references == ("https://example.org/",)
 
 
 def test_consequences_are_no_causes() -> None:
     one = msgspec.json.encode(report(findings=[finding()])).replace(
-        b'"consequences":[]', b'"consequences":[{"check":"cuda.init","says":"It fails."}]'
+        b'"consequences":[]', b'"consequences":[{"check":"cuda.init","message":"It fails."}]'
     )
     assert b"cuda.init" in one
     assert [cause.check for cause in fleet({"n1": one}).causes] == ["link.narrow-pcie"]
@@ -70,7 +70,7 @@ def test_more_causes_than_can_be_told_apart(monkeypatch: pytest.MonkeyPatch) -> 
     assert (found[-1].check, found[-1].example, found[-1].fixes) == ("", "n4", ())
     backwards = {f"m{9 - number}": one for number, one in enumerate(given)}  # each comes before the example so far
     last = fleet(backwards).causes[-1]
-    assert (last.check, last.title, last.says, last.count) == ("", "Other findings", "", 4)
+    assert (last.check, last.title, last.message, last.count) == ("", "Other findings", "", 4)
 
 
 def test_one_node_with_thousands_hides_nothing_of_the_others() -> None:

@@ -43,15 +43,15 @@ def test_links_that_are_alike_have_no_fault() -> None:
 def test_a_slow_link_is_not_its_nodes() -> None:
     (fault,) = only(ring({link(3, 4): 2.0})).faults
     assert fault.nodes == ("n3", "n4")
-    assert fault.says == "n3 and n4: 2 GB/s; most links carry 10 GB/s."
+    assert fault.message == "n3 and n4: 2 GB/s; most links carry 10 GB/s."
 
 
 def test_a_node_that_is_slow_with_both_neighbours_is_slow_itself() -> None:
     (fault,) = only(ring({link(3, 4): 2.0, link(4, 5): 2.5})).faults
     assert fault.nodes == ("n4",)
-    assert "n4 itself" in fault.says
-    assert "2 GB/s with n3" in fault.says
-    assert "2.5 GB/s with n5" in fault.says
+    assert "n4 itself" in fault.message
+    assert "2 GB/s with n3" in fault.message
+    assert "2.5 GB/s with n5" in fault.message
 
 
 def test_the_last_node_is_the_firsts_neighbour() -> None:
@@ -60,7 +60,7 @@ def test_the_last_node_is_the_firsts_neighbour() -> None:
 
 def test_a_pair_that_cannot_sum_is_a_fault_with_its_words() -> None:
     (fault,) = only(ring(failed={link(1, 2)})).faults
-    assert fault.says.startswith("n1 and n2: no sum (a: timed out); most links carry 10.1 GB/s")
+    assert fault.message.startswith("n1 and n2: no sum (a: timed out); most links carry 10.1 GB/s")
     (fault,) = only(ring({link(1, 2): 1.0}, failed={link(2, 3)})).faults
     assert fault.nodes == ("n2",)
 
@@ -69,7 +69,7 @@ def test_a_wrong_sum_is_a_fault_however_fast() -> None:
     links = ring()
     links[0] = PairLink(round=1, nodes=links[0].nodes, hardware="8 x H100", library="nccl", rate=11.0, wrong=7)
     (fault,) = only(links).faults
-    assert "7 elements of the sums are wrong" in fault.says
+    assert "7 elements of the sums are wrong" in fault.message
 
 
 def test_faster_is_no_fault_and_a_little_slower_neither() -> None:
@@ -83,7 +83,9 @@ def test_among_few_nobody_says_which_is_slow_but_what_failed_is_told() -> None:
     ]
     assert only(few).faults == ()
     (fault,) = only([PairLink(round=1, nodes=("a", "b"), error="b: It is down.")]).faults
-    assert fault.says == "a and b: no sum (b: It is down); whether it is the link or a or b, a third node would show."
+    assert (
+        fault.message == "a and b: no sum (b: It is down); whether it is the link or a or b, a third node would show."
+    )
 
 
 def test_only_links_of_like_hardware_are_compared() -> None:
@@ -104,7 +106,7 @@ def test_faults_stand_among_the_causes_of_the_fleet(tmp_path: Path) -> None:
     (tmp_path / "pairs").mkdir()
     for at, one in enumerate(ring({link(3, 4): 2.0}, failed={link(0, 1)})):
         (tmp_path / "pairs" / f"{at}.json").write_bytes(msgspec.json.encode(one))
-    warned = Cause(check="driver.old", status="warn", title="", cause="", says="", example="n1", nodes="n1", count=1)
+    warned = Cause(check="driver.old", status="warn", title="", cause="", message="", example="n1", nodes="n1", count=1)
     fleet = Fleet(causes=(warned,))
     found = with_links(fleet, [str(tmp_path)]).causes
     assert [(cause.check, cause.status, cause.nodes, cause.count, cause.times) for cause in found] == [

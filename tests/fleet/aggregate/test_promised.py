@@ -17,7 +17,7 @@ from tests.fleet.aggregate.reports import report
 
 ASKED = FindingEntry(
     check="device.no-gpu", status="fail", subject="this machine", title="No GPU was found",
-    says="No GPU is found on this machine, but SLURM_JOB_GPUS=0 asks for one.", cause="There is none.",
+    message="No GPU is found on this machine, but SLURM_JOB_GPUS=0 asks for one.", cause="There is none.",
     fixes=(FixEntry("Look."),),
 )  # fmt: skip
 
@@ -69,11 +69,11 @@ def test_what_is_missing_where(
 
 
 @pytest.mark.parametrize(
-    ("engine", "says"),
+    ("engine", "message"),
     [("kubernetes", "Kubernetes lists 1 GPU as allocatable for this node"), ("ray", "Ray lists 1 GPU for this node")],
 )
-def test_each_engine_has_its_words(tmp_path: Path, engine: str, says: str) -> None:
-    assert ran(tmp_path, {"n1": ("no-gpu", 1)}, engine).causes[0].cause.startswith(says)
+def test_each_engine_has_its_words(tmp_path: Path, engine: str, message: str) -> None:
+    assert ran(tmp_path, {"n1": ("no-gpu", 1)}, engine).causes[0].cause.startswith(message)
 
 
 def test_the_last_line_of_a_node_counts_and_half_a_line_does_not(tmp_path: Path) -> None:

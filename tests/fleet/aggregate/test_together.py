@@ -16,7 +16,14 @@ from tests.fleet.aggregate.reports import report
 
 def cause(status: str, nodes: str) -> Cause:
     return Cause(
-        check="a.b", status=status, title="t", cause="c", says="s", example="n", nodes=nodes, count=len(unfolded(nodes))
+        check="a.b",
+        status=status,
+        title="t",
+        cause="c",
+        message="s",
+        example="n",
+        nodes=nodes,
+        count=len(unfolded(nodes)),
     )
 
 

@@ -122,7 +122,7 @@ def test_the_series_of_a_large_fleet() -> None:
 
 def test_a_node_that_has_a_cause_for_two_reasons_counts_once() -> None:
     def cause(why: str, nodes: str) -> Cause:
-        return Cause(check="a.b", status="fail", title="t", cause=why, says="", example="n", nodes=nodes, count=2)
+        return Cause(check="a.b", status="fail", title="t", cause=why, message="", example="n", nodes=nodes, count=2)
 
     fleet = Fleet(total=3, causes=(cause("one", "n[1-2]"), cause("other", "n[2-3]")))
     assert values(fleet, "gpudoctor_fleet_cause_nodes") == {("a.b", "fail"): 3}

@@ -145,10 +145,10 @@ def test_hello_and_no_more(folder: RunDirectory) -> None:
     ],
 )
 def test_the_state_of_a_node_without_a_report(state: str, why: str, seen: NodeTrace, found: str) -> None:
-    resulting, says = resolved(state, why, seen)
+    resulting, message = resolved(state, why, seen)
     assert resulting == found
-    assert says.startswith(why)
-    assert says
+    assert message.startswith(why)
+    assert message
 
 
 def test_many_threads_may_tell(folder: RunDirectory) -> None:

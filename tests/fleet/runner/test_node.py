@@ -139,7 +139,7 @@ def test_expectations_are_read_and_refused_where_they_are(tmp_path: Path, expect
     with pytest.raises(ExpectFileError, match='Did you mean "gpus"'):
         packed([expected])
     Path(expected).write_text(
-        "".join(f"[[expect.gpus]]\ncount=1\nsays='{os.urandom(60).hex()}'\n" for _ in range(1500))
+        "".join(f"[[expect.gpus]]\ncount=1\nmessage='{os.urandom(60).hex()}'\n" for _ in range(1500))
     )
     with pytest.raises(ExpectFileError, match=r"is too large to be sent to nodes: packed it has \d+ KiB, and 96 fit; "):
         packed([expected])

@@ -54,7 +54,7 @@ def test_the_median_of_the_slowest_rank_counts() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ended", "says"),
+    ("ended", "message"),
     [
         (_ended(error="ModuleNotFoundError: No module named 'torch'"), "failed: ModuleNotFoundError: No module named"),
         (ChildResult(argv=(), signal="SIGKILL", timed_out=True, seconds=42.4), "did not end within 42 s"),
@@ -67,9 +67,9 @@ def test_the_median_of_the_slowest_rank_counts() -> None:
         ),
     ],
 )
-def test_how_a_rank_failed(ended: ChildResult, says: str) -> None:
+def test_how_a_rank_failed(ended: ChildResult, message: str) -> None:
     found = side("n1", "nccl", 4, (8,), [(2, _ended(each=[[1.0]], wrong=0)), (3, ended)])
-    assert found.error.startswith(f"rank 3 {says}")
+    assert found.error.startswith(f"rank 3 {message}")
     assert found.sizes == ()
 
 

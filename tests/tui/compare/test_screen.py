@@ -136,26 +136,26 @@ def test_a_path_is_typed_completed_and_compared(place: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "says"),
+    ("content", "message"),
     [
         ("{", "is not valid"),
         ('{"schema": "[red]/1"}', "has the schema '[red]/1'"),
         ('{"schema": "gpudoctor.report/1", "gpus": 3}', "The report file"),
     ],
 )
-def test_what_is_neither_facts_nor_a_report_is_told_in_a_sentence(place: Path, content: str, says: str) -> None:
+def test_what_is_neither_facts_nor_a_report_is_told_in_a_sentence(place: Path, content: str, message: str) -> None:
     (place / "bad.json").write_text(content)
 
     async def what(pilot: Pilot[Any]) -> None:
         await there(pilot)
         await pilot.press("shift+tab", *"bad.json", "enter")
-        await settled(pilot, lambda: all(word in text(pilot) for word in says.split()))  # lines break at any space
+        await settled(pilot, lambda: all(word in text(pilot) for word in message.split()))  # lines break at any space
         assert pilot.app.screen.query_one(ContentSwitcher).current == "compare-chooser"
         await pilot.press("down", "down", "enter")  # another is taken
         await settled(pilot, lambda: pilot.app.screen.query_one(ComparisonView).comparison)
         await pilot.press("o")
         await settled(pilot)
-        assert says not in text(pilot)
+        assert message not in text(pilot)
 
     run(doctor(), what, (120, 40))
 
@@ -271,7 +271,7 @@ def test_while_there_are_no_facts_yet_it_waits_for_them(monkeypatch: pytest.Monk
 
 def test_a_dead_disk_holds_nobody_up(monkeypatch: pytest.MonkeyPatch) -> None:
     freed = threading.Event()
-    for name, late in (("chooser.choices", []), ("completion.completed", None), ("keeping.keep", "/x")):
+    for name, late in (("chooser.choices", []), ("completion.completed", None), ("saved_facts.keep", "/x")):
         monkeypatch.setattr(f"gpudoctor.tui.compare.{name}", lambda *_, late=late: freed.wait(20) and late)
     monkeypatch.setattr("gpudoctor.tui.app.examine", lambda *_: iter([Done(check(facts=ILL), ILL)]))
 

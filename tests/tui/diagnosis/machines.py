@@ -29,14 +29,14 @@ MISMATCH = FindingEntry(
     status="fail",
     subject="this machine",
     title="The libraries do not match the module",
-    says="The module is 550.90.07, the libraries are 550.107.02.",
+    message="The module is 550.90.07, the libraries are 550.107.02.",
     cause="An upgrade replaced the files.",
     evidence=("NVML: Driver/library version mismatch (18)", "cuInit: 803"),
     fixes=(FixEntry("Restart the computer.", ("sudo reboot",), root=True, needs="reboot", verify="nvidia-smi"), TIGHT),
     consequences=(
-        Consequence(check="pytorch.no-gpu", says="PyTorch sees no GPU.", subject="PyTorch 2.7.1"),
-        Consequence(check="jax.no-gpu", says="JAX sees no GPU.", subject="JAX 0.7"),
-        Consequence(check="jax.no-gpu", says="JAX sees no GPU.", subject="JAX 0.6"),
+        Consequence(check="pytorch.no-gpu", message="PyTorch sees no GPU.", subject="PyTorch 2.7.1"),
+        Consequence(check="jax.no-gpu", message="JAX sees no GPU.", subject="JAX 0.7"),
+        Consequence(check="jax.no-gpu", message="JAX sees no GPU.", subject="JAX 0.6"),
     ),
     ruled_out=("driver.not-loaded",),
     references=("https://docs.nvidia.com/deploy/nvml-api/",),
@@ -46,7 +46,7 @@ NARROW = FindingEntry(
     status="warn",
     subject="GPU 0",
     title="The GPU has fewer PCIe lanes than it could",
-    says="4 of 16 lanes.",
+    message="4 of 16 lanes.",
     cause="The slot.",
 )
 REPORT = Report(
@@ -77,11 +77,11 @@ class Check(msgspec.Struct, frozen=True):
     id: str
     title: str = "The headline"
     cause: str = "The cause."
-    because: tuple[str, ...] = ()
+    caused_by: tuple[str, ...] = ()
 
 
 VERDICTS = (
-    Verdict(Check("driver.library-mismatch", because=("driver.not-loaded", "wsl.*")), Outcome.PROBLEM),
+    Verdict(Check("driver.library-mismatch", caused_by=("driver.not-loaded", "wsl.*")), Outcome.PROBLEM),
     Verdict(Check("driver.not-loaded", "The module is not loaded"), Outcome.PASS),
     Verdict(Check("host.full-disk"), Outcome.PASS),
     Verdict(Check("host.full-disk"), Outcome.UNKNOWN),

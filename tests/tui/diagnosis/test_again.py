@@ -92,7 +92,7 @@ def test_what_is_mended_is_marked_and_stays_until_all_is_examined(monkeypatch: p
 
 
 def test_what_is_still_there_is_told_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    anew = msgspec.structs.replace(MISMATCH, says="Now it is another.", consequences=())
+    anew = msgspec.structs.replace(MISMATCH, message="Now it is another.", consequences=())
 
     async def look(pilot: Pilot[Any]) -> None:
         await pilot.press("x")

@@ -34,7 +34,7 @@ def test_each_command_stands_under_a_comment_with_its_finding() -> None:
 
 @pytest.mark.parametrize("newline", ["\n", "\r", "\r\n", "\u2028", "\x85", "\x0b", "\x0c"])
 def test_a_comment_never_becomes_a_command(newline: str) -> None:
-    text = kept([REBOOT._replace(says=f"a{newline}rm -rf /")], f"x{newline}rm -rf ~", "now")
+    text = kept([REBOOT._replace(message=f"a{newline}rm -rf /")], f"x{newline}rm -rf ~", "now")
     assert [line for line in text.splitlines() if line and not line.startswith("#")] == ["sudo reboot"]
     assert len(one_line(f"a{newline}b").splitlines()) == 1
 

@@ -124,7 +124,7 @@ def test_a_hostile_string_is_shown_harmless_and_copied_as_it_is_shown() -> None:
 
 @pytest.mark.parametrize("width", [20, 33, 80])
 def test_no_line_is_wider_than_the_screen(width: int) -> None:
-    wide = msgspec.structs.replace(MISMATCH, says="/a/very/long/path/" + "漢字" * 40, evidence=("x" * 200,))
+    wide = msgspec.structs.replace(MISMATCH, message="/a/very/long/path/" + "漢字" * 40, evidence=("x" * 200,))
     shown = page(msgspec.structs.replace(ALL[0].root, finding=wide), width)
     assert max(cell_len(line.text) for line in shown.lines) <= width - 8
 

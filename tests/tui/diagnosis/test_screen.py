@@ -233,7 +233,7 @@ def test_without_a_command_nothing_is_copied() -> None:
 def test_strings_from_facts_are_never_markup() -> None:
     evil = "[bold red]x[/] [@click=app.quit]y[/] \x1b[31mz\u202e ["
     fix = FixEntry(evil, (evil,), verify=evil)
-    entry = msgspec.structs.replace(MISMATCH, title=evil, says=evil, subject=evil, evidence=(evil,), fixes=(fix,))
+    entry = msgspec.structs.replace(MISMATCH, title=evil, message=evil, subject=evil, evidence=(evil,), fixes=(fix,))
 
     async def look(pilot: Pilot[Any]) -> None:
         await show(pilot, msgspec.structs.replace(REPORT, findings=(entry,)))

@@ -16,9 +16,9 @@ UNDER = FindingEntry(
     status="fail",
     subject="GPU 0",
     title="The GPU is cold",
-    says="It is.",
+    message="It is.",
     cause="Ice.",
-    consequences=(Consequence(check=NARROW.check, says="4 lanes.", subject="GPU 0"),),
+    consequences=(Consequence(check=NARROW.check, message="4 lanes.", subject="GPU 0"),),
 )
 
 
@@ -46,10 +46,10 @@ def test_what_an_answer_means(now: Report, state: str) -> None:
 
 
 def test_a_finding_that_is_still_there_is_told_anew_with_its_consequences() -> None:
-    now = msgspec.structs.replace(MISMATCH, says="Now another.", consequences=(), ruled_out=())
+    now = msgspec.structs.replace(MISMATCH, message="Now another.", consequences=(), ruled_out=())
     trial = outcome(MISMATCH, REPORT, Report(findings=(now,)))
     told = renewed(MISMATCH, trial)
-    assert told.says == "Now another."
+    assert told.message == "Now another."
     assert told.consequences == MISMATCH.consequences
     assert trial.mark == "still there"
 

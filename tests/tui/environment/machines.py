@@ -38,7 +38,7 @@ TOOLKITS = Toolkits(
     cxx="/usr/bin/cc",
     cxx_version="gcc 11.4.0",
 )
-SHADOW = Shadow(module="torch", wins="/code/torch.py", loses=(f"{SITE}/torch",), because="working directory")
+SHADOW = Shadow(module="torch", wins="/code/torch.py", loses=(f"{SITE}/torch",), origin="working directory")
 UNMET = UnmetRequirement(package="torch", version="2.9.1", requires="nvidia-cudnn-cu12==9.10.2.21", found="9.1.0.70")
 
 

@@ -76,10 +76,10 @@ def test_one_that_does_not_answer_says_so() -> None:
 
 def test_a_need_beside_what_was_truly_loaded() -> None:
     cudnn, cublas, nccl = linked(TORCH)
-    assert (cudnn.agrees, cudnn.says) == (True, "9.10.2, by RUNPATH, loaded")
+    assert (cudnn.agrees, cudnn.message) == (True, "9.10.2, by RUNPATH, loaded")
     assert (cublas.agrees, cublas.loaded) == (False, CUBLAS)
-    assert cublas.says == "12.4.5, by LD_LIBRARY_PATH"
-    assert nccl.says == "found nowhere, though libtorch_cuda.so needs it"
+    assert cublas.message == "12.4.5, by LD_LIBRARY_PATH"
+    assert nccl.message == "found nowhere, though libtorch_cuda.so needs it"
     assert besides(TORCH) == [CUDA]
 
 
@@ -111,7 +111,7 @@ def test_a_framework_is_told_by_what_it_was_built_for_sees_and_loads() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ill", "label", "says", "style"),
+    ("ill", "label", "message", "style"),
     [
         (framework(live=None), "sees", "not asked: it was not imported", "dim"),
         (framework(live=live(0, error="CUDA error 803")), "sees", "no GPU", "fail"),
@@ -142,8 +142,8 @@ def test_a_framework_is_told_by_what_it_was_built_for_sees_and_loads() -> None:
         (framework(others=(("tensorflow-cpu", "2.16"),)), "also there", "tensorflow-cpu 2.16", "warn"),
     ],
 )
-def test_what_ails_a_framework_is_told(ill: Framework, label: str, says: str, style: str) -> None:
-    assert lines(of_framework(ill))[label] == (says, style)
+def test_what_ails_a_framework_is_told(ill: Framework, label: str, message: str, style: str) -> None:
+    assert lines(of_framework(ill))[label] == (message, style)
 
 
 def test_several_equal_gpus_are_counted() -> None:

@@ -103,17 +103,17 @@ def test_enter_opens_a_node_s_own_report_and_escape_leads_back(monkeypatch: pyte
 
 
 @pytest.mark.parametrize(
-    ("keys", "says"),
+    ("keys", "message"),
     [(("n", "n"), "valid"), (("n", "right", "right", "right", "right"), "There is no report of node0009")],
 )
 def test_a_report_that_cannot_be_shown_is_told(
-    keys: tuple[str, ...], says: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    keys: tuple[str, ...], message: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     _reports(tmp_path)
 
     async def look(there: There) -> None:
         await there.press(*keys, "enter")
-        await there.until(lambda: says in there.text)
+        await there.until(lambda: message in there.text)
         assert not isinstance(there.app.screen, NodeReport)
 
     at(monkeypatch, LARGE, look, paths=[str(tmp_path)])
@@ -145,10 +145,10 @@ def test_the_report_of_a_node_without_findings_says_so(monkeypatch: pytest.Monke
 
     async def look(there: There) -> None:
         await there.press("tab")
-        for says in ("Nothing is wrong.", "Nothing was found, but not everything is known."):
+        for message in ("Nothing is wrong.", "Nothing was found, but not everything is known."):
             await there.press("enter")
             await there.until(lambda: isinstance(there.app.screen, NodeReport))
-            await there.until(lambda says=says: says in there.text)  # type: ignore[misc]
+            await there.until(lambda message=message: message in there.text)  # type: ignore[misc]
             await there.press("escape")
             await there.until(lambda: not isinstance(there.app.screen, NodeReport))
             await there.press("right")

@@ -76,15 +76,15 @@ def test_a_last_summary_that_is_broken_hides_nothing(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("make", "says"),
+    ("make", "message"),
     [
         (lambda path: path / "none", "cannot be read: No such file or directory."),
         (lambda path: path, "holds no report"),
         (lambda _: Path("/dev/null"), "is neither a folder nor a file."),
     ],
 )
-def test_what_holds_no_report_is_one_sentence(make: Callable[[Path], Path], says: str, tmp_path: Path) -> None:
-    assert says in str(read([str(make(tmp_path))], lambda _: None))
+def test_what_holds_no_report_is_one_sentence(make: Callable[[Path], Path], message: str, tmp_path: Path) -> None:
+    assert message in str(read([str(make(tmp_path))], lambda _: None))
 
 
 def test_it_is_read_without_the_library_for_node_sets(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -122,7 +122,7 @@ def test_a_node_without_a_report_offers_none() -> None:
 def test_the_fixes_of_several_causes_are_kept_apart() -> None:
     page = node_page.page(FLEET, NODES, NODES.place("node0014") or 0, 80)  # narrow link, and memory
     assert [(one.check, one.fix) for one in page.commands] == [("health.ecc-uncorrected", 0)]
-    both = Cause(check="b", status="fail", title="t", cause="c", says="s", example="e", nodes="node0005", count=1,
+    both = Cause(check="b", status="fail", title="t", cause="c", message="s", example="e", nodes="node0005", count=1,
                  fixes=FLEET.causes[3].fixes)  # fmt: skip
     fleet = msgspec.structs.replace(FLEET, causes=(FLEET.causes[0], both))
     page = node_page.page(fleet, NODES, NODES.place("node0005") or 0, 80)
@@ -151,7 +151,7 @@ def test_what_is_missing_without_a_reason_says_so() -> None:
 
 
 def test_a_change_without_nodes() -> None:
-    one = entries(Fleet(changes=(Change(kind="appeared", says="n9 is new"),)))[0]
+    one = entries(Fleet(changes=(Change(kind="appeared", message="n9 is new"),)))[0]
     assert (one.label, one.below, one.sets) == ("new", "", ())
     assert "n9 is new" in text(pages.page(one, 60))
 
@@ -170,7 +170,7 @@ def test_the_states_are_counted_worst_first_with_their_letters() -> None:
 
 
 @pytest.mark.parametrize(
-    ("oldest", "newest", "says"),
+    ("oldest", "newest", "message"),
     [
         ("", "", ""),
         ("2026-11-21T03:05:12Z", "2026-11-21T03:20:59Z", "reports of 2026-11-21 03:05 to 03:20 UTC"),
@@ -178,8 +178,8 @@ def test_the_states_are_counted_worst_first_with_their_letters() -> None:
         ("2026-11-21T03:05:12Z", "2026-11-21T03:05:59Z", "reports of 2026-11-21 03:05 UTC"),
     ],
 )
-def test_from_when_the_reports_are(oldest: str, newest: str, says: str) -> None:
-    assert when(Fleet(oldest=oldest, newest=newest)) == says
+def test_from_when_the_reports_are(oldest: str, newest: str, message: str) -> None:
+    assert when(Fleet(oldest=oldest, newest=newest)) == message
 
 
 def test_pieces_stay_whole() -> None:

@@ -143,7 +143,7 @@ def test_a_gpu_that_cannot_be_asked_says_why() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reasons", "says"),
+    ("reasons", "message"),
     [
         ((), "nothing"),
         (("gpu-idle",), "nothing to do"),
@@ -153,8 +153,8 @@ def test_a_gpu_that_cannot_be_asked_says_why() -> None:
         (None, "-"),
     ],
 )
-def test_what_holds_the_clocks_is_said_in_words(reasons: object, says: str) -> None:
-    assert header(gpu(event_reasons=reasons), "last 48 s", 80)[1].plain.endswith(HELD + says)
+def test_what_holds_the_clocks_is_said_in_words(reasons: object, message: str) -> None:
+    assert header(gpu(event_reasons=reasons), "last 48 s", 80)[1].plain.endswith(HELD + message)
 
 
 def test_the_header_fits_its_width() -> None:
@@ -181,14 +181,14 @@ def test_each_mig_device_has_a_line() -> None:
 
 
 @pytest.mark.parametrize(
-    ("device", "says"),
+    ("device", "message"),
     [
         (MonitorDevice(), "NVLink unknown   MIG unknown"),
         (MonitorDevice(nvlinks=None, mig=None), "NVLink none   MIG none"),
     ],
 )
-def test_unknown_links_are_not_none(device: MonitorDevice, says: str) -> None:
-    assert says in links(gpu(device))[0].plain
+def test_unknown_links_are_not_none(device: MonitorDevice, message: str) -> None:
+    assert message in links(gpu(device))[0].plain
 
 
 def test_processes_stand_by_their_memory() -> None:
@@ -212,12 +212,12 @@ def test_no_process_and_unknown_processes_are_said() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "says"), [("live", "live"), ("replayed", "replayed: not measured here"), ("still", "nothing moves")]
+    ("kind", "message"), [("live", "live"), ("replayed", "replayed: not measured here"), ("still", "nothing moves")]
 )
-def test_whose_samples_these_are_is_said(kind: str, says: str) -> None:
+def test_whose_samples_these_are_is_said(kind: str, message: str) -> None:
     (line,) = note(look(gpu(), gpu(), kind=kind, title="not measured here" if kind == "replayed" else ""))
     assert line.plain.startswith("2 x NVIDIA H100")
-    assert says in line.plain
+    assert message in line.plain
 
 
 def test_a_trouble_stands_in_its_place() -> None:
@@ -226,9 +226,9 @@ def test_a_trouble_stands_in_its_place() -> None:
     assert note(look()) == []
 
 
-@pytest.mark.parametrize(("step", "says"), [(1.0, "last 52 s"), (5.0, "last 4 min")])
-def test_the_time_that_a_chart_shows(step: float, says: str) -> None:
-    assert span(look(), step, DOTS, 26) == says
+@pytest.mark.parametrize(("step", "message"), [(1.0, "last 52 s"), (5.0, "last 4 min")])
+def test_the_time_that_a_chart_shows(step: float, message: str) -> None:
+    assert span(look(), step, DOTS, 26) == message
     assert span(look(kind=STILL), step, DOTS, 26) == ""
 
 

@@ -110,7 +110,7 @@ def test_facts_show_one_moment() -> None:
 
 
 @pytest.mark.parametrize(
-    ("facts", "says"),
+    ("facts", "message"),
     [
         (plain_host(), "The PCI bus shows no GPU either."),
         (plain_host(pci=(card(driver=None),)), "no driver is bound to it"),
@@ -118,10 +118,10 @@ def test_facts_show_one_moment() -> None:
         (demo.load("mismatch"), "Driver/library version mismatch"),
     ],
 )
-def test_without_a_gpu_it_says_why_and_what_the_bus_shows(facts: Facts, says: str) -> None:
+def test_without_a_gpu_it_says_why_and_what_the_bus_shows(facts: Facts, message: str) -> None:
     async def look(pilot: Pilot[Any]) -> None:
         await settled(pilot, lambda: "No driver lists a GPU here" in text(pilot))
-        assert " ".join(says.split()) in " ".join(text(pilot).split())
+        assert " ".join(message.split()) in " ".join(text(pilot).split())
 
     use(app_of(facts), look, size=(120, 40))
 
@@ -161,9 +161,14 @@ def test_a_click_opens_a_gpu() -> None:
 def test_the_shown_time_grows_and_shrinks() -> None:
     async def press(pilot: Pilot[Any]) -> None:
         await until(pilot, "last 48 s")
-        for key, says in (("plus", "last 96 s"), ("plus", "last 4 min"), ("plus", "last 12 min"), ("plus", "12 min")):
+        for key, message in (
+            ("plus", "last 96 s"),
+            ("plus", "last 4 min"),
+            ("plus", "last 12 min"),
+            ("plus", "12 min"),
+        ):
             await pilot.press(key)
-            await until(pilot, says)
+            await until(pilot, message)
         await pilot.press("minus", "minus", "minus", "minus")
         await until(pilot, "last 48 s")
 

@@ -13,12 +13,12 @@ from gpudoctor.tui.smoke.lines import bar, ended, findings, outcomes, table, ver
 from gpudoctor.tui.smoke.words import planned
 from tests.checks.smoke_machines import ill, machine, of_run, on_cpu
 
-MISSED = tuple(SmokeTest(name=name, says="the run was ended") for name in ("mnist", "transfer"))
+MISSED = tuple(SmokeTest(name=name, message="the run was ended") for name in ("mnist", "transfer"))
 STOPPED = of_run(
     machine(),
     outcome="stopped",
-    says="the run was ended",
-    tests=(SmokeTest(name="matmul", variant="fp32", outcome="stopped", says="the run was ended"), *MISSED),
+    message="the run was ended",
+    tests=(SmokeTest(name="matmul", variant="fp32", outcome="stopped", message="the run was ended"), *MISSED),
 )
 
 
@@ -62,13 +62,13 @@ def test_what_is_not_done_says_so_in_words_and_what_was_not_reached_once() -> No
     assert sum("not reached" in row for row in rows) == 1
     assert any("2 tests" in row and "mnist, transfer: the run was ended" in row for row in rows)
     assert looks(entry)["stopped"] == "warn"
-    (failed,) = smoke_entries(ill(machine(), "mnist", outcome="failed", says="CUDA error"))
+    (failed,) = smoke_entries(ill(machine(), "mnist", outcome="failed", message="CUDA error"))
     assert looks(failed)["failed"] == "fail"
 
 
 def test_nothing_from_a_device_reaches_the_terminal_raw() -> None:
     (entry,) = smoke_entries(machine())
-    entry = msgspec.structs.replace(entry, name="a\x1b[31mb", says="\x1b[2J")
+    entry = msgspec.structs.replace(entry, name="a\x1b[31mb", message="\x1b[2J")
     assert "\x1b" not in "".join(text(entry, 80))
 
 
@@ -82,9 +82,9 @@ def test_what_was_proven_is_said_and_what_was_not() -> None:
     facts = machine()
     assert verdict(facts, check(facts=facts)) == [("9 tests ran to their end, and nothing was found wrong.", "pass")]
     cpu = msgspec.structs.replace(on_cpu(), smoke=msgspec.structs.replace(on_cpu().smoke, instead=True))
-    (_, look), (says, other) = verdict(cpu, check(facts=cpu))
+    (_, look), (message, other) = verdict(cpu, check(facts=cpu))
     assert (look, other) == ("pass", "warn")
-    assert "nothing was proven about a GPU" in says
+    assert "nothing was proven about a GPU" in message
     assert verdict(None, None) == []
 
 

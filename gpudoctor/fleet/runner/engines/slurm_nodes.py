@@ -96,8 +96,8 @@ def why_not(state: str, reason: str, reserved: bool = False) -> str:
     if plain in ours and sign not in bad:
         return ""
     told = f"{plain}, {_SIGNS[sign]}" if sign else plain
-    because = "" if reason.lower() in ("", "none", "(null)") else f": {reason.rstrip('.')}"
-    return f"Slurm says that it is {told}{because}."
+    caused_by = "" if reason.lower() in ("", "none", "(null)") else f": {reason.rstrip('.')}"
+    return f"Slurm says that it is {told}{caused_by}."
 
 
 def responds(state: str) -> bool:

@@ -41,12 +41,12 @@ def main() -> int:
 
 
 def _fails(folder: Path, played: dict[str, Any], command: str) -> int | None:
-    for beginning, (times, says) in played.get("fails", {}).items():
+    for beginning, (times, message) in played.get("fails", {}).items():
         count = folder / ("failed " + beginning)
         done = int(count.read_text()) if count.exists() else 0
         if command.startswith(beginning) and times not in (0, done):
             count.write_text(str(done + 1))
-            say(says, file=sys.stderr)
+            say(message, file=sys.stderr)
             return 1
     return None
 
@@ -68,9 +68,9 @@ def _create(folder: Path, played: dict[str, Any], listed: dict[str, Any]) -> int
         name, spec = job["metadata"]["name"], job["spec"]["template"]["spec"]
         term = spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
         (node,) = term["nodeSelectorTerms"][0]["matchFields"][0]["values"]
-        if says := played.get("refused", {}).get(node):
+        if message := played.get("refused", {}).get(node):
             say(
-                f'Error from server (Forbidden): error when creating "STDIN": jobs.batch "{name}" {says}',
+                f'Error from server (Forbidden): error when creating "STDIN": jobs.batch "{name}" {message}',
                 file=sys.stderr,
             )
             code = 1

@@ -226,7 +226,7 @@ def test_names_mean_what_clustershell_says(wish: str, names: list[str]) -> None:
 
 @pytest.mark.usefixtures("groups")
 @pytest.mark.parametrize(
-    ("wish", "says"),
+    ("wish", "message"),
     [
         ("", "ssh knows no list of nodes: name them (node[01-16]), or a group of ClusterShell (@gpu)."),
         ("  ", "ssh knows no list of nodes"),
@@ -238,10 +238,10 @@ def test_names_mean_what_clustershell_says(wish: str, names: list[str]) -> None:
         ("n1!n1", '"n1!n1" means no node.'),
     ],
 )
-def test_names_that_mean_nothing(wish: str, says: str) -> None:
+def test_names_that_mean_nothing(wish: str, message: str) -> None:
     with pytest.raises(EngineError) as refused:
         ClusterShell().targets(wish)
-    assert str(refused.value).startswith(says)
+    assert str(refused.value).startswith(message)
     assert str(refused.value).endswith(".")
 
 

@@ -36,17 +36,17 @@ class Cluster:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.says: dict[str, Any] = {"nodes": [], "pods": {}, "logs": {}}
+        self.message: dict[str, Any] = {"nodes": [], "pods": {}, "logs": {}}
 
     def add(self, name: str, *steps: Status | None, log: str = "", **how: Any) -> None:
         """Add a node, and how its pod goes on."""
-        self.says["nodes"].append(node(name, **how))
-        self.says["pods"][name] = steps
-        self.says["logs"][name] = log
+        self.message["nodes"].append(node(name, **how))
+        self.message["pods"][name] = steps
+        self.message["logs"][name] = log
 
     def engine(self, image: str = IMAGE, limits: RoundLimits = QUICK, **options: Any) -> Kubernetes:
         """The engine that speaks to it."""
-        (self.folder / "played.json").write_text(json.dumps(self.says))
+        (self.folder / "played.json").write_text(json.dumps(self.message))
         made = Kubernetes(image, **options)
         made._limits = limits
         return made
@@ -168,7 +168,7 @@ def test_a_node_that_goes_down_or_away_in_mid_run(cluster: Cluster) -> None:
     cluster.add("down", RUNNING)
     cluster.add("gone", RUNNING)
     cluster.add("new", UNSCHEDULED, UNSCHEDULED, ended(0))
-    cluster.says |= {"later": {"down": node("down", ready="Unknown")}, "gone": ["gone"]}
+    cluster.message |= {"later": {"down": node("down", ready="Unknown")}, "gone": ["gone"]}
     overs, _ = ran(cluster.engine(limits=QUICK._replace(nodes=0)))
     assert overs == {
         "down": ("unreachable", f"It went away: {NOT_READY}"),
@@ -188,7 +188,10 @@ def test_a_policy_that_forbids_the_pod_is_a_refusal(cluster: Cluster) -> None:
     cluster.add("a", None)
     cluster.add("b", None)
     cluster.add("c", None)
-    cluster.says["events"] = {"a": message.replace("%s", "gpudoctor"), "b": "Error creating: Internal error occurred"}
+    cluster.message["events"] = {
+        "a": message.replace("%s", "gpudoctor"),
+        "b": "Error creating: Internal error occurred",
+    }
     overs, _ = ran(cluster.engine(limits=QUICK._replace(unscheduled=1)))
     assert overs["a"][0] == "refused"
     assert 'violates PodSecurity "restricted:latest"' in overs["a"][1]
@@ -199,16 +202,16 @@ def test_a_policy_that_forbids_the_pod_is_a_refusal(cluster: Cluster) -> None:
 def test_a_job_that_is_not_taken_is_refused_alone(cluster: Cluster) -> None:
     cluster.add("a", *WELL)
     cluster.add("b", *WELL)
-    cluster.says["refused"] = {"b": "is forbidden: exceeded quota: jobs"}
+    cluster.message["refused"] = {"b": "is forbidden: exceeded quota: jobs"}
     overs, _ = ran(cluster.engine())
-    says = 'error when creating "STDIN": jobs.batch "it" is forbidden: exceeded quota: jobs'
-    assert overs["b"] == ("refused", f"Kubernetes does not take the job: Error from server (Forbidden): {says}.")
+    message = 'error when creating "STDIN": jobs.batch "it" is forbidden: exceeded quota: jobs'
+    assert overs["b"] == ("refused", f"Kubernetes does not take the job: Error from server (Forbidden): {message}.")
     assert overs["a"] == ("failed", "The command ended there with 0.")
 
 
 def test_where_no_job_is_taken_at_all_the_engine_cannot_be_used(cluster: Cluster) -> None:
     cluster.add("a", *WELL)
-    cluster.says["fails"] = {"create": [-1, 'Error from server (NotFound): namespaces "gpu" not found']}
+    cluster.message["fails"] = {"create": [-1, 'Error from server (NotFound): namespaces "gpu" not found']}
     made = cluster.engine()
     with pytest.raises(
         EngineError, match=r'^Kubernetes takes no job: Error from server \(NotFound\): namespaces "gpu"'
@@ -226,25 +229,25 @@ def test_no_more_jobs_than_the_fan_at_once(cluster: Cluster) -> None:
 
 def test_an_api_server_that_is_away_for_a_while_costs_nothing(cluster: Cluster) -> None:
     cluster.add("a", *WELL)
-    cluster.says["fails"] = {"get pods": [3, "The connection to the server 10.0.0.1:6443 was refused"]}
+    cluster.message["fails"] = {"get pods": [3, "The connection to the server 10.0.0.1:6443 was refused"]}
     assert ran(cluster.engine())[0]["a"][0] == "failed"
 
 
 def test_an_api_server_that_stays_away_makes_all_unreachable(cluster: Cluster) -> None:
     cluster.add("a", *WELL)
     cluster.add("b", *WELL)
-    cluster.says["fails"] = {"get pods": [-1, "Unable to connect to the server: EOF"]}
+    cluster.message["fails"] = {"get pods": [-1, "Unable to connect to the server: EOF"]}
     why = "Kubernetes does not answer any more: Unable to connect to the server: EOF."
     overs, _ = ran(cluster.engine(limits=QUICK._replace(silent=0.2)), job=NodeJob(JOB.argv, 60, fan=1))
     assert overs == {"a": ("unreachable", why), "b": ("not asked", why)}
 
 
 def test_a_log_that_cannot_be_read_is_said(cluster: Cluster) -> None:
-    says = "Error from server: Get https://10.0.0.7:10250/: i/o timeout"
+    message = "Error from server: Get https://10.0.0.7:10250/: i/o timeout"
     cluster.add("a", ended(1))
-    cluster.says["fails"] = {"logs": [-1, says]}
+    cluster.message["fails"] = {"logs": [-1, message]}
     _, why = ran(cluster.engine())[0]["a"]
-    assert why == f"The command ended there with 1. Its log cannot be read: {says}."
+    assert why == f"The command ended there with 1. Its log cannot be read: {message}."
 
 
 def test_a_run_that_is_stopped_deletes_its_jobs(cluster: Cluster) -> None:
@@ -273,12 +276,12 @@ def test_the_runtime_class_is_taken_where_the_cluster_has_it(cluster: Cluster) -
     cluster.add("cpu", *WELL)
     made = cluster.engine()
     assert classes() == ["", ""]
-    cluster.says["classes"] = ["kata", "nvidia"]
+    cluster.message["classes"] = ["kata", "nvidia"]
     made = cluster.engine()
     assert classes()[2:] == ["nvidia", ""], "and only where there are its GPUs"
     made = cluster.engine(runtime_class="nvidia-cdi")
     assert classes()[4:] == ["nvidia-cdi", ""]
-    cluster.says["fails"] = {"get runtimeclasses": [-1, "Error from server (Forbidden): runtimeclasses"]}
+    cluster.message["fails"] = {"get runtimeclasses": [-1, "Error from server (Forbidden): runtimeclasses"]}
     made = cluster.engine()
     assert classes()[6:] == ["", ""]
 
@@ -297,9 +300,9 @@ def test_what_keeps_kubernetes_from_being_asked_is_one_sentence(
     noise = (
         "E1122 02:14:43.1 99 memcache.go:265] couldn't get\nThe connection to the server localhost:8080 was refused\n"
     )
-    cluster.says["fails"] = {"get": [-1, noise]}
-    says = r"^Kubernetes does not list its nodes: The connection to the server localhost:8080 was refused\.$"
-    with pytest.raises(EngineError, match=says):
+    cluster.message["fails"] = {"get": [-1, noise]}
+    message = r"^Kubernetes does not list its nodes: The connection to the server localhost:8080 was refused\.$"
+    with pytest.raises(EngineError, match=message):
         cluster.engine().targets("")
     with pytest.raises(EngineError, match="say which image holds gpudoctor"):
         cluster.engine(image="").run([], JOB, lambda _: None, Event())
@@ -308,11 +311,13 @@ def test_what_keeps_kubernetes_from_being_asked_is_one_sentence(
         engine("kubernetes").targets("")
 
 
-@pytest.mark.parametrize(("text", "says"), [("{}[", "cannot be read"), ('{"items": [{"kind": "Node"}]}', "metadata")])
-def test_what_is_no_list_is_said(text: str, says: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("text", "message"), [("{}[", "cannot be read"), ('{"items": [{"kind": "Node"}]}', "metadata")]
+)
+def test_what_is_no_list_is_said(text: str, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from gpudoctor.fleet.runner.engines.kubernetes_objects import KubernetesNode
 
     made = kubectl.Kubectl("", "", "")
     monkeypatch.setattr(made, "lines", lambda *words, **more: [text])
-    with pytest.raises(kubectl.KubectlError, match=says):
+    with pytest.raises(kubectl.KubectlError, match=message):
         made.objects({"Node": KubernetesNode}, "nodes")

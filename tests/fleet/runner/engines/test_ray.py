@@ -191,7 +191,7 @@ def test_a_driver_that_hangs_is_given_up(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize(
-    ("script", "says"),
+    ("script", "message"),
     [
         ("print(json.dumps({'error': ['ray', 'Version mismatch: 3.9.1']}))", r"^Ray: Version mismatch: 3\.9\.1\.$"),
         ("print(json.dumps({'error': ['import', 'No module']}))", r"has no Ray .*pip install 'gpudoctor-cli\[ray\]'"),
@@ -199,12 +199,12 @@ def test_a_driver_that_hangs_is_given_up(tmp_path: Path, monkeypatch: pytest.Mon
         ("print('full', file=sys.stderr); sys.exit(4)", r"^Ray's driver ended with 4 before it was connected: full\.$"),
     ],
 )
-def test_ray_cannot_be_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, says: str) -> None:
+def test_ray_cannot_be_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, message: str) -> None:
     engine = played(tmp_path, script=script)
     wanted = engine.targets("")
     if "sleep" in script:
         monkeypatch.setattr(ray, "JOIN", 0.3)
-    with pytest.raises(EngineError, match=says):
+    with pytest.raises(EngineError, match=message):
         ran(engine, wanted)
 
 
