@@ -86,16 +86,16 @@ def test_every_section_is_there_without_the_script() -> None:
         "FAIL 950 of 1 000 nodes are well",
         "750 nodes with",
         "F fail 11",
-        "What to mend",
+        "Problems to fix",
         "1. FAIL The driver's libraries are not those of the loaded kernel module",
         "node[0005-0008,0501-0503]",
         "sudo reboot",
         "Without a report",
         "No route to host",
-        "Like nodes that do not agree",
+        "Configuration drift",
         "580.95.05 on 743 of 750",
         "570.172.08",
-        "Measured",
+        "Measurements",
         "node0017 GPU 3: 13.1 GB/s (-104.5 deviations)",
         "Since 2026-11-20 03:20:44 UTC",
         "pass before, fail now (7 nodes) node[0005-0008,0501-0503]",
@@ -154,7 +154,7 @@ def test_of_a_fleet_that_no_browser_likes_only_the_ill_are_drawn(monkeypatch: py
     assert len(drawn) < 500
     assert {"node0005", "node0017", "node0998"} <= set(drawn)
     assert "node0001" not in drawn
-    assert f"{1000 - len(drawn)} nodes that are well are not drawn" in words(tree)
+    assert f"{1000 - len(drawn)} healthy nodes are not drawn" in words(tree)
 
 
 def test_an_empty_fleet_has_no_grid() -> None:
