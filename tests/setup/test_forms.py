@@ -89,7 +89,7 @@ def test_the_script_runs_and_leaves_out_what_needs_root(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert (tmp_path / "copy").read_text() == "it's $HOME\nEND_OF_FILE\n"
     assert not (tmp_path / "root").exists()
-    assert "Left out without --with-root: As root" in done.stdout
+    assert "Skipped without --with-root: As root" in done.stdout
 
 
 def test_the_script_imports_nothing_of_the_directory_in_which_it_is_run(tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ def test_with_root_the_script_ends_where_a_restart_is_needed(tmp_path: Path) -> 
     assert done.returncode == 0
     assert (tmp_path / "root").exists()
     assert not (tmp_path / "copy").exists()
-    assert "Restart the machine" in done.stdout
+    assert "Reboot" in done.stdout
 
 
 def test_the_script_stops_at_the_first_failure(tmp_path: Path) -> None:
@@ -282,7 +282,7 @@ def test_ansible_changes_no_machine_that_has_driver_and_toolkit() -> None:
 
 def test_with_root_the_script_brings_the_toolkit_before_the_restart() -> None:
     text = render("shell", PLANS["new machine"])
-    assert text.index("install nvidia-container-toolkit") < text.index("Restart the machine") < text.index("uv venv")
+    assert text.index("install nvidia-container-toolkit") < text.index("Reboot, then run") < text.index("uv venv")
 
 
 def test_what_environment_yml_cannot_bring_is_told() -> None:
