@@ -26,7 +26,7 @@ MOST = 20_000
 SIZES = ((120, "large"), (1500, "middle"))  # up to how many nodes a cell has which size
 
 
-class Board(NamedTuple):
+class NodeBoard(NamedTuple):
     """What is drawn of the nodes.
 
     Attributes:
@@ -42,11 +42,11 @@ class Board(NamedTuple):
     size: str
 
 
-def board(nodes: list[FleetNode]) -> Board:
+def board(nodes: list[FleetNode]) -> NodeBoard:
     """The legend, which the script makes filters of, and the cells."""
     drawn = shown(nodes)
     counts = Counter(node.state for node in nodes)
-    return Board(
+    return NodeBoard(
         legend=[(*_mark(state), named(state), counts[state]) for state in sorted(counts, key=_rank)],
         cells=[(*_mark(node.state), node.name) for node in drawn],
         left=len(nodes) - len(drawn),
