@@ -45,8 +45,8 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 @check(
     title="Locked memory limit (ulimit -l) is too small for InfiniBand and RoCE",
     severity=Severity.WARNING,
-    cause="A network adapter with RDMA reads and writes memory by itself, so that memory has to be locked. Where the "
-    'limit is small, NCCL ends with "ibv_reg_mr_iova2 failed ... Cannot allocate memory" as soon as it uses the '
+    cause="An RDMA network adapter reads and writes memory directly, so that memory has to be locked. If the "
+    'limit is small, NCCL fails with "ibv_reg_mr_iova2 failed ... Cannot allocate memory" as soon as it uses the '
     "adapter.",
     fixes=_fixes,
     references=(

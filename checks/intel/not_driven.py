@@ -77,5 +77,5 @@ def not_driven(on: OnCard) -> Problem | None:
         return None
     message = f"{card_name(on.card)} has no kernel driver bound"
     if _is_too_old(on):
-        message += f": kernel {known(on.facts.host.kernel.release)} is too old for it, {_first_kernel(on)} is the first that supports it"
+        message += f": kernel {known(on.facts.host.kernel.release)} is too old, it needs {_first_kernel(on)} or newer"
     return Problem(f"{message}.", texts(_logged(on)))

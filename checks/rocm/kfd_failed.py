@@ -9,7 +9,7 @@ from gpudoctor.tasks import Shell, filtered, query
 
 PERMISSION = (None, "EACCES", "EPERM", "ENOENT")
 MEANS = {
-    "ENOMEM": "the driver could not set up a process on the GPU: the GPU or machine is not supported, or the GPU failed",
+    "ENOMEM": "the driver could not set up a process on the GPU: GPU or machine is not supported, or the GPU failed",
     "EINVAL": "the driver does not support this GPU, or the program is 32-bit",
     "ENODEV": "no device is behind the node: the module was unloaded or failed to initialize",
     "ENXIO": "no device is behind the node: the module was unloaded or failed to initialize",

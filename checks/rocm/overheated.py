@@ -13,7 +13,7 @@ from gpudoctor.tasks import Shell
     "off and drops off the PCI bus.",
     fixes=(
         Fix(
-            "Improve cooling: clean fans and filters, and free the airflow; a passive card needs server airflow.",
+            "Improve cooling: clean fans and filters, and check the airflow; a passive card needs server airflow.",
             (Shell("cat /sys/class/drm/card*/device/hwmon/hwmon*/temp1_input", lookup=True),),
             "replace-hardware",
             verify=Shell("cat /sys/class/drm/card*/device/hwmon/hwmon*/temp1_input", lookup=True),

@@ -40,7 +40,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     validated_on=("simulated 2026-11",),
 )
 def library_too_old(facts: Facts) -> Problem | None:
-    """cuInit returned 500, and the file is missing."""
+    """The result of cuInit is 500, and the file is missing."""
     if known(facts.nvidia.cuda.code) != NOT_FOUND or known(facts.nvidia.kernel.dxgdmal) is not False:
         return None
     where = "in this container" if in_container(facts) else "in this WSL distribution"
