@@ -33,4 +33,4 @@ def overheated(on: OnGpu) -> Problem | None:
     heat = known(on.gpu.temperature)
     if heat is None or heat < limit:
         return None
-    return Problem(f"{gpu_name(on.gpu)} is at {heat}°C; its critical temperature is {limit}°C.")
+    return Problem(f"{gpu_name(on.gpu)} is at {heat} degrees C; its critical temperature is {limit} degrees C.")

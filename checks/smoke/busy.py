@@ -36,6 +36,6 @@ def busy(on: OnDevice) -> Problem | None:
         return None
     others = max(known_or(run.others, None) or 0 for run in found)
     used = max(known_or(run.utilisation, None) or 0 for run in found)
-    parts = [f"{others} other process{'es' * (others > 1)} running on it" if others else ""]
-    parts += [f"it was {used} % busy" if used else ""]
+    parts = [f"{others} other process{'es' * (others > 1)} ran on it" if others else ""]
+    parts += [f"it was {used}% busy" if used else ""]
     return Problem(f"{on.name} was in use before the tests: {' and '.join(filter(None, parts))}.")

@@ -27,7 +27,7 @@ def _slower(test: SmokeTest) -> str | None:
     if ratio is None or ratio >= _LESS:
         return None
     heat = known_or(test.during.temperature, None)
-    degrees = f", at {heat:.0f}°C" if heat is not None else ""
+    degrees = f", at {heat:.0f} degrees C" if heat is not None else ""
     return f"the last third of the load ran at {ratio:.0%} of the first{degrees}"
 
 

@@ -63,4 +63,4 @@ def slow_allreduce(on: OnTests) -> Problem | None:
     if not found:
         return None
     severity, text = found[0]
-    return Problem(sentence(f"{on.name} all-reduce is slow: {text} bus bandwidth."), severity=severity)
+    return Problem(sentence(f"{on.name} has a slow all-reduce: {text} bus bandwidth."), severity=severity)

@@ -55,7 +55,7 @@ def throttled(on: OnDevice) -> Problem | None:
         return None
     severity, text = min(found, key=lambda one: list(Severity).index(one[0]))
     heat = [h for t in on.tests if (h := known_or(t.during.temperature, None)) is not None]
-    degrees = f"; maximum temperature {max(heat):.0f}°C" if heat else ""
+    degrees = f"; maximum temperature {max(heat):.0f} degrees C" if heat else ""
     return Problem(f"{on.name} {text}{degrees}.", severity=severity)
 
 

@@ -29,7 +29,7 @@ def _wrong(test: SmokeTest) -> str | None:
 
 def _state(test: SmokeTest) -> str:
     heat, clock = known_or(test.during.temperature, None), known_or(test.during.sm_clock, None)
-    parts = [f"{heat:.0f}°C" if heat else "", f"{clock:.0f} MHz" if clock else ""]
+    parts = [f"{heat:.0f} degrees C" if heat else "", f"{clock:.0f} MHz" if clock else ""]
     state = " and ".join(filter(None, parts))
     return f" at {state}" if state else ""
 

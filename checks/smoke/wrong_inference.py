@@ -41,5 +41,5 @@ def wrong_inference(on: OnTests) -> Problem | None:
     found = each(on.tests, _wrong)
     if not found:
         return None
-    message = f"{on.name} inference differs from the CPU reference: the outputs are off by {'; '.join(found)}."
+    message = f"{on.name} differs from the CPU reference in inference: the outputs are off by {'; '.join(found)}."
     return Problem(sentence(message))

@@ -24,8 +24,8 @@ def _text(test: SmokeTest) -> str | None:
     if not number:
         return None
     return (
-        f"{many(number, 'element')} over {count(test, 'ranks')} ranks over "
-        f"{test.notes.get('transport') or 'a transport'}"
+        f"{many(number, 'element')} over {count(test, 'ranks')} ranks with "
+        f"{test.notes.get('transport') or 'an unknown transport'}"
     )
 
 
@@ -51,4 +51,4 @@ def _text(test: SmokeTest) -> str | None:
 def wrong_sum(on: OnTests) -> Problem | None:
     """Elements that are not n (n + 1) / 2."""
     found = each(on.tests, _text)
-    return Problem(sentence(f"{on.name} all-reduce is wrong: {'; '.join(found)}.")) if found else None
+    return Problem(sentence(f"{on.name} computes a wrong all-reduce: {'; '.join(found)}.")) if found else None
