@@ -1,4 +1,4 @@
-"""nvcc of another CUDA major than PyTorch's."""
+"""nvcc is from another CUDA major version than PyTorch."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes.python import install, torch_family
@@ -18,16 +18,17 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
         command = install(
             on.python, *torch_family(on.python), index=f"https://download.pytorch.org/whl/{variant}", force=True
         )
-        message = f"Take PyTorch's build for CUDA {nvcc} instead ({variant}), if there is one of {release(version)}."
+        message = f"Or install PyTorch's build for CUDA {nvcc} ({variant}), if {release(version)} has one."
         fixes.append(Fix(message, (command,), "reinstall-package"))
     return tuple(fixes)
 
 
 @check(
-    title="nvcc is of another CUDA major than PyTorch: extensions do not build",
+    title="nvcc and PyTorch have different CUDA major versions: extensions do not build",
     severity=Severity.WARNING,
-    cause="torch.utils.cpp_extension compiles with the nvcc under CUDA_HOME, else the one on PATH, and refuses another "
-    "major than PyTorch's own. Installed wheels are not affected; what nvidia-smi shows as CUDA version plays no part.",
+    cause="torch.utils.cpp_extension compiles with the nvcc in CUDA_HOME, else the one on PATH, and rejects another "
+    "major version than PyTorch's own. Installed wheels are not affected; the CUDA version in nvidia-smi is "
+    "irrelevant here.",
     fixes=_fixes,
     references=(
         "https://docs.pytorch.org/docs/stable/cpp_extension.html",
@@ -49,6 +50,7 @@ def nvcc_mismatch(on: OnFramework) -> Problem | None:
         return None
     meant = home.why in ("CUDA_HOME", "CUDA_PATH", "nvcc on PATH")
     message = (
-        f"nvcc is {nvcc} ({home.path}, by {home.why}), {on.name} is built for CUDA {cuda}: extensions refuse to build."
+        f"nvcc is {nvcc} ({home.path}, from {home.why}), but {on.name} is built for CUDA {cuda}: extensions do not "
+        "build."
     )
     return Problem(message, severity=None if meant else Severity.ADVICE)

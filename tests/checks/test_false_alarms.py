@@ -265,7 +265,7 @@ def test_a_later_suspend_that_was_not_refused() -> None:
 def test_since_when_programs_were_ended(days: int, since: str) -> None:
     (check,) = catalogue.load(["host.out-of-memory-kills"])
     (verdict,) = run(check, having(logged(event("oom-kill", process="python3")), host__uptime=days * 86400.0))
-    assert verdict.message.startswith(f"{since} the kernel ended python3 once")
+    assert verdict.message.startswith(f"{since} the kernel's OOM killer ended python3 once")
 
 
 def test_whose_gpus_a_framework_is_built_for() -> None:

@@ -40,7 +40,7 @@ def killed(*names: str) -> tuple[LogEvent, ...]:
         (
             shm_small,
             change(TORCH, "host.shm", Shm(size=None, mode=None, writable=None)),
-            "/dev/shm is not there: NCCL and PyTorch's data loaders need it.",
+            "/dev/shm does not exist: NCCL and PyTorch's DataLoader need it.",
         ),
         (shm_small, change(change(TORCH, "host.shm.size", 64 << 20), "host.container", "docker"), None),
         (shm_not_writable, TORCH, None),
@@ -48,38 +48,39 @@ def killed(*names: str) -> tuple[LogEvent, ...]:
         (
             shm_not_writable,
             change(TORCH, "host.shm", Shm(size=1 << 30, mode="755", writable=False)),
-            "You may not write to /dev/shm (mode 755): shared memory cannot be made there, permission denied.",
+            "You cannot write to /dev/shm (mode 755): creating shared memory fails with permission denied.",
         ),
         (
             shm_not_writable,
             change(TORCH, "host.shm.mode", "755"),
-            "/dev/shm has mode 755 instead of 1777: you may write there, other users may not.",
+            "/dev/shm has mode 755 instead of 1777: you can write there, other users cannot.",
         ),
         (disk_full, TORCH, None),
         (disk_full, PLAIN, None),
         (
             disk_full,
             change(TORCH, "host.folders.0.free", 200 << 20),
-            "/home/ada/.triton/cache (Triton): 200 MiB left.",
+            "/home/ada/.triton/cache (Triton): 200 MiB free.",
         ),
         (
             disk_full,
             change(TORCH, "host.folders.2.writable", False),
-            "/tmp (temporary files): you may not write there.",
+            "/tmp (temporary files): not writable.",
         ),
         (out_of_memory_kills, TORCH, None),
         (out_of_memory_kills, change(TORCH, "log.events", killed("firefox")), None),
         (
             out_of_memory_kills,
             change(TORCH, "log.events", killed("python3", "python3", "ray::IDLE")),
-            "Since boot the kernel ended python3, ray::IDLE 3 times for want of memory. The machine has 64 GiB.",
+            "Since boot the kernel's OOM killer ended python3, ray::IDLE 3 times (out of memory). The machine has 64 "
+            "GiB.",
         ),
         (memory_limit, TORCH, None),
         (memory_limit, change(TORCH, "host.memory_limit", 16 << 30), None),
         (
             memory_limit,
             change(TORCH, "host.memory_limit", 4 << 30),
-            "The cgroup limits main memory to 4 GiB, the GPU has 24 GiB.",
+            "The cgroup limits memory to 4 GiB; the GPU has 24 GiB.",
         ),
     ],
 )

@@ -122,7 +122,7 @@ def test_only_what_has_to_be_sent_again_is_a_warning() -> None:
     )
 
 
-FAR = "This process may run on processors 32-63, and none of them is near its GPU (those are 0-31)."
+FAR = "This process may run on CPUs 32-63, but none of them is local to its GPU (local CPUs: 0-31)."
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_only_the_gpus_that_programs_see_count() -> None:
     assert ask(far_cpus, hidden) == [("problem", FAR)]
 
 
-LOCKS = "This process may lock 8 MiB of memory, too little for the network adapter with RDMA."
+LOCKS = "This process may lock only 8 MiB of memory (ulimit -l), too little for the RDMA network adapter."
 JOB = {"SLURM_JOB_ID": "7"}
 
 
@@ -214,7 +214,7 @@ def test_numa_balancing(changes: dict[str, Any], outcome: str) -> None:
     assert [found for found, _ in ask(numa_balancing, having(nvidia_host(), **changes))] == [outcome]
 
 
-MAPS = "A process may map 16 GiB (ulimit -v); CUDA maps more than the GPU's 24 GiB."
+MAPS = "A process may map only 16 GiB (ulimit -v); CUDA maps more than the GPU's 24 GiB."
 
 
 @pytest.mark.parametrize(
@@ -224,7 +224,7 @@ MAPS = "A process may map 16 GiB (ulimit -v); CUDA maps more than the GPU's 24 G
         ({"host__address_space": 16 << 30}, ("problem", MAPS), Severity.WARNING),
         (
             {"host__address_space": 16 << 30, "nvidia__cuda__code": 2},
-            ("problem", f"{MAPS} cuInit fails for want of memory."),
+            ("problem", f"{MAPS} cuInit fails with out of memory."),
             Severity.ERROR,
         ),
         ({"host__address_space": 1 << 40}, ("pass", ""), None),

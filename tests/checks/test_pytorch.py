@@ -107,7 +107,7 @@ def test_cpu_build_in_a_container_that_was_given_no_gpu_is_right() -> None:
 def test_cpu_build_of_a_project_is_mended_in_its_files() -> None:
     facts = environment(torch("2.11.0+cpu", **CPU), manager="uv", project="/srv/app", facts=machine("13.0"))
     said = commands(cpu_build, facts)
-    assert "In /srv/app/pyproject.toml, send torch to the index of PyTorch's cu130 builds" in said
+    assert "In /srv/app/pyproject.toml, pin torch to the index of PyTorch's cu130 builds" in said
     lines = (
         "[[tool.uv.index]]",
         'name = "pytorch-cu130"',

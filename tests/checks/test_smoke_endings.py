@@ -41,14 +41,14 @@ ROWS: list[tuple[str, Facts, list[tuple[str, str]]]] = [
     (
         "smoke.hangs",
         whole("hung", "import", "It did not answer."),
-        problem(f"{ON} hung in the stage import: It did not answer."),
+        problem(f"{ON} hung in stage import: It did not answer."),
     ),
     ("smoke.hangs", ended("matmul bf16", "stopped"), WELL),
     ("smoke.hangs", ended("matmul bf16", "not reached"), WELL),
     (
         "smoke.hangs",
         ended("matmul", "hung", "", facts=CPU),
-        problem("NumPy on the CPU hung in matmul fp32: it did not answer."),
+        problem("NumPy on the CPU hung in matmul fp32: it did not respond."),
     ),
     ("smoke.crashes", H100, WELL),
     (
@@ -60,7 +60,7 @@ ROWS: list[tuple[str, Facts, list[tuple[str, str]]]] = [
     (
         "smoke.crashes",
         whole("died", "start", "SIGILL ended it.", "other"),
-        problem(f"{ON} crashed in the stage start: SIGILL ended it."),
+        problem(f"{ON} crashed in stage start: SIGILL ended it."),
     ),
     ("smoke.crashes", whole("died", "start", KILLED, "out-of-memory"), WELL),
     ("smoke.crashes", ended("mnist", "failed", "no", "other"), WELL),
@@ -68,17 +68,17 @@ ROWS: list[tuple[str, Facts, list[tuple[str, str]]]] = [
     (
         "smoke.out-of-memory",
         ended("matmul bf16", "failed", OOM, "out-of-memory"),
-        problem(f"{ON} got too little memory in matmul bf16: {OOM}"),
+        problem(f"{ON} ran out of memory in matmul bf16: {OOM}"),
     ),
     (
         "smoke.out-of-memory",
         whole("failed", "start", OOM, "out-of-memory"),
-        problem(f"{ON} got too little memory in the stage start: {OOM}"),
+        problem(f"{ON} ran out of memory in stage start: {OOM}"),
     ),
     (
         "smoke.out-of-memory",
         ended("mnist", "died", KILLED, "out-of-memory"),
-        problem(f"{ON} got too little memory in mnist: {KILLED}"),
+        problem(f"{ON} ran out of memory in mnist: {KILLED}"),
     ),
     ("smoke.out-of-memory", ended("mnist", "failed", "no", "other"), WELL),
     ("smoke.device-error", H100, WELL),
@@ -90,7 +90,7 @@ ROWS: list[tuple[str, Facts, list[tuple[str, str]]]] = [
     (
         "smoke.device-error",
         whole("failed", "start", LOST, "device-error"),
-        problem(f"{ON} lost the GPU in the stage start: {LOST}."),
+        problem(f"{ON} lost the GPU in stage start: {LOST}."),
     ),
     ("smoke.device-error", ended("mnist", "failed", OOM, "out-of-memory"), WELL),
     ("smoke.fails", H100, WELL),
@@ -99,21 +99,21 @@ ROWS: list[tuple[str, Facts, list[tuple[str, str]]]] = [
         ended("matmul fp8", "failed", TRACE, "other"),
         problem(f"{ON} failed in matmul fp8: RuntimeError: CUBLAS_STATUS_NOT_SUPPORTED."),
     ),
-    ("smoke.fails", ended("matmul fp8", "failed"), problem(f"{ON} failed in matmul fp8: it said no more.")),
+    ("smoke.fails", ended("matmul fp8", "failed"), problem(f"{ON} failed in matmul fp8: no error message.")),
     ("smoke.fails", ended("matmul fp8", "unsupported", "fp8 needs compute capability 8.9."), WELL),
     ("smoke.fails", ended("fused", "failed", "no compiler", "other"), WELL),
     ("smoke.fails", ended("mnist", "failed", OOM, "out-of-memory"), WELL),
     (
         "smoke.fails",
         whole("failed", "start", "It told nonsense.", "other"),
-        problem(f"{ON} failed in the stage start: It told nonsense."),
+        problem(f"{ON} failed in stage start: It told nonsense."),
     ),
     ("smoke.fails", whole("failed", "import", "ImportError: libcudnn.so.9", "other"), WELL),
     ("smoke.fused-fails", H100, WELL),
     (
         "smoke.fused-fails",
         ended("fused", "failed", "Traceback ...\nRuntimeError: Failed to find C compiler.", "other"),
-        problem(f"{ON} cannot compile a kernel by torch.compile: RuntimeError: Failed to find C compiler."),
+        problem(f"{ON} cannot compile a kernel with torch.compile: RuntimeError: Failed to find C compiler."),
     ),
     ("smoke.fused-fails", ended("fused", "unsupported", "Triton is not installed."), WELL),
     ("smoke.fused-fails", ended("fused", "failed", OOM, "out-of-memory"), WELL),
@@ -122,8 +122,8 @@ ROWS: list[tuple[str, Facts, list[tuple[str, str]]]] = [
         "smoke.import-fails",
         whole("failed", "import", "Traceback ...\nImportError: libcudnn.so.9: cannot open shared object file", "other"),
         problem(
-            "PyTorch could not be imported by /opt/env/bin/python: "
-            "ImportError: libcudnn.so.9: cannot open shared object file."
+            "PyTorch could not be imported with /opt/env/bin/python: ImportError: libcudnn.so.9: cannot open shared "
+            "object file."
         ),
     ),
     ("smoke.import-fails", whole("hung", "import", "no answer"), WELL),
@@ -132,13 +132,13 @@ ROWS: list[tuple[str, Facts, list[tuple[str, str]]]] = [
     (
         "smoke.no-device",
         whole("unsupported", "start", "Found no NVIDIA driver on your system."),
-        problem(f"{ON} reached no GPU: Found no NVIDIA driver on your system."),
+        problem(f"{ON} found no GPU: Found no NVIDIA driver on your system."),
     ),
-    ("smoke.no-device", whole("unsupported", "start", "no", facts=MI300X), problem(f"{ON} reached no GPU: no.")),
+    ("smoke.no-device", whole("unsupported", "start", "no", facts=MI300X), problem(f"{ON} found no GPU: no.")),
     (
         "smoke.no-device",
         whole("unsupported", "start", "PyTorch reaches no GPU: Error 803: system: unsupported."),
-        problem(f"{ON} reached no GPU: Error 803: system: unsupported."),
+        problem(f"{ON} found no GPU: Error 803: system: unsupported."),
     ),
     ("smoke.no-device", having(whole("unsupported", "start", "no"), gpus=(), pci=()), WELL),
     ("smoke.no-device", CPU, SKIPPED),

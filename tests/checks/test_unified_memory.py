@@ -156,7 +156,7 @@ def test_memory_that_the_gpu_takes_is_main_memory_here() -> None:
     killed = LogEvent(kind="oom-kill", text="Killed process 7 (python3)", what={"process": "python3"})
     (verdict,) = run(out_of_memory_kills, having(nv.spark(), log__events=(killed,)))
     assert verdict.problem is not None
-    assert "what a model takes on the GPU counts" in str(verdict.problem.cause)
+    assert "what a model uses on the GPU counts" in str(verdict.problem.cause)
     (verdict,) = run(out_of_memory_kills, having(nv.working(), log__events=(killed,)))
     assert verdict.problem is not None
     assert verdict.problem.cause is None

@@ -94,5 +94,5 @@ def test_a_loose_limit_asks_for_less() -> None:
     found = share(OnRun(facts, run), test, "rate")
     assert found is not None
     assert found.part == pytest.approx(798 / 989.4 / 0.8)
-    assert found.words == "798 of 989 TFLOP/s (81 %)"
+    assert found.words == "798 of 989 TFLOP/s (81%)"
     assert share(OnRun(facts, run), test, "nothing") is None
