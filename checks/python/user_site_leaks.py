@@ -55,7 +55,6 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://github.com/cloveranon/Clover-Edition/issues/128",
     ),
     targets=_subjects,
-    caused_by=("python.interpreter-broken",),
     affects=("wheels",),
     validated_on=("simulated 2026-11",),
 )
