@@ -102,13 +102,15 @@ def main() -> None:
     every, whole = written(checks), of_machines(checks)
     pairs = {edge for edges in every.values() for edge in edges if is_needed(by_id[edge[0]], edge[1], checks)}
     left = [edge for edge, made in every.items() if not any(one in whole or one in pairs for one in made)]
-    print(f"edges of {sum(bool(one.caused_by) for one in checks)} checks, as written: {len(every)}")
-    print(f"  needed by a whole machine: {sum(any(one in whole for one in made) for made in every.values())}")
-    print(f"  needed by one with two troubles: {sum(any(one in pairs for one in made) for made in every.values())}")
-    print(f"  needed by none: {len(left)}")
-    print(f"of each check by itself: {sum(map(len, every.values()))}, needed: {len(whole | pairs)}")
-    for consequence, cause in sorted(left) if wanted else ():
-        print(f"  {consequence} < {cause}")
+    lines = [
+        f"edges of {sum(bool(one.caused_by) for one in checks)} checks, as written: {len(every)}",
+        f"  needed by a whole machine: {sum(any(one in whole for one in made) for made in every.values())}",
+        f"  needed by one with two troubles: {sum(any(one in pairs for one in made) for made in every.values())}",
+        f"  needed by none: {len(left)}",
+        f"of each check by itself: {sum(map(len, every.values()))}, needed: {len(whole | pairs)}",
+        *(f"  {consequence} < {cause}" for consequence, cause in sorted(left) if wanted),
+    ]
+    sys.stdout.writelines(f"{line}\n" for line in lines)
 
 
 if __name__ == "__main__":

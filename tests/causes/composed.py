@@ -157,9 +157,10 @@ def _is_possible(facts: Facts) -> bool:
     """Whether nothing stands in the lists twice that a machine has once."""
     gpus = facts.gpus if isinstance(facts.gpus, tuple) else ()
     cards = facts.pci if isinstance(facts.pci, tuple) else ()
-    lists: list[list[object]] = [[p.path for p in facts.pythons], [(g.vendor, g.index) for g in gpus]]
-    lists += [[c.address for c in cards], *([f.name for f in p.frameworks] for p in facts.pythons)]
-    return all(len(set(one)) == len(one) for one in lists)
+    once: list[list[Any]] = [[p.path for p in facts.pythons], [(g.vendor, g.index) for g in gpus]]
+    once.append([c.address for c in cards])
+    once.extend([f.name for f in p.frameworks] for p in facts.pythons)
+    return all(len(set(one)) == len(one) for one in once)
 
 
 def _put(node: Any, path: Path, value: object) -> Any:
