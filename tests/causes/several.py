@@ -126,13 +126,6 @@ def device_error_after_an_xid() -> Facts:
     return having(facts, log__events=(xid(48),), gpus__0__ecc_uncorrected=2)
 
 
-def slow_pairs_over_a_broken_link() -> Facts:
-    facts = smoke.between(name="peer 0-1", figures={"rate": 50.0}, notes={"can_access": False})
-    line = "Xid (PCI:0000:02:00): 149, NETIR_LINK_EVT Fatal XC0 i0 Link 09 (0x025001c6 0x0 0x0)"
-    links = (*(True,) * 12, *(False,) * 6)
-    return having(facts, gpus__1__nvlinks=links, log__events=(xid(149, gpu="0000:02:00.0", text=line),))
-
-
 def atomics_missing() -> Facts:
     line = "kfd kfd: amdgpu: skipped device 1002:744c, PCI rejects atomics 730<0"
     facts = having(amd_host(topology=False), gpus=(), log__events=(event("amdgpu-atomics", line, device="744c"),))
@@ -144,5 +137,5 @@ SEVERAL = (
     fabric_manager_down, gpu_lost_under_load, unified_memory_missing, wsl_switched_off, kfd_without_permission,
     kfd_refused_in_a_container, old_driver_under_two_frameworks, half_removed_torch, numpy_2_under_two_frameworks,
     interpreter_broken, hot_card_computes_slowly, worn_memory_computes_wrongly, wrong_results_from_the_ground_up,
-    device_error_after_an_xid, slow_pairs_over_a_broken_link, atomics_missing,
+    device_error_after_an_xid, atomics_missing,
 )  # fmt: skip

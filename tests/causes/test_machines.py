@@ -36,8 +36,8 @@ EXPECTED = {
     "device-nodes-missing": "driver.device-nodes-missing fail < driver.cuda-error driver.nvml-error pytorch.no-gpu",
     "docker-without-gpus": "container.no-gpus-passed fail < pytorch.no-gpu",
     "driver-installed-inside": (
-        "container.driver-version-inside fail < driver.compat-mismatch driver.cuda-error driver.library- "
-        "mismatch driver.nvml-error pytorch.no-gpu"
+        "container.driver-version-inside fail < driver.compat-mismatch driver.cuda-error "
+        "driver.library-mismatch driver.nvml-error pytorch.no-gpu"
     ),
     "driver-not-loaded": (
         "driver.not-loaded fail < cupy.no-gpu driver.cuda-error driver.nvml-error jax.no-gpu pytorch.no-gpu "
@@ -90,12 +90,12 @@ EXPECTED = {
     ),
     "module-not-loaded": "driver.not-loaded fail < driver.cuda-error driver.nvml-error pytorch.no-gpu",
     "new-kernel-without-a-module": (
-        "driver.built-for-another-kernel fail < driver.cuda-error driver.no-module-for-kernel driver.nvml- "
-        "error pytorch.no-gpu"
+        "driver.built-for-another-kernel fail < driver.cuda-error driver.no-module-for-kernel "
+        "driver.nvml-error pytorch.no-gpu"
     ),
     "new-kernel-without-headers": (
-        "driver.headers-missing fail < driver.built-for-another-kernel driver.cuda-error driver.no-module- "
-        "for-kernel driver.nvml-error pytorch.no-gpu"
+        "driver.headers-missing fail < driver.built-for-another-kernel driver.cuda-error "
+        "driver.no-module-for-kernel driver.nvml-error pytorch.no-gpu"
     ),
     "no-room-for-the-cards-memory": "device.bar-unassigned fail < driver.cuda-error driver.nvml-error pytorch.no-gpu",
     "nouveau-holds-the-card": (
@@ -128,7 +128,6 @@ EXPECTED = {
     "rows-wait-for-a-reset": "device.row-remap-pending warn",
     "slept-and-lost-unified-memory": "driver.uvm-stale fail < driver.cuda-error pytorch.no-gpu",
     "slot-without-atomics": "rocm.pcie-atomics fail < pytorch.no-gpu rocm.no-topology",
-    "slow-pairs-over-a-broken-link": "link.nvlink-down warn",
     "slurm-job-that-asked-for-no-gpu": (
         "cluster.job-without-gpu fail < driver.cuda-error driver.no-devices pytorch.no-gpu"
     ),
