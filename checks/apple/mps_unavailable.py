@@ -53,7 +53,7 @@ def _fixes(on: OnLive) -> tuple[Fix, ...]:
         "https://docs.pytorch.org/docs/stable/notes/mps.html",
     ),
     targets=mac_torches,
-    caused_by=("apple.rosetta-python", "apple.mps-not-built", "python.*"),
+    caused_by=("apple.rosetta-python", "python.*"),
     affects=("wheels",),
     validated_on=("table 2026-11",),
 )

@@ -32,7 +32,7 @@ _FIX = Fix(
     fixes=(_FIX,),
     references=(container.GUIDE, "https://github.com/NVIDIA/k8s-device-plugin#configure-containerd"),
     targets=kubernetes_nodes,
-    caused_by=("driver.*", "device.*", "container.toolkit-missing"),
+    caused_by=("driver.*", "device.*"),
     affects=("containers",),
     validated_on=("table 2026-11",),
 )

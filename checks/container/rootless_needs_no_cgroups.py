@@ -42,7 +42,7 @@ from gpudoctor.tasks import as_root, cmd, query, sentence
         "https://github.com/NVIDIA/nvidia-container-toolkit/issues/106",
     ),
     targets=docker_host,
-    caused_by=("driver.*", "device.*", "container.toolkit-missing", "container.runtime-not-configured"),
+    caused_by=("driver.*", "device.*", "container.runtime-not-configured"),
     affects=("containers",),
     validated_on=("simulated 2026-11",),
 )

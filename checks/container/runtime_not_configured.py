@@ -38,13 +38,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=(container.GUIDE,),
     targets=docker_host,
-    caused_by=(
-        "container.docker-snap",
-        "container.docker-config-broken",
-        "container.toolkit-missing",
-        "driver.*",
-        "device.*",
-    ),
+    caused_by=("container.docker-config-broken", "driver.*", "device.*"),
     affects=("containers",),
     validated_on=("simulated 2026-11",),
 )

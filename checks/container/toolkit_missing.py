@@ -20,7 +20,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=(container.GUIDE, "https://github.com/NVIDIA/dcgm-exporter/issues/33"),
     targets=docker_host,
-    caused_by=("container.docker-snap", "driver.*", "device.*"),
+    caused_by=("driver.*", "device.*"),
     affects=("containers",),
     validated_on=("simulated 2026-11",),
 )

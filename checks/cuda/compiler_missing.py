@@ -38,7 +38,6 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://github.com/RosettaCommons/foundry/issues/221",
     ),
     targets=pythons,
-    caused_by=("python.*", "pytorch.cpu-build"),
     affects=("extensions",),
     validated_on=("simulated 2026-11",),
 )

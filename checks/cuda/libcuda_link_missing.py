@@ -60,7 +60,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://github.com/state-spaces/mamba/issues/123",
     ),
     targets=pythons,
-    caused_by=("python.*", "driver.*", "pytorch.cpu-build", "cuda.compiler-missing"),
+    caused_by=("driver.*", "cuda.compiler-missing"),
     affects=("extensions",),
     validated_on=("simulated 2026-11",),
 )

@@ -35,7 +35,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
         "https://github.com/vllm-project/vllm/issues/1453",
     ),
     targets=torches,
-    caused_by=("python.*", "cuda.home-stale", "pytorch.arch-missing", "pytorch.driver-too-old"),
+    caused_by=("cuda.home-stale", "pytorch.arch-missing", "pytorch.driver-too-old"),
     affects=("extensions",),
     validated_on=("simulated 2026-11",),
 )

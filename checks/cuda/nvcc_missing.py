@@ -53,7 +53,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://github.com/flashinfer-ai/flashinfer/issues/1781",
     ),
     targets=pythons,
-    caused_by=("python.*", "cuda.home-stale", "pytorch.cpu-build", "pytorch.wrong-vendor"),
+    caused_by=("cuda.home-stale", "pytorch.cpu-build", "pytorch.wrong-vendor"),
     affects=("extensions",),
     validated_on=("simulated 2026-11",),
 )

@@ -41,7 +41,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://github.com/vllm-project/vllm/issues/27890",
     ),
     targets=pythons,
-    caused_by=("python.*", "cuda.compiler-missing", "pytorch.cpu-build"),
+    caused_by=("cuda.compiler-missing",),
     affects=("extensions",),
     validated_on=("simulated 2026-11",),
 )

@@ -56,7 +56,7 @@ def _enough(version: object, needed: str) -> bool:
         "https://github.com/triton-lang/triton/issues/10331",
     ),
     targets=pythons,
-    caused_by=("python.*", "pytorch.cpu-build", "pytorch.arch-missing", "packages.triton-mismatch"),
+    caused_by=("python.*", "pytorch.arch-missing", "packages.triton-mismatch"),
     affects=("wheels",),
     validated_on=("table 2026-11",),
 )

@@ -28,7 +28,6 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
         "https://github.com/rapidsai/cugraph/issues/3057",
     ),
     targets=cupys,
-    caused_by=("python.interpreter-broken",),
     affects=("wheels",),
     validated_on=("simulated 2026-11",),
 )

@@ -6,7 +6,7 @@ from gpudoctor.fixes import module, system
 from gpudoctor.fixes.driver import best_branch, branch_of, install_driver
 from gpudoctor.maybe import known_or, phrase
 from gpudoctor.queries.cards import OnAddress, nvidia_addresses, reset_commands
-from gpudoctor.queries.cause_groups import OTHER_DRIVERS, UNFIT
+from gpudoctor.queries.cause_groups import UNFIT
 from gpudoctor.queries.driver import module_flavour
 from gpudoctor.queries.kernel_log import texts
 from gpudoctor.targets import in_container
@@ -97,7 +97,6 @@ def _without_gsp(on: OnAddress) -> tuple[Fix, ...]:
         "device.power-cable-missing",
         "device.xid-hardware",
         "device.gsp-firmware-missing",
-        *OTHER_DRIVERS,
         *UNFIT,
     ),
     affects=("everything",),

@@ -7,7 +7,6 @@ from gpudoctor.fixes.driver import branch_of, install_driver
 from gpudoctor.knowledge.rm_init import failure
 from gpudoctor.maybe import known_or, text_of
 from gpudoctor.queries.cards import OnAddress, nvidia_addresses
-from gpudoctor.queries.cause_groups import OTHER_DRIVERS
 from gpudoctor.queries.kernel_log import texts
 from gpudoctor.targets import in_container
 from gpudoctor.tasks import Tasks, query
@@ -71,7 +70,7 @@ def _commands(facts: Facts) -> Tasks:
         "https://github.com/NVIDIA/open-gpu-kernel-modules/blob/main/src/nvidia/src/kernel/gpu/gsp/kernel_gsp.c",
     ),
     targets=nvidia_addresses,
-    caused_by=("driver.half-upgraded", "driver.mixed-installation", *OTHER_DRIVERS),
+    caused_by=("driver.half-upgraded", "driver.mixed-installation"),
     affects=("everything",),
     validated_on=("table 2026-11",),
 )

@@ -4,7 +4,7 @@ from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes import module
 from gpudoctor.knowledge.rm_init import failure
 from gpudoctor.queries.cards import OnAddress, nvidia_addresses
-from gpudoctor.queries.cause_groups import OTHER_DRIVERS, UNFIT
+from gpudoctor.queries.cause_groups import UNFIT
 from gpudoctor.queries.kernel_log import texts
 from gpudoctor.targets import in_container
 from gpudoctor.tasks import as_root, query
@@ -62,7 +62,6 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
         "device.gsp-failed",
         "device.bar-unassigned",
         "cloud.grid-driver-needed",
-        *OTHER_DRIVERS,
         *UNFIT,
     ),
     affects=("everything",),

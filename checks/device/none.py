@@ -37,7 +37,6 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     targets=own_kernel,
     caused_by=(
         "device.switched-off",
-        "device.driver-without-gpu",
         "device.fallen-off-the-bus",
         "device.thunderbolt-unauthorized",
         "cloud.fewer-gpus",

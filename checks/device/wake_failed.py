@@ -59,7 +59,7 @@ def _failed(facts: Facts, address: str) -> tuple[str, ...]:
         "https://download.nvidia.com/XFree86/Linux-x86_64/580.95.05/README/dynamicpowermanagement.html",
     ),
     targets=nvidia_cards,
-    caused_by=("device.switched-off", "driver.vfio-in-the-way"),
+    caused_by=("device.switched-off",),
     affects=("everything",),
     validated_on=("simulated 2026-11",),
 )

@@ -47,7 +47,13 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=("https://man7.org/linux/man-pages/man5/modprobe.d.5.html",),
     targets=own_kernel,
-    caused_by=(*DEAD, *BUILD, *OTHER_DRIVERS, "driver.refused-by-secure-boot", "driver.refused-by-lockdown"),
+    caused_by=(
+        *DEAD,
+        *(id_ for id_ in BUILD if id_ != "driver.no-module-for-kernel"),
+        *OTHER_DRIVERS,
+        "driver.refused-by-secure-boot",
+        "driver.refused-by-lockdown",
+    ),
     affects=("everything",),
     validated_on=("simulated 2026-11",),
 )

@@ -4,7 +4,7 @@ from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
 from gpudoctor.fixes import module, prebuilt, system
 from gpudoctor.maybe import known, known_or
-from gpudoctor.queries.cause_groups import DEAD, OTHER_DRIVERS
+from gpudoctor.queries.cause_groups import DEAD
 from gpudoctor.queries.driver import library_version, own_kernel
 from gpudoctor.queries.kernel_log import events, texts
 from gpudoctor.targets import cards_of
@@ -30,7 +30,13 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://github.com/dell/dkms",
     ),
     targets=own_kernel,
-    caused_by=(*DEAD, *OTHER_DRIVERS, "driver.headers-missing", "driver.dkms-entry-stale", "driver.dkms-build-failed"),
+    caused_by=(
+        *DEAD,
+        "driver.vfio-in-the-way",
+        "driver.headers-missing",
+        "driver.dkms-entry-stale",
+        "driver.dkms-build-failed",
+    ),
     affects=("everything",),
     validated_on=("simulated 2026-11",),
 )

@@ -4,7 +4,7 @@ from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Dkms, Facts
 from gpudoctor.fixes import module, system
 from gpudoctor.maybe import known
-from gpudoctor.queries.cause_groups import DEAD, OTHER_DRIVERS
+from gpudoctor.queries.cause_groups import DEAD
 from gpudoctor.queries.driver import own_kernel
 from gpudoctor.targets import cards_of
 from gpudoctor.tasks import as_root, query
@@ -38,7 +38,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=("https://github.com/dell/dkms",),
     targets=own_kernel,
-    caused_by=(*DEAD, *OTHER_DRIVERS),
+    caused_by=(*DEAD, "driver.vfio-in-the-way"),
     affects=("everything",),
     validated_on=("table 2026-11",),
 )

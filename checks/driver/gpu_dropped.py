@@ -74,7 +74,6 @@ def _hold(last: int) -> Fix:
     fixes=_fixes,
     references=(_LEGACY, "https://github.com/siderolabs/talos/issues/8764"),
     targets=alike_cards,
-    caused_by=("device.none", "driver.not-installed"),
     affects=("everything",),
     validated_on=("simulated 2026-11",),
 )

@@ -28,7 +28,6 @@ def _fixes(on: OnCard) -> tuple[Fix, ...]:
         "https://docs.nvidia.com/datacenter/tesla/drivers/",
     ),
     targets=alike_cards,
-    caused_by=("device.none", "driver.not-installed"),
     affects=("everything",),
     validated_on=("simulated 2026-11",),
 )

@@ -21,7 +21,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=("https://download.nvidia.com/XFree86/Linux-x86_64/580.95.05/README/commonproblems.html",),
     targets=own_kernel,
-    caused_by=("driver.dkms-build-failed", "driver.headers-missing", "driver.mixed-installation", *SURROUNDINGS),
+    caused_by=("driver.dkms-build-failed", *SURROUNDINGS),
     affects=("everything",),
     validated_on=("simulated 2026-11",),
 )

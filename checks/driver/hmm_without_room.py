@@ -4,7 +4,6 @@ from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
 from gpudoctor.fixes import fabric
 from gpudoctor.maybe import known, present
-from gpudoctor.queries.cause_groups import FABRIC
 from gpudoctor.queries.driver import CUDA_NOT_READY, CUDA_UNKNOWN, own_kernel
 from gpudoctor.queries.kernel_log import events, texts
 from gpudoctor.tasks import Edit, as_root, filtered, query
@@ -36,7 +35,7 @@ _OPTION = "options nvidia_uvm uvm_disable_hmm=1"
     ),
     references=("https://docs.nvidia.com/cuda/cuda-toolkit-release-notes/index.html",),
     targets=own_kernel,
-    caused_by=(*FABRIC, "device.confidential-not-ready"),
+    caused_by=("fabric.manager-down", "fabric.manager-mismatch", "device.confidential-not-ready"),
     affects=("everything",),
     validated_on=("table 2026-11",),
 )

@@ -78,7 +78,7 @@ def _inside(facts: Facts, loaded: str, user: str) -> tuple[Fix, ...]:
         "https://download.nvidia.com/XFree86/Linux-x86_64/580.95.05/README/commonproblems.html",
     ),
     targets=not_wsl,
-    caused_by=("driver.half-upgraded", "driver.mixed-installation", "driver.compat-mismatch", *BUILD, *SURROUNDINGS),
+    caused_by=("driver.mixed-installation", "driver.compat-mismatch", *BUILD, *SURROUNDINGS),
     affects=("everything",),
     validated_on=("simulated 2026-11",),
 )

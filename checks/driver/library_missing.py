@@ -63,7 +63,7 @@ def _by_variable(folder: str) -> Fix:
     fixes=_fixes,
     references=("https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/",),
     targets=own_kernel,
-    caused_by=("driver.not-installed", "driver.mixed-installation", *SURROUNDINGS),
+    caused_by=("driver.mixed-installation", *SURROUNDINGS),
     affects=("everything",),
     validated_on=("simulated 2026-11",),
 )

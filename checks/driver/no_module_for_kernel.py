@@ -6,7 +6,7 @@ from gpudoctor.fixes import module, system
 from gpudoctor.fixes.driver import branch_of, flavour_for, install_driver
 from gpudoctor.knowledge import packages
 from gpudoctor.maybe import known, known_or
-from gpudoctor.queries.cause_groups import DEAD, OTHER_DRIVERS, REFUSED
+from gpudoctor.queries.cause_groups import DEAD
 from gpudoctor.queries.driver import library_version, own_kernel
 from gpudoctor.targets import cards_of
 from gpudoctor.tasks import as_root, query
@@ -51,13 +51,14 @@ def _module_package(facts: Facts, branch: int | None) -> Fix | None:
     targets=own_kernel,
     caused_by=(
         *DEAD,
-        *OTHER_DRIVERS,
+        "driver.vfio-in-the-way",
         "driver.not-installed",
         "driver.headers-missing",
         "driver.dkms-entry-stale",
         "driver.dkms-build-failed",
         "driver.built-for-another-kernel",
-        *REFUSED,
+        "driver.blacklisted",
+        "driver.stopped-by-ibt",
     ),
     affects=("everything",),
     validated_on=("simulated 2026-11",),

@@ -21,16 +21,7 @@ _FIX = Fix(
     fixes=(_FIX,),
     references=("https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceEnumvs.html",),
     targets=nvidia_machine,
-    caused_by=(
-        *NOT_LOADED,
-        *VERSIONS,
-        *NODES,
-        *HANGS,
-        *SURROUNDINGS,
-        "device.xid-hardware",
-        "device.xid-driver",
-        "driver.no-devices",
-    ),
+    caused_by=(*NOT_LOADED, *VERSIONS, *NODES, *HANGS, *SURROUNDINGS, "device.xid-hardware", "device.xid-driver"),
     affects=("everything",),
     validated_on=("simulated 2026-11",),
 )

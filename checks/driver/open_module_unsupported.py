@@ -34,7 +34,7 @@ def _fixes(on: OnCard) -> tuple[Fix, ...]:
         "https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/kernel-modules.html",
     ),
     targets=alike_cards,
-    caused_by=("device.none", "driver.not-installed", "driver.gpu-dropped"),
+    caused_by=("driver.not-installed", "driver.gpu-dropped"),
     affects=("everything",),
     validated_on=("simulated 2026-11",),
 )

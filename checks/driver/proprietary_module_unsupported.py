@@ -38,7 +38,7 @@ def _superchip(on: OnCard) -> bool:
         "https://developer.nvidia.com/blog/nvidia-transitions-fully-towards-open-source-gpu-kernel-modules/",
     ),
     targets=alike_cards,
-    caused_by=("device.none", "driver.not-installed", "driver.gpu-too-new"),
+    caused_by=("driver.not-installed", "driver.gpu-too-new"),
     affects=("everything",),
     validated_on=("simulated 2026-11",),
 )

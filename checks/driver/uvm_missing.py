@@ -81,7 +81,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://github.com/pytorch/pytorch/issues/49081",
     ),
     targets=not_wsl,
-    caused_by=(*DEAD, *VERSIONS, "driver.not-loaded", "driver.device-nodes-missing", *SURROUNDINGS),
+    caused_by=(*DEAD, *VERSIONS, "driver.device-nodes-missing", *SURROUNDINGS),
     affects=("everything",),
     validated_on=("simulated 2026-11",),
 )

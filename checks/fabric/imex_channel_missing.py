@@ -42,7 +42,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=("https://docs.nvidia.com/multi-node-nvlink-systems/imex-guide/imexchannels.html",),
     targets=own_kernel,
-    caused_by=("fabric.imex-failed", "fabric.not-ready", "driver.not-loaded", "driver.device-nodes-missing"),
+    caused_by=("fabric.not-ready", "driver.not-loaded", "driver.device-nodes-missing"),
     affects=("several-gpus",),
     validated_on=("table 2026-11",),
 )

@@ -27,7 +27,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=("https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/index.html",),
     targets=not_wsl,
-    caused_by=("driver.library-mismatch", "driver.half-upgraded", "driver.not-loaded"),
+    caused_by=("driver.library-mismatch", "driver.half-upgraded"),
     affects=("everything",),
     validated_on=("simulated 2026-11",),
 )

@@ -35,12 +35,7 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=("https://docs.nvidia.com/deploy/nvml-api/group__nvmlClocksEventReasons.html",),
     targets=nvidia_gpus,
-    caused_by=(
-        "health.overheated",
-        "health.power-brake",
-        "device.fallen-off-the-bus",
-        "device.needs-reset",
-    ),
+    caused_by=("device.fallen-off-the-bus", "device.needs-reset"),
     affects=("everything",),
     validated_on=("table 2026-11",),
 )

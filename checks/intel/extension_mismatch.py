@@ -36,7 +36,6 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
         "https://github.com/intel/intel-extension-for-transformers/pull/1278",
     ),
     targets=extended_torches,
-    caused_by=("python.*",),
     affects=("extensions",),
     validated_on=("table 2026-11",),
 )

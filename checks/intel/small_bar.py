@@ -30,7 +30,7 @@ _OLD_WINDOW = 256 << 20
         "https://docs.kernel.org/gpu/rfc/i915_small_bar.html",
     ),
     targets=intel_cards,
-    caused_by=("intel.not-driven", "intel.firmware-missing"),
+    caused_by=("intel.firmware-missing",),
     affects=("everything",),
     validated_on=("table 2026-11",),
 )

@@ -40,7 +40,6 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
         "https://github.com/jax-ml/jax/blob/main/jax_plugins/cuda/__init__.py",
     ),
     targets=jaxes,
-    caused_by=("python.interpreter-broken",),
     affects=("wheels",),
     validated_on=("table 2026-11",),
 )

@@ -61,7 +61,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
         "https://man7.org/linux/man-pages/man8/ld.so.8.html",
     ),
     targets=torches,
-    caused_by=("python.shadowed-module", "python.interpreter-broken", "libraries.shadowed-by-path"),
+    caused_by=("python.shadowed-module", "libraries.shadowed-by-path"),
     affects=("wheels",),
     validated_on=("table 2026-11",),
 )

@@ -106,7 +106,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://github.com/meta-llama/llama/issues/74",
     ),
     targets=pythons,
-    caused_by=("python.shadowed-module", "python.user-site-leaks", "python.interpreter-broken"),
+    caused_by=("python.shadowed-module", "python.user-site-leaks"),
     affects=("wheels",),
     validated_on=("simulated 2026-11",),
 )

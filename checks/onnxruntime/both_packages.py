@@ -34,7 +34,6 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
         "https://github.com/ultralytics/ultralytics/issues/21092",
     ),
     targets=onnxruntimes,
-    caused_by=("python.interpreter-broken",),
     affects=("wheels",),
     validated_on=("simulated 2026-11",),
 )

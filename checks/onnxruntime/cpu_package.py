@@ -22,7 +22,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=("https://onnxruntime.ai/docs/install/",),
     targets=onnxruntimes,
-    caused_by=("python.*", "onnxruntime.both-packages"),
+    caused_by=("python.*",),
     affects=("wheels",),
     validated_on=("table 2026-11",),
 )

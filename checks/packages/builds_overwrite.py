@@ -51,7 +51,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://pypi.org/project/paddlepaddle-gpu/",
     ),
     targets=pythons,
-    caused_by=("python.interpreter-broken", "pytorch.wrong-vendor"),
+    caused_by=("pytorch.wrong-vendor",),
     affects=("extensions",),
     validated_on=("table 2026-11",),
 )

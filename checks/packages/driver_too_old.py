@@ -41,7 +41,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://docs.nvidia.com/deploy/cuda-compatibility/minor-version-compatibility.html",
     ),
     targets=pythons,
-    caused_by=(*CUDA_SYSTEM, "python.interpreter-broken"),
+    caused_by=CUDA_SYSTEM,
     affects=("extensions",),
     validated_on=("table 2026-11",),
 )

@@ -70,7 +70,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://docs.rapids.ai/notices/rsn0034/",
     ),
     targets=pythons,
-    caused_by=("python.interpreter-broken", "pytorch.arch-missing"),
+    caused_by=("pytorch.arch-missing",),
     affects=("extensions",),
     validated_on=("table 2026-11",),
 )

@@ -42,7 +42,6 @@ def _proof(on: OnPython) -> Task:
         "https://github.com/huggingface/transformers/issues/36410",
     ),
     targets=pythons,
-    caused_by=("python.*",),
     affects=("extensions",),
     validated_on=("table 2026-11",),
 )

@@ -37,7 +37,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=("https://keras.io/getting_started/",),
     targets=pythons,
-    caused_by=("python.*", "tensorflow.cpu-build", "jax.cpu-only", "pytorch.cpu-build"),
+    caused_by=("tensorflow.cpu-build", "jax.cpu-only", "pytorch.cpu-build"),
     affects=("extensions",),
     validated_on=("table 2026-11",),
 )

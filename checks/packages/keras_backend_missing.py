@@ -59,7 +59,7 @@ def _set(on: OnPython, message: str, backend: str, proof: Task) -> Fix:
     fixes=_fixes,
     references=("https://keras.io/getting_started/",),
     targets=pythons,
-    caused_by=("python.interpreter-broken", "python.half-removed", "tensorflow.placeholder"),
+    caused_by=("python.half-removed", "tensorflow.placeholder"),
     affects=("extensions",),
     validated_on=("table 2026-11",),
 )

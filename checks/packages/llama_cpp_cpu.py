@@ -46,7 +46,6 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://github.com/abetlen/llama-cpp-python/issues/1535",
     ),
     targets=pythons,
-    caused_by=("python.*",),
     affects=("extensions",),
     validated_on=("table 2026-11",),
 )

@@ -23,7 +23,6 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=("https://pypi.org/project/apex/", "https://github.com/zai-org/CogVLM/pull/277"),
     targets=pythons,
-    caused_by=("python.interpreter-broken",),
     affects=("extensions",),
     validated_on=("table 2026-11",),
 )

@@ -33,7 +33,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=("https://www.paddlepaddle.org.cn/en/install/quick", "https://pypi.org/project/paddlepaddle-gpu/"),
     targets=pythons,
-    caused_by=("python.*", "packages.builds-overwrite"),
+    caused_by=("packages.builds-overwrite",),
     affects=("extensions",),
     validated_on=("table 2026-11",),
 )

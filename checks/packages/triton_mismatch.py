@@ -41,7 +41,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://github.com/pytorch/pytorch/issues/152531",
     ),
     targets=pythons,
-    caused_by=("python.*", "pytorch.cpu-build", "packages.builds-overwrite"),
+    caused_by=("packages.builds-overwrite",),
     affects=("extensions",),
     validated_on=("table 2026-11",),
 )

@@ -47,7 +47,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=("https://peps.python.org/pep-3149/", "https://numpy.org/devdocs/user/troubleshooting-importerror.html"),
     targets=pythons,
-    caused_by=("python.interpreter-broken", "python.shadowed-module"),
+    caused_by=("python.shadowed-module",),
     affects=("wheels",),
     validated_on=("table 2026-11",),
 )

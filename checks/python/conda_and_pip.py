@@ -65,7 +65,6 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=("https://docs.conda.io/projects/conda/en/stable/user-guide/tasks/manage-environments.html",),
     targets=pythons,
-    caused_by=("python.interpreter-broken",),
     affects=("wheels",),
     validated_on=("table 2026-11",),
 )

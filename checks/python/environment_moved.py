@@ -38,7 +38,6 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=("https://docs.python.org/3/library/venv.html#how-venvs-work",),
     targets=pythons,
-    caused_by=("python.interpreter-broken",),
     affects=("tools",),
     validated_on=("table 2026-11",),
 )

@@ -47,7 +47,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=("https://docs.python.org/3/installing/index.html", "https://docs.python.org/3/library/venv.html"),
     targets=pythons,
-    caused_by=("python.interpreter-broken", "python.environment-not-run"),
+    caused_by=("python.environment-not-run",),
     affects=("wheels",),
     validated_on=("table 2026-11",),
 )

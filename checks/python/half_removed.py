@@ -96,7 +96,6 @@ def _again(on: OnPython, module: str, name: str, version: str | None, whole: boo
         "https://github.com/vladmandic/sdnext/issues/3797",
     ),
     targets=_targets,
-    caused_by=("python.interpreter-broken",),
     affects=("wheels",),
     validated_on=("simulated 2026-11",),
 )

@@ -39,7 +39,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=("https://packaging.python.org/en/latest/specifications/recording-installed-packages/",),
     targets=pythons,
-    caused_by=("python.interpreter-broken", "python.half-removed"),
+    caused_by=("python.half-removed",),
     affects=("tools",),
     validated_on=("table 2026-11",),
 )

@@ -49,7 +49,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://github.com/numpy/numpy/issues/26191",
     ),
     targets=pythons,
-    caused_by=("python.interpreter-broken", "python.user-site-leaks", "python.shadowed-module"),
+    caused_by=("python.user-site-leaks", "python.shadowed-module"),
     affects=("extensions",),
     validated_on=("simulated 2026-11",),
 )

@@ -86,13 +86,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://packaging.python.org/en/latest/specifications/dependency-specifiers/",
     ),
     targets=pythons,
-    caused_by=(
-        "python.*",
-        "libraries.*",
-        "packages.built-for-another-torch",
-        "packages.extension-abi",
-        "packages.torchvision-mismatch",
-    ),
+    caused_by=("python.*", "libraries.*"),
     affects=("wheels",),
     validated_on=("table 2026-11",),
 )

@@ -56,7 +56,6 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://github.com/cloveranon/Clover-Edition/issues/128",
     ),
     targets=_targets,
-    caused_by=("python.interpreter-broken",),
     affects=("wheels",),
     validated_on=("simulated 2026-11",),
 )

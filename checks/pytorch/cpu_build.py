@@ -93,7 +93,7 @@ def _on_windows(on: OnFramework) -> tuple[str, str] | None:
         "https://github.com/huggingface/lerobot/issues/4093",
     ),
     targets=torches,
-    caused_by=("python.*", "pytorch.wrong-vendor"),
+    caused_by=("python.*",),
     affects=("wheels",),
     validated_on=("simulated 2026-11",),
 )

@@ -25,7 +25,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=(amd.POST_INSTALL, "https://github.com/ROCm/ROCm/issues/1798"),
     targets=amd_compute,
-    caused_by=("rocm.not-loaded", "container.selinux-denied"),
+    caused_by=("container.selinux-denied",),
     affects=("everything",),
     validated_on=("simulated 2026-11",),
 )

@@ -40,7 +40,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=(amd.CONTAINERS, "https://github.com/ROCm/legacy-rocm-build/issues/1211"),
     targets=amd_compute,
-    caused_by=("rocm.not-loaded", "rocm.half-installed", "rocm.dkms-build-failed"),
+    caused_by=("rocm.half-installed", "rocm.dkms-build-failed"),
     affects=("everything",),
     validated_on=("simulated 2026-11",),
 )

@@ -33,14 +33,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://rocm.docs.amd.com/en/latest/conceptual/More-about-how-ROCm-uses-PCIe-Atomics.html",
     ),
     targets=amd_compute,
-    caused_by=(
-        "rocm.not-loaded",
-        "rocm.not-driven",
-        "rocm.half-installed",
-        "rocm.dkms-build-failed",
-        "rocm.kfd-missing",
-        "rocm.pcie-atomics",
-    ),
+    caused_by=("rocm.not-driven", "rocm.half-installed", "rocm.dkms-build-failed", "rocm.pcie-atomics"),
     affects=("everything",),
     validated_on=("simulated 2026-11",),
 )

@@ -112,7 +112,7 @@ def _kernel(facts: Facts) -> Fix:
         "https://github.com/ROCm/legacy-rocm-build/issues/2562",
     ),
     targets=_cards,
-    caused_by=("rocm.not-loaded", "rocm.dkms-build-failed", "rocm.half-installed"),
+    caused_by=("rocm.dkms-build-failed", "rocm.half-installed"),
     affects=("everything",),
     validated_on=("table 2026-11",),
 )

@@ -27,7 +27,6 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=(amd.POST_INSTALL, "https://github.com/ROCm/ROCm/issues/1798"),
     targets=amd_compute,
-    caused_by=("rocm.not-loaded", "rocm.kfd-missing", "rocm.kfd-failed"),
     affects=("everything",),
     validated_on=("table 2026-11",),
 )

@@ -29,14 +29,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=(amd.POST_INSTALL, amd.CONTAINERS),
     targets=amd_compute,
-    caused_by=(
-        "rocm.not-loaded",
-        "rocm.kfd-missing",
-        "rocm.kfd-no-permission",
-        "rocm.kfd-refused",
-        "rocm.kfd-failed",
-        "rocm.half-installed",
-    ),
+    caused_by=("rocm.half-installed",),
     affects=("everything",),
     validated_on=("simulated 2026-11",),
 )

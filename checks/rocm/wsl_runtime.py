@@ -73,7 +73,6 @@ def _fixes(on: OnLive) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=("https://github.com/ROCm/librocdxg", "https://github.com/ROCm/hip/issues/3710", _GUIDE),
     targets=_wheels,
-    caused_by=("wsl.version-1", "wsl.no-dxg"),
     affects=("wheels",),
     validated_on=("table 2026-11",),
 )

@@ -32,7 +32,7 @@ _VARIABLE = "HSA_XNACK"
         "https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_runtime_api/memory_management/unified_memory.html",
     ),
     targets=amd_pairs,
-    caused_by=("rocm.not-loaded", "rocm.gfx-not-in-wheel", "rocm.override-of-another-isa"),
+    caused_by=("rocm.not-loaded", "rocm.override-of-another-isa"),
     affects=("wheels",),
     validated_on=("table 2026-11",),
 )

@@ -38,14 +38,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
         "https://github.com/conda-forge/tensorflow-feedstock/issues/420",
     ),
     targets=tensorflows,
-    caused_by=(
-        "python.*",
-        "tensorflow.libraries-missing",
-        "tensorflow.libraries-not-found",
-        "tensorflow.wrong-cuda-major",
-        "tensorflow.arch-missing",
-        "tensorflow.driver-too-old",
-    ),
+    caused_by=("python.*", "tensorflow.arch-missing", "tensorflow.driver-too-old"),
     affects=("wheels",),
     validated_on=("simulated 2026-11",),
 )

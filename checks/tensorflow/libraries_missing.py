@@ -24,14 +24,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
         "https://github.com/tensorflow/tensorflow/issues/64881",
     ),
     targets=tensorflows,
-    caused_by=(
-        "python.*",
-        "tensorflow.driver-too-old",
-        "tensorflow.wrong-cuda-major",
-        "tensorflow.libraries-not-found",
-        "libraries.wheel-incomplete",
-        "libraries.wheel-missing",
-    ),
+    caused_by=("python.*", "tensorflow.driver-too-old", "libraries.wheel-incomplete", "libraries.wheel-missing"),
     affects=("wheels",),
     validated_on=("simulated 2026-11",),
 )

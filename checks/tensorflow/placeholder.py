@@ -29,7 +29,6 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
         "https://github.com/tensorflow/tensorflow/issues/60241",
     ),
     targets=tensorflows,
-    caused_by=("python.interpreter-broken",),
     affects=("wheels",),
     validated_on=("simulated 2026-11",),
 )

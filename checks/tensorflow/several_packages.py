@@ -28,7 +28,6 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=("https://www.tensorflow.org/install/pip",),
     targets=tensorflows,
-    caused_by=("python.interpreter-broken",),
     affects=("wheels",),
     validated_on=("table 2026-11",),
 )

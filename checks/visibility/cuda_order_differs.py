@@ -37,7 +37,7 @@ def _meant(facts: Facts) -> list[Gpu]:
     fixes=_fixes,
     references=("https://docs.nvidia.com/cuda/cuda-programming-guide/05-appendices/environment-variables.html",),
     targets=several_gpus,
-    caused_by=("visibility.cuda-out-of-range", "visibility.cuda-duplicates"),
+    caused_by=("visibility.cuda-duplicates",),
     affects=("several-gpus",),
     validated_on=("table 2026-11",),
 )

@@ -20,7 +20,7 @@ from gpudoctor.targets import amd_compute
         "https://github.com/ROCm/clr/blob/amd-staging/rocclr/device/rocm/rocdevice.cpp",
     ),
     targets=amd_compute,
-    caused_by=("rocm.not-loaded", "rocm.no-topology"),
+    caused_by=("rocm.not-loaded",),
     validated_on=("simulated 2026-11",),
 )
 def hip_hides_all(facts: Facts) -> Problem | None:

@@ -17,7 +17,7 @@ from gpudoctor.targets import amd_compute
     fixes=amd_fixes,
     references=("https://rocm.docs.amd.com/en/latest/conceptual/gpu-isolation.html",),
     targets=amd_compute,
-    caused_by=("rocm.not-loaded", "rocm.no-topology"),
+    caused_by=("rocm.not-loaded",),
     validated_on=("simulated 2026-11",),
 )
 def hip_out_of_range(facts: Facts) -> Problem | None:

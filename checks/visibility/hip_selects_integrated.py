@@ -20,7 +20,7 @@ from gpudoctor.targets import amd_compute
         "https://github.com/ROCm/rocm-cli/issues/395",
     ),
     targets=amd_compute,
-    caused_by=("rocm.not-loaded", "rocm.no-topology"),
+    caused_by=("rocm.not-loaded",),
     validated_on=("simulated 2026-11",),
 )
 def hip_selects_integrated(facts: Facts) -> Problem | None:

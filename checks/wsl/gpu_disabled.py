@@ -29,7 +29,6 @@ _FIX = Fix(
     fixes=(_FIX,),
     references=("https://learn.microsoft.com/windows/wsl/wsl-config#gpu-settings",),
     targets=wsl_machine,
-    caused_by=("wsl.version-1",),
     affects=("everything",),
     validated_on=("table 2026-11",),
 )

@@ -25,7 +25,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=(wsl.MICROSOFT, "https://learn.microsoft.com/windows/ai/directml/gpu-cuda-in-wsl"),
     targets=wsl_machine,
-    caused_by=("wsl.version-1", "wsl.linux-driver-installed", "wsl.gpu-disabled"),
+    caused_by=("wsl.linux-driver-installed", "wsl.gpu-disabled"),
     affects=("everything",),
     validated_on=("table 2026-11",),
 )

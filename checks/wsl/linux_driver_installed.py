@@ -78,7 +78,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=(wsl.CUDA_ON_WSL, "https://github.com/microsoft/WSL/issues/9166"),
     targets=wsl_machine,
-    caused_by=("wsl.version-1", "wsl.no-dxg"),
+    caused_by=("wsl.no-dxg",),
     affects=("everything",),
     validated_on=("simulated 2026-11",),
 )

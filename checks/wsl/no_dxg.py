@@ -23,7 +23,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=(wsl.CUDA_ON_WSL, wsl.MICROSOFT, "https://github.com/microsoft/WSL2-Linux-Kernel"),
     targets=wsl_machine,
-    caused_by=("wsl.version-1", "wsl.gpu-disabled"),
+    caused_by=("wsl.gpu-disabled",),
     affects=("everything",),
     validated_on=("simulated 2026-11",),
 )

@@ -64,7 +64,6 @@ SURROUNDINGS = (
     "container.device-access-lost",
     "container.selinux-denied",
     "container.driver-version-inside",
-    "container.no-cgroups",
     "wsl.version-1",
     "wsl.no-dxg",
     "wsl.gpu-disabled",
