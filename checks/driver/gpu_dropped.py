@@ -20,7 +20,7 @@ def _version(on: OnCard) -> str | None:
 
 
 def last_branch(on: OnCard) -> int | None:
-    """The last branch that drives this card: by its generation, else as the log says it; None: no end is known."""
+    """The last branch that supports this card: by its generation, else from the log; None: no end is known."""
     found = generation_of(on.card)
     if found is not None:
         return found.last_driver
@@ -35,7 +35,7 @@ def _fixes(on: OnCard) -> tuple[Fix, ...]:
         message = f"On the host: install driver branch {last}, the last one for this GPU, or use another machine."
         return (module.on_the_host(message),)
     message = (
-        f"Install driver branch {last}, the last one that supports this GPU, then restart. Legacy drivers: {_LEGACY}"
+        f"Install driver branch {last}, the last one that supports this GPU, then reboot. Legacy drivers: {_LEGACY}"
     )
     package = install_driver(on.facts, last, "proprietary", message)
     if package.tasks:
@@ -64,11 +64,11 @@ def _packaged(on: OnCard) -> bool:
 
 
 def _hold(last: int) -> Fix:
-    return Fix(f"Keep branch {last} from being upgraded; it gets no more fixes and needs an older kernel one day.")
+    return Fix(f"Pin branch {last}; it gets no more fixes and will need an older kernel one day.")
 
 
 @check(
-    title="This GPU is too old for the installed driver branch",
+    title="GPU no longer supported by the installed driver branch (legacy)",
     severity=Severity.ERROR,
     cause="NVIDIA drops old generations from new driver branches; the kernel module then ignores the card (legacy).",
     fixes=_fixes,

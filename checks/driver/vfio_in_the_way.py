@@ -1,4 +1,4 @@
-"""vfio-pci holds the GPU for a virtual machine."""
+"""vfio-pci is bound to the GPU for a virtual machine."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts, PciDevice
@@ -21,8 +21,8 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     tasks.append(as_root("modprobe", "nvidia"))
     tasks += [Edit("/sys/bus/pci/drivers/nvidia/bind", text=f"{card.address}\n", root=True) for card in held[:2]]
     message = (
-        "If a virtual machine is to have the GPU, leave it so and use the GPU inside that machine. To have it on this "
-        "host until the next start: shut the machine down, and bind the GPU to nvidia."
+        "If the GPU is meant for a virtual machine, leave it as it is and use the GPU there. To use it on this host "
+        "until the next boot: shut the virtual machine down, and bind the GPU to nvidia."
     )
     if in_container(facts):
         return (module.on_the_host(f"On the host: {message}"),)
@@ -33,8 +33,8 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 def _for_good(facts: Facts, held: tuple[PciDevice, ...]) -> Fix:
     ids = ", ".join(dict.fromkeys(f"{card.vendor}:{card.device}" for card in held))
     message = (
-        f"To have it on this host for good: delete the GPU's id ({ids}) in the file that the first command names (ids= "
-        "of vfio-pci; after a change in /etc/default/grub make grub's configuration anew too), then restart."
+        f"To use it on this host permanently: delete the GPU's id ({ids}) from the file that the first command lists "
+        "(ids= of vfio-pci; after a change in /etc/default/grub regenerate grub's configuration too), then reboot."
     )
     look = query("grep", "-rn", "vfio", "/etc/modprobe.d", "/etc/default/grub", "/proc/cmdline")
     commands = (look, cmd("sudoedit", FILE, person=True), *system.initramfs(facts), as_root("reboot"))
@@ -50,10 +50,10 @@ def _for_good(facts: Facts, held: tuple[PciDevice, ...]) -> Fix:
 
 
 @check(
-    title="A GPU is reserved for a virtual machine (vfio-pci)",
+    title="GPU reserved for a virtual machine (vfio-pci)",
     severity=Severity.WARNING,
-    cause="A PCI device has one driver at a time. vfio-pci holds the GPU so that a virtual machine can have it "
-    "(passthrough); this host's programs cannot use it meanwhile. This is often intended.",
+    cause="A PCI device has one driver at a time. vfio-pci reserves the GPU for a virtual machine (passthrough), so "
+    "this host's programs cannot use it. This is often intended.",
     fixes=_fixes,
     references=("https://docs.kernel.org/driver-api/vfio.html",),
     targets=nvidia_host,
@@ -62,7 +62,7 @@ def _for_good(facts: Facts, held: tuple[PciDevice, ...]) -> Fix:
     validated_on=("simulated 2026-11",),
 )
 def vfio_in_the_way(facts: Facts) -> Problem | None:
-    """The PCI function's driver is vfio-pci; with another GPU for the host it is no more than a hint."""
+    """The PCI function's driver is vfio-pci; with another GPU for the host it is only advice."""
     held = owned_by(facts, *LENDERS)
     if not held:
         return None
