@@ -1,4 +1,4 @@
-"""A GPU corrects so many memory errors that the driver says so."""
+"""A GPU corrects so many memory errors that the driver reports it."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.queries.cards import OnAddress, nvidia_addresses
@@ -10,8 +10,8 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     look = query("nvidia-smi", "-q", "-d", "ECC,PAGE_RETIREMENT,ROW_REMAPPER", "-i", on.number)
     return (
         Fix(
-            "Look whether the count grows from day to day, and whether pages or rows are retired; test the memory in "
-            "the next pause. Replace the card where it goes on growing.",
+            "Watch whether the count grows from day to day, and whether pages or rows are retired; test the memory "
+            "in the next maintenance window. Replace the card if it keeps growing.",
             (look, query("dcgmi", "diag", "-r", "3", root=True)),
             "ask-vendor",
             root=True,
@@ -22,10 +22,10 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
 
 
 @check(
-    title="A GPU corrects many memory errors",
+    title="GPU corrects many ECC memory errors",
     severity=Severity.ADVICE,
-    cause="ECC corrects errors of one bit, and results stay right. So many that the driver reports it (Xid 92) often "
-    "come before errors that it cannot correct.",
+    cause="ECC corrects single-bit errors, and results stay right. So many that the driver reports it (Xid 92) often "
+    "precede errors that it cannot correct.",
     fixes=_fixes,
     references=(
         "https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html",

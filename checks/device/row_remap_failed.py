@@ -7,7 +7,7 @@ from gpudoctor.tasks import query
 
 FIXES = (
     Fix(
-        "Take the GPU out of service: drain or cordon the node, and let no job onto this GPU.",
+        "Take the GPU out of service: drain or cordon the node, and run no job on this GPU.",
         (query("nvidia-smi", "-q", "-d", "ROW_REMAPPER,ECC,PAGE_RETIREMENT"),),
         "replace-hardware",
         impact="none",
@@ -23,9 +23,9 @@ FIXES = (
 
 
 @check(
-    title="A GPU's memory cannot be repaired: row remapping failed",
+    title="Row remapping failed: the GPU's memory cannot be repaired",
     severity=Severity.ERROR,
-    cause="The GPU replaces broken memory rows by spare ones. There are none left, or the repair could not be recorded "
+    cause="The GPU replaces broken memory rows with spare ones. None are left, or the repair could not be recorded "
     "(Xid 64): NVIDIA's criterion for replacing the card.",
     fixes=FIXES,
     references=(

@@ -1,4 +1,4 @@
-"""The driver reported a fault of its own software (Xid)."""
+"""The driver reported a fault in its own software (Xid)."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import LogEvent
@@ -9,7 +9,7 @@ from gpudoctor.queries.cards import OnAddress, nvidia_addresses, reset_commands
 from gpudoctor.queries.kernel_log import ago, texts
 from gpudoctor.tasks import query
 
-# What asks for no more than a program's restart, or was seen on the display side alone, is news where it repeats.
+# A fault that only needs the program restarted, or is on the display side, matters only where it repeats.
 _OFTEN = 3
 _RESETS = ("reset", "reboot", "bus-reset", "system-reboot")
 
@@ -24,14 +24,14 @@ def _said(on: OnAddress) -> tuple[LogEvent, ...]:
 
 
 def _severity(on: OnAddress, said: tuple[LogEvent, ...]) -> Severity | None:
-    """A fault after which the driver wants a reset keeps the GPU from working; one of days ago is history."""
+    """A fault after which the driver requires a reset keeps the GPU from working; one of days ago is history."""
     if on.gpu is not None and (on.gpu.status == "reset-required" or on.gpu.recovery_action in _RESETS):
         return Severity.ERROR
     return Severity.ADVICE if on.passed(said) else None
 
 
 def _counts(code: int) -> bool:
-    """Whether the driver is at fault and NVIDIA asks for something; GSP's Xids have a check of their own."""
+    """Whether the driver is at fault and NVIDIA asks for an action; GSP's Xids have their own check."""
     found = meaning_of(code)
     if found is None or found.fault != "driver" or code in (119, 120):
         return False
@@ -51,14 +51,14 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     have, best = branch_of(known_or(on.facts.nvidia.kernel.loaded, None)), best_branch(on.facts)
     if have is None or best is None or best <= have:
         return (reset,)
-    return (reset, install_driver(on.facts, best, message=f"If it comes back: install driver branch {best}."))
+    return (reset, install_driver(on.facts, best, message=f"If it happens again: install driver branch {best}."))
 
 
 @check(
-    title="NVIDIA's driver has reported a fault of its own",
+    title="Xid error: NVIDIA's driver reported a software fault",
     severity=Severity.WARNING,
-    cause="The driver logs faults as Xid errors; this one comes from the driver's software or firmware. A reset of "
-    "the GPU or a newer driver usually ends it.",
+    cause="The driver logs faults as Xid errors; this one comes from the driver's software or firmware. A GPU reset "
+    "or a newer driver usually fixes it.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html",),
     targets=nvidia_addresses,
