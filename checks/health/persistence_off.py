@@ -42,7 +42,7 @@ def _without(facts: Facts) -> list[Gpu]:
     validated_on=("table 2026-11",),
 )
 def persistence_off(facts: Facts) -> str | None:
-    """Only data center GPUs; where the daemon runs, it keeps them whatever NVML reports, and so does a program there."""
+    """Only data center GPUs; where the daemon runs, it keeps them whatever NVML reports; so does a program."""
     off = _without(facts)
     if not off:
         return None
