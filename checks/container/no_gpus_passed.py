@@ -48,10 +48,10 @@ def no_gpus_passed(facts: Facts) -> Problem | None:
     severity = _severity(facts)
     if severity is None:
         return None
-    return Problem(_says(facts), _evidence(facts), cause=_cause(facts), severity=severity)
+    return Problem(_message(facts), _evidence(facts), cause=_cause(facts), severity=severity)
 
 
-def _says(facts: Facts) -> str:
+def _message(facts: Facts) -> str:
     libraries = known_or(facts.nvidia.cuda.libraries, ())
     what = "the node /dev/dxg" if on_wsl(facts) else "a device node such as /dev/nvidia0"
     also = "" if libraries else " and no driver library (libcuda.so.1) was injected"

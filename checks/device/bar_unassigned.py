@@ -80,17 +80,17 @@ def _of_hypervisor(virtual: str) -> Fix:
 )
 def bar_unassigned(facts: Facts) -> Problem | None:
     """The driver reports it in the log; or sysfs shows a window of size 0 on a card without a driver."""
-    ill = [on for _, on in nvidia_addresses(facts) if _without_window(on)]
-    if not ill:
+    faulty = [on for _, on in nvidia_addresses(facts) if _without_window(on)]
+    if not faulty:
         return None
     virtual = hypervisor(facts)
     where = f"the hypervisor ({virtual})" if virtual else "the firmware"
-    names = " and ".join(on.name for on in ill[:4])
-    have = "have no memory window" if len(ill) > 1 else "has no memory window"
+    names = " and ".join(on.name for on in faulty[:4])
+    have = "have no memory window" if len(faulty) > 1 else "has no memory window"
     message = f"{names} {have}: BAR1 is 0M, invalid. It was not assigned by {where}."
     # The kernel's message is only evidence: it also logs the first try, after which it finds room.
-    said = tuple(event for kind in ("bar-invalid", "bar-no-space") for on in ill for event in on.events(kind))
-    return Problem(message, texts(said))
+    logged = tuple(event for kind in ("bar-invalid", "bar-no-space") for on in faulty for event in on.events(kind))
+    return Problem(message, texts(logged))
 
 
 def _without_window(on: OnAddress) -> bool:

@@ -44,9 +44,11 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
 )
 def ecc_corrected_often(on: OnAddress) -> Problem | None:
     """Xid 92 since the driver was loaded; a count alone says little, for each model has its own rate."""
-    said = on.logged_xids(92)
-    if not said:
+    logged = on.logged_xids(92)
+    if not logged:
         return None
     count = on.gpu.ecc_corrected if on.gpu is not None else None
     number = f" {count}" if isinstance(count, int) and count else " very many"
-    return Problem(f"{on.name} has corrected{number} memory errors since the driver was loaded (Xid 92).", texts(said))
+    return Problem(
+        f"{on.name} has corrected{number} memory errors since the driver was loaded (Xid 92).", texts(logged)
+    )

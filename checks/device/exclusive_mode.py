@@ -58,7 +58,7 @@ def exclusive_mode(on: OnGpu) -> Problem | None:
     if any("mps" in (known_or(p.name, None) or "") for p in holders) or not (holders or busy):
         return None
     who = ", ".join(f"{known_or(p.name, None) or 'a process of another container'} (pid {p.pid})" for p in holders[:3])
-    held = f" and {who} uses it" if who else ""
+    user = f" and {who} uses it" if who else ""
     free = any(g.compute_mode == "default" or _is_free(g) for g in gpus_of(on.facts, "nvidia"))
-    message = f"{gpu_name(on.gpu)} is in exclusive-process mode{held}: other processes get error 46 there."
+    message = f"{gpu_name(on.gpu)} is in exclusive-process mode{user}: other processes get error 46 there."
     return Problem(message, severity=None if busy or not free else Severity.WARNING)

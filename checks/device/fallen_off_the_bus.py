@@ -52,16 +52,16 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
 def fallen_off_the_bus(on: OnAddress) -> Problem | None:
     """NVML reports lost, or the log reports fallen off and nothing shows that the GPU came back."""
     lost = on.gpu is not None and on.gpu.status == "lost"
-    said = (
+    logged = (
         *on.xids(79),
         *(() if on.answers and on.gpu and on.gpu.recovery_action == "none" else on.events("fallen-off-bus")),
     )
-    if not lost and not said:
+    if not lost and not logged:
         return None
     if lost:
-        return Problem(f"{on.name} is lost: it has fallen off the bus.", texts(said))
+        return Problem(f"{on.name} is lost: it has fallen off the bus.", texts(logged))
     back = on.answers and on.facts.nvidia.cuda.code == 0
-    after = f"{ago(on.facts, said[-1])}; it responds again now" if back else ""
+    after = f"{ago(on.facts, logged[-1])}; it responds again now" if back else ""
     message = f"{on.name} has fallen off the bus according to the kernel log (Xid 79){after}."
-    severity = Severity.ADVICE if on.is_history(said) else Severity.WARNING if back else None
-    return Problem(message, texts(said), severity=severity)
+    severity = Severity.ADVICE if on.is_history(logged) else Severity.WARNING if back else None
+    return Problem(message, texts(logged), severity=severity)

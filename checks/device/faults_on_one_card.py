@@ -59,25 +59,25 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
 )
 def faults_on_one_card(on: OnAddress) -> Problem | None:
     """Many faults of many processes here, and none on the other GPUs."""
-    said = on.xids(*_BY_PROGRAMS)
+    logged = on.xids(*_BY_PROGRAMS)
     others = [other for _, other in nvidia_addresses(on.facts) if other.address != on.address]
-    if not _lasting(on, said) or any(other.xids(*_BY_PROGRAMS) for other in others):
+    if not _lasting(on, logged) or any(other.xids(*_BY_PROGRAMS) for other in others):
         return None
-    codes = " and ".join(str(c) for c in sorted({e.code for e in said if e.code is not None}))
-    pids = len({e.what.get("pid") for e in said if e.what.get("pid")})
+    codes = " and ".join(str(c) for c in sorted({e.code for e in logged if e.code is not None}))
+    pids = len({e.what.get("pid") for e in logged if e.what.get("pid")})
     message = (
-        f"{on.name} alone of {len(others) + 1} GPUs had {len(said)} faults (Xid {codes}) from {pids} different "
+        f"{on.name} alone of {len(others) + 1} GPUs had {len(logged)} faults (Xid {codes}) from {pids} different "
         "processes: this card is probably faulty."
     )
-    return Problem(message, texts(said))
+    return Problem(message, texts(logged))
 
 
-def _lasting(on: OnAddress, said: tuple[LogEvent, ...]) -> bool:
-    pids = {e.what.get("pid") for e in said if e.what.get("pid")}
+def _lasting(on: OnAddress, logged: tuple[LogEvent, ...]) -> bool:
+    pids = {e.what.get("pid") for e in logged if e.what.get("pid")}
     first = on.address == min(other.address for _, other in nvidia_addresses(on.facts))
     many = first or _sisters(on) < _SISTERS
     faults, processes = (_FIRST_FAULTS, _FIRST_PROCESSES) if many else (_FAULTS, _PROCESSES)
-    return len(said) >= faults and len(pids) >= processes
+    return len(logged) >= faults and len(pids) >= processes
 
 
 def _sisters(on: OnAddress) -> int:

@@ -13,7 +13,7 @@ from gpudoctor.targets import in_container
 from gpudoctor.tasks import Edit, as_root, query
 
 
-def _said(on: OnAddress) -> tuple[LogEvent, ...]:
+def _logged(on: OnAddress) -> tuple[LogEvent, ...]:
     if on.gpu is not None and on.answers and on.gpu.recovery_action == "none":
         return ()
     stuck = () if on.answers else on.events("gsp-wpr2", "gsp-failed", "gfw-boot")
@@ -24,16 +24,16 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     if in_container(on.facts):
         message = "On the host: reset the GPU, or reboot the host if nvidia-smi hangs there."
         return (module.on_the_host(message, *((as_root("reboot"),) if _hangs(on) else reset_commands(on))),)
-    said = _said(on)
+    logged = _logged(on)
     newer = _newer(on)
-    if any(e.kind == "xid" for e in said) and _hangs(on):
+    if any(e.kind == "xid" for e in logged) and _hangs(on):
         message = (
             "Reboot: nvidia-smi hangs, so it cannot reset the GPU. If the reboot hangs too, disconnect the power "
             "and cold-boot."
         )
         again = Fix(message, (as_root("reboot"),), "reboot", root=True, needs="reboot", verify=query("nvidia-smi"))
         return (again, *newer, *_without_gsp(on))
-    if any(e.kind == "xid" for e in said):
+    if any(e.kind == "xid" for e in logged):
         message = "Stop the programs that use the GPU and reset it; a reboot helps too."
         reset = Fix(message, reset_commands(on), "reset-gpu", root=True, verify=query("nvidia-smi"))
         return (reset, *newer, *_without_gsp(on))
@@ -103,19 +103,19 @@ def _without_gsp(on: OnAddress) -> tuple[Fix, ...]:
 )
 def gsp_failed(on: OnAddress) -> Problem | None:
     """The log's own words, where the GPU does not respond or nothing shows that it has recovered."""
-    said = _said(on)
-    if not said:
+    logged = _logged(on)
+    if not logged:
         return None
-    if any(e.kind == "gsp-wpr2" for e in said):
+    if any(e.kind == "gsp-wpr2" for e in logged):
         message = (
             f"{on.name} is in a bad state: its GSP refuses to boot because WPR2 is already up. It needs a power cycle."
         )
-    elif any(e.kind == "xid" for e in said):
-        message = f"{on.name}: its GSP firmware stopped responding{phrase(' (Xid {})', said[-1].code)}."
-    elif any(e.kind == "gfw-boot" for e in said):
+    elif any(e.kind == "xid" for e in logged):
+        message = f"{on.name}: its GSP firmware stopped responding{phrase(' (Xid {})', logged[-1].code)}."
+    elif any(e.kind == "gfw-boot" for e in logged):
         message = f"{on.name}: its boot firmware (GFW) did not finish, so its GSP cannot start."
     else:
         message = f"{on.name}: its GSP did not start."
     back = on.answers and on.facts.nvidia.cuda.code == 0
-    severity = Severity.ADVICE if on.is_history(said) else Severity.WARNING if back else None
-    return Problem(message, texts(said), severity=severity)
+    severity = Severity.ADVICE if on.is_history(logged) else Severity.WARNING if back else None
+    return Problem(message, texts(logged), severity=severity)

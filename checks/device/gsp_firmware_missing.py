@@ -15,7 +15,7 @@ from gpudoctor.tasks import Tasks, query
 _FETCHING = "0x61:"
 
 
-def _said(on: OnAddress) -> tuple[LogEvent, ...]:
+def _logged(on: OnAddress) -> tuple[LogEvent, ...]:
     if on.answers:
         return ()
     failed = tuple(e for e in on.events("rm-init-failed") if e.what.get("code", "").startswith(_FETCHING))
@@ -77,14 +77,14 @@ def _commands(facts: Facts) -> Tasks:
 )
 def gsp_firmware_missing(on: OnAddress) -> Problem | None:
     """The kernel's failure to load the file, or the driver's message, about a GPU that does not respond."""
-    said = _said(on)
-    if not said:
+    logged = _logged(on)
+    if not logged:
         return None
-    file = next((e.what["device"] for e in said if "device" in e.what), None)
-    got = next((e.what["driver"] for e in said if "driver" in e.what), None)
+    file = next((e.what["device"] for e in logged if "device" in e.what), None)
+    got = next((e.what["driver"] for e in logged if "driver" in e.what), None)
     if got:
-        return Problem(f"{on.name}: its GSP firmware is version {got}, which the module rejects.", texts(said))
+        return Problem(f"{on.name}: its GSP firmware is version {got}, which the module rejects.", texts(logged))
     named = f", /lib/firmware/{file}," if file else ""
-    stage = next((failure(e.what["code"]).stage for e in said if "code" in e.what), None)
+    stage = next((failure(e.what["code"]).stage for e in logged if "code" in e.what), None)
     where = f" (the driver failed {stage})" if stage and not file else ""
-    return Problem(f"{on.name}: its GSP firmware{named} is missing{where}.", texts(said))
+    return Problem(f"{on.name}: its GSP firmware{named} is missing{where}.", texts(logged))

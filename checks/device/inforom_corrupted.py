@@ -47,5 +47,5 @@ def inforom_corrupted(on: OnGpu) -> Problem | None:
     if known(on.gpu.ecc) is None or known(on.gpu.inforom) is not False:
         return None
     address = on.gpu.address if isinstance(on.gpu.address, str) else None
-    said = texts(xids(on.facts, address, 93, 122, 123, 124, 125)) if address else ()
-    return Problem(f"NVML reports that the InfoROM of {gpu_name(on.gpu)} is corrupted.", said)
+    logged = texts(xids(on.facts, address, 93, 122, 123, 124, 125)) if address else ()
+    return Problem(f"NVML reports that the InfoROM of {gpu_name(on.gpu)} is corrupted.", logged)

@@ -70,13 +70,13 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
 )
 def init_failed(on: OnAddress) -> Problem | None:
     """RmInitAdapter failed on a card that NVML does not list."""
-    said = on.events("rm-init-failed")
-    if not said or on.answers:
+    logged = on.events("rm-init-failed")
+    if not logged or on.answers:
         return None
-    codes = tuple(dict.fromkeys(e.what["code"] for e in said if "code" in e.what))
+    codes = tuple(dict.fromkeys(e.what["code"] for e in logged if "code" in e.what))
     failures = [failure(code) for code in codes]
     words = next((f" It stopped{found.words}." for found in reversed(failures) if found.words), "")
     listed = f" ({', '.join(codes)})" if codes else ""
     message = f"{on.name} could not be initialized: RmInitAdapter failed{listed}.{words}"
     cause = next((_CAUSES[found.kind] for found in reversed(failures) if found.kind in _CAUSES), None)
-    return Problem(message, texts(said), cause)
+    return Problem(message, texts(logged), cause)

@@ -53,8 +53,8 @@ def _wanted(on: OnAddress) -> str | None:
     action = on.gpu.recovery_action if on.gpu is not None else None
     if isinstance(action, str):
         return action if action in _WORDS else None
-    said = [found[1] for e in on.xids(154)[-1:] if (found := _CHANGED.search(e.text))]
-    return said[0] if said and said[0].lower() != "none" else None
+    logged = [found[1] for e in on.xids(154)[-1:] if (found := _CHANGED.search(e.text))]
+    return logged[0] if logged and logged[0].lower() != "none" else None
 
 
 @check(

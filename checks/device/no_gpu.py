@@ -48,7 +48,7 @@ _SPEAKS = (
 )
 
 
-def _said(facts: Facts) -> Iterator[str]:
+def _logged(facts: Facts) -> Iterator[str]:
     """The frameworks' errors about the driver or the device, with the environment where there are several."""
     for python in facts.pythons:
         where = f" in {python.path}" if len(facts.pythons) > 1 else ""
@@ -58,7 +58,7 @@ def _said(facts: Facts) -> Iterator[str]:
                 yield f"{framework_name(framework)}{where}: {error}"
 
 
-def _says(facts: Facts, asked: tuple[GpuRequest, ...]) -> str:
+def _message(facts: Facts, asked: tuple[GpuRequest, ...]) -> str:
     """What is missing, what asks for it, and what that means for the frameworks: CuPy has no CPU code."""
     where = "passed to this container" if in_container(facts) else "found on this machine"
     if asked:
@@ -130,4 +130,4 @@ def no_gpu(facts: Facts) -> Problem | None:
         return None
     asked = requests(facts)
     severity = Severity.ERROR if asked else Severity.ADVICE
-    return Problem(_says(facts, asked), (*(one.why for one in asked), *_said(facts)), severity=severity)
+    return Problem(_message(facts, asked), (*(one.why for one in asked), *_logged(facts)), severity=severity)

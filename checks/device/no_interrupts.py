@@ -61,10 +61,10 @@ def no_interrupts(on: OnAddress) -> Problem | None:
     """The driver's own message, or its status 0x45, about a GPU that does not respond."""
     if on.answers:
         return None
-    said = (*on.events("no-interrupts"), *filter(_silent, on.events("rm-init-failed")))
-    if not said:
+    logged = (*on.events("no-interrupts"), *filter(_silent, on.events("rm-init-failed")))
+    if not logged:
         return None
-    return Problem(f"No interrupt of {_small(on.name)} reaches the driver, so it cannot use it.", texts(said))
+    return Problem(f"No interrupt of {_small(on.name)} reaches the driver, so it cannot use it.", texts(logged))
 
 
 def _silent(event: LogEvent) -> bool:

@@ -80,18 +80,18 @@ def _all_well(facts: Facts) -> bool:
 )
 def nvlink_fault(facts: Facts) -> Problem | None:
     """Fatal NVLink Xids since the driver was loaded; all of them are one finding: one end takes down the other."""
-    faulty = [(on, said) for _, on in nvidia_addresses(facts) if (said := on.xids(*_XIDS))]
+    faulty = [(on, logged) for _, on in nvidia_addresses(facts) if (logged := on.xids(*_XIDS))]
     switch = tuple(e for e in events(facts, "sxid") if _fatal(e))
-    fatal = [(on, said) for on, said in faulty if any(map(_fatal, said)) or _down(on)]
+    fatal = [(on, logged) for on, logged in faulty if any(map(_fatal, logged)) or _down(on)]
     if not fatal and not switch:
         return None
-    lines = texts((*(e for _, said in (fatal or faulty) for e in said), *switch), 6)
+    lines = texts((*(e for _, logged in (fatal or faulty) for e in logged), *switch), 6)
     if not fatal:
         where, code = phrase(" at {}", switch[0].gpu), phrase("SXid {}: ", switch[0].code)
         message = f"The NVSwitch{where} reported {code}a link or switch fault."
         return Problem(message, lines, severity=Severity.WARNING if _all_well(facts) else None)
-    on, said = fatal[0]
-    xid = phrase(" (Xid {})", next(e.code for e in said if _fatal(e) or _down(on)))
+    on, logged = fatal[0]
+    xid = phrase(" (Xid {})", next(e.code for e in logged if _fatal(e) or _down(on)))
     down = " Its links are down (inactive)." if _down(on) else ""
     rest = [other.name for other, _ in faulty if other.address != on.address]
     others = f" {' and '.join(rest[:3])} reported link errors as well." if rest else ""

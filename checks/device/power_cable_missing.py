@@ -47,11 +47,11 @@ def power_cable_missing(on: OnAddress) -> Problem | None:
     if on.answers:
         return None
     refused = on.gpu is not None and on.gpu.status == "no-power"  # NVML's own word for it
-    said = (*on.events("power-cables"), *filter(_starved, on.events("rm-init-failed")), *on.xids(54))
-    if not said and not refused:
+    logged = (*on.events("power-cables"), *filter(_starved, on.events("rm-init-failed")), *on.xids(54))
+    if not logged and not refused:
         return None
     message = f"{on.name} gets too little power: a power cable of the card is missing or not seated."
-    return Problem(message, texts(said))
+    return Problem(message, texts(logged))
 
 
 def _starved(event: LogEvent) -> bool:

@@ -58,17 +58,17 @@ _FIXES = (
 )
 def program_faults(on: OnAddress) -> Problem | None:
     """Such Xids of the last hours; where the log has no time, nothing shows that they are recent."""
-    said = tuple(e for e in on.logged_xids(*_BY_PROGRAMS) if _recent(on, e))
-    if not said:
+    logged = tuple(e for e in on.logged_xids(*_BY_PROGRAMS) if _recent(on, e))
+    if not logged:
         return None
-    last = said[-1]
+    last = logged[-1]
     found = meaning_of(last.code or 0)
     process = last.what.get("process")
     pid = last.what.get("pid")
     who = f"{process}{phrase(' (pid {})', pid)}" if process else phrase("The program with pid {}", pid) or "A program"
     what = found.meaning.partition(":")[0] if found else "a fault"
     message = f"{who} was stopped on {on.name}: {phrase('Xid {}, ', last.code)}{what}{ago(on.facts, last)}."
-    return Problem(message, texts(said))
+    return Problem(message, texts(logged))
 
 
 def _recent(on: OnAddress, event: LogEvent) -> bool:

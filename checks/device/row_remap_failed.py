@@ -39,9 +39,9 @@ FIXES = (
 )
 def row_remap_failed(on: OnAddress) -> Problem | None:
     """NVML's flag, or Xid 64 in the log."""
-    said, flagged = on.xids(64), on.gpu is not None and on.gpu.remap_failed is True
-    if not flagged and not said:
+    logged, flagged = on.xids(64), on.gpu is not None and on.gpu.remap_failed is True
+    if not flagged and not logged:
         return None
     count = on.gpu.remapped_uncorrected if on.gpu is not None else None
     rows = f" ({count} rows were remapped after uncorrectable errors)" if isinstance(count, int) and count else ""
-    return Problem(f"{on.name}: remapping of a broken memory row failed{rows}.", texts((*said, *on.xids(48, 94, 95))))
+    return Problem(f"{on.name}: remapping of a broken memory row failed{rows}.", texts((*logged, *on.xids(48, 94, 95))))

@@ -26,11 +26,11 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
 )
 def row_remap_pending(on: OnAddress) -> Problem | None:
     """NVML's flag; without it Xid 63 in the log."""
-    said = on.xids(63)
+    logged = on.xids(63)
     pending = on.gpu.remap_pending if on.gpu is not None else None
-    if pending is not True and (pending is False or not said or _retires_pages(on)):
+    if pending is not True and (pending is False or not logged or _retires_pages(on)):
         return None
-    return Problem(f"{on.name} has a row remapping pending: it needs a reset.", texts((*said, *on.xids(48, 94, 95))))
+    return Problem(f"{on.name} has a row remapping pending: it needs a reset.", texts((*logged, *on.xids(48, 94, 95))))
 
 
 def _retires_pages(on: OnAddress) -> bool:

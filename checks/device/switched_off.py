@@ -97,9 +97,9 @@ def _tried(facts: Facts) -> bool:
 )
 def switched_off(facts: Facts) -> Problem | None:
     """The switch is off; or the card stays in D3cold though the loaded driver needs it."""
-    said = texts(events(facts, "bbswitch-off"))
+    logged = texts(events(facts, "bbswitch-off"))
     if _by_bbswitch(facts):
-        return Problem("bbswitch (Bumblebee) has powered the NVIDIA GPU off, so the driver cannot reach it.", said)
+        return Problem("bbswitch (Bumblebee) has powered the NVIDIA GPU off, so the driver cannot reach it.", logged)
     cards = cards_of(facts, "nvidia")
     if not cards and not gpus_of(facts, "nvidia") and facts.nvidia.kernel.prime == "intel":
         return Problem("prime-select is set to the Intel GPU and has powered the NVIDIA one off: it is not on the bus.")

@@ -65,7 +65,7 @@ def _failed(facts: Facts, address: str) -> tuple[str, ...]:
 )
 def wake_failed(on: OnCard) -> Problem | None:
     """The kernel reported that it could not wake this card, and the driver has not reached it since."""
-    said = _failed(on.facts, on.card.address)
-    if not said or works(on.facts, on.card) or on.card.driver == "vfio-pci":
+    logged = _failed(on.facts, on.card.address)
+    if not logged or works(on.facts, on.card) or on.card.driver == "vfio-pci":
         return None
-    return Problem(f"{card_name(on.card)} was suspended (D3cold), and the kernel could not wake it.", said)
+    return Problem(f"{card_name(on.card)} was suspended (D3cold), and the kernel could not wake it.", logged)

@@ -14,7 +14,7 @@ _OFTEN = 3
 _RESETS = ("reset", "reboot", "bus-reset", "system-reboot")
 
 
-def _said(on: OnAddress) -> tuple[LogEvent, ...]:
+def _logged(on: OnAddress) -> tuple[LogEvent, ...]:
     found: dict[int, list[LogEvent]] = {}
     for event in on.xids():
         if _counts(event.code or 0):
@@ -23,11 +23,11 @@ def _said(on: OnAddress) -> tuple[LogEvent, ...]:
     return tuple(grave)
 
 
-def _severity(on: OnAddress, said: tuple[LogEvent, ...]) -> Severity | None:
+def _severity(on: OnAddress, logged: tuple[LogEvent, ...]) -> Severity | None:
     """A fault after which the driver requires a reset keeps the GPU from working; one of days ago is history."""
     if on.gpu is not None and (on.gpu.status == "reset-required" or on.gpu.recovery_action in _RESETS):
         return Severity.ERROR
-    return Severity.ADVICE if on.passed(said) else None
+    return Severity.ADVICE if on.passed(logged) else None
 
 
 def _counts(code: int) -> bool:
@@ -44,8 +44,8 @@ def _often(code: int) -> int:
 
 
 def _fixes(on: OnAddress) -> tuple[Fix, ...]:
-    said = _said(on)
-    found = meaning_of(said[-1].code or 0) if said else None
+    logged = _logged(on)
+    found = meaning_of(logged[-1].code or 0) if logged else None
     action = f"{found.action}." if found else "Reset the GPU."
     reset = Fix(action, reset_commands(on), "reset-gpu", root=True, verify=query("nvidia-smi", "-q", "-i", on.number))
     have, best = branch_of(known_or(on.facts.nvidia.kernel.loaded, None)), best_branch(on.facts)
@@ -68,11 +68,11 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
 )
 def xid_driver(on: OnAddress) -> Problem | None:
     """Xids of the class driver since it was loaded."""
-    said = _said(on)
-    if not said:
+    logged = _logged(on)
+    if not logged:
         return None
-    code = said[-1].code or 0
+    code = logged[-1].code or 0
     found = meaning_of(code)
-    what = f"{found.meaning if found else 'a fault'}{ago(on.facts, said[-1])}"
-    times = f" {len(said)} times" if len(said) > 1 else ""
-    return Problem(f"{on.name} reported Xid {code}{times}: {what}.", texts(said), severity=_severity(on, said))
+    what = f"{found.meaning if found else 'a fault'}{ago(on.facts, logged[-1])}"
+    times = f" {len(logged)} times" if len(logged) > 1 else ""
+    return Problem(f"{on.name} reported Xid {code}{times}: {what}.", texts(logged), severity=_severity(on, logged))

@@ -15,9 +15,9 @@ _ELSEWHERE = {48, 54, 63, 64, 74, 79, 92, 93, 94, 95, 119, 120, 121, 136, 140, *
 _NOT_STARTED = 143
 
 
-def _said(on: OnAddress) -> tuple[LogEvent, ...]:
-    told = on.events("rm-init-failed", "gsp-failed", "gsp-wpr2", "gfw-boot") if not on.answers else ()
-    elsewhere = _ELSEWHERE | ({_NOT_STARTED} if told else set())
+def _logged(on: OnAddress) -> tuple[LogEvent, ...]:
+    logged = on.events("rm-init-failed", "gsp-failed", "gsp-wpr2", "gfw-boot") if not on.answers else ()
+    elsewhere = _ELSEWHERE | ({_NOT_STARTED} if logged else set())
     return tuple(e for e in on.xids() if e.code not in elsewhere and _is_hardware(e.code))
 
 
@@ -27,8 +27,8 @@ def _is_hardware(code: int | None) -> bool:
 
 
 def _fixes(on: OnAddress) -> tuple[Fix, ...]:
-    said = _said(on)
-    found = meaning_of(said[-1].code or 0) if said else None
+    logged = _logged(on)
+    found = meaning_of(logged[-1].code or 0) if logged else None
     advice = f"{found.action}." if found else "Reset the GPU."
     reset = Fix(advice, reset_commands(on), "reset-gpu", root=True, verify=query("nvidia-smi", "-q", "-i", on.number))
     vendor = Fix(
@@ -55,17 +55,17 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
 )
 def xid_hardware(on: OnAddress) -> Problem | None:
     """Xids of the class hardware since the driver was loaded."""
-    said = _said(on)
-    if not said:
+    logged = _logged(on)
+    if not logged:
         return None
-    code = said[-1].code or 0
+    code = logged[-1].code or 0
     found = meaning_of(code)
     message = (
-        f"{on.name} reported Xid {code}: {found.meaning if found else 'a hardware fault'}{ago(on.facts, said[-1])}."
+        f"{on.name} reported Xid {code}: {found.meaning if found else 'a hardware fault'}{ago(on.facts, logged[-1])}."
     )
-    grave = any(map(_grave, said)) and not on.passed(said)
-    severity = Severity.ADVICE if on.is_history(said) else None if grave else Severity.WARNING
-    return Problem(message, texts(said), severity=severity)
+    grave = any(map(_grave, logged)) and not on.passed(logged)
+    severity = Severity.ADVICE if on.is_history(logged) else None if grave else Severity.WARNING
+    return Problem(message, texts(logged), severity=severity)
 
 
 def _grave(event: LogEvent) -> bool:

@@ -74,10 +74,10 @@ def _gone(release: str, elsewhere: list[str]) -> Problem:
 
 def _foreign(facts: Facts, release: str) -> Problem | None:
     """A module file in the running kernel's directory that was compiled for another kernel."""
-    said = events(facts, "vermagic")
+    logged = events(facts, "vermagic")
     first = known(facts.nvidia.kernel.on_disk)[0]
     magic = known_or(first.vermagic, None)
-    if not any("nvidia" in e.what.get("module", "nvidia") for e in said):
+    if not any("nvidia" in e.what.get("module", "nvidia") for e in logged):
         return None
     built = f" for kernel {magic}" if magic else ""
-    return Problem(f"The module {first.path} was built{built}, not for the running kernel {release}.", texts(said))
+    return Problem(f"The module {first.path} was built{built}, not for the running kernel {release}.", texts(logged))

@@ -113,8 +113,8 @@ def _tried(facts: Facts) -> str | None:
     """The version whose build failed: the entry that is not installed for the running kernel."""
     entries = facts.nvidia.kernel.dkms if isinstance(facts.nvidia.kernel.dkms, tuple) else ()
     release = system.kernel_of(facts)
-    well = {e.version for e in entries if e.kernel == release and e.state.startswith("installed")}
-    return next((e.version for e in reversed(entries) if e.version not in well), None)
+    installed = {e.version for e in entries if e.kernel == release and e.state.startswith("installed")}
+    return next((e.version for e in reversed(entries) if e.version not in installed), None)
 
 
 def _older_branch(facts: Facts, release: str) -> str:

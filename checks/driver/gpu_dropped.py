@@ -24,8 +24,8 @@ def last_branch(on: OnCard) -> int | None:
     found = generation_of(on.card)
     if found is not None:
         return found.last_driver
-    said = [e.what.get("branch", "") for e in events(on.facts, "nvrm-legacy")]
-    numbers = [number for text in said if (number := number_of(text)) is not None]
+    logged = [e.what.get("branch", "") for e in events(on.facts, "nvrm-legacy")]
+    numbers = [number for text in logged if (number := number_of(text)) is not None]
     return numbers[0] if numbers and len(cards_of(on.facts, "nvidia")) == 1 else None
 
 
@@ -84,7 +84,7 @@ def gpu_dropped(on: OnCard) -> Problem | None:
     if last is None or works(on.facts, on.card) or on.card.driver in ("vfio-pci", "nouveau"):
         return None
     version = _version(on)
-    have, said = branch(version), events(on.facts, "nvrm-legacy")
+    have, logged = branch(version), events(on.facts, "nvrm-legacy")
     if have is None or have <= last:
         return None
     name = f"{on.card.generation} GPU" if isinstance(on.card.generation, str) else "GPU"
@@ -93,4 +93,4 @@ def gpu_dropped(on: OnCard) -> Problem | None:
         f"{present(version)} is too new and ignores it."
     )
     others = [g for g in gpus_of(on.facts, "nvidia") if g.status == "ok"]
-    return Problem(message, texts(said), severity=Severity.WARNING if others else None)
+    return Problem(message, texts(logged), severity=Severity.WARNING if others else None)

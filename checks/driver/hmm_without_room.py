@@ -42,9 +42,9 @@ _OPTION = "options nvidia_uvm uvm_disable_hmm=1"
 )
 def hmm_without_room(facts: Facts) -> Problem | None:
     """The result 802 of cuInit, or the kernel's message about it, on a machine without NVSwitch boards."""
-    said, code = events(facts, "uvm-hmm"), known(facts.nvidia.cuda.code)
+    logged, code = events(facts, "uvm-hmm"), known(facts.nvidia.cuda.code)
     # Each other error (a mask, versions that differ) has its own cause, whatever is in the log.
-    if code not in (_CODES if said else (CUDA_NOT_READY,)) or (not said and fabric.needs_manager(facts)):
+    if code not in (_CODES if logged else (CUDA_NOT_READY,)) or (not logged and fabric.needs_manager(facts)):
         return None
     message = f"cuInit returns {present(code)} on a machine without NVSwitch: nvidia_uvm could not set up HMM."
-    return Problem(message, texts(said))
+    return Problem(message, texts(logged))

@@ -2,7 +2,7 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.fixes import module
+from gpudoctor.fixes import module, system
 from gpudoctor.maybe import Unknown, known, known_or, phrase, present
 from gpudoctor.queries.cause_groups import BUILD, SURROUNDINGS
 from gpudoctor.queries.driver import (
@@ -22,8 +22,8 @@ def _versions(facts: Facts) -> tuple[str | None, str | None]:
     """Versions of the loaded module and of the libraries; the log's API mismatch names both where files do not."""
     loaded = known_or(facts.nvidia.kernel.loaded, None)
     user = None if isinstance(facts.nvidia.nvml.libraries, Unknown) else library_version(facts)
-    said = {e.kind: e.what.get("driver") for e in events(facts, "api-mismatch", "api-mismatch-module")}
-    return loaded or said.get("api-mismatch-module"), user or said.get("api-mismatch")
+    logged = {e.kind: e.what.get("driver") for e in events(facts, "api-mismatch", "api-mismatch-module")}
+    return loaded or logged.get("api-mismatch-module"), user or logged.get("api-mismatch")
 
 
 def _refused(facts: Facts) -> bool:
@@ -41,9 +41,9 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     if disk is None and not isinstance(facts.nvidia.kernel.on_disk, Unknown):
         message = "Reboot into the kernel whose new module is installed, so that it is loaded."
         others = facts.nvidia.kernel.other_kernels
-        return (module.restart(message), *(() if others else module.rebuild(facts, user)[:1]))
+        return (system.reboot(message), *(() if others else module.rebuild(facts, user)[:1]))
     return (
-        module.restart(f"Reboot: this loads module {present(disk or user)}."),
+        system.reboot(f"Reboot: this loads module {present(disk or user)}."),
         module.reload_module(facts),
     )
 
@@ -95,10 +95,10 @@ def library_mismatch(facts: Facts) -> Problem | None:
     disk = known_or(disk_version(facts), None)
     if disk is not None and user is not None and disk != user and not in_container(facts):
         return None  # a reboot would not help: driver.half-upgraded reports it
-    return Problem(_says(loaded, disk, user, inside=in_container(facts)), _evidence(facts))
+    return Problem(_message(loaded, disk, user, inside=in_container(facts)), _evidence(facts))
 
 
-def _says(loaded: str | None, disk: str | None, user: str | None, *, inside: bool) -> str:
+def _message(loaded: str | None, disk: str | None, user: str | None, *, inside: bool) -> str:
     if loaded is None or user is None or loaded == user:
         return "NVML or libcuda reports that the driver's libraries and the loaded kernel module differ in version."
     where = "The host's loaded kernel module is" if inside else "The loaded kernel module is"

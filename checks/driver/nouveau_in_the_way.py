@@ -22,7 +22,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         *_command_line(facts),
         as_root("reboot"),
     )
-    message = f"Blacklist nouveau, also in the initial RAM disk (initramfs), then reboot.{system.initramfs_says(facts)}"
+    message = f"Blacklist nouveau, also in the initial RAM disk (initramfs), then reboot.{system.initramfs_hint(facts)}"
     if in_container(facts):
         return (module.on_the_host(f"On the host: {message}", *commands),)
     undo = Edit("/etc/modprobe.d/blacklist-nouveau.conf", gone=True, root=True)
@@ -44,7 +44,7 @@ def _old_ram_disk(facts: Facts) -> tuple[Fix, ...]:
     commands = (*system.initramfs(facts), *_command_line(facts), as_root("reboot"))
     message = (
         "Rebuild the initial RAM disk (initramfs), so that it contains the blacklist, then "
-        f"reboot.{system.initramfs_says(facts)} If nouveau is still loaded first, something else loads it: add "
+        f"reboot.{system.initramfs_hint(facts)} If nouveau is still loaded first, something else loads it: add "
         "modprobe.blacklist=nouveau to the kernel command line."
     )
     if in_container(facts):
@@ -82,12 +82,12 @@ def _command_line(facts: Facts) -> Tasks:
 )
 def nouveau_in_the_way(facts: Facts) -> Problem | None:
     """The PCI function's driver is nouveau, and a module of NVIDIA's is installed."""
-    held = owned_by(facts, "nouveau")
-    if not held or not module_at_hand(facts):
+    bound = owned_by(facts, "nouveau")
+    if not bound or not module_at_hand(facts):
         return None
-    cards = " and ".join(card_name(card) for card in held[:2])
+    cards = " and ".join(card_name(card) for card in bound[:2])
     message = (
-        f"{cards} is bound to {present(held[0].driver)}, the kernel's open-source driver, so NVIDIA's module cannot "
+        f"{cards} is bound to {present(bound[0].driver)}, the kernel's open-source driver, so NVIDIA's module cannot "
         "claim it."
     )
     why = None

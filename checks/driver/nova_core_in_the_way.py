@@ -64,12 +64,12 @@ def _command_line(facts: Facts) -> Tasks:
 )
 def nova_core_in_the_way(facts: Facts) -> Problem | None:
     """The PCI function's driver is NovaCore, and a module of NVIDIA's is installed."""
-    held = owned_by(facts, "NovaCore", "nova_core", "nova")
-    if not held or not module_at_hand(facts):
+    bound = owned_by(facts, "NovaCore", "nova_core", "nova")
+    if not bound or not module_at_hand(facts):
         return None
-    cards = " and ".join(card_name(card) for card in held[:2])
+    cards = " and ".join(card_name(card) for card in bound[:2])
     message = (
-        f"{cards} is bound to {present(held[0].driver)}, the kernel's open-source driver, so NVIDIA's module cannot "
+        f"{cards} is bound to {present(bound[0].driver)}, the kernel's open-source driver, so NVIDIA's module cannot "
         "claim it."
     )
     return Problem(message, texts(events(facts, "nova-probe", "already-bound", "no-device-probed")))

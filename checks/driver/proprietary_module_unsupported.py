@@ -46,15 +46,15 @@ def proprietary_module_unsupported(on: OnCard) -> Problem | None:
     """The module's flavor against what the generation needs; the log names the card too."""
     if works(on.facts, on.card) or on.card.driver == "vfio-pci":
         return None
-    said = [e for e in events(on.facts, "nvrm-open-required") if e.gpu in (None, on.card.address)]
+    logged = [e for e in events(on.facts, "nvrm-open-required") if e.gpu in (None, on.card.address)]
     found = generation_of(on.card)
     required = found is not None and (found.open_module == "required" or _superchip(on))
     by_kind = required and module_flavour(on.facts) == "proprietary"
-    if not by_kind and not (said and (found is None or required)):
+    if not by_kind and not (logged and (found is None or required)):
         return None
     name = f"{found.name} GPU" if found else "GPU"
     message = (
         f"{model_name(on)} is a {name}, which only the open kernel modules support; the installed module "
         f"{module_version(on.facts) or ''} is the proprietary one."
     )
-    return Problem(message.replace("  ", " "), texts(tuple(said)))
+    return Problem(message.replace("  ", " "), texts(tuple(logged)))

@@ -50,7 +50,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 )
 def stopped_by_ibt(facts: Facts) -> Problem | None:
     """The kernel's message about a function of the module, and no GPU that works."""
-    said = tuple(e for e in events(facts, "ibt-trap") if _ours(e))
-    if not said or any_works(facts):
+    logged = tuple(e for e in events(facts, "ibt-trap") if _ours(e))
+    if not logged or any_works(facts):
         return None
-    return Problem("The kernel stopped NVIDIA's module: it was built without ENDBR instructions (IBT).", texts(said))
+    return Problem("The kernel stopped NVIDIA's module: it was built without ENDBR instructions (IBT).", texts(logged))

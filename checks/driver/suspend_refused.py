@@ -36,8 +36,8 @@ _UNITS = ("nvidia-suspend.service", "nvidia-hibernate.service", "nvidia-resume.s
 )
 def suspend_refused(facts: Facts) -> Problem | None:
     """The driver's own message in the log."""
-    said = of_this_week(facts, events(facts, "suspend-refused"))
+    logged = of_this_week(facts, events(facts, "suspend-refused"))
     # A later attempt, which began and was not refused, succeeded.
-    if not said or events(facts, "suspend-refused", "suspend")[-1].kind == "suspend":
+    if not logged or events(facts, "suspend-refused", "suspend")[-1].kind == "suspend":
         return None
-    return Problem("The driver refused to suspend: its services for suspend did not run.", texts(said[-2:]))
+    return Problem("The driver refused to suspend: its services for suspend did not run.", texts(logged[-2:]))

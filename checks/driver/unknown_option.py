@@ -10,9 +10,9 @@ from gpudoctor.tasks import query
 
 def _unknown(facts: Facts) -> list[str]:
     """The options, without those that are no longer set; where nothing is set, the log is from another time."""
-    said = dict.fromkeys(e.what.get("text", "") for e in events(facts, "unknown-parameter"))
+    logged = dict.fromkeys(e.what.get("text", "") for e in events(facts, "unknown-parameter"))
     now = {name.partition(".")[2] for name in facts.nvidia.kernel.options}
-    return [name for name in said if name in now]
+    return [name for name in logged if name in now]
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:

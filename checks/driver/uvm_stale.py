@@ -50,8 +50,8 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 
 def _lost(facts: Facts) -> bool:
     """Whether a GPU itself does not respond, which is reason enough for cuInit's 999."""
-    ill = any(isinstance(g.status, str) and g.status != "ok" for g in gpus_of(facts, "nvidia"))
-    return ill or bool(events(facts, "fallen-off-bus"))
+    faulty = any(isinstance(g.status, str) and g.status != "ok" for g in gpus_of(facts, "nvidia"))
+    return faulty or bool(events(facts, "fallen-off-bus"))
 
 
 @check(

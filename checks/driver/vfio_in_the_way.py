@@ -13,13 +13,13 @@ from gpudoctor.tasks.placeholders import FILE
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
-    held = owned_by(facts, *LENDERS)
+    bound = owned_by(facts, *LENDERS)
     tasks: list[Task] = []
-    for card in held[:2]:
+    for card in bound[:2]:
         tasks.append(Edit(f"/sys/bus/pci/drivers/{present(card.driver)}/unbind", text=f"{card.address}\n", root=True))
         tasks.append(Edit(f"/sys/bus/pci/devices/{card.address}/driver_override", text="\n", root=True))
     tasks.append(as_root("modprobe", "nvidia"))
-    tasks += [Edit("/sys/bus/pci/drivers/nvidia/bind", text=f"{card.address}\n", root=True) for card in held[:2]]
+    tasks += [Edit("/sys/bus/pci/drivers/nvidia/bind", text=f"{card.address}\n", root=True) for card in bound[:2]]
     message = (
         "If the GPU is meant for a virtual machine, leave it as it is and use the GPU there. To use it on this host "
         "until the next boot: shut the virtual machine down, and bind the GPU to nvidia."
@@ -27,11 +27,11 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     if in_container(facts):
         return (module.on_the_host(f"On the host: {message}"),)
     now = Fix(message, tuple(tasks), "reload-module", root=True, verify=query("lspci", "-k", "-d", "10de:"))
-    return (now, _for_good(facts, held))
+    return (now, _for_good(facts, bound))
 
 
-def _for_good(facts: Facts, held: tuple[PciDevice, ...]) -> Fix:
-    ids = ", ".join(dict.fromkeys(f"{card.vendor}:{card.device}" for card in held))
+def _for_good(facts: Facts, bound: tuple[PciDevice, ...]) -> Fix:
+    ids = ", ".join(dict.fromkeys(f"{card.vendor}:{card.device}" for card in bound))
     message = (
         f"To use it on this host permanently: delete the GPU's id ({ids}) from the file that the first command lists "
         "(ids= of vfio-pci; after a change in /etc/default/grub regenerate grub's configuration too), then reboot."
@@ -63,11 +63,11 @@ def _for_good(facts: Facts, held: tuple[PciDevice, ...]) -> Fix:
 )
 def vfio_in_the_way(facts: Facts) -> Problem | None:
     """The PCI function's driver is vfio-pci; with another GPU for the host it is only advice."""
-    held = owned_by(facts, *LENDERS)
-    if not held:
+    bound = owned_by(facts, *LENDERS)
+    if not bound:
         return None
-    rest = len(cards_of(facts, "nvidia")) > len(held) or any_works(facts) or computes_elsewhere(facts)
-    cards = " and ".join(card_name(card) for card in held[:4])
-    driver = present(held[0].driver)
+    rest = len(cards_of(facts, "nvidia")) > len(bound) or any_works(facts) or computes_elsewhere(facts)
+    cards = " and ".join(card_name(card) for card in bound[:4])
+    driver = present(bound[0].driver)
     message = f"{cards} is bound to {driver} for a virtual machine, so NVIDIA's driver cannot claim it on this host."
     return Problem(message, texts(events(facts, "already-bound")), severity=Severity.ADVICE if rest else None)

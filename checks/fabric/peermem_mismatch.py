@@ -50,10 +50,12 @@ def peermem_mismatch(facts: Facts) -> Problem | None:
     """The kernel's rejection in the log, and no such module loaded now."""
     known(facts.log.events)
     refused = events(facts, "symbol-mismatch", "unknown-symbol")
-    said = tuple(e for e in refused if e.what.get("module", "").replace("-", "_") in ("nvidia_peermem", "nv_peer_mem"))
-    if not said or "nvidia_peermem" in known(facts.nvidia.kernel.modules):
+    logged = tuple(
+        e for e in refused if e.what.get("module", "").replace("-", "_") in ("nvidia_peermem", "nv_peer_mem")
+    )
+    if not logged or "nvidia_peermem" in known(facts.nvidia.kernel.modules):
         return None
-    symbol = next((e.what["text"] for e in said if e.what.get("text")), None)
+    symbol = next((e.what["text"] for e in logged if e.what.get("text")), None)
     named = f" (the versions of {symbol} disagree)" if symbol else ""
     message = f"The kernel rejects nvidia_peermem: it was built against another ib_core than the loaded one{named}."
-    return Problem(message, texts(said))
+    return Problem(message, texts(logged))

@@ -8,7 +8,7 @@ from gpudoctor.tasks import as_root, filtered, query
 
 # What the mask of NVML's fabric health means. A running recovery, a manager that is briefly away and a
 # GPU without partition (shared boards) are no fault.
-_ILL = {
+_FAULTS = {
     "degraded-bandwidth": "its bandwidth is degraded: links are down or slow",
     "route-unhealthy": "a route through the switches is broken",
     "insufficient-nvlinks": "too few of the GPU's links are up",
@@ -63,8 +63,8 @@ def unhealthy(on: OnGpu) -> Problem | None:
     """The health mask of a GPU that has joined; drivers before 550 report none."""
     if known(on.gpu.fabric_state) != "completed":
         return None
-    ill = [name for name in known(on.gpu.fabric_health) or () if name in _ILL]
-    if not ill:
+    faulty = [name for name in known(on.gpu.fabric_health) or () if name in _FAULTS]
+    if not faulty:
         return None
-    message = f"The NVLink fabric of {gpu_name(on.gpu)} is unhealthy: {'; '.join(_ILL[name] for name in ill)}."
-    return Problem(message, tuple(f"fabric health: {name}" for name in ill))
+    message = f"The NVLink fabric of {gpu_name(on.gpu)} is unhealthy: {'; '.join(_FAULTS[name] for name in faulty)}."
+    return Problem(message, tuple(f"fabric health: {name}" for name in faulty))

@@ -46,7 +46,7 @@ def persistence_off(facts: Facts) -> str | None:
     off = _without(facts)
     if not off:
         return None
-    if known(facts.nvidia.kernel.persistence_daemon) == "active" or any(_held(g) for g in off):
+    if known(facts.nvidia.kernel.persistence_daemon) == "active" or any(_kept(g) for g in off):
         return None
     which = ", ".join(str(g.index) for g in off)
     return (
@@ -55,5 +55,5 @@ def persistence_off(facts: Facts) -> str | None:
     )
 
 
-def _held(gpu: Gpu) -> bool:
+def _kept(gpu: Gpu) -> bool:
     return isinstance(gpu.processes, Unknown) or bool(gpu.processes)

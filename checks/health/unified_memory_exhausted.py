@@ -46,7 +46,7 @@ def unified_memory_exhausted(facts: Facts) -> Problem | None:
     """The driver's own message in the log, only on machines with unified memory: on a card it means the card's."""
     if known_or(facts.host.platform, "") not in COHERENT:
         return None
-    said = of_this_week(facts, events(facts, "driver-no-memory"))
-    if not said:
+    logged = of_this_week(facts, events(facts, "driver-no-memory"))
+    if not logged:
         return None
-    return Problem("The driver ran out of memory, which GPU and CPU share here.", texts(said[-3:]))
+    return Problem("The driver ran out of memory, which GPU and CPU share here.", texts(logged[-3:]))

@@ -14,7 +14,7 @@ def _fixes(on: OnCard) -> tuple[Fix, ...]:
     commands = (*system.install(on.facts, name), *system.initramfs(on.facts))
     message = (
         "Install the newest firmware package of the distribution, make the initial RAM disk anew, and restart; a "
-        f"kernel newer than the distribution's may need newer files than it has.{system.initramfs_says(on.facts)}"
+        f"kernel newer than the distribution's may need newer files than it has.{system.initramfs_hint(on.facts)}"
     )
     proof = filtered(query("dmesg", root=True), query("grep", "-iE", "guc|huc"))
     return (Fix(message, (*commands, as_root("reboot")), "reboot", root=True, needs="reboot", verify=proof),)

@@ -23,8 +23,8 @@ def branch_of(version: str | None) -> int | None:
 
 def generations_of(facts: Facts) -> tuple[generations.GpuGeneration, ...]:
     """The generations of the NVIDIA GPUs on this machine, as far as they are known."""
-    said = [c.generation for c in cards_of(facts, "nvidia")] + [g.generation for g in gpus_of(facts, "nvidia")]
-    names = {name for name in said if isinstance(name, str)}
+    logged = [c.generation for c in cards_of(facts, "nvidia")] + [g.generation for g in gpus_of(facts, "nvidia")]
+    names = {name for name in logged if isinstance(name, str)}
     found = (generations.generation_named(name) for name in sorted(names))
     return tuple(g for g in found if g is not None)
 

@@ -44,15 +44,10 @@ def into_new_kernel(facts: Facts) -> Fix:
     """Reboot into the kernel that the update installed."""
     others = facts.nvidia.kernel.other_kernels
     new = f" {others[-1].kernel}" if isinstance(others, tuple) and others else ""
-    return restart(
+    return system.reboot(
         f"Reboot into the new kernel{new}: an update removed the modules of the running one, so no module can be "
         "loaded or built for it."
     )
-
-
-def restart(message: str) -> Fix:
-    """Reboot, with the reason."""
-    return system.reboot(message)
 
 
 def node_reload(message: str) -> Fix:
@@ -274,5 +269,5 @@ def hang_fixes(facts: Facts) -> tuple[Fix, ...]:
         ),
         impact="none",
     )
-    again = restart("Reboot: a call that hangs in the kernel cannot be ended in any other way.")
+    again = system.reboot("Reboot: a call that hangs in the kernel cannot be ended in any other way.")
     return (look, again)

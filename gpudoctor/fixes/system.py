@@ -98,7 +98,7 @@ def initramfs(facts: Facts) -> tuple[Command, ...]:
     }.get(family_of(facts) or "", ())
 
 
-def initramfs_says(facts: Facts) -> str:
+def initramfs_hint(facts: Facts) -> str:
     """Which tool rebuilds the initial RAM disk, where this distribution's command is not known."""
     if initramfs(facts) or is_image(facts):
         return ""

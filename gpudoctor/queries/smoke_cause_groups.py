@@ -1,4 +1,4 @@
-"""Groups of checks that explain what the smoke tests found: what their checks name in `because`."""
+"""Groups of checks that explain what the smoke tests found: what their checks name in `caused_by`."""
 
 from gpudoctor.queries.cause_groups import ENVIRONMENT, SYSTEM
 
