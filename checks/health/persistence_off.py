@@ -4,7 +4,7 @@ from gpudoctor.check_engine import Fix, Severity, check
 from gpudoctor.facts import Facts, Gpu
 from gpudoctor.maybe import Unknown, known, known_or
 from gpudoctor.queries.driver import own_kernel
-from gpudoctor.queries.gpus import is_data_centre
+from gpudoctor.queries.gpus import is_data_center
 from gpudoctor.targets import gpus_of
 from gpudoctor.tasks import as_root, query
 
@@ -24,7 +24,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 
 def _without(facts: Facts) -> list[Gpu]:
     """The data center GPUs whose state is lost."""
-    found = [g for g in gpus_of(facts, "nvidia") if g.persistence is False and is_data_centre(g)]
+    found = [g for g in gpus_of(facts, "nvidia") if g.persistence is False and is_data_center(g)]
     # A virtual GPU is up to its host, and GB10 is a desktop GPU.
     return [g for g in found if g.integrated is not True and g.virtualization != "vgpu"]
 

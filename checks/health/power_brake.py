@@ -38,7 +38,7 @@ def power_brake(on: OnGpu) -> Problem | None:
     if reasons is None or "hw-power-brake" not in reasons:
         return None
     now = on.gpu.sm_clock
-    clock = phrase(" at {} of {} MHz", now, on.gpu.sm_clock_max) or phrase(" at {} MHz", now)
+    clock = phrase(" to {} of {} MHz", now, on.gpu.sm_clock_max) or phrase(" to {} MHz", now)
     return Problem(
         f"{gpu_name(on.gpu)} is throttled{clock} because the power supply asserts the power brake (hw-power-brake)."
     )

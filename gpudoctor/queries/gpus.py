@@ -102,7 +102,7 @@ def torch_gfx(gfx: str) -> str | None:
     return sibling if sibling and torch.rocm_for(sibling) else None
 
 
-def is_data_centre(gpu: Gpu) -> bool:
+def is_data_center(gpu: Gpu) -> bool:
     """Whether CUDA's forward compatibility packages may work on this GPU: data center GPUs, by their names.
 
     https://docs.nvidia.com/deploy/cuda-compatibility/forward-compatibility.html
@@ -122,7 +122,7 @@ BUSY = 10
 COHERENT = ("grace", "dgx-spark", "jetson")
 
 
-def busy(gpu: Gpu, per_cent: int = BUSY) -> bool:
+def busy(gpu: Gpu, percent: int = BUSY) -> bool:
     """Whether the GPU is under load right now, so that its link and clocks are final.
 
     Raises:
@@ -132,7 +132,7 @@ def busy(gpu: Gpu, per_cent: int = BUSY) -> bool:
     if state is not None and state > WORKING:
         return False
     used = known(gpu.utilisation)
-    return used is not None and used >= per_cent
+    return used is not None and used >= percent
 
 
 def mobile(facts: Facts, gpu: Gpu) -> bool:
