@@ -13,6 +13,8 @@ from gpudoctor.facts import Facts
 # Names that are written so by those who made them.
 LOWER_CASE = {"bitsandbytes", "libcuda.so", "nvcc", "nvidia-uvm", "nvidia_peermem", "nvidia_uvm", "tensorflow-gpu"}
 LOWER_CASE.add("torchvision")
+LOWER_CASE |= {"containerd", "cuInit", "cuda-compat's", "libcuda", "no-cgroups", "nouveau", "nova_core", "nvidia-imex"}
+LOWER_CASE |= {"nvidia-smi", "vGPU"}
 EVERY = ["device.none", "driver.library-mismatch", "driver.not-loaded", "pytorch.cpu-build"]
 
 
@@ -70,7 +72,7 @@ def test_every_check_says_what_a_person_needs() -> None:
     for one in catalogue.load():
         assert one.references, one.id
         assert all(r.startswith("https://") for r in one.references), one.id
-        assert one.title[0].isupper() or one.title.split()[0] in LOWER_CASE, one.id
+        assert one.title[0].isupper() or one.title[0] == "/" or one.title.split()[0] in LOWER_CASE, one.id
         assert not one.title.endswith("."), one.id
         assert one.cause.endswith("."), one.id
         assert one.affects, one.id

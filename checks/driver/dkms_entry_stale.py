@@ -1,4 +1,4 @@
-"""DKMS stumbles over an entry whose source is gone, and builds nothing after it."""
+"""DKMS stops at an entry whose source is gone, and builds nothing after it."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Dkms, Facts
@@ -30,11 +30,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 
 
 @check(
-    title="A stale entry keeps DKMS from building NVIDIA's module",
+    title="A stale DKMS entry blocks the build of NVIDIA's module",
     severity=Severity.ERROR,
-    cause="DKMS still lists a version whose source folder was deleted (Could not locate dkms.conf file); it stops "
-    "there when "
-    "it builds for a new kernel.",
+    cause="DKMS still lists a version whose source directory was deleted (Could not locate dkms.conf file); it stops "
+    "there when it builds for a new kernel.",
     fixes=_fixes,
     references=("https://github.com/dell/dkms",),
     targets=own_kernel,

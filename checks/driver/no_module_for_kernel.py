@@ -23,7 +23,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 
 
 def _module_package(facts: Facts, branch: int | None) -> Fix | None:
-    """The package of this distribution that builds the module which belongs to the installed libraries."""
+    """The package of this distribution that builds the module for the installed libraries."""
     family, distribution = system.family_of(facts), facts.host.distribution.id
     if family is None or branch is None or not isinstance(distribution, str):
         return None
@@ -34,7 +34,7 @@ def _module_package(facts: Facts, branch: int | None) -> Fix | None:
     if not names:
         return None
     return Fix(
-        "Install the package that brings the kernel module, with the running kernel's headers.",
+        "Install the package that contains the kernel module, with the running kernel's headers.",
         (*module.headers(facts), *system.install(facts, *names), as_root("modprobe", "nvidia")),
         "reinstall-package",
         root=True,
@@ -45,7 +45,7 @@ def _module_package(facts: Facts, branch: int | None) -> Fix | None:
 @check(
     title="NVIDIA's kernel module is not installed for the running kernel",
     severity=Severity.ERROR,
-    cause="The driver has two halves: the libraries are there, the kernel module nvidia.ko is not.",
+    cause="The driver has two halves: the libraries are installed, the kernel module nvidia.ko is not.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/",),
     targets=own_kernel,
@@ -72,7 +72,7 @@ def no_module_for_kernel(facts: Facts) -> Problem | None:
     if user is None and not known(kernel.dkms):
         return None
     release = system.kernel_of(facts)
-    what = f"The driver's libraries {user} are installed" if user else "DKMS knows NVIDIA's driver"
+    what = f"The driver's libraries {user} are installed" if user else "DKMS lists NVIDIA's driver"
     entries = kernel.dkms if isinstance(kernel.dkms, tuple) else ()
     lines = tuple(f"dkms: {e.module}/{e.version} {e.kernel or ''} {e.state}".replace("  ", " ") for e in entries)
     return Problem(f"{what}, but there is no kernel module nvidia.ko for the running kernel {release}.", lines)

@@ -14,7 +14,7 @@ def _fixes(on: OnCard) -> tuple[Fix, ...]:
     commands = (*system.install(on.facts, name), *system.initramfs(on.facts))
     message = (
         "Install the distribution's newest firmware package, rebuild the initramfs, and reboot; a kernel newer than "
-        f"the distribution's may need newer files than it has.{system.initramfs_says(on.facts)}"
+        f"the distribution's may need newer files than it has.{system.initramfs_hint(on.facts)}"
     )
     proof = filtered(query("dmesg", root=True), query("grep", "-iE", "guc|huc"))
     return (Fix(message, (*commands, as_root("reboot")), "reboot", root=True, needs="reboot", verify=proof),)

@@ -4,7 +4,7 @@ from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
 from gpudoctor.fixes import driver, system
 from gpudoctor.queries.driver_floor import floor
-from gpudoctor.queries.gpus import is_data_centre, nvidia_gpus
+from gpudoctor.queries.gpus import is_data_center, nvidia_gpus
 from gpudoctor.targets import in_container, on_wsl
 from gpudoctor.tasks import Tasks, export, query
 
@@ -45,7 +45,7 @@ def newer_driver(facts: Facts, cuda: str) -> tuple[Fix, ...]:
 def compat(facts: Facts, cuda: str) -> tuple[Fix, ...]:
     """CUDA's forward compatibility package, only for data center GPUs; the last resort."""
     gpus = nvidia_gpus(facts)
-    if not gpus or not all(is_data_centre(g) for g in gpus):
+    if not gpus or not all(is_data_center(g) for g in gpus):
         return ()
     major, _, minor = cuda.partition(".")
     package = f"cuda-compat-{major}-{minor.partition('.')[0] or '0'}"

@@ -1,4 +1,4 @@
-"""NixOS has no command that installs a driver: its configuration names it.
+"""NixOS has no command that installs a driver: it is set in the configuration.
 
 https://wiki.nixos.org/wiki/NVIDIA; the packages' names are nvidiaPackages of nixpkgs (NixOS/nixpkgs,
 pkgs/os-specific/linux/nvidia-x11).
@@ -11,7 +11,7 @@ _FILE = "/etc/nixos/configuration.nix"
 
 
 def install_driver(message: str, branch: int, flavour: str, legacy: bool) -> Fix:
-    """Name the driver in the configuration and build the system anew.
+    """Set the driver in the configuration and rebuild the system.
 
     Args:
         message: what to install.
@@ -30,7 +30,7 @@ def install_driver(message: str, branch: int, flavour: str, legacy: bool) -> Fix
     commands = (lines(block), as_root("nixos-rebuild", "boot"), as_root("reboot"))
     undo = (as_root("nixos-rebuild", "boot", "--rollback"),)
     return Fix(
-        f"{message} On NixOS its configuration names it.",
+        f"{message} On NixOS it is set in the configuration.",
         commands,
         "reinstall-package",
         root=True,

@@ -5,7 +5,7 @@ import re
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts, Gpu, SmokeRun
 from gpudoctor.fixes.python import install, reinstall_torch
-from gpudoctor.queries.gpus import is_data_centre
+from gpudoctor.queries.gpus import is_data_center
 from gpudoctor.queries.smoke import MODULES, PLAIN
 from gpudoctor.targets import framework_name, in_container
 from gpudoctor.tasks import Command, Task, Tasks, Variable, export, filtered, query
@@ -48,7 +48,7 @@ def hardware(facts: Facts, run: SmokeRun, gpu: Gpu | None) -> tuple[Fix, ...]:
         "are wrong again, have the card replaced (RMA)."
     )
     fixes = [look, Fix(message, (longer,), "replace-hardware", verify=longer)]
-    if gpu is not None and is_data_centre(gpu) and not in_container(facts):
+    if gpu is not None and is_data_center(gpu) and not in_container(facts):
         message = "If DCGM is installed, run its diagnostic (15 minutes) with nothing else on the card."
         fixes.append(Fix(message, (query("dcgmi", "diag", "-r", "3", "-i", gpu.index, root=True),), root=True))
     return tuple(fixes)

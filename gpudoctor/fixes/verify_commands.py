@@ -1,4 +1,4 @@
-"""Commands of one line that show whether a fix has helped, run by the examined interpreter."""
+"""One-line commands that verify a fix, run by the examined interpreter."""
 
 from collections.abc import Callable
 
@@ -24,7 +24,7 @@ def framework_proof(python: Python, name: str | None = None) -> Task | None:
 
 
 def cuda_proof(facts: Facts) -> Task:
-    """The command that asks CUDA itself, as every framework does: "error: 0 GPUs: 1" is well.
+    """The command that asks CUDA itself, as every framework does: "error: 0 GPUs: 1" is healthy.
 
     nvidia-smi asks NVML, which uses neither nvidia_uvm nor CUDA_VISIBLE_DEVICES.
     """
@@ -37,7 +37,7 @@ def cuda_proof(facts: Facts) -> Task:
 
 
 def hip_proof(facts: Facts) -> Task:
-    """The command that asks HIP: by an examined PyTorch for ROCm, else by ROCm's own tool."""
+    """The command that asks HIP: with an examined PyTorch for ROCm, else with ROCm's own tool."""
     for python in facts.pythons:
         if any(f.name == "torch" and f.variant == "rocm" for f in python.frameworks):
             return verify(python, f"import torch; {_SHOWS}")
@@ -45,7 +45,7 @@ def hip_proof(facts: Facts) -> Task:
 
 
 def extension_proof(python: Python, extension: Extension) -> Task:
-    """The command that loads a compiled extension beside PyTorch, whose libraries it needs in the process."""
+    """The command that loads a compiled extension after PyTorch, whose libraries it needs in the process."""
     site = python.site_packages if isinstance(python.site_packages, str) else ""
     name = extension.path.rpartition("/")[2]
     if site and extension.path.startswith(f"{site}/") and not name.startswith("lib"):

@@ -154,8 +154,8 @@ def test_a_job_with_two_of_eight_is_well() -> None:
             [
                 (
                     "problem",
-                    "This node, from which jobs are submitted to Slurm, has no GPU, so frameworks run on the "
-                    "processor. The cluster's GPUs are reached in a job.",
+                    "This node, from which jobs are submitted to Slurm, has no GPU, so frameworks run on the CPU. "
+                    "The cluster's GPUs are reached in a job.",
                 )
             ],
         ),
@@ -164,8 +164,8 @@ def test_a_job_with_two_of_eight_is_well() -> None:
             [
                 (
                     "problem",
-                    "This node, on which Slurm's job 4711 runs, has no GPU, so frameworks run on the processor. GPUs "
-                    "of the cluster, if it has any, are reached in a job.",
+                    "This node, on which Slurm's job 4711 runs, has no GPU, so frameworks run on the CPU. GPUs of "
+                    "the cluster, if it has any, are reached in a job.",
                 )
             ],
         ),
@@ -206,8 +206,8 @@ def node(facts: Facts, configured: object = False, **containers: object) -> Fact
             [
                 (
                     "problem",
-                    "Kubernetes runs pods on this node, and neither a file of containerd or CRI-O nor a CDI "
-                    "specification names NVIDIA's runtime: no pod gets the GPU.",
+                    "Kubernetes runs pods on this node, but neither the configuration of containerd or CRI-O nor a "
+                    "CDI specification names NVIDIA's runtime: no pod gets the GPU.",
                 )
             ],
         ),

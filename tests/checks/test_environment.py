@@ -249,7 +249,7 @@ def test_nccl_path_off(facts: Facts, verdict: tuple[str, str]) -> None:
     ],
 )
 def test_cuda_misspelt(name: str, ill: bool) -> None:
-    message = f"{name} is set, which nobody reads: the variable is called CUDA_VISIBLE_DEVICES."
+    message = f"{name} is set, but nothing reads it: the variable is called CUDA_VISIBLE_DEVICES."
     assert ask(cuda_misspelt, env(nvidia_host(), **{name: "0"})) == [("problem", message) if ill else ("pass", "")]
 
 

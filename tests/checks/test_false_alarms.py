@@ -291,7 +291,7 @@ def test_an_image_is_not_changed_by_dnf_dracut_or_grubby(id_: str) -> None:
 def test_packages_and_parameters_of_an_image() -> None:
     plain = having(nvidia_host(), host__distribution=FEDORA)
     image = having(plain, nvidia__kernel__image_keys=())
-    after = "  # takes effect after a restart"
+    after = "  # takes effect after a reboot"
     assert typed(system.install(plain, "akmod-nvidia")) == ("sudo dnf install akmod-nvidia",)
     assert typed(system.install(image, "akmod-nvidia")) == (f"sudo rpm-ostree install akmod-nvidia{after}",)
     assert typed(system.remove(image, "akmod-nvidia")) == (f"sudo rpm-ostree uninstall akmod-nvidia{after}",)

@@ -54,7 +54,7 @@ ILL = [
     (
         "link.nvlink-down",
         links((True, True), (True, False)),
-        "GPU 1 (NVIDIA GeForce RTX 4090) has 1 of 2 NVLinks up, an equal GPU here has 2.",
+        "GPU 1 (NVIDIA GeForce RTX 4090) has 1 of 2 NVLinks up, an identical GPU here has 2.",
     ),
     (
         "health.power-capped",
@@ -69,7 +69,7 @@ ILL = [
     (
         "health.power-brake",
         working(gpus__0__event_reasons=("hw-slowdown", "hw-power-brake"), gpus__0__sm_clock=345),
-        f"{NAME} brakes at 345 of 3105 MHz because the power supply asks for it (hw-power-brake).",
+        f"{NAME} is throttled to 345 of 3105 MHz because the power supply asserts the power brake (hw-power-brake).",
     ),
     (
         "health.memory-held",
@@ -86,7 +86,7 @@ ILL = [
     (
         "health.stuck-process",
         having(gpus__0__processes=(GpuProcess(pid=42, name="python3", state="D"),)),
-        f"Process 42 (python3) on {NAME} sleeps uninterruptibly in the kernel (state D) and keeps its memory.",
+        f"Process 42 (python3) on {NAME} is in uninterruptible sleep in the kernel (state D) and keeps its memory.",
     ),
 ]
 

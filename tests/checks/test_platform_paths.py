@@ -19,10 +19,10 @@ from tests.checks.nvidia_machines import having
 WHY = Unknown("nobody looked")
 ROOT = Unknown("the configuration space of PCI bridges can be read by root alone")
 ADA: dict[str, Any] = {"name": "NVIDIA RTX 6000 Ada Generation", "nvlinks": None}
-TRANSLATES = "The IOMMU translates the addresses of 2 GPUs that have only PCIe between them."
+TRANSLATES = "The IOMMU translates the addresses of 2 GPUs that are connected only through PCIe."
 SWITCHED = (
     "GPU 0 (NVIDIA RTX 6000 Ada Generation) and GPU 1 (NVIDIA RTX 6000 Ada Generation) share a PCIe switch, whose "
-    "ports send what they write to each other up to the processor (ACS)."
+    "ports redirect their P2P traffic through the CPU (ACS)."
 )
 
 
@@ -81,12 +81,8 @@ def erring(replays: object, errors: object, uptime: object = 6000.0, **changes: 
     return having(nvidia_host(), **(counted | changes))
 
 
-AGAIN = (
-    "5000 packets were sent again over the PCIe link of GPU 0 (NVIDIA GeForce RTX 4090), 50 a minute since the start."
-)
-CORRECTED = (
-    "5000 errors were corrected on the PCIe link of GPU 0 (NVIDIA GeForce RTX 4090), 50 a minute since the start."
-)
+AGAIN = "5000 packets were sent again over the PCIe link of GPU 0 (NVIDIA GeForce RTX 4090), 50 per minute since boot."
+CORRECTED = "5000 errors were corrected on the PCIe link of GPU 0 (NVIDIA GeForce RTX 4090), 50 per minute since boot."
 
 
 @pytest.mark.parametrize(

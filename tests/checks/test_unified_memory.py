@@ -148,7 +148,7 @@ NO_MEMORY = event("driver-no-memory", "NVRM: Check failed: Out of memory [NV_ERR
     ],
 )
 def test_unified_memory_exhausted(facts: Facts, outcome: str) -> None:
-    message = "The driver found no memory left, which GPU and processor share here."
+    message = "The driver ran out of memory, which GPU and CPU share here."
     assert ask(unified_memory_exhausted, facts) == [(outcome, message if outcome == "problem" else "")]
 
 

@@ -25,7 +25,7 @@ def _one(gpu: int, message: str) -> FindingEntry:
         check="device.needs-reset",
         status="fail",
         subject=f"GPU {gpu}",
-        title="A GPU needs a reset",
+        title="GPU requires reset",
         message=message,
         cause="It was stopped.",
         evidence=(f"Xid 79 of GPU {gpu}", "the same line"),

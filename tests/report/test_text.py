@@ -30,7 +30,7 @@ FINDING = FindingEntry(
     evidence=("/proc/driver/nvidia/version: 550.90.07",),
     fixes=(
         FixEntry(
-            "Restart the computer.",
+            "Reboot.",
             ("sudo reboot",),
             action="reboot",
             root=True,

@@ -189,7 +189,7 @@ def test_the_cause_and_the_fix_are_told() -> None:
     assert next(fix.commands for fix in one.fixes) == ("sudo reboot",)
     text = str(raised.value)
     assert "  driver.library-mismatch: The loaded kernel module is 570.133.07" in text
-    assert "\n  fix: Restart the computer" in text
+    assert "\n  fix: Reboot" in text
     assert "\n    sudo reboot\n" in text
     assert raised.value.report.findings[0] is one.finding
 
