@@ -17,19 +17,19 @@ from textual.widgets import Static
 # Nothing is wider than the screen here, and these would fill the list.
 SIDEWAYS = ("page_left", "page_right", "scroll_left", "scroll_right")
 # Actions that are one to whoever reads the list; textual has a line for each, in words that say little.
-STEPS, LEAPS = "Up and down", "By pages, to the beginning, to the end"
+STEPS, LEAPS = "Up and down", "Page up, page down, first, last"
 TOGETHER = {
     **dict.fromkeys(("cursor_up", "cursor_down", "scroll_up", "scroll_down", "next", "previous"), STEPS),
     **dict.fromkeys(("page_up", "page_down", "first", "last", "scroll_home", "scroll_end"), LEAPS),
-    **dict.fromkeys(("app.focus_next", "app.focus_previous"), "To the next list or field, to the one before"),
-    **dict.fromkeys(("move('down')", "move('up')"), "Down and up, as the arrows do"),
-    "quit": "Leave, and end what still runs",
-    "command_palette": "Find whatever can be done here by its name",
+    **dict.fromkeys(("app.focus_next", "app.focus_previous"), "Next or previous list or field"),
+    **dict.fromkeys(("move('down')", "move('up')"), "Down and up, like the arrow keys"),
+    "quit": "Quit and stop running tests",
+    "command_palette": "Command palette: find any action by name",
 }
 WIDE, WIDEST = 18, 76  # columns for the keys, and of the dialog
 
 
-CURSOR, EVERYWHERE = "Where the cursor is", "Everywhere"
+CURSOR, EVERYWHERE = "Focused list or field", "Everywhere"
 
 
 class KeyEntry(NamedTuple):
@@ -108,7 +108,7 @@ class KeysScreen(ModalScreen[None]):
     def compose(self) -> ComposeResult:
         """Its widgets."""
         with VerticalScroll(id="keys") as box:
-            box.border_title, box.border_subtitle = "Keys", "escape closes"
+            box.border_title, box.border_subtitle = "Keys", "Esc closes"
             yield Static(markup=False)
 
     def on_resize(self) -> None:

@@ -64,7 +64,7 @@ def test_a_file_goes_to_the_browser_and_not_to_the_disk(served: Served, page: Pa
     report = downloads / "gpudoctor-report.json"
     until(report.exists, "the download")
     assert json.loads(report.read_text())["status"] == "fail"
-    page.shows("Handed to the browser")
+    page.shows("Sent to the browser")
     page.press("c")
     page.shows("To the clipboard")
     assert not (tmp_path / ".local").exists()

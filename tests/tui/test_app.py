@@ -317,7 +317,7 @@ def test_a_facts_file_is_asked_for_and_opened(tmp_path: Path) -> None:
         await settled(pilot, lambda: app.screen.query("OpenScreen #path"))
         field = app.screen.query_one("#path", Input)
         for text, why in (
-            ("", "The file needs a name."),
+            ("", "Enter a file name."),
             ("/proc/none", "There is no file /proc/none."),
             ("/dev/null", "There is"),
         ):
@@ -351,4 +351,4 @@ def test_who_thinks_better_of_it_stays() -> None:
     run(opened, go)
 
 
-# -- the examination -------------------------------------------------------------------------------------
+# -- the run of all checks----------------------------------------------------------------------------------

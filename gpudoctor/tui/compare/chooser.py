@@ -58,7 +58,7 @@ class Chooser(Vertical):
         yield Static(CLOSED if self.app.is_web else TITLE, markup=False)
         if not self.app.is_web:
             yield Input(
-                placeholder="path of a .json file; right arrow completes, down goes to the list",
+                placeholder="path of a .json file; right arrow completes, down opens the list",
                 suggester=PathSuggester(self.here),
             )
         yield Static(markup=False, id="compare-error")

@@ -14,7 +14,7 @@ from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from gpudoctor.tui.diagnosis.items import OTHERS, WORDS, Item
-from gpudoctor.tui.diagnosis.lines import INDENT, folded
+from gpudoctor.tui.diagnosis.lines import LIST_INDENT, folded
 from gpudoctor.tui.diagnosis.page import STYLES
 from gpudoctor.tui.diagnosis.styled import style, styled
 from gpudoctor.tui.diagnosis.view import FindingFilter, Heading, Row
@@ -27,8 +27,8 @@ class FindingList(RowList):
     """What is wrong, root causes first."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "open", "Read", show=False, tooltip="Go to what is said of it, and to its commands"),
-        Binding("space,right,left", "fold", "Fold", show=False, tooltip="Show or hide what follows from it"),
+        Binding("enter", "open", "Details", show=False, tooltip="Open details"),
+        Binding("space,right,left", "fold", "Fold", show=False, tooltip="Show or hide its consequences"),
     ]
 
     class Chosen(Message):
@@ -99,10 +99,10 @@ class FindingList(RowList):
     def _of_root(self, item: Item) -> list[Content]:
         names = f"heading {STYLES[item.status]}" if item.status not in OTHERS else STYLES.get(item.status, "dim")
         title = item.check if item.status in ("pass", "skipped") else item.title
-        parts = folded(title, self.width - INDENT)
-        label = f"{WORDS[item.status]:<{INDENT}}"
+        parts = folded(title, self.width - LIST_INDENT)
+        label = f"{WORDS[item.status]:<{LIST_INDENT}}"
         lines = [styled([(label, names), (parts[0], "heading" if item.status not in OTHERS else "")])]
-        lines += [styled([(" " * INDENT + part, "heading")]) for part in parts[1:]]
+        lines += [styled([(" " * LIST_INDENT + part, "heading")]) for part in parts[1:]]
         below = self._below(item)
         return [*lines, below] if below.plain else lines
 
@@ -118,7 +118,7 @@ class FindingList(RowList):
         if mark := self._marks.get(item.key):
             parts.append(styled([(mark, "heading pass" if "mended" in mark else "heading warn")]))
         joined = Content("  ").join(parts)
-        return Content(" " * INDENT).append(joined) if parts else joined
+        return Content(" " * LIST_INDENT).append(joined) if parts else joined
 
     def on_resize(self) -> None:
         """Rows are broken anew."""
@@ -150,6 +150,6 @@ class FindingList(RowList):
 
 def _of_consequence(item: Item, width: int) -> list[Content]:
     times = f" ({item.times} times)" if item.times > 1 else ""
-    parts = folded(item.title + times, width - INDENT - 3)
-    lines = [styled([(" " * INDENT, ""), ("└─ ", "dim"), (parts[0], "")])]
-    return lines + [styled([(" " * (INDENT + 3) + part, "")]) for part in parts[1:]]
+    parts = folded(item.title + times, width - LIST_INDENT - 3)
+    lines = [styled([(" " * LIST_INDENT, ""), ("└─ ", "dim"), (parts[0], "")])]
+    return lines + [styled([(" " * (LIST_INDENT + 3) + part, "")]) for part in parts[1:]]

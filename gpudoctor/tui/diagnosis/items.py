@@ -19,13 +19,13 @@ WORDS = {
     "broken": "broken",
     "unknown": "unknown",
     "pass": "pass",
-    "skipped": "not here",
+    "skipped": "n/a",
 }
 GROUPS = {
-    "broken": "What failed in gpudoctor itself",
-    "unknown": "What could not be found out",
-    "pass": "Checks that found nothing",
-    "skipped": "Checks that are not for this machine",
+    "broken": "Errors in gpudoctor itself",
+    "unknown": "Unknown",
+    "pass": "Passed checks",
+    "skipped": "Checks that do not apply to this machine",
 }
 
 

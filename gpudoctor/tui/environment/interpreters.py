@@ -47,7 +47,7 @@ class InterpreterEntry(NamedTuple):
             return self.kind
         version = self.python.version if isinstance(self.python.version, str) else ""
         count = len(self.python.frameworks)
-        what = "does not answer" if self.python.error else f"{count} framework{'' if count == 1 else 's'}"
+        what = "does not respond" if self.python.error else f"{count} framework{'' if count == 1 else 's'}"
         return ", ".join(part for part in (self.kind, version, what) if part)
 
 

@@ -80,7 +80,7 @@ def with_history(paths: Sequence[str], fleet: Fleet) -> tuple[Fleet, str]:
     try:
         return since_last(paths[0], fleet), ""
     except SummaryError as error:
-        return fleet, f"{error} Nothing is compared with it."
+        return fleet, f"{error} No comparison with it is shown."
 
 
 def fault(error: Exception) -> str:

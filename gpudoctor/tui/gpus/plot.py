@@ -19,7 +19,7 @@ from gpudoctor.tui.gpus.series import spaced
 
 Row = list[tuple[str, str]]  # a text and its style, each after the other
 SCALED = 36  # columns of a title with room for the scale
-NOTHING = "This GPU has no such sensor, or its driver does not show it."
+NOTHING = "This GPU has no such sensor, or its driver does not report it."
 
 
 class Plot(Widget):
@@ -118,7 +118,7 @@ def _why(metric: Metric, gpu: Watched) -> str:
         return ""
     found = getattr(gpu.last, metric.field, None)
     if gpu.last is None:
-        return "Nothing was told yet."
+        return "No samples yet."
     return f"Unknown: {clean(found.unknown)}." if isinstance(found, Unknown) else NOTHING
 
 

@@ -76,8 +76,8 @@ def _svg(report: Report, _: Facts) -> str:
 
 
 FORMS = (
-    SaveFormat("JSON", "json", "for programs, and to compare with later", _json),
+    SaveFormat("JSON", "json", "for programs and later comparisons", _json),
     SaveFormat("Markdown", "md", "to paste into an issue", _markdown),
-    SaveFormat("HTML", "html", "one page to read or to hand on", _html),
-    SaveFormat("SVG", "svg", "a picture, for a page or a chat", _svg),
+    SaveFormat("HTML", "html", "a single page to read or share", _html),
+    SaveFormat("SVG", "svg", "an image for a web page or a chat", _svg),
 )

@@ -42,7 +42,7 @@ class SmokeChooser(VerticalScroll, can_focus=False):
             for name in ("backends", "devices", "dtypes"):
                 yield from self._group(name)
             with Vertical(id="stress"):
-                yield Static("Stress lasts", markup=False)
+                yield Static("Stress test", markup=False)
                 yield StressSeconds()
 
     def _group(self, name: str) -> ComposeResult:

@@ -40,12 +40,12 @@ class SmokeScreen(Screen[None]):
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]  # noqa: RUF012 - typed by Screen
     AUTO_FOCUS = "#tests"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("s", "start", "Start", tooltip="Run the chosen tests"),
-        Binding("x", "halt", "Stop", tooltip="End the run at once; what was measured is kept"),
-        Binding("escape", "halt", "Stop", show=False, tooltip="End the run at once; what was measured is kept"),
-        Binding("a", "all", "All or none", tooltip="Choose all of a list, or none"),
-        Binding("e", "turn", "Tests or results", tooltip="Show the other one, where there is room for one"),
-        Binding("d", "explain", "Why", tooltip="The diagnosis of the finding"),
+        Binding("s", "start", "Start", tooltip="Run the selected tests"),
+        Binding("x", "halt", "Stop", tooltip="Stop the run now; measured results are kept"),
+        Binding("escape", "halt", "Stop", show=False, tooltip="Stop the run now; measured results are kept"),
+        Binding("a", "all", "All or none", tooltip="Select all or none of a list"),
+        Binding("e", "turn", "Tests or results", tooltip="Switch between tests and results"),
+        Binding("d", "explain", "Why", tooltip="Show the finding on the diagnosis screen"),
     ]
     DEFAULT_CSS = """
     SmokeScreen {

@@ -113,7 +113,7 @@ def test_a_framework_is_told_by_what_it_was_built_for_sees_and_loads() -> None:
 @pytest.mark.parametrize(
     ("ill", "label", "message", "style"),
     [
-        (framework(live=None), "sees", "not asked: it was not imported", "dim"),
+        (framework(live=None), "sees", "unknown: it was not imported", "dim"),
         (framework(live=live(0, error="CUDA error 803")), "sees", "no GPU", "fail"),
         (framework(live=live(0, error="CUDA error 803")), "refuses", "CUDA error 803", "fail"),
         (
@@ -180,7 +180,7 @@ def test_toolkits_and_driver_libraries_are_told_the_winner_first() -> None:
 def test_a_machine_without_any_of_it_says_so() -> None:
     said = lines(toolkits(Facts()))
     assert said["installed"] == ("unknown: not gathered", "warn")
-    assert said["CUDA_HOME"][0] == "build tools find none"
+    assert said["CUDA_HOME"][0] == "not found by build tools"
     rocm = lines(toolkits(having(nvidia_host(), amd__rocm="6.3.4")))
     assert rocm["release"][0] == "6.3.4"
 

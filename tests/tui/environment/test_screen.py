@@ -286,6 +286,6 @@ def test_an_examination_that_broke_is_told(monkeypatch: pytest.MonkeyPatch) -> N
         pilot.app.session.fail("InterpreterError: /x is no Python interpreter, by its name.")  # type: ignore[attr-defined]
         pilot.app.screen.refresh_from(pilot.app.session)  # type: ignore[attr-defined]
         await settled(pilot)
-        assert "The examination failed: InterpreterError" in text(pilot)
+        assert "The checks failed: InterpreterError" in text(pilot)
 
     run(doctor(), what)

@@ -49,7 +49,7 @@ def test_keys_toggle_one_and_all() -> None:
         assert "Tests 11 of 11" in there.text
         await there.press("a")
         assert there.picked("tests") == ()
-        assert "Choose at least one test." in there.text
+        assert "Select at least one test." in there.text
 
     at(plain_host(), do)
 
@@ -101,7 +101,7 @@ def test_a_choice_that_cannot_be_run_starts_nothing() -> None:
     async def do(there: There) -> None:
         await there.press("a", "a", "s")
         assert there.runner.course is None
-        assert any("Choose at least one test." in note.message for note in there.app._notifications)
+        assert any("Select at least one test." in note.message for note in there.app._notifications)
 
     at(plain_host(), do)
 

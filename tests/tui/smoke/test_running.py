@@ -98,7 +98,7 @@ def test_a_run_is_ended_at_any_moment_and_leaves_no_process(fault: str, key: str
         await there.until(lambda: reached(there, "mnist"))
         assert children() - before
         await (there.click("#go") if key == "button" else there.press(key))
-        assert "Stopping: what was measured is kept" in there.text or fault == "spins"
+        assert "Stopping: measured results are kept" in there.text or fault == "spins"
         await there.until(lambda: ended(there), 10)
         assert children() <= before
         assert "Stopped: 0 done" in there.text
@@ -131,7 +131,7 @@ def test_a_finding_leads_to_the_diagnosis() -> None:
         await choose(there, "transfer")
         await there.press("s")
         await there.until(lambda: ended(there))
-        assert "1 finding: enter, a click or d shows why and what to type" in there.text
+        assert "1 finding: Enter, click or d shows the cause and the fix" in there.text
         assert "FAIL" in there.text
         there.place.query_one("#smoke-findings", OptionList).focus()
         await there.pilot.press("enter")
@@ -176,7 +176,7 @@ def test_an_examination_ends_the_run() -> None:
         assert "the run was ended" in there.text
         type(there.app).facts = plain_host()
         await there.press("r")
-        assert "The machine was examined again since: these figures are from before." in there.text
+        assert "The checks were re-run since: these figures are from before." in there.text
         assert there.app.session.report is not None
         assert there.app.session.report.smoke == ()
 
