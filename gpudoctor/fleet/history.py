@@ -92,7 +92,7 @@ def _kind(old: str, new: str) -> str:
 
 def _came_and_went(earlier: Mapping[str, str], today: Mapping[str, str]) -> Iterator[Change]:
     if gone := earlier.keys() - today.keys():
-        yield change("vanished", "Not in the fleet any more", gone)
+        yield change("vanished", "No longer in the fleet", gone)
     if new := today.keys() - earlier.keys():
         yield change("appeared", "New in the fleet", new)
 

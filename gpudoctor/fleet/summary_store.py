@@ -51,7 +51,7 @@ def read(path: str) -> Fleet:
             raise SummaryError(f"{path} has the schema {schema[:60]!r}; this version reads {SCHEMA}.")
         return msgspec.json.decode(data, type=Fleet)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-        raise SummaryError(f"{path} is no summary of a fleet: {str(error)[:200]}.") from None
+        raise SummaryError(f"{path} is not a fleet summary: {str(error)[:200]}.") from None
 
 
 def since_last(folder: str, now: Fleet) -> Fleet:

@@ -113,7 +113,7 @@ def _torch(terms: Terms, pick: torch.TorchChoice) -> Wheel:
         variant=pick.variant,
         index=None if default else pick.index,
         why=f"PyTorch {pick.version} for CUDA {present(cuda)}, which has code for {_gpus(terms.ground)}"
-        + (f"; it brings cuDNN {pins[1]}" if pins[1] else "")
+        + (f"; it includes cuDNN {pins[1]}" if pins[1] else "")
         + ".",
     )
 
@@ -181,8 +181,8 @@ def _jax(terms: Terms) -> Wheel | None:
         framework="jax",
         requirement=f"jax[{extra}]{bound}",
         variant=f"cu{terms.major}",
-        why=f"JAX with its plugin for CUDA {terms.major} (the extra {extra}), which brings the CUDA libraries"
-        + (f"; JAX {below} and newer want a newer cuDNN than the one that PyTorch pins" if below else "")
+        why=f"JAX with its plugin for CUDA {terms.major} (the extra {extra}), which includes the CUDA libraries"
+        + (f"; JAX {below} and newer need a newer cuDNN than PyTorch pins" if below else "")
         + ".",
     )
 
@@ -205,7 +205,7 @@ def _cupy(terms: Terms) -> Wheel | None:
         framework="cupy",
         requirement=f"{found.name}[ctk]>={since.partition('.')[0]},<{version(last)[0] + 1}",
         variant=f"cu{terms.major}",
-        why=f"CuPy for CUDA {terms.major}; its extra ctk brings the CUDA libraries, so no toolkit has to be installed.",
+        why=f"CuPy for CUDA {terms.major}; its extra ctk includes the CUDA libraries, so no CUDA toolkit is needed.",
     )
 
 

@@ -15,8 +15,8 @@ from gpudoctor.setup.request import SetupRequest
 from gpudoctor.tasks import Command, Edit, FileSection, Task, Tasks, cmd
 
 _CUDA = (
-    "The wheels bring CUDA, cuDNN and NCCL themselves, in the versions that they were tested with; all of them share "
-    "one copy of each, so they are installed in one solution"
+    "The wheels include CUDA, cuDNN and NCCL in the versions that they were tested with; they share one copy of each, "
+    "so they are resolved and installed together"
 )
 
 NOTHING: Mapping[str, tuple[str, ...]] = MappingProxyType({})
@@ -64,15 +64,15 @@ def steps(facts: Facts, wishes: SetupRequest, by: str, minor: str, wheels: tuple
 
 def _made(facts: Facts, wishes: SetupRequest, by: str, minor: str) -> SetupStep:
     place, own = wishes.place, _minor(facts)
-    why = f"An environment of its own keeps other projects as they are; Python {minor} has wheels of what is asked."
+    why = f"A separate environment leaves other projects unchanged; there are wheels for Python {minor}."
     if own and own != minor:
-        why += f" (The examined Python is {own}.)"
+        why += f" (The Python in use is {own}.)"
     if by == "pip" and _may_lack_venv(facts, wishes):
-        why += " Where it says that ensurepip is not available: sudo apt-get install python3-venv."
+        why += " If it reports that ensurepip is not available: sudo apt-get install python3-venv."
     return SetupStep(
         id="environment",
         group="environment",
-        title=f"Make an environment with Python {minor} in {place}.",
+        title=f"Create an environment with Python {minor} in {place}.",
         why=why,
         commands=_make(facts, wishes, by, minor, own),
         verify=(cmd(f"{place}/bin/python", "--version"),),
@@ -174,7 +174,7 @@ def _into(python: Python, by: str, wheels: tuple[Wheel, ...]) -> SetupStep:
     found = (*_remove(by, python.path, gone), *_install(by, python.path, wheels, again))
     why = _why(wheels)
     if gone:
-        why += f" {' and '.join(gone)} goes first: its files would be mixed with the new ones."
+        why += f" {' and '.join(gone)} {'is' if len(gone) == 1 else 'are'} removed first: the files would be mixed with the new ones."
     return SetupStep(
         id="wheels",
         group="environment",
@@ -201,7 +201,7 @@ def _workspace(python: Python, project: str | None, wheels: tuple[Wheel, ...]) -
         id="wheels",
         group="environment",
         title=f"Add {names(wheels)} to the workspace in {place}.",
-        why=f"{_why(wheels)} pixi installs what the workspace's file says, and removes what it does not say.",
+        why=f"{_why(wheels)} pixi installs what the workspace file lists, and removes what it does not list.",
         commands=(*found, cmd("pixi", "install", "--manifest-path", place)),
         verify=(cmd(python.path, "--version"),),
     )
@@ -255,7 +255,7 @@ def _project(python: Python, by: str, project: str, wheels: tuple[Wheel, ...]) -
         id="wheels",
         group="environment",
         title=f"Add {names(wheels)} to the project in {project}.",
-        why=f"{_why(wheels)} {by} installs what the project's file says, and removes what it does not say.",
+        why=f"{_why(wheels)} {by} installs what the project file lists, and removes what it does not list.",
         commands=tuple(found),
         verify=(cmd(python.path, "--version"),),
     )

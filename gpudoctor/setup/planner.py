@@ -17,13 +17,12 @@ from gpudoctor.setup.request import SetupRequest
 from gpudoctor.targets import NAMES, on_wsl, wants_nvidia
 
 JETSON = (
-    "A Jetson's GPU needs the builds that NVIDIA makes for its JetPack release: those of the package index have no "
-    "code for it."
+    "A Jetson GPU needs NVIDIA's builds for its JetPack release: the wheels on the package index have no code for it."
 )
 
 _HIDDEN = (
-    "No GPU can be seen here, and something on this machine asks for one: `gpudoctor check` says why it is not there. "
-    "What follows is for the CPU."
+    "No GPU is visible here, but something on this machine needs one: `gpudoctor check` shows why it is missing. This "
+    "plan is for the CPU."
 )
 # What the new environment mends itself, or a step of the plan.
 _OF_WHEELS = ("rocm.gfx-not-in-wheel", "intel.torch-not-for-xpu", "intel.level-zero-missing")
@@ -55,7 +54,7 @@ def plan(facts: Facts, wishes: SetupRequest) -> Plan:
     else:
         _choose(found, facts, ground, wishes, python)
     if wishes.cpu and read(facts).gpus:
-        found.notes.append("The GPUs of this machine are left out, because wheels for the CPU were asked for.")
+        found.notes.append("The GPUs of this machine are not used, because CPU wheels were requested.")
     if wishes.container:
         _container(found, facts, ground)
     if found.wheels and found.python:
@@ -139,7 +138,7 @@ def _in_the_way(facts: Facts) -> tuple[str, ...]:
     """What keeps programs from an AMD or Intel GPU, whose driver is the kernel's own."""
     report = check(facts=facts, wishes=Wanted(only=("rocm", "intel"), quick=True))
     found = next((f for f in report.findings if f.status == "fail" and f.check not in _OF_WHEELS), None)
-    return () if found is None else (f"{found.message} Mend that first: gpudoctor fix {found.check}",)
+    return () if found is None else (f"{found.message} Fix that first: gpudoctor fix {found.check}",)
 
 
 def _other(
@@ -162,7 +161,7 @@ def _other(
     if ground.vendor in ("amd", "intel"):
         found.notes += _in_the_way(facts)
     if amd and (variable := rocm_cpu.override(ground)):
-        found.notes.append(f"Set {variable} wherever PyTorch runs: it has code for a sibling of this GPU alone.")
+        found.notes.append(f"Set {variable} wherever PyTorch runs: it has code only for a related GPU.")
 
 
 def _container(found: PlanDraft, facts: Facts, ground: TargetPlatform) -> None:
@@ -173,8 +172,8 @@ def _container(found: PlanDraft, facts: Facts, ground: TargetPlatform) -> None:
 
 
 def _managed(wish: str, wishes: SetupRequest) -> Refusal:
-    why = f"{present(wishes.into)} belongs to the distribution, which installs its packages itself (PEP 668)."
-    return Refusal(wish, why, "Leave out --into: then an environment of its own is made.")
+    why = f"{present(wishes.into)} is managed by the distribution (PEP 668: externally-managed-environment)."
+    return Refusal(wish, why, "Omit --into: then a separate environment is created.")
 
 
 def _jetson(wish: str) -> Refusal:

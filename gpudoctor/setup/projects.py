@@ -59,7 +59,7 @@ def pixi(facts: Facts, wishes: SetupRequest, minor: str, wheels: tuple[Wheel, ..
     return SetupStep(
         id="wheels",
         group="environment",
-        title=f"Make a pixi workspace in {wishes.place} with {names(wheels)}.",
+        title=f"Create a pixi workspace in {wishes.place} with {names(wheels)}.",
         why=why,
         files=(Edit(path, "\n".join(lines) + "\n"),),
         commands=(cmd("pixi", "install", "--manifest-path", path),),
@@ -87,7 +87,7 @@ def poetry(wishes: SetupRequest, minor: str, wheels: tuple[Wheel, ...], why: str
     return SetupStep(
         id="wheels",
         group="environment",
-        title=f"Make a poetry project in {place} with {names(wheels)}.",
+        title=f"Create a poetry project in {place} with {names(wheels)}.",
         why=why,
         files=(Edit(f"{place}/pyproject.toml", "\n".join(lines) + "\n"), Edit(f"{place}/poetry.toml", own)),
         commands=(

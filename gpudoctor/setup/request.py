@@ -65,8 +65,8 @@ def _framework(name: str) -> str:
     found = known.get(name.lower())
     if found is None:
         near = get_close_matches(name.lower(), known, 1)
-        hint = f'Did you mean "{near[0]}"?' if near else f"There are {', '.join(FRAMEWORKS)}."
-        raise RequestError(f'There is no plan for "{name}". {hint}')
+        hint = f'Did you mean "{near[0]}"?' if near else f"Choose from {', '.join(FRAMEWORKS)}."
+        raise RequestError(f'Unknown framework "{name}". {hint}')
     return found
 
 
@@ -83,7 +83,7 @@ def place(text: str, home: str, folder: str | None) -> str:
     """
     path = os.path.join(home, text[2:]) if text.startswith("~/") else text
     if not path or any(ord(c) < 32 for c in path):
-        raise RequestError(f'"{text}" cannot be the folder of an environment.')
+        raise RequestError(f'"{text}" cannot be the directory of an environment.')
     return text if folder is None else os.path.abspath(os.path.join(folder, path))
 
 

@@ -72,7 +72,7 @@ class Watch:
         if gpu is None:
             return nothing("the test did not run on one GPU")
         sampler = self._of(gpu)
-        return sampler.during(gpu, window, timed) if sampler else nothing("no driver lists this GPU")
+        return sampler.during(gpu, window, timed) if sampler else nothing("this GPU is not visible to any driver")
 
     def busy(self, gpu: str, before: float) -> tuple[Maybe[int | None], Maybe[int | None]]:
         """How many other processes computed on a GPU, and its utilisation in per cent, when our work began.
@@ -83,7 +83,7 @@ class Watch:
                 utilisation is that of the second before. From then until now it counts as ours.
         """
         sampler = self._of(gpu)
-        why = Unknown("no driver lists this GPU")
+        why = Unknown("this GPU is not visible to any driver")
         ours = self._ours.setdefault(gpu, {})
         ours[before] = time.monotonic()
         windows = [window for window in ours.items() if window[0] < before]
@@ -169,12 +169,12 @@ class _Sampler:
         if told.failed or name in told.refused:
             return told.failed or told.refused[name]
         if self._hung or self._stalled():
-            asked = f"was asked for the {told.stage}" if " of " in told.stage else f"started (stage {told.stage})"
-            return f"the driver stopped answering while it {asked}"
+            asked = f"was queried for the {told.stage}" if " of " in told.stage else f"started (stage {told.stage})"
+            return f"the driver stopped responding while it {asked}"
         ended = self._ended
         if ended is not None and not (ended.timed_out and self._left):
             return OUT_OF_TIME if ended.timed_out else end_of(ended, told.stage, ended.seconds)
-        return None if name in told.samples else f"the driver had not answered yet (stage {told.stage})"
+        return None if name in told.samples else f"the driver had not responded yet (stage {told.stage})"
 
 
 # -- what is watched ---------------------------------------------------------------------------------------------

@@ -100,7 +100,7 @@ class MonitoredNvidiaGpu:
 
 
 def _told(memory: Any) -> Any:
-    return {"unknown": "NVML does not tell the memory of this process"} if memory is None else memory
+    return {"unknown": "NVML does not report the memory of this process"} if memory is None else memory
 
 
 def gpus(folder: str, say: Callable[..., None], process: Callable[..., Any]) -> list[Any]:

@@ -52,7 +52,7 @@ def mapped() -> object:
             path = line.rstrip("\n").partition("/")[2]
             if path.rsplit("/", 1)[-1].startswith("libnvidia-ml.so"):
                 return "/" + path
-    return unknown("/proc/self/maps names no libnvidia-ml.so")
+    return unknown("libnvidia-ml.so is not in /proc/self/maps")
 
 
 class NvmlLibrary:
@@ -80,7 +80,7 @@ class NvmlLibrary:
     def why(self, code: int) -> dict[str, str]:
         """An Unknown for a code."""
         if code == FUNCTION_NOT_FOUND:
-            return unknown("NVML: this driver is too old to tell")
+            return unknown("NVML: this driver is too old to report it")
         return unknown("NVML: " + self.words(code))
 
     def ask(self, *asks: Callable[[], Any]) -> Any:

@@ -73,7 +73,7 @@ def test_a_node_goes_its_way(old: str, new: str, kind: str) -> None:
 
 def test_nodes_come_and_go() -> None:
     found = told(fleet({"pass": "n[1-3]"}), fleet({"pass": "n[2-5]"}))
-    assert found == [("vanished", "Not in the fleet any more", "n1"), ("appeared", "New in the fleet", "n[4-5]")]
+    assert found == [("vanished", "No longer in the fleet", "n1"), ("appeared", "New in the fleet", "n[4-5]")]
 
 
 NAME = "Title of a.b (a.b)"

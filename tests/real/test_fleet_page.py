@@ -103,7 +103,7 @@ def test_a_click_on_a_node_tells_of_it(page: Page, tmp_path: Path, width: int) -
     page.click(*centre(page, cell("node0998")))
     assert "No route to host" in page.run(SAID)
     page.click(*centre(page, cell("node0001")))
-    assert "Nothing else is said of it." in page.run(SAID)
+    assert "No findings for this node." in page.run(SAID)
     page.click(*centre(page, "document.querySelector('#said button')"))
     assert page.run(SAID) == ""
     holds(page)
@@ -215,7 +215,7 @@ def test_without_scripts_every_section_is_there(page: Page, tmp_path: Path) -> N
         "What to mend",
         "sudo reboot",
         "Without a report",
-        "Like nodes that do not agree",
+        "Configuration drift",
         "Measured",
         "Since",
     ):

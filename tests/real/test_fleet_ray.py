@@ -207,7 +207,7 @@ def test_all_report_and_one_that_is_killed_in_mid_run_is_unreachable(cluster: Ru
     told = broken.ended()
     assert told.states() == {**dict.fromkeys(names, "timed out"), "node3": "unreachable"}
     (why,) = [one.why for one in told.overs if one.node == "node3"]
-    assert why.startswith("It went away in mid-run: ")
+    assert why.startswith("It disappeared during the run: ")
     until(lambda: not processes(mark), "the end of what it started")
 
     left = [name for name in names if name != "node3"]

@@ -148,7 +148,7 @@ def test_every_node_that_is_not_well_is_accounted_for(
     entries = asked(cluster, tmp_path, NodeJob(command, 5.0))
     assert (entries["node1"].state, entries["node1"].why) == ("failed", "The command ended there with 3 (ouch).")
     assert (entries["node2"].state, entries["node2"].why) == (
-        "timed out", "It did not end within its limit of 5 s, and was ended.",
+        "timed out", "It did not finish within its limit of 5 s, and was ended.",
     )  # fmt: skip
     assert entries["node3"].state == "unreachable"
     assert "Slurm hears nothing from it any more" in entries["node3"].why
@@ -184,7 +184,7 @@ def test_a_busy_node_keeps_its_job_and_holds_nobody_up(cluster: Cluster, tmp_pat
     cluster.until(lambda: cluster.queue() == ["theirs RUNNING"], "the job of somebody else")
     entries = asked(cluster, tmp_path, NodeJob((*COMMAND, "60"), 60.0))
     assert [entries[node].state for node in NODES] == ["reported", "not asked", "reported", "reported"]
-    assert entries["node2"].why == "It was busy: its job did not start within 3 s (Resources)."
+    assert entries["node2"].why == "The node was busy: its job did not start within 3 s (Resources)."
     cluster.until(lambda: cluster.queue() == ["theirs RUNNING"], "the end of its jobs")
     assert cluster.run("scancel", "--name=theirs").returncode == 0
 

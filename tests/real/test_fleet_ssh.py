@@ -157,7 +157,7 @@ def test_every_node_ends_in_the_ledger_as_it_should_and_a_second_run_asks_the_re
         "cut": "in mid-run: Timeout, server",
         "lost": "in mid-run: Connection to",
         "killed": "ended there by a signal",
-        "hangs": "It did not end within",
+        "hangs": "It did not finish within",
     }
     assert {name: words for name, words in message.items() if words not in entries[name].why} == {}
     assert entries["down"].why.startswith("ssh: connect to host ")

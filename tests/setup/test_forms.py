@@ -89,7 +89,7 @@ def test_the_script_runs_and_leaves_out_what_needs_root(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert (tmp_path / "copy").read_text() == "it's $HOME\nEND_OF_FILE\n"
     assert not (tmp_path / "root").exists()
-    assert "Left out without --with-root: As root" in done.stdout
+    assert "Skipped without --with-root: As root" in done.stdout
 
 
 def test_the_script_imports_nothing_of_the_directory_in_which_it_is_run(tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ def test_with_root_the_script_ends_where_a_restart_is_needed(tmp_path: Path) -> 
     assert done.returncode == 0
     assert (tmp_path / "root").exists()
     assert not (tmp_path / "copy").exists()
-    assert "Restart the machine" in done.stdout
+    assert "Reboot" in done.stdout
 
 
 def test_the_script_stops_at_the_first_failure(tmp_path: Path) -> None:
@@ -180,7 +180,7 @@ def test_ansible_restarts_after_the_driver_and_asks_nothing() -> None:
     names = [task["name"] for task in tasks]
     words = [t["ansible.builtin.command"]["argv"] for t in tasks if "ansible.builtin.command" in t]
     assert ["apt-get", "--yes", "install", "nvidia-driver-580-open"] in words
-    assert names.index("Restart the machine") < names.index("Install what makes virtual environments")
+    assert names.index("Reboot") < names.index("Install the venv module")
     made = next(t for t in tasks if t["name"].startswith("Make an environment with Python"))
     assert made["ansible.builtin.command"]["creates"] == "/opt/gpu-env/bin/python"
 
@@ -270,7 +270,7 @@ def test_the_python_that_brings_uv_is_one_that_uv_runs_on(
 def test_ansible_changes_no_machine_that_has_driver_and_toolkit() -> None:
     tasks = loaded(render("ansible", PLANS["new machine"]))
     conditions = {t["name"]: t.get("when") for t in tasks}
-    assert conditions["Restart the machine"] == (
+    assert conditions["Reboot"] == (
         "gpudoctor_driver.rc | default(1) != 0 or "
         "(gpudoctor_driver.stdout_lines | first | default('0')) is version('580', '<')"
     )
@@ -282,8 +282,8 @@ def test_ansible_changes_no_machine_that_has_driver_and_toolkit() -> None:
 
 def test_with_root_the_script_brings_the_toolkit_before_the_restart() -> None:
     text = render("shell", PLANS["new machine"])
-    assert text.index("install nvidia-container-toolkit") < text.index("Restart the machine") < text.index("uv venv")
+    assert text.index("install nvidia-container-toolkit") < text.index("Reboot") < text.index("uv venv")
 
 
 def test_what_environment_yml_cannot_bring_is_told() -> None:
-    assert "# Before it, on the machine: Install NVIDIA's driver" in render("environment.yml", PLANS["new machine"])
+    assert "# First, on the machine: Install NVIDIA's driver" in render("environment.yml", PLANS["new machine"])

@@ -19,13 +19,13 @@ AT = "mnist"
         (
             {"signal": "SIGSEGV"},
             "died",
-            "SIGSEGV ended it in the stage mnist: it read or wrote memory that is not its own.",
+            "SIGSEGV ended it in the stage mnist: it accessed invalid memory.",
         ),
-        ({"signal": "SIGKILL"}, "died", "SIGKILL ended it in the stage mnist, which somebody sent."),
+        ({"signal": "SIGKILL"}, "died", "SIGKILL ended it in the stage mnist, sent from outside."),
         (
             {"signal": "SIGBUS"},
             "died",
-            "SIGBUS ended it in the stage mnist: memory that it had mapped went away; a full /dev/shm does that.",
+            "SIGBUS ended it in the stage mnist: mapped memory became unavailable; a full /dev/shm can cause this.",
         ),
         ({"timed_out": True, "signal": "SIGKILL"}, "hung", "It stopped answering in the stage mnist."),
         (
@@ -34,7 +34,7 @@ AT = "mnist"
             "It stopped answering in the stage mnist. It sleeps in the kernel and cannot be killed: "
             "only a reset of the GPU or a reboot ends it.",
         ),
-        ({"cancelled": True, "signal": "SIGTERM"}, "stopped", "the run was ended"),
+        ({"cancelled": True, "signal": "SIGTERM"}, "stopped", "the run was stopped"),
         ({"missing": OUT_OF_TIME}, "stopped", "The time for the whole run (--timeout) was over before it began."),
         ({"missing": "No such file or directory"}, "failed", "python was not started: No such file or directory"),
         (
@@ -53,10 +53,10 @@ def test_each_end_has_its_sentence(ended: dict[str, Any], outcome: str | None, m
 @pytest.mark.parametrize(
     ("ended", "message"),
     [
-        ({"timed_out": True}, "the run was ended"),
+        ({"timed_out": True}, "the run was stopped"),
         (
             {"timed_out": True, "abandoned": True},
-            "the run was ended. It sleeps in the kernel and cannot be killed: "
+            "the run was stopped. It sleeps in the kernel and cannot be killed: "
             "only a reset of the GPU or a reboot ends it.",
         ),
     ],

@@ -50,8 +50,8 @@ def test_a_healthy_worker_ends_in_order() -> None:
 @pytest.mark.parametrize(
     ("fault", "outcome", "message"),
     [
-        ("segfault", "died", "SIGSEGV ended it in the stage mnist: it read or wrote memory that is not its own."),
-        ("killed", "died", "SIGKILL ended it in the stage mnist, which somebody sent."),
+        ("segfault", "died", "SIGSEGV ended it in the stage mnist: it accessed invalid memory."),
+        ("killed", "died", "SIGKILL ended it in the stage mnist, sent from outside."),
         ("exits", "failed", "It ended in the stage mnist with exit code 7: something went wrong inside"),
     ],
 )

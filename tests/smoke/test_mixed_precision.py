@@ -114,7 +114,7 @@ def test_what_the_network_cannot() -> None:
     done = one(Trainer(of=ArrayNetwork))
     assert (done.outcome, done.message) == (
         "unsupported",
-        "This network, written out by hand, has no mixed precision.",
+        "This network, written by hand, has no mixed precision.",
     )
 
 

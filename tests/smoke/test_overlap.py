@@ -187,7 +187,7 @@ def test_the_cpu_has_no_link() -> None:
     (done,) = results(overlap.run, bench())
     assert (done.outcome, done.message) == (
         "unsupported",
-        "There is no link to copy over beside products: this is the CPU.",
+        "There is no link for copies that overlap with matmul: this is the CPU.",
     )
 
 

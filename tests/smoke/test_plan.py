@@ -107,7 +107,7 @@ def test_the_driver_on_a_machine_without_a_gpu_says_itself_what_it_misses() -> N
         (
             plain_host(),
             {"devices": ("0",)},
-            'There is no GPU "0" here. No GPU was found; `--device cpu` tests the CPU.',
+            'There is no GPU "0" here. No GPU found; `--device cpu` tests the CPU.',
         ),
     ],
 )

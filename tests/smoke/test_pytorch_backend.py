@@ -110,7 +110,7 @@ V100, T4, A100, A6000, L4, H100, B200 = (7, 0), (7, 5), (8, 0), (8, 6), (8, 9), 
         ("fp8", B200, ""),
         ("bf16", None, ""),
         ("tf32", None, "PyTorch computes in TF32 on NVIDIA's GPUs."),
-        ("fp8", None, "AMD's GPUs differ in their fp8 formats, and this test knows NVIDIA's alone."),
+        ("fp8", None, "AMD GPUs use other fp8 formats, and this test supports only NVIDIA's."),
     ],
 )
 def test_which_types_a_gpu_has(dtype: str, capability: Any, message: str) -> None:

@@ -63,7 +63,7 @@ def test_a_run_that_is_halted_keeps_what_it_has_and_leaves_no_process() -> None:
     before = {p.pid for p in psutil.Process().children(recursive=True)}
     _, facts = ran("transfer", "mnist", "bandwidth", fault="spins", then=halt_in_mnist)
     assert outcomes(facts) == [{"transfer": "done", "mnist": "stopped", "bandwidth": "not reached"}]
-    assert [(run.outcome, run.message) for run in facts.smoke.runs] == [("stopped", "the run was ended")]
+    assert [(run.outcome, run.message) for run in facts.smoke.runs] == [("stopped", "the run was stopped")]
     assert {p.pid for p in psutil.Process().children(recursive=True)} <= before
 
 

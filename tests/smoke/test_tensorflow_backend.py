@@ -141,7 +141,7 @@ def test_work_that_lands_elsewhere_is_an_error(played: Played) -> None:
     ("gpus", "with_gpus", "message"),
     [
         ([], False, "TensorFlow 2.21.0 was built without support for GPUs."),
-        ([], True, "tf.config.list_physical_devices('GPU') is empty; TensorFlow's log says why."),
+        ([], True, "tf.config.list_physical_devices('GPU') is empty; TensorFlow's log shows why."),
         (["A40"], True, "TensorFlow lists 1 GPUs, and none with the number 1."),
     ],
 )

@@ -246,7 +246,7 @@ def test_why_it_does_not_go(tmp_path: Path, chosen: list[set[int]], text: str | 
 
 
 def test_a_place_that_nobody_knows(chosen: list[set[int]]) -> None:
-    assert one(Link()).notes["affinity"] == "The GPU's place on the PCI bus is not known."
+    assert one(Link()).notes["affinity"] == "The GPU's PCI address is unknown."
     assert chosen == []
 
 

@@ -43,7 +43,7 @@ REPORT = Report(
             "host.shm-small",
             (
                 "The message means: PyTorch is a CPU-only build.",
-                "Nothing that was found here explains it: the cause may lie in the program, or be gone.",
+                "No finding on this machine explains it: the cause may be in the program, or may be gone.",
                 "Install a CUDA build into the same Python: `python -m pip install --force-reinstall torch --index-url "
                 "https://download.pytorch.org/whl/cu128`.",
             ),
@@ -56,7 +56,7 @@ REPORT = Report(
                 "It is harmless.",
             ),
         ),
-        ("segfault in my own code", "host.shm-small", ("The message is not one that gpudoctor knows.",)),
+        ("segfault in my own code", "host.shm-small", ("gpudoctor does not know this message.",)),
     ],
 )
 def test_the_explanation_comes_first(text: str, first: str, lines: tuple[str, ...]) -> None:

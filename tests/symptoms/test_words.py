@@ -62,19 +62,19 @@ TABLE = [
         (
             "xid",
             "NVRM: Xid (PCI:0000:3b:00): 48, pid=7, DBE",
-            ("Xid 48: Uncorrectable (double-bit) ECC error; the card, its link or its power is at fault.",),
+            ("Xid 48: Uncorrectable (double-bit) ECC error; the card, its PCIe link or its power supply is at fault.",),
         ),
         (
             "xid",
             "NVRM: Xid (PCI:0000:3b:00): 45, pid=7, Ch 01\nsomething else\nNVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen",
-            ("Xid 79: GPU fell off the bus: PCIe link to it is gone; the card, its link or its power is at fault.", "Beside it: Xid 45."),
+            ("Xid 79: GPU fell off the bus: PCIe link to it is gone; the card, its PCIe link or its power supply is at fault.", "Beside it: Xid 45."),
         ),
         ("sxid", "nvidia-nvswitch0: SXid (PCI:0000:c1:00.0): 12028, Non-fatal, Link 32", None),
         ("assertion", "x.cu:1292: block: [1,0,0] Assertion `srcIndex < srcSelectDimSize` failed.", ("The kernel's check was: srcIndex < srcSelectDimSize.",)),
         ("vllm_memory", "Free memory on device (7.34/15.49 GiB) on startup is less than desired GPU memory utilization (0.8, 12.39 GiB).", ("7.34 of 15.49 GiB were free at its start, and it wanted 12.39 GiB.",)),
         ("oom_kill", "Out of memory: Killed process 4711 (python) total-vm:9kB, anon-rss:64221180kB", ("The kernel ended python (process 4711), which held 61.2 GiB of the host's memory.",)),
         ("out_of_memory", "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 4294967296 bytes.", ("The program wanted 4.0 GiB more.",)),
-        ("exit_code", "failed (exitcode: -9) local_rank: 3 (pid: 7)", ("Rank 3 was ended by SIGKILL: nearly always the kernel for want of the host's memory.",)),
+        ("exit_code", "failed (exitcode: -9) local_rank: 3 (pid: 7)", ("Rank 3 was ended by SIGKILL: nearly always the OOM killer, because the host ran out of memory.",)),
         ("exit_code", "returned non-zero exit status 1.", ("The process ended by itself with code 1.",)),
         ("exit_code", "exit code 139", ("The process was ended by SIGSEGV: a compiled library crashed.",)),
         ("nccl", "ncclSystemError: x\nLast error:\nError while creating shared memory segment", ("NCCL's last error: Error while creating shared memory segment",)),
@@ -85,7 +85,7 @@ TABLE = [
         ("soname", "dlerror: libmine.so.3: cannot open shared object file", ("The library that was not found: libmine.so.3.",)),
         ("cudnn_versions", "Loaded runtime CuDNN library: 8.0.5 but source was compiled with: 8.1.0.  CuDNN", ("Loaded was cuDNN 8.0.5; the program was compiled with 8.1.0.",)),
         ("cudnn_versions", "PyTorch was compiled  against (9, 1, 0) but found runtime version (8, 9, 7).", ("Loaded was cuDNN 8.9.7; the program was compiled with 9.1.0.",)),
-        ("extension", "ImportError: /e/site-packages/flash_attn_2_cuda.cpython-311-x86_64-linux-gnu.so: undefined symbol: _ZN3c10", ("The file that does not fit is flash_attn_2_cuda.cpython-311-x86_64-linux-gnu.so of the package flash_attn_2_cuda.",)),
+        ("extension", "ImportError: /e/site-packages/flash_attn_2_cuda.cpython-311-x86_64-linux-gnu.so: undefined symbol: _ZN3c10", ("The incompatible file is flash_attn_2_cuda.cpython-311-x86_64-linux-gnu.so of the package flash_attn_2_cuda.",)),
         ("nvcc_versions", "The detected CUDA version (11.8) mismatches the version that was used to compile\nPyTorch (12.1).", ("nvcc is of CUDA 11.8, PyTorch of CUDA 12.1.",)),
         ("numpy_versions", "compiled using NumPy 1.x cannot be run in\nNumPy 2.0.2 as it may crash", ("Installed is NumPy 2.0.2.",)),
         ("glibc", "/lib/libstdc++.so.6: version `GLIBCXX_3.4.32' not found (required by /e/x/_C.so)", ("_C.so wants GLIBCXX_3.4.32, which /lib/libstdc++.so.6 does not have.",)),
@@ -122,8 +122,8 @@ def test_a_gpu_that_the_builds_code_fits_is_no_trouble() -> None:
     ("own", "kept", "meaning", "rules_out"),
     [
         (22.5, 0.3, "the program itself needs more memory than this GPU has", True),
-        (22.5, 5.0, "the memory would be enough, and lies in pieces that are too small", True),
-        (8.0, 0.3, "other programs hold much of the GPU's memory, and this one got too little", False),
+        (22.5, 5.0, "there is enough memory, but it is fragmented", True),
+        (8.0, 0.3, "other processes use much of the GPU's memory, and too little was left for this one", False),
     ],
 )
 def test_who_took_the_memory(own: float, kept: float, meaning: str, rules_out: bool) -> None:
@@ -151,7 +151,7 @@ def test_the_old_form_of_pytorchs_count() -> None:
         (
             "torch_arch",
             "with CUDA capability sm_120 is not compatible",
-            "No GPU of this machine has compute capability 12.0: the log is of another one.",
+            "No GPU of this machine has compute capability 12.0: the log is from another machine.",
         ),
         ("torch_arch", "with CUDA capability sm_89 is not compatible", None),
         ("compiler_arch", "Unsupported gpu architecture 'compute_120'", "No GPU of this machine has compute capability 12.0"),

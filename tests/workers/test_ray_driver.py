@@ -131,7 +131,7 @@ def test_a_node_that_never_begins_and_one_that_never_ends_are_given_up(clock: Ca
     ray = PlayedRay({"mute": [None], "slow": [b"", b"hello\n", None], "well": [b"", WELL]}, clock)
     assert conducted(ray) == {
         "mute": [["unreachable", "Ray did not begin the task there within 5 s."]],
-        "slow": ["hello", ["timed out", "It did not end within 5 s."]],
+        "slow": ["hello", ["timed out", "It did not finish within 5 s."]],
         "well": [["failed", "The command ended there with 0."]],
     }
     assert {one.node for one in ray.asked if one.cancelled} == {"mute", "slow"}
@@ -146,13 +146,13 @@ def test_when_it_is_stopped_what_runs_is_ended_and_nobody_else_is_asked(clock: C
 def test_a_task_that_ray_does_not_take_fails_alone(clock: Callable[[], None]) -> None:
     ray = PlayedRay({"a": [ValueError("Invalid node_id")], "b": [b"", WELL]}, clock)
     told = conducted(ray)
-    assert told["a"] == [["failed", "Ray does not take the task: Invalid node_id"]]
+    assert told["a"] == [["failed", "Ray rejected the task: Invalid node_id"]]
     assert "b" in told
 
 
-CUT = "It went away in mid-run: "
-GONE = "Ray has no such node any more: "
-MEMORY = "Ray killed the task for want of memory: "
+CUT = "It disappeared during the run: "
+GONE = "Ray no longer has this node: "
+MEMORY = "Ray killed the task because memory was full: "
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_what_rays_errors_mean(error: Exception, began: bool, state: str, why: s
     [
         ({"code": 127, "late": False, "words": "\nsh: no\n"}, "failed", "The command ended there with 127: sh: no"),
         ({"code": -11, "late": False, "words": ""}, "failed", "The command was killed there by signal 11."),
-        ({"code": -9, "late": True, "words": ""}, "timed out", "It did not end within 5 s."),
+        ({"code": -9, "late": True, "words": ""}, "timed out", "It did not finish within 5 s."),
         ({"code": None, "late": False, "words": ""}, "failed", "The command was killed there by signal unknown."),
     ],
 )

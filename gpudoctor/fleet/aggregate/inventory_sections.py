@@ -18,7 +18,7 @@ from gpudoctor.fleet.aggregate.inventory_facts import Facts, Value
 _KEPT, _CLASSES, _DIFFERENCES = 2 << 20, 4096, 50_000
 # Names of facts: a second Python lies in a folder of its own on each node, and each of its packages is a fact there.
 _NAMES = 3000
-OTHER = "facts of other names"
+OTHER = "facts with other names"
 
 
 class AbsentFact:

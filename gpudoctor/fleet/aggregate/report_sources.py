@@ -45,7 +45,7 @@ class Sources:
         for path in paths:
             self._add(path)
         if not self.ledgers and not any(True for source in self._sources for _ in _named(source)):
-            raise SourceError(f"{' and '.join(paths)} {'hold' if len(paths) > 1 else 'holds'} no report: NODE.json.")
+            raise SourceError(f"{' and '.join(paths)} {'contain' if len(paths) > 1 else 'contains'} no report (NODE.json).")
 
     def __iter__(self) -> Iterator[Sent]:
         """The reports, one after the other; nothing of those before is kept.
@@ -83,7 +83,7 @@ class Sources:
         if stat.S_ISDIR(mode):
             self._add_folder(path)
         elif not stat.S_ISREG(mode):
-            raise SourceError(f"{path} is neither a folder nor a file.")
+            raise SourceError(f"{path} is neither a directory nor a file.")
         else:
             self._sources.append(ReportLines(path) if path.endswith(ENDINGS) else ReportFile(path))
 

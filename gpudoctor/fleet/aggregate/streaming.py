@@ -75,8 +75,8 @@ def _next(causes: tuple[Cause, ...], missing: tuple[Missing, ...]) -> Iterable[s
     # An expectation is told by its own file, and what is told together has no name.
     known = next((one for one in causes if one.check and not one.check.startswith("expect.")), None)
     if known and known.status != "advice":
-        word = "worst cause" if known is causes[0] else "cause of this name"
-        yield f"`gpudoctor explain {known.check}` says more of what the {word} is; its fix is in the summary."
+        word = "worst cause" if known is causes[0] else "cause with this ID"
+        yield f"`gpudoctor explain {known.check}` explains the {word}; the fix is in the summary."
     silent = sum(one.count for one in missing if one.state != UNREADABLE)
     if silent:
-        yield f"The same `gpudoctor fleet run` again asks the {silent} without a report once more."
+        yield f"Run the same `gpudoctor fleet run` again to retry the {silent} without a report."

@@ -58,7 +58,7 @@ class Tally:
         except ReportError as error:
             self.absent.add(sent.node, UNREADABLE, str(error))
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-            self.absent.add(sent.node, UNREADABLE, f"It is no report: {said(error)}.")
+            self.absent.add(sent.node, UNREADABLE, f"It is not a report: {said(error)}.")
 
     def _take(self, name: str, one: ReportHeader) -> None:
         """Everything is parsed before anything is noted, so that half a report leaves nothing."""

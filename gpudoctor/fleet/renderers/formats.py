@@ -33,11 +33,11 @@ class FleetFormat(NamedTuple):
 FORMATS = {
     one.name: one
     for one in (
-        FleetFormat("text", "a person at a terminal"),
+        FleetFormat("text", "terminal"),
         FleetFormat("json", "programs: gpudoctor.fleet/1"),
-        FleetFormat("html", "a person in a browser", leaves=True),
+        FleetFormat("html", "browser", leaves=True),
         FleetFormat("prometheus", "node_exporter's textfile collector"),
-        FleetFormat("csv", "a spreadsheet or a script: a row a node"),
-        FleetFormat("parquet", "DuckDB, pandas, Spark: a row a node", binary=True),
+        FleetFormat("csv", "spreadsheets and scripts: one row per node"),
+        FleetFormat("parquet", "DuckDB, pandas, Spark: one row per node", binary=True),
     )
 }

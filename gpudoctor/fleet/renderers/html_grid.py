@@ -39,7 +39,7 @@ def grid(nodes: list[FleetNode]) -> Iterator[str]:
     drawn = shown(nodes)
     if len(drawn) < len(nodes):
         left = number(len(nodes) - len(drawn))
-        yield f'<p class="soft">{left} nodes that are well are not drawn: a page with all of them would be slow.</p>'
+        yield f'<p class="soft">{left} healthy nodes are not shown: a page with all of them would be slow.</p>'
     yield '<div id="filter" class="filter"></div>'
     size = next((name for most, name in SIZES if len(drawn) <= most), "small")
     yield '<div class="board">'

@@ -1,4 +1,4 @@
-"""The sections of the page: what to mend, who did not report, who departs, what was measured, what has changed."""
+"""The sections of the page: problems, missing reports, drift, outliers, changes."""
 
 from collections.abc import Iterator
 
@@ -14,9 +14,9 @@ WIDE, HIGH = 320.0, 22.0  # of a spread's picture
 
 
 def causes(fleet: Fleet) -> Iterator[str]:
-    """What to mend, worst first, each as a report tells it, with its nodes."""
+    """Problems to fix, worst first, each as a report shows it, with its nodes."""
     if fleet.causes:
-        yield f"<h2>{'What to mend' if fleet.counts.get('fail') else 'What was found'}</h2>"
+        yield f"<h2>{'Problems to fix' if fleet.counts.get('fail') else 'Findings'}</h2>"
     for place, cause in enumerate(fleet.causes, 1):
         yield from _cause(place, cause)
 
@@ -27,9 +27,9 @@ def _cause(place: int, cause: Cause) -> Iterator[str]:
         status=cause.status,
         subject=cause.example,
         title=cause.title,
-        message=f"{cause.example} says: {cause.message}" if cause.message else "",
+        message=f"{cause.example}: {cause.message}" if cause.message else "",
         cause=cause.cause,
-        fixes=cause.fixes if cause.check else (),  # those of many causes together mend none of them
+        fixes=cause.fixes if cause.check else (),  # those of many causes together fix none of them
         run=cause.run if cause.check else "",
         references=cause.references,
     )
@@ -71,10 +71,10 @@ def _why(one: Missing) -> str:
 
 
 def drifts(fleet: Fleet) -> Iterator[str]:
-    """What like nodes do not agree on, by hardware."""
+    """Configuration drift, by hardware."""
     before, place = None, 0
     if fleet.drifts:
-        yield "<h2>Like nodes that do not agree</h2>"
+        yield "<h2>Configuration drift</h2>"
     for drift in fleet.drifts:
         if drift.hardware != before:
             yield f"<h3>{escaped(drift.hardware)}</h3>"
@@ -97,20 +97,20 @@ def _drift(drift: Drift, first: int) -> Iterator[str]:
 
 
 def spreads(fleet: Fleet) -> Iterator[str]:
-    """What was measured; the figures from which a device stands apart first, the others folded."""
+    """What was measured; the figures with outliers first, the others folded."""
     apart = [one for one in fleet.spreads if one.outliers or one.more]
     others = [one for one in fleet.spreads if not (one.outliers or one.more)]
     if fleet.spreads:
-        yield "<h2>Measured</h2>"
-        yield '<p class="soft">A line from the least to the most, a box around nine tenths of all values, a tick at '
-        yield "the median; those that stand apart are marked.</p>"
+        yield "<h2>Outliers</h2>"
+        yield '<p class="soft">A line from min to max, a box from p5 to p95, a tick at '
+        yield "the median; outliers are marked.</p>"
         if often := often_apart(fleet):
             devices = ", ".join(f"<b>{escaped(node)} {escaped(device)}</b> ({count})" for node, device, count in often)
-            yield f"<p>In several figures: {devices}</p>"
+            yield f"<p>Outliers in several figures: {devices}</p>"
     for one in apart:
         yield from _spread(one)
     if others:
-        message = f"{number(len(others))} figure{'s' * (len(others) != 1)} from which no device stands apart"
+        message = f"{number(len(others))} figure{'s' * (len(others) != 1)} without outliers"
         yield f"<details><summary>{message}</summary>"
         for one in others:
             yield from _spread(one)
@@ -121,15 +121,15 @@ def _spread(spread: Spread) -> Iterator[str]:
     yield f'<div class="part spread"><h4>{escaped(spread.figure)}</h4>'
     yield f'<p class="soft">{escaped(spread.hardware)}: {number(spread.count)} values, {escaped(spread.unit)}</p>'
     yield _picture(spread)
-    five = (("least", spread.least), ("5 %", spread.low), ("median", spread.median), ("95 %", spread.high))
+    five = (("min", spread.least), ("p5", spread.low), ("median", spread.median), ("p95", spread.high))
     cells = "".join(
-        f"<div><dt>{name}</dt><dd>{amount(value)}</dd></div>" for name, value in (*five, ("most", spread.most))
+        f"<div><dt>{name}</dt><dd>{amount(value)}</dd></div>" for name, value in (*five, ("max", spread.most))
     )
     yield f'<dl class="five">{cells}</dl>'
     if spread.outliers:
         yield "<ul>"
         for one in spread.outliers:
-            message = f"{amount(one.value)} {spread.unit} ({one.deviations:+.1f} deviations)"
+            message = f"{amount(one.value)} {spread.unit} ({one.deviations:+.1f} σ, MAD)"
             yield f"<li><b>{escaped(one.node)} {escaped(one.device)}</b>: {escaped(message)}</li>"
         yield f"<li>and {number(spread.more)} more</li></ul>" if spread.more else "</ul>"
     yield "</div>"
@@ -160,7 +160,7 @@ def changes(fleet: Fleet) -> Iterator[str]:
         return
     yield f"<h2>Since {escaped(moment(fleet.since))}</h2>" if fleet.since else "<h2>Changed</h2>"
     if not fleet.changes:
-        yield "<p>Nothing has changed.</p>"
+        yield "<p>No changes.</p>"
         return
     yield '<ul class="changes">'
     yield from map(_change, fleet.changes)

@@ -108,7 +108,7 @@ def end_in(seconds: float) -> None:
 
 def _end(seconds: float) -> NoReturn:
     time.sleep(seconds)
-    message = f"gpudoctor: The examination did not end within its limit of {seconds:g} s.\n"
+    message = f"gpudoctor: The check did not finish within its limit of {seconds:g} s.\n"
     os.write(2, message.encode())
     _leave(LATE)
 

@@ -88,7 +88,7 @@ def conduct(
 
 
 def _why_not(target: FleetTarget) -> str:
-    return target.why_not or ("Its name is too long for a file." if too_long(target.node) else "")
+    return target.why_not or ("The node name is too long for a file name." if too_long(target.node) else "")
 
 
 class _Work:
@@ -121,7 +121,7 @@ class _Work:
             self.error = str(error)
         except Exception as error:
             self.fault = error
-            self.error = "Its engine failed by a fault of gpudoctor's."
+            self.error = "Its engine failed because of a bug in gpudoctor."
         finally:
             self.over.set()
 

@@ -104,7 +104,7 @@ def ask(
             for wave in waves(left, min(how.fan, _MOST)):
                 if stop.is_set():
                     return landed
-                tell(f"{group.hardware}: round {number} of {len(rounds)}, {landed} pairs have summed")
+                tell(f"{group.hardware}: round {number} of {len(rounds)}, {landed} pairs finished")
                 for one in _wave(engine, group, number, wave, how, stop, hurry):
                     write(os.path.join(place, _name(one.round, one.nodes)), msgspec.json.encode(one) + b"\n")
                     landed += 1

@@ -125,7 +125,7 @@ def link(
         sizes=sizes if whole else (),
         rate=sizes[-1].rate if whole and sizes else None,
         wrong=max((one.wrong for one in both), default=0),
-        error="" if whole and sizes else "; ".join(errors) or "Neither side says why.",
+        error="" if whole and sizes else "; ".join(errors) or "Neither node reports a reason.",
     )
 
 

@@ -150,7 +150,7 @@ def read(path: str) -> Run | None:
     except OSError as error:
         raise FolderError(f"{file} cannot be read: {error.strerror or error}.") from None
     except (msgspec.MsgspecError, ValueError, RecursionError):
-        raise FolderError(f"{file} is not of a fleet run: choose another folder.") from None
+        raise FolderError(f"{file} does not belong to a fleet run: choose another directory.") from None
     if run.schema != SCHEMA:
         raise FolderError(f"{file} has the schema {run.schema[:60]!r}; this version reads {SCHEMA}.")
     return run
@@ -164,7 +164,7 @@ def _must_be_ours(path: str) -> None:
     """
     others = [name for name in os.listdir(path) if name != LOCK and not name.startswith(RUN + ".")]
     if others and RUN not in others:
-        raise FolderError(f"{path} holds other files, as {min(others)}: choose a new folder, or that of a fleet run.")
+        raise FolderError(f"{path} contains other files, such as {min(others)}: choose a new directory, or that of a fleet run.")
 
 
 def _locked(path: str) -> int:
@@ -176,13 +176,13 @@ def _locked(path: str) -> int:
     try:
         import fcntl
     except ImportError:  # Windows
-        raise FolderError("A fleet is run from Linux or macOS.") from None
+        raise FolderError("`gpudoctor fleet run` works on Linux and macOS only.") from None
     number = os.open(os.path.join(path, LOCK), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
     try:
         fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         os.close(number)
-        raise FolderError(f"Another run writes to {path} at this moment.") from None
+        raise FolderError(f"Another run is writing to {path}.") from None
     except OSError:
         os.close(number)
         raise

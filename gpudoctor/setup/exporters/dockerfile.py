@@ -21,12 +21,12 @@ from gpudoctor.tasks.as_typed import shown
 
 def render(plan: Plan) -> str:
     """The fragment, to be put below a FROM line of Debian or Ubuntu."""
-    lines = [*head(plan, "A fragment of a Dockerfile for images of Debian and Ubuntu")]
+    lines = [*head(plan, "Dockerfile fragment for Debian and Ubuntu images")]
     for step in of_group(plan, "driver", "container"):
         lines += remarks(f"On the host, not here: {step.title}")
     packages = "python3 python3-venv python3-pip ca-certificates"
     lines += [
-        "# What was downloaded is not kept in the image.",
+        "# Keep no download caches in the image.",
         "ARG PIP_NO_CACHE_DIR=1",
         "ARG UV_NO_CACHE=1",
         "RUN apt-get update \\",
@@ -45,7 +45,7 @@ def render(plan: Plan) -> str:
     if plan.machine.vendor == "nvidia":
         lines += ["ENV NVIDIA_VISIBLE_DEVICES=all", "ENV NVIDIA_DRIVER_CAPABILITIES=compute,utility"]
     for step in of_group(plan, "proof"):
-        lines += remarks("To see whether it works, in a container with the GPU (docker run --gpus all ...):")
+        lines += remarks("Verify in a container with the GPU (docker run --gpus all ...):")
         lines += [one for c in step.commands for one in remarks(shown(c), 10_000)]
     return "\n".join(lines) + "\n"
 

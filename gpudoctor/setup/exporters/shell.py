@@ -17,7 +17,7 @@ def render(plan: Plan) -> str:
     """The script."""
     asked = [step for step in plan.steps if _needs_root(step)]
     start = _START if any(step.commands for step in asked) else "set -eu\n"
-    lines = ["#!/bin/sh", *head(plan, "A set-up"), *start.splitlines()]
+    lines = ["#!/bin/sh", *head(plan, "A setup"), *start.splitlines()]
     for number, step in enumerate(plan.steps, 1):
         lines += ["", *remarks(f"{number}. {step.title}"), *remarks(step.why)]
         lines += _asked(step) if step in asked else _plain(step)
@@ -42,8 +42,8 @@ def _asked(step: SetupStep) -> list[str]:
     """A step that changes the machine: only where the caller says so."""
     found = [f"    {one}" for c in step.commands for one in _line(c).splitlines()]
     if not found:
-        return [f"echo {shlex.quote('To be done by hand: ' + step.title)}"]
-    leaves = f"    echo {shlex.quote('Left out without --with-root: ' + step.title)}"
+        return [f"echo {shlex.quote('Do this by hand: ' + step.title)}"]
+    leaves = f"    echo {shlex.quote('Skipped without --with-root: ' + step.title)}"
     return ["if [ $with_root = yes ]; then", *found, "else", leaves, "fi"]
 
 
@@ -55,7 +55,7 @@ def _restart(asked: list[SetupStep]) -> list[str]:
     """The end of a run as root, where what comes next needs a restart."""
     if not any(step.reboot and step.commands for step in asked):
         return []
-    message = f"    echo {shlex.quote('Restart the machine, then run this again without --with-root.')}"
+    message = f"    echo {shlex.quote('Reboot, then run this again without --with-root.')}"
     return ["if [ $with_root = yes ]; then", message, "    exit 0", "fi"]
 
 

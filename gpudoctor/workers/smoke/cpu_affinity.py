@@ -36,7 +36,7 @@ def near(bench: Bench, place: str = LOCAL) -> Iterator[None]:
     except _Unknown as reason:
         why = str(reason)
     except (OSError, AttributeError) as error:
-        why = "The system does not let CPUs be chosen: %s." % (getattr(error, "strerror", None) or error)
+        why = "CPU affinity cannot be set: %s." % (getattr(error, "strerror", None) or error)
     bench.note(affinity=why)
     try:
         yield
@@ -64,7 +64,7 @@ class _Unknown(Exception):
 
 def _wanted(address: str | None, place: str) -> set[int]:
     if not address:
-        raise _Unknown("The GPU's place on the PCI bus is not known.")
+        raise _Unknown("The GPU's PCI address is unknown.")
     path = place % address
     try:
         with open(path, encoding="ascii") as lines:
@@ -72,7 +72,7 @@ def _wanted(address: str | None, place: str) -> set[int]:
     except OSError as error:
         raise _Unknown("%s cannot be read: %s." % (path, error.strerror)) from error
     except ValueError as error:
-        raise _Unknown("%s is no list of CPUs." % path) from error
+        raise _Unknown("%s is not a list of CPUs." % path) from error
     if not found:
         raise _Unknown("%s names no CPU." % path)
     return found
@@ -81,7 +81,7 @@ def _wanted(address: str | None, place: str) -> set[int]:
 def _set(chosen: set[int], before: set[int], wanted: set[int]) -> str | None:
     """Choose CPUs; a sentence where this process may use none of those wanted."""
     if not chosen:
-        return "This process may use none of the CPUs beside the GPU (%s)." % ",".join(map(str, sorted(wanted)))
+        return "This process may use none of the CPUs local to the GPU (%s)." % ",".join(map(str, sorted(wanted)))
     if chosen != before:
         os.sched_setaffinity(0, chosen)
     return None

@@ -68,7 +68,7 @@ def test_the_largest_group_takes_it() -> None:
         (report(), f"8 x {H100}"),
         (report(listed=(*gpus(4), *gpus(4, name="NVIDIA A100"))), f"4 x NVIDIA A100 + 4 x {H100}"),
         (report(listed=()), "no GPU"),
-        (report(listed=({"vbios": "1"},)), "1 x GPU of unknown name"),
+        (report(listed=({"vbios": "1"},)), "1 x unknown GPU"),
         (report(machine={"host.architecture": "aarch64"}), f"8 x {H100}, aarch64"),
         (
             report(listed=(), shown=[GpuEntry(index=0, vendor="nvidia", name="GH100", status="no driver")]),

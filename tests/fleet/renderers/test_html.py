@@ -92,7 +92,7 @@ def test_every_section_is_there_without_the_script() -> None:
         "sudo reboot",
         "Without a report",
         "No route to host",
-        "Like nodes that do not agree",
+        "Configuration drift",
         "580.95.05 on 743 of 750",
         "570.172.08",
         "Measured",

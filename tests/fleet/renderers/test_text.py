@@ -16,7 +16,7 @@ LARGE = text.render(large(1000))
 def test_the_first_line_says_how_many_of_how_many_are_well() -> None:
     assert " ".join(LARGE.split()).startswith("FAIL 950 of 1 000 nodes are well; 11 fail, 1 could not be judged, ")
     assert text.render(healthy()).startswith("PASS  All 12 nodes are well.\n")
-    assert text.render(EMPTY) == "INCOMPLETE  There is no node: nothing was reported, and nobody was asked.\n"
+    assert text.render(EMPTY) == "INCOMPLETE  No nodes: there are no reports, and no node was checked.\n"
 
 
 def test_the_sections_come_in_the_order_in_which_somebody_needs_them() -> None:
@@ -32,7 +32,7 @@ def test_the_sections_come_in_the_order_in_which_somebody_needs_them() -> None:
         "WARN    Programs may lock too little memory (34 nodes)",
         "Without a report",
         "unreachable: ssh: connect to host: No route to host",
-        f"Like nodes that do not agree: {H100}",
+        f"Configuration drift: {H100}",
         "nvidia.kernel.loaded: 580.95.05 on 743 of 750",
         "570.172.08",
         "packages.torch: no majority",
@@ -131,7 +131,7 @@ def test_figures_without_an_outlier_are_counted_and_shown_on_demand() -> None:
 
 def test_a_comparison_that_found_nothing_says_so() -> None:
     same = msgspec.structs.replace(healthy(), since="2026-11-20T03:20:44Z")
-    assert "Since 2026-11-20 03:20:44 UTC\n  Nothing has changed.\n" in text.render(same)
+    assert "Since 2026-11-20 03:20:44 UTC\n  No changes.\n" in text.render(same)
     assert "Since" not in text.render(healthy())
 
 

@@ -69,7 +69,7 @@ def test_a_report_counts_and_no_exit_code_does(folder: RunDirectory) -> None:
     script = telling(*said("a"), Over("a", "failed", "srun: exit code 137"), Over("b", "reported", ""))
     run(folder, script, "a", "b")
     assert states(folder) == {"a": "reported", "b": "failed"}
-    assert whys(folder)["b"] == "Its engine counts it as done, and it sent no report."
+    assert whys(folder)["b"] == "Its engine reports it as done, but it sent no report."
 
 
 def test_a_report_after_the_end_is_not_lost(folder: RunDirectory) -> None:
@@ -121,10 +121,10 @@ def test_hello_and_no_more(folder: RunDirectory) -> None:
     }  # fmt: skip
     assert whys(folder) == {
         "cut": "The connection was cut. Its report came only in part.",
-        "greeted": "It began, and ended without a report.",
+        "greeted": "It started, but ended without a report.",
         "locked": "Said too late.",
         "wrong": "Ended with 0. What it sent has the schema ''; this version reads gpudoctor.report/1.",
-        "silent": "Its engine ended without a word about it.",
+        "silent": "Its engine ended without reporting on it.",
     }
     assert landed(folder) == {}
 
@@ -183,7 +183,7 @@ def test_somebody_ends_the_run_and_another_goes_on(folder: RunDirectory, tmp_pat
     assert outcome.stopped
     assert not outcome.error
     assert states(folder) == {"done": "reported", "busy": "failed", "waiting": "not asked"}
-    assert whys(folder)["waiting"] == "The run was ended before it was asked."
+    assert whys(folder)["waiting"] == "The run was stopped before it was checked."
     left = folder.waiting(targets("done", "busy", "waiting"))
     engine = Played(telling(*said("busy"), *said("waiting")))
     conduct(engine, left, JOB, folder)

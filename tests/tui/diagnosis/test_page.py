@@ -38,7 +38,7 @@ or      Reload the module.
 1       sudo rmmod nvidia
 2       sudo modprobe nvidia
 note    needs root; then: a new login; careful: data loss
-note    To take it back: Restart.
+note     Restart.
 verify  Check that it worked:
         nvidia-smi
 
@@ -103,8 +103,8 @@ NOTES = [
     (FixEntry("Do.", needs="a new login"), ["then: a new login"]),
     (FixEntry("Do.", ("sudo reboot",), needs="reboot"), ["requires a reboot"]),
     (FixEntry("Do.", needs="reboot"), ["then: reboot"]),
-    (FixEntry("Do.", undo="undo it"), ["To take it back: undo it"]),
-    (TIGHT, ["needs root; then: a new login; careful: data loss", "To take it back: Restart."]),
+    (FixEntry("Do.", undo="undo it"), [" undo it"]),
+    (TIGHT, ["needs root; then: a new login; careful: data loss", " Restart."]),
 ]
 
 

@@ -36,7 +36,7 @@ def test_all_that_is_said_is_listed_in_its_order() -> None:
         (CAUSES, 0, "FAIL", "The driver's libraries are not", "7 nodes  node[0005-0008,0501-0503]"),
         (CAUSES, 1, "FAIL", "A GPU has fewer PCIe lanes", "3 nodes, 5 findings  node[0012-0014]"),
         (CAUSES, 3, "WARN", "Programs may lock", "34 nodes  node[0025-0058]"),
-        (MISSING, 1, "T", "timed out: It did not end within 150 s", "1 node  node0010"),
+        (MISSING, 1, "T", "timed out: It did not finish within 150 s", "1 node  node0010"),
         (DRIFT, 0, "differs", "nvidia.kernel.loaded: 580.95.05 on 743 of 750", "7 nodes otherwise  570.172.08: node["),
         (DRIFT, 2, "differs", "packages.torch: no value has a majority", "246 nodes otherwise  2.9.0: "),
         (SPREADS, 0, "apart", "pytorch.transfer.h2d pinned: 54.9 GB/s", "5 of 6 000 stand apart  node0017"),
@@ -97,7 +97,7 @@ def test_many_values_are_cut_and_counted() -> None:
             "node0005",
             ["state   fail", "has     8 x NVIDIA H100", "The driver's libraries", "nvidia.kernel.loaded: 570"],
         ),
-        ("node0010", ["state   timed out", "why     It did not end within 150 s"]),
+        ("node0010", ["state   timed out", "why     It did not finish within 150 s"]),
         (
             "node0017",
             ["state   pass", "GPU 3, pytorch.transfer.h2d pinned: 13.1 GB/s", "104.5 robust deviations below"],

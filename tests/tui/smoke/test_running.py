@@ -102,7 +102,7 @@ def test_a_run_is_ended_at_any_moment_and_leaves_no_process(fault: str, key: str
         await there.until(lambda: ended(there), 10)
         assert children() <= before
         assert "Stopped: 0 done" in there.text
-        assert "the run was ended" in there.text
+        assert "the run was stopped" in there.text
         assert there.picked("tests") == ("mnist", "transfer")
         assert not there.place.query_one("#tests").disabled
 
@@ -118,8 +118,8 @@ def test_what_was_measured_before_the_end_is_kept_and_marked() -> None:
         await there.until(lambda: ended(there), 10)
         assert "matmul fp32" in there.text
         assert "TFLOP/s" in there.text
-        assert "mnist stopped the run was ended" in there.text
-        assert "2 tests not reached transfer, bandwidth: the run was ended" in there.text
+        assert "mnist stopped the run was stopped" in there.text
+        assert "2 tests not reached transfer, bandwidth: the run was stopped" in there.text
         assert there.app.session.facts is not None
         assert there.app.session.facts.smoke.runs[0].outcome == "stopped"
 
@@ -173,7 +173,7 @@ def test_an_examination_ends_the_run() -> None:
         assert children() <= before
         assert there.app.session.running
         assert "The machine is being examined" in there.text
-        assert "the run was ended" in there.text
+        assert "the run was stopped" in there.text
         type(there.app).facts = plain_host()
         await there.press("r")
         assert "The checks were re-run since: these figures are from before." in there.text

@@ -66,7 +66,7 @@ class Kubernetes:
         known = {name: target(node) for name, node in self._nodes.items()}
         if selects or not wish:
             return list(known.values())
-        none = "Kubernetes has no node of this name."
+        none = "Kubernetes has no node with this name."
         return [known.get(name, FleetTarget(node=name, why_not=none)) for name in names]
 
     def run(self, targets: Sequence[FleetTarget], job: NodeJob, tell: Tell, stop: Event) -> None:
@@ -76,13 +76,13 @@ class Kubernetes:
             EngineError: no image was given, there is no kubectl, or Kubernetes takes no job at all.
         """
         if not self._image:
-            raise EngineError("Kubernetes starts containers: say which image holds gpudoctor.")
+            raise EngineError("Kubernetes needs a container image with gpudoctor.")
         if not self._nodes:
             self._nodes = self._ask("")
         asked = []
         for one in targets:
             if one.why_not or one.node not in self._nodes:
-                tell(Over(one.node, "not asked", one.why_not or "Kubernetes has no node of this name."))
+                tell(Over(one.node, "not asked", one.why_not or "Kubernetes has no node with this name."))
             else:
                 asked.append(self._nodes[one.node])
         if asked and not stop.is_set():

@@ -129,16 +129,16 @@ def manifest(
     """
     for name in (namespace, claim, runtime_class):
         if name and not _NAMED.match(name):
-            raise EngineError(f"{name!r} is no name for Kubernetes.")
+            raise EngineError(f"{name!r} is not a valid Kubernetes name.")
     for key in selector or ():
         if not _KEY.match(key):
-            raise EngineError(f"{key!r} is no label for Kubernetes.")
+            raise EngineError(f"{key!r} is not a valid Kubernetes label.")
     from gpudoctor.setup.exporters.common import remarks, yaml
 
     of = f" -n {namespace}" if namespace else ""
     head = [
         *remarks(
-            "A report of each node in one folder, which all pods share. Apply it, wait, copy the folder, merge it:"
+            "Writes a report of each node to one directory that all pods share. Apply, wait, copy the directory, merge:"
         ),
         "#",
         "#   kubectl apply -f FILE",

@@ -24,4 +24,4 @@ def not_started(quoted: str) -> tuple[str, str]:
     Args:
         quoted: what was said of it, in brackets, with a blank before them; may be empty.
     """
-    return "failed", f"gpudoctor does not start there{quoted}: install it there, or say how with --with."
+    return "failed", f"gpudoctor does not start there{quoted}: install it there, or give its command with --with."

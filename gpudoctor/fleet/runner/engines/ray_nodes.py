@@ -54,7 +54,7 @@ def _why_not(node: RayNode) -> str:
     if node.alive:
         return ""
     words = " ".join(node.words.split())
-    return f"Ray says that it is dead: {words.rstrip('.')}." if words else "Ray says that it is dead."
+    return f"Ray reports it as dead: {words.rstrip('.')}." if words else "Ray reports it as dead."
 
 
 def wished(nodes: Sequence[RayNode], names: Sequence[str]) -> list[FleetTarget]:
@@ -65,5 +65,5 @@ def wished(nodes: Sequence[RayNode], names: Sequence[str]) -> list[FleetTarget]:
         for name in meant:
             found[name] = FleetTarget(node=name, why_not=_why_not(known[name]), gpus=known[name].gpus)
         if not meant:
-            found[wish] = FleetTarget(node=wish, why_not="Ray has no node of this name.")
+            found[wish] = FleetTarget(node=wish, why_not="Ray has no node with this name.")
     return list(found.values())

@@ -60,10 +60,10 @@ def nodes(partition: str = "", hidden: bool = False) -> list[SinfoRow]:
     ended = run(argv, timeout=LONG, env=environment(), on_line=lines.append)
     if ended.missing:
         raise EngineError(
-            f"Slurm's command sinfo cannot be started ({ended.missing}): is this a node of a Slurm cluster?"
+            f"sinfo cannot be started ({ended.missing}): is this a node of a Slurm cluster?"
         )
     if not ended.ok:
-        raise EngineError(f"Slurm does not say which nodes it has: {_words(ended)}.")
+        raise EngineError(f"Slurm does not list its nodes: {_words(ended)}.")
     return rows(lines)
 
 
@@ -94,6 +94,6 @@ def cancel(jobs: Sequence[str]) -> None:
 
 def _words(ended: ChildResult) -> str:
     if ended.timed_out:
-        return f"sinfo did not end within {LONG:.0f} s"
+        return f"sinfo did not finish within {LONG:.0f} s"
     said = [line for line in ended.err.splitlines() if line.strip()]
-    return said[-1].strip().rstrip(".") if said else "sinfo failed and said nothing"
+    return said[-1].strip().rstrip(".") if said else "sinfo failed without output"

@@ -104,7 +104,7 @@ class Base:
             Unsupported: this device or framework has no such type.
         """
         if dtype not in self.dtypes():
-            raise Unsupported("%s computes no products in %s." % (self.name, dtype))
+            raise Unsupported("%s has no matmul in %s." % (self.name, dtype))
         yield
 
     def operand(self, values: Any, dtype: str, side: str = "a") -> tuple[Any, Any]:
@@ -159,7 +159,7 @@ class Base:
 
     def overlap(self, size: int) -> Overlap:
         """Copies of a pinned buffer of `size` bytes on one stream, products on another."""
-        raise Unsupported("%s gives no hold on streams." % self.name)
+        raise Unsupported("%s does not expose streams." % self.name)
 
     def vectors(self, elements: int) -> Vectors:
         """Vectors of float32 on the device, for the memory's bandwidth."""

@@ -66,7 +66,7 @@ class CpuBackend(Base):
     def transfer(self, size: int, pinned: bool) -> Transfer:
         """Copies within the host's memory: there is no link."""
         if pinned:
-            raise Unsupported("Pinned memory serves a GPU, and this is the CPU.")
+            raise Unsupported("Pinned memory is only for GPUs, and this is the CPU.")
         return CpuCopies(self.numpy, size)
 
     def vectors(self, elements: int) -> Vectors:

@@ -92,7 +92,7 @@ def _library() -> Any:
     except ImportError as error:
         raise Unsupported("CuPy cannot load NCCL: %s." % str(error).rstrip(".")) from error
     if not nccl.available:
-        raise Unsupported("CuPy finds no NCCL, which is a package of its own beside it.")
+        raise Unsupported("CuPy finds no NCCL, which is a separate package.")
     return nccl
 
 

@@ -62,7 +62,7 @@ def allreduce(backend: JaxBackend, size: int, pause: Callable[[], None]) -> dict
     """
     devices = backend.group()
     if len(devices) < 2:
-        raise Unsupported("JAX sees one device, and a sum over devices needs two.")
+        raise Unsupported("JAX sees one device, and all-reduce needs two.")
     group = _Group(backend, devices)
     wrong = sum(group.wrong(EXACT, dtype) for dtype in ("float32", "bfloat16"))
     pause()

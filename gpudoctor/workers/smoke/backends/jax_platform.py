@@ -49,7 +49,7 @@ def devices(jax: Any, kind: str) -> list[Any]:
     try:
         return list(jax.local_devices(backend="cpu" if kind == "cpu" else "gpu"))
     except (RuntimeError, AssertionError) as error:  # the latter where JAX_PLATFORMS leaves nothing
-        words = str(error) or "JAX starts none of the platforms %s." % jax.config.jax_platforms
+        words = str(error) or "JAX cannot initialize any of the platforms %s." % jax.config.jax_platforms
         raise Unsupported(_why_not(words)) from error
 
 

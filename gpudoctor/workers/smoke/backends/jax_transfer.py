@@ -29,7 +29,7 @@ def transfer(backend: JaxBackend, size: int, pinned: bool) -> Transfer:
     if not pinned:
         return JaxTransfer(backend, size)
     if backend.kind == "cpu":
-        raise Unsupported("Pinned memory serves a GPU, and this is the CPU.")
+        raise Unsupported("Pinned memory is only for GPUs, and this is the CPU.")
     try:
         trial = PinnedTransfer(backend, TRIAL)
         trial.fill(0)
@@ -41,7 +41,7 @@ def transfer(backend: JaxBackend, size: int, pinned: bool) -> Transfer:
         if isinstance(error, MemoryError) or xla.kind_of(error) == "device-error":
             raise
         if any(word in str(error) for word in MISSING) or isinstance(error, TypeError):
-            raise Unsupported("JAX %s copies no pinned memory here: %s" % (backend.version, error)) from error
+            raise Unsupported("JAX %s cannot copy pinned memory here: %s" % (backend.version, error)) from error
         raise
 
 

@@ -60,10 +60,10 @@ def allreduce(backend: TensorflowBackend, size: int, pause: Callable[[], None]) 
         Unsupported: there are fewer than two.
     """
     if backend.kind == "cpu":
-        raise Unsupported("TensorFlow's sums over devices go by NCCL, which needs two GPUs, and this is the CPU.")
+        raise Unsupported("TensorFlow's all-reduce uses NCCL, which needs two GPUs, and this is the CPU.")
     count = backend.peers()
     if count < 2:
-        raise Unsupported("TensorFlow lists one GPU, and a sum over devices needs two.")
+        raise Unsupported("TensorFlow lists one GPU, and all-reduce needs two.")
     # Without packing: joining the values first would be timed too.
     by = backend.tf.distribute.NcclAllReduce(num_packs=0)
     group = MirroredGroup(backend.tf, ["/GPU:%d" % index for index in range(count)], by)

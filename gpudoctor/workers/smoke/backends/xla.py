@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 LEAST = {"tf32": (8, 0), "bf16": (8, 0), "fp8": (8, 9)}
 CPU = {
     "tf32": "TF32 is a format of NVIDIA's GPUs, and this is the CPU.",
-    "fp8": "Products in fp8 are meant for GPUs, and this is the CPU.",
+    "fp8": "fp8 matmul is for GPUs, and this is the CPU.",
 }
 AMD = {
     "tf32": "TF32 is a format of NVIDIA's GPUs.",
-    "fp8": "AMD's GPUs differ in their fp8 formats, and this test knows NVIDIA's alone.",
+    "fp8": "AMD GPUs use other fp8 formats, and this test supports only NVIDIA's.",
 }
 UNKNOWN_MEMORY = 2 << 30  # bytes that are taken for free where nobody says how many are
 # On the CPU a type without vector instructions takes some 50 times as long as float32, or 300 times: the rows and
@@ -70,7 +70,7 @@ def _lacks_on_cpu(backend: Base, dtype: str) -> str:
     slower = _seconds(backend, dtype) / max(_seconds(backend, "fp32"), 1e-9)
     if slower < TOO_SLOW:
         return ""
-    return "This processor has no arithmetic in %s: a product takes %d times as long as in fp32." % (dtype, slower)
+    return "This CPU has no %s arithmetic: a matmul takes %d times as long as in fp32." % (dtype, slower)
 
 
 def _seconds(backend: Base, dtype: str) -> float:

@@ -44,7 +44,7 @@ def _one(bench: Bench, way: Fused, elements: int) -> None:
     way.compile()
     bench.backend.synchronize()
     seconds = way.compile_seconds or time.perf_counter() - begun
-    bench.figure("compile", seconds, "s", "compiling and the first run, nothing cached")
+    bench.figure("compile", seconds, "s", "compilation and first run, nothing cached")
     bench.figure("error", way.error(), "ratio", "largest relative difference from float64 on the CPU, over a sample")
     bench.pause()
     fused, eager = measure(bench, way.fused), measure(bench, way.eager)

@@ -33,7 +33,7 @@ def run(bench: Bench) -> None:
     """Test one direction beside products, and both directions at once where the device has two copy engines."""
     with bench.test("overlap"):
         if bench.backend.kind == "cpu":
-            raise Unsupported("There is no link to copy over beside products: this is the CPU.")
+            raise Unsupported("There is no link for copies that overlap with matmul: this is the CPU.")
         size, both = prepared(bench)
         bench.note(size=size, engines=both.engines)
         wrong = 0
@@ -61,7 +61,7 @@ def prepared(bench: Bench) -> tuple[int, Any]:
         _warmed_up(bench, both)
         if seconds(bench, both, both.copy) <= LONGEST or size == SIZES[-1]:
             return size, both
-    raise refused or MemoryError("only %d MiB may be taken, too little for a copy beside products" % (4 * room // MIB))
+    raise refused or MemoryError("only %d MiB of memory may be used, too little for a copy next to matmuls" % (4 * room // MIB))
 
 
 def _one(bench: Bench, both: Any) -> None:
@@ -77,7 +77,7 @@ def _one(bench: Bench, both: Any) -> None:
     duplex = _duplex(bench, both)
     bench.timed(begun, time.monotonic())
     bench.figure("copy", median(copy), "s", "one copy to the device, pinned", copy)
-    bench.figure("compute", median(compute), "s", "%d products" % times, compute)
+    bench.figure("compute", median(compute), "s", "%d matmuls" % times, compute)
     bench.figure("both", median(together), "s", "both, each on its stream, in the order that takes longer", together)
     share = overlapped(median(copy), median(compute), median(together))
     bench.figure("overlap", share, "ratio", "(copy + compute - both) over the shorter one")

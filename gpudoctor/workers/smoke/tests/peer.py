@@ -59,7 +59,7 @@ def room(bench: Bench) -> int:
     """
     found = bench.budget() // 4 // MIB * MIB
     if found < LEAST:
-        raise MemoryError("only %d MiB may be taken, too little for buffers on several GPUs" % (bench.budget() // MIB))
+        raise MemoryError("only %d MiB of memory may be used, too little for buffers on several GPUs" % (bench.budget() // MIB))
     return found
 
 

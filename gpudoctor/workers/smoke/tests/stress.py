@@ -28,7 +28,7 @@ MOST_BUFFERS, BUFFERS_ON_CPU = 64, 4
 LARGEST_ON_CPU = 1024
 PROBED = 2048  # rows and columns of the product whose time tells how large one may be
 SHORT = 0.5  # seconds under which the last window has no rate of its own
-METHOD = "products compared bit for bit, a sample a second"
+METHOD = "matmuls compared bit for bit, one sample per second"
 
 
 def run(bench: Bench) -> None:
@@ -67,7 +67,7 @@ class Burn:
         self.rates: list[float] = []
         self._next, self._window, self._busy = 1, 0, 0.0
         found = deviation(bench, a64, b64, backend.values(self.results[0]))
-        bench.figure("error", found.pop("error"), "ratio", "of the first product, against float64 by projections")
+        bench.figure("error", found.pop("error"), "ratio", "of the first matmul, against float64 by projections")
         self.not_finite += found.pop("not_finite")
         bench.note(**found)
 

@@ -64,7 +64,7 @@ def buffer(bench: Bench) -> int:
     most = LARGE if bench.backend.free() >= LITTLE else SMALL
     size = min(most, bench.budget() // 2) // MIB * MIB
     if size < TRIES[-1]:
-        raise MemoryError("only %d MiB may be taken, too little for a copy" % (bench.budget() // MIB))
+        raise MemoryError("only %d MiB of memory may be used, too little for a copy" % (bench.budget() // MIB))
     return size
 
 

@@ -32,9 +32,9 @@ CASES = [
     ("/usr/bin/python3: No module named gpudoctor\nsrun: error: node4: task 0: Exited with exit code 1", 1, False,
      "failed", "does not start there (/usr/bin/python3: No module named gpudoctor): install it there"),
     ("", 0, True, "failed", "srun ended as if all were well, and no report came."),
-    (QUEUED, 1, False, "not asked", "srun ended with 1 and said nothing."),
+    (QUEUED, 1, False, "not asked", "srun ended with 1 without output."),
     ("srun: error: something new", 7, True, "failed", "srun ended with 7 (something new)."),
-    ("", None, True, "failed", "srun ended by a signal and said nothing."),
+    ("", None, True, "failed", "srun ended by a signal without output."),
 ]  # fmt: skip
 
 

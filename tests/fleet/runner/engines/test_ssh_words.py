@@ -71,8 +71,8 @@ def test_gpudoctor_that_is_not_there(code: int, said: str) -> None:
         (3, ("It is unknown.", ""), "The command ended there with 3 (It is unknown)."),
         (137, (), "The command was ended there by SIGKILL."),
         (254, (), "The command was ended there by signal 126."),
-        (255, (), "ssh ended with 255 and said nothing."),
-        (255, ("Bad configuration option: foo",), "ssh ended with 255 (Bad configuration option: foo)."),
+        (255, (), "ssh failed with exit code 255 without output."),
+        (255, ("Bad configuration option: foo",), "ssh failed with exit code 255 (Bad configuration option: foo)."),
     ],
 )
 def test_every_other_end_is_a_failure_in_its_own_words(code: int, words: tuple[str, ...], why: str) -> None:
