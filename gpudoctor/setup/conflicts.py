@@ -96,7 +96,9 @@ def _mixed(wish: str, ground: TargetPlatform, served: list[str]) -> Refusal:
     if len(served) < len(ground.capabilities):
         instead = f"Set CUDA_VISIBLE_DEVICES so that it sees only the GPUs of compute capability {', '.join(served)}."
     else:
-        instead = "Create one environment for each GPU generation, and set CUDA_VISIBLE_DEVICES to the matching GPUs in each."
+        instead = (
+            "Create one environment for each GPU generation, and set CUDA_VISIBLE_DEVICES to the matching GPUs in each."
+        )
     return Refusal(wish, why, instead)
 
 
@@ -128,9 +130,7 @@ def _driver(ground: TargetPlatform, name: str, driver_cuda: str | None) -> Refus
     if old and int(version(driver_cuda)[0]) <= 12:
         found = generations.generation_of_capability(old[0])
         why += phrase(" The last driver branch for compute capability {} is {}.", old[0], found and found.last_driver)
-    return Refusal(
-        wish, why, "Allow a newer driver (--driver yes) if the GPU has one, or use another framework."
-    )
+    return Refusal(wish, why, "Allow a newer driver (--driver yes) if the GPU has one, or use another framework.")
 
 
 def _python(
@@ -156,7 +156,9 @@ def _beside(wish: str, choice: WheelChoice) -> Refusal:
         f"Its wheels here are not for CUDA {choice.major}, which {there} {need}, or they need other releases of cuDNN "
         "and NCCL; one process can load only one of each."
     )
-    return Refusal(wish, why, f"Install it in a separate environment: `gpudoctor setup {wish.lower().replace(' ', '')}`.")
+    return Refusal(
+        wish, why, f"Install it in a separate environment: `gpudoctor setup {wish.lower().replace(' ', '')}`."
+    )
 
 
 def _only(ground: TargetPlatform, capability: str) -> TargetPlatform:

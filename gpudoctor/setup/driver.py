@@ -22,7 +22,7 @@ from gpudoctor.tasks import Command, Task, Tasks, as_root
 # With secure boot the kernel takes only signed modules, and those that DKMS builds are signed by a key of this machine.
 _SECURE_BOOT = (
     "Secure Boot is on: if the packages build the module here, they ask for a password, and the firmware asks for it "
-    "again at the next boot ("Enroll MOK"); without that the module is rejected.'
+    'again at the next boot ("Enroll MOK"); without that the module is rejected.'
 )
 WINDOWS = "https://www.nvidia.com/en-us/drivers/"
 
@@ -85,7 +85,7 @@ def _cuda(branch: int | None) -> str | None:
 
 def _none_fits(own: str | None) -> DriverPlan:
     why = "No NVIDIA driver branch supports all GPUs of this machine: the newest branches dropped the oldest card."
-    return DriverPlan(cuda=own, refused=(Refusal("driver", why, "Remove one of the cards, or pass it through to a VM."),))
+    return DriverPlan(cuda=own, refused=(Refusal("driver", why, "Remove one card, or pass it through to a VM."),))
 
 
 def _state(facts: Facts) -> Iterator[str]:
@@ -185,9 +185,7 @@ def _because(facts: Facts, flavour: str | None) -> str:
 def _fix(facts: Facts, branch: int, cuda: str | None) -> Fix:
     floor = drivers.minimum_driver(cuda or "") or str(branch)
     if on_wsl(facts):
-        message = (
-            f"Install driver version {floor} or newer in Windows, never inside WSL, then run `wsl --shutdown`."
-        )
+        message = f"Install driver version {floor} or newer in Windows, never inside WSL, then run `wsl --shutdown`."
         return Fix(message, needs="a restart of WSL")
     if facts.host.system == "Windows":
         message = f"Install the NVIDIA driver, version {floor} or newer, from {WINDOWS}, then reboot."

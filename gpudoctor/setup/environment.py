@@ -174,7 +174,8 @@ def _into(python: Python, by: str, wheels: tuple[Wheel, ...]) -> SetupStep:
     found = (*_remove(by, python.path, gone), *_install(by, python.path, wheels, again))
     why = _why(wheels)
     if gone:
-        why += f" {' and '.join(gone)} {'is' if len(gone) == 1 else 'are'} removed first: the files would be mixed with the new ones."
+        are = "is" if len(gone) == 1 else "are"
+        why += f" {' and '.join(gone)} {are} removed first: the files would be mixed with the new ones."
     return SetupStep(
         id="wheels",
         group="environment",

@@ -65,8 +65,8 @@ def _framework(name: str) -> str:
     found = known.get(name.lower())
     if found is None:
         near = get_close_matches(name.lower(), known, 1)
-        hint = f'Did you mean "{near[0]}"?' if near else f"Choose from {', '.join(FRAMEWORKS)}."
-        raise RequestError(f'Unknown framework "{name}". {hint}')
+        hint = f'Did you mean "{near[0]}"?' if near else f"There are {', '.join(FRAMEWORKS)}."
+        raise RequestError(f'There is no plan for "{name}". {hint}')
     return found
 
 

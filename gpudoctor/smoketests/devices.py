@@ -99,7 +99,7 @@ def _named(gpus: Sequence[SmokeDevice], word: str) -> SmokeDevice | None:
 def _there(gpus: Sequence[SmokeDevice]) -> str:
     if not gpus:
         return "No GPU found; `--device cpu` tests the CPU."
-    return f"Available: {', '.join(f'{gpu.label} ({gpu.name or gpu.gpu})' for gpu in gpus)}."
+    return f"There are {', '.join(f'{gpu.label} ({gpu.name or gpu.gpu})' for gpu in gpus)}."
 
 
 # -- NVIDIA --------------------------------------------------------------------------------------------------

@@ -72,14 +72,14 @@ def death(
     if ended.timed_out:
         return Death("hung", f"It stopped responding in stage {stage}.{deep * ended.abandoned}")
     if ended.signal == "SIGKILL" and None not in (killed_before, killed_after) and killed_after != killed_before:
-        return Death("died", f"The kernel killed it in stage {stage} because host memory was full (OOM).", "out-of-memory")
+        return Death(
+            "died", f"The kernel killed it in stage {stage} because host memory was full (OOM).", "out-of-memory"
+        )
     if ended.signal:
         why = f": {SIGNALS[ended.signal]}" if ended.signal in SIGNALS else ", sent from outside"
         return Death("died", f"It was killed by {ended.signal} in stage {stage}{why}.", "other")
     if ended.code:
-        return Death(
-            "failed", f"It ended in stage {stage} with exit code {ended.code}: {_last(ended.err)}", "other"
-        )
+        return Death("failed", f"It ended in stage {stage} with exit code {ended.code}: {_last(ended.err)}", "other")
     return None
 
 

@@ -40,9 +40,7 @@ class Commands(Provider):
         yield PaletteEntry("Re-run checks", "Re-run all checks and refresh the screens", app.action_again)
         yield PaletteEntry("Save report", "As JSON, Markdown, HTML or SVG", app.action_save)
         if hasattr(self.screen, "action_copy"):
-            yield PaletteEntry(
-                "Copy", "Copy the selection to the clipboard", partial(app.run_action, "screen.copy")
-            )
+            yield PaletteEntry("Copy", "Copy the selection to the clipboard", partial(app.run_action, "screen.copy"))
         yield PaletteEntry("Keys", "Show the keys of this screen (help)", app.action_help)
         if app.colour:
             yield PaletteEntry("Switch theme", "Dark or light colors", app.action_theme)
@@ -51,7 +49,9 @@ class Commands(Provider):
         for name, message in DEMOS.items():
             yield PaletteEntry(f"Open the demo {name}", message, partial(self._demo, name))
         if app.session.source != app.first:
-            yield PaletteEntry(f"Back to {app.first.title}", "Close the demo or the recorded machine", partial(app.open, app.first))
+            yield PaletteEntry(
+                f"Back to {app.first.title}", "Close the demo or the recorded machine", partial(app.open, app.first)
+            )
         yield PaletteEntry("Quit", "Quit and stop running tests", app.action_quit)
 
     def _files(self) -> Iterator[PaletteEntry]:
@@ -60,7 +60,9 @@ class Commands(Provider):
         yield PaletteEntry("Open a facts file", "Load a machine recorded by `gpudoctor facts`", partial(ask, "facts"))
         message = "Replay GPU metrics from a file"
         yield PaletteEntry("Play recorded samples", message, partial(ask, "samples"))
-        yield PaletteEntry("Open a fleet", "Load the reports of many machines from a directory or a file", partial(ask, "fleet"))
+        yield PaletteEntry(
+            "Open a fleet", "Load the reports of many machines from a directory or a file", partial(ask, "fleet")
+        )
 
     async def discover(self) -> Hits:
         """All of them."""

@@ -15,7 +15,7 @@ CHECKS: dict[str, Check[Any]] = {one.id: one for one in catalogue.load() if one.
 H100, CPU, MI300X = m.machine(), m.on_cpu(), m.machine(m.MI300X)
 ON = "PyTorch on GPU 0"
 WELL, SKIPPED = [("pass", "")], [("skipped", "")]
-SILENT = "It did not answer for 60 s in the stage matmul bf16."
+SILENT = "It did not answer for 60 s in stage matmul bf16."
 TRACE = "Traceback (most recent call last):\n  ...\nRuntimeError: CUBLAS_STATUS_NOT_SUPPORTED"
 
 
@@ -34,14 +34,14 @@ def whole(outcome: str, stage: str, message: str, error: str | None = None, fact
 
 
 OOM, LOST = "CUDA out of memory. Tried to allocate 2.00 GiB.", "CUDA error: unspecified launch failure"
-KILLED = "The kernel killed it in the stage mnist, because memory was full."
+KILLED = "The kernel killed it in stage mnist, because memory was full."
 ROWS: list[tuple[str, Facts, list[tuple[str, str]]]] = [
     ("smoke.hangs", H100, WELL),
     ("smoke.hangs", ended("matmul bf16", "hung", SILENT), problem(f"{ON} hung in matmul bf16: {SILENT}")),
     (
         "smoke.hangs",
         whole("hung", "import", "It did not answer."),
-        problem(f"{ON} hung in the stage import: It did not answer."),
+        problem(f"{ON} hung in stage import: It did not answer."),
     ),
     ("smoke.hangs", ended("matmul bf16", "stopped"), WELL),
     ("smoke.hangs", ended("matmul bf16", "not reached"), WELL),
@@ -53,14 +53,14 @@ ROWS: list[tuple[str, Facts, list[tuple[str, str]]]] = [
     ("smoke.crashes", H100, WELL),
     (
         "smoke.crashes",
-        ended("mnist", "died", "SIGSEGV ended it in the stage mnist.", "other"),
-        problem(f"{ON} crashed in mnist: SIGSEGV ended it in the stage mnist."),
+        ended("mnist", "died", "SIGSEGV ended it in stage mnist.", "other"),
+        problem(f"{ON} crashed in mnist: SIGSEGV ended it in stage mnist."),
     ),
     ("smoke.crashes", ended("mnist", "died", KILLED, "out-of-memory"), WELL),
     (
         "smoke.crashes",
         whole("died", "start", "SIGILL ended it.", "other"),
-        problem(f"{ON} crashed in the stage start: SIGILL ended it."),
+        problem(f"{ON} crashed in stage start: SIGILL ended it."),
     ),
     ("smoke.crashes", whole("died", "start", KILLED, "out-of-memory"), WELL),
     ("smoke.crashes", ended("mnist", "failed", "no", "other"), WELL),
@@ -90,7 +90,7 @@ ROWS: list[tuple[str, Facts, list[tuple[str, str]]]] = [
     (
         "smoke.device-error",
         whole("failed", "start", LOST, "device-error"),
-        problem(f"{ON} lost the GPU in the stage start: {LOST}."),
+        problem(f"{ON} lost the GPU in stage start: {LOST}."),
     ),
     ("smoke.device-error", ended("mnist", "failed", OOM, "out-of-memory"), WELL),
     ("smoke.fails", H100, WELL),
@@ -106,7 +106,7 @@ ROWS: list[tuple[str, Facts, list[tuple[str, str]]]] = [
     (
         "smoke.fails",
         whole("failed", "start", "It told nonsense.", "other"),
-        problem(f"{ON} failed in the stage start: It told nonsense."),
+        problem(f"{ON} failed in stage start: It told nonsense."),
     ),
     ("smoke.fails", whole("failed", "import", "ImportError: libcudnn.so.9", "other"), WELL),
     ("smoke.fused-fails", H100, WELL),

@@ -219,7 +219,7 @@ def test_a_tree_goes_through_its_gateway(lab: Lab, monkeypatch: pytest.MonkeyPat
     assert {name: entry.state for name, entry in entries.items()} == {
         "behind1": "reported", "behind2": "reported", "behind3": "failed",
     }  # fmt: skip
-    assert entries["behind3"].why == "The command ended there with 3 (no driver at all)."
+    assert entries["behind3"].why == "The command failed there with exit code 3 (no driver at all)."
     assert sorted(lab.reports()) == ["behind1", "behind2"]
     _until(lambda: lab.ours() == [], f"a gateway is left: {lab.ours()}")
 

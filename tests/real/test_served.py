@@ -59,7 +59,7 @@ def test_a_file_goes_to_the_browser_and_not_to_the_disk(served: Served, page: Pa
     where = {"behavior": "allow", "downloadPath": str(downloads)}
     page.call("goog/cdp/execute", cmd="Browser.setDownloadBehavior", params=where)
     page.press("w")
-    page.shows("Save the report")
+    page.shows("Save report")
     page.press(ENTER)
     report = downloads / "gpudoctor-report.json"
     until(report.exists, "the download")

@@ -55,7 +55,7 @@ def test_a_finding_has_its_commands_in_fences_and_its_details_folded() -> None:
     assert text.startswith("**gpudoctor 0.1.0: FAIL**\n")
     assert "### 1. FAIL: The loaded NVIDIA module and the NVIDIA libraries are of different versions" in text
     assert "**Why:** The driver was updated while its kernel module was loaded." in text
-    assert "**Fix:** Restart the computer. (needs root)\n\n```sh\nsudo reboot\n```" in text
+    assert "**Fix:** Reboot. (needs root)\n\n```sh\nsudo reboot\n```" in text
     assert "To see whether it helped:\n\n```sh\nnvidia-smi\n```" in text
     head, details = text.split("<details><summary>More: ", 1)
     assert "pytorch.no-gpu" not in head

@@ -57,7 +57,7 @@ def test_amds_gpus(cupy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     ("devices", "task", "message"),
     [
         (1, {"kind": "cpu"}, "CuPy computes on GPUs only."),
-        (1, {"device": 1}, "CuPy sees 1 GPUs, and none has the number 1."),
+        (1, {"device": 1}, "CuPy sees 1 GPUs, but no GPU 1."),
         (
             0,
             {},

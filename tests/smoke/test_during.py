@@ -10,7 +10,7 @@ from gpudoctor.smoketests.samples import Counters, SmokeSample
 from gpudoctor.smoketests.telemetry import BACK, busy, during, nothing
 
 LOST = Unknown("NVML: GPU is lost")
-HUNG = "the driver stopped answering while it was asked for the clocks of GPU 0"
+HUNG = "the driver stopped responding while it was queried for the clocks of GPU 0"
 FAR = Unknown("the test was over before the driver was queried again")
 UNREAD = Unknown("the counter was not read both before and after the test")
 IDLE, POWER, THERMAL = 1, 4, 64  # NVML's bits

@@ -194,7 +194,7 @@ def test_the_cpu_has_no_link() -> None:
 def test_a_backend_without_streams(clock: StillClock) -> None:
     class Streamless(Gpu):
         def overlap(self, size: int) -> Overlap:
-            raise Unsupported("It gives no hold on streams.")
+            raise Unsupported("It does not expose streams.")
 
     (done,) = results(overlap.run, bench(Streamless()))
-    assert (done.outcome, done.message) == ("unsupported", "It gives no hold on streams.")
+    assert (done.outcome, done.message) == ("unsupported", "It does not expose streams.")

@@ -97,5 +97,7 @@ def test_no_job_is_begun_when_the_time_is_over() -> None:
     assert (cpu.outcome, driver.outcome) == ("stopped", "stopped")
     assert cpu.message.startswith("The time for the whole run (--timeout) was over in the stage ")
     assert (
-        driver.message == driver.tests[0].message == "The time for the whole run (--timeout) was over before it began."
+        driver.message
+        == driver.tests[0].message
+        == "The time for the whole run (--timeout) was over before it started."
     )

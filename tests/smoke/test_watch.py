@@ -199,7 +199,7 @@ def test_a_driver_that_hangs_halfway_keeps_what_came_before(
     folder: str, how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(watching, "STALLED", 0.5)
-    why = Unknown("the driver stopped answering while it was asked for the clocks of GPU 1")
+    why = Unknown("the driver stopped responding while it was queried for the clocks of GPU 1")
     with watched(folder, 2, STANDIN_BAD="1", STANDIN_ROUNDS="4", STANDIN_GPU_TROUBLE=how) as watch:
         assert until(watch, lambda told: told.ecc_corrected == why).temperature == 44
         assert watch.during(SECOND, ALWAYS, ()).temperature == 43
@@ -210,7 +210,7 @@ def test_a_driver_that_hangs_halfway_keeps_what_came_before(
 @needs_gcc
 def test_a_driver_that_hangs_at_the_start_names_the_stage(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watching, "STALLED", 0.5)
-    why = "the driver stopped answering while it started (stage init)"
+    why = "the driver stopped responding while it started (stage init)"
     with watched(folder, STANDIN_NVML_TROUBLE="hang") as watch:
         assert not watch.ready(0.1)
         assert until(watch, lambda told: told == nothing(why)).samples == 0

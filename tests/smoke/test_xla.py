@@ -83,7 +83,7 @@ class Slow:
 
 def test_a_cpu_without_instructions_for_a_type() -> None:
     slow: Any = Slow(fp32=1e-3, fp16=55e-3, bf16=9e-3)
-    message = "This processor has no arithmetic in fp16: a product takes 55 times as long as in fp32."
+    message = "This CPU has no fp16 arithmetic: a matmul takes 55 times as long as in fp32."
     assert (xla.lacks(slow, None, "fp16"), xla.lacks(slow, None, "bf16")) == (message, "")
 
 

@@ -245,7 +245,7 @@ def test_the_palette_offers_places_keys_and_other_machines() -> None:
         app = await judged(pilot)
         names = _offered(app)
         assert names[:5] == [f"Go to {place.title}" for place in PLACES]
-        assert {"Examine again", "Save the report", "Copy", "Keys", "Dark or light", "Open a facts file", "Quit"} <= {
+        assert {"Examine again", "Save report", "Copy", "Keys", "Dark or light", "Open a facts file", "Quit"} <= {
             *names
         }
         assert {f"Open the demo {name}" for name in demo.DEMOS} <= {*names}

@@ -196,7 +196,7 @@ def test_an_error_is_a_sentence_in_the_dialog_and_one_may_try_again(tmp_path: Pa
     async def look(pilot: Pilot[Any]) -> None:
         await name(pilot, str(tmp_path / "nowhere" / "a.json"))
         await settled(pilot)
-        assert f"There is no folder {tmp_path}/nowhere." == screen(pilot)
+        assert f"No such directory: {tmp_path}/nowhere." == screen(pilot)
         await name(pilot, str(tmp_path / "a.json"))
         await saved(pilot)
 

@@ -146,7 +146,9 @@ def _of_node(node: str, links: Sequence[PairLink], median: float) -> str:
 def _of_link(link: PairLink, by_node: Mapping[str, Sequence[PairLink]], median: float) -> str:
     one, other = link.nodes
     alone = [node for node in link.nodes if len(by_node[node]) < 2]
-    which = f"; testing with a third node would show whether the link or {' or '.join(alone)} is at fault" if alone else ""
+    which = (
+        f"; testing with a third node would show whether the link or {' or '.join(alone)} is at fault" if alone else ""
+    )
     return f"{one} and {other}: {_how(link)}{_usual(median)}{which}."
 
 

@@ -45,7 +45,9 @@ class Sources:
         for path in paths:
             self._add(path)
         if not self.ledgers and not any(True for source in self._sources for _ in _named(source)):
-            raise SourceError(f"{' and '.join(paths)} {'contain' if len(paths) > 1 else 'contains'} no report (NODE.json).")
+            raise SourceError(
+                f"{' and '.join(paths)} {'contain' if len(paths) > 1 else 'contains'} no report (NODE.json)."
+            )
 
     def __iter__(self) -> Iterator[Sent]:
         """The reports, one after the other; nothing of those before is kept.

@@ -81,7 +81,7 @@
   };
   const outlier = ([n, device, value, deviations]) => {
     const [figure, unit, median] = told.spreads[n];
-    const far = `${deviations > 0 ? "+" : ""}${digits(deviations)} σ, MAD`;
+    const far = `${deviations > 0 ? "+" : ""}${digits(deviations)} sigma, MAD`;
     return made("li", `${device}, ${figure}: ${digits(value)} ${unit}; the median is ${digits(median)} (${far})`);
   };
 

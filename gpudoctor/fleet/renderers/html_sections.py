@@ -129,7 +129,7 @@ def _spread(spread: Spread) -> Iterator[str]:
     if spread.outliers:
         yield "<ul>"
         for one in spread.outliers:
-            message = f"{amount(one.value)} {spread.unit} ({one.deviations:+.1f} σ, MAD)"
+            message = f"{amount(one.value)} {spread.unit} ({one.deviations:+.1f} sigma, MAD)"
             yield f"<li><b>{escaped(one.node)} {escaped(one.device)}</b>: {escaped(message)}</li>"
         yield f"<li>and {number(spread.more)} more</li></ul>" if spread.more else "</ul>"
     yield "</div>"

@@ -35,7 +35,11 @@ def _metrics(fleet: Fleet) -> Iterator[tuple[str, str, list[Sample]]]:
         kinds[one.hardware] = kinds.get(one.hardware, 0) + one.count
     like = [({"hardware": hardware}, float(count)) for hardware, count in kinds.items()]
     yield "gpudoctor_fleet_group_nodes", "Nodes by hardware.", like
-    yield "gpudoctor_fleet_drift_nodes", "Nodes whose value of a fact differs from the majority of their hardware group.", _drifts(fleet)
+    yield (
+        "gpudoctor_fleet_drift_nodes",
+        "Nodes whose value of a fact differs from the majority of their hardware group.",
+        _drifts(fleet),
+    )
     yield from _spreads(fleet)
     for name, help_, text in (
         ("oldest_report", "Time of the oldest report.", fleet.oldest),

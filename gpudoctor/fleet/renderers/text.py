@@ -48,7 +48,11 @@ def _head(out: Console, fleet: Fleet, everything: bool) -> None:
     for group in like:
         _nodes(out, "fleet" if group is fleet.groups[0] else "", f"{count_of(group.count)} with {group.hardware}")
     if left := sum(group.count for group in fleet.groups[len(like) :]):
-        _nodes(out, "", f"{count_of(left)} with {number(len(fleet.groups) - len(like))} other kinds of hardware (--all shows them)")
+        _nodes(
+            out,
+            "",
+            f"{count_of(left)} with {number(len(fleet.groups) - len(like))} other kinds of hardware (--all shows them)",
+        )
     shown = [one for one in states(fleet) if one[0] != "pass"]
     wide = max((len(clean(named(state))) for state, _, _ in shown), default=0)
     for place, (state, count, nodes) in enumerate(shown):

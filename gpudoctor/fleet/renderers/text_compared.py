@@ -94,7 +94,7 @@ def _spread(out: Console, spread: Spread, everything: bool) -> None:
     out.print(Text("    " + bar(spread, BAR), "cyan"), soft_wrap=True)
     shown = spread.outliers if everything else spread.outliers[:OUTLIERS]
     for one in shown:
-        message = f"{one.node} {one.device}: {amount(one.value)} ({one.deviations:+.1f} σ, MAD)"
+        message = f"{one.node} {one.device}: {amount(one.value)} ({one.deviations:+.1f} sigma, MAD)"
         for line in wrapped(message, out.width - 4):
             out.print(Text("    " + line, "bold"), soft_wrap=True)
     if hidden := len(spread.outliers) - len(shown) + spread.more:

@@ -123,7 +123,9 @@ def _summed(task: PairTask, at: int) -> PairReport:
     """
     peer = task.nodes[at ^ 1]
     if not (addresses := _addresses(peer)):
-        raise PairError(f"The name {peer} does not resolve here: the nodes of a pair must be able to resolve each other's names.")
+        raise PairError(
+            f"The name {peer} does not resolve here: the nodes of a pair must be able to resolve each other's names."
+        )
     machine = Machine(seconds=task.seconds)
     count, sizes = max(1, task.gpus), ON_GPUS if task.gpus else ON_CPU
     library, limit = "nccl" if task.gpus else "gloo", task.seconds - min(REST, 0.4 * task.seconds)

@@ -29,8 +29,8 @@ def packed(paths: Sequence[str]) -> str:
     argument = base64.urlsafe_b64encode(zlib.compress(msgspec.json.encode(texts), 9)).decode()
     if len(argument) > LONGEST:
         raise ExpectFileError(
-            f"{paths[0]} is too large to send to nodes: {len(argument) >> 10} KiB compressed, the limit is {LONGEST "
-            ">> 10}; put such files in /etc/gpudoctor/expect.d on the nodes."
+            f"{paths[0]} is too large to send to nodes: {len(argument) >> 10} KiB compressed, the limit is "
+            f"{LONGEST >> 10}; put such files in /etc/gpudoctor/expect.d on the nodes."
         )
     return argument
 

@@ -164,7 +164,9 @@ def _must_be_ours(path: str) -> None:
     """
     others = [name for name in os.listdir(path) if name != LOCK and not name.startswith(RUN + ".")]
     if others and RUN not in others:
-        raise FolderError(f"{path} contains other files, such as {min(others)}: choose a new directory, or that of a fleet run.")
+        raise FolderError(
+            f"{path} contains other files, such as {min(others)}: choose a new directory, or that of a fleet run."
+        )
 
 
 def _locked(path: str) -> int:

@@ -58,9 +58,7 @@ def _before(plan: Plan) -> list[object]:
     found: list[object] = []
     if names:
         brought = {"name": names, "state": "present"}
-        found.append(
-            {"name": "Install the venv module", "ansible.builtin.package": brought, "become": True}
-        )
+        found.append({"name": "Install the venv module", "ansible.builtin.package": brought, "become": True})
     if uses_uv(plan):
         made, filled = bring_uv(plan)
         found.append(_task("Create an environment for uv", made, become=True, creates=f"{UV}/bin/python"))

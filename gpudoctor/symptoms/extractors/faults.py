@@ -31,7 +31,9 @@ def xid(lines: Sequence[str], facts: Facts | None) -> Extracted:
     gpus = facts.gpus if facts and isinstance(facts.gpus, tuple) else ()
     there = [g.address for g in gpus if isinstance(g.address, str)]
     if there and not any(one.rpartition(".")[0] == address.rpartition(".")[0] for one in there):
-        details.append(f"No GPU of this machine is at {address}: the line is from another machine, or that GPU is gone.")
+        details.append(
+            f"No GPU of this machine is at {address}: the line is from another machine, or that GPU is gone."
+        )
     return Extracted(details=tuple(details), tries=(f"{error.action}.",))
 
 

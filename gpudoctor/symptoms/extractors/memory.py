@@ -37,7 +37,9 @@ def out_of_memory(lines: Sequence[str], facts: Facts | None) -> Extracted:
     torch = _size(rf"{_SIZE} reserved in total by PyTorch", text) or _size(rf"{_SIZE} is allocated by PyTorch", text)
     kept = _size(rf"{_SIZE} is reserved by PyTorch but unallocated", text)
     if tried is None or total is None or free is None:
-        return Extracted(details=(f"The program tried to allocate {_gib(tried)} more.",)) if tried is not None else NOTHING
+        return (
+            Extracted(details=(f"The program tried to allocate {_gib(tried)} more.",)) if tried is not None else NOTHING
+        )
     elsewhere = _elsewhere(total, facts)
     details = f"It tried to allocate {_gib(tried)} of the GPU's {_gib(total)}; {_gib(free)} were free"
     held = own or torch

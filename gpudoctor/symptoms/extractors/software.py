@@ -69,7 +69,11 @@ def nvcc_versions(lines: Sequence[str], facts: Facts | None) -> Extracted:  # no
     """The compiler's release, and PyTorch's."""
     text = " ".join(lines[:3])
     found = re.search(r"CUDA version \((\d+\.\d+)\) mismatches .*?PyTorch\s+\((\d+\.\d+)\)", text)
-    return Extracted(details=(f"nvcc is from CUDA {found[1]}, PyTorch was built with CUDA {found[2]}.",)) if found else NOTHING
+    return (
+        Extracted(details=(f"nvcc is from CUDA {found[1]}, PyTorch was built with CUDA {found[2]}.",))
+        if found
+        else NOTHING
+    )
 
 
 def numpy_versions(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001

@@ -147,7 +147,11 @@ class CompareScreen(Screen[None]):
         """Keep the present facts, to compare with them later."""
         facts = self.session.facts
         if facts is None or not self.session.source.live:
-            why = "This recorded machine is already a file." if facts else "Facts are available when all probes have finished."
+            why = (
+                "This recorded machine is already a file."
+                if facts
+                else "Facts are available when all probes have finished."
+            )
             self.app.notify(why, severity="warning", markup=False)
             return
         web = self.app.is_web

@@ -129,7 +129,9 @@ def _rest(entry: FindingEntry, width: int) -> Iterator[DetailLine]:
         messages[one.message] = messages.get(one.message, 0) + 1
     for number, (message, times) in enumerate(messages.items()):
         mark = "- " if len(messages) > 1 else ""
-        yield from hanging("" if number else "effects", mark + message + (f" ({times} times)" if times > 1 else ""), width)
+        yield from hanging(
+            "" if number else "effects", mark + message + (f" ({times} times)" if times > 1 else ""), width
+        )
     if entry.ruled_out:
         yield from hanging("ruled out", ", ".join(entry.ruled_out), width, "dim")
     for number, reference in enumerate(entry.references):
@@ -172,9 +174,7 @@ def _nothing(
     report: Report | None, running: bool, error: str | None, width: int, held_back: bool
 ) -> Iterator[DetailLine]:
     if error:
-        yield from headline(
-            "broken", "gpudoctor itself failed. Please report this bug.", width, "broken"
-        )
+        yield from headline("broken", "gpudoctor itself failed. Please report this bug.", width, "broken")
         yield from hanging("", error, width, "dim")
     elif held_back:
         yield from hanging("", "No matches. Esc clears the search.", width)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gpudoctor.facts import DriverLibrary, Facts
 from gpudoctor.maybe import Maybe, Unknown, phrase
-from gpudoctor.tui.environment.described import GAP, told
+from gpudoctor.tui.environment.described import GAP, known
 from gpudoctor.tui.environment.lines import LabeledLine
 
 

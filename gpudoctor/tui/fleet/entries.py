@@ -11,7 +11,13 @@ from gpudoctor.report.numbers import amount, number
 from gpudoctor.tui.diagnosis.items import WORDS
 from gpudoctor.tui.fleet.states import look
 
-CAUSES, MISSING, DRIFT, SPREADS, CHANGES = "Causes", "Without a report", "Configuration drift", "Measurements", "Changes"
+CAUSES, MISSING, DRIFT, SPREADS, CHANGES = (
+    "Causes",
+    "Without a report",
+    "Configuration drift",
+    "Measurements",
+    "Changes",
+)
 KINDS = {
     "worse": ("worse", "fail"),
     "better": ("better", "pass"),

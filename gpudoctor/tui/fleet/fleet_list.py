@@ -69,7 +69,9 @@ class FleetList(RowList):
     def _content(self, entry: FleetEntry) -> Content:
         room = self._width - LIST_INDENT
         parts = folded(entry.title, room)
-        lines = [styled([(f"{one_line(entry.label)[:7]:<{LIST_INDENT}}", f"heading {entry.style}"), (parts[0], "heading")])]
+        lines = [
+            styled([(f"{one_line(entry.label)[:7]:<{LIST_INDENT}}", f"heading {entry.style}"), (parts[0], "heading")])
+        ]
         lines += [styled([(" " * LIST_INDENT + part, "heading")]) for part in parts[1:3]]
         below = one_line(entry.below)
         if below:

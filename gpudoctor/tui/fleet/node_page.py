@@ -89,4 +89,4 @@ def _outliers(fleet: Fleet, name: str, width: int) -> Iterator[DetailLine]:
 
 def _away(deviations: float) -> str:
     side = "below" if deviations < 0 else "above"
-    return f"{abs(deviations):.1f} σ (MAD) {side}"
+    return f"{abs(deviations):.1f} sigma (MAD) {side}"

@@ -116,7 +116,7 @@ def _spread(one: Spread, width: int) -> Iterator[DetailLine]:
     yield BLANK
     yield DetailLine("", scale(one, width - INDENT))
     unit = f" {one.unit}" if one.unit else ""
-    yield from hanging("median", f"{amount(one.median)}{unit}, MAD-based σ {amount(one.deviation)}", width)
+    yield from hanging("median", f"{amount(one.median)}{unit}, MAD-based sigma {amount(one.deviation)}", width)
     yield from hanging("p5 to p95", f"{amount(one.low)} to {amount(one.high)}{unit}", width)
     if not apart:
         yield BLANK
@@ -126,7 +126,7 @@ def _spread(one: Spread, width: int) -> Iterator[DetailLine]:
     longest = max((len(clean(f"{o.node} {o.device}")) for o in one.outliers[:MOST]), default=0)
     for outlier in one.outliers[:MOST]:
         where = clean(f"{outlier.node} {outlier.device}").ljust(longest)
-        message = f"{where}  {amount(outlier.value)}{unit}  {outlier.deviations:+.1f} σ (MAD)"
+        message = f"{where}  {amount(outlier.value)}{unit}  {outlier.deviations:+.1f} sigma (MAD)"
         yield from hanging("●", message, width)
     yield from _more(max(0, len(one.outliers) - MOST) + one.more, "outliers", width)
 

@@ -103,7 +103,9 @@ class SaveScreen(ModalScreen[None]):
         button = self.query_one("#save-do", Button)
         if waiting != button.disabled:
             button.disabled = waiting
-            self._tell("The probes are still running: the report can be saved when they have finished." if waiting else "")
+            self._tell(
+                "The probes are still running: the report can be saved when they have finished." if waiting else ""
+            )
 
     def _tell(self, words: str) -> None:
         self.query_one("#save-told", Static).update(clean(words))

@@ -13,7 +13,9 @@ from gpudoctor.tui.smoke.progress import Course, clock
 
 MOST_NAMED = 3  # devices
 RECORDED = "This is a recorded machine: tests cannot run on it."
-NOT_RECORDED = "No smoke tests were recorded. `gpudoctor check --smoke` or `gpudoctor smoke` runs them on the machine itself."
+NOT_RECORDED = (
+    "No smoke tests were recorded. `gpudoctor check --smoke` or `gpudoctor smoke` runs them on the machine itself."
+)
 FIRST = "Select tests and press s to start. Results appear as tests finish."
 ELSEWHERE = "The system under another root is checked: tests cannot run there."
 OLD = "The checks were re-run since: these figures are from before."
@@ -31,7 +33,9 @@ def hindrance(session: Session, here: bool) -> str:
     if not here:
         return ELSEWHERE
     if session.error:
-        return f"The checks failed, so the devices to test are unknown: {session.error}" if session.facts is None else ""
+        return (
+            f"The checks failed, so the devices to test are unknown: {session.error}" if session.facts is None else ""
+        )
     if session.facts is None or session.running:
         probes, of = session.progress
         return f"The checks are running ({probes} of {of} probes finished). Tests can start after that."

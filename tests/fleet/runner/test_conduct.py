@@ -120,7 +120,7 @@ def test_hello_and_no_more(folder: RunDirectory) -> None:
         "cut": "unreachable", "greeted": "failed", "locked": "failed", "wrong": "failed", "silent": "failed",
     }  # fmt: skip
     assert whys(folder) == {
-        "cut": "The connection was cut. Its report came only in part.",
+        "cut": "The connection was cut. Its report arrived incomplete.",
         "greeted": "It started, but ended without a report.",
         "locked": "Said too late.",
         "wrong": "Ended with 0. What it sent has the schema ''; this version reads gpudoctor.report/1.",
@@ -230,13 +230,13 @@ def test_a_node_of_which_its_engine_says_nothing_any_more_times_out(
 def test_an_engine_that_cannot_be_used_after_all(folder: RunDirectory) -> None:
     def script(_: Sequence[FleetTarget], tell: Tell, __: Event) -> None:
         every(tell, *said("a"), NodeLine("b", protocol.hello("b")))
-        raise EngineError("slurmctld does not answer.")
+        raise EngineError("slurmctld does not respond.")
 
     outcome = run(folder, script, "a", "b", "c")
-    assert outcome.error == "slurmctld does not answer."
+    assert outcome.error == "slurmctld does not respond."
     assert not outcome.full
     assert states(folder) == {"a": "reported", "b": "failed", "c": "not asked"}
-    assert whys(folder)["c"] == "slurmctld does not answer."
+    assert whys(folder)["c"] == "slurmctld does not respond."
 
 
 def test_a_fault_of_an_engine_is_raised_when_the_ledger_is_complete(folder: RunDirectory) -> None:

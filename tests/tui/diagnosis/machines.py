@@ -32,7 +32,7 @@ MISMATCH = FindingEntry(
     message="The module is 550.90.07, the libraries are 550.107.02.",
     cause="An upgrade replaced the files.",
     evidence=("NVML: Driver/library version mismatch (18)", "cuInit: 803"),
-    fixes=(FixEntry("Restart the computer.", ("sudo reboot",), root=True, needs="reboot", verify="nvidia-smi"), TIGHT),
+    fixes=(FixEntry("Reboot.", ("sudo reboot",), root=True, needs="reboot", verify="nvidia-smi"), TIGHT),
     consequences=(
         Consequence(check="pytorch.no-gpu", message="PyTorch sees no GPU.", subject="PyTorch 2.7.1"),
         Consequence(check="jax.no-gpu", message="JAX sees no GPU.", subject="JAX 0.7"),

@@ -28,7 +28,7 @@ why     An upgrade replaced the files.
 seen    NVML: Driver/library version mismatch (18)
         cuInit: 803
 
-fix     Restart the computer.
+fix     Reboot.
 1       sudo reboot
 note    needs root; requires a reboot
 verify  Check that it worked:

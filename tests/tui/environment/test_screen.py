@@ -143,7 +143,7 @@ def test_a_search_for_nothing_says_so_and_escape_leaves_it() -> None:
         await there(pilot)
         await pilot.press("slash", *"[/zzz]")
         await settled(pilot)
-        assert "Nothing holds [/zzz]" in text(pilot)
+        assert "No match for [/zzz]" in text(pilot)
         await pilot.press("escape")
         await settled(pilot)
         assert not pilot.app.screen.query_one(Input).has_focus

@@ -26,7 +26,7 @@ SAMPLE = MonitorSample(
     fan=None, performance_state=0, event_reasons=("sw-power-cap",), pcie_rx=9.24e9, pcie_tx=1.6e9, link_generation=5,
     link_width=16,
 )  # fmt: skip
-HELD = "clocks held by "
+HELD = "throttle: "
 
 
 def gpu(device: MonitorDevice = HEALTHY, **changes: Any) -> Watched:
@@ -221,7 +221,7 @@ def test_whose_samples_these_are_is_said(kind: str, message: str) -> None:
 
 
 def test_a_trouble_stands_in_its_place() -> None:
-    said = "NVIDIA's driver stopped answering 4 s ago, asked for the state of GPU 1."
+    said = "NVIDIA's driver stopped responding 4 s ago, queried for the state of GPU 1."
     assert [line.plain for line in note(look(gpu(), troubles=(said,)))] == [f"{said} The values shown are older."]
     assert note(look()) == []
 

@@ -65,9 +65,9 @@ def test_the_arrows_lead_through_all_lists() -> None:
         await there.press("a")
         assert there.picked("devices")[-1] == "cpu"
         await there.press("right", "right", "right")
-        assert "Stress lasts ◂ 30 s ▸" in there.text
+        assert "Stress test ◂ 30 s ▸" in there.text
         await there.press("left", "left")
-        assert "Stress lasts ◂ 5 s ▸" in there.text
+        assert "Stress test ◂ 5 s ▸" in there.text
         await there.press("up")
         assert there.app.focused is there.place.query_one("#dtypes")
 
@@ -108,7 +108,7 @@ def test_a_choice_that_cannot_be_run_starts_nothing() -> None:
 
 def test_while_the_machine_is_examined_nothing_starts() -> None:
     async def do(there: There) -> None:
-        assert "The machine is being examined (0 of 0 probes have ended). Then tests can start." in there.text
+        assert "The checks are running (0 of 0 probes finished). Tests can start after that." in there.text
         await there.press("s")
         await there.click("#go")
         assert there.runner.course is None

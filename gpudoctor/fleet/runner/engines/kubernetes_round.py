@@ -221,7 +221,9 @@ class KubernetesRound:
         said = f": {one.why.rstrip('.')}." if one.why else "."
         limits = self._limits
         if one.stage == "running" and one.waited > self._wish.job.seconds + limits.slack:
-            return PodStanding("over", "timed out", f"It did not finish within {self._wish.job.seconds:.0f} s.", log=True)
+            return PodStanding(
+                "over", "timed out", f"It did not finish within {self._wish.job.seconds:.0f} s.", log=True
+            )
         if one.stage == "starting" and one.waited > limits.starting:
             return PodStanding("over", "failed", f"Its container did not start within {limits.starting:.0f} s{said}")
         if one.stage == "unscheduled" and one.waited > limits.unscheduled:

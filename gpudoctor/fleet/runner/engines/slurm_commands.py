@@ -59,9 +59,7 @@ def nodes(partition: str = "", hidden: bool = False) -> list[SinfoRow]:
     argv += [f"--partition={partition}"] if partition else ["--all"] if hidden else []  # sinfo refuses both together
     ended = run(argv, timeout=LONG, env=environment(), on_line=lines.append)
     if ended.missing:
-        raise EngineError(
-            f"sinfo cannot be started ({ended.missing}): is this a node of a Slurm cluster?"
-        )
+        raise EngineError(f"sinfo cannot be started ({ended.missing}): is this a node of a Slurm cluster?")
     if not ended.ok:
         raise EngineError(f"Slurm does not list its nodes: {_words(ended)}.")
     return rows(lines)

@@ -59,7 +59,10 @@ def _own(words: Sequence[str], began: bool) -> tuple[str, str]:
         found = first(_CUT, words)
         if found:
             return "unreachable", f"The connection was lost during the run: {_ended(found)}"
-        return "failed", f"The command was killed there by a signal, or failed with exit code 255{_quoted(last(_BESIDE, words))}."
+        return (
+            "failed",
+            f"The command was killed there by a signal, or failed with exit code 255{_quoted(last(_BESIDE, words))}.",
+        )
     for state, known in _BEFORE:
         if found := first(known, words):
             return state, _ended(found)

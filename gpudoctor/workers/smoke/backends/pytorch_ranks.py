@@ -123,7 +123,9 @@ def gathered(ranks: Sequence[Rank], pause: Callable[[], None], seconds: float = 
     while not all(rank.answer for rank in ranks) and not any(rank.failed for rank in ranks):
         pause()
         if time.monotonic() - begun > seconds:
-            raise RuntimeError("all-reduce did not finish within %g seconds: %s" % (seconds, " | ".join(r.words() for r in ranks)))
+            raise RuntimeError(
+                "all-reduce did not finish within %g seconds: %s" % (seconds, " | ".join(r.words() for r in ranks))
+            )
         time.sleep(0.02)
     if any(rank.failed for rank in ranks):
         _wait(lambda: all(rank.failed for rank in ranks), FAREWELL)

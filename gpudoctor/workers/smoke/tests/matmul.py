@@ -63,7 +63,9 @@ def largest(bench: Bench, dtype: str, seconds: float | None = None) -> int:
     if not fitting:
         where = "" if SIZES[-1] ** 2 * each > memory else " of the host's memory"
         least = host if where else memory
-        raise MemoryError("only %d MiB%s may be used, too little for matmuls of size %d" % (least >> 20, where, SIZES[-1]))
+        raise MemoryError(
+            "only %d MiB%s may be used, too little for matmuls of size %d" % (least >> 20, where, SIZES[-1])
+        )
     if seconds is None:
         return fitting[0]
     checked = min(CHECKED, fitting[0])

@@ -61,7 +61,9 @@ def prepared(bench: Bench) -> tuple[int, Any]:
         _warmed_up(bench, both)
         if seconds(bench, both, both.copy) <= LONGEST or size == SIZES[-1]:
             return size, both
-    raise refused or MemoryError("only %d MiB of memory may be used, too little for a copy next to matmuls" % (4 * room // MIB))
+    raise refused or MemoryError(
+        "only %d MiB of memory may be used, too little for a copy next to matmuls" % (4 * room // MIB)
+    )
 
 
 def _one(bench: Bench, both: Any) -> None:

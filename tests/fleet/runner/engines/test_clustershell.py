@@ -235,7 +235,7 @@ def test_names_mean_what_clustershell_says(wish: str, names: list[str]) -> None:
         ("@none", '"@none" '),
         ("@no:few", '"@no:few" is no set of nodes: '),
         ("n1,-oProxyCommand=evil", '"-oProxyCommand=evil" is not a node name: ssh would take it as an option.'),
-        ("n1!n1", '"n1!n1" means no node.'),
+        ("n1!n1", '"n1!n1" selects no node.'),
     ],
 )
 def test_names_that_mean_nothing(wish: str, message: str) -> None:

@@ -120,7 +120,7 @@ def test_a_wish_is_a_set_of_names_or_a_selector(cluster: Cluster) -> None:
 def test_a_node_that_logs_the_lines_of_its_report(cluster: Cluster) -> None:
     cluster.add("gpu-1", *WELL, log=logs("gpu-1"), gpus=8)
     overs, lines = ran(cluster.engine())
-    assert overs == {"gpu-1": ("failed", "The command ended there with 0: a greeting.")}, (
+    assert overs == {"gpu-1": ("failed", "The command failed there with exit code 0: a greeting.")}, (
         "reports are counted elsewhere"
     )
     found = protocol.Assembler()
@@ -145,12 +145,12 @@ def test_every_node_ends_as_it_should(cluster: Cluster) -> None:
     limits = QUICK._replace(unscheduled=1, starting=1)
     overs, lines = ran(cluster.engine(limits=limits), job=NodeJob(JOB.argv, 1.0))
     assert overs == {
-        "well": ("failed", "The command ended there with 0: a greeting."),
+        "well": ("failed", "The command failed there with exit code 0: a greeting."),
         "image": ("failed", f"Its container cannot be started: ImagePullBackOff: {pull}."),
         "full": ("not asked", f"Kubernetes cannot schedule the pod: {NO_PLACE}"),
         "slow": ("timed out", "It did not finish within 1 s."),
         "lost": ("unreachable", "Its pod was deleted during the run, by a user or with its node."),
-        "shell": ("failed", "The command ended there with 127: sh: 1: gpudoctor: not found."),
+        "shell": ("failed", "The command failed there with exit code 127: sh: 1: gpudoctor: not found."),
         "stuck": ("failed", "Its container did not start within 1 s: ContainerCreating."),
         "evicted": ("failed", "Its node evicted the pod: The node was low on resource: memory."),
         "down": (
@@ -171,9 +171,9 @@ def test_a_node_that_goes_down_or_away_in_mid_run(cluster: Cluster) -> None:
     cluster.message |= {"later": {"down": node("down", ready="Unknown")}, "gone": ["gone"]}
     overs, _ = ran(cluster.engine(limits=QUICK._replace(nodes=0)))
     assert overs == {
-        "down": ("unreachable", f"It went away: {NOT_READY}"),
-        "gone": ("unreachable", "It went away: The node is no longer part of the cluster."),
-        "new": ("failed", "The command ended there with 0."),
+        "down": ("unreachable", f"It disappeared: {NOT_READY}"),
+        "gone": ("unreachable", "It disappeared: The node is no longer part of the cluster."),
+        "new": ("failed", "The command failed there with exit code 0."),
     }  # fmt: skip
 
 
@@ -206,7 +206,7 @@ def test_a_job_that_is_not_taken_is_refused_alone(cluster: Cluster) -> None:
     overs, _ = ran(cluster.engine())
     message = 'error when creating "STDIN": jobs.batch "it" is forbidden: exceeded quota: jobs'
     assert overs["b"] == ("refused", f"Kubernetes rejected the job: Error from server (Forbidden): {message}.")
-    assert overs["a"] == ("failed", "The command ended there with 0.")
+    assert overs["a"] == ("failed", "The command failed there with exit code 0.")
 
 
 def test_where_no_job_is_taken_at_all_the_engine_cannot_be_used(cluster: Cluster) -> None:
@@ -247,7 +247,7 @@ def test_a_log_that_cannot_be_read_is_said(cluster: Cluster) -> None:
     cluster.add("a", ended(1))
     cluster.message["fails"] = {"logs": [-1, message]}
     _, why = ran(cluster.engine())[0]["a"]
-    assert why == f"The command ended there with 1. Its log cannot be read: {message}."
+    assert why == f"The command failed there with exit code 1. Its log cannot be read: {message}."
 
 
 def test_a_run_that_is_stopped_deletes_its_jobs(cluster: Cluster) -> None:

@@ -123,7 +123,7 @@ def test_lines_and_ends_are_told_under_the_nodes_names(tmp_path: Path) -> None:
         {"connected": True},
         {"node": "bb22", "text": "gpudoctor-fleet/1 gpu1 hello"},
         {"node": "aa11", "over": ["unreachable", "It went away."]},
-        {"node": "bb22", "over": ["failed", "The command ended there with 0."]},
+        {"node": "bb22", "over": ["failed", "The command failed there with exit code 0."]},
         {"node": "cc33", "over": ["timed out", "It did not finish within 5 s."]},
         {"node": "cc33", "over": ["failed", "told twice"]},
         {"node": "stranger", "text": "nobody asked"},
@@ -132,7 +132,7 @@ def test_lines_and_ends_are_told_under_the_nodes_names(tmp_path: Path) -> None:
     assert told[0] == NodeLine("gpu1", "gpudoctor-fleet/1 gpu1 hello")
     assert overs(told) == {
         "head": ("unreachable", "It went away."),
-        "gpu1": ("failed", "The command ended there with 0."),
+        "gpu1": ("failed", "The command failed there with exit code 0."),
         "gpu2": ("timed out", "It did not finish within 5 s."),
     }
     _, job = asked(tmp_path)

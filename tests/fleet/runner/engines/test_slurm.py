@@ -62,10 +62,10 @@ def test_all_nodes_or_those_that_are_wished_for(slurm: Path) -> None:
 @pytest.mark.parametrize(
     ("wish", "partition", "why"),
     [
-        ("node[2-5]", None, "Slurm knows no node node[4-5]."),
+        ("node[2-5]", None, "Slurm has no node node[4-5]."),
         ("node[1", None, '"node[1" is no set of nodes: '),
-        ("node1!node1", None, '"node1!node1" means no node.'),
-        ("node9", "all", "Slurm knows no node node9 in the partition all."),
+        ("node1!node1", None, '"node1!node1" selects no node.'),
+        ("node9", "all", "Slurm has no node node9 in the partition all."),
     ],
 )
 def test_a_wish_that_means_nothing_to_slurm(slurm: Path, wish: str, partition: str | None, why: str) -> None:
@@ -160,7 +160,7 @@ def test_a_job_that_was_started_gets_its_time_to_say_hello(slurm: Path, monkeypa
     told = ran(Slurm(patience=0.1), [FleetTarget(node="node1")], "true")
     assert told == [
         NodeLine("node1", "gpudoctor-fleet/1 x hello"),
-        Over("node1", "failed", "srun ended as if all were well, and no report came."),
+        Over("node1", "failed", "srun succeeded, but no report arrived."),
     ]
 
 
@@ -171,7 +171,7 @@ def test_a_queue_that_nobody_can_read_is_not_taken_for_a_busy_node(
     program(slurm, "srun", "sleep 30")
     program(slurm, "squeue", "exit 1")
     told = ran(Slurm(patience=0.1), [FleetTarget(node="node1")], "true")
-    assert told == [Over("node1", "unreachable", "Nothing came from it, and Slurm gives no reason.")]
+    assert told == [Over("node1", "unreachable", "It sent nothing, and Slurm gives no reason.")]
 
 
 def test_one_that_said_hello_and_hangs_is_ended(slurm: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -181,7 +181,7 @@ def test_one_that_said_hello_and_hangs_is_ended(slurm: Path, monkeypatch: pytest
     assert told[-1] == Over("node1", "timed out", "It did not finish within its limit of 20 s, and was ended.")
     program(slurm, "sinfo", "echo 'completing*'")
     told = ran(Slurm(), [FleetTarget(node="node1")], "sh", "-c", "echo gpudoctor-fleet/1 x hello; sleep 30")
-    why = "It started and then sent nothing, and Slurm hears nothing from it any more (completing*)."
+    why = "It started and then sent nothing, and Slurm has lost contact with it (completing*)."
     assert told[-1] == Over("node1", "unreachable", why)
 
 
