@@ -1,6 +1,6 @@
 """`conda doctor` asks about the GPU too: a health check, loaded by conda only.
 
-The hook: https://docs.conda.io/projects/conda/en/stable/dev-guide/plugins/health_checks.html. conda loads its plug-ins
+The hook: https://docs.conda.io/projects/conda/en/stable/dev-guide/plugins/health_checks.html. conda loads its plugins
 whenever it starts, so nothing of gpudoctor is imported before the health check runs.
 """
 

@@ -1,7 +1,7 @@
 """pytest plugin: `@pytest.mark.needs_gpu(count=2, memory_gib=16)` skips with the reason, `--gpudoctor` diagnoses.
 
 The arguments of the mark are those of `gpudoctor.require`; `count` is another word for `gpus`, and without any argument
-one GPU is wanted. A machine is examined once a session, and only where a test asks for it.
+one GPU is wanted. A machine is checked once a session, and only where a test asks for it.
 
 pytest loads this module in every project of an environment that has gpudoctor, so it acts on no mark but its own, and
 imports the rest of gpudoctor where that mark or `--gpudoctor` is used.

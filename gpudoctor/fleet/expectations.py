@@ -1,4 +1,4 @@
-"""Expectations held against reports: what a report carries of a machine's facts is made facts again, and judged."""
+"""Expectations compared with reports: what a report carries of a machine's facts is made facts again, and judged."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -56,7 +56,7 @@ class Holding:
 
     @property
     def open(self) -> bool:
-        """Whether something that is no mere advice could not be held against every report."""
+        """Whether something that is no mere advice could not be compared with every report."""
         left = [one for one in (*self._left, *self._carried) if one in self._left or one.id in self._unknown]
         return any(one.severity is not Severity.ADVICE for one in left)
 

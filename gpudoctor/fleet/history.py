@@ -79,7 +79,7 @@ def _moved(earlier: Mapping[str, str], today: Mapping[str, str]) -> Iterator[Cha
 def _kind(old: str, new: str) -> str:
     """Whether it is better or worse; empty where nobody knew before, and nobody knows now.
 
-    Who does not answer any more is worse off than by any warning; who answers again and fails is known to be ill now.
+    Who does not respond any more is worse off than by any warning; who answers again and fails is known to be ill now.
     """
     if old not in REPORTED and new not in REPORTED:
         return ""

@@ -1,4 +1,4 @@
-"""One vendor's sampler: the child, the thread that takes its lines and starts it anew, and how it does."""
+"""One vendor's sampler: the child, the thread that takes its lines and starts it again, and how it does."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class Sampler:
         try:
             machine = self._make()
             task = self._vendor.task(machine)
-        except Exception as error:  # a folder that is gone; a thread that ended here would never ask again
+        except Exception as error:  # a directory that is gone; a thread that ended here would never ask again
             task = str(error) or type(error).__name__
         if isinstance(task, str):
             self._absent = task

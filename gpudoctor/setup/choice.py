@@ -23,11 +23,11 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
     major: int
     driver_cuda: str | None
     python: str | None
-    beside: torch.TorchChoice | None = None  # the PyTorch beside, whose pins are exact
+    beside: torch.TorchChoice | None = None  # the PyTorch next to, whose pins are exact
 
     @property
     def architecture(self) -> str:
-        """The processor's, x86_64 where nobody knows."""
+        """The CPU's, x86_64 where nobody knows."""
         return self.ground.architecture or "x86_64"
 
     def runs(self) -> bool:
@@ -119,7 +119,7 @@ def _torch(terms: Terms, pick: torch.TorchChoice) -> Wheel:
 
 
 def _pins(terms: Terms) -> tuple[str | None, str | None]:
-    """NCCL and cuDNN that the PyTorch beside pins."""
+    """NCCL and cuDNN that the PyTorch next to pins."""
     if terms.beside is None:
         return None, None
     row = torch.release(terms.beside.version)
@@ -235,7 +235,7 @@ _WHEELS: dict[str, Callable[[Terms], Wheel | None]] = {
 
 
 def libc_fits(ground: TargetPlatform, name: str, *, cpu: bool = False) -> bool:
-    """Whether a framework has wheels for this processor that run on this C library."""
+    """Whether a framework has wheels for this CPU that run on this C library."""
     if ground.kernel == "Darwin":
         return ground.architecture == "arm64" and name != "cupy"
     if ground.kernel == "Windows" and not cpu and name in LINUX_ONLY:

@@ -46,7 +46,7 @@ def _no_capability(ground: TargetPlatform, wish: str) -> Refusal | None:
 
 
 def _system(ground: TargetPlatform, name: str, *, cpu: bool = False) -> Refusal | None:
-    """The C library or the processor."""
+    """The C library or the CPU."""
     if libc_fits(ground, name, cpu=cpu):
         return None
     wish, architecture = NAMES[name], ground.architecture or "x86_64"
@@ -149,7 +149,7 @@ def _python(
 
 
 def _beside(wish: str, choice: WheelChoice) -> Refusal:
-    """It would be well alone, and not beside the others."""
+    """It would be well alone, and not next to the others."""
     there = ", ".join(NAMES[w.framework] for w in choice.wheels)
     need = "needs" if len(choice.wheels) == 1 else "need"
     why = (

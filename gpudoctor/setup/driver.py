@@ -1,4 +1,4 @@
-"""The driver's step: which branch and flavour, by whose packages; none where the driver is good enough."""
+"""The driver's step: which branch and flavor, by whose packages; none where the driver is good enough."""
 
 from collections.abc import Iterable, Iterator
 
@@ -50,10 +50,10 @@ class DriverPlan(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
 
 
-def decide(facts: Facts, ground: TargetPlatform, wishes: SetupRequest, pythons: Iterable[str | None]) -> DriverPlan:
-    """Whether the driver is good enough for the wishes, and which one is to come where it is not."""
+def decide(facts: Facts, ground: TargetPlatform, request: SetupRequest, pythons: Iterable[str | None]) -> DriverPlan:
+    """Whether the driver is good enough for the request, and which one is to come where it is not."""
     own = ground.driver_cuda
-    if wishes.driver == "no":
+    if request.driver == "no":
         notes = () if own else ("There is no driver, and none will be installed: this plan assumes the newest one.",)
         return DriverPlan(cuda=own or _cuda(driver.best_branch(facts)), notes=notes)
     if any(gpu.virtualization == "vgpu" for gpu in gpus_of(facts, "nvidia")):
@@ -62,20 +62,20 @@ def decide(facts: Facts, ground: TargetPlatform, wishes: SetupRequest, pythons: 
     if branch is None or driver.flavour_for(facts) is None:
         return _none_fits(own)
     new = _cuda(branch)
-    if own and not _needed(ground, wishes, tuple(pythons), own, new):
+    if own and not _needed(ground, request, tuple(pythons), own, new):
         return DriverPlan(cuda=own, notes=tuple(_state(facts)))
     return DriverPlan(cuda=new, branch=branch, step=step(facts, ground, branch, new), notes=tuple(_notes(facts)))
 
 
 def _needed(
-    ground: TargetPlatform, wishes: SetupRequest, pythons: tuple[str | None, ...], own: str, new: str | None
+    ground: TargetPlatform, request: SetupRequest, pythons: tuple[str | None, ...], own: str, new: str | None
 ) -> bool:
-    """Whether a newer driver meets more wishes, or was wished for; CUDA 11 is the past for all frameworks."""
+    """Whether a newer driver meets more request, or was wished for; CUDA 11 is the past for all frameworks."""
     if new is None or version(new) <= version(own):
         return False
-    if wishes.driver == "yes" or (version(own)[0] < 12 <= version(new)[0]):
+    if request.driver == "yes" or (version(own)[0] < 12 <= version(new)[0]):
         return True
-    now, then = (len(choose(ground, wishes.frameworks, cuda, pythons).wheels) for cuda in (own, new))
+    now, then = (len(choose(ground, request.frameworks, cuda, pythons).wheels) for cuda in (own, new))
     return then > now
 
 
@@ -137,7 +137,7 @@ def step(facts: Facts, ground: TargetPlatform, branch: int, cuda: str | None) ->
 
 
 def _with(facts: Facts) -> str:
-    """The flavour, where it is ours to choose."""
+    """The flavor, where it is ours to choose."""
     if on_wsl(facts) or needs_grid(facts) or facts.host.system == "Windows":
         return ""
     flavour = driver.flavour_for(facts)
@@ -175,7 +175,7 @@ def _fabric(facts: Facts, branch: int) -> Tasks:
 
 
 def _because(facts: Facts, flavour: str | None) -> str:
-    """Why this flavour."""
+    """Why this flavor."""
     rules = {g.open_module for g in driver.generations_of(facts)}
     if flavour == "proprietary":
         return " (the open ones support Turing and newer)"

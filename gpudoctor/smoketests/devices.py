@@ -25,7 +25,7 @@ class SmokeDevice(msgspec.Struct, frozen=True, kw_only=True):
         numbers: of several GPUs what each is called, in the order in which the process sees them.
         address: its PCI address.
         mig: it is a slice of a GPU.
-        integrated: it is part of the processor.
+        integrated: it is part of the CPU.
     """
 
     kind: str

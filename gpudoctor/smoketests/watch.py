@@ -23,7 +23,10 @@ from gpudoctor.targets import gpu_key, gpus_of
 FOREVER = 86_400.0  # seconds: longer than any run; the machine's own limit holds besides
 STALLED = 2.0  # seconds without a line after which a driver counts as hung: forty samples
 LEAVING = 1.0  # seconds that the end of the child is waited for
-READY, EACH = 2.0, 2.0  # seconds in which a driver that is well answers, and for each GPU that has to be started first
+READY, EACH = (
+    2.0,
+    2.0,
+)  # seconds in which a driver that is healthy answers, and for each GPU that has to be started first
 LATE = 0.15  # seconds that the counters after a test are waited for: they come every tenth of a second at best
 
 

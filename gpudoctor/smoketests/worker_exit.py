@@ -21,7 +21,7 @@ class Death(NamedTuple):
 STOPPED = "the run was stopped"
 OVER = "The time for the whole run (--timeout) was over"
 NOT_BEGUN = f"{OVER} before it started."
-# What the kernel does about each, in a few words (signal(7)); SIGILL: code for another processor.
+# What the kernel does about each, in a few words (signal(7)); SIGILL: code for another CPU.
 SIGNALS = {
     "SIGSEGV": "it accessed invalid memory",
     "SIGBUS": "mapped memory became unavailable; a full /dev/shm can cause this",

@@ -134,7 +134,7 @@ def _roles(cases: list[_Case]) -> Iterable[tuple[_Case, str]]:
 
 
 def _role(case: _Case, root: _Case) -> str:
-    """What a message is beside the root."""
+    """What a message is next to the root."""
     if any(f is g for f in case.findings for g in root.findings):
         return "same"
     if case.raised is not None:

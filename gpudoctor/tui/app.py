@@ -1,4 +1,4 @@
-"""The application: its keys, its screens, and the one worker that examines the machine."""
+"""The application: its keys, its screens, and the one worker that checks the machine."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ class Doctor(App[int]):
         self.changed.publish(self.session)
 
     def _halt(self) -> None:
-        """End the examination and its children, and take no late word of it; whatever else runs is left alone."""
+        """End the run of the checks and its children, and take no late word of it; whatever else runs is left alone."""
         self.workers.cancel_group(self, "examination")
         if self._machine is not None:
             self._machine.halt()
@@ -163,7 +163,7 @@ class Doctor(App[int]):
             self.changed.publish(self.session)
 
     async def open(self, source: SessionSource) -> None:
-        """Look at another machine: each place begins anew with it."""
+        """Look at another machine: each place begins again with it."""
         self._halt()
         self.session.open(source)
         self.sub_title = source.title
@@ -216,7 +216,7 @@ class Doctor(App[int]):
             self.theme = (LIGHT if self.theme == DARK.name else DARK).name
 
     def _tell_background(self) -> None:
-        """Tell the page's terminal our background (OSC 11), for what is left beside the last cell."""
+        """Tell the page's terminal our background (OSC 11), for what is left next to the last cell."""
         if self._driver is not None:
             self._driver.write(f"\x1b]11;{self.theme_variables['background']}\x07")
 

@@ -16,7 +16,7 @@ from textual.widgets import Static
 
 # Nothing is wider than the screen here, and these would fill the list.
 SIDEWAYS = ("page_left", "page_right", "scroll_left", "scroll_right")
-# Actions that are one to whoever reads the list; textual has a line for each, in words that say little.
+# Actions that are one to those who reads the list; textual has a line for each, in words that say little.
 STEPS, LEAPS = "Up and down", "Page up, page down, first, last"
 TOGETHER = {
     **dict.fromkeys(("cursor_up", "cursor_down", "scroll_up", "scroll_down", "next", "previous"), STEPS),
@@ -82,7 +82,7 @@ def _entry(keys: Iterable[str], does: str, width: int) -> Content:
 
 
 class KeysScreen(ModalScreen[None]):
-    """The dialog; escape, the key that opened it, or a click beside it closes it."""
+    """The dialog; escape, the key that opened it, or a click next to it closes it."""
 
     DEFAULT_CSS = """
     KeysScreen {
@@ -112,7 +112,7 @@ class KeysScreen(ModalScreen[None]):
             yield Static(markup=False)
 
     def on_resize(self) -> None:
-        """Lines are broken anew."""
+        """Lines are broken again."""
         box = self.query_one("#keys")
         box.query_one(Static).update(text(self._listed, min(WIDEST, self.size.width * 96 // 100) - 5))
 
@@ -121,6 +121,6 @@ class KeysScreen(ModalScreen[None]):
         self.query_one("#keys").scroll_relative(y=lines, animate=False)
 
     def on_click(self, event: Click) -> None:
-        """A click beside the dialog closes it."""
+        """A click next to the dialog closes it."""
         if event.widget is self:
             self.dismiss()

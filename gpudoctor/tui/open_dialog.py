@@ -64,7 +64,7 @@ class Question(NamedTuple):
         example: a name.
         hint: where such a file comes from.
         answer: makes what is opened.
-        folder: whether it may be a folder too.
+        folder: whether it may be a directory too.
     """
 
     title: str
@@ -155,7 +155,7 @@ class OpenScreen(ModalScreen[Answer | None]):
     @on(Input.Submitted, "#path")
     @on(Button.Pressed, "#open")
     def _open(self) -> None:
-        """Open it, or say why not; beside the application, because a dead disk never answers."""
+        """Open it, or say why not; next to the application, because a dead disk never answers."""
         path = os.path.expanduser(self.query_one("#path", Input).value.strip())
         self.query_one("#why", Static).update("")
         aside(self, lambda: self.Answered(answer(self._kind, path, self._now)))
@@ -172,6 +172,6 @@ class OpenScreen(ModalScreen[Answer | None]):
         self.dismiss(None)
 
     def on_click(self, event: Click) -> None:
-        """A click beside the dialog leaves it."""
+        """A click next to the dialog leaves it."""
         if event.widget is self:
             self.dismiss(None)

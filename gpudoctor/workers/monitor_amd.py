@@ -19,7 +19,7 @@ FULL = 255  # pwm1 of a fan at full speed (Documentation/hwmon/sysfs-interface.r
 
 
 class MonitoredAmdGpu:
-    """One GPU by its folder of sysfs.
+    """One GPU by its directory of sysfs.
 
     Args:
         watched: the same GPU as watch_amd.py knows it.

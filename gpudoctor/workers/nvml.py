@@ -5,7 +5,7 @@ Python 3.8 and newer. NVML may run the driver's nvidia-modprobe, and it wakes a 
 
 Numbers that stand for something are told as NVML gives them; gpudoctor/knowledge/nvml.toml names them.
 
-    nvml.py FOLDER [OURS]    the folder (or zip) that holds nvidia-ml-py's pynvml, and the one of this file
+    nvml.py FOLDER [OURS]    the directory (or zip) that holds nvidia-ml-py's pynvml, and the one of this file
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class NvmlLibrary:
 
     Args:
         lib: the loaded library.
-        module: pynvml; None before the library is initialised.
+        module: pynvml; None before the library is initialized.
     """
 
     def __init__(self, lib: ctypes.CDLL, module: Any) -> None:
@@ -361,7 +361,7 @@ def tell_driver(nv: NvmlLibrary, rarer: Any = None) -> None:
 
 
 def start() -> ctypes.CDLL | None:
-    """Load and initialise the library; None where that fails."""
+    """Load and initialize the library; None where that fails."""
     say(stage="load")
     try:
         lib = ctypes.CDLL("libnvidia-ml.so.1")

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import sys
 
-# Python puts this folder first; nothing of ours may hide a module of the environment. With PYTHONSAFEPATH it does not.
+# Python puts this directory first; nothing of ours may hide a module of the environment. Not so with PYTHONSAFEPATH.
 if __name__ == "__main__" and not getattr(sys.flags, "safe_path", False):
     del sys.path[0]
 
@@ -144,7 +144,7 @@ class RayRound:
 def remote(ray: Any, name: str) -> Any:
     """A generator of ray_task.py as a task of Ray's, which carries its module by value.
 
-    Neither a CPU nor a GPU is asked for: a node whose jobs hold all of them is examined beside them.
+    Neither a CPU nor a GPU is asked for: a node whose jobs hold all of them is checked next to them.
     """
     task = importlib.import_module("ray_task")
     ray.cloudpickle.register_pickle_by_value(task)

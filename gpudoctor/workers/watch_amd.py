@@ -16,18 +16,18 @@ if TYPE_CHECKING:
 
     from gpudoctor.workers.watch import Others
 
-WIDEST = 32  # lanes; a link that does not answer reads as all bits set
+WIDEST = 32  # lanes; a link that does not respond reads as all bits set
 
 
 class WatchedAmdGpu:
-    """One GPU by its folder of sysfs.
+    """One GPU by its directory of sysfs.
 
     Args:
         name: in the lines.
         folder: under /sys/bus/pci/devices.
-        link: the folder of the function that faces the slot.
+        link: the directory of the function that faces the slot.
         kfd: the number that the kernel's compute driver gave it; None: unknown.
-        processes: /sys/class/kfd/kfd/proc, with a folder for each process that uses that driver.
+        processes: /sys/class/kfd/kfd/proc, with a directory for each process that uses that driver.
         generations: GT/s as the kernel writes them, and the PCIe generation.
     """
 
@@ -87,7 +87,7 @@ class WatchedAmdGpu:
 
     def _link_now(self) -> tuple[Any, Any]:
         speed, width = (_text("%s/current_link_%s" % (self._link, name)) for name in ("speed", "width"))
-        if speed is None or width is None or width == "0":  # integrated into the processor: no link
+        if speed is None or width is None or width == "0":  # integrated into the CPU: no link
             why = {"unknown": self._link + "/current_link_speed cannot be read"}
             return (why, why) if os.path.exists(self._link + "/current_link_speed") and width != "0" else (None, None)
         generation = self._generations.get(speed.split(" ")[0])
@@ -145,7 +145,7 @@ def _names(folder: str) -> list[str]:
 
 
 def gpus(task: str, say: Callable[..., None], make: Callable[..., Any] = WatchedAmdGpu) -> list[Any]:
-    """Return the GPUs that a task names; one whose folder is not shown here is told and left out.
+    """Return the GPUs that a task names; one whose directory is not shown here is told and left out.
 
     Args:
         task: in JSON the arguments of `Gpu`: "gpus" with what each has of its own, the rest common to all.

@@ -1,4 +1,4 @@
-"""The places in which reports lie: a folder of files, a single file, a file with a line a node."""
+"""The places in which reports lie: a directory of files, a single file, a file with a line a node."""
 
 import codecs
 import os
@@ -70,12 +70,12 @@ class ReportSource(Protocol):
 
 
 class ReportDirectory:
-    """A folder with a file for each node: NODE.json.
+    """A directory with a file for each node: NODE.json.
 
     Args:
         path: of the folder.
         named: gives the node of a file's name without its ending.
-        ordered: whether the files come in the order of their names, and not as the folder holds them, which needs
+        ordered: whether the files come in the order of their names, and not as the directory holds them, which needs
             memory for all names.
     """
 

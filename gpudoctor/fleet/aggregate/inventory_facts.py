@@ -1,4 +1,4 @@
-"""What a node's inventory tells as facts with one value each, so that nodes can be held against each other."""
+"""What a node's inventory tells as facts with one value each, so that nodes can be compared with each other."""
 
 import re
 from collections import Counter
@@ -91,7 +91,7 @@ def of_shown(data: bytes) -> Facts:
 def of_packages(data: bytes) -> Facts:
     """The versions of the packages: of the first interpreter by name alone, wherever it lies; of others with its place.
 
-    The folder of a user is no difference: it stands as ~.
+    The directory of a user is no difference: it stands as ~.
 
     Raises:
         msgspec.MsgspecError: there are none.

@@ -52,7 +52,7 @@ class LinkVerdicts(NamedTuple):
 
 
 def with_links(fleet: Fleet, folders: Iterable[str], only: Container[str] | None = None) -> Fleet:
-    """The summary with what neighbours measured with each other, where they did.
+    """The summary with what neighbors measured with each other, where they did.
 
     Args:
         fleet: the summary of the reports.
@@ -71,7 +71,7 @@ def with_links(fleet: Fleet, folders: Iterable[str], only: Container[str] | None
 
 
 def folders(ledgers: Iterable[str]) -> list[str]:
-    """The folders of runs, by their ledgers; one that was named twice, as by RUN and RUN/reports, stands once."""
+    """The directories of runs, by their ledgers; one that was named twice, as by RUN and RUN/reports, stands once."""
     return list(dict.fromkeys(os.path.realpath(os.path.dirname(ledger)) for ledger in ledgers))
 
 

@@ -35,14 +35,14 @@ def summed(
 
     Args:
         sources: the reports, each node once, and the ledgers of the runs that they are of.
-        hold: gives the findings of a node that is held against expectations; they count like its report's own, and
+        hold: gives the findings of a node that is compared with expectations; they count like its report's own, and
             make it "fail" where one is. It is asked once for nodes that say the same.
         created: when the summary is made, ISO 8601; empty: now.
         tell: is told now and then how many reports were read so far; what it raises ends the reading.
         only: names of the nodes that count; None: all.
 
     Raises:
-        SourceError: a folder, a file of lines or a ledger cannot be read.
+        SourceError: a directory, a file of lines or a ledger cannot be read.
     """
     tally = Tally(hold)
     for number, sent in enumerate(sources):

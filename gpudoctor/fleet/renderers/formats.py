@@ -12,8 +12,8 @@ class FleetFormat(NamedTuple):
     Attributes:
         name: as `--format` takes it; its module is gpudoctor.fleet.renderers.NAME.
         reader: who reads it.
-        leaves: whether it is made to be handed on: then names of people and their folders are masked unless one says
-            otherwise. Names of nodes stay: they are the answer.
+        leaves: whether it is made to be handed on: then names of people and their directories are masked by default.
+            Names of nodes stay: they are the answer.
         binary: whether it is bytes and no text.
     """
 

@@ -12,7 +12,7 @@ from gpudoctor.report.sanitize import clean, wrapped
 # What a screen holds; --all shows the rest.
 DRIFTS, VALUES, SPREADS, OUTLIERS, CHANGES, NODE_LINES = 15, 6, 8, 5, 15, 2
 BAR = 41
-BESIDE = 20  # columns of a value that its nodes stand beside
+BESIDE = 20  # columns of a value that its nodes stand next to
 
 
 def section(out: Console, title: str) -> None:

@@ -42,7 +42,7 @@ def conduct(
     watch: Callable[[RunProgress], None] | None = None,
     hurry: Event | None = None,
 ) -> RunOutcome:
-    """Ask these nodes, until each is accounted for in the folder's ledger.
+    """Ask these nodes, until each is accounted for in the directory's ledger.
 
     The engine works in a thread of its own, so that a signal is answered at once; an engine that does not end when it
     is asked to is left behind. What ends this (KeyboardInterrupt) finds the ledger complete.
@@ -52,9 +52,9 @@ def conduct(
         targets: nodes without a report; each stands here once.
         job: what runs on each.
         folder: of the run.
-        stop: set by whoever wants the run to end early.
+        stop: set by those who wants the run to end early.
         watch: told some times a second how the run stands.
-        hurry: set by whoever does not want to wait for the engine's end either.
+        hurry: set by those who does not want to wait for the engine's end either.
 
     Raises:
         Exception: a fault of the engine's, when the ledger is complete.
@@ -131,7 +131,7 @@ def patiently(wait: Callable[[float], object], hurry: Event | None) -> None:
 
     Args:
         wait: for so many seconds; true when it has ended.
-        hurry: set by whoever is.
+        hurry: set by those who is.
     """
     end = time.monotonic() + PATIENCE
     while not wait(LOOK) and time.monotonic() < end and not (hurry and hurry.is_set()):

@@ -1,4 +1,4 @@
-"""One side of a pair: finds out which node this is, and lets its ranks sum with those of its neighbour."""
+"""One side of a pair: finds out which node this is, and lets its ranks sum with those of its neighbor."""
 
 import json
 import os
@@ -52,7 +52,7 @@ class PairError(Exception):
 
 
 def answer(task: PairTask, name: str, write: Callable[[str], None]) -> None:
-    """Sum with the neighbour, and send what was measured, or why nothing was.
+    """Sum with the neighbor, and send what was measured, or why nothing was.
 
     Args:
         task: what is asked.
@@ -119,7 +119,7 @@ def _summed(task: PairTask, at: int) -> PairReport:
     """Let the ranks of this node sum.
 
     Raises:
-        PairError: the neighbour's name means nothing here.
+        PairError: the neighbor's name means nothing here.
     """
     peer = task.nodes[at ^ 1]
     if not (addresses := _addresses(peer)):

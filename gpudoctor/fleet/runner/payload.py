@@ -1,4 +1,4 @@
-"""Files of expectations on their way to the nodes: read and held to be usable here, sent as one argument."""
+"""Files of expectations on their way to the nodes: read and compared with be usable here, sent as one argument."""
 
 import base64
 import zlib

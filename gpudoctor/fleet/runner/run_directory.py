@@ -1,4 +1,4 @@
-"""The folder of a run: what was asked, the ledger, the reports; and that only one run writes to it at a time."""
+"""The directory of a run: what was asked, the ledger, the reports; and that only one run writes to it at a time."""
 
 import os
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ _PART = ".part"  # how facts.file.write ends the name of what is not whole yet
 
 
 class FolderError(Exception):
-    """The folder cannot be used; the message is one sentence."""
+    """The directory cannot be used; the message is one sentence."""
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,7 +47,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunDirectory:
-    """An opened folder; close it at the end.
+    """An opened directory; close it at the end.
 
     Args:
         path: made where it is not there.
@@ -83,7 +83,7 @@ class RunDirectory:
         before = read(self.path)
         now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         run = msgspec.structs.replace(run, started=(*(before.started if before else ()), now))
-        # First of all: it is what shows that the folder is of a run.
+        # First of all: it is what shows that the directory is of a run.
         write(os.path.join(self.path, RUN), msgspec.json.format(msgspec.json.encode(run), indent=2) + b"\n")
         os.makedirs(self.reports, exist_ok=True)
         for folder in (self.path, self.reports):
@@ -97,7 +97,7 @@ class RunDirectory:
 
         Args:
             targets: all that somebody wishes to ask.
-            again: whether those that have reported are asked once more; their reports are kept in a folder beside.
+            again: whether those that have reported are asked once more; their reports are kept in a directory next to.
 
         Raises:
             FolderError: a report cannot be put aside.
@@ -136,7 +136,7 @@ class RunDirectory:
 
 
 def read(path: str) -> Run | None:
-    """What was asked in a folder; None where nothing was.
+    """What was asked in a directory; None where nothing was.
 
     Raises:
         FolderError: its run.json is none of ours.
@@ -157,7 +157,7 @@ def read(path: str) -> Run | None:
 
 
 def _must_be_ours(path: str) -> None:
-    """Hold that the folder is of a run, or empty.
+    """Hold that the directory is of a run, or empty.
 
     Raises:
         FolderError: it is not.
@@ -170,7 +170,7 @@ def _must_be_ours(path: str) -> None:
 
 
 def _locked(path: str) -> int:
-    """The folder's lock, which the kernel takes back however we end.
+    """The directory's lock, which the kernel takes back however we end.
 
     Raises:
         FolderError: another run has it.

@@ -96,7 +96,7 @@ def with_own_uv(task: Task, env: bool = True) -> Task:
 
     Args:
         task: the task.
-        env: say beside it where the Pythons go that it fetches.
+        env: say next to it where the Pythons go that it fetches.
     """
     if not isinstance(task, Command) or not _is_uv(task):
         return task

@@ -73,7 +73,7 @@ def nvml_mismatch(lines: Sequence[str], facts: Facts | None) -> Extracted:
 
 
 def container_requirement(lines: Sequence[str], facts: Facts | None) -> Extracted:
-    """The image's own requirement, held against the driver of the host."""
+    """The image's own requirement, compared with the driver of the host."""
     found = re.search(r"unsatisfied condition: cuda\s*>=\s*(\d+\.\d+)(?=,)", lines[0], re.I)
     if found is None:
         return NOTHING

@@ -47,6 +47,6 @@ def sxid(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG00
 
 
 def assertion(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001
-    """What the kernel held to be true."""
+    """What the kernel compared with be true."""
     found = next((m for line in lines if (m := re.search(r"Assertion [`'](.{1,200}?)[`'] failed", line))), None)
     return Extracted(details=(f"The failed assertion: {found[1]}.",)) if found else NOTHING

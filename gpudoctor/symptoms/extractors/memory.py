@@ -20,7 +20,7 @@ PIECES = (
 )
 NO_PIECES = "PyTorch's hint about expandable_segments does not help here: hardly any memory is fragmented"
 HELD = ("health.memory-held", "health.stuck-process")
-CONTEXT = 1.0  # GiB that CUDA takes for a process beside what PyTorch counts, at most
+CONTEXT = 1.0  # GiB that CUDA takes for a process next to what PyTorch counts, at most
 
 
 def out_of_memory(lines: Sequence[str], facts: Facts | None) -> Extracted:

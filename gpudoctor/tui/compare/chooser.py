@@ -69,7 +69,7 @@ class Chooser(Vertical):
         self.list()
 
     def list(self) -> None:
-        """Look anew what there is to compare with."""
+        """Look again what there is to compare with."""
         here = None if self.app.is_web else self.here
         aside(self, lambda: self.Listed(choices(os.environ, here)))
 

@@ -1,4 +1,4 @@
-"""The rows of a comparison as somebody wants to see them: which ones, and how they fit beside each other."""
+"""The rows of a comparison as somebody wants to see them: which ones, and how they fit next to each other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The place "compare": this machine beside another one, or beside itself earlier."""
+"""The place "compare": this machine next to another one, or next to itself earlier."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class CompareScreen(Screen[None]):
         self.query_one(Chooser).begin()
 
     def refresh_from(self, session: Session) -> None:
-        """Compare anew when the machine was examined anew."""
+        """Compare again when the machine was checked again."""
         if session.facts is not self._facts:
             self._facts = session.facts
             self._compare()

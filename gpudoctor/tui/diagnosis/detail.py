@@ -149,7 +149,7 @@ class FindingDetail(VerticalScroll):
             await self.run_action(line.press)
 
     def on_resize(self) -> None:
-        """Lines are broken anew."""
+        """Lines are broken again."""
         self._lay_out()
 
     def on_focus(self) -> None:

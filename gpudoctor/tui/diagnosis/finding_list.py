@@ -121,7 +121,7 @@ class FindingList(RowList):
         return Content(" " * LIST_INDENT).append(joined) if parts else joined
 
     def on_resize(self) -> None:
-        """Rows are broken anew."""
+        """Rows are broken again."""
         if self._shown and self._shown[-1] != self.width:
             item = self.item
             self.show(self._rows, self._view, self._marks, item.key if item else None)

@@ -80,7 +80,7 @@ def groups(
     Args:
         report: what was found; None: nothing yet.
         verdicts: what each check said, for those that passed or were skipped.
-        renewed: by key, findings that were tried again and are told anew.
+        renewed: by key, findings that were tried again and are told again.
     """
     if report is None:
         return []

@@ -46,7 +46,7 @@ def folded(text: str, width: int) -> list[str]:
 
 
 def hanging(label: str, text: str, width: int, style: str = "", command: int | None = None) -> list[DetailLine]:
-    """A text beside its label, at most `width` columns with it."""
+    """A text next to its label, at most `width` columns with it."""
     parts = folded(text, width - INDENT)
     return [DetailLine(label if number == 0 else "", part, style, command) for number, part in enumerate(parts)]
 

@@ -1,4 +1,4 @@
-"""Looks again at one finding, in a thread: whether it is mended."""
+"""Looks again at one finding, in a thread: whether it is fixed."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Trials(Static):
         self._machine: Machine | None = None
 
     def follow(self, session: Session) -> None:
-        """What was tried is of yesterday once everything is examined anew."""
+        """What was tried is of yesterday once everything is checked again."""
         if session.running and self.check:
             self.workers.cancel_node(self)
             self._halt()

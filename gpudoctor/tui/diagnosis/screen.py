@@ -99,7 +99,7 @@ class DiagnosisScreen(Screen[None]):
         self.refresh_from(self.session)
 
     def on_resize(self) -> None:
-        """Lines are cut anew."""
+        """Lines are cut again."""
         self._tell_state()
 
     def _tick(self) -> None:
@@ -252,7 +252,7 @@ class DiagnosisScreen(Screen[None]):
     # -- again, and commands -------------------------------------------------------------------------------
 
     def action_again_one(self) -> None:
-        """See whether the selected finding is mended."""
+        """See whether the selected finding is fixed."""
         item = self.query_one(FindingList).item
         why = self._trials.begin(item, self.session) if item else "Nothing is selected."
         if why:

@@ -62,5 +62,5 @@ def _copies(soname: str, mapped: Sequence[str]) -> Iterator[str]:
 
 
 def _same(path: str, mapped: str) -> bool:
-    """Whether a mapped file is what a path leads to: of a link only the folder is the same."""
+    """Whether a mapped file is what a path leads to: of a link only the directory is the same."""
     return os.path.dirname(path) == os.path.dirname(mapped)

@@ -38,7 +38,7 @@ class Picker(OptionList):
             self.path = path
 
     class Picked(Message):
-        """Somebody wants an interpreter examined."""
+        """Somebody wants an interpreter checked."""
 
         def __init__(self, path: str) -> None:
             super().__init__()

@@ -123,7 +123,7 @@ class EnvironmentScreen(Screen[None]):
         self._describe()
 
     def on_picker_picked(self, message: Picker.Picked) -> None:
-        """Examine the machine with another interpreter."""
+        """Check the machine with another interpreter."""
         entry = self._entry(message.path)
         if entry is None or entry.state != "found":
             return

@@ -80,7 +80,7 @@ class FleetList(RowList):
         return Content("\n").join(lines)
 
     def on_resize(self) -> None:
-        """Lines are broken anew."""
+        """Lines are broken again."""
         if self._entries and self._width != self.width:
             self.show(self._fleet, self._entries)
 

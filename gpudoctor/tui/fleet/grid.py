@@ -31,7 +31,7 @@ COLOURED = {
     "cursor": "bold $background on $foreground",
     "cursor away": "underline $foreground on $panel",
 }
-# Without colours letters tell the states; what is marked is bold and underlined, the cursor is reversed.
+# Without colors letters tell the states; what is marked is bold and underlined, the cursor is reversed.
 PLAIN = {**{f"lit {style}": "bold underline" for style in COLOURS}, "cursor": "reverse", "cursor away": "underline"}
 
 

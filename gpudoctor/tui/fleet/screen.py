@@ -120,7 +120,7 @@ class FleetScreen(Screen[None]):
             self.action_again()
 
     def on_resize(self) -> None:
-        """The first lines are broken anew."""
+        """The first lines are broken again."""
         self._tell()
 
     # -- reading -------------------------------------------------------------------------------------------
@@ -157,7 +157,7 @@ class FleetScreen(Screen[None]):
 
     @on(NodeGrid.Sized)
     def _make_room(self) -> None:
-        """Few nodes need few lines; where the list stands beside the grid, both have as many."""
+        """Few nodes need few lines; where the list stands next to the grid, both have as many."""
         nodes, grid, fleet = self.opened.nodes, self.query_one(NodeGrid), self.query_one("#fleet")
         alone = self.has_class("-wide") or self.has_class("-well")
         if nodes is None or not alone:

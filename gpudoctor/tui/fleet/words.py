@@ -72,7 +72,7 @@ def lines(opened: Opened, width: int) -> list[list[Part]]:
 
 
 def wrapped(pieces: list[list[Part]], width: int) -> list[list[Part]]:
-    """Pieces beside each other as long as there is room; a piece is never broken."""
+    """Pieces next to each other as long as there is room; a piece is never broken."""
     rows: list[list[Part]] = []
     used = 0
     for piece in pieces:

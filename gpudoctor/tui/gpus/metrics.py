@@ -30,7 +30,7 @@ class Metric(NamedTuple):
         high: what the top stands for, by the GPU and the values that are drawn.
         text: the newest value and its limit.
         field: of a sample; its Unknown says why there is nothing.
-        warn: share of the height above which the colour is a warning.
+        warn: share of the height above which the color is a warning.
     """
 
     key: str

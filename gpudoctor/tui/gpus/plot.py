@@ -106,7 +106,7 @@ def _title(metric: Metric, value: str, width: int) -> Row:
 
 
 def _coloured(row: str, metric: Metric, bottom: float) -> Row:
-    """A row in the metric's colour, or in that of a warning where it stands for what is near the limit."""
+    """A row in the metric's color, or in that of a warning where it stands for what is near the limit."""
     return [(row, "$text-warning" if bottom >= metric.warn - 0.1 else metric.colour)]
 
 

@@ -102,7 +102,7 @@ class GpusScreen(Screen[None]):
         self.look()
 
     def on_resize(self) -> None:
-        """Draw anew when all widgets have their sizes."""
+        """Draw again when all widgets have their sizes."""
         self.call_after_refresh(self.draw)
 
     def _changed(self, _: Session) -> None:

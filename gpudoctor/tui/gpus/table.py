@@ -19,7 +19,7 @@ NAMED = 120  # columns from which on each row has the product's name
 NAME = 26
 LEFT = ("GPU", "Throttle")
 CHOSEN = ">"
-# What stands in a row beside the two charts: their columns, with a blank after each.
+# What stands in a row next to the two charts: their columns, with a blank after each.
 PLAIN = (
     ("GPU", 4),
     ("Util", 6),
@@ -87,7 +87,7 @@ def _small(
 
 
 def _values(gpu: Watched) -> Sequence[tuple[str, str]]:
-    """The cells beside the charts, each as wide as its column."""
+    """The cells next to the charts, each as wide as its column."""
     last, device = gpu.last, gpu.device
     if last is None:
         return [(" " * columns, "") for _, columns in PLAIN[1:]]

@@ -35,9 +35,9 @@ class SaveFormat(NamedTuple):
 
 
 def masked_report(facts: Facts, wishes: CheckOptions) -> tuple[Report, Facts]:
-    """The report on a machine whose names, home folders, serial numbers and tokens are masked, and its facts.
+    """The report on a machine whose names, home directories, serial numbers and tokens are masked, and its facts.
 
-    The masked facts are judged anew, because a name may be anywhere in a sentence or a command of the report.
+    The masked facts are judged again, because a name may be anywhere in a sentence or a command of the report.
     """
     from gpudoctor.privacy import masked
 

@@ -24,7 +24,7 @@ MASKED = "User and host names, home directories, serial numbers and tokens are m
 
 
 class FormButton(RadioButton):
-    """Tells by its sign, and not by its colour alone, whether it is chosen."""
+    """Tells by its sign, and not by its color alone, whether it is chosen."""
 
     BUTTON_LEFT, BUTTON_INNER, BUTTON_RIGHT = " ", "○", " "
 

@@ -26,7 +26,7 @@ def resolved(name: str) -> str:
     path = os.path.realpath(os.path.expanduser(name.strip()))
     folder = os.path.dirname(path)
     if os.path.isdir(path) or name.strip().endswith("/"):
-        raise NotSavedError(f"{name.strip()} is a folder: add the name of a file.")
+        raise NotSavedError(f"{name.strip()} is a directory: add a file name.")
     if not os.path.isdir(folder):
         raise NotSavedError(f"No such directory: {folder}.")
     return path

@@ -15,7 +15,7 @@ from gpudoctor.tui.smoke.selection import Changed, SmokePicks, StressSeconds
 
 
 class SmokeChooser(VerticalScroll, can_focus=False):
-    """The lists; side by side where the screen is narrow, one beneath the other beside the results."""
+    """The lists; side by side where the screen is narrow, one beneath the other next to the results."""
 
     DEFAULT_CSS = """
     SmokeChooser {

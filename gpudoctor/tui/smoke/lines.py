@@ -13,7 +13,7 @@ from gpudoctor.report.smoke_rows import SmokeRow, remarks, rows, title
 
 PER_CENT = 5  # columns
 BAR, LONGEST_BAR = 8, 30
-# Columns in which a remark is broken beside its row; with fewer, one that does not fit stands beneath, at DEEPER.
+# Columns in which a remark is broken next to its row; with fewer, one that does not fit stands beneath, at DEEPER.
 ROOMY, LEAST, DEEPER = 34, 20, 6
 LOOKS = {
     "failed": "fail",
@@ -86,7 +86,7 @@ def _missed(tests: list[SmokeTestEntry]) -> Iterator[tuple[SmokeRow, str]]:
 
 
 def _lines(row: SmokeRow, look: str, width: int, columns: tuple[int, int]) -> list[Line]:
-    """One row; a remark goes on beneath itself, or stands beneath the row where there is no room beside it."""
+    """One row; a remark goes on beneath itself, or stands beneath the row where there is no room next to it."""
     names, values = columns
     at = names + values + 6
     long = max(BAR, min(LONGEST_BAR, (width - at - PER_CENT - 40) // 2))
@@ -150,7 +150,7 @@ def outcomes(jobs: Iterable[Iterable[tuple[str, str]]]) -> Counter[str]:
 
 
 def ended(entries: Iterable[SmokeEntry], stopped: bool, found: int) -> str:
-    """How a run ended, in a line: "Stopped after ..." is put before it by whoever knows when."""
+    """How a run ended, in a line: "Stopped after ..." is put before it by those who knows when."""
     count = outcomes([(test.test, test.outcome) for test in entry.tests] for entry in entries)
     parts = [f"{count['done']} done"]
     parts += [f"{count['failed']} failed"] if count["failed"] else []

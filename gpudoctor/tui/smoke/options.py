@@ -121,7 +121,7 @@ def _built(framework: Framework) -> str:
 
 
 def _devices(facts: Facts) -> Iterator[SmokeOption]:
-    """Every GPU, preset; the CPU, which proves nothing about a GPU, for whoever chooses it."""
+    """Every GPU, preset; the CPU, which proves nothing about a GPU, for those who chooses it."""
     gpus = [target for target in _there(facts) if target.kind != "cpu"]
     for target in gpus:
         yield SmokeOption(_word(target), target.label, target.name or "")

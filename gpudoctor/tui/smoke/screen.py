@@ -103,7 +103,7 @@ class SmokeScreen(Screen[None]):
         self.refresh_from(self.session)
 
     def _is_here(self) -> bool:
-        """Whether the running system is examined; one that is gone says so when tests are started."""
+        """Whether the running system is checked; one that is gone says so when tests are started."""
         try:
             return self.session.source.make().here
         except Exception:
@@ -112,7 +112,7 @@ class SmokeScreen(Screen[None]):
     # -- what is shown ---------------------------------------------------------------------------------------
 
     def refresh_from(self, session: Session) -> None:
-        """Show the session; where the machine is examined again, the tests have ended."""
+        """Show the session; where the machine is checked again, the tests have ended."""
         if session.running and self.runner.running:
             self.runner.halt()
         self.query_one(SmokeChooser).offer(session.facts)
@@ -178,7 +178,7 @@ class SmokeScreen(Screen[None]):
                 raise ChoiceError(why)
             choice = self.query_one(SmokeChooser).choice
             self.runner.begin(session.source.make(), facts, choice, session.source.wishes)
-        except Exception as error:  # it cannot be run, or an interpreter or a folder is not there any more
+        except Exception as error:  # it cannot be run, or an interpreter or a directory is not there any more
             self.notify(str(error) or type(error).__name__, severity="warning", markup=False)
             return
         self.add_class("-results")
@@ -206,7 +206,7 @@ class SmokeScreen(Screen[None]):
 
     @on(SmokeRunner.Ended)
     def _ended(self, message: SmokeRunner.Ended) -> None:
-        """What was measured belongs to the session's report, unless the machine is examined again by now."""
+        """What was measured belongs to the session's report, unless the machine is checked again by now."""
         self._clock.pause()
         self._looking_ahead = False
         if message.course.judged and not self.session.running:

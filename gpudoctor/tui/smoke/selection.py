@@ -18,7 +18,7 @@ from gpudoctor.report.sanitize import clean
 from gpudoctor.smoketests.suite import STRESS_SECONDS
 from gpudoctor.tui.smoke.options import SECONDS, SmokeOption, preset
 
-PICKED, NOT_PICKED = "■", "□"  # told apart without colour
+PICKED, NOT_PICKED = "■", "□"  # told apart without color
 ASIDE: list[BindingType] = [
     Binding("left", "app.focus_previous", "Previous list", show=False),
     Binding("right", "app.focus_next", "Next list", show=False),

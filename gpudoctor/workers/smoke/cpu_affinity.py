@@ -1,4 +1,4 @@
-"""Keeps the process on the CPUs beside its GPU: memory at the far socket is slower, and would pass for the link."""
+"""Keeps the process on the CPUs next to its GPU: memory at the far socket is slower, and would pass for the link."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def near(bench: Bench, place: str = LOCAL) -> Iterator[None]:
 
     Args:
         bench: what the test works with; `task["address"]` is the GPU's place on the PCI bus.
-        place: where the kernel lists the CPUs beside a device.
+        place: where the kernel lists the CPUs next to a device.
     """
     if bench.backend.kind == "cpu":
         bench.note(affinity=None)
@@ -59,7 +59,7 @@ def cpus(text: str) -> set[int]:
 
 
 class _Unknown(Exception):
-    """Nobody says which CPUs are beside the GPU."""
+    """Nobody says which CPUs are next to the GPU."""
 
 
 def _wanted(address: str | None, place: str) -> set[int]:

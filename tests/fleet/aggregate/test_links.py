@@ -85,8 +85,8 @@ def test_among_few_nobody_says_which_is_slow_but_what_failed_is_told() -> None:
     (fault,) = only([PairLink(round=1, nodes=("a", "b"), error="b: It is down.")]).faults
     assert (
         fault.message
-        == "a and b: all-reduce failed (b: It is down); testing with a third node would show whether the link or a or b "
-        "is at fault."
+        == "a and b: all-reduce failed (b: It is down); testing with a third node would show whether the link or a "
+        "or b is at fault."
     )
 
 

@@ -48,7 +48,7 @@ def test_the_one_that_is_examined_right_now_is_told() -> None:
         ("/usr/bin/python3", "examining"),
         ("/home/me/code/.venv/bin/python", "found"),
     ]
-    assert found[1].about == "system, being examined"
+    assert found[1].about == "system, being checked"
     assert entries(None, [], (), running=True) == []
 
 

@@ -172,7 +172,7 @@ def test_an_examination_ends_the_run() -> None:
         await there.until(lambda: ended(there), 10)
         assert children() <= before
         assert there.app.session.running
-        assert "The machine is being examined" in there.text
+        assert "The machine is being checked" in there.text
         assert "the run was stopped" in there.text
         type(there.app).facts = plain_host()
         await there.press("r")

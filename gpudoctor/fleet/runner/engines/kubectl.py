@@ -127,5 +127,5 @@ def _here() -> str:
     """Where a relative path in KUBECONFIG begins."""
     try:
         return os.getcwd()
-    except OSError:  # somebody has deleted the folder
+    except OSError:  # somebody has deleted the directory
         return "/"

@@ -33,7 +33,7 @@ class Kubernetes:
         namespace: where the jobs are; it has to admit privileged pods, unless `exclusive`. Empty: the context's.
         kubeconfig: a file; empty: where kubectl looks.
         runtime_class: of nodes with NVIDIA's GPUs; None: "nvidia" where the cluster has it; empty: none.
-        exclusive: each pod takes all GPUs of its node and waits for them, instead of looking at them beside others.
+        exclusive: each pod takes all GPUs of its node and waits for them, instead of looking at them next to others.
         patience: seconds in which a pod has to be scheduled.
     """
 
@@ -58,7 +58,7 @@ class Kubernetes:
         """The nodes of the cluster; a wish is a set of names, or a label selector (`nvidia.com/gpu.present=true`).
 
         Raises:
-            EngineError: there is no kubectl, Kubernetes does not answer, or the wish means nothing.
+            EngineError: there is no kubectl, Kubernetes does not respond, or the wish means nothing.
         """
         selects = any(sign in wish for sign in _SELECTS)
         names = () if selects else named(wish)

@@ -6,7 +6,7 @@ import msgspec
 
 from gpudoctor.fleet.runner.engine import FleetTarget
 
-# Resources as which the device plug-ins of NVIDIA and AMD offer whole GPUs.
+# Resources as which the device plugins of NVIDIA and AMD offer whole GPUs.
 GPUS = ("nvidia.com/gpu", "amd.com/gpu")
 # Reasons for which a container never starts (pkg/kubelet/images/types.go, pkg/kubelet/kuberuntime): kubelet tries
 # again, but what was wrong with a manifest or an image stays wrong.
@@ -62,7 +62,7 @@ class KubernetesNode(_Object, frozen=True):
 
     @property
     def gpus(self) -> dict[str, int]:
-        """The whole GPUs that it offers, by resource; none where no device plug-in speaks for them."""
+        """The whole GPUs that it offers, by resource; none where no device plugin speaks for them."""
         offered = {one: self.status.allocatable.get(one, "0") for one in GPUS}
         return {one: int(many) for one, many in offered.items() if many.isdecimal() and int(many)}
 
@@ -152,7 +152,7 @@ def target(node: KubernetesNode) -> FleetTarget:
 
 
 def not_ready(node: KubernetesNode) -> str:
-    """Why a node does not answer, in a sentence; empty: it does."""
+    """Why a node does not respond, in a sentence; empty: it does."""
     ready = next((one for one in node.status.conditions if one.type == "Ready"), None)
     if ready is not None and ready.status == "True":
         return ""

@@ -84,7 +84,7 @@ class KubernetesRound:
         wish: what runs on each.
         limits: how long what may take.
         tell: told every line, and one end for each node.
-        stop: set by whoever wants it to end early.
+        stop: set by those who wants it to end early.
     """
 
     def __init__(

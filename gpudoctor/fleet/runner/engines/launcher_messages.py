@@ -14,7 +14,7 @@ def first(known: "re.Pattern[str]", words: Sequence[str]) -> str:
 
 
 def last(beside: "re.Pattern[str]", words: Sequence[str]) -> str:
-    """The last line, but for those beside the matter; empty: none."""
+    """The last line, but for those next to the matter; empty: none."""
     return next((line.strip() for line in reversed(words) if not beside.search(line.strip())), "")
 
 

@@ -1,6 +1,6 @@
 """Ray: one task pinned to every node of a cluster, without retries.
 
-A task asks for no CPU and no GPU, so that a node whose jobs hold all of them is examined beside them, and the run does
+A task asks for no CPU and no GPU, so that a node whose jobs hold all of them is checked next to them, and the run does
 not wait for them. Nothing keeps such a task from the GPUs but a variable: Ray hides them from one that asked for none
 by an empty CUDA_VISIBLE_DEVICES. That was its default until it changed in 2026 (ray-project/ray, pull request 62492),
 and is still so with RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO=1. So the command gets the value that the node's raylet was
@@ -61,7 +61,7 @@ class Ray:
         """The nodes of the cluster; a wish names some, by name, host, address or Ray's id.
 
         Raises:
-            EngineError: Ray is not installed, does not answer, or the wish is no set of nodes.
+            EngineError: Ray is not installed, does not respond, or the wish is no set of nodes.
         """
         names = named_by(wish)
         self._ask()
@@ -71,7 +71,7 @@ class Ray:
         """Start the command once on every target.
 
         Raises:
-            EngineError: Ray is not installed, or does not answer.
+            EngineError: Ray is not installed, or does not respond.
         """
         if not self._nodes:
             self._ask()

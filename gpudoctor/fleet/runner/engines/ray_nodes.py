@@ -37,7 +37,7 @@ class RayNode(msgspec.Struct, frozen=True, kw_only=True):
 def named(nodes: Sequence[RayNode]) -> dict[str, RayNode]:
     """The nodes by a name of their own, those that left the cluster as they should left out.
 
-    A raylet that was started again is another node to Ray: a dead one beside a living one of its name is the past.
+    A raylet that was started again is another node to Ray: a dead one next to a living one of its name is the past.
     """
     living = {node.plain for node in nodes if node.alive}
     kept = [n for n in nodes if n.alive or (n.plain not in living and n.reason not in _LET_GO)]

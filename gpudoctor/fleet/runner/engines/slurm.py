@@ -45,7 +45,7 @@ class Slurm:
         """The nodes of a node set, or all; what sinfo says decides which can be asked.
 
         Raises:
-            EngineError: Slurm does not answer, or does not know one of the nodes or the partition.
+            EngineError: Slurm does not respond, or does not know one of the nodes or the partition.
         """
         wished = named(wish)
         known = by_node(slurm_commands.nodes(self._partition, hidden=bool(wished)))
@@ -88,7 +88,7 @@ class _Crew:
         engine: that knows how.
         job: what runs on each.
         tell: takes lines and ends; where it raises, nothing is asked any more.
-        stop: set by whoever wants the end.
+        stop: set by those who wants the end.
     """
 
     def __init__(self, targets: Sequence[FleetTarget], engine: Slurm, job: NodeJob, tell: Tell, stop: Event) -> None:

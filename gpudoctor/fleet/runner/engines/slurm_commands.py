@@ -8,7 +8,7 @@ from gpudoctor.child import ChildResult, run
 from gpudoctor.fleet.runner.engine import EngineError
 from gpudoctor.fleet.runner.engines.slurm_nodes import FORMAT, SinfoRow, rows
 
-# Seconds. A controller that does not answer is given up by Slurm's commands after a few tries of MessageTimeout (10 s).
+# Seconds. A controller that does not respond makes Slurm's commands give up after a few tries of MessageTimeout (10 s).
 LONG, SHORT = 90.0, 15.0
 # Of the caller's environment: what names a cluster and an account stays. What would make another command of ours (the
 # job that we may run in, formats, files for the output) does not, nor what belongs to this machine or session.

@@ -27,7 +27,7 @@ _WAITS = pattern(r"^srun: (?:Required node not available|Partition in DOWN state
 _TASK = pattern(r"^srun: error: .*: task 0: (.+)$")
 _EXITED = pattern(r"Exited with exit code ([0-9]+)$")
 _NO_PROGRAM = pattern(r"execve\(\): (.*)$")
-# Of srun, and beside the matter.
+# Of srun, and next to the matter.
 _BESIDE = pattern(
     r"^srun: (?:job [0-9]+ (?:queued|has been)|Job allocation [0-9]+ has been revoked|Force Terminated|forcing job"
     r"|got SIG|Job step aborted)|^Try \"srun|^\s*$"

@@ -16,7 +16,7 @@ GRACE = 10.0  # past the limit of a node, for it to say so itself
 _LEAVE = 5.0  # that srun gets to end its step, before it is killed
 _GONE, _GONE_AT_ONCE = 20.0, 5.0  # for a job to leave the queue; when somebody waits for the end of the run
 _LOOK = 0.5  # between two looks at the queue
-# Of a job: as squeue writes it, and where squeue does not answer.
+# Of a job: as squeue writes it, and where squeue does not respond.
 _PENDING, _UNKNOWN = "PENDING", "unknown"
 # Why a job waits for others, squeue(1); whatever else it waits for, as "PartitionTimeLimit", stands in the sentence.
 _BUSY = ("Resources", "Priority")

@@ -1,4 +1,4 @@
-"""ssh as ClusterShell starts it, ended gently and heard node by node. Only for whoever has found ClusterShell."""
+"""ssh as ClusterShell starts it, ended gently and heard node by node. Only for those who has found ClusterShell."""
 
 import ctypes
 import os
@@ -145,7 +145,7 @@ class Ear(EventHandler):  # type: ignore[misc]
             self._say(Over(node, state, why))
 
     def _say(self, what: NodeLine | Over) -> None:
-        if self.fault is not None:  # whoever listens has failed; ClusterShell still ends what runs
+        if self.fault is not None:  # those who listens has failed; ClusterShell still ends what runs
             return
         try:
             self._tell(what)

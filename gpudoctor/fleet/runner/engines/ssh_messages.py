@@ -23,14 +23,14 @@ _CUT = pattern(
     r"^Timeout, server .* not responding|^Connection to .* closed by remote host|^client_loop: |Broken pipe"
     r"|^Connection (?:closed|reset) by |^Read from remote host |^Connection to .* timed out"
 )
-# Before the command has written anything, in this order: a jump host that does not answer makes us hear both.
+# Before the command has written anything, in this order: a jump host that does not respond makes us hear both.
 _BEFORE = (
     ("refused", _CLOSED_TO_US),
     ("unreachable", _NO_WAY),
     ("refused", _HUNG_UP),
     ("unreachable", _CUT),
 )
-# What ssh and gateways say beside the matter.
+# What ssh and gateways say next to the matter.
 _BESIDE = pattern(r"^(?:\*\* |Warning: |debug\d: |@|Connection to .* closed\.$|\s*$)")
 
 

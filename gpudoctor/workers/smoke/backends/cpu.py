@@ -144,7 +144,7 @@ def threads() -> int:
 
 
 def processor() -> str | None:
-    """The processor's name; None where /proc does not say it."""
+    """The CPU's name; None where /proc does not say it."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as lines:
             return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), None)

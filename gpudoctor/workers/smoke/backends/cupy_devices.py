@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .cupy import CupyBackend
 
 WARM_UP, TIMED = 3, 10  # sums
-ODD = 2654435761  # 2^32 over the golden ratio: neighbours differ in every byte
+ODD = 2654435761  # 2^32 over the golden ratio: neighbors differ in every byte
 
 
 class Between(Peer):

@@ -29,7 +29,7 @@ def configure(jax: Any, kind: str) -> None:
     _set(jax, "jax_enable_compilation_cache", False)  # it would write to the disk, and hide compiling
     if kind == "cpu":
         _set(jax, "jax_platforms", "cpu")
-        # Calls that run beside each other end in any order; a GPU has a queue, the CPU then waits for each.
+        # Calls that run next to each other end in any order; a GPU has a queue, the CPU then waits for each.
         _set(jax, "jax_cpu_enable_async_dispatch", False)
 
 

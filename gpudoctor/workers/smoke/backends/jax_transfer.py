@@ -91,7 +91,7 @@ class JaxTransfer(Transfer):
         return array
 
     def _fetched(self, array: Any) -> Any:
-        """Its bytes, copied anew: an array keeps what was copied of it, so another is made of the same buffer."""
+        """Its bytes, copied again: an array keeps what was copied of it, so another is made of the same buffer."""
         again = self.backend.jax.make_array_from_single_device_arrays(array.shape, array.sharding, [array])
         found = self.numpy.asarray(again)
         return found.copy() if self.backend.kind == "cpu" else found

@@ -1,4 +1,4 @@
-"""Copies between host and device, alone and beside products on another stream."""
+"""Copies between host and device, alone and next to products on another stream."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ RESULTS = dict(TYPES, fp8="bfloat16")
 CAPABILITY = {"tf32": (8, 0), "bf16": (8, 0), "fp8": (8, 9)}
 # From this release on torch._scaled_mm has the arguments that it is given here and returns the product alone.
 SCALED_PRODUCTS = (2, 5)
-# A processor without instructions for a type takes some 50 times as long as in float32, or 300 times.
+# A CPU without instructions for a type takes some 50 times as long as in float32, or 300 times.
 PROBED, TOO_SLOW = 256, 10
 
 
@@ -45,7 +45,7 @@ def lacks_on_gpu(torch: Any, dtype: str, capability: tuple[int, int] | None) -> 
 def lacks_on_cpu(torch: Any, dtype: str) -> str:
     """Why the CPU has no such type, as a sentence; empty where it has.
 
-    Whether a processor multiplies 16-bit numbers well, PyTorch says in no release in the same way; so it is timed.
+    Whether a CPU multiplies 16-bit numbers well, PyTorch says in no release in the same way; so it is timed.
     """
     if dtype == "fp32":
         return ""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 WARM, TIMED = 3, 10  # sums
 QUEUED = 4  # of each timed sum, so that the host's clock and the launch do not count
 EXACT_TYPES = ("float32", "float16")  # TensorFlow's operation for NCCL has no bfloat16
-EXACT = 1 << 16  # elements of the sums that are held against what they must be
+EXACT = 1 << 16  # elements of the sums that are compared with what they must be
 TRANSPORTS = {"cuda": "nccl", "rocm": "rccl"}
 PATTERN = 251  # a prime: a block that lands in another's place does not look right
 

@@ -29,7 +29,7 @@ UNKNOWN_MEMORY = 2 << 30  # bytes that are taken for free where nobody says how 
 TRIAL, TRIALS, TOO_SLOW = 256, 5, 10
 # Of the function gelu(a x + b) + c; c keeps it away from zero, where a relative error means nothing.
 A, B, C = 1.5, -0.25, 2.0
-SAMPLE = 4096  # elements of it that are held against float64
+SAMPLE = 4096  # elements of it that are compared with float64
 
 FULL = ("ResourceExhaustedError", "OOM when allocating")
 # What XLA and TensorFlow say after the error that killed the context.
@@ -64,7 +64,7 @@ def lacks(backend: Base, capability: tuple[int, int] | None, dtype: str) -> str:
 
 
 def _lacks_on_cpu(backend: Base, dtype: str) -> str:
-    """No framework tells which types the processor's vector instructions have, so a product is timed."""
+    """No framework tells which types the CPU's vector instructions have, so a product is timed."""
     if dtype in CPU or dtype == "fp32":
         return CPU.get(dtype, "")
     slower = _seconds(backend, dtype) / max(_seconds(backend, "fp32"), 1e-9)

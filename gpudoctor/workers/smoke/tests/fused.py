@@ -1,6 +1,6 @@
 """`fused`: do kernels that are compiled for the occasion compile, agree, and beat the operations one by one?
 
-Each way (torch.compile, Triton, XLA ...) is a test of its own: one that fails, often for want of a C compiler or of
+Each way (torch.compile, Triton, XLA ...) is a test of its own: one that fails, often for lack of a C compiler or of
 headers, does not hide another, and its words are kept.
 """
 

@@ -1,6 +1,6 @@
-"""`matmul`: are products of matrices right in each data type, and how fast are they?
+"""`matmul`: are matmuls right in each data type, and how fast are they?
 
-The whole result is held against float64 by random projections (R. Freivalds, "Probabilistic machines can use less
+The whole result is compared with float64 by random projections (R. Freivalds, "Probabilistic machines can use less
 running time", 1977): for vectors x of 1 and -1 the norm of C x - A (B x) is that of the error, at the cost of products
 with vectors. The inputs are rounded on the CPU, so that both sides multiply the same numbers; they are drawn from the
 normal distribution, because zeros let a GPU run 13 per cent faster than data does.
@@ -23,7 +23,7 @@ SIZES = (8192, 6144, 4096, 3072, 2048, 1024, 512)  # of the product that is time
 HOST_BYTES = 32  # on the host for each element of a size: three matrices in float64, and one that comes and goes
 LONGEST = 0.04  # seconds that one timed product may take
 VECTORS = 4  # of the projection
-ROWS, COLUMNS = 8, 512  # of the timed product that are held against float64
+ROWS, COLUMNS = 8, 512  # of the timed product that are compared with float64
 METHOD = "median of batches of queued matmuls, clocks warm, N(0,1) data"
 
 

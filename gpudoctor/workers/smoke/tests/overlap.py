@@ -1,4 +1,4 @@
-"""`overlap`: does a copy run beside products, as data loaders count on, and do streams keep their order?
+"""`overlap`: does a copy run next to products, as data loaders count on, and do streams keep their order?
 
 Copy and products that take equally long alone should take hardly longer together, whichever is queued first. Where they
 take as long as one after the other, something makes calls wait: products first and then the copy with
@@ -30,7 +30,7 @@ TWO_ENGINES = 2
 
 
 def run(bench: Bench) -> None:
-    """Test one direction beside products, and both directions at once where the device has two copy engines."""
+    """Test one direction next to products, and both directions at once where the device has two copy engines."""
     with bench.test("overlap"):
         if bench.backend.kind == "cpu":
             raise Unsupported("There is no link for copies that overlap with matmul: this is the CPU.")
@@ -89,7 +89,7 @@ def _one(bench: Bench, both: Any) -> None:
 
 
 def overlapped(copy: float, compute: float, both: float) -> float:
-    """Which part of the shorter one ran beside the longer one: 1 all of it, 0 nothing."""
+    """Which part of the shorter one ran next to the longer one: 1 all of it, 0 nothing."""
     return (copy + compute - both) / min(copy, compute)
 
 

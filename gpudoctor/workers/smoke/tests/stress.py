@@ -1,7 +1,7 @@
 """`stress`: is the same product the same bits each time, for seconds on end, with the device at full load?
 
 After gpu-burn (https://github.com/wilicc/gpu-burn): one pair of matrices, its product written into one buffer after the
-other, and each buffer, before it is written again, compared with the first, which was held against float64. A bit that
+other, and each buffer, before it is written again, compared with the first, which was compared with float64. A bit that
 flips, in the arithmetic or in memory, shows as an element that differs. Ten seconds prove less than DCGM's three
 minutes.
 """
@@ -99,7 +99,7 @@ class Burn:
 
 
 def buffers(bench: Bench, dtype: str, size: int) -> int:
-    """How many results there is room for beside the operands: two at least, because `largest` left it."""
+    """How many results there is room for next to the operands: two at least, because `largest` left it."""
     if bench.backend.kind == "cpu":
         return BUFFERS_ON_CPU
     room = bench.budget() - 2 * OPERAND_BYTES[dtype] * size * size

@@ -1,7 +1,7 @@
 """`transfer`: do bytes get to the device and back unchanged, and how fast, from pinned and from pageable memory?
 
 The recipe is nvbandwidth's (https://github.com/NVIDIA/nvbandwidth): four copies that do not count, sixteen queued per
-sample, three samples, the process on the CPUs beside the GPU. The bytes are random, because some links and drivers
+sample, three samples, the process on the CPUs next to the GPU. The bytes are random, because some links and drivers
 compress zeros.
 """
 
