@@ -113,10 +113,10 @@ class FindingList(RowList):
         parts = [styled([(item.subject, "dim")])] if item.subject != "this machine" else []
         if number := len(item.finding.consequences):
             sign = "▾" if item.key in self._view.unfolded else "▸"
-            words = f"{sign} {number} follow{'s' if number == 1 else ''} from it"
+            words = f"{sign} {number} consequence{'s' * (number != 1)}"
             parts.append(Content(words).stylize(Style.from_meta({"fold": item.key})).stylize(style("advice")))
         if mark := self._marks.get(item.key):
-            parts.append(styled([(mark, "heading pass" if "mended" in mark else "heading warn")]))
+            parts.append(styled([(mark, "heading pass" if mark.startswith("✓") else "heading warn")]))
         joined = Content("  ").join(parts)
         return Content(" " * LIST_INDENT).append(joined) if parts else joined
 

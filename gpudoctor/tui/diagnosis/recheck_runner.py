@@ -106,4 +106,4 @@ class Trials(Static):
         if not getattr(worker, "is_cancelled", False):
             self.done[key], self.check = came, None
             self._changed()
-            self.notify(came.remark, severity="information" if came.state == "mended" else "warning", markup=False)
+            self.notify(came.remark, severity="information" if came.state == "fixed" else "warning", markup=False)

@@ -14,14 +14,14 @@ LARGE = text.render(large(1000))
 
 
 def test_the_first_line_says_how_many_of_how_many_are_well() -> None:
-    assert " ".join(LARGE.split()).startswith("FAIL 950 of 1 000 nodes are well; 11 fail, 1 could not be judged, ")
+    assert " ".join(LARGE.split()).startswith("FAIL 950 of 1,000 nodes are well; 11 fail, 1 could not be judged, ")
     assert text.render(healthy()).startswith("PASS  All 12 nodes are healthy.\n")
     assert text.render(EMPTY) == "INCOMPLETE  No nodes: there are no reports, and no node was checked.\n"
 
 
 def test_the_sections_come_in_the_order_in_which_somebody_needs_them() -> None:
     order = (
-        "950 of 1 000",
+        "950 of 1,000",
         "unreachable      2  node[0998-0999]",
         "differ  configuration drift in 3 facts; outliers in 1 measured\n        figure",
         "FAIL    The driver's libraries",
@@ -41,7 +41,7 @@ def test_the_sections_come_in_the_order_in_which_somebody_needs_them() -> None:
         "Since 2026-11-20 03:20:44 UTC",
         "- pass before, fail now",
         "Mend the first cause on node0005",
-        "FAIL  950 of 1 000",
+        "FAIL  950 of 1,000",
     )
     places: list[int] = []
     for words in order:

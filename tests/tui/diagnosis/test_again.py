@@ -98,7 +98,7 @@ def test_what_is_still_there_is_told_anew(monkeypatch: pytest.MonkeyPatch) -> No
         await pilot.press("x")
         await came(pilot, "still there")
         assert "Now it is another." in screen(pilot)
-        assert "▸ 3 follow from it" in screen(pilot)
+        assert "▸ 3 consequences" in screen(pilot)
 
     conduct(monkeypatch, Conducted(Report(findings=(anew,))), look)
 

@@ -91,10 +91,10 @@ def test_cause_and_first_command_are_in_sight_at_once(size: tuple[int, int]) -> 
 def test_consequences_unfold_beneath_their_cause() -> None:
     async def look(pilot: Pilot[Any]) -> None:
         await show(pilot)
-        assert "▸ 3 follow from it" in screen(pilot)
+        assert "▸ 3 consequences" in screen(pilot)
         await pilot.press("space", "down")
         await settled(pilot)
-        assert "▾ 3 follow from it" in screen(pilot)
+        assert "▾ 3 consequences" in screen(pilot)
         assert selected(pilot) == "pytorch.no-gpu"
         assert "It follows from" in screen(pilot)
         await pilot.press("left")  # folds all of them, and selects their cause

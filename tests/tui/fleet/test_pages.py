@@ -39,8 +39,8 @@ def test_all_that_is_said_is_listed_in_its_order() -> None:
         (MISSING, 1, "T", "timed out: It did not finish within 150 s", "1 node  node0010"),
         (DRIFT, 0, "differs", "nvidia.kernel.loaded: 580.95.05 on 743 of 750", "7 nodes otherwise  570.172.08: node["),
         (DRIFT, 2, "differs", "packages.torch: no value has a majority", "246 nodes otherwise  2.9.0: "),
-        (SPREADS, 0, "apart", "pytorch.transfer.h2d pinned: 54.9 GB/s", "5 of 6 000 stand apart  node0017"),
-        (SPREADS, 1, "even", "pytorch.matmul bf16.rate: 655.0 TFLOP/s", "6 000 values, no outliers"),
+        (SPREADS, 0, "apart", "pytorch.transfer.h2d pinned: 54.9 GB/s", "5 of 6,000 stand apart  node0017"),
+        (SPREADS, 1, "even", "pytorch.matmul bf16.rate: 655.0 TFLOP/s", "6,000 values, no outliers"),
         (CHANGES, 0, "worse", "pass before, fail now", "7 nodes  node["),
     ],
 )
@@ -162,7 +162,7 @@ def test_a_change_without_nodes() -> None:
 def test_the_states_are_counted_worst_first_with_their_letters() -> None:
     said = ["".join(text for text, _ in piece) for piece in legend(FLEET)]
     assert said == [
-        "1 000 nodes", "F 11 fail", "I 1 incomplete", "T 1 timed out", "U 2 unreachable", "R 1 refused", "W 34 warn",
+        "1,000 nodes", "F 11 fail", "I 1 incomplete", "T 1 timed out", "U 2 unreachable", "R 1 refused", "W 34 warn",
         "· 950 pass",
     ]  # fmt: skip
     assert ["".join(t for t, _ in piece) for piece in legend(EMPTY)] == ["0 nodes"]
