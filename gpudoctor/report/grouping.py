@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 
 from gpudoctor.report.model import FindingEntry
@@ -35,6 +36,16 @@ def sentences(entry: FindingEntry, others: Iterable[FindingEntry]) -> list[str]:
     same = [one.subject for one in others if _without_subject(one) == _without_subject(entry)]
     rest = [one.message for one in others if one.subject not in same]
     return [f"{', '.join(same)}.", *rest] if same else rest
+
+
+def evidence(group: Iterable[FindingEntry]) -> list[str]:
+    """Everything that was seen of findings that are shown as one, each line once."""
+    return list(dict.fromkeys(line for entry in group for line in entry.evidence))
+
+
+def effects(group: Iterable[FindingEntry]) -> dict[str, int]:
+    """What follows from findings that are shown as one: each sentence, and how often it is true."""
+    return Counter(one.message for entry in group for one in entry.consequences)
 
 
 def _without_subject(entry: FindingEntry) -> str:

@@ -5,79 +5,62 @@ import hashlib
 import os
 from collections.abc import Iterator
 
-from gpudoctor.fleet.renderers.html_grid import grid, told
-from gpudoctor.fleet.renderers.html_sections import causes, changes, drifts, missing, spreads
+from markupsafe import Markup
+
+from gpudoctor.fleet.renderers.html_grid import board, told
+from gpudoctor.fleet.renderers.html_spread import drawn
 from gpudoctor.fleet.renderers.nodes import nodes
-from gpudoctor.fleet.renderers.phrases import apart, count_of, when
+from gpudoctor.fleet.renderers.phrases import MARKS, agreement, apart, count_of, moment, often_apart, share, when
 from gpudoctor.fleet.renderers.verdict import sentence, status
-from gpudoctor.fleet.summary import Fleet
-from gpudoctor.report.model import word
-from gpudoctor.report.renderers import html as of_one
-from gpudoctor.report.renderers.html_findings import prose
-from gpudoctor.report.renderers.svg import escaped
+from gpudoctor.fleet.summary import Cause, Departure, Drift, Fleet
+from gpudoctor.report.model import FindingEntry, word
+from gpudoctor.report.renderers.html import POLICY, STYLE, read
+from gpudoctor.report.renderers.templates import templates
 from gpudoctor.report.sanitize import document
+
+FOLDS = 300  # letters of a node set that a page shows without a click
 
 
 def render(fleet: Fleet) -> str:
-    """The page."""
+    """The page; of all scripts only ours runs, whatever a string of a report holds."""
     every = nodes(fleet)
-    parts = [
-        *_head(fleet),
-        "<main>",
-        *(grid(every) if every else ()),
-        *causes(fleet),
-        *missing(fleet),
-        *drifts(fleet),
-        *spreads(fleet),
-        *changes(fleet),
-        "</main>",
-    ]
-    made = f"gpudoctor {escaped(fleet.version)}" + (f", {escaped(fleet.created)}" if fleet.created else "")
-    script = _beside("html.js", __file__)
-    return "\n".join(
-        [
-            *_begin(fleet, script),
-            *parts,
-            f'<footer class="soft">{made}</footer>',
-            f'<script type="application/json" id="told">{_data(told(fleet, every))}</script>',
-            f"<script>{script}</script>",
-            "</body>",
-            "</html>\n",
-        ]
+    here = os.path.dirname(os.path.abspath(__file__))
+    script = read(os.path.join(here, "html.js"))
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return templates().get_template("fleet.html.jinja").render(
+        fleet=fleet, title=f"{word(status(fleet))}, {count_of(fleet.total)}", status=status(fleet),
+        sentence=sentence(fleet), when=when(fleet), apart=apart(fleet), grid=board(every) if every else None,
+        causes=[(cause, _entry(cause), share(cause)) for cause in fleet.causes], drifts=list(_drifts(fleet)),
+        often=often_apart(fleet), picture=drawn, count_of=count_of, moment=moment, marks=MARKS, folds=FOLDS,
+        policy=f"{POLICY}; script-src 'sha256-{digest}'", style=read(STYLE) + read(os.path.join(here, "html.css")),
+        script=script, told=_data(told(fleet, every)),
+    )  # fmt: skip
+
+
+def _entry(cause: Cause) -> FindingEntry:
+    """The cause as a report shows it."""
+    return FindingEntry(
+        check=cause.check,
+        status=cause.status,
+        subject=cause.example,
+        title=cause.title,
+        message=f"{cause.example}: {cause.message}" if cause.message else "",
+        cause=cause.cause,
+        fixes=cause.fixes if cause.check else (),  # those of many causes together fix none of them
+        run=cause.run if cause.check else "",
+        references=cause.references,
     )
 
 
-def _begin(fleet: Fleet, script: str) -> Iterator[str]:
-    """The head; of all scripts only ours runs, whatever a string of a report holds."""
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    policy = f"{of_one.POLICY}; script-src 'sha256-{digest}'"
-    style = _beside("html.css", of_one.__file__) + _beside("html.css", __file__)
-    return of_one.begin(f"{word(status(fleet))}, {count_of(fleet.total)}", style, policy)
+def _drifts(fleet: Fleet) -> Iterator[tuple[str, Drift, str, list[tuple[int, Departure]], int]]:
+    """Each fact: its hardware, itself, how far nodes agree, its numbered departures, how many are left out."""
+    first = 0
+    for drift in fleet.drifts:
+        hidden = drift.values - len(drift.departures) - bool(drift.majority)
+        yield drift.hardware, drift, agreement(drift), list(enumerate(drift.departures, first)), hidden
+        first += len(drift.departures)
 
 
-def _head(fleet: Fleet) -> Iterator[str]:
-    found = status(fleet)
-    yield f'<header class="verdict {found}">'
-    yield f'<h1><span class="word">{word(found)}</span> {escaped(sentence(fleet))}</h1>'
-    if said := when(fleet):
-        yield f'<p class="soft">{escaped(said)}</p>'
-    if said := apart(fleet):
-        yield f"<p>{escaped(said[0].upper() + said[1:])}.</p>"
-    for message in fleet.next:
-        yield f"<p>{prose(message)}</p>"
-    yield "</header>"
-    if fleet.groups:
-        yield '<ul class="groups">'
-        for group in fleet.groups:
-            yield f"<li><b>{count_of(group.count)}</b> with {escaped(group.hardware)}</li>"
-        yield "</ul>"
-
-
-def _data(value: object) -> str:
+def _data(value: object) -> Markup:
     """JSON that cannot end the script that holds it."""
-    return document(value).replace("<", "\\u003c").replace("\n", "")
-
-
-def _beside(name: str, of: str) -> str:
-    with open(os.path.join(os.path.dirname(of), name), encoding="utf-8") as file:
-        return file.read()
+    return Markup(document(value).replace("<", "\\u003c").replace("\n", ""))  # noqa: S704

@@ -1,13 +1,11 @@
 """The grid of nodes: a cell a node, and what its script tells of a node that somebody chooses."""
 
-from collections.abc import Iterator
-from typing import Any
+from collections import Counter
+from typing import Any, NamedTuple
 
 from gpudoctor.fleet.renderers.nodes import FleetNode
 from gpudoctor.fleet.renderers.phrases import named
 from gpudoctor.fleet.summary import STATES, Fleet
-from gpudoctor.report.numbers import number
-from gpudoctor.report.renderers.svg import escaped
 
 # A letter for each state: colours alone are not seen by everybody, and not on paper.
 LETTERS = {
@@ -28,26 +26,32 @@ MOST = 20_000
 SIZES = ((120, "large"), (1500, "middle"))  # up to how many nodes a cell has which size
 
 
-def grid(nodes: list[FleetNode]) -> Iterator[str]:
-    """The legend, which the script makes filters of, the cells, and the place for what is said of one node."""
-    yield '<section aria-labelledby="nodes"><h2 id="nodes">Nodes</h2>'
-    yield '<ul class="legend" id="legend">'
-    for state in dict.fromkeys(node.state for node in sorted(nodes, key=lambda one: _rank(one.state))):
-        count = sum(node.state == state for node in nodes)
-        yield f'<li data-state="{_rank(state)}">{_cell(state)} {escaped(named(state))} <b>{number(count)}</b></li>'
-    yield "</ul>"
+class NodeBoard(NamedTuple):
+    """What is drawn of the nodes.
+
+    Attributes:
+        legend: of each state that occurs its rank, letter, name, and how many nodes have it.
+        cells: of each node that is drawn the rank and letter of its state, and its name.
+        left: how many healthy nodes are not drawn.
+        size: of a cell.
+    """
+
+    legend: list[tuple[int, str, str, int]]
+    cells: list[tuple[int, str, str]]
+    left: int
+    size: str
+
+
+def board(nodes: list[FleetNode]) -> NodeBoard:
+    """The legend, which the script makes filters of, and the cells."""
     drawn = shown(nodes)
-    if len(drawn) < len(nodes):
-        left = number(len(nodes) - len(drawn))
-        yield f'<p class="soft">{left} healthy nodes are not shown: a page with all of them would be slow.</p>'
-    yield '<div id="filter" class="filter"></div>'
-    size = next((name for most, name in SIZES if len(drawn) <= most), "small")
-    yield '<div class="board">'
-    yield f'<div id="grid" class="grid {size}">'
-    yield "".join(_cell(node.state, node.name) for node in drawn)
-    yield "</div>"
-    yield '<div id="said" class="said" aria-live="polite"></div>'
-    yield "</div></section>"
+    counts = Counter(node.state for node in nodes)
+    return NodeBoard(
+        legend=[(*_mark(state), named(state), counts[state]) for state in sorted(counts, key=_rank)],
+        cells=[(*_mark(node.state), node.name) for node in drawn],
+        left=len(nodes) - len(drawn),
+        size=next((name for most, name in SIZES if len(drawn) <= most), "small"),
+    )
 
 
 def shown(nodes: list[FleetNode]) -> list[FleetNode]:
@@ -61,10 +65,8 @@ def _rank(state: str) -> int:
     return STATES.index(state) if state in STATES else len(STATES)
 
 
-def _cell(state: str, name: str = "") -> str:
-    """The title is the name, which a pointer shows without a script too."""
-    title = f' title="{escaped(name)}"' if name else ""
-    return f'<i class="s{_rank(state)}"{title}>{LETTERS.get(state, "?")}</i>'
+def _mark(state: str) -> tuple[int, str]:
+    return _rank(state), LETTERS.get(state, "?")
 
 
 def told(fleet: Fleet, nodes: list[FleetNode]) -> dict[str, Any]:

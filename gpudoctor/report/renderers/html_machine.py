@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from markupsafe import Markup
+
 from gpudoctor.facts import Facts
 from gpudoctor.report.model import Report
 from gpudoctor.report.renderers import svg
@@ -13,11 +15,11 @@ LINE, GAP = 15, 8
 SIDE = 26  # room at the right for NVLink
 
 
-def machine(facts: Facts, report: Report) -> str:
+def machine(facts: Facts, report: Report) -> Markup:
     """The picture; empty where no device is known."""
     drawn = rows(facts, report)
     if not drawn:
-        return ""
+        return Markup()
     joined = sum(row.linked for row in drawn) > 1
     right = WIDTH - (SIDE if joined else 4)
     shapes: list[str] = []

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from markupsafe import Markup, escape
+
 from gpudoctor.report.sanitize import clean
 
 LETTER = 6.1  # width of a letter of 11 pixels, on average
 
 
-def escaped(words: object) -> str:
+def escaped(words: object) -> Markup:
     """Text that neither HTML nor XML takes for markup, and that turns no terminal and no line."""
-    text = clean(str(words))
-    for sign, instead in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("'", "&#39;")):
-        text = text.replace(sign, instead)
-    return text
+    return escape(clean(str(words)))
 
 
 def text(x: float, y: float, words: str, look: str = "", room: float = 0.0, end: bool = False) -> str:
@@ -44,9 +43,9 @@ def line(points: list[tuple[float, float]], look: str = "", thick: float = 1.0) 
     return f'<polyline points="{way}" stroke-width="{thick:g}"{_class(look)}/>'
 
 
-def picture(width: float, height: float, title: str, shapes: list[str], look: str = "") -> str:
+def picture(width: float, height: float, title: str, shapes: list[str], look: str = "") -> Markup:
     """The whole picture, as wide as its place allows; a screen reader says its title."""
-    return (
+    return Markup(  # noqa: S704 - its texts are escaped
         f'<svg viewBox="0 0 {width:g} {height:g}" role="img" aria-label="{escaped(title)}"{_class(look)}>\n'
         + "\n".join([f"<title>{escaped(title)}</title>", *shapes])
         + "\n</svg>"

@@ -83,10 +83,10 @@ def test_hostile_strings_stay_strings() -> None:
 def test_every_section_is_there_without_the_script() -> None:
     page = without_scripts(parsed(html.render(FLEETS["large"])))
     order = (
-        "FAIL 950 of 1,000 nodes are well",
+        "FAIL 950 of 1 000 nodes are well",
         "750 nodes with",
         "F fail 11",
-        "Problems",
+        "Problems to fix",
         "1. FAIL The driver's libraries are not those of the loaded kernel module",
         "node[0005-0008,0501-0503]",
         "sudo reboot",
@@ -95,8 +95,8 @@ def test_every_section_is_there_without_the_script() -> None:
         "Configuration drift",
         "580.95.05 on 743 of 750",
         "570.172.08",
-        "Measured",
-        "node0017 GPU 3: 13.1 GB/s (-104.5 sigma, MAD)",
+        "Measurements",
+        "node0017 GPU 3: 13.1 GB/s (-104.5 deviations)",
         "Since 2026-11-20 03:20:44 UTC",
         "pass before, fail now (7 nodes) node[0005-0008,0501-0503]",
     )
@@ -154,7 +154,7 @@ def test_of_a_fleet_that_no_browser_likes_only_the_ill_are_drawn(monkeypatch: py
     assert len(drawn) < 500
     assert {"node0005", "node0017", "node0998"} <= set(drawn)
     assert "node0001" not in drawn
-    assert f"{1000 - len(drawn)} nodes that are well are not drawn" in words(tree)
+    assert f"{1000 - len(drawn)} healthy nodes are not drawn" in words(tree)
 
 
 def test_an_empty_fleet_has_no_grid() -> None:
@@ -164,6 +164,6 @@ def test_an_empty_fleet_has_no_grid() -> None:
 
 
 def test_the_head_says_that_like_nodes_differ() -> None:
-    said = "Like nodes do not agree on 3 facts; outliers in 1 measured figure."
+    said = "Like nodes do not agree on 3 facts; devices stand apart in 1 measured figure."
     assert f"<p>{said}</p>" in html.render(FLEETS["large"]).partition("</header>")[0]
     assert "do not agree" not in html.render(FLEETS["healthy"])
