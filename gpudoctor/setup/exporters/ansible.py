@@ -70,7 +70,7 @@ def _of(plan: Plan, step: SetupStep) -> list[object]:
     if step.group == "proof":
         return [_task(name, c, become=False) | {"changed_when": False} for name, c in _named(step)]
     if not step.commands and not step.files:
-        return [{"name": "Do this by hand", "ansible.builtin.debug": {"msg": step.title}}]
+        return [{"name": "Manual step", "ansible.builtin.debug": {"msg": step.title}}]
     asked, when = _asked(plan, step)
     found = [*_files(step), *_commands(plan, step)]
     if step.reboot:
@@ -119,7 +119,7 @@ def _named(step: SetupStep) -> list[tuple[str, Task]]:
 def _task(name: str, task: Task, *, become: bool, creates: str | None = None) -> dict[str, object]:
     """A task of Ansible that does one of ours, without a shell where that is possible."""
     if isinstance(task, Manual):
-        return {"name": "Do this by hand", "ansible.builtin.debug": {"msg": task.text}}
+        return {"name": "Manual step", "ansible.builtin.debug": {"msg": task.text}}
     quiet = unattended(task)
     made: dict[str, object] = {"name": name}
     what: dict[str, object] = {"creates": creates} if creates else {}
